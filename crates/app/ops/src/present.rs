@@ -38,7 +38,7 @@ pub(crate) fn document(ops: &Ops, since: u64) -> Option<Value> {
     }))
 }
 
-/// State of all parts at one moment.
+/// State of all parts of the server at one moment.
 struct State {
     now_ms: u64,
     service: Arc<Service>,

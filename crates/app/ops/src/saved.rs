@@ -57,7 +57,8 @@ impl Sums {
         format!("{since_unix_ms} {ever_bytes} {day} {today_bytes}\n")
     }
 
-    /// Adds bytes that were saved until `now_ms`.
+    /// Adds bytes that variants saved against their originals since the last call, and counts them
+    /// for the day of `now_ms`.
     fn add(&mut self, bytes: u64, now_ms: u64) {
         let day = now_ms / DAY_MS;
         if self.day != day {

@@ -280,8 +280,8 @@ impl Deadline {
     }
 }
 
-/// Limits of the bytes that are read and dropped if the response was sent before the whole request
-/// arrived. The client may read the response only after it has sent everything, and closing with
+/// Limits on the bytes that are read and dropped if the response was sent before the whole request
+/// arrived. Some clients read the response only after they have sent everything, and closing with
 /// unread bytes would send a reset, which discards the response in flight (RFC 9112 §9.6).
 #[derive(Debug)]
 pub struct Linger<'d> {

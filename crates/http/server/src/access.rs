@@ -33,8 +33,8 @@ const WRITE_BYTES_MAX: usize = 64 << 10;
 /// Maximum time without progress after which a shutdown stops waiting. There is no progress while
 /// the file, or the reader of standard error, accepts no lines.
 const STALL_TIME_MAX: Duration = Duration::from_secs(1);
-/// Number of times that a core tries to take the lock before it drops the line. Few tries suffice,
-/// since the thread holds the lock only for a swap.
+/// Number of times that a core tries to lock the buffer of log lines before it drops its line. Few
+/// tries suffice, since the writer thread holds the lock only to swap the buffer for an empty one.
 const LOCK_TRIES_MAX: usize = 64;
 
 /// Destination of the log lines.

@@ -24,7 +24,7 @@ pub(crate) struct Batch {
     pub(crate) out: Vec<u8>,
     /// Records of the responses in `out`, and of responses that were written separately.
     pub(crate) entries: Vec<Entry>,
-    /// Access-log records of the requests, one behind the other; empty if the log is off.
+    /// Access-log records of the requests, concatenated; empty if the log is off.
     pub(crate) request_log: Vec<u8>,
 }
 

@@ -10,7 +10,7 @@ use crate::problem::Problem;
 /// Parsed request for a file.
 #[derive(Debug)]
 pub(crate) struct FileRequest<'r> {
-    /// Target as the client sent it, or as the server composed it.
+    /// Target as the client sent it, or as a mount composed it to refer to a file of the library.
     pub(crate) target: Target<'r>,
     /// Formats that the client accepts.
     pub(crate) accepts: Accepts,

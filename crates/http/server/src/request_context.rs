@@ -98,8 +98,9 @@ impl Upload {
         }
     }
 
-    /// Appends received bytes. If the bodies of the core would exceed `all_bytes_max` in total,
-    /// slow bodies are dropped; if no slow body is left, this body is rejected.
+    /// Appends received bytes. If the request bodies that this core is receiving would exceed
+    /// `all_bytes_max` in total, bodies that arrive slowly are dropped; if none of these is left,
+    /// this body is rejected.
     pub(crate) fn add(&mut self, part: &[u8], all_bytes_max: usize) -> Result<(), Reject> {
         const MEMORY_FULL: Reject = Reject {
             status: 503,

@@ -279,7 +279,8 @@ impl Core {
         }
     }
 
-    /// Responds with the library's file at a target that the server itself composed.
+    /// Responds with a file of the library. The server itself composed the target of the request,
+    /// not a client.
     pub(crate) async fn internal_file_response(&self, request: &Request<'_>) -> Response {
         let target_origin = TargetOrigin::Internal;
         if let Some(ready) = self.lookup_ready(request, accepts(request), target_origin) {

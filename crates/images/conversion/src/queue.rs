@@ -91,7 +91,8 @@ pub(crate) struct Queue {
     flights: SingleFlight<Key, Outcome>,
     state: Mutex<State>,
     changed: Condvar,
-    /// Improvements that were cancelled for requests.
+    /// Number of improvements (conversions in the background) that were cancelled because a request
+    /// needed their memory.
     cancelled: AtomicU64,
 }
 

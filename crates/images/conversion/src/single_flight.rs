@@ -186,7 +186,8 @@ impl<K: Eq + Hash, T, P> Drop for Leader<K, T, P> {
     fn drop(&mut self) {
         if !self.is_finished {
             let flight = self.flights.lock().remove(&self.key);
-            // The senders wake the waiters, which must not happen under the lock.
+            // Dropping the flight drops its senders, which wakes the waiters. That must not happen
+            // under the lock, which the line above has released.
             drop(flight);
         }
     }

@@ -134,8 +134,8 @@ pub fn untouched(head: &[u8]) -> Option<&'static str> {
         .or_else(|| heif(head))
 }
 
-/// Returns the media type of a HEIF file (ISO/IEC 23008-12). The first entry of `BRANDS` that the
-/// file names determines the type, so specific brands come before generic ones in the list.
+/// Returns the media type of a HEIF file (ISO/IEC 23008-12): that of the first entry of `BRANDS`
+/// that occurs in the file. So specific brands come before generic ones in the list.
 fn heif(head: &[u8]) -> Option<&'static str> {
     const BRANDS: [(&[u8], &str); 12] = [
         (b"heic", "image/heic"),

@@ -1,5 +1,5 @@
 //! Shared index of variants in a Redis-compatible store. Operators can read it; other processes,
-//! and later runs, find verdicts and variants that their own index lacks.
+//! and later runs, find variants that their own index lacks, and verdicts such as "not smaller".
 //!
 //! ```text
 //! variants, convert ── note ──► changes ──► thread "ledger" ──► Store ──► HSET, UNLINK, EXPIRE …

@@ -72,7 +72,7 @@ pub struct Cost {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error("malformed audio plan: {self:?}")]
 pub enum MalformedPlan {
-    /// The length of the bytes contradicts their fields.
+    /// The encoded plan is longer or shorter than its fields require.
     Length,
     /// The bytes do not start with the magic number of a plan.
     Magic,

@@ -8,9 +8,9 @@ use opusic_sys as sys;
 
 use crate::error::Error;
 
-/// Frames per encoded packet: 20 ms, the usual choice for music.
+/// Samples per channel in an encoded packet: 20 ms, the usual choice for music.
 pub(crate) const PACKET_FRAMES: usize = 960;
-/// Maximum number of frames per packet: 120 ms (RFC 6716 §2.1.4).
+/// Maximum number of samples per channel in a packet: 120 ms (RFC 6716 §2.1.4).
 const PACKET_FRAMES_MAX: usize = 5_760;
 /// Maximum size of an encoded packet in bytes: the limit for its single Opus frame (RFC 6716
 /// §3.2.1).

@@ -46,7 +46,7 @@ pub struct ProgressSnapshot {
 }
 
 impl ProgressSnapshot {
-    /// Returns whether the scan has started.
+    /// Returns whether a scan is in progress. Between scans, the phase is `Waiting`.
     #[must_use]
     pub fn is_scanning(&self) -> bool {
         self.phase != Phase::Waiting

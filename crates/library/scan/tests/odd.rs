@@ -206,7 +206,7 @@ fn took_once(what: impl FnOnce()) -> Duration {
     cpu_time() - before
 }
 
-/// Returns files with deeply nested parts, with empty parts or with endless packets, more of them
+/// Returns files whose parts are nested deeper, or whose empty parts or packets are more numerous,
 /// than any reader follows.
 fn cyclic() -> Vec<(&'static str, Vec<u8>)> {
     let many = 100_000;

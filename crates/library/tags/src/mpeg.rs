@@ -312,7 +312,8 @@ fn estimate(
         // frame more often than inside a short one, and finds the frame after it, so the first
         // frame alone would not be a representative sample.
         rates.extend(found.into_iter().flatten().map(|frame| frame.bitrate_bps));
-        // The rate was the same in the first seven or more samples, so no more are read.
+        // At least seven frames have been sampled, and all have the same bit rate, so no more
+        // frames are read.
         if 7 <= rates.len() && rates.iter().all(|&rate| rate == first.bitrate_bps) {
             break;
         }

@@ -4,9 +4,9 @@
 //! SV8: "MPCK" · packets: key 2 bytes · packet length, 7 bits per byte, highest first · content
 //!      "SH": CRC u32 · version u8 · samples · samples of silence, both 7 bits per byte
 //!            rate 3 bits · bands 5 bits · channels − 1 4 bits …
-//! SV7: "MP+" · version in the lower 4 bits u8 · 4 frames u32 · 8 flags u32, rate 2 bits at 16
-//!      … · 20 u32: gapless at bit 31, samples of the last frame in 11 bits at 20
-//!      28 bytes in total, little-endian
+//! SV7: "MP+" · version in the lower 4 bits u8 · @4 frames u32 · @8 flags u32, rate in 2 bits at
+//!      bit 16 · … · @20 u32, gapless at bit 31, samples of the last frame in 11 bits at bit 20
+//!      28 bytes in total, little-endian; @n is an offset in bytes
 //! ```
 //! Source: the stream specifications of Musepack's authors, SV7 and SV8.
 

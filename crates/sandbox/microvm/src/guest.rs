@@ -152,8 +152,8 @@ pub struct Running<'a> {
     linux: Linux,
     server: Server,
     wait: (u64, u64),
-    /// Length of the last reply. In a guest that is not wiped, the system call that sent the reply
-    /// returns this number.
+    /// Length of the last reply. If the guest serves another request without a wipe, the system
+    /// call that sent the reply returns this number.
     replied: u64,
 }
 

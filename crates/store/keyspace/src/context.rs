@@ -211,7 +211,8 @@ impl<'a> Context<'a> {
         })
     }
 
-    /// Changes a value, or first creates it with `empty`.
+    /// Changes the value of `key` with `change`. If the key does not exist, its value is first
+    /// created with `empty`.
     pub(crate) fn edit_or_new<T: Kind, R>(
         &mut self,
         key: &[u8],

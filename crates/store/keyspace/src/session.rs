@@ -38,7 +38,7 @@ pub(crate) struct Queue {
     pub(crate) bytes: usize,
     /// Union of the queued commands' properties.
     flags: Flags,
-    /// True if a command was refused while queueing: EXEC fails.
+    /// True if a command was refused instead of queued, in which case EXEC fails.
     pub(crate) aborted: bool,
 }
 

@@ -22,8 +22,8 @@ pub struct Parser {
     limits: Limits,
     authenticated: bool,
     args: Vec<Bytes>,
-    /// Index in `args` at which each request parsed ahead ends. [`Parser::next`] has already
-    /// returned the first `taken` of these requests.
+    /// For each request that was parsed ahead, the index in `args` at which it ends.
+    /// [`Parser::next`] has already returned the first `taken` of these requests.
     ends: Vec<usize>,
     taken: usize,
     current: Range<usize>,

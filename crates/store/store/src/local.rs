@@ -42,7 +42,8 @@ pub(crate) enum Request {
         build: Bytes,
         reply: oneshot::Sender<(Reply, Option<i64>)>,
     },
-    /// Release of the build lock of `key` that has this deadline.
+    /// Release of the lock that one client holds while it builds the value of `key`, if the lock's
+    /// deadline is still `until_ms`.
     ReleaseLock { key: Bytes, until_ms: i64 },
 }
 

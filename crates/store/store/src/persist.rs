@@ -123,7 +123,7 @@ pub(crate) struct Persist {
     stop: Stop,
 }
 
-/// Consequences of a finished snapshot.
+/// Outcome of a finished snapshot, which the caller has to act on.
 struct SaveDone {
     /// Clients that waited for the snapshot.
     waiters: Vec<ClientKey>,
@@ -241,8 +241,8 @@ impl Persist {
         }
     }
 
-    /// Returns the write to the AOF that must be done before the replies so far may be sent, if
-    /// any.
+    /// Returns the write to the AOF, if any, that must finish before the replies so far are sent:
+    /// under `appendfsync always`, or if more than `bytes_max` bytes are pending.
     pub(crate) fn commit(&self, bytes_max: usize) -> Option<Commit> {
         self.journal.as_ref()?.commit(bytes_max)
     }

@@ -29,8 +29,8 @@ pub(crate) fn run(root: PathBuf, _arguments: &[OsString]) -> Result<ExitCode, St
     cargo.args(["p1_", "n3_", "n11_"]);
     cargo.env("CELL_IT_ROUNDS", ROUNDS);
     timed("conform cells", || succeed(&mut cargo))?;
-    // The tests would prove nothing if they could not fail. With the feature `fault`, wipes are
-    // incomplete, and these tests check that this is detected.
+    // The tests above would prove nothing if they could not fail. The feature `fault` makes wipes
+    // incomplete, and the tests named `fault::` check that incomplete wipes are detected.
     let mut forgetful = build.cargo("test");
     forgetful.args(["--package", "sandbox", "--features", "fault"]);
     forgetful.args(["--test", "it", "--", "--nocapture", "fault::"]);

@@ -83,7 +83,7 @@ pub(crate) fn run(build: &mut Build) -> Result<(), Stop> {
     Ok(())
 }
 
-/// System calls of a scan on music, pictures and playlists.
+/// System calls that a scan makes on music, pictures and playlists.
 struct Calls {
     /// Paths of opened files. A file counts once, although the scan opens it twice if its bytes are
     /// not in the page cache.

@@ -58,8 +58,8 @@ struct Definition {
     in_process: in_process::Definition,
 }
 
-/// Runs all parts, or only the part `only`. Of the part `ops`, runs all rows, or only the row
-/// `row`.
+/// Runs all parts, or only the part `only`. The part `ops` measures several commands, called rows;
+/// with `row`, it measures only that one.
 pub(crate) fn run(given: &SharedFlags, only: Option<Part>, row: Option<&str>) -> Result<(), Stop> {
     loopback::enter()?;
     let (definition, raw): (Definition, _) = given.definition("store")?;

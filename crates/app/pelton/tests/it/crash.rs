@@ -24,7 +24,8 @@ fn requests() -> Vec<(String, &'static str)> {
     requests.collect()
 }
 
-/// Returns all valid bodies, quick and improved, from a server that is not killed.
+/// Returns all valid response bodies from a server that is not killed: those of the first, quickly
+/// encoded variants, and those of the smaller variants that replace them.
 fn bodies(home: &Home) -> Bodies {
     let data = home.directory().join("reference");
     let data = data.to_str().expect("paths of tests are text");

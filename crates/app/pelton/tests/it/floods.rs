@@ -1,5 +1,5 @@
-//! HTTP/2 clients that attack the server: each is disconnected or bounded, and other clients are
-//! served.
+//! HTTP/2 clients that attack the server: each is disconnected, or its use of memory and CPU stays
+//! bounded, and other clients are still served.
 
 use crate::harness::frames::{
     CONTINUATION, DATA, END_HEADERS, END_STREAM, GOAWAY, HEADERS, INITIAL_WINDOW_SIZE, PING,

@@ -174,8 +174,9 @@ fn first_answers(home: &Home, improve: &str) -> Vec<f64> {
     times
 }
 
-/// Requests do not wait for improvements while other programs keep the cores busy. Other work on
-/// this machine may disturb a round, so one successful round of several is enough.
+/// Requests do not wait for improvements (background conversions at higher effort) while other
+/// programs keep the cores busy. Other work on this machine may disturb a round, so one successful
+/// round of several is enough.
 #[test]
 fn improvements_delay_no_first_answer_beside_busy_neighbours() {
     const ROUNDS: usize = 4;

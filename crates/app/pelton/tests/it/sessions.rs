@@ -1,4 +1,5 @@
-//! Sessions of browsers: login by a cookie, what the cookie admits to, and which pages may use it.
+//! Sessions of browsers: login by a cookie, what the cookie gives access to, and which pages may
+//! use it.
 
 use rustix::process::Signal;
 use rustls::version::TLS13;

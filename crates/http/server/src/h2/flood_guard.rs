@@ -36,16 +36,18 @@ pub(super) struct FloodGuard {
     armed: Option<Armed>,
 }
 
+/// Event that a deadline is set for. The number is that of requests or steps of progress when the
+/// deadline was set; only if it has grown since then, a new deadline is set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Armed {
     Nothing,
-    /// Wait for writing. Contains the number of steps of progress at the time of arming.
+    /// Bytes can be written. Contains a number of steps of progress.
     Write(u64),
-    /// Wait for the rest of a head or frame. Contains the number of requests at the time of arming.
-    /// A client that sends single bytes gets no extra time.
+    /// The rest of a head or frame has been received. Contains a number of requests, so that a
+    /// client that sends single bytes gets no extra time.
     Head(u64),
-    /// Wait for the next request. Contains the number of steps of progress at the time of arming: a
-    /// response that was sent at once is a step, and restarts the wait.
+    /// The next request has been received. Contains a number of steps of progress: a response that
+    /// was sent at once is a step, and restarts the wait.
     Idle(u64),
 }
 

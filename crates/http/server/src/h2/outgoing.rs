@@ -44,8 +44,8 @@ pub(super) struct Outgoing {
 /// Part of the queue that is contiguous in memory.
 #[derive(Debug)]
 pub(super) enum Piece {
-    /// A number of bytes in the buffer of frames. They follow the bytes of earlier pieces in the
-    /// buffer.
+    /// Bytes in the buffer of frames, given by their number. They directly follow the bytes of the
+    /// previous `Text` in that buffer.
     Text(usize),
     Shared(Arc<[u8]>, Range<usize>),
     Owned(Bytes),

@@ -153,7 +153,8 @@ const MACHINE: &[Rule] = &[
     allow(libc::SYS_ioctl, Is(1, KVM_SET_MSR_FILTER)),
     allow(libc::SYS_ioctl, Is(1, KVM_CREATE_VCPU)),
     allow(libc::SYS_ioctl, Is(1, KVM_SET_CPUID2)),
-    // Calls that run the guest, and calls that change its CPU at a system call.
+    // Calls that run the guest, and calls that read and set its registers when it makes a system
+    // call.
     allow(libc::SYS_ioctl, Is(1, KVM_RUN)),
     allow(libc::SYS_ioctl, Is(1, KVM_GET_REGS)),
     allow(libc::SYS_ioctl, Is(1, KVM_SET_REGS)),

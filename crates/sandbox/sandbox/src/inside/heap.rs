@@ -14,7 +14,7 @@ use std::alloc::{GlobalAlloc, Layout, System};
 pub struct Heap;
 
 // SAFETY: every block comes from `System` and returns to it with the layout with which it was
-// allocated; a null pointer is passed on if there is no job to end.
+// allocated. A failed allocation ends the job, or returns the null pointer if no job is running.
 unsafe impl GlobalAlloc for Heap {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         // SAFETY: the caller's promise about `layout` is the one that `System` requires.
@@ -114,8 +114,8 @@ fn end() -> usize {
     unsafe { libc::sbrk(0) as usize }
 }
 
-/// Allocates a block directly from libc, only to occupy its place: nothing touches its memory. The
-/// `black_box` keeps the compiler from removing the call.
+/// Allocates a block directly from libc, only so that later allocations cannot use this part of
+/// the heap; nothing touches its memory. The `black_box` keeps the compiler from removing the call.
 fn block(bytes: usize) -> *mut libc::c_void {
     // SAFETY: any size is allowed; without memory the call returns null.
     std::hint::black_box(unsafe { libc::malloc(bytes) })

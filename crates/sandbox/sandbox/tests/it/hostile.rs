@@ -43,8 +43,9 @@ fn tries() -> u32 {
     }
 }
 
-/// Returns the CPU time until a job is deprioritized. On a machine with other load it is short,
-/// because a hostile program would take long to use as much CPU time as the default.
+/// Returns the CPU time after which a job is deprioritized: the default for a long run, for which
+/// the variable [`TIME`] is set. A short run uses a low value, because programs that share the CPU
+/// would take long to use the default.
 fn give_way_time_ms() -> u32 {
     match std::env::var(TIME) {
         Ok(_) => Limits::default().give_way_time_ms,

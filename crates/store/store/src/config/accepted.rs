@@ -206,7 +206,7 @@ fn shutdown(words: &[&str]) -> Result<String, String> {
             .position(|known| known.eq_ignore_ascii_case(word));
         named[index.ok_or_else(|| not_among(SHUTDOWN))?] = true;
     }
-    // Indices 1 and 2 are `save` and `nosave`. `default`, index 0, adds nothing.
+    // Indices 1 and 2 are `save` and `nosave`. Index 0, `default`, adds no word to the value.
     if named[1] && named[2] {
         return Err("shutdown options SAVE and NOSAVE can't be used simultaneously".to_owned());
     }

@@ -243,8 +243,8 @@ impl Journal {
         }
     }
 
-    /// Returns the write that must be done before the replies to the commands so far may be sent,
-    /// if any.
+    /// Returns the write, if any, that must finish before the replies to the commands so far are
+    /// sent: under `appendfsync always`, or if more than `bytes_max` bytes are pending.
     pub(crate) fn commit(&self, bytes_max: usize) -> Option<Commit> {
         let batch = match self.pending.is_empty() {
             true => self.batches,
@@ -263,8 +263,8 @@ impl Journal {
         self.fsync == Fsync::Always
     }
 
-    /// Sends the pending bytes to the thread as one batch. Returns the write to await before the
-    /// next call.
+    /// Sends the pending bytes to the journal's writer thread as one batch. Returns the write to
+    /// await before the next call.
     pub(crate) fn send(&mut self) -> Option<Commit> {
         if self.pending.is_empty() {
             return None;

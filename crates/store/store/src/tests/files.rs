@@ -541,8 +541,8 @@ fn a_truncated_file_before_an_empty_file_is_accepted() {
 fn conversion_of_a_redis_6_file_can_be_interrupted_anywhere() {
     let journal = "*3\r\n$3\r\nSET\r\n$1\r\na\r\n$1\r\n1\r\n";
     let manifest = "file appendonly.aof seq 1 type b\n";
-    // A file that is listed but not moved yet, and a file that is moved but not listed, as an
-    // earlier version left it.
+    // An interrupted conversion leaves a file that the manifest lists, but that is not in
+    // `appendonlydir` yet. An earlier version left a file that is there, but without a manifest.
     for (place, listed) in [
         ("appendonly.aof", Some(manifest)),
         ("appendonlydir/appendonly.aof", None),

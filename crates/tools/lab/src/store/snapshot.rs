@@ -91,8 +91,8 @@ fn measure(
     })?;
     let cpu_us = contender.server.cpu_us()? - before_us;
     let before = Tree::read(contender.server.pid())?;
-    // Memory is measured during a second snapshot. Reading the memory of a process blocks changes
-    // of the process's mappings, which would increase the measured latency.
+    // Memory is measured during a second snapshot. Reading the memory use of a process blocks
+    // changes of its mappings, which would increase the measured latency.
     let (_, (_, peak_bytes)) =
         while_written(definition, address, || save(contender, Measuring::Always))?;
     Ok(Snapshot {

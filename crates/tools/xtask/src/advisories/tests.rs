@@ -20,8 +20,8 @@ unaffected = ["< 1.1.0"]
 The title is followed by prose.
 "#;
 
-/// Parses `document` into a list of one advisory, and checks the findings of that list for
-/// `versions` of the package, one line each.
+/// Parses `document` into a list of one advisory. Checks the findings of that list, one per line,
+/// for a lock file with `versions` of the advisory's package and the exceptions in `deny`.
 fn check(document: &str, versions: &[&str], deny: &str, expect: Expect) {
     let advisory = parse_document(document).expect("a document");
     let list = format!("# copy of a day\n{}\n", advisory.expect("not withdrawn"));
