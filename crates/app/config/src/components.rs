@@ -37,7 +37,7 @@ pub fn crashes(config: &Config) -> Result<Option<sandbox::ReproducerFolder>, Err
     };
     std::fs::create_dir_all(&folder).map_err(|err| {
         Error::usage(format!("cell.crash_dir: {}: {err}", folder.display()))
-            .hint("name a folder that the server may write to, or off")
+            .hint("name a directory that the server may write to, or off")
     })?;
     Ok(Some(sandbox::ReproducerFolder {
         folder,
@@ -248,17 +248,17 @@ fn caches(config: &Config) -> Result<server::Limits, Error> {
     })
 }
 
-/// Name of the folder, within the data directory, that contains the catalog.
+/// Name of the directory, within the data directory, that contains the catalog.
 const CATALOG: &str = "catalog";
-/// Name of the folder, within the data directory, for covers that were extracted from music files.
+/// Name of the directory, within the data directory, for covers that were extracted from music files.
 pub const COVERS: &str = "covers";
 /// Path prefix of covers that were extracted from music files. A client cannot request a path with
 /// this prefix: only the server does so internally, to answer a request for a cover.
 pub const ART: &str = "/-/art";
 
-/// Name of the folder, within the data directory, for users and their data.
+/// Name of the directory, within the data directory, for users and their data.
 pub const USERS: &str = "users";
-/// Name of the folder, within the data directory, for users' avatars.
+/// Name of the directory, within the data directory, for users' avatars.
 pub const AVATARS: &str = "avatars";
 /// Path prefix of avatars. A client cannot request a path with this prefix: only the server does so
 /// internally, to answer a request for an avatar.
@@ -316,7 +316,7 @@ fn mounts(config: &Config) -> Vec<Mount> {
                 is_internal: true,
             }),
             Err(err) => {
-                tracing::warn!(folder = %directory.display(), %err, "cannot create the folder: {what} are not shown");
+                tracing::warn!(directory = %directory.display(), %err, "cannot create the directory: {what} are not shown");
             }
         }
     }

@@ -429,9 +429,9 @@ impl Variants {
             return known;
         }
         let name = key.to_string();
-        let shard_folder = self.shard_folder(key);
-        // If the folder does not exist, there is no variant: storing a variant creates its folder.
-        let entries = fs::read_dir(&shard_folder).ok()?;
+        let shard_directory = self.shard_directory(key);
+        // Without the directory there is no variant: storing a variant creates its directory.
+        let entries = fs::read_dir(&shard_directory).ok()?;
         for entry in entries.flatten().filter(|entry| {
             entry
                 .file_name()
@@ -465,26 +465,26 @@ impl Variants {
     /// If the directory exists but cannot be listed. The index then counts as complete, with the
     /// entries that it has.
     pub fn load(&self) -> io::Result<()> {
-        let result = self.load_shard_folders();
+        let result = self.load_shard_directorys();
         self.loaded.store(true, Ordering::Release);
         self.evict();
         result
     }
 
-    fn load_shard_folders(&self) -> io::Result<()> {
-        let shard_folders = match fs::read_dir(&self.directory) {
-            Ok(shard_folders) => shard_folders,
+    fn load_shard_directorys(&self) -> io::Result<()> {
+        let shard_directorys = match fs::read_dir(&self.directory) {
+            Ok(shard_directorys) => shard_directorys,
             Err(err) if err.kind() == io::ErrorKind::NotFound => return Ok(()),
             Err(err) => return Err(err),
         };
-        for shard_folder in shard_folders {
-            let shard_folder = shard_folder?;
-            if shard_folder.file_name() == "tmp" {
-                remove_stale(&shard_folder.path());
+        for shard_directory in shard_directorys {
+            let shard_directory = shard_directory?;
+            if shard_directory.file_name() == "tmp" {
+                remove_stale(&shard_directory.path());
                 continue;
             }
-            for subfolder in listed(&shard_folder.path()) {
-                for entry in listed(&subfolder.path()) {
+            for subdirectory in listed(&shard_directory.path()) {
+                for entry in listed(&subdirectory.path()) {
                     self.adopt(&entry);
                 }
             }
@@ -555,13 +555,13 @@ impl Variants {
             Some(body) => copy(body, &file),
             None => Ok(()),
         });
-        let shard_folder = self.shard_folder(&variant.key);
+        let shard_directory = self.shard_directory(&variant.key);
         let named = made
-            .and_then(|()| fs::create_dir_all(&shard_folder))
+            .and_then(|()| fs::create_dir_all(&shard_directory))
             .and_then(|()| {
                 // No fsync: a lost variant is converted again, and a truncated one is recognised by
                 // its name.
-                fs::rename(&temporary, shard_folder.join(variant.file_name()))
+                fs::rename(&temporary, shard_directory.join(variant.file_name()))
             });
         if named.is_err() && temporary.exists() {
             report_removal(&temporary, fs::remove_file(&temporary));
@@ -629,7 +629,7 @@ impl Variants {
     /// If the file is gone or has another length. The entry is then dropped, and the next request
     /// converts the original again.
     pub fn open(&self, variant: &Variant) -> io::Result<File> {
-        let path = self.shard_folder(&variant.key).join(variant.file_name());
+        let path = self.shard_directory(&variant.key).join(variant.file_name());
         let opened = File::open(&path).and_then(|file| {
             if file.metadata()?.len() == variant.bytes {
                 Ok(file)
@@ -699,7 +699,7 @@ impl Variants {
         let removed = self.index().entries.get(key).map(Arc::clone);
         if let Some(variant) = removed {
             self.forget(key);
-            let path = self.shard_folder(key).join(variant.file_name());
+            let path = self.shard_directory(key).join(variant.file_name());
             report_removal(&path, fs::remove_file(&path));
         }
     }
@@ -709,7 +709,7 @@ impl Variants {
         for variant in self.take_evicted() {
             self.evicted.fetch_add(1, Ordering::Relaxed);
             self.note(|| Change::Removed(variant.key));
-            let path = self.shard_folder(&variant.key).join(variant.file_name());
+            let path = self.shard_directory(&variant.key).join(variant.file_name());
             report_removal(&path, fs::remove_file(&path));
         }
     }
@@ -743,7 +743,7 @@ impl Variants {
     /// times, so that the order of eviction survives a restart.
     pub fn persist_uses(&self, since_ms: u64) {
         for variant in self.used_since(since_ms) {
-            let path = self.shard_folder(&variant.key).join(variant.file_name());
+            let path = self.shard_directory(&variant.key).join(variant.file_name());
             let time = std::time::UNIX_EPOCH + std::time::Duration::from_millis(variant.used_ms());
             let touched = File::open(&path).and_then(|file| file.set_modified(time));
             if let Err(err) = touched {
@@ -776,7 +776,7 @@ impl Variants {
         }
     }
 
-    fn shard_folder(&self, key: &Key) -> PathBuf {
+    fn shard_directory(&self, key: &Key) -> PathBuf {
         self.directory
             .join(format!("{:02x}", key.0[0]))
             .join(format!("{:02x}", key.0[1]))
@@ -824,11 +824,11 @@ fn copy(from: &Sealed, to: &File) -> io::Result<()> {
     Ok(())
 }
 
-/// Lists a folder of variants. If that fails, for example because a foreign file has the folder's
-/// name, logs it and returns nothing, so that the other folders are still loaded.
-fn listed(shard_folder: &Path) -> impl Iterator<Item = fs::DirEntry> {
-    let entries = fs::read_dir(shard_folder).inspect_err(|err| {
-        tracing::warn!(directory = %shard_folder.display(), %err, "folder of variants cannot be listed");
+/// Lists a directory of variants. If that fails, for example because a foreign file has its name,
+/// logs it and returns nothing, so that the other directories are still loaded.
+fn listed(shard_directory: &Path) -> impl Iterator<Item = fs::DirEntry> {
+    let entries = fs::read_dir(shard_directory).inspect_err(|err| {
+        tracing::warn!(directory = %shard_directory.display(), %err, "directory of variants cannot be listed");
     });
     entries.into_iter().flatten().flatten()
 }
