@@ -32,7 +32,7 @@ impl ApiCall<'_> {
         out.number("durationSeconds", album.duration_s);
         out.flag("compilation", album.compilation);
         out.texts("genres", self.genres(&album.genres));
-        out.text("cover", &format!("/-/cover/{id}"));
+        self.cover(out, id, CoverOwner::Album(row));
         self.placeholder(out, CoverOwner::Album(row));
         let plays = tracks(&album)
             .filter_map(|row| Some(Id::Track(self.index.track(row)?.id)))
@@ -65,7 +65,7 @@ impl ApiCall<'_> {
             out.number("bytes", stat.size as i64);
             out.text("file", &format!("/{}", encoded(&path)));
         }
-        out.text("cover", &format!("/-/cover/{id}"));
+        self.cover(out, id, CoverOwner::Track(row));
         let (plays, last_ms) = plays_of(state, id);
         out.number("plays", plays);
         out.text_if("played", last_ms.map(iso).as_deref());
@@ -116,8 +116,15 @@ impl ApiCall<'_> {
             own_albums(&self.index, row, &artist).len() as u32,
         );
         out.number("trackCount", artist.tracks);
-        out.text("cover", &format!("/-/cover/{id}"));
+        self.cover(out, id, CoverOwner::Artist(row));
         self.placeholder(out, CoverOwner::Artist(row));
+    }
+
+    /// Writes the target of the cover of the object `of`, whose id is `id`, if there is a cover.
+    fn cover(&self, out: &mut Writer, id: Id, of: CoverOwner) {
+        if self.context.library.has_cover(&self.index, of) {
+            out.text("cover", &format!("/-/cover/{id}"));
+        }
     }
 
     fn placeholder(&self, out: &mut Writer, of: CoverOwner) {
