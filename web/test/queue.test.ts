@@ -123,6 +123,11 @@ test("any sequence of commands leaves a valid queue", () => {
   );
 });
 
+test("a stored queue may have tracks without a cover", () => {
+  const { cover: _, ...bare } = track("a");
+  assert.ok(q.isQueue(JSON.parse(JSON.stringify(q.playNow(q.EMPTY, [bare])))));
+});
+
 test("stored values that are no queue are refused", () => {
   assert.ok(q.isQueue(JSON.parse(JSON.stringify(abc))));
   for (const value of [null, 1, {}, { ...abc, at: 3 }, { ...abc, given: [1] }, { ...abc, entries: [{ key: 1 }] }, { ...abc, repeat: "twice" }]) {

@@ -6,7 +6,8 @@ import type { Placeholder } from "./types.ts";
 const WIDTHS = [150, 300, 600];
 
 interface CoverProps {
-  cover: string;
+  /** Target of the picture; undefined if the object has no cover. */
+  cover: string | undefined;
   placeholder?: Placeholder | undefined;
   /** Width on the page, as in the attribute `sizes`. */
   sizes: string;
@@ -15,23 +16,25 @@ interface CoverProps {
   onLoad?: () => void;
 }
 
-/** Square picture. Decorative: its title stands beside it. */
+/** Square picture, or an icon without a cover. Decorative: its title stands beside it. */
 export function Cover({ cover, placeholder, sizes, icon = "album", isRound, onLoad }: CoverProps) {
   const source = (width: number) => url(`${cover}?w=${width}`);
   return (
     <span class={isRound ? "art round" : "art"} style={placeholder ? { backgroundColor: placeholder.colour } : {}}>
       <Icon name={icon} />
-      <img
-        key={cover}
-        src={source(300)}
-        srcset={WIDTHS.map((width) => `${source(width)} ${width}w`).join(", ")}
-        sizes={sizes}
-        alt=""
-        loading="lazy"
-        decoding="async"
-        onLoad={onLoad}
-        onError={(event) => (event.currentTarget.style.display = "none")}
-      />
+      {cover && (
+        <img
+          key={cover}
+          src={source(300)}
+          srcset={WIDTHS.map((width) => `${source(width)} ${width}w`).join(", ")}
+          sizes={sizes}
+          alt=""
+          loading="lazy"
+          decoding="async"
+          onLoad={onLoad}
+          onError={(event) => (event.currentTarget.style.display = "none")}
+        />
+      )}
     </span>
   );
 }

@@ -17,7 +17,7 @@ export function startMediaSession(): () => void {
   session.setActionHandler("seekto", ({ seekTime }) => seek(seekTime ?? 0));
   const stopTrack = effect(() => {
     const track = present.value?.track;
-    const src = track && new URL(url(`${track.cover}?w=600`), location.href).href;
+    const src = track?.cover && new URL(url(`${track.cover}?w=600`), location.href).href;
     session.metadata = track
       ? new MediaMetadata({ title: track.title, artist: track.artist, album: track.album ?? "", artwork: src ? [{ src, sizes: "600x600" }] : [] })
       : null;

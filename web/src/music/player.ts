@@ -214,7 +214,8 @@ export function enqueue(tracks: readonly Track[], isNext: boolean): void {
 
 /** Returns the part of a track that the queue keeps. */
 function slim({ id, title, artist, artistIds, albumId, album, durationMs, file, cover, rating }: Track): Track {
-  return { id, title, artist, artistIds, durationMs, file, cover, ...(albumId && { albumId }), ...(album && { album }), ...(rating && { rating }) };
+  const some = { ...(cover && { cover }), ...(albumId && { albumId }), ...(album && { album }), ...(rating && { rating }) };
+  return { id, title, artist, artistIds, durationMs, file, ...some };
 }
 
 /**

@@ -197,6 +197,6 @@ function isEntry(value: unknown): boolean {
   if (typeof value !== "object" || value === null) return false;
   const { key, track } = value as { key?: unknown; track?: Record<string, unknown> };
   if (!Number.isInteger(key) || typeof track !== "object" || track === null) return false;
-  const texts = ["id", "title", "artist", "file", "cover"].every((name) => typeof track[name] === "string");
+  const texts = ["id", "title", "artist", "file"].every((name) => typeof track[name] === "string");
   return texts && Array.isArray(track["artistIds"]) && typeof track["durationMs"] === "number";
 }

@@ -16,7 +16,8 @@ export interface Album {
   readonly durationSeconds: number;
   readonly compilation: boolean;
   readonly genres: readonly string[];
-  readonly cover: string;
+  /** Target of the cover, if there is one. */
+  readonly cover?: string;
   readonly placeholder?: Placeholder;
   readonly plays: number;
 }
@@ -28,7 +29,8 @@ export interface Artist {
   readonly sortName: string;
   readonly albumCount: number;
   readonly trackCount: number;
-  readonly cover: string;
+  /** Target of the cover, if there is one. */
+  readonly cover?: string;
   readonly placeholder?: Placeholder;
 }
 
@@ -43,7 +45,8 @@ export interface Track {
   readonly durationMs: number;
   /** Target of the file on this server. */
   readonly file: string;
-  readonly cover: string;
+  /** Target of the cover, if there is one. */
+  readonly cover?: string;
   /** Mean of the users' ratings. */
   readonly rating?: number;
 }
