@@ -3,7 +3,7 @@ import type { ComponentChildren } from "preact";
 import { useEffect } from "preact/hooks";
 
 import { api } from "../api.ts";
-import { type MessageKey, number, t } from "../i18n/messages.ts";
+import { number, t } from "../i18n/messages.ts";
 import { href } from "../router.ts";
 import { IconButton } from "../ui/button.tsx";
 import { Failure, Message } from "../ui/message.tsx";
@@ -13,6 +13,8 @@ import type { Album, Page } from "./types.ts";
 
 /** Number of albums on a shelf, a row of this view. */
 const SHELF = 14;
+/** Orders of the shelves, from the top. */
+const SHELVES = ["added", "trending", "plays", "discover"] as const;
 
 interface Statistics {
   readonly tracks: number;
@@ -24,17 +26,19 @@ interface Statistics {
 /** First view of the area: shelves of albums. */
 export function Home() {
   const { value, error, reload } = useLoaded<Statistics>("");
+  const shelves = SHELVES.map((order) => useLoaded<Page<Album>>(paged(`/albums?order=${order}`, 0, SHELF)));
+  // Shelves below one that has not loaded wait for it, because it disappears if it is empty.
+  const first = shelves.findIndex((it) => !it.value.value && !it.error.value);
   if (error.value) return <Failure error={error.value} retry={reload} />;
   if (value.value?.tracks === 0) return <Empty />;
   return (
     <>
       <h1 class="hidden">{t("nav.music")}</h1>
       <p class="dim summary">{value.value ? summary(value.value) : "\u00a0"}</p>
-      <Shelf title="music.order.added" order="added" />
-      <Shelf title="music.order.trending" order="trending" />
-      <Shelf title="music.order.plays" order="plays" />
-      <Shelf title="music.order.discover" order="discover" />
-      {value.value && <RandomShelf total={value.value.albums} />}
+      {shelves.slice(0, first < 0 ? SHELVES.length : first + 1).map(({ value: page }, index) => (
+        <Shelf order={SHELVES[index] ?? "added"} page={page.value} />
+      ))}
+      {first < 0 && value.value && <RandomShelf total={value.value.albums} />}
     </>
   );
 }
@@ -48,20 +52,20 @@ function Empty() {
 }
 
 function summary({ albums, artists, tracks, durationSeconds }: Statistics): string {
-  const hours = number(durationSeconds / 3600, { style: "unit", unit: "hour", unitDisplay: "long", maximumFractionDigits: 0 });
-  return [t("music.albumCount", { count: albums }), t("music.artistCount", { count: artists }), t("music.trackCount", { count: tracks }), hours].join(" · ");
+  const [unit, seconds] = durationSeconds < 3600 ? (["minute", 60] as const) : (["hour", 3600] as const);
+  const duration = number(durationSeconds / seconds, { style: "unit", unit, unitDisplay: "long", maximumFractionDigits: 0 });
+  return [t("music.albumCount", { count: albums }), t("music.artistCount", { count: artists }), t("music.trackCount", { count: tracks }), duration].join(" · ");
 }
 
 /** Row of albums in the given order. Nothing is shown if there are no albums. */
-function Shelf({ title, order }: { title: MessageKey; order: string }) {
-  const { value } = useLoaded<Page<Album>>(paged(`/albums?order=${order}`, 0, SHELF));
-  if (value.value?.total === 0) return null;
+function Shelf({ order, page }: { order: (typeof SHELVES)[number]; page: Page<Album> | undefined }) {
+  if (page?.total === 0) return null;
   return (
     <Row
-      albums={value.value?.items}
+      albums={page?.items}
       head={
         <h2>
-          <a href={href("music/albums", { order })}>{t(title)}</a>
+          <a href={href("music/albums", { order })}>{t(`music.order.${order}`)}</a>
         </h2>
       }
     />

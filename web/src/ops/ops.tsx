@@ -43,12 +43,11 @@ export default function Ops({ parts }: AreaProps) {
   );
 }
 
-/** Age of the values shown, if they are not current. */
+/** Age of the values shown, if they are not current. Its place is kept before the first response. */
 function Freshness() {
   const seconds = stale.value;
-  if (!shown.value) return null;
   return (
-    <span class={seconds === null ? "ops-live" : "ops-live ops-stale"} role="status">
+    <span class={seconds === null ? "ops-live" : "ops-live ops-stale"} role="status" style={{ visibility: shown.value ? "" : "hidden" }}>
       {seconds === null ? t("ops.live") : t("ops.stale", { count: seconds })}
     </span>
   );
