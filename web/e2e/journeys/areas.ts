@@ -8,8 +8,7 @@ import type { Visit } from "../visit.ts";
 /** Start of every area that the navigation offers: first to a guest, then to an admin. */
 export const areas: Journey = {
   name: "areas",
-  // Not in the gate: music shifts while its shelves load, and asks for covers that albums lack.
-  isSmoke: false,
+  isSmoke: true,
   logsIn: true,
   run: async (visit) => {
     for (const area of AREAS.filter((it) => !it.isForAdmins)) await start(visit, area);
@@ -23,5 +22,10 @@ async function start(visit: Visit, area: Area): Promise<void> {
   const navigation = visit.page.getByRole("navigation").first();
   const link = navigation.getByRole("link", { name: text(visit.variant, area.label) });
   assert.equal(await link.getAttribute("aria-current"), "page", area.path);
+  const missing = await link.evaluate((element) => {
+    const label = element.querySelector("span");
+    return label ? label.scrollWidth - label.clientWidth : Number.NaN;
+  });
+  assert.equal(missing, 0, `pixels by which the label of ${area.path} is cut`);
   await visit.check(`area-${area.path}`);
 }
