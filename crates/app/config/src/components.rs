@@ -225,7 +225,7 @@ fn caches(config: &Config) -> Result<server::Limits, Error> {
         placeholders_max: at_least_one(limits.placeholders_max),
         memory_body_bytes_max: limits.memory_body_bytes_max.0,
         core_body_bytes_max: limits.hot_bytes_max.0 / cores as u64,
-        core_answers_max: at_least_one(limits.hot_answers_max / cores as u32),
+        core_responses_max: at_least_one(limits.hot_responses_max / cores as u32),
         core_trust_ms: u64::from(millis(limits.trust_time)),
         coded_bytes_max: limits.coded_bytes_max.0,
         gallery_entries_max: limits.gallery_entries_max as usize,
@@ -244,7 +244,7 @@ fn caches(config: &Config) -> Result<server::Limits, Error> {
         conversion_wall_ms_max: millis(config.cell.max_request_time),
         request_body_bytes: limits.request_body_bytes.0 as usize,
         core_request_body_bytes: limits.request_bodies_bytes.0 as usize / cores,
-        mount_answers_bytes: limits.mount_answers_bytes.0 as usize,
+        mount_responses_bytes: limits.mount_responses_bytes.0 as usize,
     })
 }
 

@@ -41,7 +41,7 @@ const LIVE: &[&str] = &[
     "limits.body_bytes_max",
     "limits.request_body_bytes",
     "limits.request_bodies_bytes",
-    "limits.mount_answers_bytes",
+    "limits.mount_responses_bytes",
     "limits.chunk_line_bytes_max",
     "limits.trailer_bytes_max",
     "limits.tls_buffer_bytes_max",

@@ -357,7 +357,7 @@ settings! {
         /// file.
         memory_body_bytes_max: Bytes = Bytes::kib(64), "bytes";
         /// Responses that are kept ready, over all cores; each large one holds a descriptor.
-        hot_answers_max: u32 = 4_096, "answers";
+        hot_responses_max: u32 = 4_096, "responses";
         /// Largest text that is compressed; larger text is sent uncompressed.
         coded_bytes_max: Bytes = Bytes::mib(4), "bytes";
         /// Entries of a folder that its page shows.
@@ -401,9 +401,9 @@ settings! {
         request_bodies_bytes: Bytes = Bytes::mib(64), "bytes";
         /// Responses in memory that clients have not read yet: of players, the API, programs and
         /// pages; beyond, 503.
-        mount_answers_bytes: Bytes = Bytes::mib(256), "bytes";
+        mount_responses_bytes: Bytes = Bytes::mib(256), "bytes";
         /// Responses to players, and pages of shares, that are composed at a time; others wait.
-        answers_making_max: NonZeroU32 = NonZeroU32::new(8).expect("not zero"), "answers";
+        player_responses_max: NonZeroU32 = NonZeroU32::new(8).expect("not zero"), "responses";
         /// Size line of one chunk in a body.
         chunk_line_bytes_max: u32 = 256, "bytes";
         /// Trailer fields of a body, in total.
@@ -432,7 +432,7 @@ settings! {
         /// Bytes of files that one HTTP/2 connection buffers until its client reads them.
         h2_buffer_bytes_max: Bytes = Bytes::kib(16), "bytes";
         /// Requests of one HTTP/2 connection that are processed at the same time.
-        h2_making_max: NonZeroU32 = NonZeroU32::new(32).expect("not zero"), "answers";
+        h2_making_max: NonZeroU32 = NonZeroU32::new(32).expect("not zero"), "requests";
         /// Frames of an HTTP/2 client that neither request nor consume anything.
         h2_idle_bytes_max: Bytes = Bytes::kib(256), "bytes";
         /// Streams that an HTTP/2 client may reset, beyond those whose response it consumed.

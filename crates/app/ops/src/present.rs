@@ -271,7 +271,7 @@ fn budgets(ops: &Ops, service: &Service, figures: &Figures, disk: Option<Disk>) 
     );
     let responses = (
         figures.response_bytes,
-        settings.limits.mount_answers_bytes as u64,
+        settings.limits.mount_responses_bytes as u64,
     );
     let connections = (figures.connections.open, facts.connections_max);
     let queue = (
@@ -297,7 +297,7 @@ fn budgets(ops: &Ops, service: &Service, figures: &Figures, disk: Option<Disk>) 
             "responses",
             "bytes",
             responses,
-            Some("limits.mount_answers_bytes")
+            Some("limits.mount_responses_bytes")
         ),
         budget(
             "connections",

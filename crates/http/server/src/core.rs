@@ -38,7 +38,7 @@ impl Core {
         let service = live.current();
         let limits = &service.settings.limits;
         let ready = ReadyResponses::new(
-            limits.core_answers_max,
+            limits.core_responses_max,
             limits.core_body_bytes_max,
             service.settings.grammar,
         );

@@ -28,7 +28,7 @@ pub struct Figures {
     /// Connections of all cores.
     pub connections: ConnectionTotals,
     /// Total bytes of responses in memory that clients have not read. Only responses that the limit
-    /// `limits.mount_answers_bytes` covers are counted.
+    /// `limits.mount_responses_bytes` covers are counted.
     pub response_bytes: u64,
 }
 

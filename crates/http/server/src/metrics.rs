@@ -206,13 +206,13 @@ impl Metrics {
 
     fn render_protocols(&self, text: &mut Text) {
         text.family(
-            "pelton_http_answers",
+            "pelton_http_version_responses",
             "counter",
             "responses by version of HTTP",
         );
         for (row, version) in ["1.1", "2"].iter().enumerate() {
             text.sample(
-                "pelton_http_answers_total",
+                "pelton_http_version_responses_total",
                 &format!("version=\"{version}\""),
                 self.sum(|core| &core.protocols[row]),
             );

@@ -187,7 +187,7 @@ impl Core {
     /// Counts a body towards the memory limit of responses until it is sent. Returns `None` if the
     /// limit is reached.
     pub(crate) fn hold(&self, body: bytes::Bytes) -> Option<bytes::Bytes> {
-        let bytes_max = self.service.settings.limits.mount_answers_bytes;
+        let bytes_max = self.service.settings.limits.mount_responses_bytes;
         self.service.response_memory.hold(body, bytes_max)
     }
 

@@ -84,7 +84,7 @@ pub struct Limits {
     pub core_body_bytes_max: u64,
     /// Maximum number of responses that one core keeps ready. Each response whose body is not in
     /// memory holds an open file.
-    pub core_answers_max: NonZeroUsize,
+    pub core_responses_max: NonZeroUsize,
     /// Time for which a core reuses a ready response or a verified login without checking it again,
     /// in milliseconds.
     pub core_trust_ms: u64,
@@ -117,7 +117,7 @@ pub struct Limits {
     pub core_request_body_bytes: usize,
     /// Maximum total bytes of mounts' responses that clients have not read. Above the limit, the
     /// response is 503.
-    pub mount_answers_bytes: usize,
+    pub mount_responses_bytes: usize,
 }
 
 impl Default for Limits {
@@ -128,7 +128,7 @@ impl Default for Limits {
             placeholders_max: NonZeroUsize::new(65_536).expect("not zero"),
             memory_body_bytes_max: 64 << 10,
             core_body_bytes_max: 128 << 20,
-            core_answers_max: NonZeroUsize::new(4096).expect("not zero"),
+            core_responses_max: NonZeroUsize::new(4096).expect("not zero"),
             core_trust_ms: 1_000,
             coded_bytes_max: 4 << 20,
             gallery_entries_max: 1_000,
@@ -141,7 +141,7 @@ impl Default for Limits {
             conversion_wall_ms_max: 120_000,
             request_body_bytes: 1 << 20,
             core_request_body_bytes: 32 << 20,
-            mount_answers_bytes: 256 << 20,
+            mount_responses_bytes: 256 << 20,
         }
     }
 }

@@ -12,7 +12,7 @@
 //!
 //! `library-api` and `server` do not depend on each other; this crate passes requests to
 //! `library-api` and its answers to `server`. Threads: responses are composed on blocking threads,
-//! at most `limits.answers_making_max` at a time, and the server's cores wait for them
+//! at most `limits.player_responses_max` at a time, and the server's cores wait for them
 //! asynchronously.
 
 #![forbid(unsafe_code)]

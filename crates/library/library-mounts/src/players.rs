@@ -107,7 +107,7 @@ impl Players {
             ..Limits::default()
         };
         let server = Server::new(library, store, components::splits(config), limits);
-        let making = config.limits.answers_making_max.get() as usize;
+        let making = config.limits.player_responses_max.get() as usize;
         Ok(Players {
             server: Arc::new(server),
             making: Arc::new(Making(Semaphore::new(making))),

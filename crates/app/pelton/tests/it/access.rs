@@ -183,7 +183,10 @@ fn every_answer_of_http2_has_its_line() {
         assert!(answer.text().contains(&format!("urn:pelton:request:{id}")));
     }
     let metrics = server.metrics();
-    assert_eq!(metrics.get("pelton_http_answers_total{version=\"2\"}"), 4);
+    assert_eq!(
+        metrics.get("pelton_http_version_responses_total{version=\"2\"}"),
+        4
+    );
     for (method, status) in [("GET", 200), ("HEAD", 200), ("GET", 404), ("GET", 400)] {
         let labels =
             format!("http_request_method=\"{method}\",http_response_status_code=\"{status}\"");

@@ -133,7 +133,7 @@ fn every_key_and_limit_is_listed() {
         limits.facts_max                65536                                          files              default
         limits.placeholders_max         65536                                          files              default
         limits.memory_body_bytes_max    64KiB                                          bytes              default
-        limits.hot_answers_max          4096                                           answers            default
+        limits.hot_responses_max        4096                                           responses          default
         limits.coded_bytes_max          4MiB                                           bytes              default
         limits.gallery_entries_max      1000                                           entries            default
         limits.trust_time               1s                                             time               default
@@ -153,8 +153,8 @@ fn every_key_and_limit_is_listed() {
         limits.body_bytes_max           64KiB                                          bytes              default
         limits.request_body_bytes       1MiB                                           bytes              default
         limits.request_bodies_bytes     64MiB                                          bytes              default
-        limits.mount_answers_bytes      256MiB                                         bytes              default
-        limits.answers_making_max       8                                              answers            default
+        limits.mount_responses_bytes    256MiB                                         bytes              default
+        limits.player_responses_max     8                                              responses          default
         limits.chunk_line_bytes_max     256                                            bytes              default
         limits.trailer_bytes_max        4096                                           bytes              default
         limits.access_log_bytes         1MiB                                           bytes              default
@@ -168,7 +168,7 @@ fn every_key_and_limit_is_listed() {
         limits.tls_buffer_bytes_max     32KiB                                          bytes              default
         limits.h2_streams_max           100                                            streams            default
         limits.h2_buffer_bytes_max      16KiB                                          bytes              default
-        limits.h2_making_max            32                                             answers            default
+        limits.h2_making_max            32                                             requests           default
         limits.h2_idle_bytes_max        256KiB                                         bytes              default
         limits.h2_resets_max            256                                            streams            default
         limits.head_timeout             10s                                            time               default

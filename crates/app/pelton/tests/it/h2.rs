@@ -100,7 +100,10 @@ fn the_answers_are_those_of_http1() {
         assert_eq!(same(answer), same(expected), "{method} {target} {fields}");
     }
     let metrics = server.metrics();
-    assert_eq!(metrics.get("pelton_http_answers_total{version=\"2\"}"), 26);
+    assert_eq!(
+        metrics.get("pelton_http_version_responses_total{version=\"2\"}"),
+        26
+    );
 }
 
 #[test]

@@ -275,7 +275,7 @@ fn many_long_lists_at_once_take_the_memory_of_a_few() {
     const ASKED: usize = 24;
     let home = home();
     assert_eq!(user(&home, &["add", "ann"], "sesame\n").0, Some(0));
-    let server = Server::plain(&home, &["--limits-answers-making-max", "1"]);
+    let server = Server::plain(&home, &["--limits-player-responses-max", "1"]);
     let song = song(&server);
     let id = song["id"].as_str().expect("text");
     let form = format!("name=long&{ANN}{}", format!("&songId={id}").repeat(30_000));

@@ -87,7 +87,7 @@ fn both_protocols_and_versions_are_spoken_and_no_byte_differs() {
     assert_eq!(
         (
             full,
-            metrics.get("pelton_http_answers_total{version=\"2\"}")
+            metrics.get("pelton_http_version_responses_total{version=\"2\"}")
         ),
         (6, 40)
     );

@@ -32,13 +32,13 @@ pub(super) struct TestServer {
 
 impl TestServer {
     pub(super) fn open(mounts: Mounts) -> TestServer {
-        TestServer::limited(mounts, Limits::default().mount_answers_bytes)
+        TestServer::limited(mounts, Limits::default().mount_responses_bytes)
     }
 
-    /// Starts a service whose mounts may keep `mount_answers_bytes` of response bodies in memory.
-    pub(super) fn limited(mounts: Mounts, mount_answers_bytes: usize) -> TestServer {
+    /// Starts a service whose mounts may keep `mount_responses_bytes` of response bodies in memory.
+    pub(super) fn limited(mounts: Mounts, mount_responses_bytes: usize) -> TestServer {
         TestServer::start(mounts, |settings| {
-            settings.limits.mount_answers_bytes = mount_answers_bytes;
+            settings.limits.mount_responses_bytes = mount_responses_bytes;
         })
     }
 
