@@ -61,7 +61,7 @@ impl Mount for OpsMount {
         let gauges = [
             (
                 "pelton_saved_ever_bytes",
-                "bytes saved by variants since counting began, over restarts",
+                "bytes saved by variants since counting started, over restarts",
                 sums.ever_bytes,
             ),
             (

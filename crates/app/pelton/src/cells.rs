@@ -51,7 +51,10 @@ fn replay(path: &Path, config: &Config) -> Result<u8, Vec<Error>> {
     let mut session = state.as_deref().map(StoreSession::to);
     let service = session.as_mut().map(|asked| asked as &mut dyn Service);
     let (now, code) = match job.replay(&pool, service) {
-        Ok(finished) => (format!("answers {} bytes", finished.answer_bytes), EXIT_OK),
+        Ok(finished) => (
+            format!("succeeds with {} bytes", finished.answer_bytes),
+            EXIT_OK,
+        ),
         Err(failure) if job.is_same(&failure) => ("the same".to_owned(), EXIT_FINDINGS),
         Err(failure) => (failure.to_string(), EXIT_FINDINGS),
     };

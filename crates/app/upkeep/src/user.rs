@@ -203,7 +203,11 @@ fn replace(path: &Path, write: impl FnOnce(&File) -> io::Result<()>) -> io::Resu
 
 /// Prompts at the terminal for the value of `require_login`, until the answer is valid.
 fn prompt_for_require_login(key: &Key) -> Result<String, Error> {
-    let failed = |err: io::Error| Error::host(format!("user: cannot read the answer: {err}"));
+    let failed = |err: io::Error| {
+        Error::host(format!(
+            "user: cannot read the value of require_login: {err}"
+        ))
+    };
     loop {
         report::line("What must clients log in for?");
         report::line("  music  music with its pages, its covers and /-/api");
@@ -214,7 +218,8 @@ fn prompt_for_require_login(key: &Key) -> Result<String, Error> {
             .map_err(failed)?;
         let mut line = String::new();
         if io::stdin().lock().read_line(&mut line).map_err(failed)? == 0 {
-            return Err(Error::usage("user: no answer").hint("give it with --require-login"));
+            return Err(Error::usage("user: no value of require_login was entered")
+                .hint("give it with --require-login"));
         }
         let word = match line.trim() {
             "" => "music",

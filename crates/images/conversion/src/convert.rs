@@ -559,7 +559,7 @@ pub fn run(
         made => made,
     };
     let (mut sealed, _) = made?;
-    Ok(sealed.pop().expect("there is one answer per plan"))
+    Ok(sealed.pop().expect("there is one result per plan"))
 }
 
 /// Returns the memory limit for a job with `plans`: twice the estimate and a constant, because
@@ -633,7 +633,7 @@ fn run_batch(
     let is_single = size_px.is_some();
     verified(batch, finished, is_single).ok_or_else(|| Failure {
         kind: FailureKind::ProtocolViolation,
-        detail: "the answer is not the requested picture".to_owned(),
+        detail: "the reply is not the requested picture".to_owned(),
     })
 }
 

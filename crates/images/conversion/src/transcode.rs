@@ -467,7 +467,7 @@ impl Converter {
             Ok(()) => Ok(sealed),
             Err(why) => Err(Failure {
                 kind: FailureKind::ProtocolViolation,
-                detail: format!("the answer is not the requested track: {why}"),
+                detail: format!("the reply is not the requested track: {why}"),
             }),
         }
     }

@@ -578,7 +578,7 @@ impl Variants {
                 self.write_errors.fetch_add(1, Ordering::Relaxed);
                 if was_writable {
                     let directory = self.directory.display();
-                    tracing::warn!(%directory, %err, "variants cannot be written; serving goes on without the cache");
+                    tracing::warn!(%directory, %err, "variants cannot be written; the server continues without the cache");
                 }
             }
         }

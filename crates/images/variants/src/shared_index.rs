@@ -146,7 +146,7 @@ pub enum Lock {
 pub struct SharedIndexStats {
     /// True if the store answered the last request.
     pub is_reachable: bool,
-    /// Requests that the store did not answer, or refused.
+    /// Requests that the store refused, or to which it did not respond.
     pub errors: u64,
     /// Number of times that the whole index was written to the store.
     pub publications: u64,
@@ -180,12 +180,12 @@ impl SharedIndexStats {
     pub fn render(&self, text: &mut Text) {
         text.gauge(
             "pelton_store_reachable",
-            "1 if the store answers, otherwise 0",
+            "1 if the store responds, otherwise 0",
             u64::from(self.is_reachable),
         );
         text.counter(
             "pelton_store_errors",
-            "requests that the store did not answer, or refused",
+            "requests that the store refused, or to which it did not respond",
             self.errors,
         );
         text.counter(
@@ -350,7 +350,7 @@ impl SharedIndex {
             Err(err) => {
                 self.errors.fetch_add(1, Ordering::Relaxed);
                 if was_reachable {
-                    tracing::warn!(%err, "the store is out of reach; serving goes on without it");
+                    tracing::warn!(%err, "the store is out of reach; the server continues without it");
                 }
             }
         }

@@ -110,7 +110,7 @@ impl<W: Write> OggOpus<W> {
             io::ErrorKind::FileTooLarge => {
                 Error::new(ErrorKind::TooLarge, "output exceeds its size limit")
             }
-            _ => Error::failed(format!("cannot write the answer: {error}")),
+            _ => Error::failed(format!("cannot write the output: {error}")),
         })
     }
 }

@@ -209,7 +209,7 @@ impl Route {
         };
         match request.variables() {
             Ok(variables) if variables.len() <= VARIABLES_BYTES_MAX => Ok(variables),
-            Ok(_) => Err(Stop::Refused(431, "more fields than a program can take")),
+            Ok(_) => Err(Stop::Refused(431, "more fields than a program can receive")),
             Err(cgi::RequestError::Path) => Err(Stop::Refused(404, "no such path")),
         }
     }

@@ -193,7 +193,7 @@ const ROWS: &[Row] = &[
     }),
     counter(
         "wall_microseconds",
-        "time from passing a request to a cell until its answer",
+        "time from passing a request to a cell until its reply",
         |_, stats| stats.wall_us,
     ),
     counter(
@@ -279,7 +279,7 @@ fn routes(out: &mut String, table: &Table) {
         }),
         (
             "fallbacks",
-            "failed requests that on_error answered",
+            "failed requests to which on_error responded",
             |route| read(&route.counts.fallbacks),
         ),
     ];

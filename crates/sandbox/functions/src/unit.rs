@@ -131,7 +131,7 @@ impl Unit {
         };
         let sent = running.request_sender.send(order);
         sent.expect("the threads live as long as `running`");
-        let output = answered.await.expect("a thread answers each order")?;
+        let output = answered.await.expect("a thread replies to each order")?;
         if !output.remark.is_empty() {
             tracing::info!(
                 program = self.name,

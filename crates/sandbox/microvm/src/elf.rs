@@ -214,13 +214,15 @@ impl fmt::Display for ElfError {
             ElfError::NotX86_64 => f.write_str("not for x86-64"),
             ElfError::NotExecutable => f.write_str("an ELF file, but not an executable"),
             ElfError::NotStatic(name) => {
-                write!(f, "not static: it asks for the interpreter {name}")
+                write!(f, "not static: it requests the interpreter {name}")
             }
             ElfError::Truncated(what) => {
                 write!(f, "truncated: {what} lies beyond the end of the file")
             }
             ElfError::Malformed(what) => write!(f, "malformed: {what} cannot be right"),
-            ElfError::WritableCode => f.write_str("asks for memory both writable and executable"),
+            ElfError::WritableCode => {
+                f.write_str("requests memory that is both writable and executable")
+            }
             ElfError::NoCode => {
                 f.write_str("malformed: its entry point is in no executable segment")
             }

@@ -219,14 +219,14 @@ impl Running<'_> {
             Next::TooLarge => {
                 let reply = AllegedReply::new(job.id, Status::TooLarge, (0, 0), 0);
                 JobOutcome {
-                    reply: Ok(reply.with_detail("exceeded the size limit of its answer")),
+                    reply: Ok(reply.with_detail("exceeded the size limit of its output")),
                     // A program that exchanges records cannot be used again: the rest of this
                     // answer would be read as the start of the next one.
                     is_reusable: self.guest.protocol != JobProtocol::Records,
                 }
             }
             Next::Wait { .. } => {
-                self.failed(job, "asked for a job before it replied to the current one")
+                self.failed(job, "requested a job before it replied to the current one")
             }
             Next::Broken(words) => self.failed(job, &String::from_utf8_lossy(&words)),
             Next::Go => unreachable!("`until` goes on"),
@@ -351,15 +351,15 @@ fn run_until_wait(machine: &mut Machine, linux: &mut Linux) -> Result<(u64, u64)
         Next::Wait { address, bytes } => Ok((address, bytes)),
         Next::Broken(report) => Err(sandbox_protocol::control::broken_reason(&report)),
         Next::Exited(code) => Err(format!(
-            "ended before it asked for a job, exit code {code} {}",
+            "ended before it requested a job, exit code {code} {}",
             linux.last_message()
         )),
         Next::Died(how) => Err(format!(
-            "died before it asked for a job, {how} {}",
+            "died before it requested a job, {how} {}",
             linux.last_message()
         )),
         Next::Reply(_) | Next::Answered(_) | Next::TooLarge | Next::Go => {
-            Err("answered before it asked for a job".to_owned())
+            Err("replied before it requested a job".to_owned())
         }
     }
 }

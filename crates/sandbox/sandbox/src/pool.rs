@@ -328,7 +328,7 @@ impl Pool {
     ) -> Result<Finished, Failure> {
         let limits = self.lowered(task.limits);
         let answer = Answer::new(limits.answer_bytes_max)
-            .map_err(|errno| Failure::host("create the answer's memory file", errno))?;
+            .map_err(|errno| Failure::host("create the memory file of the reply", errno))?;
         let mut seed = [0; 16];
         getrandom(&mut seed, GetRandomFlags::empty())
             .map_err(|errno| Failure::host("generate a random seed", errno))?;
@@ -582,9 +582,9 @@ impl Pool {
         let body = match answer.seal() {
             Ok(body) => body,
             Err(Errno::BUSY) => {
-                return Err(self.violation("the answer is still mapped for writing"));
+                return Err(self.violation("the reply is still mapped for writing"));
             }
-            Err(errno) => return Err(Failure::host("seal the answer", errno)),
+            Err(errno) => return Err(Failure::host("seal the reply", errno)),
         };
         Ok(Finished {
             body,

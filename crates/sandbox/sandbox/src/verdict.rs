@@ -46,7 +46,7 @@ pub(crate) fn death(outcome: ExitOutcome, limits: &JobLimits, counters: &Counter
             counters.kills_memory.add(1);
             return Failure::new(
                 FailureKind::TooLarge,
-                "exceeded the size limit of its answer",
+                "exceeded the size limit of its output",
             );
         }
         libc::SIGSYS => {

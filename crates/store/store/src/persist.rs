@@ -223,7 +223,7 @@ impl Persist {
     pub(crate) fn unwritten_reply(&self) -> String {
         let fault = self.journal_fault().unwrap_or_default();
         format!(
-            "MISCONF Errors writing to the AOF file: {fault}; the change is in memory and is written when the disk takes it"
+            "MISCONF Errors writing to the AOF file: {fault}; the change is in memory and is written when the disk accepts it"
         )
     }
 

@@ -71,11 +71,11 @@ fn a_full_file() {
             queries = webp-server-go  from config.json:8
             img_map = /a/b=/srv/b,/a=/srv/a  from config.json:4
             limits.variants_bytes_max = 500MiB  from config.json:9
-            Unsupported: config.json:2: QUALITY asks for lossless pictures, which are not supported yet: quality 100 is used
+            Unsupported: config.json:2: QUALITY requests lossless pictures, which are not supported yet: quality 100 is used
             NoEffect: config.json:3: METADATA_PATH has no effect: Pelton writes no metadata files
             NoEffect: config.json:3: REMOTE_RAW_PATH has no effect: remote sources are not supported yet
             NoEffect: config.json:4: IMG_MAP skips "photos", as in WebP Server Go: a prefix begins with a slash
-            Unsupported: config.json:6: ENABLE_JXL asks for jxl: JPEG XL output is not supported yet
+            Unsupported: config.json:6: ENABLE_JXL requests jxl: JPEG XL output is not supported yet
             Unsupported: config.json:7: STRIP_METADATA is not supported: converted pictures keep their true colours, but no EXIF or XMP
             Unsupported: config.json:8: EXTRA_PARAMS_CROP_INTERESTING is not supported yet: crops keep the centre
         "#]],
@@ -185,7 +185,7 @@ fn formats() {
         expect![[r#"
             formats = avif  from WEBP_CONVERT_TYPES
             queries = webp-server-go  from config.json:1
-            Unsupported: WEBP_CONVERT_TYPES asks for jxl: JPEG XL output is not supported yet
+            Unsupported: WEBP_CONVERT_TYPES requests jxl: JPEG XL output is not supported yet
             Taken: config.json: ENABLE_EXTRA_PARAMS is not set: queries is webp-server-go, where WebP Server Go would use meta-only
             Taken: config.json: IMG_PATH is not set: root is ., where WebP Server Go would use ./pics
             Taken: config.json: HOST is not set: listen is 127.0.0.1:3333, where WebP Server Go would use 0.0.0.0:3333

@@ -234,7 +234,7 @@ impl Formats {
 }
 
 fn no_jxl(entry: &Entry, taken: &mut Taken) {
-    let text = "asks for jxl: JPEG XL output is not supported yet";
+    let text = "requests jxl: JPEG XL output is not supported yet";
     taken.note(NoteKind::Unsupported, entry, text);
 }
 
@@ -268,7 +268,7 @@ fn quality(entry: Entry, taken: &mut Taken) {
         );
         taken.note(NoteKind::Taken, &entry, &text);
     } else {
-        let text = "asks for lossless pictures, which are not supported yet: quality 100 is used";
+        let text = "requests lossless pictures, which are not supported yet: quality 100 is used";
         taken.note(NoteKind::Unsupported, &entry, text);
     }
     taken.assign("quality", Raw::Integer(ours.into()), entry.source);

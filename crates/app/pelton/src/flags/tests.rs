@@ -530,7 +530,7 @@ fn short_help_shows_common_settings_only() {
 
             Examples:
               pelton check
-              pelton check --config config.json        (WebP Server Go's: tells what is taken and what is not)
+              pelton check --config config.json        (WebP Server Go's: reports what Pelton supports)
         "#]],
     );
 }
@@ -599,7 +599,7 @@ fn help_teaches() {
 
         Examples:
           pelton check
-          pelton check --config config.json        (WebP Server Go's: tells what is taken and what is not)
+          pelton check --config config.json        (WebP Server Go's: reports what Pelton supports)
     "#]]);
     check_help::<Cell>(expect![[r#"
         Show which isolation this machine offers to conversions.

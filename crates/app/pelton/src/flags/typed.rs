@@ -346,7 +346,7 @@ pub(crate) struct Run {
 #[derive(Args)]
 #[command(after_help = "Examples:
   pelton check
-  pelton check --config config.json        (WebP Server Go's: tells what is taken and what is not)")]
+  pelton check --config config.json        (WebP Server Go's: reports what Pelton supports)")]
 pub(crate) struct Check {
     #[command(flatten)]
     pub(crate) settings: SettingsOf<Everything>,

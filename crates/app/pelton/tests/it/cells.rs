@@ -125,7 +125,10 @@ fn p15_a_job_that_crashed_is_run_again_by_hand() {
         replayed.contains("\nended      crashed: died by signal 6\n"),
         "{replayed}"
     );
-    assert!(replayed.contains("\nends now   answers "), "{replayed}");
+    assert!(
+        replayed.contains("\nends now   succeeds with "),
+        "{replayed}"
+    );
 }
 
 #[test]

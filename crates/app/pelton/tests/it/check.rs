@@ -264,7 +264,7 @@ fn webp_server_gos_file_is_taken_with_notes() {
             note:   config.json:4: QUALITY 80 is on WebP's own scale: it becomes quality 70, which looks alike in every format
             note:   config.json:7: CONCURRENCY has no effect, as in WebP Server Go
             note:   config.json: ENABLE_EXTRA_PARAMS is not set: queries is webp-server-go, where WebP Server Go would use meta-only
-            pelton: config.json:6: CONVERT_TYPES asks for jxl: JPEG XL output is not supported yet
+            pelton: config.json:6: CONVERT_TYPES requests jxl: JPEG XL output is not supported yet
             ---
             1
         "#]],

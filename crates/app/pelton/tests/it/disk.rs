@@ -27,7 +27,7 @@ fn without_a_data_directory_pictures_are_served_uncached() {
         assert!(round <= errors, "{errors} errors in round {round}");
     }
     assert_eq!(server.get("/p.jpg").body, media::photo(400, 300, 1));
-    let warning = "variants cannot be written; serving goes on without the cache";
+    let warning = "variants cannot be written; the server continues without the cache";
     assert_eq!(
         server.logged("WARN", warning),
         1,

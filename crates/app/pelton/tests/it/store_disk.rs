@@ -70,7 +70,7 @@ fn a_full_disk_refuses_changes_and_answers_everything_else() {
         reply
     });
     let refusal = "-MISCONF Errors writing to the AOF file: File too large (os error 27); \
-                   the change is in memory and is written when the disk takes it\r\n";
+                   the change is in memory and is written when the disk accepts it\r\n";
     assert_eq!(replies[2], refusal);
 
     let mut other = store.client();

@@ -85,7 +85,7 @@ impl Linux {
         let at = exchange.answer.body_bytes();
         let piece = machine.memory.slice(address, bytes)?;
         let Ok(body) = exchange.answer.take(piece) else {
-            return violation("wrote more than the announced answer");
+            return violation("wrote more than the announced length");
         };
         let body_bytes = body.len() as u64;
         let (answer, unread) = (exchange.answer, exchange.read < exchange.bytes);
@@ -98,7 +98,7 @@ impl Linux {
         self.write_at(machine, at, (address + bytes - body_bytes, body_bytes))?;
         match answer.is_whole() {
             false => Ok(bytes),
-            true if unread => violation("answered before it had read the whole request"),
+            true if unread => violation("replied before it had read the whole request"),
             true => Err(Stop::Next(Next::Answered(bytes))),
         }
     }

@@ -175,7 +175,7 @@ pub(super) fn describe_exit(status: i32) -> (Status, String) {
         libc::SIGPROF | libc::SIGXCPU => (Status::TimedOut, "exceeded its CPU time".to_owned()),
         libc::SIGXFSZ => (
             Status::TooLarge,
-            "exceeded the size limit of its answer".to_owned(),
+            "exceeded the size limit of its output".to_owned(),
         ),
         signal => (Status::Failed, format!("died by signal {signal}")),
     }

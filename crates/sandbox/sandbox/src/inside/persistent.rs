@@ -169,7 +169,7 @@ impl PersistentProgram {
                 return match request.is_sent() {
                     true => Ok(answer.body_bytes()),
                     false => Err(ExchangeError::ProtocolViolation(
-                        "answered before it had read the whole request",
+                        "replied before it had read the whole request",
                     )),
                 };
             }
@@ -211,7 +211,7 @@ impl PersistentProgram {
         let at = answer.body_bytes();
         let body = answer.take(&piece[..len]);
         let body = body.map_err(|sandbox_protocol::Excess| {
-            ExchangeError::ProtocolViolation("wrote more than the announced answer")
+            ExchangeError::ProtocolViolation("wrote more than the announced length")
         })?;
         let announced = answer.announced_bytes();
         if announced.is_some_and(|bytes| job.limits.answer_bytes_max < bytes) {
@@ -256,7 +256,7 @@ impl PersistentProgram {
             ExchangeError::ProtocolViolation(how) => (Status::Failed, how.to_owned()),
             ExchangeError::TooLarge => (
                 Status::TooLarge,
-                "exceeded the size limit of its answer".to_owned(),
+                "exceeded the size limit of its output".to_owned(),
             ),
             ExchangeError::OutOfTime => (Status::TimedOut, "exceeded its CPU time".to_owned()),
             ExchangeError::Host(errno) => (

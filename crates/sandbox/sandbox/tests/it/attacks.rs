@@ -172,8 +172,8 @@ fn lies_are_found() {
         giant: cell: protocol violation: packet too long
         terminal-codes: cell: undecodable: ?[2J
         leave: cell: crashed: exited without a reply, exit code 7
-        mapped: cell: protocol violation: the answer is still mapped for writing
-        beyond: cell: too large: exceeded the size limit of its answer
+        mapped: cell: protocol violation: the reply is still mapped for writing
+        beyond: cell: too large: exceeded the size limit of its output
     "#]],
     );
 }

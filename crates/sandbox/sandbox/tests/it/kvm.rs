@@ -175,7 +175,7 @@ fn p13_calls_that_no_codec_makes_fail() {
         empty: cell: protocol violation: WrongLength
         garbage: cell: protocol violation: not a reply: Magic
         terminal-codes: cell: undecodable: ?[2J
-        beyond: cell: too large: exceeded the size limit of its answer
+        beyond: cell: too large: exceeded the size limit of its output
     "#]]
     .assert_eq(&ends);
 }

@@ -176,7 +176,7 @@ fn a_failed_program_is_reported_in_one_line() {
             Backend::Kvm => expect![[r#"
                 fail: cell: crashed: exit code 3: no luck
                 abort: cell: crashed: died by signal 6
-                long: cell: too large: exceeded the size limit of its answer
+                long: cell: too large: exceeded the size limit of its output
                 loop: cell: timed out: exceeded its CPU time
                 open: answers Err(NotFound) Ok("allowed")
                 write: answers Err(PermissionDenied)
@@ -186,7 +186,7 @@ fn a_failed_program_is_reported_in_one_line() {
             _ => expect![[r#"
                 fail: cell: crashed: exit code 3: no luck
                 abort: cell: crashed: died by signal 11
-                long: cell: too large: exceeded the size limit of its answer
+                long: cell: too large: exceeded the size limit of its output
                 loop: cell: timed out: exceeded its CPU time
                 open: answers Err(PermissionDenied) Ok("allowed")
                 write: answers Err(PermissionDenied)
@@ -353,7 +353,7 @@ fn a_file_that_is_no_fitting_program_is_refused_by_name() {
     let lines = [b"#!/bin/sh", &dynamic[..], &other[..], &violations[..], cut].map(refused);
     let expected = expect![[r#"
         cell: program: not an ELF file
-        cell: program: not static: it asks for the interpreter /lib64/ld-linux-x86-64.so.2
+        cell: program: not static: it requests the interpreter /lib64/ld-linux-x86-64.so.2
         cell: program: not for x86-64
         cell: program: malformed: its program headers cannot be right
         cell: program: truncated: a segment lies beyond the end of the file
@@ -435,9 +435,9 @@ fn a_program_that_is_kept_and_fails_begins_anew() {
             fail: cell: crashed: exit code 3: no luck; then 1
             leave: cell: crashed: exit code 0; then 1
             loop: cell: timed out: exceeded its CPU time; then 1
-            long: cell: too large: exceeded the size limit of its answer; then 1
-            more: cell: crashed: wrote more than the announced answer; then 1
-            hasty: cell: crashed: answered before it had read the whole request; then 1
+            long: cell: too large: exceeded the size limit of its output; then 1
+            more: cell: crashed: wrote more than the announced length; then 1
+            hasty: cell: crashed: replied before it had read the whole request; then 1
         "#]]
         .assert_eq(&report);
     }

@@ -33,7 +33,7 @@ fn p3_p4_a_program_that_fails_costs_the_server_nothing() {
         let last = server.event("ERROR", "program failed");
         assert_eq!(last["program"], "v");
         assert!(server.has_logged("exit code 3: no luck?[31m today"));
-        assert!(server.has_logged("exceeded the size limit of its answer"));
+        assert!(server.has_logged("exceeded the size limit of its output"));
         assert!(server.memory("VmRSS") < before + (16 << 20));
         assert_eq!(server.get_as("/p.jpg?w=40", "image/webp").status, 200);
         server.stop();
@@ -225,7 +225,7 @@ fn unfit_programs_are_refused_by_name() {
             (script.as_path(), "programs.v: not an ELF file"),
             (
                 "/bin/true".as_ref(),
-                "programs.v: not static: it asks for the interpreter /lib64/ld-linux-x86-64.so.2",
+                "programs.v: not static: it requests the interpreter /lib64/ld-linux-x86-64.so.2",
             ),
             (
                 "/nowhere".as_ref(),
