@@ -109,7 +109,7 @@ fn figures(stats: &Stats) -> Value {
         "cpu_us": stats.cpu_us,
         "wall_us": stats.wall_us,
         "memory_peak_bytes": stats.memory_peak_bytes,
-        "answer_bytes": stats.answer_bytes,
+        "output_bytes": stats.answer_bytes,
         "renewals": stats.zygote_renewals,
         "deaths": stats.zygote_deaths,
         "ready": stats.ready,
@@ -202,7 +202,7 @@ const ROWS: &[Row] = &[
         |_, stats| stats.dirty_bytes,
     ),
     counter(
-        "answer_bytes",
+        "output_bytes",
         "bytes that runs wrote to standard output",
         |_, stats| stats.answer_bytes,
     ),

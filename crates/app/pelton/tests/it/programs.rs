@@ -244,7 +244,7 @@ fn p14_statistics_are_reported_for_each_program() {
             .sum();
         assert!(killed <= 2, "{kills:?}");
         assert!(300_000 <= figure("wall_us") && 0 < figure("cpu_us"));
-        assert!(0 < figure("memory_peak_bytes") && 0 < figure("answer_bytes"));
+        assert!(0 < figure("memory_peak_bytes") && 0 < figure("output_bytes"));
         assert_eq!(program["posture"]["backend"], *backend);
         assert_eq!(stats["conversions"]["invocations"], 0);
         let route = &stats["routes"][0];
