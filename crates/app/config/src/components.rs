@@ -250,7 +250,8 @@ fn caches(config: &Config) -> Result<server::Limits, Error> {
 
 /// Name of the directory, within the data directory, that contains the catalog.
 const CATALOG: &str = "catalog";
-/// Name of the directory, within the data directory, for covers that were extracted from music files.
+/// Name of the directory, within the data directory, for covers that were extracted from music
+/// files.
 pub const COVERS: &str = "covers";
 /// Path prefix of covers that were extracted from music files. A client cannot request a path with
 /// this prefix: only the server does so internally, to answer a request for a cover.
