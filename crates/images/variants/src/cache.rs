@@ -465,19 +465,19 @@ impl Variants {
     /// If the directory exists but cannot be listed. The index then counts as complete, with the
     /// entries that it has.
     pub fn load(&self) -> io::Result<()> {
-        let result = self.load_shard_directorys();
+        let result = self.load_shard_directories();
         self.loaded.store(true, Ordering::Release);
         self.evict();
         result
     }
 
-    fn load_shard_directorys(&self) -> io::Result<()> {
-        let shard_directorys = match fs::read_dir(&self.directory) {
-            Ok(shard_directorys) => shard_directorys,
+    fn load_shard_directories(&self) -> io::Result<()> {
+        let shard_directories = match fs::read_dir(&self.directory) {
+            Ok(shard_directories) => shard_directories,
             Err(err) if err.kind() == io::ErrorKind::NotFound => return Ok(()),
             Err(err) => return Err(err),
         };
-        for shard_directory in shard_directorys {
+        for shard_directory in shard_directories {
             let shard_directory = shard_directory?;
             if shard_directory.file_name() == "tmp" {
                 remove_stale(&shard_directory.path());
