@@ -181,7 +181,7 @@ fn a_broken_block_says_nothing_and_a_broken_picture_says_so() {
     check(
         &jpeg(&exif)[..40],
         &expect![
-            "PhotoMetadata { taken_local_s: None, offset_min: None, make: None, model: None, lens: None, exposure: Exposure { time_ns: None, f_number_e2: None, iso: None, focal_mm_e2: None }, place: None }"
+            "PhotoMetadata { taken_local_s: None, offset_min: None, make: None, model: None, lens: None, exposure: Exposure { time_ns: None, f_number_e2: None, iso: None, focal_mm_e2: None }, position: None }"
         ],
     );
     for cut in 0..jpeg(&exif).len() {
