@@ -11,11 +11,11 @@ use std::task::{Context, Poll, ready};
 use reactor::{Ended, read_cached};
 use tokio::task::JoinHandle;
 
-/// Maximum bytes per read: the size of a TLS record and, by default, of an HTTP/2 frame. A
-/// connection with a slow client holds a few chunks of this size.
+/// Maximum number of bytes per read: the size of a TLS record and, by default, of an HTTP/2 frame.
+/// A connection to a slow client holds a few chunks of this size in memory.
 pub const CHUNK_BYTES: usize = 16 << 10;
 
-/// Reader of a file's range.
+/// Reader of a byte range of a file.
 #[derive(Debug)]
 pub struct Chunks {
     left: Range<u64>,
@@ -26,7 +26,7 @@ pub struct Chunks {
 }
 
 impl Chunks {
-    /// Returns a reader of this range of bytes.
+    /// Returns a reader of the bytes in `range`.
     pub fn new(range: Range<u64>) -> Chunks {
         Chunks {
             left: range,
@@ -35,17 +35,17 @@ impl Chunks {
         }
     }
 
-    /// Returns the number of bytes that remain.
+    /// Returns the number of bytes that [`Chunks::poll_next`] has not returned yet.
     pub fn left(&self) -> u64 {
         self.left.end - self.left.start + self.rest.len() as u64
     }
 
-    /// Returns the next piece of `file`; `None` at the end of the range. A piece has at most
+    /// Returns the next piece of `file`, or `None` at the end of the range. A piece has at most
     /// `bytes_max` bytes and at most [`CHUNK_BYTES`]. `file` must be the same at each call. Bytes
-    /// outside the page cache are read on the blocking pool.
+    /// that are not in the page cache are read on the blocking pool.
     ///
     /// # Errors
-    /// [`Ended::File`] and [`Ended::ShortFile`], as in the reactor.
+    /// [`Ended::File`] if a read fails, [`Ended::ShortFile`] if the file ends before the range.
     pub fn poll_next(
         &mut self,
         file: &File,
@@ -77,8 +77,7 @@ impl Chunks {
             }));
         }
         self.left.start += chunk.len() as u64;
-        // If the read waited for the disk, the caller may request fewer bytes now than when the
-        // read started.
+        // While the read waited for the disk, the caller may have reduced `bytes_max`.
         self.rest = chunk;
         Poll::Ready(Ok(Some(self.take_rest(bytes_max))))
     }
@@ -88,7 +87,8 @@ impl Chunks {
         std::mem::replace(&mut self.rest, remaining)
     }
 
-    /// Reads cached bytes. `None` means that a read from the disk has started.
+    /// Reads bytes that are in the page cache. If they are not, starts a read from the disk and
+    /// returns `None`.
     fn read_now(&mut self, file: &File, bytes_max: usize) -> io::Result<Option<Vec<u8>>> {
         let offset = self.left.start;
         let length = CHUNK_BYTES.min(bytes_max).min(self.left() as usize);

@@ -1,5 +1,5 @@
-//! One conversion from start to end: original → cell → verified reply → variant on disk. The
-//! functions block, so only the threads of [`crate::flight`] run them.
+//! Conversion of one original by a worker in a sandbox: the result is verified and stored on the
+//! disk as a variant. The functions block, so only the threads of [`crate::flight`] run them.
 
 #[cfg(test)]
 mod tests;
@@ -27,54 +27,59 @@ use variants::shared_index::{Change, Flight, Lock, SharedIndex, VariantDetails};
 use crate::metrics::Metrics;
 use crate::quarantine::{Crash, Quarantine};
 
-/// Maximum CPU time of a job, as a multiple of its plan's estimate; [`CPU_FLOOR_MS`] is added.
+/// Factor of a job's maximum CPU time: the estimate of its plan is multiplied by this, and
+/// [`CPU_FLOOR_MS`] is added.
 const CPU_FACTOR: u64 = 8;
-/// CPU time that every job may use beyond the multiple of its estimate, in milliseconds, since
-/// small estimates are the least certain.
+/// CPU time that every job may use in addition to the multiple of its estimate, in milliseconds.
+/// Small estimates are the least accurate.
 const CPU_FLOOR_MS: u64 = 2_000;
-/// Bytes of the original for which a job gets one millisecond of CPU time in addition to
-/// [`CPU_FLOOR_MS`]. A small file whose header declares a large picture therefore gets little time.
+/// Bytes of the original per millisecond of CPU time: a job may use at most one millisecond per
+/// this many bytes, plus [`CPU_FLOOR_MS`]. A small file whose header declares a large picture
+/// therefore gets little time.
 const CPU_WORTH_BYTES: u64 = 10;
 /// Maximum wall time of a job, as a multiple of its maximum CPU time.
 const WALL_FACTOR: u32 = 8;
-/// Memory that any job gets beyond its estimate, since small estimates are the least certain.
+/// Memory in bytes that every job may use in addition to the multiple of its estimate. Small
+/// estimates are the least accurate.
 const MEMORY_FLOOR_BYTES: u64 = 64 << 20;
 
-/// Maximum time to wait for a conversion in another process, as a multiple of the plan's CPU
-/// estimate; [`WAIT_FLOOR_MS`] is added.
+/// Factor of the maximum time to wait while another process converts the same picture: the plan's
+/// CPU estimate is multiplied by this, and [`WAIT_FLOOR_MS`] is added.
 const WAIT_FACTOR: u64 = 4;
 /// Time that is added to each wait for another process, in milliseconds. If that process was
-/// killed, its lock expires later than the wait ends, and this process converts without the lock.
+/// killed, its lock outlives the wait, and this process then converts without the lock.
 const WAIT_FLOOR_MS: u64 = 500;
-/// Interval between polls of the shared index while another process converts.
+/// Interval between polls of the index that processes share, while another process converts.
 const WAIT_POLL_INTERVAL: Duration = Duration::from_millis(20);
 
-/// Lifetime of a "too costly" verdict that a busy machine may have caused, in milliseconds.
+/// Time for which a picture counts as too costly to convert, in milliseconds, if the job may have
+/// failed only because the machine was busy.
 const POSTPONED_MS: u64 = 15 * 60 * 1_000;
 
-/// One conversion: an original and a plan.
+/// One conversion of an original, as a plan describes it.
 #[derive(Clone, Debug)]
 pub struct Task {
-    /// Key of the result.
+    /// Cache key of the result.
     pub key: Key,
-    /// Plan of the worker.
+    /// Steps that the worker performs.
     pub plan: Plan,
-    /// Path of the original.
+    /// Path of the original in the library.
     pub path: LibraryPath,
-    /// Version of the original that key and plan belong to.
+    /// Version of the original that the key and the plan belong to.
     pub identity: Identity,
-    /// True if the untouched original could serve the same request, so that only a smaller result
-    /// is kept.
+    /// True if the unconverted original could serve the same request, so that the result is kept
+    /// only if it is smaller than the original.
     pub original_competes: bool,
-    /// Key of the quick variant, encoded at low effort, that the result replaces, if any.
+    /// Key of the variant that the result replaces, if any: one that was encoded quickly, at low
+    /// effort.
     pub replaces: Option<Key>,
-    /// Scheduling priority of the job.
+    /// Scheduling priority of the job that runs the conversion.
     pub pace: Pace,
 }
 
 impl Task {
-    /// Returns whether the task produces a better replacement for a variant that requests already
-    /// get.
+    /// Returns whether the task encodes a variant again at higher effort, while requests already
+    /// get a variant of lower effort.
     fn is_improvement(&self) -> bool {
         self.pace == Pace::Idle || self.replaces.is_some()
     }
@@ -93,67 +98,71 @@ impl Task {
 /// Scheduling priority of a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pace {
-    /// A request waits: the job competes for the cores.
+    /// High priority, since a request waits for the result.
     Awaited,
-    /// No request waits: the job runs on idle cores only.
+    /// Low priority, since no request waits: the job runs only on idle cores.
     Idle,
 }
 
-/// Result of a task; each waiter gets a clone.
+/// Result of a task. Each request that waits for the task gets a clone.
 #[derive(Clone, Debug)]
 pub enum Outcome {
-    /// A variant or a verdict, which the index holds under the key. The bytes of a variant that
-    /// this process converted are here too, so that waiters need not read them from the disk.
+    /// An entry of the index: a variant, or the verdict that there is none. If this process has
+    /// just encoded the variant, its bytes are included, so that they need not be read from the
+    /// disk.
     Kept(Arc<Variant>, Option<Arc<Sealed>>),
-    /// A result that could not be written to the disk, or is too large for the cache.
+    /// An encoded picture that could not be written to the disk, or is too large for the cache.
     Uncached(Target, Arc<Sealed>),
-    /// The original has changed or is gone: look it up again.
+    /// The original has changed or does not exist any more. The caller must look it up again.
     Changed,
-    /// The host refused memory, processes or descriptors. A later try may succeed.
+    /// The host refused memory, processes or file descriptors. A later attempt may succeed.
     Refused,
     /// The job was cancelled through [`Terms::cancel`].
     Cancelled,
 }
 
-/// Conditions of a conversion that its plan does not contain.
+/// Parameters of a conversion that are not part of its plan.
 pub struct Terms<'a> {
-    /// Descriptor whose readability cancels the job.
+    /// Descriptor that becomes readable when the job must be cancelled, if the job can be
+    /// cancelled.
     pub cancel: Option<BorrowedFd<'a>>,
     /// Function that reserves the given number of bytes of memory for the job, in place of the
-    /// job's earlier reservation. It blocks until the memory is free. It returns false, with
-    /// nothing reserved, if that takes too long.
+    /// job's earlier reservation. The function blocks until the memory is free, or until its time
+    /// limit. It then returns false and nothing is reserved.
     pub reserve_memory: &'a mut dyn FnMut(u64) -> bool,
 }
 
-/// Job that failed.
+/// Failure of a job.
 struct Ended {
     failure: Failure,
-    /// True if a busy machine may have caused the failure, so that a later try may succeed.
+    /// True if the job may have failed only because the machine was busy, so that a later attempt
+    /// may succeed.
     is_postponed: bool,
 }
 
-/// Converter, with the parts that every conversion uses.
+/// Converter of pictures, with the resources that all conversions share.
 #[derive(Debug)]
 pub struct Converter {
     /// Library of originals.
     pub library: Arc<Library>,
-    /// Index of variants.
+    /// Index of the variants on the disk.
     pub variants: Arc<Variants>,
-    /// Pool of cells.
+    /// Pool of the sandboxes in which workers run.
     pub pool: Arc<Pool>,
-    /// Placeholders of originals.
+    /// Placeholders (dominant colour, BlurHash and ThumbHash) of originals.
     pub placeholders: Arc<Placeholders>,
-    /// Counters of conversions and transcodings.
+    /// Counters of picture conversions and audio transcodings.
     pub metrics: Arc<Metrics>,
-    /// Shared index, if there is one.
+    /// Index of variants that several processes share, if one is configured.
     pub ledger: Option<Arc<SharedIndex>>,
-    /// Longest wall time of any job, in milliseconds.
+    /// Maximum wall time of any job, in milliseconds.
     pub wall_ms_max: u32,
-    /// Originals that crashed workers.
+    /// Originals that are not converted any more because they crashed workers.
     pub quarantine: Quarantine,
 }
 
-/// Lock of a conversion in the shared index, which other processes see until it is dropped.
+/// Lock on one conversion in the shared index. Other processes do not run the conversion until this
+/// lock is dropped.
 #[derive(Debug)]
 struct Held<'a> {
     ledger: &'a SharedIndex,
@@ -167,18 +176,18 @@ impl Drop for Held<'_> {
 }
 
 impl Converter {
-    /// Runs `task` to its end, successful or not.
+    /// Runs `task` and returns its outcome.
     pub fn convert(&self, task: &Task, terms: &mut Terms<'_>) -> Outcome {
         let mut outcomes = self.convert_all(std::slice::from_ref(task), terms);
         outcomes.pop().expect("there is one outcome per task")
     }
 
-    /// Runs several tasks of one version of an original as one job if they share a decode. Returns
-    /// one outcome per task.
+    /// Runs several tasks of one version of an original. Tasks that can share one decoding of the
+    /// original run as one job. Returns one outcome per task.
     ///
     /// # Panics
-    /// If there are no tasks, more than [`BATCH_PLANS_MAX`], or tasks of several originals: a bug
-    /// of the caller.
+    /// If there are no tasks, more than [`BATCH_PLANS_MAX`], or tasks of several originals. All of
+    /// these are bugs of the caller.
     pub fn convert_all(&self, tasks: &[Task], terms: &mut Terms<'_>) -> Vec<Outcome> {
         let first = &tasks[0];
         let same = |task: &Task| (&task.path, task.identity) == (&first.path, first.identity);
@@ -198,8 +207,8 @@ impl Converter {
         };
         let mut locks = Vec::new();
         let known = tasks.iter().map(|task| {
-            // A batch may hold locks already, so it waits for no other lock: two processes could
-            // otherwise wait for each other.
+            // A batch may hold some locks already, so it does not wait for another one: two
+            // processes could otherwise deadlock.
             let wait_max = Duration::from_millis(match tasks.len() {
                 1 => WAIT_FACTOR * task.plan.cost().cpu_ms + WAIT_FLOOR_MS,
                 _ => 0,
@@ -223,9 +232,9 @@ impl Converter {
             .collect()
     }
 
-    /// Queries the shared index for the result of a task. If another process is converting it,
-    /// blocks for at most `wait_max` until the result appears. If no process is converting it,
-    /// acquires the lock for this process.
+    /// Queries the shared index for the result of a task. If another process is converting the
+    /// picture, blocks until the result appears, but at most for `wait_max`. If no process is
+    /// converting it, acquires the lock for this process.
     fn recall(&self, task: &Task, wait_max: Duration) -> (Option<Arc<Variant>>, Option<Held<'_>>) {
         let Some(ledger) = &self.ledger else {
             return (None, None);
@@ -249,7 +258,7 @@ impl Converter {
         }
     }
 
-    /// Runs tasks that share a decode.
+    /// Runs tasks that share one decoding of the original.
     fn convert_group(
         &self,
         tasks: &[&Task],
@@ -267,7 +276,7 @@ impl Converter {
                 each.map(|(task, body)| self.store_result(task, body))
                     .collect()
             }
-            // Tasks that are too large together may fit one by one.
+            // Tasks that exceed a limit together may succeed one at a time.
             Err(Ended { failure, .. })
                 if 1 < tasks.len()
                     && matches!(
@@ -289,17 +298,18 @@ impl Converter {
         }
     }
 
-    /// Returns the outcome of a task whose original is in quarantine.
+    /// Returns the outcome of a task whose original is in quarantine, without running the task.
     fn skip_quarantined(&self, task: &Task) -> Outcome {
         self.metrics.quarantined.fetch_add(1, Ordering::Relaxed);
         if task.is_improvement() {
-            // The quick variant remains the best one until the encoders or the original change.
+            // Requests keep getting the present variant until the encoders or the original change.
             return self.keep(task, Kind::Verdict(Verdict::Unencodable), None);
         }
         self.remember(task, Verdict::Quarantined)
     }
 
-    /// Stores the result of a task, or only a verdict if the result saves nothing.
+    /// Stores the result of a task as a variant. Stores only a verdict if the result is not smaller
+    /// than the variant or original that can be sent instead.
     fn store_result(&self, task: &Task, body: Sealed) -> Outcome {
         let outcome = if let Some(verdict) = self.verdict_if_not_smaller(task, body.bytes) {
             self.keep(task, Kind::Verdict(verdict), None)
@@ -320,10 +330,9 @@ impl Converter {
         outcome
     }
 
-    /// Returns a verdict if keeping a result of `bytes` saves nothing: the quick variant that it
-    /// would replace, or the original that could serve the same requests, has at most as many
-    /// bytes. Only sizes are compared, because a quick variant and its improvement have the same
-    /// quality on average.
+    /// Returns a verdict if a result of `bytes` bytes is not worth keeping: the variant that it
+    /// would replace, or the original that could serve the same requests, is not larger. Only sizes
+    /// are compared, because variants of low and of high effort have the same quality on average.
     fn verdict_if_not_smaller(&self, task: &Task, bytes: u64) -> Option<Verdict> {
         let now_ms = clock::unix_ms();
         let quick = task.replaces;
@@ -335,8 +344,8 @@ impl Converter {
         (task.original_competes && task.identity.size_bytes <= bytes).then_some(Verdict::Larger)
     }
 
-    /// Returns whether `original` is in quarantine. For an improvement, also returns true if too
-    /// many earlier improvements of the original crashed.
+    /// Returns whether `original` is in quarantine. If `is_improvement` is true (the job would only
+    /// encode a variant again at higher effort), also returns true if too many such jobs crashed.
     pub fn is_quarantined(
         &self,
         original: &File,
@@ -346,12 +355,12 @@ impl Converter {
         let held = self
             .quarantine
             .contains(original, identity.size_bytes, is_improvement);
-        // If hashing fails, let the conversion report the read error.
+        // If hashing fails, returns false: the conversion then reports the read error.
         held.is_ok_and(|held| held)
     }
 
-    /// Records the crash in the quarantine if `failure` is a crash or a protocol violation of the
-    /// worker that read `original`.
+    /// Counts a crash of `original` for the quarantine, if `failure` is a crash of the worker or a
+    /// protocol violation by it. Ignores other failures.
     pub fn note_crash(
         &self,
         original: &File,
@@ -383,9 +392,9 @@ impl Converter {
         }
     }
 
-    /// Runs a job and returns one body per task. Stores the placeholder of the original if it was
-    /// unknown. A single task that runs out of memory is retried once with the largest limit of the
-    /// pool.
+    /// Runs `tasks` as one job and returns one encoded picture per task. Also stores the
+    /// placeholder of the original, if there was none. A single task that runs out of memory is
+    /// retried once with the largest memory limit of the pool.
     fn run(
         &self,
         tasks: &[&Task],
@@ -443,8 +452,8 @@ impl Converter {
             .store(task.key, kind, body.as_ref(), clock::unix_ms())
         {
             Ok(variant) => Outcome::Kept(variant, body.map(Arc::new)),
-            // `store` has logged and counted the failure, unless the result is too large for the
-            // budget.
+            // `store` has already logged and counted its failure. A result that is larger than the
+            // cache is not a failure.
             Err(_) => match (kind, body) {
                 (Kind::Picture(target), Some(body)) => Outcome::Uncached(target, Arc::new(body)),
                 (Kind::Verdict(verdict), _) => self.remember(task, verdict),
@@ -467,11 +476,13 @@ impl Converter {
             return Outcome::Cancelled;
         }
         match self.verdict(&task.path, failure) {
-            // Requests have a variant already, so a failed improvement is not tried again.
+            // Requests already get a variant of lower effort, so re-encoding at higher effort is
+            // not tried again.
             Some(Verdict::Faulty) if task.is_improvement() => {
                 self.keep(task, Kind::Verdict(Verdict::Unencodable), None)
             }
-            // The next worker would crash as well, so the original is not tried again for a while.
+            // Another worker would probably crash as well, so the original is not tried again for a
+            // while.
             Some(Verdict::Faulty) => self.remember(task, Verdict::Faulty),
             Some(Verdict::TooCostly) => {
                 let now_ms = clock::unix_ms();
@@ -484,7 +495,8 @@ impl Converter {
         }
     }
 
-    /// Logs a failure and returns the verdict on the original, if the failure implies one.
+    /// Logs a failure. Returns the verdict to remember for the original, if the original is the
+    /// cause.
     pub fn verdict(&self, path: &LibraryPath, failure: &Failure) -> Option<Verdict> {
         let path = path.as_path().display();
         let verdict = match failure.kind {
@@ -510,7 +522,8 @@ impl Converter {
     }
 }
 
-/// Groups tasks that share a decode, with at most [`BATCH_PLANS_MAX`] tasks per group.
+/// Groups tasks that can share one decoding of the original. A group has at most
+/// [`BATCH_PLANS_MAX`] tasks.
 fn shared_decodes(tasks: &[Task], numbers: Vec<usize>) -> Vec<Vec<usize>> {
     let mut groups: Vec<Vec<usize>> = Vec::new();
     for number in numbers {
@@ -527,9 +540,9 @@ fn shared_decodes(tasks: &[Task], numbers: Vec<usize>) -> Vec<Vec<usize>> {
     groups
 }
 
-/// Runs `plan` on `original` in a cell of `pool`, and verifies that the reply is a picture of the
-/// planned format and size. A job that runs out of memory is retried once with the largest limit.
-/// Blocks at most `wall_ms_max`, whatever the `pace`.
+/// Runs `plan` on `original` in a sandbox of `pool`, and verifies that the reply is a picture of
+/// the planned format and size. A job that runs out of memory is retried once with the largest
+/// limit. Blocks for at most `wall_ms_max`, even if `pace` gives the job a low priority.
 ///
 /// # Errors
 /// [`Failure`], whose kind says who is at fault.
@@ -562,8 +575,8 @@ pub fn run(
     Ok(sealed.pop().expect("there is one result per plan"))
 }
 
-/// Returns the memory limit for a job with `plans`: twice the estimate and a constant, because
-/// estimates are sometimes exceeded.
+/// Returns the memory limit for a job with `plans`, in bytes: twice the largest estimate, plus a
+/// constant. Estimates are sometimes too low.
 fn memory_bytes_max(plans: &[Plan]) -> u64 {
     let costs = plans.iter().map(|plan| plan.cost().memory_bytes);
     costs
@@ -573,14 +586,14 @@ fn memory_bytes_max(plans: &[Plan]) -> u64 {
         .saturating_add(MEMORY_FLOOR_BYTES)
 }
 
-/// Returns the CPU limit for a job with `plans` and an original of `original_bytes`.
+/// Returns the limit of CPU time for a job with `plans` on an original of `original_bytes` bytes.
 fn cpu_ms_max(plans: &[Plan], original_bytes: u64) -> u32 {
     let estimated: u64 = plans.iter().map(|plan| plan.cost().cpu_ms).sum();
     let granted_ms = original_bytes / CPU_WORTH_BYTES;
     u32::try_from((estimated * CPU_FACTOR).min(granted_ms) + CPU_FLOOR_MS).unwrap_or(u32::MAX)
 }
 
-/// Bounds of a job that do not follow from its plans.
+/// Limits of a job that do not follow from its plans.
 struct Bounds<'a> {
     wall_ms_max: u32,
     memory_bytes_max: u64,
@@ -588,7 +601,7 @@ struct Bounds<'a> {
     cancel: Option<BorrowedFd<'a>>,
 }
 
-/// Runs several plans as one job, which also computes a placeholder if the batch requests one.
+/// Runs several plans as one job, which also computes a placeholder if `batch` requests one.
 fn run_batch(
     pool: &Pool,
     batch: &Batch,
@@ -616,8 +629,8 @@ fn run_batch(
         plan: &bytes,
         size_px,
         limits,
-        // A job that runs on idle cores only may wait long for an idle core, which is not the job's
-        // fault, so only the general limit applies to it.
+        // A job that may only use idle cores may have to wait long for one. So its wall time is not
+        // limited in proportion to its CPU time.
         wall_ms_max: match bounds.pace {
             Pace::Idle => bounds.wall_ms_max,
             Pace::Awaited => bounds
@@ -677,8 +690,8 @@ fn verified(
     Some((sealed.collect::<Option<Vec<Sealed>>>()?, placeholder))
 }
 
-/// Returns whether the sealed bytes are a picture of the planned format and size. The worker's
-/// claim is not trusted: format and size are read from the bytes.
+/// Returns whether `sealed` is a picture of the planned format and size. Both are read from the
+/// encoded bytes, since the worker is not trusted.
 fn is_as_planned(sealed: &Sealed, plan: &Plan) -> bool {
     let facts = image_plan::probe(sealed, sealed.bytes);
     let format = plan.encoding.target().format();
@@ -686,7 +699,8 @@ fn is_as_planned(sealed: &Sealed, plan: &Plan) -> bool {
         .is_ok_and(|facts| facts.format == format && facts.stored == plan.target && !facts.animated)
 }
 
-/// Returns the maximum size of a result in bytes: raw pixels plus a container with a profile.
+/// Returns the maximum size of a result in bytes: uncompressed pixels, plus 1 MiB for headers and a
+/// colour profile.
 fn answer_bytes_max(plan: &Plan) -> u64 {
     const CONTAINER_BYTES: u64 = 1 << 20;
     plan.target.pixels() * 4 + CONTAINER_BYTES

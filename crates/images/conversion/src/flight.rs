@@ -1,5 +1,5 @@
-//! Conversions of pictures: one per key, however many requests wait ([`crate::single_flight`]); and
-//! the threads that run them.
+//! Queue of picture conversions and the threads that run them. Requests for the same key share one
+//! conversion ([`crate::single_flight`]).
 //!
 //! ```text
 //! request ── join ──► flight for its key ──► waiting ──► conversion thread ──► cell
@@ -8,11 +8,11 @@
 //! idle cores ◄── improving ◄── a request got less than the best variant
 //! ```
 //!
-//! Waiters do not own a flight: a client that disconnects only stops listening. Above its limits,
-//! the queue refuses a request at once, with an estimate of when to retry.
+//! Waiters do not own a flight: when a client disconnects, its conversion continues. If a limit is
+//! exceeded, the queue refuses a request at once, with an estimate of when to retry.
 //!
-//! Threads: `concurrency` threads for requests and as many for improvements, whose cells run on
-//! idle cores only.
+//! Threads: `concurrency` threads run conversions for requests. As many threads run improvements,
+//! which encode variants again at higher effort, on idle cores only.
 
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
@@ -27,23 +27,23 @@ use crate::single_flight::{Abandoned, Waiter};
 
 pub use crate::queue::{Limits, Refused};
 
-/// Queue of conversions and its threads. Dropping it lets running conversions finish and ends the
-/// threads.
+/// Queue of conversions and the threads that run them. When the queue is dropped, running
+/// conversions finish and the threads end.
 #[derive(Debug)]
 pub struct Flights {
     shared: Arc<Shared>,
     threads: Vec<JoinHandle<()>>,
 }
 
-/// Parts that the conversion threads share.
+/// State that the conversion threads share.
 #[derive(Debug)]
 struct Shared {
     queue: Queue,
     converter: Converter,
 }
 
-/// Handle of one request that waits for a conversion. Dropping the handle only ends the wait; a
-/// running conversion continues.
+/// Handle of one request that waits for a conversion. If the handle is dropped, a running
+/// conversion still continues.
 #[derive(Debug)]
 pub struct ConversionWaiter {
     waiter: Waiter<Outcome>,
@@ -51,7 +51,8 @@ pub struct ConversionWaiter {
 }
 
 impl ConversionWaiter {
-    /// Waits for the outcome. If the conversion does not start within the limit, the wait fails.
+    /// Waits for the outcome of the conversion. Fails if the conversion does not start within the
+    /// time limit.
     ///
     /// # Errors
     /// [`WaitError`].
@@ -69,22 +70,23 @@ impl ConversionWaiter {
 /// Reason why a waiter got no outcome.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WaitError {
-    /// The conversion did not start in time.
+    /// The conversion did not start within the time limit.
     Late,
     /// The conversion ended without an outcome, because the server stops.
     Stopped,
 }
 
-/// Figures of the queue for the metrics.
+/// State of the conversion queue, for the metrics.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FlightStats {
     /// Conversions that wait for a thread.
     pub waiting: u64,
-    /// Conversions that run, improvements included.
+    /// Conversions that run, including background conversions at higher effort.
     pub running: u64,
-    /// Improvements that wait for an idle core.
+    /// Background conversions at higher effort that wait for an idle core.
     pub improving: u64,
-    /// Improvements that were cancelled for a request, and wait again.
+    /// Number of times that a background conversion was cancelled and queued again, because a
+    /// request needed its memory.
     pub cancelled: u64,
     /// Estimated memory of the running conversions, in bytes.
     pub memory_bytes: u64,
@@ -122,10 +124,10 @@ impl FlightStats {
 }
 
 impl Flights {
-    /// Starts the conversion threads.
+    /// Starts the queue and its conversion threads.
     ///
     /// # Errors
-    /// If the host refuses a thread.
+    /// If the host does not allow another thread.
     pub fn start(converter: Converter, limits: Limits) -> std::io::Result<Flights> {
         let shared = Arc::new(Shared {
             queue: Queue::new(limits),
@@ -151,7 +153,7 @@ impl Flights {
         Ok(())
     }
 
-    /// Joins the flight for the task's key, or starts one.
+    /// Joins the flight for the task's key. Starts a flight if there is none.
     ///
     /// # Errors
     /// [`Refused`] if a limit is exceeded.
@@ -163,24 +165,24 @@ impl Flights {
         })
     }
 
-    /// Returns the seconds after which a refused request may retry.
+    /// Returns the number of seconds after which a refused request should retry.
     pub fn retry_after_s(&self) -> u64 {
         self.shared.queue.retry_after_s()
     }
 
-    /// Queues an improvement, or drops the improvement if too many are queued. The next request
-    /// then queues the improvement again.
+    /// Queues a background conversion at higher effort. Drops the task if too many are queued; the
+    /// next request for the same variant then queues it again.
     pub fn improve(&self, task: Task) {
         self.shared.queue.improve(task);
     }
 
-    /// Returns the converter.
+    /// Returns the converter that runs the tasks.
     #[must_use]
     pub fn converter(&self) -> &Converter {
         &self.shared.converter
     }
 
-    /// Returns the figures for the metrics.
+    /// Returns the state of the queue, for the metrics.
     #[must_use]
     pub fn stats(&self) -> FlightStats {
         self.shared.queue.stats()
@@ -212,7 +214,7 @@ impl Shared {
         }
     }
 
-    /// Runs a task that the queue counts as running, and ends it there.
+    /// Runs a task that the queue counts as running, and then removes the task from that count.
     fn convert(&self, task: &Task, cancel: Option<&Arc<OwnedFd>>) -> Outcome {
         let mut held_bytes = task.plan.cost().memory_bytes;
         let mut reserve_memory = |bytes| self.queue.reserve_memory(&mut held_bytes, bytes, cancel);

@@ -4,14 +4,14 @@
 //! worker ─ writes ─► memory file ─ complete pages with valid checksums ─► a copy ─► player
 //! ```
 //!
-//! A memory file has holes where nothing was written, and a worker writes from the beginning, so
-//! all bytes before the first hole exist. Of these bytes, only complete pages that [`Checker`]
-//! accepts are sent. Pages are copied before they are checked, since the worker may still write to
-//! them. When the job is done, the file is sealed and checked as a whole, and the rest is read from
-//! the file.
+//! The worker writes the memory file from its beginning, and a memory file has a hole wherever
+//! nothing was written. So all bytes before the first hole have been written. Of these bytes, only
+//! complete Ogg pages that [`Checker`] accepts are sent. Pages are copied before they are checked,
+//! since the worker may still write to them. When the job is done, the file is sealed and checked
+//! as a whole, and the remaining bytes are read from the file.
 //!
 //! Threads: the thread that runs the job and the cores that send the track share a [`Growing`]. The
-//! one lock is held to read and check [`POLL_BYTES_MAX`] of memory.
+//! one lock is held while at most [`POLL_BYTES_MAX`] bytes are read and checked.
 
 use parking_lot::{Mutex, MutexGuard};
 use std::fs::File;
@@ -29,17 +29,17 @@ use tokio::time::{Sleep, sleep};
 
 use crate::chunks::CHUNK_BYTES;
 
-/// Interval between polls of the memory file.
+/// Interval between polls of the memory file that the worker writes.
 pub const POLL_INTERVAL: Duration = Duration::from_millis(50);
 /// Maximum bytes that are copied and checked per poll.
 const POLL_BYTES_MAX: usize = 64 << 10;
 
-/// Track that a worker is transcoding, and that clients may receive before its end exists.
+/// Track that clients may receive while a worker still transcodes it.
 #[derive(Debug)]
 pub struct Growing {
     /// Memory file that the worker writes.
     file: File,
-    /// Copy of the checked bytes, which only this process can write.
+    /// Copy of the checked bytes. Only this process can write to the copy.
     copy: File,
     state: Mutex<State>,
 }
@@ -52,7 +52,7 @@ struct State {
 }
 
 impl State {
-    /// Returns the number of bytes that may be sent.
+    /// Returns the number of bytes from the start of the track that may be sent.
     fn sendable_bytes(&self) -> u64 {
         match self.end {
             End::Whole(bytes) => bytes,
@@ -64,17 +64,17 @@ impl State {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum End {
     Open,
-    /// The file is complete, sealed and checked, and has this length in bytes.
+    /// The transcoding has finished. The file is sealed and checked, and has this length in bytes.
     Whole(u64),
     Failed,
 }
 
 impl Growing {
-    /// Returns a track that a worker transcodes by `plan` and writes into `file`, which is still
-    /// empty.
+    /// Returns a track that a worker will transcode by `plan` and write into `file`, which is empty
+    /// now.
     ///
     /// # Errors
-    /// If the host refuses a memory file.
+    /// If the host does not allow another memory file.
     pub fn new(file: File, plan: &Plan) -> io::Result<Growing> {
         let copy = memfd_create("heard", MemfdFlags::CLOEXEC)?;
         Ok(Growing {
@@ -88,7 +88,7 @@ impl Growing {
         })
     }
 
-    /// Records the end of the transcoding: `bytes` is the length of the sealed and checked file, or
+    /// Records the end of the transcoding. `bytes` is the length of the sealed and checked file, or
     /// `None` if the transcoding failed.
     pub fn end(&self, bytes: Option<u64>) {
         let mut state = self.lock();
@@ -98,7 +98,7 @@ impl Growing {
         };
     }
 
-    /// Polls the file and returns the number of bytes that may be sent.
+    /// Checks new pages of the file and returns the number of bytes that may be sent.
     pub fn check_progress(&self) -> u64 {
         let mut state = self.lock();
         if state.end == End::Open {
@@ -109,7 +109,7 @@ impl Growing {
 
     fn read_on(&self, state: &mut State) {
         let begin = state.copied_bytes;
-        // The call fails at the end of the file, where there is neither a hole nor data.
+        // The call fails if `begin` is the end of the file.
         let Ok(hole) = seek(&self.file, SeekFrom::Hole(begin)) else {
             return;
         };
@@ -122,7 +122,8 @@ impl Growing {
         loop {
             let mut checker = believed.clone();
             match checker.take_page(&piece[checked_bytes..]) {
-                // No complete page is left, or the page is wrong or not yet written to its end.
+                // There is no further complete page, or the next page is invalid because it is not
+                // yet written to its end.
                 Ok(0) | Err(_) => break,
                 Ok(bytes) => {
                     checked_bytes += bytes;
@@ -130,8 +131,8 @@ impl Growing {
                 }
             }
         }
-        // If the host refuses memory for the copy, the next poll tries again. At the latest, the
-        // complete track is sent from the worker's memory file.
+        // If the copy fails for lack of memory, the next poll tries again. When the job is done,
+        // the track is sent from the worker's file, without a copy.
         if self
             .copy
             .write_all_at(&piece[..checked_bytes], begin)
@@ -147,7 +148,7 @@ impl Growing {
     }
 }
 
-/// Reader that sends one track to one client.
+/// Reader that returns the pieces of a track for one client.
 #[derive(Debug)]
 pub struct Pieces {
     growing: Arc<Growing>,
@@ -165,11 +166,11 @@ impl Pieces {
         }
     }
 
-    /// Returns the next piece, and whether it is the last piece. A piece has at most `bytes_max`
-    /// bytes and at most [`CHUNK_BYTES`]; the last piece may be empty.
+    /// Returns the next piece and whether it is the last piece. A piece has at most `bytes_max`
+    /// bytes and at most [`CHUNK_BYTES`]. The last piece may be empty.
     ///
     /// # Errors
-    /// [`Ended::File`] if the track fails.
+    /// [`Ended::File`] if the transcoding fails.
     pub fn poll_next(
         &mut self,
         bytes_max: usize,

@@ -1,19 +1,20 @@
-//! Conversions: the queues, which run at most one conversion per key at a time, and the jobs in
-//! cells, the sandboxes of workers. The crate is independent of protocols.
+//! Conversions of pictures and transcodings of tracks: the queues, which run at most one job per
+//! key at a time, and the jobs, which workers run in sandboxes. The crate is independent of
+//! protocols.
 //!
 //! Principal types: [`flight::Flights`], the queue of picture conversions,
 //! [`transcode::Transcoder`], the queue of transcodings of tracks, and [`convert::Converter`],
-//! which runs one conversion from the original to the variant on disk.
+//! which runs one conversion and writes the variant to the disk.
 //!
 //! ```text
 //! server -> flight or transcode -> convert -> cell
 //!                                          -> variants (disk)
 //! ```
 //!
-//! Units and limits: [`flight::Limits`], [`transcode::Limits`], bytes and milliseconds. Errors: an
-//! outcome says who is at fault; failures of a worker are remembered as verdicts, and originals
-//! that crash workers are quarantined. Threads: `convert-N`, `improve-N` and `transcode-N`;
-//! requests wait on channels.
+//! Units and limits: [`flight::Limits`], [`transcode::Limits`]; sizes are in bytes and times in
+//! milliseconds. Errors: an outcome says who is at fault. Failures of a worker are remembered as
+//! verdicts, and originals that crash workers are quarantined. Threads: `convert-N`, `improve-N`
+//! and `transcode-N`; requests wait on channels.
 
 #![forbid(unsafe_code)]
 

@@ -1,21 +1,21 @@
-//! Counters of conversions and transcodings, and their OpenMetrics text.
+//! Counters of picture conversions and audio transcodings, and their OpenMetrics text.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use openmetrics::Text;
 use sandbox::FailureKind;
 
-/// Counters that conversion threads and cores add to.
+/// Counters that all threads and cores increment.
 #[derive(Debug, Default)]
 pub struct Metrics {
     /// Conversions that succeeded.
     pub conversions: AtomicU64,
-    /// CPU time of successful conversions in their cells, in microseconds.
+    /// CPU time that successful conversions used in their sandboxes, in microseconds.
     pub conversion_cpu_us: AtomicU64,
     failures: [AtomicU64; FAILURES.len()],
     /// Tracks that were transcoded.
     pub transcodings: AtomicU64,
-    /// CPU time of transcodings in their cells, in microseconds.
+    /// CPU time that transcodings used in their sandboxes, in microseconds.
     pub transcoding_cpu_us: AtomicU64,
     /// Transcodings that were refused because too many were in progress.
     pub transcodings_refused: AtomicU64,
@@ -40,7 +40,7 @@ const FAILURES: [(FailureKind, &str); 9] = [
 ];
 
 impl Metrics {
-    /// Counts a failed conversion.
+    /// Increments the counter of failed conversions with the failure `kind`.
     pub fn failed(&self, kind: FailureKind) {
         let row = FAILURES
             .iter()
@@ -49,7 +49,7 @@ impl Metrics {
         self.failures[row].fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Returns the counters of conversions by name.
+    /// Returns the names and values of the counters of conversions.
     pub fn totals(&self) -> Vec<(&'static str, u64)> {
         let count = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
         let mut totals = vec![

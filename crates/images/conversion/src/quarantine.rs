@@ -1,15 +1,16 @@
-//! Originals that crashed workers, identified by their bytes. After a few crashes they are not
-//! converted again, whatever their name and the requested size.
+//! Quarantine of originals that crashed workers. After a few crashes, an original is not converted
+//! again. Originals are identified by their bytes, so another name or requested size does not help.
 //!
 //! ```text
 //! quarantine/BLAKE3                description of an original in quarantine, line by line
 //! ```
 //!
-//! The folder is the quarantine: removing a file lifts the quarantine of its original. If the
-//! encoders have changed since a file was written, the server removes it at its start.
+//! Removing a file from the folder lifts the quarantine of its original. At its start, the server
+//! removes files that were written with other versions of the encoders.
 //!
-//! Hashing an original is needed only after a crash, and later for originals of exactly the same
-//! length; all others cost a lookup in a map. The one lock is held for map operations only.
+//! An original is hashed only after a crash, and later if its length equals that of an original in
+//! quarantine. All other originals cost only a lookup in a map. The one lock is held for map
+//! operations only.
 
 use parking_lot::{Mutex, MutexGuard};
 use std::fs::{self, File};
@@ -23,24 +24,25 @@ use lru::LruCache;
 use variants::cache::ENCODER_VERSION;
 use variants::clock;
 
-/// Number of crashes after which an original is not converted again. After the same number of
-/// crashes of improvements, the original is not improved again.
+/// Number of crashes after which an original is not converted again. Crashes of background
+/// conversions at higher effort are counted separately, and after the same number only these
+/// conversions stop.
 const CRASHES_MAX: u32 = 3;
-/// Maximum number of file lengths for which crashes are remembered. Above the limit, the least
+/// Maximum number of file lengths for which crashes are remembered. Beyond this number, the least
 /// recently used length is forgotten.
 const LENGTHS_MAX: NonZeroUsize = NonZeroUsize::new(1_024).expect("not zero");
-/// Maximum number of originals of one length that are remembered.
+/// Maximum number of originals that are remembered per file length.
 const SUSPECTS_MAX: usize = 8;
-/// Maximum number of descriptions in the folder. Further originals are in quarantine only until the
-/// next start.
+/// Maximum number of files in the folder. Originals beyond this number are in quarantine only until
+/// the next start of the server.
 const ENTRIES_MAX: usize = 1_024;
-/// Longest description that is read, in bytes.
+/// Maximum size of a file of the folder, in bytes. Larger files are not read.
 const ENTRY_BYTES_MAX: u64 = 16 << 10;
-/// First line of a description file.
+/// First line of a file that describes an original in quarantine.
 const TITLE: &str = "pelton quarantine 1";
 
-/// Originals that crashed workers, by their length, and the folder that describes those in
-/// quarantine.
+/// Originals that crashed workers, grouped by file length, and the folder with the descriptions of
+/// those in quarantine.
 #[derive(Debug)]
 pub struct Quarantine {
     folder: PathBuf,
@@ -50,37 +52,37 @@ pub struct Quarantine {
 #[derive(Debug)]
 struct Suspect {
     hash: blake3::Hash,
-    /// Crashes of jobs that a request waited for.
+    /// Number of crashes of jobs for which a request waited.
     crash_count: u32,
-    /// Crashes of improvements.
+    /// Number of crashes of background jobs, which encode at higher effort.
     improvement_crash_count: u32,
-    /// True if the folder has a description of the original, so that removing the file lifts the
-    /// quarantine.
+    /// True if the folder contains a file for this original. If that file is removed later, the
+    /// quarantine of the original is lifted.
     is_written: bool,
 }
 
-/// Crash of a worker that was processing an original.
+/// Crash of a worker while it processed an original.
 pub struct Crash<'a> {
     /// Path of the original in the library.
     pub path: &'a Path,
     /// Cause of the crash.
     pub cause: String,
-    /// True if the job was an improvement.
+    /// True if the job ran in the background, to encode a variant again at higher effort.
     pub is_improvement: bool,
 }
 
-/// Original in quarantine.
+/// Description of an original in quarantine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Quarantined {
     /// BLAKE3 hash of the original's bytes, in hexadecimal.
     pub hash: String,
-    /// Printable path of the original at the time of the last crash.
+    /// Path of the original at the time of the last crash, printable.
     pub path: String,
     /// Size of the original in bytes.
     pub bytes: u64,
     /// Start of the quarantine, in seconds since 1970.
     pub since_unix_s: u64,
-    /// Printable cause of the last crash.
+    /// Cause of the last crash, printable.
     pub cause: String,
 }
 
@@ -109,7 +111,7 @@ impl Quarantine {
         }
     }
 
-    /// Records that a worker crashed while it processed `original`, which has `bytes` bytes.
+    /// Counts a crash of a worker that processed `original`, a file of `bytes` bytes.
     ///
     /// # Errors
     /// If the original cannot be read.
@@ -156,8 +158,8 @@ impl Quarantine {
         Ok(())
     }
 
-    /// Writes and logs the description of an original in quarantine. Returns whether it could be
-    /// written.
+    /// Logs that an original is in quarantine, and writes its description to the folder. Returns
+    /// whether the file could be written.
     fn write(&self, entry: &Quarantined) -> bool {
         let Quarantined { hash, path, .. } = entry;
         tracing::error!(
@@ -175,8 +177,9 @@ impl Quarantine {
             .is_ok()
     }
 
-    /// Returns whether `original`, of `bytes` bytes, is in quarantine. For an improvement, also
-    /// returns true if too many earlier improvements of the original crashed.
+    /// Returns whether `original`, a file of `bytes` bytes, is in quarantine. If `is_improvement`
+    /// is true (the job would only encode a variant again at higher effort), also returns true if
+    /// too many such jobs crashed.
     ///
     /// # Errors
     /// If the original cannot be read.
@@ -218,7 +221,8 @@ impl Quarantine {
     }
 }
 
-/// Returns the originals in quarantine in the data directory `data`, newest first.
+/// Returns the originals that are in quarantine according to the data directory `data`, newest
+/// first.
 ///
 /// # Errors
 /// If the folder of the quarantine exists but cannot be listed.
@@ -229,12 +233,12 @@ pub fn list(data: &Path) -> io::Result<Vec<Quarantined>> {
     Ok(entries)
 }
 
-/// Lifts the quarantine of the original with this hash, or of the originals at this path, and
-/// returns their descriptions. A running server keeps its verdict on such an original for up to a
-/// minute, and then converts the original again.
+/// Lifts the quarantine of the original with this hash, or of all originals with this path. Returns
+/// their descriptions. A running server may refuse such an original for another minute, because it
+/// remembers its verdict for that time.
 ///
 /// # Errors
-/// If the folder cannot be listed, or a description cannot be removed.
+/// If the folder cannot be listed, or a file cannot be removed.
 pub fn lift(data: &Path, hash_or_path: &str) -> io::Result<Vec<Quarantined>> {
     let mut entries = list(data)?;
     let path = hash_or_path.trim_start_matches('/');
@@ -252,7 +256,7 @@ fn folder(data: &Path) -> PathBuf {
     data.join("quarantine")
 }
 
-/// Loads an original that an earlier run put into quarantine.
+/// Adds an original that was put into quarantine before this start of the server.
 fn load_entry(by_length: &mut LruCache<u64, Vec<Suspect>>, entry: &Quarantined) {
     let Ok(hash) = blake3::Hash::from_hex(&entry.hash) else {
         return;
@@ -268,8 +272,8 @@ fn load_entry(by_length: &mut LruCache<u64, Vec<Suspect>>, entry: &Quarantined) 
     }
 }
 
-/// Reads all descriptions in `folder`, each with the encoder version that the description names.
-/// Skips other files.
+/// Reads all descriptions in `folder`. Returns each with the version of the encoders at the time
+/// when it was written. Skips other files.
 fn read_folder(folder: &Path) -> io::Result<Vec<(Quarantined, u32)>> {
     let files = match fs::read_dir(folder) {
         Ok(files) => files,
@@ -289,7 +293,7 @@ fn read_folder(folder: &Path) -> io::Result<Vec<(Quarantined, u32)>> {
             (Err(err), _) => {
                 tracing::warn!(file = %file.path().display(), %err, "quarantine cannot be read");
             }
-            // Skipped: the file is still being written, or does not describe an original.
+            // A file that is still being written, or does not describe an original, is skipped.
             (Ok(_), _) => {}
         }
     }
@@ -321,7 +325,7 @@ fn format_entry(entry: &Quarantined) -> String {
     )
 }
 
-/// Parses a description. Also returns the encoder version that the description names.
+/// Parses a description. Also returns the version of the encoders that the text contains.
 fn parse_entry(text: &str) -> Option<(Quarantined, u32)> {
     let mut lines = text.strip_prefix(TITLE)?.strip_prefix('\n')?.lines();
     let mut field = |name: &str| lines.next()?.strip_prefix(name)?.strip_prefix(' ');
@@ -342,7 +346,8 @@ fn hash(original: &File, bytes: u64) -> io::Result<blake3::Hash> {
     let mut at = 0;
     while at < bytes {
         match original.read_at(&mut piece, at)? {
-            // The file has become shorter, so it is no longer the same original.
+            // The file has become shorter since it was opened, so its hash does not matter any
+            // more.
             0 => break,
             read => {
                 hasher.update(&piece[..read]);

@@ -1,11 +1,12 @@
-//! Bounded queue of conversions: those that wait for a thread, those that run, and the memory that
-//! is reserved for the running ones.
+//! Bounded queue of conversions: the conversions that wait for a thread, those that run, and the
+//! memory that is reserved for running ones.
 //!
-//! An improvement starts only while no request waits, neither for a thread nor for memory. A
-//! running improvement is cancelled when a request needs its memory, and queued again.
+//! An improvement, which encodes a variant again at higher effort, starts only while no request
+//! waits for a thread or for memory. If a request needs the memory of a running improvement, the
+//! improvement is cancelled and queued again.
 //!
-//! Threads: any. The one lock is held for map and queue operations, never during a conversion. It
-//! may be held while the lock of [`SingleFlight`] is taken.
+//! Threads: any. The one lock is held for map and queue operations, never during a conversion. The
+//! lock of [`SingleFlight`] may be taken while the queue's lock is held.
 
 use std::collections::{HashSet, VecDeque};
 use std::os::fd::OwnedFd;
@@ -22,7 +23,7 @@ use crate::flight::FlightStats;
 use super::single_flight::{Leader, SingleFlight, TooManyWaiters, Waiter};
 use super::sync::{Condvar, Mutex, MutexGuard};
 
-/// Bounds of the conversion queue.
+/// Limits of the conversion queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// Maximum number of concurrent conversions for requests. In addition, the same number of
@@ -34,24 +35,24 @@ pub struct Limits {
     /// milliseconds. A conversion that would exceed this limit is refused, unless the queue is
     /// empty.
     pub waiting_cpu_ms_max: u64,
-    /// Maximum time that a request waits for a thread and for memory, in milliseconds. After that
-    /// time, the request is refused.
+    /// Maximum time that a request waits for a thread and for memory, in milliseconds. The request
+    /// is refused when this time has passed.
     pub waiting_ms_max: u64,
     /// Maximum estimated memory of all running conversions, in bytes.
     pub memory_bytes_max: u64,
-    /// Maximum number of requests that wait for one flight.
+    /// Maximum number of requests that share one conversion.
     pub waiters_max: usize,
-    /// Maximum number of queued improvements. Further ones are dropped; later requests queue them
-    /// again.
+    /// Maximum number of queued improvements, which encode variants again at higher effort. Further
+    /// improvements are dropped; the next request for the same variant queues them again.
     pub improving_max: usize,
 }
 
-/// Minimum value of the time limit for waiting requests, since an idle thread may take that long to
-/// wake on a busy machine.
+/// Minimum of the time limit for waiting requests. Even an idle thread may need this time to wake
+/// on a busy machine.
 const WAITING_MIN: Duration = Duration::from_millis(100);
 
 impl Limits {
-    /// Returns the time that a request waits for a thread and for memory.
+    /// Returns the maximum time that a request waits for a thread and for memory.
     pub(crate) fn waiting(&self) -> Duration {
         Duration::from_millis(self.waiting_ms_max).max(WAITING_MIN)
     }
@@ -74,12 +75,12 @@ impl Default for Limits {
 /// Reason why a conversion was refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refused {
-    /// The queue is full; retry after some seconds.
+    /// The queue is full. The client should retry later.
     Overloaded {
-        /// Time until the queue should have drained, in seconds.
+        /// Estimated time until the waiting conversions are done, in seconds.
         retry_after_s: u64,
     },
-    /// The conversion alone exceeds the memory budget.
+    /// The conversion needs more memory than the limit of all conversions together.
     TooLarge,
 }
 
@@ -87,7 +88,7 @@ pub enum Refused {
 #[derive(Debug)]
 pub(crate) struct Queue {
     pub(crate) limits: Limits,
-    /// Conversions for requests, waiting or running. May be locked while `state` is locked.
+    /// Waiting and running conversions for requests. Its lock may be taken while `state` is locked.
     flights: SingleFlight<Key, Outcome>,
     state: Mutex<State>,
     changed: Condvar,
@@ -98,7 +99,7 @@ pub(crate) struct Queue {
 
 #[derive(Debug, Default)]
 struct State {
-    /// Conversions that no thread has started, in order of arrival.
+    /// Conversions for requests that no thread has started, in order of arrival.
     waiting: VecDeque<QueuedConversion>,
     waiting_cpu_ms: u64,
     improving: VecDeque<Task>,
@@ -106,24 +107,25 @@ struct State {
     improvements: Vec<Improvement>,
     running_bytes: u64,
     running: usize,
-    /// Running conversions for requests that wait for more memory.
+    /// Number of running conversions for requests that wait for more memory.
     reserving: usize,
     stopping: bool,
 }
 
-/// Conversion that no thread has started.
+/// Conversion for a request that no thread has started.
 #[derive(Debug)]
 pub(crate) struct QueuedConversion {
     pub(crate) task: Task,
     pub(crate) leader: Leader<Key, Outcome>,
 }
 
-/// Running improvement.
+/// Improvement that runs: a background conversion at higher effort.
 #[derive(Clone, Debug)]
 struct Improvement {
-    /// Descriptor that is readable once the improvement is cancelled.
+    /// Descriptor that becomes readable when the improvement is cancelled.
     cancel: Arc<OwnedFd>,
-    /// Memory that is reserved for the improvement; 0 while it waits for more.
+    /// Memory that is reserved for the improvement, in bytes. It is 0 while the improvement waits
+    /// for more memory.
     held_bytes: u64,
     is_cancelled: bool,
 }
@@ -143,7 +145,7 @@ impl Queue {
         self.state.lock()
     }
 
-    /// Joins the flight for the task's key, or starts one.
+    /// Joins the flight for the task's key. Starts a flight if there is none.
     pub(crate) fn join(&self, task: Task) -> Result<Waiter<Outcome>, Refused> {
         let limits = &self.limits;
         let cost = task.plan.cost();
@@ -157,13 +159,13 @@ impl Queue {
             Ok(None) => {}
             Err(TooManyWaiters) => return Err(Refused::Overloaded { retry_after_s }),
         }
-        // Queued flights without waiters are dropped first, so that they do not count towards the
-        // limits.
+        // First removes conversions for which no client waits any more, so that the limits do not
+        // count them.
         self.drop_abandoned(&mut state);
         let waiting_cpu_ms = state.waiting_cpu_ms + cost.cpu_ms;
         let too_long = limits.waiting_cpu_ms_max * limits.concurrency as u64;
-        // An empty queue accepts whatever fits into memory: a single large picture must not be
-        // refused for ever.
+        // If no other conversion waits, the limit of CPU time does not apply, since a large picture
+        // alone may exceed the limit and would always be refused.
         if limits.waiting_max <= state.waiting.len()
             || (too_long < waiting_cpu_ms && !state.waiting.is_empty())
         {
@@ -177,20 +179,20 @@ impl Queue {
         Ok(waiter)
     }
 
-    /// Removes waiting conversions whose waiters have all left. Improvements, and conversions that
-    /// were behind the removed ones, may start then.
+    /// Removes waiting conversions for which no client waits any more. Then wakes the threads,
+    /// since other conversions may be able to start.
     fn drop_abandoned(&self, state: &mut State) {
         if state.drop_abandoned() {
             self.changed.notify_all();
         }
     }
 
-    /// Returns the seconds after which a refused request may retry.
+    /// Returns the number of seconds after which a refused request should retry.
     pub(crate) fn retry_after_s(&self) -> u64 {
         self.lock().retry_after_s(&self.limits)
     }
 
-    /// Queues an improvement, or drops the improvement if too many are queued.
+    /// Queues a background conversion at higher effort. Drops the task if too many are queued.
     pub(crate) fn improve(&self, task: Task) {
         let mut state = self.lock();
         if state.improving.len() < self.limits.improving_max
@@ -202,7 +204,7 @@ impl Queue {
         }
     }
 
-    /// Returns the figures for the metrics.
+    /// Returns the state of the queue, for the metrics.
     pub(crate) fn stats(&self) -> FlightStats {
         let state = self.lock();
         FlightStats {
@@ -214,13 +216,15 @@ impl Queue {
         }
     }
 
-    /// Lets [`Queue::next_request`] and [`Queue::next_improvement`] return `None` from now on.
+    /// Stops the queue: [`Queue::next_request`] and [`Queue::next_improvement`] return `None` from
+    /// now on.
     pub(crate) fn stop(&self) {
         self.lock().stopping = true;
         self.changed.notify_all();
     }
 
-    /// Ends a running conversion that holds a reservation of `held_bytes`.
+    /// Records the end of a running conversion and releases the `held_bytes` that are reserved for
+    /// it.
     pub(crate) fn end_conversion(&self, held_bytes: u64) {
         let mut state = self.lock();
         state.running -= 1;
@@ -229,10 +233,10 @@ impl Queue {
         self.changed.notify_all();
     }
 
-    /// Replaces a conversion's reservation of `held_bytes` by one of `bytes`, or of the whole
-    /// budget if that is less. Releases the old reservation, then blocks until enough memory is
-    /// free. Returns false, with nothing reserved, if that takes too long or the queue stops.
-    /// `cancel` is the descriptor of an improvement, or `None` if a request waits for the
+    /// Replaces a conversion's reservation of `held_bytes` by `bytes` of memory, or by the whole
+    /// budget if that is less. Releases the old reservation first, then blocks until enough memory
+    /// is free. Returns false, with nothing reserved, after the time limit or if the queue stops.
+    /// `cancel` is the descriptor of a background conversion, or `None` if a request waits for the
     /// conversion.
     pub(crate) fn reserve_memory(
         &self,
@@ -263,8 +267,8 @@ impl Queue {
         is_free
     }
 
-    /// Blocks until `wanted_bytes` of memory are free, for a request or for an improvement. Returns
-    /// false if that takes too long or the queue stops.
+    /// Blocks until `wanted_bytes` of memory are free. Returns false after `deadline` or if the
+    /// queue stops.
     fn wait_for_memory(
         &self,
         state: &mut MutexGuard<'_, State>,
@@ -288,7 +292,8 @@ impl Queue {
         }
     }
 
-    /// Cancels improvements until `wanted_bytes` of memory will be free for a request.
+    /// Cancels background conversions until, once they end, `wanted_bytes` of memory are free for a
+    /// request.
     fn make_room(&self, state: &mut State, wanted_bytes: u64) {
         let free_bytes = self
             .limits
@@ -300,7 +305,7 @@ impl Queue {
                 return;
             }
             if improvement.held_bytes == 0 {
-                // The improvement itself waits for memory.
+                // An improvement that itself waits for memory holds none that it could release.
                 continue;
             }
             if !improvement.is_cancelled {
@@ -313,8 +318,8 @@ impl Queue {
         }
     }
 
-    /// Waits for memory and returns the next flight that has waiters. Returns `None` when the queue
-    /// stops.
+    /// Blocks until enough memory is free for the next conversion that a client waits for, and
+    /// returns this conversion. Returns `None` if the queue stops.
     pub(crate) fn next_request(&self) -> Option<QueuedConversion> {
         let mut state = self.lock();
         loop {
@@ -330,7 +335,8 @@ impl Queue {
                     state.start(cost.memory_bytes);
                     next.leader.start();
                     if state.waiting.is_empty() {
-                        // Improvements may have waited for that.
+                        // Wakes the threads of improvements, which start only while no conversion
+                        // waits.
                         self.changed.notify_all();
                     }
                     return Some(next);
@@ -341,8 +347,8 @@ impl Queue {
         }
     }
 
-    /// Removes an improvement that has ended from the running ones. Queues it again if a request
-    /// cancelled it.
+    /// Removes an ended improvement from the list of running ones. Queues the task again if it was
+    /// cancelled for a request.
     pub(crate) fn end_improvement(&self, task: Task, cancel: &Arc<OwnedFd>, is_cancelled: bool) {
         let mut state = self.lock();
         state
@@ -351,19 +357,19 @@ impl Queue {
         if is_cancelled && state.improving.len() < self.limits.improving_max {
             state.improving.push_back(task);
         } else {
-            // The attempt is over: the next request finds its result in the index, or queues the
-            // improvement again.
+            // The improvement has ended, or the queue is full. A later request queues it again if
+            // the index has no result of it.
             state.improving_keys.remove(&task.key);
         }
         drop(state);
         self.changed.notify_all();
     }
 
-    /// Returns the next improvement, once no request waits and either nothing runs or half of the
-    /// memory budget stays free for a request. Returns `None` when the queue stops.
+    /// Returns the next improvement. Blocks until no request waits, and until either nothing runs
+    /// or half of the memory budget stays free. Returns `None` if the queue stops.
     pub(crate) fn next_improvement(&self) -> Option<(Task, Arc<OwnedFd>)> {
-        // Without a descriptor an improvement could not be cancelled, so none starts until the host
-        // grants a descriptor.
+        // An improvement could not be cancelled without an eventfd. So none starts while the host
+        // does not allow another descriptor.
         let new_cancel =
             || eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK).map(Arc::new);
         let mut cancel = new_cancel();
@@ -409,14 +415,15 @@ impl State {
         self.running_bytes += memory_bytes;
     }
 
-    /// Sets the memory that a running improvement holds.
+    /// Records the number of bytes that are reserved for a running improvement.
     fn set_held(&mut self, cancel: &Arc<OwnedFd>, held_bytes: u64) {
         let mut improvements = self.improvements.iter_mut();
         let improvement = improvements.find(|improvement| Arc::ptr_eq(&improvement.cancel, cancel));
         improvement.expect("the improvement runs").held_bytes = held_bytes;
     }
 
-    /// Returns whether requests wait, for a thread or for memory. Improvements then wait, too.
+    /// Returns whether a request waits for a thread or for memory. No improvement starts in that
+    /// case.
     fn has_waiting_requests(&self) -> bool {
         !self.waiting.is_empty() || self.reserving != 0
     }
@@ -425,7 +432,8 @@ impl State {
         self.waiting_cpu_ms / limits.concurrency as u64 / 1000 + 1
     }
 
-    /// Removes waiting conversions whose waiters have all left. Returns whether there were any.
+    /// Removes waiting conversions for which no client waits any more. Returns whether any was
+    /// removed.
     fn drop_abandoned(&mut self) -> bool {
         let before = self.waiting.len();
         let State {

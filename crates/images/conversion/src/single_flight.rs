@@ -1,4 +1,4 @@
-//! Single flight: work that is done once per key, however many callers wait for its result.
+//! Single flight: the work for a key is done once, even if many callers wait for its result.
 //!
 //! ```text
 //! first caller ── lead ────► Leader ─┬─ finish ─► the result  ┐
@@ -6,14 +6,14 @@
 //! other callers ─ follow ──► Waiter
 //! ```
 //!
-//! The first caller for a key becomes its leader and owes a result; all callers, the first one
-//! included, get a waiter. Waiters own nothing: dropping one is free, and the leader can check
-//! whether any waiter remains. A leader that is dropped without a result, by a panic or because its
-//! work was removed from a queue, frees the key and fails its waiters, so that none of them waits
-//! for ever.
+//! The first caller for a key becomes its leader and must produce a result. All callers, including
+//! the first one, get a waiter. A waiter can be dropped at any time, and the leader can check
+//! whether any waiter remains. A leader may be dropped without a result, by a panic or because its
+//! work was removed from a queue. The key is then free again and the waiters fail, so that no
+//! waiter waits for ever.
 //!
 //! Threads: leaders and waiters may be on any thread. The one lock is held for map operations only.
-//! It may be locked while the caller holds a lock of its own, such as that of a queue of leaders.
+//! Callers may hold a lock of their own, such as that of a queue, while this lock is taken.
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -24,8 +24,8 @@ use tokio::sync::oneshot;
 
 use super::sync::{AtomicBool, Mutex};
 
-/// Work in progress by key, with results of type `T`. Leaders publish a `P` to their waiters while
-/// they work.
+/// Map of the keys for which work is in progress. `T` is the type of results. `P` is the type of a
+/// value by which a leader informs its waiters while it works.
 #[derive(Debug)]
 pub struct SingleFlight<K: Eq + Hash, T, P = ()> {
     flights: Flights<K, T, P>,
@@ -34,14 +34,14 @@ pub struct SingleFlight<K: Eq + Hash, T, P = ()> {
 
 type Flights<K, T, P> = Arc<Mutex<HashMap<K, Flight<T, P>>>>;
 
-/// Work for one key.
+/// Work in progress for one key.
 #[derive(Debug)]
 struct Flight<T, P> {
     waiters: Vec<oneshot::Sender<T>>,
     progress: Arc<Progress<P>>,
 }
 
-/// Part of a flight that its leader and its waiters share.
+/// Part of a flight that the leader and its waiters share.
 #[derive(Debug, Default)]
 struct Progress<P> {
     has_started: AtomicBool,
@@ -52,8 +52,8 @@ struct Progress<P> {
 #[derive(Debug)]
 pub struct Leader<K: Eq + Hash, T, P = ()> {
     key: K,
-    /// True once [`Leader::finish`] has removed the flight. The key may then have another leader,
-    /// whose flight `drop` must not remove.
+    /// True after [`Leader::finish`] has removed the flight. The key may then have a new flight,
+    /// which the `drop` of this leader must not remove.
     is_finished: bool,
     flights: Flights<K, T, P>,
     progress: Arc<Progress<P>>,
@@ -66,16 +66,17 @@ pub struct Waiter<T, P = ()> {
     progress: Arc<Progress<P>>,
 }
 
-/// Error: the leader was dropped without a result.
+/// Error of a waiter whose leader was dropped without a result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Abandoned;
 
-/// Error: the maximum number of callers waits for the key already.
+/// Error of a caller that cannot join, because the maximum number of callers already waits for the
+/// key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TooManyWaiters;
 
 impl<K: Eq + Hash + Clone, T, P: Default> SingleFlight<K, T, P> {
-    /// Returns an empty map that allows `waiters_max` callers per key.
+    /// Returns an empty map with at most `waiters_max` waiters per key.
     #[must_use]
     pub fn new(waiters_max: usize) -> SingleFlight<K, T, P> {
         SingleFlight {
@@ -84,8 +85,8 @@ impl<K: Eq + Hash + Clone, T, P: Default> SingleFlight<K, T, P> {
         }
     }
 
-    /// Joins the work in progress for `key`. Returns `None` if no work is in progress, so that the
-    /// caller may start it with [`SingleFlight::lead`].
+    /// Joins the work in progress for `key`. Returns `None` if no work is in progress; the caller
+    /// may then start work with [`SingleFlight::lead`].
     ///
     /// # Errors
     /// [`TooManyWaiters`] if too many callers wait for the key.
@@ -101,11 +102,11 @@ impl<K: Eq + Hash + Clone, T, P: Default> SingleFlight<K, T, P> {
         Ok(Some(flight.join()))
     }
 
-    /// Starts a flight for `key`, with its first waiter.
+    /// Starts a flight for `key`. Returns its leader and its first waiter.
     ///
     /// # Panics
-    /// If the key has a leader. Callers serialise [`SingleFlight::follow`] and this call, by the
-    /// lock that guards their queue.
+    /// If the key already has a leader. To prevent that, callers hold one lock around
+    /// [`SingleFlight::follow`] and this call.
     pub fn lead(&self, key: K) -> (Leader<K, T, P>, Waiter<T, P>) {
         let mut flight = Flight {
             waiters: Vec::new(),
@@ -123,13 +124,13 @@ impl<K: Eq + Hash + Clone, T, P: Default> SingleFlight<K, T, P> {
         (leader, waiter)
     }
 
-    /// Returns the number of keys in flight.
+    /// Returns the number of keys for which work is in progress.
     #[must_use]
     pub fn len(&self) -> usize {
         self.flights.lock().len()
     }
 
-    /// Returns whether no key is in flight.
+    /// Returns whether no work is in progress.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
@@ -148,18 +149,18 @@ impl<T, P> Flight<T, P> {
 }
 
 impl<K: Eq + Hash, T, P> Leader<K, T, P> {
-    /// Marks the work as started, for [`Waiter::has_started`].
+    /// Records that the work has started, for [`Waiter::has_started`].
     pub fn start(&self) {
         self.progress.has_started.store(true, Ordering::Relaxed);
     }
 
-    /// Returns the value that this leader publishes to its waiters.
+    /// Returns the value by which this leader informs its waiters while it works.
     #[must_use]
     pub fn progress(&self) -> &P {
         &self.progress.published
     }
 
-    /// Returns whether any caller still waits.
+    /// Returns whether at least one waiter of this flight still exists.
     #[must_use]
     pub fn is_awaited(&self) -> bool {
         let flights = self.flights.lock();
@@ -172,11 +173,11 @@ impl<K: Eq + Hash, T, P> Leader<K, T, P> {
     where
         T: Clone,
     {
-        // Callers that arrive after this line start another flight.
+        // From here on, a new caller for the key starts another flight.
         let flight = self.flights.lock().remove(&self.key);
         self.is_finished = true;
         for waiter in flight.into_iter().flat_map(|flight| flight.waiters) {
-            // A waiter that has left needs no result.
+            // Sending fails if the waiter was dropped, which is not an error.
             let _ = waiter.send(result.clone());
         }
     }
@@ -186,15 +187,16 @@ impl<K: Eq + Hash, T, P> Drop for Leader<K, T, P> {
     fn drop(&mut self) {
         if !self.is_finished {
             let flight = self.flights.lock().remove(&self.key);
-            // Dropping the flight drops its senders, which wakes the waiters. That must not happen
-            // under the lock, which the line above has released.
+            // Wakes the waiters, since the flight contains the senders. The lock is already
+            // released here: no waiter may be woken under the lock.
             drop(flight);
         }
     }
 }
 
 impl<T, P> Waiter<T, P> {
-    /// Waits for the result. May be cancelled and called again until it returns.
+    /// Waits for the result. If the returned future is dropped before it is ready, the method may
+    /// be called again.
     ///
     /// # Errors
     /// [`Abandoned`] if the leader was dropped without a result.
@@ -208,7 +210,7 @@ impl<T, P> Waiter<T, P> {
         self.progress.has_started.load(Ordering::Relaxed)
     }
 
-    /// Returns the value that the leader publishes.
+    /// Returns the value by which the leader informs its waiters while it works.
     #[must_use]
     pub fn progress(&self) -> &P {
         &self.progress.published

@@ -1,5 +1,6 @@
-//! Transcodings of tracks: one flight per key ([`crate::single_flight`]). Only a few transcodings
-//! run at a time; more tracks wait for a bounded time in a bounded queue that users share evenly.
+//! Queue of audio transcodings and the threads that run them. Requests for the same key share one
+//! transcoding ([`crate::single_flight`]). Only a few transcodings run at a time. More tracks wait
+//! in a bounded queue for a bounded time, and the users get equal shares of the threads.
 //!
 //! ```text
 //! request ─ join ─► flight for its key ─► waiting ─► transcode-N ─► cell ─► check ─► variant
@@ -7,9 +8,9 @@
 //!    └──────────────────────── outcome, to every waiter ◄──────────────────────────────┘
 //! ```
 //!
-//! Transcodings have their own threads and cells, fewer than cores: a transcoding takes seconds,
-//! and pictures must not wait for it. Results are variants under the same budget, with ranges,
-//! validators and HEAD like any file.
+//! Transcodings have their own threads and sandboxes, fewer than there are cores: a transcoding
+//! takes seconds, and conversions of pictures must not wait for it. The results are variants, which
+//! share the cache with those of pictures.
 //!
 //! Threads: `concurrency` threads run the jobs. The one lock is held for map and queue operations,
 //! never during a job.
@@ -38,25 +39,26 @@ use crate::flight::Flights;
 use crate::growing::Growing;
 use crate::single_flight::{Leader, SingleFlight, TooManyWaiters, Waiter};
 
-/// Maximum CPU time of a job, as a multiple of its plan's estimate; [`CPU_FLOOR_MS`] is added.
+/// Factor of a job's maximum CPU time: the estimate of its plan is multiplied by this, and
+/// [`CPU_FLOOR_MS`] is added.
 const CPU_FACTOR: u64 = 6;
-/// CPU time that every job may take beyond the multiple of its estimate, in milliseconds.
+/// CPU time that every job may use in addition to the multiple of its estimate, in milliseconds.
 const CPU_FLOOR_MS: u64 = 5_000;
 /// Maximum wall time of a job, as a multiple of its maximum CPU time.
 const WALL_FACTOR: u32 = 8;
-/// Maximum bytes of a track that are checked at a time.
+/// Maximum number of bytes of a track that are read and checked at once.
 const CHECK_BYTES: usize = 256 << 10;
 
-/// Bounds of the transcoding queue.
+/// Limits of the transcoding queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// Maximum number of concurrent transcodings; 0 disables transcoding.
     pub concurrency: usize,
-    /// Maximum number of waiting tracks. Above this limit, requests of the user with the most
-    /// waiting tracks get 429.
+    /// Maximum number of waiting tracks. If more would wait, a request of the user with the most
+    /// waiting tracks gets 429.
     pub waiting_max: usize,
-    /// Maximum time that a track waits for a thread, in milliseconds. After that time, its requests
-    /// get 429.
+    /// Maximum time that a track waits for a thread, in milliseconds. After this time, the requests
+    /// for the track get 429.
     pub waiting_ms_max: u64,
     /// Maximum number of requests that wait for the same track.
     pub waiters_max: usize,
@@ -77,43 +79,43 @@ impl Default for Limits {
     }
 }
 
-/// One transcoding: an original and a plan.
+/// One transcoding of a track, as a plan describes it.
 #[derive(Clone, Debug)]
 pub struct Task {
-    /// Key of the result.
+    /// Cache key of the result.
     pub key: Key,
-    /// Plan of the worker.
+    /// Steps that the worker performs.
     pub plan: Plan,
-    /// Path of the original.
+    /// Path of the original in the library.
     pub path: LibraryPath,
     /// Version of the original that the key belongs to.
     pub identity: Identity,
-    /// User whose request started the flight for the key.
+    /// User whose request started the transcoding.
     pub user: Arc<str>,
 }
 
-/// Result of a task; each waiter gets a clone.
+/// Result of a task. Each request that waits for the task gets a clone.
 #[derive(Clone, Debug)]
 pub enum Outcome {
-    /// A variant or a verdict, which the index holds under the key.
+    /// An entry of the index: a variant, or the verdict that there is none.
     Kept(Arc<Variant>),
-    /// A result that could not be written to the disk, or is too large for the cache.
+    /// A transcoded track that could not be written to the disk, or is too large for the cache.
     Uncached(Arc<Sealed>),
-    /// The original has changed or is gone: look it up again.
+    /// The original has changed or does not exist any more. The caller must look it up again.
     Changed,
-    /// The host refused memory, processes or descriptors. A later try may succeed.
+    /// The host refused memory, processes or file descriptors. A later attempt may succeed.
     Refused,
 }
 
-/// Refusal because too many tracks are waiting.
+/// Refusal of a request because too many tracks are waiting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Busy {
-    /// Time until the queue should have room again, in seconds.
+    /// Estimated time until the queue has room, in seconds.
     pub retry_after_s: u64,
 }
 
-/// Queue of transcodings and its threads. Dropping it lets running jobs finish and ends the
-/// threads.
+/// Queue of transcodings and the threads that run them. When the queue is dropped, running jobs
+/// finish and the threads end.
 #[derive(Debug)]
 pub struct Transcoder {
     shared: Arc<Shared>,
@@ -123,8 +125,8 @@ pub struct Transcoder {
 #[derive(Debug)]
 struct Shared {
     limits: Limits,
-    /// Queue of picture conversions. Transcodings use its converter, and so the same library, pool
-    /// and cache.
+    /// Queue of picture conversions. Transcodings use the library, the pool of sandboxes and the
+    /// cache of its converter.
     flights: Arc<Flights>,
     state: Mutex<State>,
     changed: Condvar,
@@ -132,7 +134,7 @@ struct Shared {
 
 #[derive(Debug)]
 struct State {
-    /// Flights of all tracks that are queued or are being transcoded.
+    /// All tracks that are queued or being transcoded.
     tracks: SingleFlight<Key, Outcome, Production>,
     /// Tracks that no thread has started, in the order in which threads will start them.
     waiting: VecDeque<QueuedTrack>,
@@ -141,21 +143,21 @@ struct State {
     stopping: bool,
 }
 
-/// Track that is being transcoded; set once its job has started.
+/// Track that can be read while it is transcoded. Empty until the job has started.
 type Production = OnceLock<Arc<Growing>>;
 
-/// Track that no thread has started.
+/// Track that waits for a thread.
 #[derive(Debug)]
 struct QueuedTrack {
     task: Task,
     leader: Leader<Key, Outcome, Production>,
 }
 
-/// Handle of one request that waits for a track. Through the handle, the request can read the track
-/// while it is still being transcoded. Dropping the handle only ends the wait.
+/// Handle of one request that waits for a track. With the handle, the request can read the track
+/// while it is still transcoded. Dropping the handle does not stop the transcoding.
 pub type TrackWaiter = Waiter<Outcome, Production>;
 
-/// Figures of the queue for the metrics.
+/// State of the transcoding queue, for the metrics.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TranscodeStats {
     /// Tracks that wait for a thread.
@@ -181,10 +183,10 @@ impl TranscodeStats {
 }
 
 impl Transcoder {
-    /// Starts the threads.
+    /// Starts the queue and its threads.
     ///
     /// # Errors
-    /// If the host refuses a thread.
+    /// If the host does not allow another thread.
     pub fn start(flights: &Arc<Flights>, limits: Limits) -> std::io::Result<Transcoder> {
         let shared = Arc::new(Shared {
             limits,
@@ -205,7 +207,7 @@ impl Transcoder {
         Ok(transcoder)
     }
 
-    /// Joins the flight for the task's key, or starts one.
+    /// Joins the flight for the task's key. Starts a flight if there is none.
     ///
     /// # Errors
     /// [`Busy`] if a limit is exceeded.
@@ -217,17 +219,17 @@ impl Transcoder {
         Ok(waiter)
     }
 
-    /// Returns the longest time that a track waits for a thread.
+    /// Returns the maximum time that a track waits for a thread.
     pub fn waiting_max(&self) -> Duration {
         Duration::from_millis(self.shared.limits.waiting_ms_max)
     }
 
-    /// Returns the refusal for a request that cannot wait any longer.
+    /// Returns the refusal for a request that has waited for the maximum time.
     pub fn busy(&self) -> Busy {
         self.shared.lock().busy(&self.shared.limits)
     }
 
-    /// Returns the figures for the metrics.
+    /// Returns the state of the queue, for the metrics.
     #[must_use]
     pub fn stats(&self) -> TranscodeStats {
         let state = self.shared.lock();
@@ -258,7 +260,8 @@ impl State {
         }
     }
 
-    /// Joins the flight for the task's key, or starts one if there is room.
+    /// Joins the flight for the task's key. Starts a flight if there is none and the queue has
+    /// room.
     fn admit(&mut self, task: Task, limits: &Limits) -> Result<TrackWaiter, Busy> {
         self.drop_abandoned();
         let busy = self.busy(limits);
@@ -283,8 +286,9 @@ impl State {
         }
     }
 
-    /// Drops the last waiting track of the user with the most waiting tracks, if that user has more
-    /// of them than `user` would have after adding one. Returns whether a track was dropped.
+    /// Makes room for a track of `user`: drops the last waiting track of the user with the most
+    /// waiting tracks. Does nothing and returns false if `user` would then have at least as many
+    /// waiting tracks as that user has now.
     fn make_room(&mut self, user: &str) -> bool {
         let mut counts: HashMap<&str, usize> = HashMap::new();
         for waiting in &self.waiting {
@@ -297,15 +301,15 @@ impl State {
         };
         let of_greediest = |waiting: &QueuedTrack| *waiting.task.user == *greediest;
         let last = self.waiting.iter().rposition(of_greediest);
-        // Dropping the leader fails the waiters of its track.
+        // The leader is dropped with its track, so the waiters for the track fail.
         if let Some(dropped) = last.and_then(|at| self.waiting.remove(at)) {
             self.cpu_ms -= dropped.task.plan.cost().cpu_ms;
         }
         true
     }
 
-    /// Removes and returns the first waiting track. The other tracks of its user move behind those
-    /// of all other users.
+    /// Removes and returns the first waiting track. Moves the other tracks of the same user to the
+    /// end of the queue.
     fn take_next(&mut self) -> Option<QueuedTrack> {
         let next = self.waiting.pop_front()?;
         let waiting = self.waiting.drain(..);
@@ -316,7 +320,7 @@ impl State {
         Some(next)
     }
 
-    /// Removes tracks without waiters that no thread has started.
+    /// Removes waiting tracks for which no client waits any more.
     fn drop_abandoned(&mut self) {
         let State {
             waiting, cpu_ms, ..
@@ -345,7 +349,8 @@ impl Shared {
         }
     }
 
-    /// Waits for the next track that has waiters. Returns `None` when the queue stops.
+    /// Blocks until there is a waiting track, and removes and returns it. Skips tracks for which no
+    /// client waits any more. Returns `None` if the queue stops.
     fn next(&self) -> Option<QueuedTrack> {
         let mut state = self.lock();
         loop {
@@ -363,7 +368,7 @@ impl Shared {
 }
 
 impl Converter {
-    /// Runs `task` to its end, successful or not.
+    /// Runs `task` and returns its outcome.
     fn transcode(&self, task: &Task, limits: &Limits, growing: &OnceLock<Arc<Growing>>) -> Outcome {
         let path = task.path.as_path().display();
         let original = match self.library.open_original(&task.path) {
@@ -391,8 +396,8 @@ impl Converter {
                 let stored = self
                     .variants
                     .store(task.key, Kind::Sound, Some(&body), now_ms);
-                // `store` has logged and counted the failure, unless the result is too large for
-                // the budget.
+                // `store` has already logged and counted its failure. A result that is larger than
+                // the cache is not a failure.
                 stored.map_or_else(|_| Outcome::Uncached(Arc::new(body)), Outcome::Kept)
             }
             Err(failure) => {
@@ -409,8 +414,8 @@ impl Converter {
     fn keep_verdict(&self, task: &Task, verdict: Verdict) -> Outcome {
         let now_ms = clock::unix_ms();
         let stored = match verdict {
-            // These verdicts are not written to disk: the server may be at fault, and quarantine
-            // can be lifted.
+            // These verdicts are not written to the disk, since the server may be at fault, and an
+            // operator can lift a quarantine.
             Verdict::Faulty | Verdict::Quarantined => None,
             Verdict::TooCostly => Some(self.variants.remember_costly(task.key, now_ms, None)),
             _ => {
@@ -446,7 +451,8 @@ impl Converter {
             idle: false,
         };
         let mut started = |file| {
-            // If the host refuses memory for the copy, all waiters wait for the whole track.
+            // If the host has no memory for the copy, clients get the track only when it is
+            // complete.
             if let Ok(started) = Growing::new(file, plan) {
                 let started = growing.set(Arc::new(started));
                 assert!(started.is_ok(), "each flight runs one job");
@@ -473,7 +479,8 @@ impl Converter {
     }
 }
 
-/// Checks every page of a transcoded track. A worker only alleges that its bytes are Opus.
+/// Checks every Ogg page of a transcoded track, since the worker is not trusted to have written
+/// valid Opus.
 fn check_pages(sealed: &Sealed, plan: &Plan) -> Result<(), String> {
     let mut checker = Checker::new(plan);
     let mut piece = vec![0; CHECK_BYTES];
@@ -485,7 +492,7 @@ fn check_pages(sealed: &Sealed, plan: &Plan) -> Result<(), String> {
             .read_exact_at(&mut piece[..count], sealed.start + at);
         read.map_err(|err| err.to_string())?;
         match checker.take(&piece[..count]) {
-            // The remaining bytes contain no complete page.
+            // The remaining bytes do not contain a complete page.
             Ok(0) => return Err("it ends within a page".to_owned()),
             Ok(taken) => at += taken as u64,
             Err(lie) => return Err(format!("{lie:?}")),

@@ -1,5 +1,6 @@
-//! Variant cache: finished variants and verdicts on disk, within a budget in bytes. The least
-//! recently used entries are evicted.
+//! Cache of variants (encoded results) on the disk, with a limit on its size in bytes. It also
+//! holds verdicts, which record why an original has no variant. The least recently used entries are
+//! evicted.
 //!
 //! ```text
 //! variants/ab/cd/KEY-LENGTH.avif         a variant; KEY begins with ab cd
@@ -7,13 +8,13 @@
 //! variants/tmp/PID-N                     a file that is being written
 //! ```
 //!
-//! A complete file gets its name by `rename`, and the name contains its length: a file that a power
-//! cut truncated is removed, not served. The directory may be deleted at any time, even while the
-//! server runs.
+//! A file is renamed to its final name when it is complete, and the name contains its length. So a
+//! file that was truncated by a power failure is detected and removed. The directory may be deleted
+//! at any time, even while the server runs.
 //!
-//! Threads: all cores and conversion threads meet here. The one lock guards the index. It is held
-//! for a few map operations and never during I/O; a hit that a core has cached does not need the
-//! lock.
+//! Threads: all cores and conversion threads share the cache. The one lock guards the index. It is
+//! held for a few map operations and never during I/O. A core that has cached an entry itself does
+//! not need the lock.
 
 use parking_lot::{Mutex, MutexGuard};
 use std::collections::HashMap;
@@ -33,26 +34,28 @@ use crate::library::Identity;
 use crate::sealed::Sealed;
 use crate::shared_index::{Change, SharedEntry, SharedIndex};
 
-/// Version of the encoders; increases whenever the same plan would give different bytes, for
-/// example with a new codec or another filter.
+/// Version of the picture encoders. Increased whenever the same plan would produce different bytes,
+/// for example with a new codec or another filter.
 pub const ENCODER_VERSION: u32 = 7;
-/// Version of the audio encoder; increases whenever the same plan would give different bytes.
+/// Version of the audio encoder. Increased whenever the same plan would produce different bytes.
 const SOUND_VERSION: u32 = 1;
-/// Bytes charged per entry for its inode and directory entry.
+/// Number of bytes that each file counts in addition to its length, for its inode and directory
+/// entry.
 const ENTRY_BYTES: u64 = 512;
-/// Interval between writes of the variants' times of last use to the disk.
+/// Interval at which times of last use are written to the disk.
 const PERSIST_USES: std::time::Duration = std::time::Duration::from_secs(60);
-/// Lifetime of a verdict that only memory holds, in milliseconds.
+/// Lifetime of a verdict that is kept only in memory, in milliseconds.
 const REMEMBER_MS: u64 = 60_000;
-/// Eviction frees space until this many sixteenths of the budget are used.
+/// Size to which eviction reduces the cache, in sixteenths of the limit.
 const EVICT_TO_SIXTEENTHS: u64 = 15;
 
-/// Identity of a variant: the original's version, the plan, and the versions of the encoders.
+/// Key of a variant: a hash of the version of the original, the plan, and the version of the
+/// encoders.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Key([u8; 16]);
 
 impl Key {
-    /// Returns the key of `plan` applied to the original `identity`.
+    /// Returns the key of the variant that `plan` produces from the original `identity`.
     #[must_use]
     pub fn new(identity: &Identity, plan: &Plan) -> Key {
         let mut hash = blake3::Hasher::new();
@@ -62,13 +65,14 @@ impl Key {
         Key::end(&hash)
     }
 
-    /// Returns the key of an audio plan applied to the original `identity`.
+    /// Returns the key of the variant that an audio plan produces from the original `identity`.
     #[must_use]
     pub fn of_sound(identity: &Identity, plan: &audio_plan::Plan) -> Key {
         let mut hash = blake3::Hasher::new();
         hash.update(&SOUND_VERSION.to_le_bytes());
         hash.update(&identity.to_bytes());
-        // Audio and picture plans differ in their first bytes and in length, so their keys differ.
+        // The keys differ from those of pictures, since the two kinds of plans differ in length and
+        // in their first bytes.
         hash.update(&plan.to_bytes());
         Key::end(&hash)
     }
@@ -79,7 +83,7 @@ impl Key {
         Key(key)
     }
 
-    /// Parses the hexadecimal form of a key.
+    /// Parses a key from its 32 hexadecimal digits.
     pub fn from_hex(text: &str) -> Option<Key> {
         if text.len() != 32 || text.bytes().any(|byte| byte.is_ascii_uppercase()) {
             return None;
@@ -102,40 +106,41 @@ impl std::fmt::Debug for Key {
     }
 }
 
-/// Reason why a key has no variant, and why no conversion should be tried.
+/// Reason why there is no variant for a key, so that no conversion should be tried.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Verdict {
-    /// The result was no smaller than the original.
+    /// The result was not smaller than the original.
     Larger,
-    /// The conversion at higher effort gave a result that is not smaller than the quick variant,
-    /// which was encoded at low effort and remains in the cache.
+    /// A conversion at higher effort did not give a smaller result than the variant that was
+    /// encoded at low effort, which remains in the cache.
     Unimproved,
     /// The original cannot be decoded.
     Undecodable,
     /// The original uses a feature that no decoder supports.
     Unsupported,
-    /// The job exceeded its memory or time limit. Never written to disk: limits may be higher after
-    /// the next start.
+    /// The job exceeded its memory or time limit. Never written to the disk, since limits may be
+    /// higher after the next start.
     TooCostly,
     /// The encoder failed with the settings of the plan, or a conversion at higher effort crashed
     /// its worker.
     Unencodable,
-    /// The worker crashed, hung or violated the protocol. Never written to disk: the server may be
-    /// at fault, so the original is tried again later.
+    /// The worker crashed, hung or violated the protocol. Never written to the disk: the server may
+    /// be at fault, so the original is tried again later.
     Faulty,
-    /// The original crashed too many workers. Never written to disk: the quarantine can be lifted.
+    /// The original crashed workers too often. Never written to the disk, since an operator can
+    /// lift the quarantine.
     Quarantined,
 }
 
 impl Verdict {
-    /// Returns whether the verdict concerns one format only, so that another format may work.
+    /// Returns whether the verdict applies to one output format, so that another format may work.
     #[must_use]
     pub fn is_of_format(self) -> bool {
         matches!(self, Verdict::TooCostly | Verdict::Unencodable)
     }
 
-    /// Returns whether the worker is at fault, so that the server sends the original instead of an
-    /// error.
+    /// Returns whether the worker is at fault and not the original, so that the server may send the
+    /// original instead of an error.
     #[must_use]
     pub fn is_of_worker(self) -> bool {
         matches!(
@@ -145,20 +150,20 @@ impl Verdict {
     }
 }
 
-/// Content of an index entry.
+/// Content of an entry of the index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Kind {
     /// A picture in this format.
     Picture(Target),
-    /// Opus in Ogg.
+    /// A track: Opus in Ogg.
     Sound,
-    /// A verdict instead of a variant.
+    /// No variant, and the reason.
     Verdict(Verdict),
 }
 
 impl Kind {
-    /// Verdict that the result was not smaller than the original: the most common verdict, and not
-    /// a failure.
+    /// Verdict that the result was not smaller than the original. This verdict is the most common
+    /// one and is not a failure.
     pub const LARGER: Kind = Kind::Verdict(Verdict::Larger);
 
     const VERDICTS: [(Verdict, &'static str); 8] = [
@@ -172,7 +177,7 @@ impl Kind {
         (Verdict::Quarantined, "quarantined"),
     ];
 
-    /// Returns the ending of file names of this kind.
+    /// Returns the suffix of the names of files with this content.
     pub fn extension(self) -> &'static str {
         match self {
             Kind::Picture(target) => target.extension(),
@@ -184,7 +189,7 @@ impl Kind {
         }
     }
 
-    /// Returns the kind whose files have this ending.
+    /// Returns the content of files whose names have this suffix.
     pub fn from_extension(extension: &str) -> Option<Kind> {
         let verdict = Kind::VERDICTS.iter().find(|row| row.1 == extension);
         match verdict {
@@ -195,21 +200,22 @@ impl Kind {
     }
 }
 
-/// Entry of the index; immutable except for its time of last use.
+/// Entry of the index. Only its time of last use changes.
 #[derive(Debug)]
 pub struct Variant {
     /// Key of the entry.
     pub key: Key,
-    /// Format or verdict.
+    /// Format of the variant, or the verdict.
     pub kind: Kind,
-    /// Length of the file in bytes; zero for a verdict.
+    /// Length of the file in bytes; 0 for a verdict.
     pub bytes: u64,
-    /// Time in milliseconds since 1970 at which the entry expires; only for some verdicts that the
-    /// disk does not hold.
+    /// Time at which the entry expires, in milliseconds since 1970. Only verdicts that are kept in
+    /// memory expire.
     expires_ms: Option<u64>,
-    /// Time of last use in milliseconds since 1970. Eviction begins with the smallest.
+    /// Time of last use, in milliseconds since 1970. Entries with the earliest times are evicted
+    /// first.
     used_ms: AtomicU64,
-    /// Bytes of the file, while some core holds them.
+    /// Content of the file, as long as any core holds it in memory.
     body: Mutex<Weak<[u8]>>,
 }
 
@@ -225,7 +231,8 @@ impl Variant {
         }
     }
 
-    /// Returns whether more effort may improve the entry. Failures do not depend on effort.
+    /// Returns whether a conversion at higher effort may give a better result. Returns false for
+    /// failures, which do not depend on the effort.
     #[must_use]
     pub fn is_useful(&self) -> bool {
         matches!(self.kind, Kind::Picture(_) | Kind::Sound | Kind::LARGER)
@@ -233,8 +240,8 @@ impl Variant {
 
     /// Records a use at `now_ms`, in milliseconds since 1970.
     pub fn touch(&self, now_ms: u64) {
-        // Most hits of a hot variant fall into the same millisecond. Such hits only load the time,
-        // so that the cores can share its cache line.
+        // Most requests for a popular variant arrive within the same millisecond as another one.
+        // These only load the time, so that its cache line stays shared by the cores.
         if self.used_ms.load(Ordering::Relaxed) < now_ms {
             self.used_ms.store(now_ms, Ordering::Relaxed);
         }
@@ -245,7 +252,8 @@ impl Variant {
         self.used_ms.load(Ordering::Relaxed)
     }
 
-    /// Returns the time at which the entry expires, if it does, in milliseconds since 1970.
+    /// Returns the time at which the entry expires, in milliseconds since 1970, or `None` if it
+    /// does not expire.
     pub fn expires_ms(&self) -> Option<u64> {
         self.expires_ms
     }
@@ -271,20 +279,21 @@ impl Variant {
     }
 }
 
-/// Index of all variants, and their directory.
+/// Index of all variants and the directory that contains them.
 #[derive(Debug)]
 pub struct Variants {
     directory: PathBuf,
     bytes_max: u64,
     index: Mutex<Index>,
-    /// True once the directory has been read completely.
+    /// True after the whole directory has been read.
     loaded: AtomicBool,
-    /// True if the last write succeeded; a change of this state is logged once.
+    /// True if the last write succeeded. Only a change of this value is logged.
     writable: AtomicBool,
     temporary: AtomicU64,
     evicted: AtomicU64,
     write_errors: AtomicU64,
-    /// Shared index that records every change, if any.
+    /// Index in a store that is shared by processes, if one is configured. It records every change
+    /// of this index.
     ledger: Option<Arc<SharedIndex>>,
 }
 
@@ -294,16 +303,16 @@ struct Index {
     charged: u64,
 }
 
-/// Figures of the cache for the metrics.
+/// State and counters of the cache, for the metrics.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct VariantStats {
-    /// Entries in the index.
+    /// Number of entries in the index.
     pub entries: u64,
-    /// Bytes of the budget that the entries use.
+    /// Size of all entries, in bytes.
     pub bytes: u64,
-    /// Entries that were evicted.
+    /// Number of entries that were evicted.
     pub evicted: u64,
-    /// Variants that could not be written.
+    /// Number of variants that could not be written to the disk.
     pub write_errors: u64,
 }
 
@@ -334,8 +343,8 @@ impl VariantStats {
 }
 
 impl Variants {
-    /// Creates an index over `data`/variants with a budget of `bytes_max`. Reads nothing yet: see
-    /// [`Variants::load`].
+    /// Returns an empty index of the variants in the data directory `data`, which may use
+    /// `bytes_max` bytes. [`Variants::load`] reads the existing entries.
     #[must_use]
     pub fn new(data: &Path, bytes_max: u64) -> Variants {
         Variants {
@@ -351,8 +360,8 @@ impl Variants {
         }
     }
 
-    /// Returns this index, which from now on records every change in the shared index `ledger`, if
-    /// there is one.
+    /// Returns this index, which from now on records its changes in the shared index `ledger`, if
+    /// any.
     #[must_use]
     pub fn recorded(self, ledger: Option<Arc<SharedIndex>>) -> Variants {
         Variants { ledger, ..self }
@@ -364,11 +373,11 @@ impl Variants {
         }
     }
 
-    /// Returns an identifier of the directory, equal for all processes on this machine that share
-    /// it. Creates the directory if necessary. If that fails, the identifier belongs to this
-    /// process only.
+    /// Returns an identifier of the directory. Processes on this machine that use the same
+    /// directory get the same identifier. Creates the directory if necessary; if that fails, the
+    /// identifier is unique to this process.
     pub fn files(&self) -> String {
-        // The error is reported when a variant is written.
+        // If this fails, writing a variant fails too and reports the error.
         drop(fs::create_dir_all(&self.directory));
         let host = rustix::system::uname();
         let host = host.nodename().to_string_lossy();
@@ -378,17 +387,16 @@ impl Variants {
         }
     }
 
-    /// Adds to this index `found`, the entry of the shared index for `key`. Another process or an
-    /// earlier run created the entry. Returns `None` if the file of the variant cannot be opened.
-    /// Blocks.
+    /// Adds `found`, which the shared index contains for `key`, to this index. Returns `None` if
+    /// the file of the variant cannot be opened. Blocks.
     pub fn recall(&self, key: &Key, found: SharedEntry, now_ms: u64) -> Option<Arc<Variant>> {
         let SharedEntry { kind, bytes } = found;
         let mut variant = Variant::new(*key, kind, bytes, now_ms);
         match kind {
-            // `None` if the file has been removed, or was never on this machine.
+            // The file may have been removed, or may be on another machine.
             Kind::Picture(_) | Kind::Sound => drop(self.open(&variant).ok()?),
-            // A verdict from the shared index is held in memory only. It expires, so that a later
-            // request checks the shared index again.
+            // The verdict is kept only in memory and expires, so that a later request queries the
+            // shared index again.
             Kind::Verdict(_) => variant.expires_ms = Some(now_ms + REMEMBER_MS),
         }
         let variant = Arc::new(variant);
@@ -396,14 +404,14 @@ impl Variants {
         Some(variant)
     }
 
-    /// Looks `key` up in the index.
+    /// Returns the entry for `key`, if the index contains it.
     ///
     /// # Errors
-    /// [`StillLoading`] while the directory has not been read completely. Code that may block then
-    /// calls [`Variants::find_on_disk`].
+    /// [`StillLoading`] if the entry is not in the index yet, but the directory has not been read
+    /// completely. Code that may block then calls [`Variants::find_on_disk`].
     pub fn find(&self, key: &Key, now_ms: u64) -> Result<Option<Arc<Variant>>, StillLoading> {
-        // Reads the flag before the index, so that an entry that the loader adds between the two
-        // reads is found below.
+        // Must be read before the index is searched. Otherwise an entry that is added in between
+        // would be reported as missing.
         let loaded = self.is_complete();
         let index = self.index();
         let is_unexpired = |variant: &&Arc<Variant>| {
@@ -418,19 +426,20 @@ impl Variants {
         }
     }
 
-    /// Returns whether the index contains all entries of its directory.
+    /// Returns whether the index contains all entries of the directory.
     pub fn is_complete(&self) -> bool {
         self.loaded.load(Ordering::Acquire)
     }
 
-    /// Looks `key` up in the index and, while the index is loading, on the disk.
+    /// Returns the entry for `key`, if any. Also searches the directory if the index is not
+    /// completely loaded. Blocks.
     pub fn find_on_disk(&self, key: &Key, now_ms: u64) -> Option<Arc<Variant>> {
         if let Ok(known) = self.find(key, now_ms) {
             return known;
         }
         let name = key.to_string();
         let shard_directory = self.shard_directory(key);
-        // Without the directory there is no variant: storing a variant creates its directory.
+        // If the subdirectory does not exist, no variant has been stored in it.
         let entries = fs::read_dir(&shard_directory).ok()?;
         for entry in entries.flatten().filter(|entry| {
             entry
@@ -443,8 +452,8 @@ impl Variants {
         self.index().entries.get(key).map(Arc::clone)
     }
 
-    /// Runs the thread of the index: loads the directory, then writes times of last use at
-    /// intervals, until all other owners have dropped the index.
+    /// Runs the maintenance thread: loads the directory, and then writes times of last use to the
+    /// disk at intervals, until all other owners have dropped the index.
     pub fn maintain(self: Arc<Self>) {
         if let Err(err) = self.load() {
             tracing::warn!(directory = %self.directory.display(), %err, "variants cannot be listed");
@@ -458,12 +467,11 @@ impl Variants {
         }
     }
 
-    /// Loads the whole directory into the index, and removes files that are broken or were left by
-    /// a crash.
+    /// Loads all files of the directory into the index. Removes invalid files, and incomplete files
+    /// of a crashed process.
     ///
     /// # Errors
-    /// If the directory exists but cannot be listed. The index then counts as complete, with the
-    /// entries that it has.
+    /// If the directory exists but cannot be listed. The index then counts as completely loaded.
     pub fn load(&self) -> io::Result<()> {
         let result = self.load_shard_directories();
         self.loaded.store(true, Ordering::Release);
@@ -492,7 +500,8 @@ impl Variants {
         Ok(())
     }
 
-    /// Adds a file of an earlier run to the index, or removes the file if it is broken or obsolete.
+    /// Adds a file that an earlier process stored to the index. Removes the file if it is invalid
+    /// or obsolete.
     fn adopt(&self, entry: &fs::DirEntry) {
         let Ok(meta) = entry.metadata() else { return }; // Removed meanwhile.
         let used_ms =
@@ -502,14 +511,14 @@ impl Variants {
             .to_str()
             .and_then(|name| Variant::from_file_name(name, used_ms))
         {
-            // An earlier version wrote these verdicts to disk, where they outlived the limits that
-            // caused them, so their files are removed.
+            // An earlier version wrote these verdicts to the disk, where they stayed even if the
+            // limits were increased.
             Some(variant) if variant.kind == Kind::Verdict(Verdict::TooCostly) => {
                 report_removal(&entry.path(), fs::remove_file(entry.path()));
             }
             Some(variant) if variant.bytes == meta.len() => {
                 let mut index = self.index();
-                // An entry that this run stored is newer than the listing of the directory.
+                // An entry that the index already contains is newer than the list of the directory.
                 if !index.entries.contains_key(&variant.key) {
                     index.charged += variant.charge();
                     index.entries.insert(variant.key, Arc::new(variant));
@@ -525,8 +534,8 @@ impl Variants {
     /// Stores the result of a conversion.
     ///
     /// # Errors
-    /// If the disk refuses the file, or the budget is too small for it. The caller still has the
-    /// bytes, and serving continues without the cache.
+    /// If the file cannot be written, or is larger than the cache. The caller can still send the
+    /// bytes.
     pub fn store(
         &self,
         key: Key,
@@ -559,8 +568,8 @@ impl Variants {
         let named = made
             .and_then(|()| fs::create_dir_all(&shard_directory))
             .and_then(|()| {
-                // No fsync: a lost variant is converted again, and a truncated one is recognised by
-                // its name.
+                // No fsync: after a power failure, a lost variant is converted again, and a
+                // truncated one is detected by its length.
                 fs::rename(&temporary, shard_directory.join(variant.file_name()))
             });
         if named.is_err() && temporary.exists() {
@@ -584,7 +593,7 @@ impl Variants {
         }
     }
 
-    /// Stores a verdict in memory only, for a minute.
+    /// Stores a verdict for one minute, in memory only.
     pub fn remember(&self, key: Key, verdict: Verdict, now_ms: u64) -> Arc<Variant> {
         let mut variant = Variant::new(key, Kind::Verdict(verdict), 0, now_ms);
         variant.expires_ms = Some(now_ms + REMEMBER_MS);
@@ -593,16 +602,17 @@ impl Variants {
         variant
     }
 
-    /// Stores the verdict that the conversion for `key` is too costly. The verdict is held in
-    /// memory only, since limits may be higher after the next start. It expires at `expires_ms`, if
-    /// given.
+    /// Stores the verdict that the conversion for `key` is too costly, until `expires_ms` if that
+    /// is given. The verdict is kept only in memory, since limits may be higher after the next
+    /// start.
     pub fn remember_costly(&self, key: Key, now_ms: u64, expires_ms: Option<u64>) -> Arc<Variant> {
         let costly = |expires_ms| {
             let mut variant = Variant::new(key, Kind::Verdict(Verdict::TooCostly), 0, now_ms);
             variant.expires_ms = expires_ms;
             Arc::new(variant)
         };
-        // Other processes may have higher limits, so the entry in the shared index expires.
+        // The entry of the shared index expires in any case, since other processes may have higher
+        // limits.
         let shared = costly(Some(now_ms + REMEMBER_MS));
         self.note(|| Change::Kept(shared));
         let variant = costly(expires_ms);
@@ -626,8 +636,8 @@ impl Variants {
     /// Opens the file of a variant.
     ///
     /// # Errors
-    /// If the file is gone or has another length. The entry is then dropped, and the next request
-    /// converts the original again.
+    /// If the file does not exist or has another length. The entry is then removed from the index,
+    /// so that the next request converts the original again.
     pub fn open(&self, variant: &Variant) -> io::Result<File> {
         let path = self.shard_directory(&variant.key).join(variant.file_name());
         let opened = File::open(&path).and_then(|file| {
@@ -638,7 +648,8 @@ impl Variants {
             }
         });
         opened.inspect_err(|err| {
-            // Other errors are failures of the host: the file may be intact, so its entry remains.
+            // Other errors are failures of the host. The file may still be intact, so its entry
+            // stays.
             if matches!(
                 err.kind(),
                 io::ErrorKind::NotFound | io::ErrorKind::UnexpectedEof
@@ -648,7 +659,7 @@ impl Variants {
         })
     }
 
-    /// Returns the bytes of a variant in memory. All cores that hold them share one copy.
+    /// Returns the content of a variant. All cores that hold it in memory share one copy.
     ///
     /// # Errors
     /// As [`Variants::open`].
@@ -669,8 +680,8 @@ impl Variants {
         Ok(body)
     }
 
-    /// Returns the bytes of a variant that was just converted, from the memory file `sealed`. All
-    /// cores that hold the bytes share one copy.
+    /// Returns the content of a variant that was just converted, from the memory file `sealed`. All
+    /// cores that hold it in memory share one copy.
     ///
     /// # Errors
     /// If the host cannot read the memory file.
@@ -685,7 +696,7 @@ impl Variants {
         Ok(body)
     }
 
-    /// Drops the entry for `key` from the index, but keeps its file.
+    /// Removes the entry for `key` from the index, but keeps its file.
     pub fn forget(&self, key: &Key) {
         self.note(|| Change::Removed(*key));
         let mut index = self.index();
@@ -694,7 +705,8 @@ impl Variants {
         }
     }
 
-    /// Drops the entry for `key` and its file, because an improvement replaced it.
+    /// Removes the entry for `key` and its file, because a variant of higher effort has replaced
+    /// it.
     pub fn remove(&self, key: &Key) {
         let removed = self.index().entries.get(key).map(Arc::clone);
         if let Some(variant) = removed {
@@ -704,7 +716,7 @@ impl Variants {
         }
     }
 
-    /// Evicts the least recently used entries if the budget is exceeded.
+    /// Evicts the least recently used entries if the cache is larger than its limit.
     fn evict(&self) {
         for variant in self.take_evicted() {
             self.evicted.fetch_add(1, Ordering::Relaxed);
@@ -734,27 +746,27 @@ impl Variants {
         evicted
     }
 
-    /// Returns the number of bytes to which an eviction reduces the cache.
+    /// Returns the size to which eviction reduces the cache, in bytes.
     fn evict_to(&self) -> u64 {
         self.bytes_max / 16 * EVICT_TO_SIXTEENTHS
     }
 
-    /// Writes the times of last use of entries used since `since_ms` into the files' modification
-    /// times, so that the order of eviction survives a restart.
+    /// Writes the times of last use since `since_ms` to the disk, as modification times of the
+    /// files. A later process can then evict in the same order.
     pub fn persist_uses(&self, since_ms: u64) {
         for variant in self.used_since(since_ms) {
             let path = self.shard_directory(&variant.key).join(variant.file_name());
             let time = std::time::UNIX_EPOCH + std::time::Duration::from_millis(variant.used_ms());
             let touched = File::open(&path).and_then(|file| file.set_modified(time));
             if let Err(err) = touched {
-                // The file is gone or read-only: the order of eviction after a restart is slightly
-                // outdated.
+                // The file may have been removed, or the disk is read-only. Then the order of
+                // eviction is less accurate after a restart.
                 tracing::debug!(file = %path.display(), %err, "cannot store the time of last use");
             }
         }
     }
 
-    /// Returns the entries that were used since `since_ms`, in milliseconds since 1970.
+    /// Returns the entries that were used at or after `since_ms`, in milliseconds since 1970.
     pub fn used_since(&self, since_ms: u64) -> Vec<Arc<Variant>> {
         let index = self.index();
         let entries = index.entries.values();
@@ -764,7 +776,7 @@ impl Variants {
             .collect()
     }
 
-    /// Returns the figures for the metrics.
+    /// Returns the state and the counters of the cache, for the metrics.
     #[must_use]
     pub fn stats(&self) -> VariantStats {
         let index = self.index();
@@ -787,8 +799,8 @@ impl Variants {
     }
 }
 
-/// Error of a lookup while the directory has not been read completely: a missing entry may still
-/// exist on disk.
+/// Error of a search while the directory has not been read completely: an entry that the index
+/// lacks may exist on the disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StillLoading;
 
@@ -803,7 +815,7 @@ fn create(path: &Path) -> io::Result<File> {
             fs::create_dir_all(path.parent().expect("lies in variants/tmp"))?;
             File::create_new(path)
         }
-        // An earlier process with the same id left the file, which is overwritten.
+        // An earlier process with the same process id left this file. It is overwritten.
         Err(err) if err.kind() == io::ErrorKind::AlreadyExists => File::create(path),
         result => result,
     }
@@ -824,8 +836,9 @@ fn copy(from: &Sealed, to: &File) -> io::Result<()> {
     Ok(())
 }
 
-/// Lists a directory of variants. If that fails, for example because a foreign file has its name,
-/// logs it and returns nothing, so that the other directories are still loaded.
+/// Lists a directory of variants. If that fails, for example because a foreign file has the name of
+/// the directory, logs the error and returns no entries, so that other directories can still be
+/// loaded.
 fn listed(shard_directory: &Path) -> impl Iterator<Item = fs::DirEntry> {
     let entries = fs::read_dir(shard_directory).inspect_err(|err| {
         tracing::warn!(directory = %shard_directory.display(), %err, "directory of variants cannot be listed");
@@ -849,7 +862,7 @@ fn remove_stale(scratch: &Path) {
     }
 }
 
-/// Logs a failed removal. A missing file is the desired state.
+/// Logs an error that occurred when a file was removed. A file that does not exist is not an error.
 fn report_removal(path: &Path, removed: io::Result<()>) {
     if let Err(err) = removed
         && err.kind() != io::ErrorKind::NotFound

@@ -1,4 +1,4 @@
-//! Wall clock. No other module of this crate reads it.
+//! Wall clock of this crate. No other module of the crate reads the system time.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 

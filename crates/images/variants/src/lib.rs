@@ -1,7 +1,7 @@
-//! The variant cache: originals on disk, the index of their variants, and the placeholders of
-//! originals. It converts nothing and is independent of protocols.
+//! The variant cache: originals on the disk, the index of their variants, and the placeholders of
+//! originals. The crate does not convert pictures and is independent of protocols.
 //!
-//! Principal type: [`cache::Variants`], the index over the directory of variants.
+//! Principal type: [`cache::Variants`], the index of the directory of variants.
 //!
 //! ```text
 //! library   path -> original, with the identity of its version
@@ -10,9 +10,9 @@
 //! shared_index  the cache's changes, written to a Redis-compatible store
 //! ```
 //!
-//! Units and limits: bytes and milliseconds since 1970; the caller sets the budget in bytes.
-//! Errors: [`library::Missing`] for paths; a variant that cannot be written to disk is not cached,
-//! which is counted. Threads: any; each module documents what its lock guards.
+//! Units and limits: sizes in bytes, times in milliseconds since 1970; the caller sets the maximum
+//! size of the cache. Errors: [`library::Missing`] for paths. A variant that cannot be written to
+//! the disk is not cached, which is counted. Threads: any; each module documents its lock.
 
 #![forbid(unsafe_code)]
 

@@ -1,9 +1,9 @@
-//! Library of originals: resolves paths of requests to files, and identifies the version of each
-//! file.
+//! Library of originals: opens the file that a request path names, and identifies the version of
+//! each file.
 //!
 //! The kernel resolves every path below an open directory (`openat2` with `RESOLVE_BENEATH`), so
-//! neither `..` nor a symbolic link leads out of the library. This module never reads the content
-//! of a file.
+//! neither `..` nor a symbolic link can lead out of the library. This module never reads the
+//! content of a file.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -16,31 +16,31 @@ use std::sync::OnceLock;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode, percent_encode};
 use rustix::fs::{Dir, FileType, Mode, OFlags, ResolveFlags, fstat, open, openat2, stat};
 
-/// Longest path of an original after decoding, in bytes; Linux's `PATH_MAX`.
+/// Maximum length of a decoded path, in bytes; the value of `PATH_MAX` on Linux.
 const PATH_BYTES_MAX: usize = 4096;
 
-/// Version of an original, from its `fstat` metadata alone.
+/// Version of an original, identified by its `fstat` metadata only.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Identity {
-    /// Device of the file.
+    /// Device number of the file system.
     pub device: u64,
-    /// Inode of the file on its device.
+    /// Inode number of the file.
     pub inode: u64,
-    /// Size in bytes.
+    /// Size of the file in bytes.
     pub size_bytes: u64,
     /// Modification time: seconds since 1970.
     pub modified_s: i64,
     /// Modification time: nanoseconds within the second.
     pub modified_ns: u32,
-    /// Change time of the inode: seconds since 1970. No program can set this time, whereas a file
-    /// that is overwritten in place may keep its size and have its modification time restored.
+    /// Change time of the inode: seconds since 1970. Unlike the modification time, no program can
+    /// set this time, so it reveals that a file was overwritten in place.
     pub inode_changed_s: i64,
     /// Change time of the inode: nanoseconds within the second.
     pub inode_changed_ns: u32,
 }
 
 impl Identity {
-    /// Returns the fields as bytes of fixed width, for keys.
+    /// Returns the fields as bytes of fixed length, from which keys are computed.
     #[must_use]
     pub fn to_bytes(&self) -> [u8; 48] {
         let mut out = [0; 48];
@@ -54,64 +54,66 @@ impl Identity {
         out
     }
 
-    /// Returns the entity tag of the untouched original.
+    /// Returns the entity tag of a response that sends the original itself.
     #[must_use]
     pub fn etag(&self) -> String {
-        // Hashed, since clients must not learn inode numbers.
+        // The fields are hashed, since clients must not learn inode numbers.
         let hash = blake3::hash(&self.to_bytes());
         format!("\"{}\"", &hash.to_hex()[..32])
     }
 }
 
-/// Reason why a path has no original.
+/// Reason why an original cannot be opened.
 #[derive(Debug)]
 pub enum Missing {
-    /// There is no file, the file may not be served, or the path leads out of the library.
+    /// There is no file at the path, the file may not be served, or the path leads out of the
+    /// library.
     NotFound,
-    /// The kernel's caches are not sufficient: retry with [`Wait::Allowed`] where blocking is
-    /// allowed.
+    /// The call would have to read the disk. The caller may repeat it with [`Wait::Allowed`] on a
+    /// thread that may block.
     WouldSleep,
-    /// The host failed: out of descriptors, or an I/O error.
+    /// The host failed, for example with an I/O error or for lack of file descriptors.
     Host(io::Error),
 }
 
-/// Content of a folder.
+/// List of the entries of a folder.
 #[derive(Debug, Default)]
 pub struct Listed {
-    /// Names of folders.
+    /// Names of the subfolders.
     pub folders: Vec<OsString>,
     /// Names of other entries, which may be files.
     pub files: Vec<OsString>,
-    /// True if the folder has more entries than requested.
+    /// True if the folder has more entries than the caller requested.
     pub is_truncated: bool,
 }
 
-/// Permission to block on a disk.
+/// Permission to read the disk, which may block the thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wait {
-    /// Only the kernel's caches are used; for code on a core.
+    /// Only cached metadata is used. For threads that must not block.
     Never,
-    /// The call may block on the disk; for the blocking pool.
+    /// The call may read the disk. For threads that may block.
     Allowed,
 }
 
-/// Decoded path of a request: relative, without empty, hidden or dot segments.
+/// Decoded path of an original, relative to the library, without empty segments and without
+/// segments that begin with a dot.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct LibraryPath(Vec<u8>);
 
 impl LibraryPath {
-    /// Decodes the escapes in the path of a request target, once. Returns `None` if the path cannot
-    /// name an original: a segment is empty or hidden (which includes `.` and `..`), a NUL or a
-    /// slash is escaped, an escape is invalid, or the path has 4,096 bytes or more. Since repeated
-    /// and escaped slashes are refused, two targets that differ in their slashes never name one
-    /// original.
+    /// Decodes percent-encoding in the path of a request target, once. Returns `None` if the path
+    /// cannot name an original: a segment is empty or begins with a dot, a NUL or a slash is
+    /// encoded, an escape sequence is invalid, or the path has 4,096 bytes or more. Targets that
+    /// differ in their slashes never name the same original, since repeated and encoded slashes are
+    /// refused.
     #[must_use]
     pub fn from_target(path: &str) -> Option<LibraryPath> {
         let segments = path.strip_prefix('/').unwrap_or(path).split('/');
         LibraryPath::of_segments(segments)
     }
 
-    /// Decodes as [`LibraryPath::from_target`], but ignores trailing and repeated slashes.
+    /// Decodes like [`LibraryPath::from_target`], but ignores trailing and repeated slashes.
     #[must_use]
     pub fn from_loose_target(path: &str) -> Option<LibraryPath> {
         LibraryPath::of_segments(path.split('/').filter(|segment| !segment.is_empty()))
@@ -134,8 +136,8 @@ impl LibraryPath {
         (!out.is_empty() && out.len() < PATH_BYTES_MAX).then_some(LibraryPath(out))
     }
 
-    /// Returns the path of a file from its path relative to the library's root. Returns `None` if a
-    /// segment is empty or hidden, or the path is too long.
+    /// Converts a path that is relative to the root of the library. Returns `None` if a segment is
+    /// empty or begins with a dot, or if the path is too long.
     #[must_use]
     pub fn from_relative(path: &Path) -> Option<LibraryPath> {
         let bytes = path.as_os_str().as_bytes();
@@ -145,19 +147,19 @@ impl LibraryPath {
         (!hidden && bytes.len() < PATH_BYTES_MAX).then(|| LibraryPath(bytes.to_vec()))
     }
 
-    /// Returns the path relative to the library's root.
+    /// Returns the path relative to the root of the library.
     #[must_use]
     pub fn as_path(&self) -> &Path {
         Path::new(OsStr::from_bytes(&self.0))
     }
 
-    /// Returns the target that names this path.
+    /// Returns the request target that names this path.
     #[must_use]
     pub fn target(&self) -> String {
         format!("/{}", encode(self.as_path()))
     }
 
-    /// Returns the file extension in lower case, without the dot.
+    /// Returns the file name extension in lower case, without the dot.
     #[must_use]
     pub fn extension(&self) -> Option<String> {
         let extension = self.as_path().extension()?.to_str()?;
@@ -165,26 +167,29 @@ impl LibraryPath {
     }
 }
 
-/// Directory of originals that is served under a prefix of URL paths.
+/// Directory of originals that the server offers below a prefix of URL paths.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mount {
-    /// Leading segments of the request's path, without slashes at the ends; empty for all paths.
+    /// First segments of the URL paths, without leading or trailing slash. Empty if the mount
+    /// matches all paths.
     pub prefix: String,
-    /// Directory on disk.
+    /// Directory on the disk.
     pub directory: PathBuf,
-    /// True if only paths that the server itself composes lead into the directory. No target of a
-    /// client leads there, in any spelling.
+    /// True if only the server itself may refer to files of this directory. No request target of a
+    /// client can name them.
     pub is_internal: bool,
 }
 
-/// Directories of originals.
+/// All directories of originals.
 #[derive(Debug)]
 pub struct Library {
-    /// Roots, the longest prefix first, so that the first match is correct.
+    /// Open directories, ordered by decreasing length of their prefixes, so that the first match is
+    /// the right one.
     roots: Vec<Root>,
-    /// Data directory, which is never served, even if links and mounts give it other paths.
+    /// Path of the data directory, whose files are never served, not even through a link or another
+    /// mount point.
     data: PathBuf,
-    /// Device and inode of the data directory, once it exists.
+    /// Device and inode number of the data directory. Empty until it exists.
     data_identity: OnceLock<(u64, u64)>,
 }
 
@@ -193,18 +198,19 @@ struct Root {
     prefix: Vec<u8>,
     directory: OwnedFd,
     is_internal: bool,
-    /// Device and inode of the directory.
+    /// Device and inode number of the directory.
     identity: (u64, u64),
-    /// Path of the data directory below this root, if it lies there; never served.
+    /// Path of the data directory relative to this directory, if the data directory is inside. Its
+    /// files are never served.
     hidden: Option<PathBuf>,
 }
 
 impl Library {
-    /// Opens the directory of each mount. The data directory `data` is never served, even if it
-    /// lies inside one of them.
+    /// Opens the directory of each mount. The data directory `data` is never served, even if it is
+    /// inside such a directory.
     ///
     /// # Errors
-    /// The first directory that cannot be opened, with its path.
+    /// The path of the first directory that cannot be opened, with the error.
     pub fn open(mounts: &[Mount], data: &Path) -> Result<Library, (PathBuf, io::Error)> {
         let mut roots = Vec::with_capacity(mounts.len());
         for mount in mounts {
@@ -222,34 +228,35 @@ impl Library {
     /// Returns the current version of the original at `path`.
     ///
     /// # Errors
-    /// [`Missing`]; [`Missing::WouldSleep`] only if `wait` is [`Wait::Never`].
+    /// [`Missing`]. The variant [`Missing::WouldSleep`] occurs only if `wait` is [`Wait::Never`].
     pub fn identify(&self, path: &LibraryPath, wait: Wait) -> Result<Identity, Missing> {
         let handle = self.descend(path, OFlags::PATH, wait)?;
         identity(&handle)
     }
 
-    /// Returns whether there is a folder at `path`. May wait for a disk.
+    /// Returns whether there is a folder at `path`. May block to read the disk.
     #[must_use]
     pub fn is_folder(&self, path: &LibraryPath) -> bool {
         let flags = OFlags::PATH | OFlags::DIRECTORY;
         self.descend(path, flags, Wait::Allowed).is_ok()
     }
 
-    /// Opens the original at `path` for reading. May wait for a disk.
+    /// Opens the original at `path` for reading. May block to read the disk.
     ///
     /// # Errors
     /// [`Missing::NotFound`] or [`Missing::Host`].
     pub fn open_original(&self, path: &LibraryPath) -> Result<(File, Identity), Missing> {
-        // `open` would block on a FIFO or device; with O_NONBLOCK it returns, and the type is
-        // checked afterwards.
+        // Without O_NONBLOCK, opening a FIFO or a device could block. The file type is checked
+        // afterwards.
         let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY;
         let handle = self.descend(path, flags, Wait::Allowed)?;
         let identity = identity(&handle)?;
         Ok((File::from(handle), identity))
     }
 
-    /// Lists `folder`, or the top folder for `None`: at most `entries_max` entries, sorted, without
-    /// hidden names. May block on a disk.
+    /// Lists `folder`, or the root of the library if `folder` is `None`. Returns at most
+    /// `entries_max` entries, sorted, without names that begin with a dot. May block to read the
+    /// disk.
     ///
     /// # Errors
     /// [`Missing::NotFound`] or [`Missing::Host`].
@@ -291,7 +298,7 @@ impl Library {
             }
             match entry.file_type() {
                 FileType::Directory => listed.folders.push(name),
-                // A symbolic link is followed, or refused, when a request names it.
+                // The target of a symbolic link is checked only when a request names the link.
                 FileType::RegularFile | FileType::Symlink | FileType::Unknown => {
                     listed.files.push(name)
                 }
@@ -303,20 +310,20 @@ impl Library {
         Ok(listed)
     }
 
-    /// Returns the path that a client's target names. Returns `None` if the target cannot name an
-    /// original, or if only the server may use the path.
+    /// Returns the path that the request target of a client names. Returns `None` if the target
+    /// cannot name an original, or if clients may not use the path.
     #[must_use]
     pub fn path_for_clients(&self, target: &str) -> Option<LibraryPath> {
         LibraryPath::from_target(target).filter(|path| !self.is_internal(path))
     }
 
-    /// Returns whether `path` lies in a directory that clients cannot name.
+    /// Returns whether `path` is in a directory that only the server itself may refer to.
     #[must_use]
     pub fn is_internal(&self, path: &LibraryPath) -> bool {
         self.root_of(path).is_some_and(|(root, _)| root.is_internal)
     }
 
-    /// Returns whether `path` leads into the data directory, which is not served.
+    /// Returns whether `path` leads into the data directory, whose files are not served.
     #[must_use]
     pub fn hides(&self, path: &LibraryPath) -> bool {
         self.root_of(path)
@@ -343,24 +350,24 @@ impl Library {
             ) {
                 Ok(handle) if self.is_in_data(root, &handle)? => return Err(Missing::NotFound),
                 Ok(handle) => return Ok(handle),
-                // A concurrent rename interrupted the lookup. Only with RESOLVE_CACHED does this
-                // error mean "not cached".
+                // A concurrent rename has interrupted the lookup, which is therefore repeated. With
+                // RESOLVE_CACHED, the same error means that metadata is not cached.
                 Err(rustix::io::Errno::AGAIN) if wait == Wait::Allowed => {}
                 Err(err) => return Err(missing(err)),
             }
         }
     }
 
-    /// Returns whether an open file or folder lies in the data directory. Compares the identity of
-    /// each folder up to the root.
+    /// Returns whether an open file or folder is inside the data directory. Compares device and
+    /// inode number of each parent folder, up to the root of the mount.
     fn is_in_data(&self, root: &Root, handle: &OwnedFd) -> Result<bool, Missing> {
         let Some(data) = self.data_identity() else {
             // The data directory does not exist yet.
             return Ok(false);
         };
         let found = fstat(handle).map_err(missing)?;
-        // A file on another device lies in the data directory only if that directory is in this
-        // root and has another file system mounted inside.
+        // A file on another device can only be inside the data directory if another file system is
+        // mounted there. That is checked only if the data directory is inside this root.
         if found.st_dev != data.0 && root.hidden.is_none() {
             return Ok(false);
         }
@@ -369,16 +376,16 @@ impl Library {
         {
             return Ok(true);
         }
-        // The link leads to the real path of the open file, without symbolic links.
+        // The kernel provides the real path of the open file, without symbolic links.
         let name = format!("/proc/self/fd/{}", handle.as_raw_fd());
         let Ok(path) = std::fs::read_link(name) else {
-            // Without /proc, only the earlier check of the requested path protects the data
-            // directory.
+            // Without /proc, the data directory is protected only by the earlier check of the
+            // requested path.
             return Ok(false);
         };
         for folder in path.ancestors().skip(1) {
             let Ok(found) = stat(folder) else {
-                // The file was moved meanwhile.
+                // A parent folder has been renamed or removed meanwhile.
                 return Err(Missing::NotFound);
             };
             match (found.st_dev, found.st_ino) {
@@ -420,7 +427,7 @@ impl Root {
         let directory = open(&mount.directory, flags, Mode::empty())?;
         let found = fstat(&directory)?;
         let real = mount.directory.canonicalize()?;
-        // A data directory that does not exist yet will be created at exactly this path.
+        // If the data directory does not exist yet, it will be created at exactly this path.
         let data = data.canonicalize().or_else(|_| std::path::absolute(data))?;
         let hidden = data.strip_prefix(&real).ok().map(Path::to_path_buf);
         let prefix = mount.prefix.trim_matches('/').as_bytes().to_vec();
@@ -457,7 +464,7 @@ pub fn identity(handle: impl AsFd) -> Result<Identity, Missing> {
     })
 }
 
-/// Maps an error of the file system. Clients only learn "not found".
+/// Converts an error of the file system. Clients learn at most that the file was not found.
 fn missing(err: rustix::io::Errno) -> Missing {
     use rustix::io::Errno;
     match err {
@@ -470,7 +477,8 @@ fn missing(err: rustix::io::Errno) -> Missing {
     }
 }
 
-/// Bytes that [`encode`] escapes.
+/// Characters that [`encode`] escapes: all except the unreserved ones of RFC 3986 §2.3, and the
+/// slash.
 const RESERVED: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'-')
     .remove(b'.')
@@ -478,13 +486,12 @@ const RESERVED: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'~')
     .remove(b'/');
 
-/// Returns a path for a URL or an HTML attribute: all characters are escaped except the unreserved
-/// ones of RFC 3986 §2.3.
+/// Returns a percent-encoded path for use in a URL or an HTML attribute.
 pub fn encode(path: &Path) -> String {
     percent_encode(path.as_os_str().as_encoded_bytes(), RESERVED).to_string()
 }
 
-/// Decodes percent-encoding; `None` if a triplet is invalid.
+/// Decodes percent-encoding. Returns `None` if an escape sequence is invalid.
 fn percent_decoded(bytes: &[u8]) -> Option<Vec<u8>> {
     let mut triplets = bytes.split(|byte| *byte == b'%').skip(1);
     let is_valid = triplets.all(|part| {

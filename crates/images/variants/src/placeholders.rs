@@ -1,16 +1,17 @@
-//! Placeholders of originals: the worker computes one with the first conversion of each original,
-//! so that pages can show something until the picture arrives.
+//! Placeholders of originals (dominant colour, BlurHash and ThumbHash), which pages can show until
+//! the picture arrives. The worker computes the placeholder during the first conversion of an
+//! original.
 //!
 //! ```text
 //! placeholders    file of records; bytes of each: key 16 · placeholder 64 · checksum 8
 //! ```
 //!
-//! A key is a hash of the original's version. Records are only appended, each by one write. A
-//! record that a crash truncated, or that was changed, is recognised by its checksum and skipped.
-//! The file may be deleted at any time.
+//! The key is a hash of the version of the original. Each record is appended by one write. The
+//! checksum reveals records that are damaged or were truncated by a crash; these are skipped. The
+//! file may be deleted at any time.
 //!
-//! Threads: conversion threads and the blocking pool meet here; both may wait for the disk. The one
-//! lock is held for map operations and, at first, while the file is read.
+//! Threads: conversion threads and threads of the blocking pool, both of which may block. The one
+//! lock is held for map operations and, at the first use, while the file is read.
 
 #[cfg(test)]
 mod tests;
@@ -29,33 +30,34 @@ use crate::library::Identity;
 const KEY_BYTES: usize = 16;
 const CHECKED_BYTES: usize = KEY_BYTES + PLACEHOLDER_BYTES;
 const RECORD_BYTES: usize = CHECKED_BYTES + 8;
-/// Maximum size of the file, as a multiple of the size of all placeholders that memory may hold. A
-/// larger file is rewritten.
+/// Maximum size of the file, as a multiple of the size of `placeholders_max` records. A larger file
+/// is rewritten.
 const FILE_FACTOR: u64 = 2;
 
 type Key = [u8; KEY_BYTES];
 
-/// Placeholders by the version of the original.
+/// Map from versions of originals to their placeholders.
 #[derive(Debug)]
 pub struct Placeholders {
     path: PathBuf,
     placeholders_max: NonZeroUsize,
-    /// Placeholders, and the file they are written to; `None` until the file is read, at the first
-    /// use.
+    /// Placeholders in memory and the file that contains them. `None` before the first use, when
+    /// the file is read.
     kept: Mutex<Option<Loaded>>,
 }
 
 #[derive(Debug)]
 struct Loaded {
     placeholders: LruCache<Key, Placeholder>,
-    /// File to which records are appended; `None` after a failed write, which was logged.
+    /// File to which records are appended. `None` after a write has failed and the error was
+    /// logged.
     file: Option<File>,
     file_bytes: u64,
 }
 
 impl Placeholders {
-    /// Returns the placeholders in the data directory `data`; memory holds at most
-    /// `placeholders_max` of them. The file is read at the first use.
+    /// Returns the placeholders in the data directory `data`. At most `placeholders_max` are kept
+    /// in memory. The file is read at the first use.
     #[must_use]
     pub fn open(data: &Path, placeholders_max: NonZeroUsize) -> Placeholders {
         Placeholders {
@@ -65,8 +67,8 @@ impl Placeholders {
         }
     }
 
-    /// Returns the placeholder of this version of an original, if one is stored. The first call may
-    /// block on the disk.
+    /// Returns the placeholder of this version of an original, if one is stored. The first call
+    /// reads the file, which may block.
     #[must_use]
     pub fn find(&self, identity: &Identity) -> Option<Placeholder> {
         let mut kept = self.lock();
@@ -74,7 +76,7 @@ impl Placeholders {
         kept.placeholders.get(&key(identity)).copied()
     }
 
-    /// Stores the placeholder of this version of an original. Blocks on the disk.
+    /// Stores the placeholder of this version of an original in memory and in the file. May block.
     pub fn keep(&self, identity: &Identity, placeholder: Placeholder) {
         let mut kept = self.lock();
         let kept = kept.get_or_insert_with(|| self.load());
@@ -144,7 +146,7 @@ impl Placeholders {
         Ok(())
     }
 
-    /// Rewrites the file with the current placeholders, the least recently used first.
+    /// Rewrites the file with the placeholders that are in memory, the least recently used first.
     fn rewrite(&self, kept: &mut Loaded) -> io::Result<()> {
         let placeholders = kept.placeholders.iter().rev();
         let bytes: Vec<u8> = placeholders

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 
-/// Result of a job in a sealed memory file, which no process can change.
+/// Result of a sandboxed job, in a memory file that is sealed, so that no process can change it.
 #[derive(Debug)]
 pub struct Sealed {
     /// Memory file that contains the result.
@@ -13,8 +13,8 @@ pub struct Sealed {
     pub start: u64,
     /// Length of the result in bytes.
     pub bytes: u64,
-    /// CPU time of the job as reported by the worker, in microseconds. If a job has several
-    /// results, each gets an equal share.
+    /// CPU time of the job in microseconds, as reported by the worker. If the job has several
+    /// results, each result gets an equal share of this time.
     pub cpu_us: u64,
 }
 

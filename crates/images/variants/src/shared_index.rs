@@ -1,19 +1,21 @@
-//! Shared index of variants in a Redis-compatible store. Operators can read it; other processes,
-//! and later runs, find variants that their own index lacks, and verdicts such as "not smaller".
+//! Index of variants in a Redis-compatible store, which processes share. A process can find
+//! variants there that another process has stored, and also verdicts such as "not smaller".
+//! Operators can read the index, too.
 //!
 //! ```text
 //! variants, convert ── note ──► changes ──► thread "ledger" ──► Store ──► HSET, UNLINK, EXPIRE …
 //! convert ── lock and find, before a conversion ───────────────► Store ──► SET NX, HMGET
 //! ```
 //!
-//! The files are the truth, and each process reads its index from them. The shared index may be
-//! lost, outdated or unreachable at any time; the only effect is that a result is computed once
-//! more. The whole index is written again when the store becomes reachable again, when it has lost
-//! its data, and when the directory has been read completely.
+//! Each process reads its own index from the files on the disk, which are authoritative. The shared
+//! index may be lost, outdated or unreachable at any time; then, at most, a picture is converted
+//! again. All entries are written again when the store becomes reachable again, when the store has
+//! lost its data, and when the directory has been read completely.
 //!
-//! Layout: see `layout.rs`, and docs/store.md for its readers. Threads: a thread that adds or
-//! removes a variant locks `changes` for one push; cache hits do not lock it. One thread writes to
-//! the store, and conversion threads query the store before they start a conversion.
+//! Layout: see `layout.rs`, and docs/store.md for programs that read the index. Threads: a thread
+//! that adds or removes a variant holds the lock of the pending changes for one push; cache hits do
+//! not take the lock. One thread writes to the store, and conversion threads query the store before
+//! a conversion.
 
 mod layout;
 
@@ -32,33 +34,34 @@ use crate::cache::{Key, Kind, Variant, Variants};
 use crate::clock;
 use crate::library::LibraryPath;
 
-/// Counters of this process by name, each since its start.
+/// Names and values of the counters of this process, counted since its start.
 pub type Totals = Vec<(&'static str, u64)>;
 
-/// Redis-compatible store, in this process or elsewhere.
+/// Redis-compatible store, embedded in this process or on a server.
 pub trait Store: Debug + Send + Sync {
-    /// Runs commands in order and returns as many replies. Blocks until the replies arrive or the
-    /// store's own timeout expires.
+    /// Runs the commands in order and returns one reply per command. Blocks until the replies
+    /// arrive or the store's own timeout expires.
     ///
     /// # Errors
-    /// If the store is unreachable, or its reply is invalid. Some of the commands may have run.
+    /// If the store is unreachable, or a reply is invalid. Some of the commands may have run.
     fn run(&self, commands: Vec<Vec<Bytes>>) -> io::Result<Vec<Reply>>;
 }
 
-/// Bounds of the shared index.
+/// Limits and intervals of the shared index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Maximum number of changes that wait for the store. Further changes are dropped, and the
-    /// whole index is written again. Default 16,384.
+    /// Maximum number of changes that wait to be written to the store. If there are more, they are
+    /// dropped, and later all entries are written again. Default 16,384.
     pub changes_max: usize,
-    /// Maximum number of changes per batch of commands. Default 256.
+    /// Maximum number of changes that are written at once. Default 256.
     pub batch_max: usize,
-    /// Interval between polls of the store while nothing changes, and between retries of an
-    /// unreachable store, in milliseconds. Default 1,000.
+    /// Interval at which the store is polled while nothing changes or while the store is
+    /// unreachable, in milliseconds. Default 1,000.
     pub look_ms: u64,
-    /// Interval between writes of the times of last use, in milliseconds. Default 60,000.
+    /// Interval at which times of last use are written to the store, in milliseconds. Default
+    /// 60,000.
     pub uses_ms: u64,
-    /// Lifetime of an unused variant's entry, in milliseconds. Default 30 days.
+    /// Time after which the entry of an unused variant expires, in milliseconds. Default 30 days.
     pub keep_ms: u64,
 }
 
@@ -74,47 +77,48 @@ impl Default for Limits {
     }
 }
 
-/// Change to record in the shared index.
+/// Change of the local index that is recorded in the shared index.
 #[derive(Clone, Debug)]
 pub enum Change {
-    /// The entry was added, or has changed.
+    /// An entry was added or has changed.
     Kept(Arc<Variant>),
-    /// Origin, size and cost of an entry that was just converted.
+    /// A variant was just converted; these are its original, size and cost.
     VariantDetails(VariantDetails),
-    /// The entry no longer exists.
+    /// An entry was removed.
     Removed(Key),
-    /// A conversion that held the lock of this key has ended.
+    /// A conversion for this key has ended, so its lock is released.
     Ended(Key),
 }
 
-/// Origin, size and cost of a variant, which the index does not contain.
+/// Properties of a variant that only the shared index contains: its original, size and cost.
 #[derive(Clone, Debug)]
 pub struct VariantDetails {
     /// Key of the variant.
     pub key: Key,
-    /// Path of its original.
+    /// Path of the original.
     pub path: LibraryPath,
     /// Width in pixels.
     pub width_px: u32,
     /// Height in pixels.
     pub height_px: u32,
-    /// CPU time of the conversion in its cell, in microseconds.
+    /// CPU time that the conversion used in its sandbox, in microseconds.
     pub cpu_us: u64,
 }
 
 /// Entry of the shared index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SharedEntry {
-    /// Format, or verdict.
+    /// Format of the variant, or the verdict.
     pub kind: Kind,
     /// Size of the file in bytes; 0 for a verdict.
     pub bytes: u64,
 }
 
-/// Conversion that is about to start, as described in its lock.
+/// Conversion that is about to start, as its lock describes it to other processes.
 #[derive(Clone, Copy, Debug)]
 pub struct Flight<'a> {
-    /// Identifier of the result's folder: processes with the same folder use each other's variants.
+    /// Identifier of the directory that gets the result. Processes with the same identifier can
+    /// read each other's variants.
     pub files: &'a str,
     /// Path of the original.
     pub path: &'a LibraryPath,
@@ -129,38 +133,38 @@ impl Flight<'_> {
     }
 }
 
-/// Owner of a key's lock.
+/// Holder of the lock of a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lock {
-    /// The caller holds the lock, until it records [`Change::Ended`].
+    /// The caller, until it records [`Change::Ended`].
     Ours,
-    /// Another process holds the lock and converts into the same folder.
+    /// Another process that stores its variants in the same directory.
     Shared,
-    /// Another process holds the lock and converts into another folder, so its result will not be
-    /// available here. Also returned if the store is unreachable, so that no lock exists.
+    /// Another process that stores its variants in another directory, so its result is not
+    /// available here. Also used if the store is unreachable and there are no locks.
     Elsewhere,
 }
 
-/// Figures of the shared index for the metrics.
+/// State and counters of the shared index, for the metrics.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SharedIndexStats {
-    /// True if the store answered the last request.
+    /// True if the store replied to the last commands.
     pub is_reachable: bool,
-    /// Requests that the store refused, or to which it did not respond.
+    /// Number of times that commands failed or got no reply.
     pub errors: u64,
-    /// Number of times that the whole index was written to the store.
+    /// Number of times that all entries were written to the store.
     pub publications: u64,
 }
 
-/// Connection to the shared index.
+/// Shared index of variants, with the changes that wait to be written to the store.
 #[derive(Debug)]
 pub struct SharedIndex {
     store: Arc<dyn Store>,
     limits: Limits,
     pending: Mutex<Pending>,
     changed: Condvar,
-    /// True if the store answered the last commands. Checked before the store is used, so that an
-    /// unreachable store costs one timeout per poll, not per conversion.
+    /// True if the store replied to the last commands. If false, conversions do not query the
+    /// store, so an unreachable store costs one timeout per poll, not per conversion.
     is_reachable: AtomicBool,
     errors: AtomicU64,
     publications: AtomicU64,
@@ -170,8 +174,8 @@ pub struct SharedIndex {
 #[derive(Debug, Default)]
 struct Pending {
     changes: Vec<Change>,
-    /// True if changes were dropped because the queue was full, so that the whole index must be
-    /// written again.
+    /// True if changes were dropped because too many were waiting. All entries must be written
+    /// again.
     overflowed: bool,
 }
 
@@ -197,7 +201,7 @@ impl SharedIndexStats {
 }
 
 impl SharedIndex {
-    /// Creates a shared index in `store`. Nothing is written before [`SharedIndex::maintain`] runs.
+    /// Returns a shared index in `store`. Nothing is written until [`SharedIndex::maintain`] runs.
     pub fn new(store: Arc<dyn Store>, limits: Limits) -> SharedIndex {
         SharedIndex {
             store,
@@ -211,7 +215,7 @@ impl SharedIndex {
         }
     }
 
-    /// Queues a change to be recorded.
+    /// Queues a change, which is later written to the store.
     pub fn note(&self, change: Change) {
         let mut pending = self.pending();
         if pending.changes.len() < self.limits.changes_max {
@@ -223,20 +227,21 @@ impl SharedIndex {
         self.changed.notify_one();
     }
 
-    /// Returns the entry of `key`, if any, and the owner of its lock, which this call acquires if
-    /// it is free. Blocks. If the store is unreachable, there is no entry and no lock.
+    /// Returns the entry of `key`, if any, and the holder of the lock of `key`. Acquires the lock
+    /// if it is free. Blocks. If the store is unreachable, returns no entry and
+    /// [`Lock::Elsewhere`].
     pub fn find_or_lock(&self, key: &Key, flight: &Flight<'_>) -> (Option<SharedEntry>, Lock) {
         if !self.is_reachable.load(Ordering::Relaxed) {
             return (None, Lock::Elsewhere);
         }
-        // `run` has logged and counted a failure.
+        // If the commands failed, `run` has already logged and counted the error.
         match self.run(layout::lock_and_find(key, flight)).as_deref() {
             Ok([lock, entry]) => (layout::parse_entry(entry), layout::parse_lock(lock, flight)),
             _ => (None, Lock::Elsewhere),
         }
     }
 
-    /// Returns the figures for the metrics.
+    /// Returns the state and the counters of the shared index, for the metrics.
     pub fn stats(&self) -> SharedIndexStats {
         SharedIndexStats {
             is_reachable: self.is_reachable.load(Ordering::Relaxed),
@@ -245,19 +250,20 @@ impl SharedIndex {
         }
     }
 
-    /// Runs the thread that updates the store until all owners of `variants` are gone. `totals`
-    /// returns named counters of this process, whose growth is added to the counters in the store.
+    /// Runs the thread that writes to the store, until all owners of `variants` have dropped it.
+    /// `totals` returns the counters of this process, whose increases are added to the counters in
+    /// the store.
     pub fn maintain(&self, variants: &Weak<Variants>, totals: &dyn Fn() -> Totals) {
         let mut kept = Kept::default();
         while let Some(variants) = variants.upgrade() {
-            // The failure has been logged and counted; the next poll tries again.
+            // A failure has already been logged and counted. The next poll tries again.
             kept.is_published = self.update_store(&mut kept, &variants, totals).is_ok();
             drop(variants);
             self.wait();
         }
     }
 
-    /// Waits until there is a change to write to the store, or until the next poll.
+    /// Blocks until a change is queued while the store is reachable, or until the next poll.
     fn wait(&self) {
         let look = Duration::from_millis(self.limits.look_ms);
         let is_idle = |pending: &mut Pending| {
@@ -267,8 +273,8 @@ impl SharedIndex {
         self.changed.wait_while_for(&mut pending, is_idle, look);
     }
 
-    /// Writes the waiting changes to the store. If the store has no data of this process, or the
-    /// index has just been loaded completely, writes the whole index first.
+    /// Writes the queued changes to the store. First writes all entries if the store has lost the
+    /// data of this process, or if the local index has just been loaded completely.
     fn update_store(
         &self,
         kept: &mut Kept,
@@ -286,8 +292,8 @@ impl SharedIndex {
         if overflowed || !has_our_data || became_complete {
             self.publish(variants, kept)?;
         }
-        // Changes are also written if the whole index was written above, because only changes
-        // contain the paths of originals.
+        // The changes are written even after all entries, because only changes contain the paths of
+        // originals.
         for batch in changes.chunks(self.limits.batch_max) {
             let commands = batch
                 .iter()
@@ -309,8 +315,7 @@ impl SharedIndex {
 
     fn publish(&self, variants: &Variants, kept: &mut Kept) -> io::Result<()> {
         kept.uses_ms = clock::unix_ms();
-        // Read before the entries: if this is true, the entries below include all files of the
-        // directory.
+        // Read before the entries: if the value is true, the entries below are complete.
         kept.is_complete = variants.is_complete();
         self.write_all(&variants.used_since(0))?;
         self.run(layout::process(&self.process))?;
@@ -329,7 +334,7 @@ impl SharedIndex {
         Ok(())
     }
 
-    /// Runs commands, and records whether the store is reachable. Logs only changes of that state.
+    /// Runs commands and records whether the store is reachable. Logs only if that has changed.
     fn run(&self, commands: Vec<Vec<Bytes>>) -> io::Result<Vec<Reply>> {
         let answered = self.store.run(commands);
         let was_reachable = self.is_reachable.swap(answered.is_ok(), Ordering::Relaxed);
@@ -362,17 +367,17 @@ impl SharedIndex {
     }
 }
 
-/// State of the thread that runs [`SharedIndex::maintain`], between polls of the store.
+/// State that [`SharedIndex::maintain`] keeps between polls of the store.
 #[derive(Debug, Default)]
 struct Kept {
-    /// True if the store had the whole index after the previous update.
+    /// True if the previous update succeeded, so that the store has all entries.
     is_published: bool,
-    /// True if the local index had been loaded completely when all of its entries were last written
-    /// to the store.
+    /// True if the local index was completely loaded when all its entries were last written to the
+    /// store.
     is_complete: bool,
-    /// Time when the times of last use were last written to the store, in milliseconds since 1970.
+    /// Time at which times of last use were last written to the store, in milliseconds since 1970.
     uses_ms: u64,
-    /// Counters of this process that the store's counters already include.
+    /// Values of this process's counters that the counters in the store already include.
     counts: Totals,
 }
 

@@ -1,10 +1,10 @@
-//! Open files as input of the readers of pictures and music.
+//! Open files as inputs of the parsers of pictures and music.
 
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 
-/// Open file as the input of the readers of `tags` and `image_plan`.
+/// Open file, as an input of the parsers in `tags` and `image_plan`.
 #[derive(Debug)]
 pub struct FileSource<'f>(pub &'f File);
 

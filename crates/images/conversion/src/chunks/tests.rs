@@ -5,8 +5,8 @@ use std::task::Poll;
 
 use super::{CHUNK_BYTES, Chunks};
 
-/// A read that waited for the disk returns as many bytes as were requested when it started, which
-/// may be more than the caller requests when it finishes.
+/// A piece has at most as many bytes as the caller requests when a read from the disk finishes,
+/// even if the caller requested more when the read started.
 #[test]
 fn no_piece_is_larger_than_wanted() {
     let name = format!("origin-chunks-{}", std::process::id());
@@ -21,7 +21,7 @@ fn no_piece_is_larger_than_wanted() {
         let mut chunks = Chunks::new(0..written.len() as u64);
         let mut read = Vec::new();
         for number in 0.. {
-            // Simulates that every other read was started with room for a whole chunk.
+            // Replaces every other read by one that was started with room for a whole chunk.
             if number % 2 == 0 && chunks.rest.is_empty() && !chunks.left.is_empty() {
                 let (part, offset) = (file.try_clone().expect("a descriptor"), chunks.left.start);
                 let bytes = CHUNK_BYTES.min(chunks.left() as usize);

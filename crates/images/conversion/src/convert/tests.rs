@@ -23,7 +23,7 @@ fn a_small_file_gets_little_time_whatever_it_claims() {
     let of = |original_bytes| cpu_ms_max(&[plan], original_bytes);
     assert_eq!(of(35), 2_003);
     assert_eq!(of(100_000), 12_000);
-    // For a large file, the estimate of the plan sets the limit.
+    // For a large file, the limit follows from the estimate of the plan.
     let estimated_ms = u32::try_from(plan.cost().cpu_ms).expect("minutes");
     assert_eq!(of(30_000_000), 2_000 + 8 * estimated_ms);
     assert_eq!(of(u64::MAX), 2_000 + 8 * estimated_ms);

@@ -10,11 +10,11 @@ use rustix::fs::{MemfdFlags, ftruncate, memfd_create};
 
 use super::{Growing, Pieces};
 
-/// A file of three pages, which opusenc wrote.
+/// Opus file of three Ogg pages, written by `opusenc`.
 const OPUS: &[u8] = include_bytes!("../../../../library/tags/testdata/sine.opus");
 
-/// Returns a memory file like one that a worker writes, larger than the worker's output, and the
-/// track that is read from this file.
+/// Returns a memory file of 1 MiB without data, as a worker gets it, and the track that reads from
+/// this file.
 fn answer() -> (File, Growing) {
     let file = memfd_create("answer", MemfdFlags::CLOEXEC).expect("memory");
     ftruncate(&file, 1 << 20).expect("room");
@@ -60,8 +60,8 @@ fn only_complete_pages_are_sent() {
         let written = at as u64 + 1;
         let whole = ends().into_iter().rfind(|end| *end <= written);
         let believed = growing.check_progress();
-        // Unwritten bytes of the memory file read as zeros. An Ogg page whose last bytes are zeros
-        // is therefore complete, and is accepted, before these bytes are written.
+        // Unwritten bytes of the memory file read as zeros. So a page whose last bytes are zeros is
+        // valid, and is accepted, before these last bytes are written.
         let zeros = OPUS[at + 1..].iter().take_while(|byte| **byte == 0).count() as u64;
         let early = ends().into_iter().rfind(|end| *end <= written + zeros);
         assert!(

@@ -146,8 +146,8 @@ fn a_running_server_retries_lifted_originals() {
         assert_eq!(lifted, std::slice::from_ref(&entry));
         assert!(!contains(&quarantine, "evil"));
         assert_eq!((quarantine.count(), data.listed()), (0, vec![]));
-        // After the quarantine was lifted, only `CRASHES_MAX` further crashes put the original into
-        // quarantine again.
+        // Lifting the quarantine has reset the count: only `CRASHES_MAX` further crashes put the
+        // original into quarantine again.
         for _ in 0..CRASHES_MAX {
             assert!(!contains(&quarantine, "evil"));
             note(&quarantine, "evil");

@@ -1,21 +1,22 @@
-//! Tests, under `shuttle`, of the single flight and of the queue: the threads of a test run in many
-//! interleavings, and a wait that never ends is reported as a deadlock, which fails the test.
+//! Tests of the single flight and of the queue under `shuttle`, which runs the threads of a test in
+//! many interleavings. A wait that never ends is reported as a deadlock and fails the test.
 //!
-//! Other tests of this crate need real locks, and the locks of `shuttle` work only under `shuttle`.
-//! So this module compiles the files `single_flight.rs` and `queue.rs` once more, with its own
-//! `sync`. The threads that take conversions from the queue belong to the tests, and convert
-//! nothing.
+//! Other tests of this crate need the usual locks, and the locks of `shuttle` work only under
+//! `shuttle`. So this module compiles the files `single_flight.rs` and `queue.rs` once more, with
+//! its own `sync`. In these tests, the threads that take tasks from the queue do not really convert
+//! pictures.
 //!
-//! Each of these injected bugs of the single flight made a test fail: a result that is sent before
-//! its flight is removed; a leader whose `drop` removes the next leader's flight, or none; a limit
-//! of waiters that is checked under one lock and used under another, or that counts waiters which
-//! have left.
+//! For each of these injected bugs of the single flight, a test failed: a result is sent before its
+//! flight is removed; the `drop` of a leader removes the next leader's flight, or does not remove
+//! its own; the limit of waiters is checked and used under separate locks, or counts dropped
+//! waiters.
 //!
-//! So did each of these of the queue: a new conversion, an end or a stop without a notification; a
-//! notification before the conversion is queued; `follow` outside the lock under which `lead` is
-//! called; memory that is not counted, is counted twice, or is given back without a notification;
-//! an improvement that is not cancelled for a request, not queued again, or listed after its end; a
-//! wait for memory that ignores the stop, or the requests that wait.
+//! For each of these injected bugs of the queue, a test failed: a new conversion, an end or a stop
+//! does not notify the threads; a notification is sent before the conversion is queued; `follow` is
+//! called outside the lock under which `lead` is called; memory is not counted, is counted twice,
+//! or is released without a notification; an improvement is not cancelled for a request, not queued
+//! again, or listed after its end; a wait for memory ignores the stop of the queue or waiting
+//! requests.
 
 #[allow(
     clippy::duplicate_mod,
@@ -49,14 +50,14 @@ use crate::flight::FlightStats;
 use queue::{Limits, Queue, QueuedConversion, Refused};
 use single_flight::{Abandoned, Leader, SingleFlight, TooManyWaiters, Waiter};
 
-/// Number of interleavings per test, for each of two schedulers.
+/// Number of interleavings per test and scheduler. Each test runs with two schedulers.
 const ORDERS: usize = 1_000;
-/// Maximum number of times that the scheduler changes a thread's priority in one interleaving.
+/// Maximum number of changes of thread priorities in one interleaving.
 const DEPTH: usize = 3;
 /// Number of threads that make requests.
 const CALLERS: usize = 3;
 
-/// Figures of a queue in which nothing waits and nothing runs.
+/// Expected state of a queue in which no conversion waits or runs.
 const IDLE: FlightStats = FlightStats {
     waiting: 0,
     running: 0,
@@ -65,14 +66,14 @@ const IDLE: FlightStats = FlightStats {
     memory_bytes: 0,
 };
 
-/// Runs `test` in many interleavings, half of them at random, half with priorities that change
-/// rarely.
+/// Runs `test` in many interleavings: first with random scheduling, then with thread priorities
+/// that change rarely.
 fn in_many_orders(test: fn()) {
     shuttle::check_random(test, ORDERS);
     shuttle::check_pct(test, ORDERS, DEPTH);
 }
 
-/// Starts `count` threads that run `work` with their number.
+/// Starts `count` threads. Each runs `work` with its own number, counted from 0.
 fn spawn(count: usize, work: impl Fn(usize) + Clone + Send + 'static) -> Vec<JoinHandle<()>> {
     let start = |number| {
         let work = work.clone();
@@ -90,11 +91,11 @@ fn join(threads: Vec<JoinHandle<()>>) {
 type OneLeader = Leader<u32, u32, AtomicU32>;
 type OneWaiter = Waiter<u32, AtomicU32>;
 
-/// Single flight for one key, with the lock under which callers decide whether to lead.
+/// Single flight with one key, and the lock that callers hold while they join or start a flight.
 struct OneKey {
     flights: SingleFlight<u32, u32, AtomicU32>,
     admission: sync::Mutex<()>,
-    /// Number of flights that were led.
+    /// Number of flights that were started.
     led: AtomicU32,
 }
 
@@ -107,7 +108,8 @@ impl OneKey {
         })
     }
 
-    /// Joins the flight, or leads one, as the queue does. A leader comes with its number.
+    /// Joins the flight of the key, or starts one if there is none. In the second case, also
+    /// returns the leader and the number of the flight.
     fn join(&self) -> (Option<(u32, OneLeader)>, OneWaiter) {
         let admission = self.admission.lock();
         if let Some(waiter) = self.flights.follow(&1).expect("there is room") {
@@ -167,7 +169,8 @@ fn waiters_of_a_dropped_leader_fail_and_one_of_them_leads_next() {
             }
         }));
         assert!(key.flights.is_empty());
-        // Only the waiters of the first leader fail, its own waiter among them.
+        // The first leader is dropped, so its waiters fail. There is at least one, the first
+        // caller, and all other waiters succeed.
         let failed = failed.load(Ordering::SeqCst);
         assert!((1..=CALLERS).contains(&failed), "{failed} failed");
     });
@@ -200,7 +203,7 @@ fn callers_that_join_together_do_not_exceed_the_limit_of_waiters() {
     });
 }
 
-/// Returns a conversion; conversions with different numbers have different keys and equal costs.
+/// Returns a conversion. Conversions with different numbers have different keys and equal costs.
 fn task(number: u64) -> Task {
     let size = Size::new(100, 100);
     let plan = Plan {
@@ -236,18 +239,18 @@ fn task(number: u64) -> Task {
     }
 }
 
-/// Returns the estimated memory of every conversion of these tests.
+/// Returns the estimated memory of each conversion of these tests, in bytes.
 fn memory_bytes() -> u64 {
     task(0).plan.cost().memory_bytes
 }
 
-/// Returns a queue with memory for `running_max` conversions and room for `waiting_max` more.
+/// Returns a queue in which `running_max` conversions may run and `waiting_max` more may wait.
 fn queue(running_max: u64, waiting_max: usize) -> Arc<Queue> {
     Arc::new(Queue::new(Limits {
         concurrency: 2,
         waiting_max,
         waiting_cpu_ms_max: 1 << 32,
-        // Time does not pass, so no wait takes that long.
+        // This time limit is never reached, since time does not pass under `shuttle`.
         waiting_ms_max: 1 << 32,
         memory_bytes_max: running_max * memory_bytes(),
         waiters_max: CALLERS,
@@ -255,17 +258,17 @@ fn queue(running_max: u64, waiting_max: usize) -> Arc<Queue> {
     }))
 }
 
-/// Conversions in progress, as the threads see them.
+/// Conversions that the threads of a test are running.
 #[derive(Default)]
 struct Running {
     count: AtomicUsize,
-    /// True for each key, which is the inode of its original, that is being converted.
+    /// True for each key that is being converted. A key is the inode number of an original.
     keys: [AtomicBool; 2],
 }
 
 impl Running {
-    /// Runs `work` as a conversion, and checks that no other one of the same key runs, and no more
-    /// than `running_max` in all.
+    /// Runs `work` as a conversion. Checks that no other conversion with the same key runs, and
+    /// that at most `running_max` conversions run in total.
     fn run<T>(&self, task: &Task, running_max: usize, work: impl FnOnce() -> T) -> T {
         let key = &self.keys[task.identity.inode as usize];
         assert!(!key.swap(true, Ordering::SeqCst), "one conversion per key");
@@ -278,7 +281,8 @@ impl Running {
     }
 }
 
-/// Converts for requests until the queue stops, as a conversion thread does.
+/// Takes conversions for requests from the queue and ends them, as a conversion thread does, until
+/// the queue stops.
 fn serve_requests(queue: &Queue, running: &Running, running_max: usize) {
     while let Some(QueuedConversion { task, leader }) = queue.next_request() {
         running.run(&task, running_max, || {});
@@ -287,8 +291,9 @@ fn serve_requests(queue: &Queue, running: &Running, running_max: usize) {
     }
 }
 
-/// Improves until the queue stops, as an improvement thread does. An improvement ends when it is
-/// cancelled, or when `may_end` allows it. Sends a message for each one that was not cancelled.
+/// Takes improvements from the queue, as a thread of the server does, until the queue stops. An
+/// improvement ends when it is cancelled, or when `may_end` returns true. In the second case, sends
+/// a message to `ended`.
 fn serve_improvements(
     queue: &Queue,
     running: &Running,
@@ -316,7 +321,7 @@ fn serve_improvements(
     }
 }
 
-/// Returns whether the number in an eventfd is not zero, without waiting.
+/// Returns whether the counter of an eventfd is not zero, and resets the counter. Does not block.
 fn is_readable(eventfd: &OwnedFd) -> bool {
     rustix::io::read(eventfd, &mut [0; 8]).is_ok()
 }
@@ -384,7 +389,7 @@ fn requests_that_come_together_do_not_exceed_the_limit_of_the_queue() {
         assert_eq!(refused.load(Ordering::SeqCst), CALLERS - WAITING_MAX);
         assert_eq!(queue.stats().waiting, WAITING_MAX as u64);
         drop(waiters);
-        // Requests that have left make room.
+        // The waiters were dropped, so there is room for another request.
         queue.join(task(9)).expect("there is room");
         assert_eq!(queue.stats().waiting, 1);
     });
@@ -418,7 +423,7 @@ fn each_request_gets_the_memory_of_an_improvement_which_runs_again() {
         let cancelled = queue.stats().cancelled;
         assert!(cancelled <= REQUESTS, "cancelled {cancelled} times");
         assert_eq!(queue.stats(), FlightStats { cancelled, ..IDLE });
-        // The key may be improved again.
+        // The queue accepts the same improvement again.
         queue.improve(task(0));
         assert_eq!(queue.stats().improving, 1);
     });
@@ -439,7 +444,7 @@ fn an_improvement_starts_once_the_last_request_has_left() {
         queue.improve(task(0));
         drop(queue.join(task(1)).expect("there is room"));
         has_ended.recv().expect("the improvement ends");
-        // Nothing else wakes the threads now.
+        // The queue is idle, so only this call can wake the threads.
         queue.improve(task(0));
         has_ended.recv().expect("the improvement ends");
         queue.stop();
@@ -450,13 +455,14 @@ fn an_improvement_starts_once_the_last_request_has_left() {
 #[test]
 fn an_improvement_runs_beside_a_request_that_leaves_it_memory() {
     in_many_orders(|| {
-        // An improvement leaves half of the memory free.
+        // Room for four conversions, since an improvement starts only if half of the memory stays
+        // free.
         let queue = queue(4, 1);
         let (ended, has_ended) = mpsc::channel();
         let served = Arc::clone(&queue);
         let converting = thread::spawn(move || {
             let request = served.next_request().expect("the queue does not stop");
-            // This conversion takes longer than the improvement.
+            // This conversion runs until the improvement has ended.
             has_ended.recv().expect("the improvement ends");
             served.end_conversion(memory_bytes());
             request.leader.finish(&Outcome::Refused);
@@ -534,7 +540,7 @@ fn a_conversion_that_needs_all_memory_cancels_each_improvement_once() {
         let (improved, may_end) = (Arc::clone(&queue), Arc::clone(&is_served));
         let running = Arc::new(Running::default());
         threads.extend(spawn(IMPROVEMENTS as usize, move |number| {
-            // One of the improvements may end at any time.
+            // The first of these threads may end its improvement at any time.
             let may_end = || number == 0 || may_end.load(Ordering::SeqCst);
             serve_improvements(&improved, &running, IMPROVEMENTS as usize, may_end, &ended);
         }));
@@ -556,7 +562,7 @@ fn a_conversion_that_needs_all_memory_cancels_each_improvement_once() {
     });
 }
 
-/// Waits until a running improvement is cancelled, and ends it.
+/// Waits until a running improvement is cancelled, and then ends it.
 fn run_until_cancelled(queue: &Queue, task: Task, cancel: &Arc<OwnedFd>, held_bytes: u64) {
     while !is_readable(cancel) {
         thread::yield_now();
@@ -593,14 +599,14 @@ fn a_request_cancels_the_improvement_that_holds_memory_not_one_that_waits_for_it
             run_until_cancelled(&improved, second, &cancel, memory_bytes());
         });
         while queue.stats().memory_bytes != memory_bytes() {
-            // The first improvement has not given its memory back.
+            // The first improvement has not released its memory yet.
             thread::yield_now();
         }
         serve(2);
         assert_eq!(queue.stats().cancelled, 1);
         join(vec![second]);
         while queue.stats().memory_bytes != all_bytes {
-            // The first improvement has not got all memory.
+            // The first improvement has not received all memory yet.
             thread::yield_now();
         }
         serve(3);
@@ -618,7 +624,7 @@ fn a_request_cancels_the_improvement_that_holds_memory_not_one_that_waits_for_it
 #[test]
 fn an_improvement_runs_beside_a_conversion_that_waited_for_memory() {
     in_many_orders(|| {
-        // An improvement leaves half of the memory free.
+        // Half of the memory, which must stay free when an improvement starts.
         const HALF: u64 = 4;
         let queue = queue(2 * HALF, 2);
         let waiters = [1, 2].map(|number| queue.join(task(number)).expect("there is room"));
@@ -630,7 +636,7 @@ fn an_improvement_runs_beside_a_conversion_that_waited_for_memory() {
         let converting = thread::spawn(move || {
             let mut held_bytes = memory_bytes();
             assert!(converted.reserve_memory(&mut held_bytes, 3 * memory_bytes(), None));
-            // This conversion takes longer than the improvement.
+            // This conversion runs until the improvement has ended.
             has_ended.recv().expect("the improvement ends");
             converted.end_conversion(held_bytes);
             small.leader.finish(&Outcome::Refused);
@@ -668,9 +674,9 @@ fn memory_that_a_conversion_gives_back_starts_the_next_one() {
             let next = served.next_request().expect("the queue does not stop");
             let mut held_bytes = memory_bytes();
             match started.fetch_add(1, Ordering::SeqCst) {
-                // Ends after the third conversion.
+                // The first conversion ends after the third one.
                 0 => has_ended.lock().recv().expect("the third one ends"),
-                // Gives its memory back, and waits for more.
+                // The second conversion releases its memory and waits for twice as much.
                 1 => assert!(served.reserve_memory(&mut held_bytes, 2 * memory_bytes(), None)),
                 _ => ended.send(()).expect("the first one waits"),
             }

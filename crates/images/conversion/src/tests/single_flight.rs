@@ -9,7 +9,7 @@ use crate::single_flight::{Abandoned, Leader, SingleFlight, TooManyWaiters, Wait
 
 type Flights = SingleFlight<&'static str, u32, AtomicU32>;
 
-/// Returns the result of `waiter`, or `None` while it has none.
+/// Polls `waiter` once and returns its result, or `None` if there is no result yet.
 fn poll(waiter: &mut Waiter<u32, AtomicU32>) -> Option<Result<u32, Abandoned>> {
     match pin!(waiter.wait()).poll(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(result) => Some(result),
@@ -79,15 +79,15 @@ fn a_leader_that_panics_fails_its_waiters_and_frees_the_key() {
     assert!(panicked.is_err());
     assert_eq!(poll(&mut waiter), Some(Err(Abandoned)));
     assert!(flights.is_empty());
-    // The map's lock is still usable after the panic.
+    // The panic of a leader has not poisoned the lock of the map.
     let (next, mut waiter) = flights.lead("a");
     next.finish(&1);
     assert_eq!(poll(&mut waiter), Some(Ok(1)));
 }
 
-/// A waiter that has its result may lead the next flight while the former leader still sends the
-/// result to the other waiters. The former leader must not remove the new flight when it is
-/// dropped.
+/// A waiter that has received its result may lead the next flight, while the previous leader still
+/// sends the result to other waiters. The drop of the previous leader must not remove the new
+/// flight.
 #[test]
 fn a_finished_leader_leaves_the_next_one_alone() {
     let flights = Arc::new(Flights::new(8));

@@ -1,4 +1,4 @@
-//! Order of the tracks of several users, tested without threads and cells.
+//! Tests of the order in which the tracks of several users start, without threads and sandboxes.
 
 use std::future::Future;
 use std::path::PathBuf;
@@ -13,7 +13,7 @@ use variants::library::{Library, LibraryPath, Mount, Wait};
 use super::{Limits, State, Task, TrackWaiter};
 use crate::single_flight::Abandoned;
 
-/// Source of tasks with distinct keys.
+/// Generator of tasks with different keys.
 struct Tasks {
     directory: PathBuf,
     library: Library,
@@ -125,8 +125,8 @@ fn a_full_queue_is_shared_evenly() {
     assert_eq!(dropped, [false, false, true, true], "the last ones go");
     assert!(!bob.into_iter().any(|mut waiter| is_dropped(&mut waiter)));
     assert_eq!(state.tracks.len(), 4);
-    // Once all waiters of a track are dropped, the track leaves the queue, so another track fits
-    // into it.
+    // When all waiters of a track are dropped, its place in the queue becomes free for another
+    // track.
     drop(of_ann);
     let cid = state.admit(tasks.task("cid"), &LIMITS);
     cid.expect("abandoned tracks leave the queue");

@@ -23,7 +23,7 @@ impl Data {
         Data(path)
     }
 
-    /// Returns the index as a new process would load it.
+    /// Returns an index that has loaded the directory, as after a restart.
     fn loaded(&self, bytes_max: u64) -> Variants {
         let variants = Variants::new(&self.0, bytes_max);
         variants.load().expect("directory can be read");
@@ -70,7 +70,7 @@ fn sealed(data: &Data, bytes: &[u8]) -> Sealed {
         .open(path)
         .expect("file");
     file.write_all(bytes).expect("room");
-    // The memory file of a cell is longer than its reply.
+    // Extra bytes, since the memory file of a sandbox is longer than the result that it contains.
     file.write_all(b"rest").expect("room");
     Sealed {
         file: Arc::new(file),
@@ -191,8 +191,8 @@ fn the_least_recently_used_leaves_first_and_the_order_survives_a_restart() {
         .touch(40_000);
     variants.persist_uses(0);
 
-    // Space for three and a half variants: the fourth evicts the least recently used one, which is
-    // the second.
+    // There is room for three and a half variants, so the fourth one evicts the least recently used
+    // one, which is the second.
     let variants = data.loaded(3 * 1512 + 756);
     variants
         .store(key(4), WEBP, Some(&sealed(&data, &body)), 50_000)
@@ -240,7 +240,7 @@ fn what_was_too_costly_is_tried_again_by_the_next_process() {
     let costly = Kind::Verdict(Verdict::TooCostly);
     let known = variants.find(&key(1), u64::MAX).expect("is loaded");
     assert_eq!(known.map(|known| known.kind), Some(costly));
-    // An earlier release wrote the verdict "too costly" to disk; loading removes its file.
+    // An earlier version wrote this verdict to the disk. Loading removes the file.
     let shard_folder = data.0.join("variants/02/02");
     fs::create_dir_all(&shard_folder).expect("own directory");
     let name = format!("{}-0.costly", key(2));
@@ -276,7 +276,7 @@ fn a_variant_in_sealed_memory_is_not_read_from_the_disk() {
     let read = variants.read_sealed(&variant, &body);
     let read = read.expect("the memory file can be read");
     assert_eq!(&read[..], b"a picture");
-    // Other cores share the bytes while one holds them.
+    // A second reader shares the bytes while the first one holds them.
     let shared = variants.read(&variant).expect("the bytes are in memory");
     assert!(Arc::ptr_eq(&read, &shared));
     drop((read, shared));

@@ -1,4 +1,4 @@
-//! Layout of the shared index in the store.
+//! Layout of the index of variants that processes share in a Redis-compatible store.
 //!
 //! ```text
 //! pelton:variant:KEY   hash: kind (avif webp … or a verdict), bytes, used_ms; and, if it was
@@ -18,7 +18,8 @@ use resp::Reply;
 use super::{Change, Flight, Lock, SharedEntry, VariantDetails};
 use crate::cache::{Key, Kind, Variant};
 
-/// Lifetime of a process's entry after its last renewal, in seconds, as an argument of `EXPIRE`.
+/// Time after which the entry of a process expires unless it is renewed, in seconds, as an argument
+/// of `EXPIRE`.
 const PROCESS_S: &str = "10";
 
 type Command = Vec<Bytes>;
@@ -42,9 +43,9 @@ fn named(process: &str) -> String {
     format!("pelton:process:{process}")
 }
 
-/// Returns the commands that request the lock of `key`, for at most `flight.wall_ms_max`, and then
-/// read the entry of `key`. In this order, a process that gets the lock because its holder has
-/// finished also reads the holder's result.
+/// Returns the commands that try to acquire the lock of `key`, for at most `flight.wall_ms_max`
+/// milliseconds, and then read the entry of `key`. In this order, if the previous holder of the
+/// lock has just finished, its result is read.
 pub(super) fn lock_and_find(key: &Key, flight: &Flight<'_>) -> Vec<Command> {
     vec![
         command(&[
@@ -60,7 +61,7 @@ pub(super) fn lock_and_find(key: &Key, flight: &Flight<'_>) -> Vec<Command> {
     ]
 }
 
-/// Decodes the first reply to [`lock_and_find`].
+/// Parses the first reply to the commands of [`lock_and_find`].
 pub(super) fn parse_lock(reply: &Reply, flight: &Flight<'_>) -> Lock {
     let own = |text: &Bytes| text.starts_with(format!("{} ", flight.files).as_bytes());
     match reply {
@@ -70,8 +71,8 @@ pub(super) fn parse_lock(reply: &Reply, flight: &Flight<'_>) -> Lock {
     }
 }
 
-/// Decodes the second reply to [`lock_and_find`]. Returns `None` if there is no entry or if it is
-/// invalid.
+/// Parses the second reply to the commands of [`lock_and_find`]. Returns `None` if there is no
+/// entry, or if the entry is invalid.
 pub(super) fn parse_entry(reply: &Reply) -> Option<SharedEntry> {
     let Reply::Array(fields) = reply else {
         return None;
@@ -88,8 +89,8 @@ pub(super) fn parse_entry(reply: &Reply) -> Option<SharedEntry> {
     is_sound.then_some(SharedEntry { kind, bytes })
 }
 
-/// Returns the commands that write an entry. The entry expires at the variant's own deadline, if
-/// any, and otherwise `keep_ms` after its last use.
+/// Returns the commands that write an entry. In the store, the entry expires at its own deadline if
+/// it has one, and otherwise `keep_ms` after its last use.
 pub(super) fn kept(entry: &Variant, keep_ms: u64) -> [Command; 2] {
     let (name, bytes) = (variant(&entry.key), entry.bytes.to_string());
     let used_ms = entry.used_ms().to_string();
@@ -109,7 +110,7 @@ pub(super) fn kept(entry: &Variant, keep_ms: u64) -> [Command; 2] {
     [command(&fields), end]
 }
 
-/// Returns the commands that record `change`.
+/// Returns the commands that write `change` to the store.
 pub(super) fn change(change: &Change, keep_ms: u64) -> Vec<Command> {
     match change {
         Change::Kept(entry) => kept(entry, keep_ms).into(),
@@ -119,8 +120,8 @@ pub(super) fn change(change: &Change, keep_ms: u64) -> Vec<Command> {
     }
 }
 
-/// Returns the commands that add the original's path, the size and the cost of a variant to its
-/// entry.
+/// Returns the commands that add the path of the original, the size and the cost to the entry of a
+/// variant.
 fn made(made: &VariantDetails, keep_ms: u64) -> [Command; 2] {
     let name = variant(&made.key);
     let fields = command(&[
@@ -135,14 +136,14 @@ fn made(made: &VariantDetails, keep_ms: u64) -> [Command; 2] {
         b"cpu_us",
         made.cpu_us.to_string().as_bytes(),
     ]);
-    // If the store has evicted the entry, the command above creates one without expiry, so this
-    // command sets one.
+    // If the store has evicted the entry, `HSET` creates it again without a time to live, which
+    // this command sets.
     let keep_ms = keep_ms.to_string();
     let end = command(&[b"PEXPIRE", name.as_bytes(), keep_ms.as_bytes(), b"NX"]);
     [fields, end]
 }
 
-/// Returns the commands that increment each counter in the store by the growth of its total since
+/// Returns the commands that increase each counter in the store by the difference between `now` and
 /// `before`.
 pub(super) fn counts(before: &[(&'static str, u64)], now: &[(&'static str, u64)]) -> Vec<Command> {
     let added = now.iter().enumerate().filter_map(|(index, (name, total))| {
@@ -177,8 +178,8 @@ pub(super) fn process(process: &str) -> Vec<Command> {
     ]
 }
 
-/// Returns the command that renews the registration. Its reply is 0 if the store does not have the
-/// registration.
+/// Returns the command that extends the lifetime of the entry of this process. The reply is 0 if
+/// the store has no such entry.
 pub(super) fn renew(process: &str) -> Command {
     command(&[b"EXPIRE", named(process).as_bytes(), PROCESS_S.as_bytes()])
 }

@@ -1,4 +1,4 @@
-//! Tests of the shared index against a real keyspace in memory, which can be made unreachable.
+//! Tests of the shared index with an embedded store, which can be made unreachable.
 
 use std::fs;
 use std::io;
@@ -18,7 +18,7 @@ use crate::library::LibraryPath;
 
 const NOW_MS: u64 = 1_000;
 
-/// Store in memory.
+/// Embedded store in memory.
 #[derive(Debug)]
 struct Memory {
     keyspace: Mutex<Keyspace>,
@@ -42,7 +42,7 @@ impl Store for Memory {
     }
 }
 
-/// One process: its index of variants, its shared index and the store.
+/// One process with its local index of variants, its shared index and the store.
 struct TestProcess {
     store: Arc<Memory>,
     ledger: Arc<SharedIndex>,
@@ -64,7 +64,7 @@ impl TestProcess {
             Arc::clone(&store) as Arc<dyn Store>,
             limits,
         ));
-        // These tests write no files.
+        // The directory does not exist, since these tests do not write files.
         let variants = Variants::new(Path::new("/nonexistent"), 1 << 20);
         TestProcess {
             store,

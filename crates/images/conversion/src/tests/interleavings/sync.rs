@@ -1,5 +1,5 @@
 //! Locks of `shuttle` with the interface of `parking_lot`. Time does not pass under `shuttle`, so
-//! that no wait times out.
+//! no wait times out.
 
 pub(crate) use shuttle::sync::atomic::AtomicBool;
 
@@ -8,15 +8,15 @@ use std::time::Duration;
 
 const UNPOISONED: &str = "a panic fails the test at once";
 
-/// Lock of `shuttle`.
+/// Mutex of `shuttle`, with the interface of `parking_lot`.
 #[derive(Debug, Default)]
 pub(crate) struct Mutex<T>(shuttle::sync::Mutex<T>);
 
-/// Guard of a [`Mutex`]. It is `None` only while [`Condvar::wait`] has the guard.
+/// Guard of a [`Mutex`]. Contains `None` only during [`Condvar::wait`].
 #[derive(Debug)]
 pub(crate) struct MutexGuard<'a, T>(Option<shuttle::sync::MutexGuard<'a, T>>);
 
-/// Condition variable of `shuttle`.
+/// Condition variable of `shuttle`, with the interface of `parking_lot`.
 #[derive(Debug, Default)]
 pub(crate) struct Condvar(shuttle::sync::Condvar);
 
