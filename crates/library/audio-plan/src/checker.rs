@@ -1,6 +1,6 @@
-//! Verification of Ogg Opus output: the worker's bytes are checked page by page against the plan
-//! before any client gets them. `page` lists the fields of every page; the other rows describe
-//! particular pages of the stream.
+//! Verification of the Ogg Opus stream that a worker produces. Each page is checked against the
+//! plan before any client gets it. In the table, `page` lists the fields of every page; the other
+//! rows describe particular pages of the stream.
 //!
 //! ```text
 //! page    "OggS" · version 0 u8 · flags u8 · granule u64 · serial u32 · number u32 · CRC u32
@@ -15,7 +15,7 @@ use crate::plan::Plan;
 
 const HEAD_BYTES: usize = 27;
 const SEGMENTS_MAX: usize = 255;
-/// Maximum bytes of a page: the maximum number of segments, all of maximum length.
+/// Maximum length of a page in bytes: all segments are present and have their maximum length.
 const PAGE_BYTES_MAX: usize = HEAD_BYTES + SEGMENTS_MAX + SEGMENTS_MAX * 255;
 const OPUS_HEAD_BYTES: usize = 19;
 
@@ -23,25 +23,26 @@ const CONTINUED: u8 = 1;
 const FIRST: u8 = 2;
 const LAST: u8 = 4;
 
-/// Violation of the format or the plan by a worker's output. A correct worker cannot cause one.
+/// Violation of the format or of the plan by the output of a worker. A correct worker causes none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StreamViolation {
-    /// The bytes do not start with a page.
+    /// The bytes do not start with an Ogg page.
     NoPage,
     /// The checksum of a page does not match its bytes.
     Checksum,
     /// A page belongs to another stream, is out of order, follows the last page, or has a flag that
-    /// is wrong at its position.
+    /// is not allowed at its position.
     Order,
-    /// The stream's head contradicts the plan.
+    /// The header of the stream contradicts the plan.
     Head,
-    /// The stream plays longer than the track, or the granule decreases from one page to the next.
+    /// The stream plays longer than the plan allows, or a page has a smaller granule position than
+    /// the page before it.
     Time,
-    /// The stream has no last page.
+    /// The stream ends without a page that is marked as the last one.
     Truncated,
 }
 
-/// Incremental verifier of a worker's output. [`Checker::take`] returns how many of the bytes are
+/// Incremental verifier of a worker's output. [`Checker::take`] returns how many bytes are
 /// verified.
 #[derive(Clone, Debug)]
 pub struct Checker {
@@ -69,9 +70,9 @@ impl Checker {
         }
     }
 
-    /// Verifies the complete pages at the start of `bytes`, and returns their total length. `bytes`
-    /// must start directly after the bytes that earlier calls verified: the caller passes the
-    /// unverified rest of the previous call again, followed by new bytes.
+    /// Verifies the complete pages at the start of `bytes` and returns their total length. The
+    /// first call gets the start of the stream. Each later call gets the bytes that are not
+    /// verified yet, followed by new bytes.
     ///
     /// # Errors
     /// The first [`StreamViolation`].
@@ -85,7 +86,7 @@ impl Checker {
         }
     }
 
-    /// Verifies only the page at the start of `bytes`, and returns its length; 0 if the page is
+    /// Verifies only the page at the start of `bytes` and returns its length, or 0 if the page is
     /// incomplete. After an error, the verifier must not be used any more.
     ///
     /// # Errors
@@ -101,8 +102,8 @@ impl Checker {
         }
     }
 
-    /// Returns the number of samples per channel that the stream plays. Must be called after all
-    /// bytes were verified.
+    /// Returns the number of samples per channel that the stream plays. Must be called only after
+    /// the whole stream was verified.
     ///
     /// # Errors
     /// [`StreamViolation::Truncated`] if the last page is missing.
@@ -156,7 +157,7 @@ impl Checker {
     }
 
     fn time(&mut self, granule: u64) -> Result<(), StreamViolation> {
-        /// Granule of a page on which no packet ends (RFC 3533 §6).
+        /// Granule position of a page on which no packet ends (RFC 3533 §6).
         const NO_TIME: u64 = u64::MAX;
         if granule == NO_TIME {
             return Ok(());
@@ -186,7 +187,7 @@ impl Page<'_> {
     }
 }
 
-/// Returns the page at the start of `bytes`; `None` if more bytes are needed.
+/// Returns the page at the start of `bytes`, or `None` if the page is incomplete.
 fn page(bytes: &[u8]) -> Result<Option<Page<'_>>, StreamViolation> {
     const MAGIC: &[u8] = b"OggS\0";
     let available = bytes.len().min(MAGIC.len());
@@ -208,11 +209,11 @@ fn page(bytes: &[u8]) -> Result<Option<Page<'_>>, StreamViolation> {
     }))
 }
 
-/// Returns the checksum of a page, computed as if the page's checksum field were zero: CRC with the
-/// polynomial 0x04c11db7, most significant bit first (RFC 3533 §6).
+/// Returns the checksum of a page (RFC 3533 §6): a CRC with the polynomial 0x04c11db7, most
+/// significant bit first. The checksum field itself counts as zero.
 ///
 /// # Panics
-/// If the page has no complete head.
+/// If the header of the page is incomplete.
 #[must_use]
 pub fn page_crc(page: &[u8]) -> u32 {
     let (before, rest) = page.split_at(22);

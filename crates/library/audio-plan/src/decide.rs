@@ -1,4 +1,4 @@
-//! Decision whether a player gets the original file or a transcoded stream.
+//! Decision whether a player gets the original file of a track or a transcoded stream.
 
 use crate::plan::{Gain, Plan};
 use crate::source::{Codec, Source};
@@ -8,26 +8,26 @@ const BIT_RATE_KBPS_MIN: u32 = 6;
 /// Maximum bit rate of an Opus encoder for stereo (RFC 6716 §2.1.1). A mono stream gets at most
 /// half of this rate.
 const BIT_RATE_KBPS_MAX: u32 = 510;
-/// Bit rate of the output if the player requests only a format. In stereo, most listeners do not
-/// hear a difference from the original.
+/// Bit rate of the output if the player does not request one. Most listeners cannot distinguish
+/// stereo music at this rate from the original.
 const BIT_RATE_KBPS_DEFAULT: u32 = 128;
 
-/// Format that a player requests.
+/// Audio format that a player requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
-    /// No preference.
+    /// The player has no preference.
     Any,
     /// The original file, regardless of the other parameters.
     Raw,
-    /// Opus in Ogg.
+    /// Opus in an Ogg file.
     Opus,
-    /// A format that is not supported. Players send their usual format along with a bit rate; then
-    /// only the bit rate counts.
+    /// A format that the server cannot produce. Many players always send their usual format with a
+    /// bit rate, so in this case only the bit rate counts.
     Other,
 }
 
 impl Format {
-    /// Parses a player's name for a format.
+    /// Parses the name of a format as players send it.
     #[must_use]
     pub fn named(name: &str) -> Format {
         let is = |known: &&str| name.eq_ignore_ascii_case(known);
@@ -43,7 +43,7 @@ impl Format {
 /// Parameters of a player's request for a track.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AudioRequest {
-    /// Requested format.
+    /// Audio format that the player requests.
     pub format: Format,
     /// Maximum bit rate that the player accepts; 0 means unlimited.
     pub bit_rate_kbps_max: u32,
@@ -51,10 +51,10 @@ pub struct AudioRequest {
     pub start_ms: u64,
 }
 
-/// Limits of transcoding.
+/// Limits on the tracks that are transcoded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Maximum length of a track that is transcoded. Default 1 hour.
+    /// Maximum length of a track in milliseconds; longer tracks are not transcoded. Default 1 hour.
     pub duration_ms_max: u64,
 }
 
@@ -66,7 +66,7 @@ impl Default for Limits {
     }
 }
 
-/// Reason for sending the original file.
+/// Reason why the original file is sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RawReason {
     /// The player requested the original file, or that file already satisfies the request.
@@ -77,19 +77,19 @@ pub enum RawReason {
     TooLong,
 }
 
-/// Response to a player's request.
+/// Kind of response to a player's request for a track.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Decision {
     /// Send the original file.
     Raw(RawReason),
-    /// Send the output of this plan.
+    /// Send the stream that this plan produces.
     Transcode(Plan),
     /// Send nothing: the start position is after the track's end.
     AfterEnd,
 }
 
-/// Decides the response to a player's request for a file. The caller adds titles and gains to the
-/// plan.
+/// Decides how to respond to a player's request for a track. The plan that is returned has no
+/// titles and no gains; the caller adds them.
 #[must_use]
 pub fn decide(request: &AudioRequest, source: &Source, limits: &Limits) -> Decision {
     let exceeds =
@@ -124,8 +124,9 @@ pub fn decide(request: &AudioRequest, source: &Source, limits: &Limits) -> Decis
     })
 }
 
-/// Returns the bit rate of the output: at most the requested one. For a lossy file, also at most
-/// the file's bit rate, since more bits would only reproduce its artefacts.
+/// Returns the bit rate of the output: the requested one, within the limits of the encoder. For a
+/// lossy original, returns at most the bit rate of the original, since more bits would only
+/// reproduce its artefacts.
 fn bit_rate_kbps(request: &AudioRequest, source: &Source, codec: Codec) -> u32 {
     let requested = match request.bit_rate_kbps_max {
         0 => BIT_RATE_KBPS_DEFAULT,

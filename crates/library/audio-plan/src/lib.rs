@@ -1,9 +1,10 @@
-//! Transcoding decisions and plans for audio: sources, requests, decisions. No files, no clock, no
-//! samples; `worker` executes a plan with the crate `audio`.
+//! Transcoding of audio: the decision whether to transcode, and the plan of a transcoding. The
+//! crate opens no files, reads no clock and handles no samples; `worker` executes a plan with the
+//! crate `audio`.
 //!
-//! Principal entry: [`decide`]. It decides to send the original file unchanged, or returns a
-//! [`Plan`], which is sent with a job and, together with the original's version, forms the key of a
-//! variant.
+//! Principal entry: [`decide`]. It either decides to send the original file, or returns a [`Plan`].
+//! The plan is sent to the worker. Together with the version of the original, it also forms the key
+//! of the variant in the cache.
 //!
 //! ```text
 //! request ─ AudioRequest ─┐
@@ -11,14 +12,15 @@
 //!                                              verified output ◄─ Checker ◄─ Ogg Opus ◄──┘
 //! ```
 //!
-//! The only output format is Opus in Ogg: among the formats that players support, it alone has an
-//! encoder with a permissive licence, and it needs the fewest bytes.
+//! The only output format is Opus in Ogg. Of the formats that players support, it needs the fewest
+//! bytes, and it alone has an encoder with a permissive licence.
 //!
-//! Units and limits: times are milliseconds, rates are bits or kilobits per second, as stated by
-//! each name; [`Limits`] bounds the tracks that are transcoded. [`packets`] reads the tables of an
-//! MP4 file in memory. [`Checker`] verifies a worker's output incrementally, in complete pages.
-//! Errors: [`MalformedPlan`] is the sender's fault, [`StreamViolation`] the worker's, [`Malformed`]
-//! a file's. Threads: none. Sources: RFC 3533 (Ogg), RFC 6716 and 7845 (Opus, Opus in Ogg).
+//! Units and limits: times are in milliseconds, rates in bits or kilobits per second, as each name
+//! states. [`Limits`] bounds the length of tracks that are transcoded. [`packets`] parses the
+//! tables of an MP4 file in memory. [`Checker`] verifies a worker's output incrementally, page by
+//! page. Errors: [`MalformedPlan`] is the fault of the sender, [`StreamViolation`] of the worker,
+//! [`Malformed`] of the file. Threads: none. Sources: RFC 3533 (Ogg), RFC 6716 and 7845 (Opus, Opus
+//! in Ogg).
 
 #![forbid(unsafe_code)]
 
@@ -34,11 +36,11 @@ pub use mp4::{Malformed, Packets, packets};
 pub use plan::{Cost, Gain, MalformedPlan, Plan, TEXT_BYTES_MAX};
 pub use source::{Codec, Source};
 
-/// Sample rate of the output; Opus has no other.
+/// Sample rate of the output, the only one that Ogg Opus uses.
 pub const SAMPLE_RATE_HZ: u32 = 48_000;
 /// Media type of the output (RFC 7845 §9).
 pub const MEDIA_TYPE: &str = "audio/ogg; codecs=opus";
-/// File extension of the output, and name of its format in requests.
+/// File name extension of the output, and name of its format in requests.
 pub const SUFFIX: &str = "opus";
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Positions of the packets of an ALAC track in an MP4 file.
+//! Parser of the tables of an MP4 file, which give the positions of the packets of an ALAC track.
 //!
 //! ```text
 //! moov ─ trak ─ mdia ─ minf ─ stbl ─┬─ stsd ─ alac ─ alac   the decoder's configuration ("cookie")
@@ -7,19 +7,19 @@
 //!                                   └─ stco or co64         offset of each chunk
 //! ```
 //!
-//! Source: ISO 14496-12 §8.5 to 8.7, and ALAC's description of its cookie.
+//! Sources: ISO 14496-12 §8.5 to 8.7, and the description of the cookie in the ALAC project.
 
 use thiserror::Error;
 
-/// Maximum number of sibling boxes that are examined.
+/// Maximum number of sibling boxes that are parsed.
 const BOXES_MAX: usize = 4_096;
 
-/// Packets of one track.
+/// Positions of the packets of one track, and the configuration of its decoder.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Packets {
-    /// Configuration for the decoder.
+    /// Configuration of the decoder.
     pub cookie: Vec<u8>,
-    /// Offset and length of each packet, in playing order.
+    /// Offset and length of each packet in bytes, in playing order.
     pub spans: Vec<(u64, u32)>,
 }
 
@@ -27,14 +27,14 @@ pub struct Packets {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error("MP4: {0}")]
 pub struct Malformed(
-    /// Description of the violation.
+    /// Description of the error.
     pub &'static str,
 );
 
-/// Finds the packets of the first ALAC track, given the content of a `moov` box.
+/// Finds the packets of the first ALAC track. `moov` is the content of the box of that name.
 ///
 /// # Errors
-/// [`Malformed`] if there is no such track, or its tables contradict each other.
+/// [`Malformed`] if there is no such track, or if its tables contradict each other.
 pub fn packets(moov: &[u8]) -> Result<Packets, Malformed> {
     for (kind, trak) in boxes(moov) {
         if &kind != b"trak" {
@@ -64,7 +64,7 @@ fn child<'b>(siblings: &'b [u8], name: &[u8; 4]) -> Option<&'b [u8]> {
         .map(|(_, body)| body)
 }
 
-/// Iterates over sibling boxes, up to the first invalid one.
+/// Iterates over sibling boxes and stops at the first invalid one.
 fn boxes(mut siblings: &[u8]) -> impl Iterator<Item = ([u8; 4], &[u8])> {
     std::iter::from_fn(move || {
         let (head, _) = siblings.split_first_chunk::<8>()?;
@@ -79,12 +79,12 @@ fn boxes(mut siblings: &[u8]) -> impl Iterator<Item = ([u8; 4], &[u8])> {
     .take(BOXES_MAX)
 }
 
-/// Returns the box that contains the decoder's configuration, including the box's head, which the
+/// Returns the box with the configuration of the decoder. Includes the header of the box, which the
 /// decoder skips.
 fn cookie(stsd: &[u8]) -> Option<Vec<u8>> {
     const VERSION_AND_COUNT: usize = 8;
-    /// Bytes of an audio sample entry before its boxes; version 1 of the entry in QuickTime files
-    /// has sixteen bytes more.
+    /// Length of an audio sample entry before its boxes, in bytes. In QuickTime files, version 1 of
+    /// the entry has 16 more bytes.
     const ENTRY_BYTES: usize = 28;
     const VERSION_1_BYTES: usize = 16;
     let (_, entry) = boxes(stsd.get(VERSION_AND_COUNT..)?).find(|(kind, _)| kind == b"alac")?;
@@ -131,7 +131,8 @@ fn spans(stbl: &[u8]) -> Result<Vec<(u64, u32)>, Malformed> {
             break;
         };
         let mut at = chunk;
-        // A run may state more packets than the table has sizes; the remaining packets are ignored.
+        // A run may contain more packets than the table has sizes; packets without a size are
+        // ignored.
         for size in sizes.by_ref().take(packets as usize) {
             spans.push((at, size));
             at = at
@@ -142,8 +143,8 @@ fn spans(stbl: &[u8]) -> Result<Vec<(u64, u32)>, Malformed> {
     Ok(spans)
 }
 
-/// Returns the rows of a table that begins with its row count. Fails if the bytes hold fewer rows
-/// than the count states.
+/// Returns the rows of a table that begins with its number of rows. Fails if `bytes` contains fewer
+/// rows.
 fn table<const N: usize>(bytes: &[u8]) -> Result<&[[u8; N]], Malformed> {
     let (count, rows) = bytes
         .split_first_chunk::<4>()

@@ -1,5 +1,5 @@
-//! Transcoding plan of a job, and its encoding. Each number before a field is its offset in bytes;
-//! `gains present` has one bit per gain that is present:
+//! Plan of a transcoding, and its binary encoding for the worker. Each number before a field is its
+//! offset in bytes; `gains present` has one bit per gain that is present:
 //!
 //! ```text
 //!  0 "SND1" · 4 codec u8 · channels u8 · gains present u8 · zero u8 · 8 bit rate u32
@@ -12,18 +12,18 @@ use thiserror::Error;
 use crate::SAMPLE_RATE_HZ;
 use crate::source::Codec;
 
-/// Maximum bytes of the title, artist or album of a plan; longer ones are cut.
+/// Maximum length of the title, artist or album of a plan, in bytes. Longer texts are cut.
 pub const TEXT_BYTES_MAX: usize = 120;
 
 const MAGIC: [u8; 4] = *b"SND1";
 const HEAD_BYTES: usize = 36;
 
-/// Playback gains in 1/256 dB relative to −23 LUFS, as the R128 tags of RFC 7845 §5.2.1 state them.
+/// Playback gains in 1/256 dB relative to −23 LUFS, the unit of the R128 tags of RFC 7845 §5.2.1.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Gain {
-    /// Gain of the track.
+    /// Gain of the track, if known.
     pub track: Option<i16>,
-    /// Gain of the album.
+    /// Gain of the album, if known.
     pub album: Option<i16>,
 }
 
@@ -36,20 +36,20 @@ impl Gain {
     }
 }
 
-/// Plan to transcode a track to Opus in Ogg.
+/// Plan of the transcoding of a track to Opus in Ogg.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Plan {
     /// Codec of the original.
     pub codec: Codec,
-    /// Channels of the output: 1 or 2.
+    /// Number of channels of the output: 1 or 2.
     pub channels: u8,
-    /// Average bit rate of the output.
+    /// Average bit rate of the output, in bits per second.
     pub bit_rate_bps: u32,
-    /// Start position in the track.
+    /// Position in the track at which the output starts, in milliseconds.
     pub start_ms: u64,
-    /// Length of the whole track, according to the index.
+    /// Length of the whole track in milliseconds, as the catalog states it.
     pub duration_ms: u64,
-    /// Gains written to the output's tags.
+    /// Gains that are written to the tags of the output.
     pub gain: Gain,
     /// Title for the output's tags; empty if unknown.
     pub title: String,
@@ -62,9 +62,9 @@ pub struct Plan {
 /// Estimated cost of a plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cost {
-    /// CPU time.
+    /// Estimated CPU time in milliseconds.
     pub cpu_ms: u64,
-    /// Size of the output.
+    /// Estimated size of the output in bytes.
     pub bytes: u64,
 }
 
@@ -81,20 +81,20 @@ pub enum MalformedPlan {
 }
 
 impl Plan {
-    /// Returns the playing time of the output, according to the index.
+    /// Returns the expected playing time of the output in milliseconds.
     #[must_use]
     pub fn playing_ms(&self) -> u64 {
         self.duration_ms.saturating_sub(self.start_ms)
     }
 
-    /// Returns the samples per channel of the output, according to the index.
+    /// Returns the expected number of samples per channel of the output.
     #[must_use]
     pub fn playing_samples(&self) -> u64 {
         self.playing_ms() * u64::from(SAMPLE_RATE_HZ) / 1_000
     }
 
-    /// Returns the maximum number of samples per channel of the output. It allows for a track that
-    /// is longer than the index states, since the durations of some formats are estimates.
+    /// Returns the maximum number of samples per channel of the output. This is more than the
+    /// expected number, since the length of a track is only an estimate for some formats.
     #[must_use]
     pub fn samples_max(&self) -> u64 {
         const LONGER_MS: u64 = 10_000;
@@ -102,8 +102,8 @@ impl Plan {
         self.playing_samples() + longer * u64::from(SAMPLE_RATE_HZ) / 1_000
     }
 
-    /// Estimates the cost: the part before the start position is only decoded, the rest is also
-    /// encoded.
+    /// Estimates the cost. The track is decoded from its beginning, but encoded only from the start
+    /// position.
     #[must_use]
     pub fn cost(&self) -> Cost {
         // Measured on a slow core: one second of CPU time decodes 300 seconds of audio, or mixes,
@@ -115,18 +115,18 @@ impl Plan {
         }
     }
 
-    /// Returns the maximum size of the output in bytes. It exceeds the estimate in [`Cost::bytes`],
-    /// since the encoder only aims at an average bit rate, and difficult passages need more.
+    /// Returns the maximum size of the output in bytes. It is twice the estimate, plus a constant
+    /// for the headers: the encoder keeps its bit rate only on average.
     #[must_use]
     pub fn answer_bytes_max(&self) -> u64 {
         const HEAD_BYTES: u64 = 64 << 10;
         2 * self.cost().bytes + HEAD_BYTES
     }
 
-    /// Encodes the plan.
+    /// Returns the binary encoding of the plan.
     ///
     /// # Panics
-    /// If a text is longer than [`TEXT_BYTES_MAX`]: the caller must shorten it with
+    /// If a text is longer than [`TEXT_BYTES_MAX`]. The caller must shorten it with
     /// [`cut`](Plan::cut).
     #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
@@ -151,16 +151,16 @@ impl Plan {
         bytes
     }
 
-    /// Returns whether the bytes start with the magic of an audio plan.
+    /// Returns whether the bytes start with the magic number of an audio plan.
     #[must_use]
     pub fn is_plan(bytes: &[u8]) -> bool {
         bytes.starts_with(&MAGIC)
     }
 
-    /// Decodes a plan.
+    /// Decodes the binary encoding of a plan.
     ///
     /// # Errors
-    /// [`MalformedPlan`] unless the bytes are exactly one plan.
+    /// [`MalformedPlan`] if the bytes are not exactly one valid plan.
     pub fn from_bytes(bytes: &[u8]) -> Result<Plan, MalformedPlan> {
         let (head, texts) = bytes
             .split_first_chunk::<HEAD_BYTES>()
@@ -225,7 +225,7 @@ impl Plan {
         }
     }
 
-    /// Returns the text, cut to the maximum length of a plan.
+    /// Returns the start of the text, cut to at most [`TEXT_BYTES_MAX`] bytes.
     #[must_use]
     pub fn cut(text: &str) -> String {
         text[..text.floor_char_boundary(TEXT_BYTES_MAX)].to_owned()

@@ -1,7 +1,6 @@
-//! Properties of a track's file that are known before it is opened.
+//! Properties of the file of a track that are known before the file is opened.
 
-/// Audio codec that can be decoded, in the container of the same name, if there is one, otherwise
-/// in its usual container.
+/// Audio codec that can be decoded from its usual container.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u8)]
 #[expect(missing_docs, reason = "the names say it")]
@@ -20,7 +19,7 @@ pub enum Codec {
 }
 
 impl Codec {
-    /// All codecs, by number.
+    /// All codecs, in the order of their numbers.
     pub const ALL: [Codec; 7] = [
         Codec::Flac,
         Codec::Mpeg,
@@ -38,14 +37,14 @@ impl Codec {
     }
 }
 
-/// Properties of a track's file, as the index states them.
+/// Properties of the file of a track, as the catalog states them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Source {
-    /// Codec of the file; `None` if there is no decoder for it.
+    /// Codec of the file, or `None` if there is no decoder for it.
     pub codec: Option<Codec>,
-    /// Average bit rate of the whole file; 0 if unknown.
+    /// Average bit rate of the whole file, in kilobits per second; 0 if unknown.
     pub bit_rate_kbps: u32,
-    /// Length of the track; 0 if unknown.
+    /// Length of the track in milliseconds; 0 if unknown.
     pub duration_ms: u64,
     /// Number of channels; 0 if unknown.
     pub channels: u8,

@@ -22,9 +22,9 @@ fn plan() -> Plan {
     }
 }
 
-/// Describes the decision as text: the original file with the reason, or nothing, or bit rate,
-/// channels and start of a transcoded stream. The arguments are codec, bit rate and channels of the
-/// source; and format, maximum bit rate and start of the request.
+/// Returns the decision as text: "raw" with the reason, or bit rate, number of channels and start
+/// of the transcoded stream, or that nothing is sent. The first argument describes the original,
+/// the second the request.
 fn describe_decision(
     (codec, kbps, channels): (&str, u32, u8),
     (format, max, start_ms): (&str, u32, u64),
@@ -61,7 +61,7 @@ fn describe_decision(
 #[test]
 fn players_get_what_they_ask_for_or_the_file() {
     let table = [
-        // Nothing is requested, or the file already satisfies the request.
+        // The request has no conditions, or the original file satisfies them.
         (("flac", 900, 2), ("", 0, 0), "raw, AsRequested"),
         (("flac", 900, 2), ("raw", 96, 5_000), "raw, AsRequested"),
         (("mp3", 128, 2), ("", 320, 0), "raw, AsRequested"),
@@ -69,18 +69,18 @@ fn players_get_what_they_ask_for_or_the_file() {
         (("mp3", 128, 2), ("mp3", 192, 0), "raw, AsRequested"),
         (("opus", 96, 2), ("opus", 128, 0), "raw, AsRequested"),
         (("opus", 96, 2), ("opus", 0, 0), "raw, AsRequested"),
-        // The requested bit rate is lower than that of the file.
+        // The requested bit rate is lower than that of the original.
         (("flac", 900, 2), ("", 320, 0), "320 kb/s, 2 ch, from 0"),
         (("mp3", 320, 2), ("", 128, 0), "128 kb/s, 2 ch, from 0"),
         (("mp3", 320, 2), ("mp3", 128, 0), "128 kb/s, 2 ch, from 0"),
         (("opus", 160, 2), ("opus", 96, 0), "96 kb/s, 2 ch, from 0"),
-        // A supported format is requested.
+        // A format that the server can produce is requested.
         (("flac", 900, 2), ("opus", 0, 0), "128 kb/s, 2 ch, from 0"),
         (("flac", 900, 2), ("OGG", 0, 0), "128 kb/s, 2 ch, from 0"),
         (("mp3", 96, 2), ("opus", 0, 0), "96 kb/s, 2 ch, from 0"),
         (("mp3", 96, 2), ("opus", 192, 0), "96 kb/s, 2 ch, from 0"),
-        // The requested format is not supported, and the file does not exceed the requested bit
-        // rate.
+        // The server cannot produce the requested format, and the original does not exceed the
+        // requested bit rate.
         (("flac", 900, 2), ("mp3", 0, 0), "raw, AsRequested"),
         (("flac", 900, 2), ("flv", 1_000, 0), "raw, AsRequested"),
         // A start position is requested.
@@ -105,7 +105,7 @@ fn players_get_what_they_ask_for_or_the_file() {
         (("flac", 4_000, 2), ("", 900, 0), "510 kb/s, 2 ch, from 0"),
         (("flac", 900, 1), ("", 500, 0), "255 kb/s, 1 ch, from 0"),
         (("flac", 3_000, 6), ("", 192, 0), "192 kb/s, 2 ch, from 0"),
-        // First a file with an unknown number of channels, then files without a decoder.
+        // First an original with an unknown number of channels, then originals without a decoder.
         (("flac", 900, 0), ("", 192, 0), "192 kb/s, 1 ch, from 0"),
         (("aac", 256, 2), ("opus", 96, 0), "raw, Undecodable"),
         (("aac", 256, 2), ("", 0, 5_000), "raw, Undecodable"),
@@ -140,8 +140,7 @@ fn tracks_of_unknown_or_excessive_length_are_not_transcoded() {
 
 #[test]
 fn replay_gain_is_converted_to_the_r128_level() {
-    // RFC 7845 §5.2.1 defines R128 gains in 1/256 dB relative to −23 LUFS, five decibels below
-    // ReplayGain.
+    // R128 gains are in 1/256 dB relative to −23 LUFS (RFC 7845 §5.2.1), 5 dB below ReplayGain.
     assert_eq!(Gain::of_replay_gain(0), -1_280);
     assert_eq!(Gain::of_replay_gain(-610), -2_842);
     assert_eq!(Gain::of_replay_gain(i16::MIN), i16::MIN);
@@ -290,7 +289,7 @@ fn every_stream_violation_is_detected() {
 
 #[test]
 fn the_checksum_is_that_of_other_programs() {
-    // The first page of a file that opusenc wrote, so another program computed its checksum.
+    // First page of a file that `opusenc` wrote, with the checksum that `opusenc` computed.
     let file = include_bytes!("../../tags/testdata/sine.opus");
     let page = &file[..28 + usize::from(file[27])];
     assert_eq!(page_crc(page).to_le_bytes(), page[22..26]);

@@ -1,4 +1,4 @@
-//! Decoders of all codecs behind one trait.
+//! Decoders of all supported audio codecs. All implement one trait.
 
 mod alac;
 mod flac;
@@ -17,11 +17,11 @@ use self::ogg::Ogg;
 use crate::error::Error;
 pub(crate) use frames::{ChannelOrder, Decoder, FrameFormat};
 
-/// Size of one read in bytes. Reads are large because each read from inside a microVM costs an exit
+/// Size of the read buffer in bytes. It is large because inside a microVM each read causes an exit
 /// to the host.
 const READ_BYTES: usize = 256 << 10;
 
-/// Returns a decoder for `original`, which must be positioned at its start.
+/// Returns a decoder of `original`, which must be positioned at its start.
 pub(crate) fn open<'r, R: Read + Seek + 'r>(
     codec: Codec,
     original: R,

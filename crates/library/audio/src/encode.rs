@@ -1,4 +1,4 @@
-//! Encoder of frames at 48 kHz to Opus in Ogg.
+//! Encoder that writes Opus in Ogg from frames at 48 kHz.
 
 use std::io::{self, Write};
 
@@ -8,8 +8,8 @@ use ogg::{PacketWriteEndInfo, PacketWriter};
 use crate::error::{Error, ErrorKind};
 use crate::opus::{self, Encoder, PACKET_FRAMES};
 
-/// Maximum number of packets per page: RFC 7845 §4 recommends pages of at most one second, for
-/// seeking.
+/// Maximum number of packets per page. RFC 7845 §4 recommends pages of at most one second, so that
+/// players can seek.
 const PAGE_PACKETS: u64 = 50;
 
 /// Writer of an Ogg Opus file.
@@ -19,12 +19,12 @@ pub(crate) struct OggOpus<W: Write> {
     channels: usize,
     serial: u32,
     pre_skip: u64,
-    /// Samples of frames that do not fill a packet yet.
+    /// Samples that do not fill a whole packet yet.
     waiting: Vec<f32>,
     /// Number of frames received so far.
     frames: u64,
     packets: u64,
-    /// Latest packet, held back because the file's last packet must be written with an end mark.
+    /// Latest packet, which is not written yet because the last packet of a file needs an end mark.
     last: Option<Vec<u8>>,
 }
 
@@ -70,12 +70,11 @@ impl<W: Write> OggOpus<W> {
         Ok(())
     }
 
-    /// Encodes the remaining frames and completes the file.
+    /// Encodes the samples that do not fill a packet, and completes the file.
     pub(crate) fn finish(mut self) -> Result<W, Error> {
         let end = self.pre_skip + self.frames;
         let packet = PACKET_FRAMES * self.channels;
-        // The encoder still holds the frames of its lookahead; feed silence until it has output
-        // them.
+        // The encoder delays its output. Silence is encoded until all frames have been output.
         while self.packets * (PACKET_FRAMES as u64) < end {
             let mut frames = std::mem::take(&mut self.waiting);
             frames.resize(packet, 0.0);
@@ -115,13 +114,13 @@ impl<W: Write> OggOpus<W> {
     }
 }
 
-/// Returns a serial number that depends only on the plan; players use it to distinguish the streams
-/// of one file.
+/// Returns the serial number of the stream, by which players distinguish streams. It depends only
+/// on the plan, so that the same plan gives the same file.
 fn serial(plan: &Plan) -> u32 {
     page_crc(&plan.to_bytes())
 }
 
-/// Returns the identification header (RFC 7845 §5.1).
+/// Returns the identification header of the stream (RFC 7845 §5.1).
 fn head(plan: &Plan, pre_skip: u16, rate_hz: u32) -> Vec<u8> {
     let mut head = b"OpusHead\x01".to_vec();
     head.push(plan.channels);
@@ -131,7 +130,7 @@ fn head(plan: &Plan, pre_skip: u16, rate_hz: u32) -> Vec<u8> {
     head
 }
 
-/// Returns the comment header (RFC 7845 §5.2).
+/// Returns the comment header of the stream (RFC 7845 §5.2).
 fn tags(plan: &Plan) -> Vec<u8> {
     let gain = |gain: Option<i16>| gain.map_or_else(String::new, |gain| gain.to_string());
     let comments = [

@@ -2,20 +2,20 @@
 
 use std::fmt;
 
-/// Party at fault, by which the caller chooses its reaction.
+/// Party at fault, from which the caller chooses its reaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ErrorKind {
-    /// The file is damaged, or has another format than expected.
+    /// The original file is damaged, or has another format than expected.
     Undecodable,
-    /// The file is valid, but uses an unsupported feature.
+    /// The original file is valid, but uses an unsupported feature.
     Unsupported,
-    /// The output does not fit into the sink.
+    /// The output is too large for the memory that receives it.
     TooLarge,
     /// A bug or failure of this program.
     Failed,
 }
 
-/// Failure of a transcode: there is no usable output.
+/// Failure of a transcoding. There is no usable output.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Error {
     /// Party at fault.

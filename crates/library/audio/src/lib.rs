@@ -1,6 +1,6 @@
-//! Transcoding of music files to Opus in Ogg: decoders, a resampler and an encoder behind one call.
-//! The crate opens no files and starts no threads; input comes from any `Read + Seek`, and output
-//! goes to any `Write`.
+//! Transcoding of music files to Opus in Ogg: decoders, a resampler and an encoder behind one
+//! function. The crate opens no files and starts no threads. Input comes from any `Read + Seek`,
+//! and output goes to any `Write`.
 //!
 //! Principal entry: [`transcode`].
 //!
@@ -9,17 +9,18 @@
 //!         claxon · nanomp3 · lewton · libopus · hound · aifc · alac      one or two channels
 //! ```
 //!
-//! Only `worker` links this crate, inside a sandbox: parsers of untrusted music must not share a
-//! process with the server. All stages work on one block at a time, so memory does not grow with a
-//! track's length, except for the table of packets of an MP4 file.
+//! Only `worker` links this crate, and it runs in a sandbox: parsers of untrusted music must not
+//! share a process with the server. All stages work on one block at a time, so memory does not grow
+//! with the length of a track, except for the table of packets of an MP4 file.
 //!
 //! Units and limits: a frame is one sample per channel; samples are `f32` with full scale at 1.0.
 //! An original may have at most [`CHANNELS_MAX`] channels and a sample rate of at most
-//! [`RATE_HZ_MAX`]; the table of packets of an MP4 file may have at most [`MOOV_BYTES_MAX`] bytes.
+//! [`RATE_HZ_MAX`]. The table of packets of an MP4 file may have at most [`MOOV_BYTES_MAX`] bytes.
 //!
-//! Errors by fault: the file's ([`ErrorKind::Undecodable`], [`ErrorKind::Unsupported`],
-//! [`ErrorKind::TooLarge`]), ours ([`ErrorKind::Failed`]). Damage after the first block is not an
-//! error: the output is complete up to the damage, and [`Transcoded::remarks`] reports it.
+//! Errors: the file is at fault for [`ErrorKind::Undecodable`], [`ErrorKind::Unsupported`] and
+//! [`ErrorKind::TooLarge`], and the program for [`ErrorKind::Failed`]. Damage after the first block
+//! is not an error: the output is complete up to the damage, and [`Transcoded::remarks`] reports
+//! it.
 //!
 //! Threads: none started. The same plan and original give the same bytes. Sources: RFC 7845 (Opus
 //! in Ogg), ISO 14496-12 (MP4), the headers of libopus 1.6 (contracts of its functions), Oppenheim

@@ -1,17 +1,17 @@
-//! Downmix to one or two channels.
+//! Downmix of audio frames to one or two channels.
 
 use crate::decode::{ChannelOrder, FrameFormat};
 
-/// Position of a channel's loudspeaker.
+/// Position of the loudspeaker for which a channel is meant.
 #[derive(Clone, Copy)]
 enum Speaker {
     Left,
     Right,
     Centre,
-    /// Low-frequency loudspeaker, whose channel is omitted in the downmix.
+    /// Low-frequency loudspeaker. Its channel is omitted from the downmix.
     Low,
-    /// Loudspeaker at the left side or left back. `FarRight` is at the right side or right back,
-    /// `FarCentre` at the back centre.
+    /// Loudspeaker at the left side or back left; `FarRight` is the one at the right side or back
+    /// right, and `FarCentre` the one at the back centre.
     FarLeft,
     FarRight,
     FarCentre,
@@ -20,7 +20,8 @@ enum Speaker {
 use Speaker::{Centre, FarCentre, FarLeft, FarRight, Left, Low, Right};
 
 impl Speaker {
-    /// Returns the weights for the left and the right output: ITU-R BS.775-3, table 2.
+    /// Returns the weights with which this channel is added to the left and right outputs (ITU-R
+    /// BS.775-3, table 2).
     const fn stereo_weights(self) -> (f32, f32) {
         const HALF_POWER: f32 = std::f32::consts::FRAC_1_SQRT_2;
         match self {
@@ -35,8 +36,8 @@ impl Speaker {
     }
 }
 
-/// Returns the positions of a format's channels: RFC 9639 §9.1.3, the Vorbis I specification
-/// §4.3.9, and the order of ALAC's channel layouts.
+/// Returns the loudspeaker of each channel, in the order of the file format. Sources: RFC 9639
+/// §9.1.3, the Vorbis I specification §4.3.9, and the channel layouts of ALAC.
 const fn speakers(order: ChannelOrder, channels: u8) -> &'static [Speaker] {
     match (order, channels) {
         (_, 1) => &[Centre],
@@ -69,7 +70,7 @@ const fn speakers(order: ChannelOrder, channels: u8) -> &'static [Speaker] {
 
 /// Downmix of a channel layout to one or two channels.
 pub(crate) struct Mix {
-    /// Weights of the mix: one row per input channel, one column per output channel.
+    /// Weights of the mix, with one row per input channel and one column per output channel.
     weights: Vec<[f32; 2]>,
     channels: usize,
 }
@@ -78,8 +79,7 @@ impl Mix {
     pub(crate) fn new(shape: FrameFormat, channels: u8) -> Mix {
         let speakers = speakers(shape.order, shape.channels);
         let weights = match (shape.channels, channels) {
-            // Originals with one or two channels are mapped directly, without the weights for
-            // loudspeakers in a room.
+            // Mono and stereo originals do not use the weights of loudspeakers.
             (1, _) => vec![[1.0, 1.0]],
             (2, 1) => vec![[0.5, 0.0], [0.5, 0.0]],
             (_, 1) => {
@@ -101,7 +101,8 @@ impl Mix {
         }
     }
 
-    /// Mixes the frames of `block` and appends the samples to `out`, one buffer per output channel.
+    /// Mixes the frames of `block` and appends the samples to `out`, which has one buffer per
+    /// output channel.
     pub(crate) fn run(&self, block: &[f32], out: &mut [Vec<f32>]) {
         assert_eq!(out.len(), self.channels, "one buffer per channel");
         for frame in block.chunks_exact(self.weights.len()) {
@@ -117,7 +118,7 @@ impl Mix {
     }
 }
 
-/// Scales weights so that no sum of full-scale inputs exceeds full scale.
+/// Scales the weights so that the mix of inputs at full scale never exceeds full scale.
 fn scaled(weights: Vec<[f32; 2]>) -> Vec<[f32; 2]> {
     let most = |column: usize| weights.iter().map(|row| row[column]).sum::<f32>();
     let most = most(0).max(most(1)).max(1.0);

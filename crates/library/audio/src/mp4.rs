@@ -1,16 +1,17 @@
-//! Reading the tables of an MP4 file; [`audio_plan::packets`] interprets them.
+//! Reader of the tables of an MP4 file, which [`audio_plan::packets`] parses.
 
 use std::io::{Read, Seek, SeekFrom};
 
 use crate::error::Error;
 
-/// Maximum size of a file's table of packets in bytes; ten hours of music need four megabytes.
+/// Maximum size of the `moov` box of a file in bytes. It contains the table of packets; ten hours
+/// of music need 4 MB.
 pub const MOOV_BYTES_MAX: u64 = 64 << 20;
 
-/// Maximum number of top-level boxes that are read in search of `moov`.
+/// Maximum number of top-level boxes that are examined to find `moov`.
 const BOXES_MAX: usize = 4_096;
 
-/// Returns the content of a file's `moov` box.
+/// Returns the content of the `moov` box of a file.
 pub(crate) fn moov(file: &mut (impl Read + Seek)) -> Result<Vec<u8>, Error> {
     let end = file.seek(SeekFrom::End(0)).map_err(Error::undecodable)?;
     let mut at = 0;

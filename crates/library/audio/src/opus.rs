@@ -1,4 +1,4 @@
-//! Safe wrapper of libopus.
+//! Safe wrapper of the C library libopus.
 
 use std::ffi::CStr;
 use std::ptr::NonNull;
@@ -8,19 +8,20 @@ use opusic_sys as sys;
 
 use crate::error::Error;
 
-/// Samples per channel in an encoded packet: 20 ms, the usual choice for music.
+/// Number of samples per channel in an encoded packet: 20 ms at 48 kHz, which is usual for music.
 pub(crate) const PACKET_FRAMES: usize = 960;
-/// Maximum number of samples per channel in a packet: 120 ms (RFC 6716 §2.1.4).
+/// Maximum number of samples per channel in a decoded packet: 120 ms at 48 kHz (RFC 6716 §2.1.4).
 const PACKET_FRAMES_MAX: usize = 5_760;
-/// Maximum size of an encoded packet in bytes: the limit for its single Opus frame (RFC 6716
-/// §3.2.1).
+/// Maximum length of an encoded packet in bytes. Each packet has one Opus frame, for which this is
+/// the limit (RFC 6716 §3.2.1).
 const PACKET_BYTES_MAX: usize = 1_275;
-/// Encoder effort, 0…10. The maximum costs CPU time without an audible gain for music.
+/// Effort of the encoder, from 0 to 10. The maximum would need more CPU time without an audible
+/// gain.
 const COMPLEXITY: i32 = 9;
 
 const RATE: i32 = SAMPLE_RATE_HZ as i32;
 
-/// Returns the name and version of the library, for the comment header.
+/// Returns the name and version of libopus, for the comment header.
 pub(crate) fn version() -> String {
     // SAFETY: the function has no preconditions; it returns a static string of the library.
     let version = unsafe { sys::opus_get_version_string() };
@@ -58,8 +59,7 @@ impl Encoder {
         };
         let settings = [
             (sys::OPUS_SET_BITRATE_REQUEST, bit_rate_bps as i32),
-            // Constrained VBR keeps the bit rate below a requested maximum within each second, not
-            // only on average.
+            // Constrained VBR keeps the bit rate near its target at all times, not only on average.
             (sys::OPUS_SET_VBR_CONSTRAINT_REQUEST, 1),
             (sys::OPUS_SET_COMPLEXITY_REQUEST, COMPLEXITY),
         ];
@@ -79,8 +79,8 @@ impl Encoder {
         }
     }
 
-    /// Returns the delay of the encoder: frames that a decoder outputs before the first encoded
-    /// one.
+    /// Returns the delay of the encoder: the number of frames that a decoder outputs before the
+    /// first frame that was encoded.
     pub(crate) fn lookahead(&mut self) -> Result<u16, Error> {
         let mut frames: i32 = 0;
         let request = sys::OPUS_GET_LOOKAHEAD_REQUEST;
@@ -93,10 +93,10 @@ impl Encoder {
         }
     }
 
-    /// Encodes [`PACKET_FRAMES`] frames to one packet.
+    /// Encodes [`PACKET_FRAMES`] frames as one packet.
     ///
     /// # Panics
-    /// If there are more or fewer frames.
+    /// If `frames` contains more or fewer frames.
     pub(crate) fn encode(&mut self, frames: &[f32]) -> Result<&[u8], Error> {
         assert_eq!(frames.len(), PACKET_FRAMES * self.channels, "one packet");
         // SAFETY: the encoder reads `PACKET_FRAMES` frames of `channels` samples, which the
@@ -125,7 +125,7 @@ impl Drop for Encoder {
     }
 }
 
-/// Assignment of channels to the coded streams of a file (RFC 7845 §5.1.1).
+/// Mapping of the channels to the coded streams of a file (RFC 7845 §5.1.1).
 pub(crate) struct Layout {
     pub(crate) channels: u8,
     streams: u8,
@@ -134,7 +134,7 @@ pub(crate) struct Layout {
 }
 
 impl Layout {
-    /// Returns the layout, or `None` if the numbers contradict each other.
+    /// Returns the mapping, or `None` if the arguments contradict each other.
     pub(crate) fn new(channels: u8, streams: u8, coupled: u8, mapping: &[u8]) -> Option<Layout> {
         const SILENT: u8 = 255;
         let outputs = streams.checked_add(coupled)?;
@@ -160,7 +160,7 @@ pub(crate) struct Decoder {
 }
 
 impl Decoder {
-    /// Creates a decoder that applies `gain`, in 1/256 dB.
+    /// Creates a decoder that also applies `gain`, in 1/256 dB.
     pub(crate) fn new(layout: &Layout, gain: i16) -> Result<Decoder, Error> {
         let mut error = 0;
         // SAFETY: the function reads `channels` entries of `mapping`, whose length `Layout::new`
@@ -194,7 +194,7 @@ impl Decoder {
         }
     }
 
-    /// Decodes a packet and returns its frames, with interleaved channels.
+    /// Decodes a packet and returns its frames as interleaved samples.
     pub(crate) fn decode(&mut self, packet: &[u8]) -> Result<&[f32], Error> {
         let length = i32::try_from(packet.len()).map_err(Error::undecodable)?;
         // SAFETY: the function reads `length` bytes, the length of `packet`, and writes at most

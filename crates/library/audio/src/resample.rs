@@ -1,9 +1,9 @@
-//! Resampler to 48 kHz by a windowed sinc filter. The filter has one row of weights for each phase,
-//! the position of an output sample between two input samples.
+//! Resampler to 48 kHz with a windowed sinc filter. The phase of an output sample is its position
+//! between two input samples. The filter has one row of weights per phase.
 //!
 //! ```text
 //! output n lies at n · M / L of the input, L / M = 48,000 / rate in lowest terms
-//! its phase is the remainder of n · M / L and selects one of the L rows of weights
+//! its phase is the remainder of n · M divided by L and selects one of the L rows of weights
 //! ```
 
 use audio_plan::SAMPLE_RATE_HZ;
@@ -11,23 +11,24 @@ use audio_plan::SAMPLE_RATE_HZ;
 use crate::error::Error;
 
 /// Half the length of the filter, in samples of the lower rate. With the Kaiser window of [`BETA`],
-/// the response falls by 90 dB within 2 kHz of 22.05 kHz. This is steep enough, because the Opus
-/// encoder cuts at 20 kHz.
+/// the response falls by 90 dB within 2 kHz of 22.05 kHz. This is enough, because the Opus encoder
+/// removes everything above 20 kHz.
 const REACH: u64 = 32;
-/// Parameter of the Kaiser window for an attenuation of 90 dB.
+/// Parameter of the Kaiser window, for an attenuation of 90 dB.
 const BETA: f64 = 9.0;
-/// Number of partial sums per dot product, so that the compiler can use vectors. This fixes the
-/// order of additions, and thus the result.
+/// Number of partial sums per dot product, which lets the compiler use vector instructions. It
+/// fixes the order of additions, and so the exact result.
 const LANES: usize = 8;
-/// Maximum number of weights over all phases; unusual rates need many.
+/// Maximum number of weights of a filter. Unusual sample rates have many phases and need many
+/// weights.
 const WEIGHTS_MAX: u64 = 4 << 20;
 
 /// Resampler of one track.
 pub(crate) struct Resampler {
-    /// Filter, or `None` if the input already has 48 kHz.
+    /// Filter, or `None` if the sample rate of the input is 48 kHz.
     filter: Option<Filter>,
     channels: Vec<Vec<f32>>,
-    /// Number of samples per channel that were removed from the front of the buffers.
+    /// Number of samples per channel that were removed from the start of the buffers so far.
     dropped: u64,
     /// Number of samples per channel received so far.
     received: u64,
@@ -48,8 +49,8 @@ impl Resampler {
             true => None,
             false => Some(Filter::new(rate_hz.into())?),
         };
-        // The buffers start with silence, because the filter of the first output reads samples
-        // before the first input.
+        // The buffers start with silence, because the first output sample also depends on earlier
+        // input.
         let before = filter.as_ref().map_or(0, |filter| filter.taps / 2 - 1);
         Ok(Resampler {
             filter,
@@ -66,8 +67,8 @@ impl Resampler {
         &mut self.channels
     }
 
-    /// Appends to `out` all frames that the input received so far determines. If `over` is true,
-    /// the input is complete, and the last frames are appended too.
+    /// Appends to `out` all frames that can be computed from the input so far. If `over` is true,
+    /// the input is complete, and its last frames are computed as if silence followed.
     pub(crate) fn run(&mut self, over: bool, out: &mut Vec<f32>) {
         let Some(filter) = &self.filter else {
             let frames = self.channels[0].len();
@@ -99,7 +100,7 @@ impl Resampler {
             out.extend(channels.map(|channel| dot(&channel[begin..][..filter.taps], row)));
             self.produced += 1;
         }
-        // Remove the input that no later output needs.
+        // Removes input samples that no later output sample depends on.
         let next = self.produced * filter.down / filter.up;
         let removable = (next - self.dropped).min(self.channels[0].len() as u64);
         for channel in &mut self.channels {

@@ -1,4 +1,4 @@
-//! Tests that compare the output with that of ffmpeg, and tests with invalid files.
+//! Tests of transcoding: comparison of the output with that of ffmpeg, and invalid files.
 
 mod garbage;
 mod kernels;
@@ -11,7 +11,7 @@ use audio_plan::{Checker, Codec, Gain, Plan};
 
 use crate::{Error, Transcoded, transcode};
 
-/// Returns a plan for a whole track of this many seconds.
+/// Returns a plan that transcodes a whole track of `seconds` seconds.
 fn plan(codec: Codec, channels: u8, seconds: u64) -> Plan {
     Plan {
         codec,
@@ -26,7 +26,7 @@ fn plan(codec: Codec, channels: u8, seconds: u64) -> Plan {
     }
 }
 
-/// Transcodes `original` by `plan`, and verifies the output with a [`Checker`], as the server does.
+/// Transcodes `original` by `plan` and verifies the output with a [`Checker`], as the server does.
 fn transcoded(plan: &Plan, original: &[u8]) -> Result<Transcoded<Vec<u8>>, Error> {
     let transcoded = transcode(plan, Cursor::new(original), Vec::new())?;
     let mut checker = Checker::new(plan);
@@ -35,8 +35,8 @@ fn transcoded(plan: &Plan, original: &[u8]) -> Result<Transcoded<Vec<u8>>, Error
     Ok(transcoded)
 }
 
-/// Runs ffmpeg on `input` and returns its output. The arguments `before` precede the input
-/// arguments, and `output_args` precede the output argument.
+/// Runs ffmpeg on `input` and returns its output. The arguments are `before`, the input,
+/// `output_args`, and the output.
 fn ffmpeg(before: &[&str], input: &[u8], output_args: &[&str]) -> Vec<u8> {
     use std::io::Write as _;
     let mut command = Command::new("ffmpeg");
@@ -51,8 +51,8 @@ fn ffmpeg(before: &[&str], input: &[u8], output_args: &[&str]) -> Vec<u8> {
         .expect("ffmpeg, which `cargo xtask test` installs");
     let mut stdin = child.stdin.take().expect("it was asked for");
     let input = input.to_vec();
-    // Writes the input in another thread, because ffmpeg may write output before it has read all
-    // input.
+    // The input is written by another thread, because ffmpeg may block on its output before it has
+    // read all input.
     let feeder = std::thread::spawn(move || stdin.write_all(&input));
     let output = child.wait_with_output().expect("it ends");
     feeder.join().expect("no panic").ok();
@@ -60,7 +60,7 @@ fn ffmpeg(before: &[&str], input: &[u8], output_args: &[&str]) -> Vec<u8> {
     output.stdout
 }
 
-/// Decodes a file with ffmpeg to samples at 48 kHz, one row per channel.
+/// Decodes a file with ffmpeg to samples at 48 kHz. Returns one row per channel.
 fn decoded(file: &[u8], channels: usize) -> Vec<Vec<f32>> {
     let count = channels.to_string();
     let output_args = ["-f", "f32le", "-ar", "48000", "-ac", &count];
@@ -81,8 +81,9 @@ fn decoded(file: &[u8], channels: usize) -> Vec<Vec<f32>> {
     (0..channels).map(channel).collect()
 }
 
-/// Returns the delay of `b` relative to `a`, from −`lag_max` to `lag_max` frames, and the
-/// similarity in decibels: the power of `a` relative to the power of the difference of both.
+/// Finds the delay of `b` relative to `a`, from −`lag_max` to `lag_max` frames. Returns the delay,
+/// and the similarity in decibels: the power of `a` divided by the power of the difference between
+/// the two signals.
 fn compare(a: &[f32], b: &[f32], lag_max: usize) -> (i64, f64) {
     let power = |samples: &mut dyn Iterator<Item = f64>| samples.map(|it| it * it).sum::<f64>();
     let end = a.len().min(b.len()) - lag_max;

@@ -1,4 +1,4 @@
-//! The transcoding pipeline.
+//! Pipeline that transcodes one track.
 
 use std::io::{Read, Seek, Write};
 
@@ -10,22 +10,22 @@ use crate::error::{Error, ErrorKind};
 use crate::mix::Mix;
 use crate::resample::Resampler;
 
-/// Result of a successful transcode.
+/// Result of a successful transcoding.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Transcoded<W> {
-    /// Sink that received the complete output.
+    /// Sink to which the complete output was written.
     pub sink: W,
     /// Number of frames of the output, at 48 kHz.
     pub frames: u64,
-    /// Problems of the original that did not prevent its transcoding, for the log. Empty for a
-    /// valid original.
+    /// Problems of the original that did not prevent the transcoding, for the log. Empty if the
+    /// original is valid.
     pub remarks: Vec<String>,
 }
 
-/// Transcodes `original`, read from its start, by `plan`.
+/// Transcodes `original`, which must be positioned at its start, by `plan`.
 ///
 /// # Errors
-/// [`ErrorKind`] gives the party at fault. The output written so far is unusable.
+/// [`ErrorKind`] states the party at fault. The output written so far is then unusable.
 pub fn transcode<W: Write>(
     plan: &Plan,
     original: impl Read + Seek,
@@ -46,8 +46,8 @@ pub fn transcode<W: Write>(
         block.clear();
         match decoder.next(&mut block) {
             Ok(more) => is_complete = !more,
-            // Fail, so that the player gets the original: either nothing is encoded yet, or the
-            // rest of the file uses a feature that only this decoder lacks.
+            // Fails if nothing was encoded yet, or if the original uses a feature that only this
+            // decoder lacks. The player then gets the original.
             Err(error) if file.frames() == 0 || error.kind == ErrorKind::Unsupported => {
                 return Err(error);
             }
@@ -85,7 +85,8 @@ pub fn transcode<W: Write>(
     })
 }
 
-/// Skips to the plan's start. The frames of the first block after the start are left in `block`.
+/// Skips to the start position of the plan. If a decoded block extends beyond that position, its
+/// remaining frames are left in `block`.
 fn skip(decoder: &mut dyn Decoder, plan: &Plan, block: &mut Vec<f32>) -> Result<(), Error> {
     let mut shape = decoder.shape();
     let start_frame = u128::from(plan.start_ms) * u128::from(shape.rate_hz) / 1_000;
@@ -115,11 +116,11 @@ fn skip(decoder: &mut dyn Decoder, plan: &Plan, block: &mut Vec<f32>) -> Result<
     }
 }
 
-/// Encodes and decodes a short signal, so that the library's first-use initialisation is done
-/// before any job.
+/// Encodes and decodes a short signal, so that libraries do their one-time initialisation before
+/// the first job.
 ///
 /// # Panics
-/// If encoding or decoding fails, which means that this build is broken.
+/// If encoding or decoding fails, which means that the program was built incorrectly.
 pub fn warm_up() {
     const MS: u64 = 100;
     let frames = SAMPLE_RATE_HZ / 1_000 * MS as u32;

@@ -1,4 +1,4 @@
-//! ALAC in MP4, decoded by the crate `alac`.
+//! Decoder of ALAC in MP4, which uses the crate `alac`.
 
 use std::io::{Read, Seek, SeekFrom};
 
@@ -9,10 +9,10 @@ use crate::CHANNELS_MAX;
 use crate::error::Error;
 use crate::mp4;
 
-/// Maximum number of frames per packet. Encoders write 4,096.
+/// Maximum number of frames per packet. Common encoders use 4,096.
 const PACKET_FRAMES_MAX: u32 = 1 << 16;
-/// Maximum size of a packet in bytes: that of an uncompressed packet with the maximum number of
-/// frames and channels, and a header.
+/// Maximum length of a packet in bytes: the length of an uncompressed packet with the maximum
+/// number of frames and channels, plus a header.
 const PACKET_BYTES_MAX: u32 = (PACKET_FRAMES_MAX * CHANNELS_MAX as u32) * 4 + 1_024;
 
 pub(super) struct Alac<R> {
@@ -74,8 +74,8 @@ impl<R: Read + Seek> Decoder for Alac<R> {
             )));
         }
         self.packet.resize(bytes as usize, 0);
-        // A seek discards the read buffer, so seek only if the packet does not directly follow the
-        // previous one.
+        // Seeks only if this packet does not directly follow the previous one, because a seek
+        // discards the read buffer.
         let position = self
             .original
             .stream_position()

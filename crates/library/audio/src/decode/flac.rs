@@ -1,4 +1,4 @@
-//! FLAC, decoded by the crate `claxon`.
+//! Decoder of FLAC, which uses the crate `claxon`.
 
 use std::io::{Read, Seek, SeekFrom};
 
@@ -32,8 +32,8 @@ impl<R: Read + Seek> Flac<R> {
     }
 }
 
-/// Skips an ID3v2 tag, which some programs put before a FLAC file. Each byte of the tag's length
-/// has seven bits, and a footer adds ten bytes to the tag (id3.org, ID3v2.4 §3.1).
+/// Skips an ID3v2 tag, which some programs write in front of a FLAC stream. Each byte of the tag's
+/// length has only seven bits, and a footer adds ten bytes (id3.org, ID3v2.4 §3.1).
 fn skip_id3v2(original: &mut (impl Read + Seek)) -> Result<(), Error> {
     let mut head = [0; 10];
     original.read_exact(&mut head).map_err(Error::undecodable)?;

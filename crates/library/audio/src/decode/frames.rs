@@ -1,17 +1,17 @@
-//! Frames that decoders return, and the trait of all decoders.
+//! Trait of all audio decoders, and the format of the frames that they return.
 
 use crate::error::Error;
 use crate::{CHANNELS_MAX, RATE_HZ_MAX, RATE_HZ_MIN};
 
-/// Order of the loudspeaker channels in a frame, by the convention of a file format.
+/// Order of the channels in a frame, which depends on the file format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ChannelOrder {
     /// Left, right, centre, low-frequency, then back and side channels, as in WAV and FLAC. Also
-    /// used for AIFF and MPEG audio, whose order is the same for one or two channels.
+    /// used for AIFF and MPEG audio, since all orders agree on one or two channels.
     Wave,
-    /// Centre between left and right, low-frequency last, as in Vorbis and Opus.
+    /// Left, centre, right, then side and back channels, low-frequency last, as in Vorbis and Opus.
     Vorbis,
-    /// Centre first, low-frequency last, as in ALAC.
+    /// Centre, left, right, then the other channels, low-frequency last, as in ALAC.
     Alac,
 }
 
@@ -43,24 +43,24 @@ impl FrameFormat {
     }
 }
 
-/// Decoder of one file, which it reads from the start.
+/// Decoder of one audio file, which returns the frames in order.
 pub(crate) trait Decoder {
-    /// Returns the format of the latest frames, or that of the first frames if `next` was not
-    /// called yet. The format may change within a file.
+    /// Returns the format of the frames that `next` returned last, or of the first frames if `next`
+    /// was not called yet. The format may change within a file.
     fn shape(&self) -> FrameFormat;
 
-    /// Appends the next frames to `block` with interleaved channels. All frames of one call have
-    /// one format. At the end of the file, appends nothing and returns `false`.
+    /// Appends the next frames to `block` as interleaved samples. All frames of one call have the
+    /// same format. At the end of the file, appends nothing and returns `false`.
     fn next(&mut self, block: &mut Vec<f32>) -> Result<bool, Error>;
 
-    /// Seeks to a frame without decoding all frames before it. Returns `false`, with the position
-    /// unchanged, if the decoder cannot seek.
+    /// Continues at the frame with this number, without decoding all frames before it. Returns
+    /// `false` and keeps the position if the decoder cannot seek.
     fn seek(&mut self, _frame: u64) -> Result<bool, Error> {
         Ok(false)
     }
 }
 
-/// Returns the factor that scales integers of this many bits to ±1.0.
+/// Returns the factor that scales signed integers of `bits` bits to the range ±1.0.
 pub(super) fn full_scale(bits: u32) -> f32 {
     1.0 / (1_u64 << (bits.clamp(1, 32) - 1)) as f32
 }

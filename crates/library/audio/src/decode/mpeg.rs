@@ -1,4 +1,5 @@
-//! MPEG audio, decoded by the crate `nanomp3`, which removes the encoder's delay and padding.
+//! Decoder of MPEG audio, which uses the crate `nanomp3`. That crate removes the delay and the
+//! padding of the encoder.
 
 use std::io::{Read, Seek};
 
@@ -14,8 +15,8 @@ pub(super) struct Mpeg<R> {
 
 impl<R: Read + Seek> Mpeg<R> {
     pub(super) fn open(original: R) -> Result<Mpeg<R>, Error> {
-        // Skips the scan of the whole file, which would only determine its length. Seeks work
-        // without it: the reader then searches for the requested frame.
+        // The scan would read the whole file to determine its length. Without the scan, the reader
+        // can still seek.
         let options = Options::default().skip_scan(true);
         let reader = Reader::with_options(original, options).map_err(Error::undecodable)?;
         let channels = reader.channels();

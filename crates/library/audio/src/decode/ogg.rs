@@ -1,4 +1,5 @@
-//! Ogg files (RFC 3533): chained streams, their packets, and the trimming of the last packet.
+//! Reader of Ogg files (RFC 3533). A file may be a chain of several streams. Samples after the end
+//! of a stream are removed.
 
 use std::io::{Read, Seek};
 
@@ -7,27 +8,28 @@ use ogg::{Packet, PacketReader};
 use super::frames::{Decoder, FrameFormat};
 use crate::error::Error;
 
-/// Decoder of one stream of a chained Ogg file. A "link" is one stream of the chain.
+/// Decoder of one link of a chained Ogg file, that is, of one of its consecutive streams.
 pub(super) trait Link: Sized {
-    /// First bytes of the stream's first packet.
+    /// Bytes with which the first packet of the stream begins.
     const MAGIC: &[u8];
 
-    /// Returns a decoder for the stream that starts with the packet `first`. Reads the remaining
-    /// headers from `packets`.
+    /// Returns a decoder of the stream whose first packet is `first`. Reads the other header
+    /// packets from `packets`.
     fn open<R: Read + Seek>(first: &[u8], packets: &mut Packets<R>) -> Result<Self, Error>;
 
     fn shape(&self) -> FrameFormat;
 
-    /// Appends the frames of a packet, with interleaved channels.
+    /// Decodes a packet and appends its frames to `block` as interleaved samples.
     fn decode(&mut self, packet: &[u8], block: &mut Vec<f32>) -> Result<(), Error>;
 
-    /// Returns the number of the next `frames` that precede the stream's start and must be dropped.
+    /// Returns how many of the next `_frames` frames must be dropped because they precede the start
+    /// of the stream.
     fn skip(&mut self, _frames: usize) -> usize {
         0
     }
 }
 
-/// Decoder of a file whose chained streams all have the same codec.
+/// Decoder of an Ogg file, all of whose chained streams have the same codec.
 pub(super) struct Ogg<R: Read + Seek, L> {
     packets: Packets<R>,
     link: L,
@@ -66,20 +68,22 @@ impl<R: Read + Seek, L: Link> Decoder for Ogg<R, L> {
     }
 }
 
-/// Packets of a chained file (RFC 3533 §4): those of the first stream, then those of each stream
-/// that follows it. Packets of multiplexed streams are skipped.
+/// Reader of the packets of a chained file (RFC 3533 §4), one stream after another. Packets of
+/// streams that are multiplexed with the current one are skipped.
 pub(super) struct Packets<R: Read + Seek> {
     reader: PacketReader<R>,
-    /// Serial number of the current stream, once its first packet was read.
+    /// Serial number of the current stream, or `None` before its first packet was read.
     serial: Option<u32>,
-    /// True once a second packet of the stream was read. From then on, the first packet of another
-    /// stream starts the next link of the chain; before that, it belongs to a multiplexed stream.
+    /// True after the second packet of the current stream was read. A new stream that begins later
+    /// is the next link of the chain; one that began earlier is multiplexed with the current
+    /// stream.
     has_started: bool,
-    /// Number of frames of the current stream that were decoded.
+    /// Number of frames of the current stream that were decoded so far.
     frames: u64,
-    /// Total number of frames of the current stream, once its last packet was read.
+    /// Total number of frames of the current stream. `None` until its last packet was read.
     end: Option<u64>,
-    /// First packet of the next link, if it was read before the end mark of the current stream.
+    /// First packet of the next link, if the current stream ended without a page marked as its
+    /// last.
     next: Option<Packet>,
 }
 
@@ -95,7 +99,7 @@ impl<R: Read + Seek> Packets<R> {
         }
     }
 
-    /// Returns the next packet of the current stream; `None` after its last one.
+    /// Returns the next packet of the current stream, or `None` after its last packet.
     pub(super) fn read(&mut self) -> Result<Option<Vec<u8>>, Error> {
         while self.end.is_none() && self.next.is_none() {
             let Some(packet) = self.reader.read_packet().map_err(Error::undecodable)? else {
@@ -114,8 +118,9 @@ impl<R: Read + Seek> Packets<R> {
         Ok(None)
     }
 
-    /// Returns the first packet of the next link that starts with `magic`; `None` after the last
-    /// link. Must be called after [`Packets::read`] has returned all packets of the current link.
+    /// Returns the first packet of the next link, which must start with `magic`, or `None` after
+    /// the last link. Must be called after [`Packets::read`] has returned all packets of the
+    /// current link.
     pub(super) fn read_link(&mut self, magic: &[u8]) -> Result<Option<Vec<u8>>, Error> {
         let mut other_streams = 0;
         loop {
@@ -157,8 +162,8 @@ impl<R: Read + Seek> Packets<R> {
     }
 
     /// Returns how many of the `decoded` frames of the latest packet belong to the stream. The
-    /// granule position of the last page gives the stream's end (RFC 7845 §4.4; the Vorbis I
-    /// specification, A.2), and frames after it must be dropped.
+    /// granule position of the last page states the end of the stream (RFC 7845 §4.4; Vorbis I
+    /// specification, A.2). Frames after the end must be dropped.
     pub(super) fn count(&mut self, decoded: usize) -> usize {
         let left = self.end.map(|end| end.saturating_sub(self.frames));
         let counted = match left {

@@ -1,4 +1,4 @@
-//! Opus in Ogg, read by the crate `ogg` and decoded by libopus.
+//! Decoder of Opus in Ogg, which uses the crate `ogg` and libopus.
 
 use std::io::{Read, Seek};
 
@@ -13,7 +13,7 @@ use crate::opus::{self, Layout};
 pub(super) struct Opus {
     decoder: opus::Decoder,
     shape: FrameFormat,
-    /// Number of frames at the start of the stream that must still be dropped.
+    /// Number of frames at the start of the stream that are still to be dropped.
     pre_skip: usize,
 }
 
@@ -22,7 +22,7 @@ impl Link for Opus {
 
     fn open<R: Read + Seek>(first: &[u8], packets: &mut Packets<R>) -> Result<Opus, Error> {
         let head = Head::parse(first)?;
-        // Skips the comment header.
+        // Reads and ignores the comment header.
         packets.read_header()?;
         let channels = u32::from(head.layout.channels);
         Ok(Opus {
@@ -48,7 +48,7 @@ impl Link for Opus {
     }
 }
 
-/// Identification header, the first packet of a stream (RFC 7845 §5.1).
+/// Identification header, which is the first packet of a stream (RFC 7845 §5.1).
 struct Head {
     layout: Layout,
     pre_skip: usize,

@@ -1,4 +1,4 @@
-//! Uncompressed samples in WAV and AIFF, read by the crates `hound` and `aifc`.
+//! Readers of uncompressed samples in WAV and AIFF files, which use the crates `hound` and `aifc`.
 
 use std::io::{Read, Seek};
 
@@ -8,7 +8,7 @@ use hound::{SampleFormat, WavReader};
 use super::frames::{ChannelOrder, Decoder, FrameFormat, full_scale};
 use crate::error::Error;
 
-/// Number of frames that one call of `next` decodes.
+/// Maximum number of frames that one call of `next` returns.
 const FRAMES: usize = 4_096;
 
 pub(super) struct Wav<R> {

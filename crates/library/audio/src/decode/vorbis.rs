@@ -1,4 +1,4 @@
-//! Vorbis in Ogg, read by the crate `ogg` and decoded by the crate `lewton`.
+//! Decoder of Vorbis in Ogg, which uses the crates `ogg` and `lewton`.
 
 use std::io::{Read, Seek};
 
@@ -12,7 +12,7 @@ use super::frames::{ChannelOrder, FrameFormat};
 use super::ogg::{Link, Packets};
 use crate::error::Error;
 
-/// Headers of a stream, and the state of its decoder.
+/// Decoder of one Vorbis stream, with the headers of the stream.
 pub(super) struct Vorbis {
     ident: IdentHeader,
     setup: SetupHeader,

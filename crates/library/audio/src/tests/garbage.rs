@@ -1,4 +1,4 @@
-//! Files that are truncated, modified or random.
+//! Tests with files that are truncated, modified or random.
 
 use audio_plan::Codec;
 use proptest::prelude::*;
@@ -85,8 +85,8 @@ fn a_truncated_track_is_transcoded_up_to_the_truncation() {
         let cut = transcoded(&plan(codec, 1, 1), &file[..file.len() * 3 / 4]);
         match cut {
             Ok(cut) => assert!(cut.frames < whole, "{codec:?}"),
-            // No frame was decoded before the truncation, because the file has its tables at the
-            // end or consists of one block.
+            // No frame precedes the truncation, because the file consists of one block or has its
+            // tables at the end.
             Err(err) => assert_eq!(err.kind, ErrorKind::Undecodable, "{codec:?}: {err}"),
         }
     }

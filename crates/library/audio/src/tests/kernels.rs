@@ -10,7 +10,7 @@ fn sine(hz: f64, rate: f64, count: usize) -> Vec<f32> {
         .collect()
 }
 
-/// Resamples the input in pieces, whose sizes cycle through `pieces`.
+/// Resamples `samples`, passed in pieces whose sizes cycle through `pieces`.
 fn resampled(rate: u32, samples: &[f32], pieces: &[usize]) -> Vec<f32> {
     let mut resampler = Resampler::new(rate, 1).expect("a rate that is handled");
     let (mut out, mut rest) = (Vec::new(), samples);
@@ -37,7 +37,8 @@ fn every_rate_becomes_48_khz_with_each_sample_in_its_place() {
             let expected = (count as u64 * 48_000).div_ceil(rate.into());
             assert_eq!(out.len() as u64, expected, "{rate}");
             let ideal = sine(hz, 48_000.0, out.len());
-            // The ends are excluded, since the resampler reads silence before and after the input.
+            // The ends are not compared, since the resampler treats the input as if silence
+            // preceded and followed it.
             let inside = 1_000..out.len() - 1_000;
             let error = inside
                 .map(|at| (out[at] - ideal[at]).abs())
@@ -70,8 +71,8 @@ fn rates_without_a_small_ratio_are_refused() {
     assert!(Resampler::new(767_999, 2).is_err());
 }
 
-/// Returns the weights of a mix in hundredths, one row per input channel: the output when only that
-/// channel has full scale.
+/// Returns the output of a mix when one input channel has full scale and the others are silent, in
+/// percent of full scale. There is one row per input channel.
 fn mixed(order: ChannelOrder, channels: u8, out_channels: u8) -> Vec<Vec<i32>> {
     let shape = FrameFormat {
         rate_hz: 48_000,

@@ -1,13 +1,13 @@
-//! Tests that transcode each source format to Opus, and compare the result with the original by
-//! ffmpeg.
+//! Tests that transcode each source format to Opus. They compare the result with the original,
+//! which ffmpeg has generated.
 
 use audio_plan::Codec;
 
 use super::{compare, decoded, ffmpeg, plan, transcoded};
 use crate::ErrorKind;
 
-/// Three seconds of a signal that never repeats: a tone that rises from 200 Hz, and a different one
-/// in the right channel.
+/// Expression for ffmpeg: a signal of three seconds that never repeats. A tone rises from 200 Hz in
+/// the left channel and another one from 300 Hz in the right channel.
 const RISING: &str = "aevalsrc=0.5*sin(2*PI*(200*t+300*t*t))|0.25*sin(2*PI*(300*t+500*t*t)):d=3:s=";
 
 struct Format {
@@ -44,7 +44,7 @@ const FORMATS: &[Format] = &[
     },
 ];
 
-/// Formats that ffmpeg writes completely only into seekable files.
+/// Formats that ffmpeg can write completely only into seekable files, not into a pipe.
 const IN_FILES: &[Format] = &[
     Format {
         name: "WAV",
@@ -115,13 +115,14 @@ fn write(format: &Format, into_file: bool) -> Vec<u8> {
     bytes
 }
 
-/// Transcodes a file from two start positions, and checks each output: its length within one packet
-/// of 20 ms, its alignment within half a millisecond, both channels, and the level.
+/// Transcodes a file from two start positions and compares each output with the signal: the length
+/// within one packet of 20 ms, the delay within half a millisecond, and both channels with their
+/// levels.
 fn check(format: &Format, into_file: bool) {
     const PACKET: i64 = 960;
     let original = write(format, into_file);
-    // Compare with ffmpeg's input, since ffmpeg does not remove the padding of some formats when it
-    // decodes.
+    // The output is compared with the uncompressed signal, since ffmpeg does not remove the padding
+    // of some formats when it decodes.
     let reference = decoded(
         &ffmpeg(
             &["-f", "lavfi", "-i", &format!("{RISING}48000")],
@@ -173,14 +174,14 @@ fn the_output_has_tags_and_is_deterministic() {
     // The plan requests 64 kb/s, and the signal lasts three seconds.
     let bits = first.sink.len() * 8 / 3;
     assert!((40_000..80_000).contains(&bits), "{bits} bits a second");
-    // RFC 7845 §4: headers on their own pages, and no page longer than one second.
+    // RFC 7845 §4: each header has a page of its own, and no page is longer than one second.
     let pages = first.sink.windows(5).filter(|bytes| bytes == b"OggS\0");
     assert_eq!(pages.count(), 2 + 4);
 }
 
 #[test]
 fn five_point_one_is_mixed_to_stereo() {
-    // Only the centre channel has a signal.
+    // In this 5.1 signal, all channels except the centre are silent.
     let source = "aevalsrc=0|0|0.5*sin(2*PI*440*t)|0|0|0:d=1:s=48000:c=5.1";
     for (codec, words) in [
         (Codec::Flac, &["-f", "flac"][..]),
@@ -206,17 +207,18 @@ fn five_point_one_is_mixed_to_stereo() {
             (left / right - 1.0).abs() < 0.05,
             "{codec:?}: {left} {right}"
         );
-        // A tone at half scale has an RMS of 0.354. The weight of the centre is 0.707 / (1 + 2 ·
-        // 0.707), so 0.104 is expected.
+        // A tone at half scale has an RMS of 0.354. The centre has the weight 0.707 / (1 + 2 ·
+        // 0.707), so the expected RMS is 0.104.
         assert!((0.08..0.125).contains(&left), "{codec:?}: {left}");
     }
 }
 
-/// Returns this many seconds of a tone in both channels, in Ogg.
+/// Returns an Ogg file with a tone of `seconds` seconds in both channels.
 fn tone(codec: &str, seconds: u32, hz: u32, rate: u32, channels: &str) -> Vec<u8> {
     let source = format!("aevalsrc=0.5*sin(2*PI*{hz}*t)|0.5*sin(2*PI*{hz}*t):d={seconds}:s={rate}");
     let before = ["-f", "lavfi", "-i", &source];
-    // The links need distinct serial numbers; by default, ffmpeg gives each the same.
+    // The streams of a chained file need different serial numbers, whereas ffmpeg uses one by
+    // default.
     let serial = hz.to_string();
     let words = ["-f", "ogg", "-c:a", codec, "-ac", channels];
     ffmpeg(
@@ -237,8 +239,8 @@ fn every_link_of_a_chain_is_heard() {
         (Codec::Vorbis, "libvorbis", [44_100, 44_100, 22_050]),
         (Codec::Opus, "libopus", [48_000; 3]),
     ] {
-        // Each link has its own headers; the last one also has another channel count and, in
-        // Vorbis, another rate.
+        // Chain of three streams. The last one has another number of channels and, with Vorbis,
+        // another sample rate.
         let chain = [
             tone(name, 1, 440, rates[0], "2"),
             tone(name, 2, 660, rates[1], "2"),
@@ -259,8 +261,8 @@ fn every_link_of_a_chain_is_heard() {
                 "{name} from {start_ms}: {longer} samples longer"
             );
             for (second, &hz) in seconds.zip(hz) {
-                // The encoder smears the transition between two tones, so the ends of each second
-                // are excluded.
+                // The first and last 100 ms of each second are excluded, since the encoder blends
+                // consecutive tones.
                 let rises = crossings(&second[4_800..43_200]) as i64;
                 assert!(
                     (rises - hz * 8 / 10).abs() <= 2,
@@ -292,8 +294,8 @@ fn the_output_is_not_longer_than_the_plan_allows() {
     let long = tone("libopus", 20, 440, 48_000, "2");
     let plan = plan(Codec::Opus, 2, 4);
     let transcoded = transcoded(&plan, &long).expect("sound");
-    // The limit is the sum of the four seconds of the plan, ten seconds of tolerance, and an eighth
-    // of the duration.
+    // The limit is four seconds, as in the plan, plus a tolerance of ten seconds and an eighth of
+    // the duration.
     assert_eq!(transcoded.frames, 48_000 * 29 / 2);
     assert_eq!(
         transcoded.remarks,
