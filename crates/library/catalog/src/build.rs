@@ -1,4 +1,4 @@
-//! Writing of the index file.
+//! Builder of the index file of a library.
 
 use hashbrown::HashMap;
 use tags::{Role, Splits};
@@ -17,8 +17,8 @@ use crate::strings::Strings;
 use crate::sums;
 use crate::{Catalog, Content, Draft, Entry, playlists, record};
 
-/// Builds an index of these entries, which may be in any order; `splits` separate the names in
-/// their tags.
+/// Builds the index of `entries`, which may be in any order. `splits` contains the separators at
+/// which tags are split into several names.
 ///
 /// # Panics
 /// If two entries have the same path, or if a count reaches 2³².
@@ -30,7 +30,7 @@ pub fn build(entries: Vec<Entry>, splits: &Splits) -> Vec<u8> {
 }
 
 impl Draft {
-    /// Collects a library from drafts, which may be in any order but must all have been made with
+    /// Collects all drafts of a library, in any order. All drafts must have been made with
     /// `splits`.
     ///
     /// # Panics
@@ -57,8 +57,8 @@ impl Draft {
     }
 }
 
-/// Library that is collected but not yet written. Its rows and its words may be made by two
-/// threads.
+/// Library that is collected but not yet written as bytes. One thread may make the rows of its
+/// tables while another makes the words for searches.
 pub struct LibraryDraft {
     entries: Vec<Entry>,
     library: Library,
@@ -66,10 +66,10 @@ pub struct LibraryDraft {
     splits: u64,
 }
 
-/// All sections of an index except those of its words.
+/// All sections of an index except those for searches by words.
 pub struct Rows(Writer);
 
-/// Words of all names, with the objects in whose names they occur.
+/// Words of all names, and the objects in whose names they occur.
 pub struct Words {
     texts: Vec<Box<str>>,
     postings: Vec<Posting>,
@@ -77,7 +77,7 @@ pub struct Words {
 }
 
 impl LibraryDraft {
-    /// Returns the rows of files, tracks, albums and so on.
+    /// Returns the rows of files, tracks, albums and all other objects.
     ///
     /// # Panics
     /// If a count reaches 2³². [`LibraryDraft::words`] and [`LibraryDraft::finish`] panic in this
@@ -94,14 +94,14 @@ impl LibraryDraft {
         Rows(writer)
     }
 
-    /// Returns the words of all names.
+    /// Returns the words of all names, for searches.
     #[must_use]
     pub fn words(&self) -> Words {
         let photos = photo_words(&self.entries, &self.photos);
         words_of(&self.library).sorted(photos)
     }
 
-    /// Returns the bytes of the index.
+    /// Returns the bytes of the complete index.
     #[must_use]
     pub fn finish(&self, rows: Rows, words: Words) -> Vec<u8> {
         let Rows(mut writer) = rows;
@@ -111,7 +111,7 @@ impl LibraryDraft {
 }
 
 impl<B: AsRef<[u8]> + From<Vec<u8>>> Catalog<B> {
-    /// Returns the catalog of a library without files.
+    /// Returns the catalog of a library that contains no files.
     #[must_use]
     pub fn empty() -> Catalog<B> {
         let bytes = build(Vec::new(), &Splits::default());
@@ -150,7 +150,7 @@ impl Writer {
         self.strings.reference(text.as_bytes())
     }
 
-    /// Stores a list of rows and returns its reference; equal lists are stored once.
+    /// Stores a list of rows and returns a reference to it. Equal lists are stored only once.
     fn list(&mut self, rows: &[usize]) -> u32 {
         if let Some(&known) = self.lists.get(rows) {
             return known;
@@ -210,8 +210,8 @@ impl Writer {
     }
 
     fn folder<'a>(&mut self, folders: &mut HashMap<&'a [u8], u32>, path: &'a [u8]) -> u32 {
-        // Go up to the nearest folder that has a row, then add the missing folders downwards. This
-        // is a loop, since paths may be too deep for recursion.
+        // First finds the nearest parent folder that has a row, then adds the missing folders below
+        // it. Recursion is avoided, since paths may be very deep.
         let mut missing = Vec::new();
         let mut at = path;
         let mut row = loop {
@@ -541,8 +541,8 @@ fn words_of(library: &Library) -> FoundWords {
         found.start_object(layout::TRACK_KIND, row, &title);
         found.add(&title, true);
         found.add_joined(&song.track.title, true);
-        // Track artists that the album's artist already contains are not indexed for the track: a
-        // search for the album's artist should find the artist and the albums, not every track.
+        // Track artists who are also album artists are not indexed for the track. A search for such
+        // an artist then finds the artist and the albums, not every single track.
         let known = &album_artists[song.album];
         let people = song.track.people.iter();
         for person in people.filter(|person| person.role == Role::Artist) {
@@ -556,22 +556,22 @@ fn words_of(library: &Library) -> FoundWords {
     found
 }
 
-/// Posting: index of a word, kind and row (packed) of an object whose names contain the word, and
-/// the [`Fact`] about the word in this object.
+/// Occurrence of a word in the names of an object: number of the word; kind and row of the object
+/// (packed); and the [`Fact`] from which a match is scored.
 type Posting = (u32, u32, Fact);
 
-/// Words of all names, in the order in which they were found.
+/// Words of all names, numbered in the order in which they were found.
 #[derive(Default)]
 struct FoundWords {
     numbers: HashMap<Box<str>, u32>,
-    /// Postings in the order of their objects.
+    /// Occurrences of the words, in the order of the objects.
     postings: Vec<Posting>,
-    /// Object to which words are added: its kind and row (packed), and the length of its title.
+    /// Object whose words are being added: its kind and row (packed), and the length of its title.
     current: Option<(u32, Title)>,
 }
 
 impl FoundWords {
-    /// Starts to add the words of another object.
+    /// Starts the next object, to which the following words belong.
     fn start_object(&mut self, kind: u32, row: usize, title: &str) {
         let title = Title::new(title, words(title).count());
         self.current = Some((kind << 30 | number(row), title));
@@ -599,8 +599,8 @@ impl FoundWords {
         }
     }
 
-    /// Sorts the words, and the postings by word. If an object has several postings of one word,
-    /// keeps the best.
+    /// Sorts the words, and their occurrences by word. If a word occurs several times in an object,
+    /// keeps only the occurrence with the best score.
     fn sorted(self, photos: PhotoWords) -> Words {
         let mut texts: Vec<(Box<str>, u32)> = self.numbers.into_iter().collect();
         texts.sort_unstable();
@@ -608,8 +608,7 @@ impl FoundWords {
         for (place, (_, word)) in (0..).zip(&texts) {
             places[*word as usize] = place;
         }
-        // This is a counting sort. Objects were added in the order of their rows, so the postings
-        // of each word stay sorted by object.
+        // This is a counting sort. It keeps the order of the objects for each word.
         let place = |word: u32| places[word as usize] as usize;
         let mut starts = vec![0; texts.len() + 1];
         for (word, ..) in &self.postings {
@@ -624,8 +623,8 @@ impl FoundWords {
             postings[*next] = (places[word as usize], posting, fact);
             *next += 1;
         }
-        // `dedup_by` keeps the first of several postings of one word and object. The kept posting
-        // receives the best fact of these postings.
+        // Of several occurrences of one word in an object, the first is kept and gets the best
+        // score of all.
         postings.dedup_by(|next, best| {
             let is_same = (next.0, next.1) == (best.0, best.1);
             if is_same {
@@ -642,7 +641,7 @@ impl FoundWords {
     }
 }
 
-/// Returns whether some of the file's tags are broken.
+/// Returns whether the file has tags that cannot be read completely.
 fn has_issues(entry: &Entry) -> bool {
     matches!(&entry.content, Content::Music(media) if !media.issues.is_empty())
 }

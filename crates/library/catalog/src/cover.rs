@@ -1,5 +1,5 @@
-//! Selection of the cover of a track, disc, album or artist, by rules that can be changed without a
-//! new scan.
+//! Selection of the cover of a track, disc, album or artist by configurable rules. New rules do not
+//! need a new scan of the library.
 
 use std::ops::Range;
 
@@ -8,42 +8,42 @@ use tags::{Mime, Picture};
 use crate::gather::folder;
 use crate::{Album, Catalog, Content, Entry, Stat};
 
-/// Maximum number of tracks of an album that are searched for an embedded picture.
+/// Maximum number of tracks of an album in which an embedded picture is searched.
 const TRACKS_MAX: u32 = 64;
-/// Maximum number of index rows visited while searching one folder for a picture.
+/// Maximum number of files of one folder that are examined to find a picture.
 const FILES_MAX: u32 = 4096;
 
-/// Object for which a cover is requested, given by its row.
+/// Object whose cover is requested, identified by its row in the index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum CoverOwner {
-    /// A track.
+    /// Track with this row.
     Track(u32),
-    /// A disc, given by the row of its album and its disc number.
+    /// Disc with this number, of the album with this row.
     Disc(u32, u8),
-    /// An album.
+    /// Album with this row.
     Album(u32),
-    /// An artist.
+    /// Artist with this row.
     Artist(u32),
 }
 
 /// Source from which a cover may be taken.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Source {
-    /// A file of this name in the folder of the music; for an artist, in the folder that contains
-    /// the albums. `*` matches any characters; case is ignored.
+    /// File with this name in the folder of the music or, for an artist, in the folder that
+    /// contains the albums. `*` stands for any characters. Case is ignored.
     File(String),
-    /// Any picture in the folder of the music; for an artist, in the folder that contains the
+    /// Any picture in the folder of the music or, for an artist, in the folder that contains the
     /// albums.
     Any,
-    /// The picture inside a music file.
+    /// Picture that is embedded in a music file.
     Embedded,
-    /// The cover of the track's disc.
+    /// Cover of the disc that contains the track.
     Disc,
-    /// The cover of the album; for an artist, of the first album that has one.
+    /// Cover of the album or, for an artist, of the artist's first album that has a cover.
     Album,
 }
 
-/// Sources of the covers of each kind of object, the preferred one first.
+/// Sources from which covers are taken, in order of preference, for each kind of object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[expect(missing_docs, reason = "the names say it")]
 pub struct CoverRules {
@@ -54,8 +54,8 @@ pub struct CoverRules {
 }
 
 impl Default for CoverRules {
-    /// Returns the default rules. Albums prefer a file that all tracks share, so that clients fetch
-    /// and cache one picture per album and not one per track.
+    /// Returns the default rules. An album prefers a separate picture file, which all its tracks
+    /// share, so that clients load one picture per album and not one per track.
     fn default() -> CoverRules {
         let file = |name: &str| Source::File(name.to_owned());
         CoverRules {
@@ -77,16 +77,17 @@ impl Default for CoverRules {
 /// Cover that was found in the library.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Cover {
-    /// Path of the file below the root.
+    /// Path of the file relative to the root of the library.
     pub path: Vec<u8>,
-    /// File metadata, which change whenever the file changes.
+    /// Metadata of the file, which change whenever the file changes.
     pub stat: Stat,
-    /// Position of the picture in a music file; `None` if the file is the picture.
+    /// Position of the picture in the file if that is a music file, or `None` if the file itself is
+    /// the picture.
     pub inside: Option<Picture>,
 }
 
 impl<B: AsRef<[u8]>> Catalog<B> {
-    /// Returns the cover of an object by `rules`, if any.
+    /// Returns the cover of an object according to `rules`, or `None` if there is none.
     #[must_use]
     pub fn cover(&self, of: CoverOwner, rules: &CoverRules) -> Option<Cover> {
         let sources = match of {
@@ -113,8 +114,8 @@ impl<B: AsRef<[u8]>> Catalog<B> {
                     .map(|album| self.cover(CoverOwner::Album(album), rules));
                 covers.find_map(|cover| cover)
             }
-            // The remaining pairs find nothing: a disc or album cannot take its cover from itself,
-            // and an album or artist has no single disc whose cover it could take.
+            // The other combinations have no cover: an album would refer to itself, for example,
+            // and an artist has no single disc.
             (Source::Album | Source::Disc, _) => None,
             (Source::Embedded, of) => self.embedded(of),
             (Source::Any, of) => self.beside(of, "*"),
@@ -122,14 +123,14 @@ impl<B: AsRef<[u8]>> Catalog<B> {
         })
     }
 
-    /// Returns the first embedded picture among the tracks of an object.
+    /// Returns the first picture that is embedded in a track of the object.
     fn embedded(&self, of: CoverOwner) -> Option<Cover> {
         self.tracks_of(of).find_map(|row| {
             let entry = self.entry(self.track(row)?.file)?;
             let Content::Music(media) = &entry.content else {
                 return None;
             };
-            // A link refers to a picture outside the library, so it cannot serve as the cover.
+            // A picture of this type is only a link to another place, so it is not used.
             let inside = media.cover().filter(|picture| picture.mime != Mime::Link)?;
             Some(Cover {
                 inside: Some(*inside),
@@ -139,8 +140,8 @@ impl<B: AsRef<[u8]>> Catalog<B> {
         })
     }
 
-    /// Returns the first picture whose name matches `name`, in the folders that contain the tracks
-    /// of an object.
+    /// Returns the first picture file whose name matches the pattern `name`, in the folders that
+    /// belong to the object.
     fn beside(&self, of: CoverOwner, name: &str) -> Option<Cover> {
         let mut folders = Vec::new();
         for row in self.tracks_of(of) {
@@ -150,14 +151,14 @@ impl<B: AsRef<[u8]>> Catalog<B> {
                 folders.push(folder);
             }
         }
-        // If discs have folders of their own, the album's folder is their parent.
+        // If each disc has its own folder, the folder of the album is their parent.
         let around = if 1 < folders.len() {
             common(&folders)
         } else {
             None
         };
         match of {
-            // The artist's folder is the parent of the album's.
+            // The folder of the artist is the parent of the album's folder.
             CoverOwner::Artist(_) => {
                 let album = around.as_ref().or(folders.first())?;
                 folders = vec![folder(album).to_vec()];
@@ -191,7 +192,7 @@ impl<B: AsRef<[u8]>> Catalog<B> {
         rows.take(TRACKS_MAX as usize)
     }
 
-    /// Returns the first picture in a folder, not below it, whose name matches.
+    /// Returns the first picture directly in `folder` whose file name matches the pattern `name`.
     fn picture_in(&self, folder: &[u8], name: &str) -> Option<Cover> {
         let start = match folder {
             [] => Vec::new(),
@@ -202,8 +203,8 @@ impl<B: AsRef<[u8]>> Catalog<B> {
             let (path, _) = self.file(row)?;
             let below = path.strip_prefix(&start[..])?;
             if let Some(end) = below.iter().position(|&byte| byte == b'/') {
-                // Skip the subfolder: `0` is the byte after the slash, so this path sorts behind
-                // all files in it.
+                // Skips the files of a subfolder. They all sort before this path, since `0` is the
+                // character that follows the slash in ASCII.
                 row = self.first_file_from(&[&start, &below[..end], b"0"].concat());
                 continue;
             }
@@ -226,7 +227,7 @@ impl<B: AsRef<[u8]>> Catalog<B> {
         None
     }
 
-    /// Returns the first row of a file whose path is not less than `path`.
+    /// Returns the row of the first file whose path is `path` or sorts after it.
     fn first_file_from(&self, path: &[u8]) -> u32 {
         let (mut low, mut high) = (0, self.counts().files);
         while low < high {
@@ -244,18 +245,17 @@ fn rows(album: &Album<'_>) -> Range<u32> {
     album.first_track..album.first_track.saturating_add(album.tracks)
 }
 
-/// Returns the folder that directly contains all of these folders, unless it is the root.
+/// Returns the parent folder that all of these folders share, unless it is the root.
 fn common(folders: &[Vec<u8>]) -> Option<Vec<u8>> {
     let around = folder(folders.first()?);
     let is_same = folders.iter().all(|other| folder(other) == around);
     (is_same && !around.is_empty()).then(|| around.to_vec())
 }
 
-/// Returns whether a file name matches a pattern, in which `*` stands for any characters.
+/// Returns whether a file name matches a pattern in which `*` stands for any characters.
 fn fits(pattern: &[u8], name: &[u8]) -> bool {
-    // `star` holds the position after the last star and the end of the bytes that this star has
-    // matched. After a mismatch, it suffices to let the last star match one byte more; earlier
-    // stars never need to change.
+    // `star` contains the position after the last star, and the end of the bytes that it has
+    // matched. After a mismatch, the last star matches one more byte. Earlier stars need no change.
     let (mut at, mut from, mut star) = (0, 0, None);
     while from < name.len() {
         match pattern.get(at) {

@@ -1,13 +1,13 @@
 use tags::{Field, Listing, Media, PhotoMetadata, Splits, Tags, Track};
 
-/// File of the library, with the content read from it.
+/// File of the library, with its metadata and content.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Entry {
-    /// Path below the library's root, in the bytes of the file system.
+    /// Path relative to the root of the library, as the file system stores it.
     pub path: Vec<u8>,
-    /// File metadata, which change whenever the file changes.
+    /// Metadata of the file, which change whenever the file changes.
     pub stat: Stat,
-    /// Content read from the file.
+    /// Content that was read from the file.
     pub content: Content,
 }
 
@@ -23,32 +23,33 @@ pub struct Stat {
     pub born_ns: i64,
 }
 
-/// Content of a file.
+/// Content of a file of the library, according to its type.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Content {
-    /// Music.
+    /// Music file: its tags and audio properties.
     Music(Box<Media>),
-    /// A picture.
+    /// Picture: its size and EXIF data.
     Photo(Photo),
-    /// A playlist. The path of an entry that begins with a slash is relative to the library's
-    /// root.
+    /// Playlist with its entries. A path of an entry that begins with a slash is relative to the
+    /// root of the library.
     Listing(Box<Listing>),
-    /// A file that cannot be read, with the reason; stored so that the file is not opened again.
+    /// File that cannot be read, with the reason. It is recorded so that later scans do not open it
+    /// again.
     Unreadable(String),
 }
 
-/// Picture of the library.
+/// Properties of a picture file.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Photo {
-    /// Width after the orientation is applied.
+    /// Width in pixels, after the orientation is applied.
     pub width_px: u32,
-    /// Height after the orientation is applied.
+    /// Height in pixels, after the orientation is applied.
     pub height_px: u32,
     /// Capture time, camera and position.
     pub metadata: PhotoMetadata,
 }
 
-/// Entry with the values derived from it alone. Drafts can be made in any thread.
+/// Entry with the values that are derived from it. Threads can make drafts independently.
 #[derive(Debug)]
 pub struct Draft {
     pub(crate) entry: Entry,
@@ -56,7 +57,8 @@ pub struct Draft {
 }
 
 impl Draft {
-    /// Derives a draft from an entry; `splits` separate the names in its tags.
+    /// Makes the draft of an entry. `splits` contains the separators at which tags are split into
+    /// several names.
     #[must_use]
     pub fn new(mut entry: Entry, splits: &Splits) -> Draft {
         entry.trim();
@@ -68,7 +70,7 @@ impl Draft {
     }
 }
 
-/// Tag fields that no response needs, and that the index omits.
+/// Tag fields that are not stored in the index, since no response contains them.
 const LEFT_OUT: &[Field] = &[
     Field::Lyrics,
     Field::Comment,
@@ -77,7 +79,8 @@ const LEFT_OUT: &[Field] = &[
 ];
 
 impl Entry {
-    /// Removes the fields that the index leaves out. An entry read from an index has none of them.
+    /// Removes the tag fields that are not stored in the index. Entries that were read from an
+    /// index have none of them.
     fn trim(&mut self) {
         if let Content::Music(media) = &mut self.content
             && LEFT_OUT.iter().any(|field| media.tags.has(*field))

@@ -1,28 +1,30 @@
-//! Facts about one word in the title or the other names of an artist, album, track or picture,
-//! packed into 16 bits. They suffice for a search to score a match without reading the names.
+//! Facts about one word in the names of an artist, album, track or picture, packed into 16 bits. A
+//! search can score a match from them, without reading the names.
 //!
 //! ```text
 //! in the title 1 bit · 10 − position in the name 4 bits · title words 4 bits · title bytes 7 bits
 //! ```
-//! Of two facts about the same word and object, the larger number gives the better score.
+//! Of two facts about the same word of the same object, the larger number gives the higher score.
 
-/// Maximum number of title words that a fact can record; longer titles count as this long.
+/// Maximum number of words of a title that is recorded. Longer titles count as this long.
 const WORDS_MAX: usize = 15;
-/// Maximum number of title bytes that a fact can record; longer titles count as this long.
+/// Maximum number of bytes of a title that is recorded. Longer titles count as this long.
 const BYTES_MAX: usize = 99;
-/// Number of word positions with different scores; all later positions have the same score.
+/// Number of word positions in a name that are scored differently. All later positions are scored
+/// alike.
 const PLACES: usize = 10;
 
-/// Packed facts about one word in the title of an object, or in its other names.
+/// Facts about one word in the names of an object, packed as the module describes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Fact(pub(crate) u16);
 
-/// Length of an object's title: the bits that all facts about the object share.
+/// Length of the title of an object, in words and bytes (packed). All facts about the object
+/// contain it.
 #[derive(Clone, Copy)]
 pub(crate) struct Title(u16);
 
 impl Title {
-    /// Packs the length of a folded title and its number of words.
+    /// Packs the length of the title `folded` and its number of words.
     pub(crate) fn new(folded: &str, words: usize) -> Title {
         let bytes = folded.len().min(BYTES_MAX);
         Title((words.min(WORDS_MAX) << 7 | bytes) as u16)
@@ -39,8 +41,8 @@ impl Fact {
         self.0 >> 15 == 1
     }
 
-    /// Returns the bonus for an early word: `PLACES` for the first word of the name, one less for
-    /// each later word, at least 0.
+    /// Returns the bonus for the position of the word: `PLACES` for the first word of a name, one
+    /// less for each later word, at least 0.
     fn earliness(self) -> u32 {
         u32::from(self.0 >> 11 & 15)
     }
@@ -53,9 +55,9 @@ impl Fact {
         u32::from(self.0 & 127)
     }
 
-    /// Returns the score of a match: `word` begins with the word `want` of the query. Words in
-    /// titles score higher than words in other names, exact matches higher than longer words, early
-    /// words higher than later ones.
+    /// Returns the score of `word` of an object as a match of the word `want` of the query, with
+    /// which it begins. Words in titles score higher than words in other names, equal words higher
+    /// than longer ones, and early words higher than later ones.
     pub(crate) fn score(self, word: &[u8], want: &[u8]) -> u32 {
         let whole = if word.len() == want.len() {
             60

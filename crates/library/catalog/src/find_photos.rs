@@ -1,8 +1,8 @@
-//! Search for photographs, and their rows by time. A photograph matches if each word of the query
-//! is a prefix of a word of its path or camera, or a date on which it was taken.
+//! Search for photographs by words and dates. A photograph matches if, for each word of the query,
+//! a word of its path or camera begins with it or it is the date of capture.
 //!
-//! All matches are found, in the order of capture: a set of photographs has one bit per row, which
-//! is an eighth of a byte for each photograph of the library.
+//! All matches are found, in the order of capture. A set of photographs has one bit per photograph
+//! of the library.
 
 use std::ops::Range;
 
@@ -13,10 +13,10 @@ use crate::fold::searched;
 use crate::layout::{PhotoRow, Section, WordRow};
 use crate::month::seconds_of;
 
-/// Maximum number of terms of a query, and of words of a term; further terms and words are ignored.
+/// Maximum number of terms of a query, and of words of a term. Further terms and words are ignored.
 const WORDS_MAX: usize = 8;
 
-/// Set of rows of photographs.
+/// Set of photographs, with one bit per row of the index.
 struct Rows(Vec<u64>);
 
 impl Rows {
@@ -24,7 +24,7 @@ impl Rows {
         Rows(vec![0; (count as usize).div_ceil(64)])
     }
 
-    /// Adds a row. Ignores a row beyond the end of the set, which a broken index may contain.
+    /// Adds a row to the set. Ignores rows that do not exist, which a damaged index may contain.
     fn add(&mut self, row: u32) {
         if let Some(word) = self.0.get_mut(row as usize / 64) {
             *word |= 1 << (row % 64);
@@ -57,8 +57,8 @@ impl Rows {
 }
 
 impl<B: AsRef<[u8]>> Catalog<B> {
-    /// Returns the rows of photographs that match all words of the query, in the order of capture.
-    /// A query without words matches all.
+    /// Returns the rows of the photographs that match all terms of the query, in the order of
+    /// capture. An empty query matches all photographs.
     #[must_use]
     pub fn find_photos(&self, query: &str) -> Vec<u32> {
         let count = self.counts().photos;
@@ -73,7 +73,7 @@ impl<B: AsRef<[u8]>> Catalog<B> {
         found.map_or_else(|| (0..count).collect(), |found| found.to_rows(count))
     }
 
-    /// Returns the rows of photographs that were taken within these seconds since 1970.
+    /// Returns the rows of the photographs that were taken within this range of seconds since 1970.
     #[must_use]
     pub fn photos_between(&self, seconds: Range<i64>) -> Range<u32> {
         let rows = self.table::<PhotoRow>(Section::Photos);
@@ -82,7 +82,8 @@ impl<B: AsRef<[u8]>> Catalog<B> {
         start..place(seconds.end).max(start)
     }
 
-    /// Returns the photographs that were taken on the date `term`, or have all words of `term`.
+    /// Returns the photographs that match the term: as a date on which they were taken, or by all
+    /// of its words.
     fn photos_of_term(&self, term: &str) -> Rows {
         let count = self.counts().photos;
         let mut all: Option<Rows> = None;
@@ -106,8 +107,8 @@ impl<B: AsRef<[u8]>> Catalog<B> {
         all
     }
 
-    /// Returns the postings of all words that begin with `text`. These postings are contiguous,
-    /// since the words are sorted.
+    /// Returns the rows of the photographs with a word that begins with `text`. These rows are
+    /// contiguous in the table, since its words are sorted.
     fn photo_postings(&self, text: &[u8]) -> &[U32] {
         let words = self.table::<WordRow>(Section::PhotoWords);
         let Some((end, words)) = words.split_last() else {

@@ -4,12 +4,11 @@ mod tests;
 use unicode_normalization::UnicodeNormalization as _;
 use unicode_normalization::char::is_combining_mark;
 
-/// Returns the text in the form in which search compares it: without case and accents, with letters
-/// like `ß` spelled out, and with a single space between words.
+/// Returns the text in the form that searches compare: without case and accents, with letters like
+/// `ß` replaced by plain letters, and with single spaces between words.
 #[must_use]
 pub fn fold(text: &str) -> String {
-    // A search folds the names of all its candidates. Most names are ASCII, for which no Unicode
-    // tables are needed.
+    // Most names are ASCII and need no Unicode tables, which makes searches faster.
     if text.is_ascii() {
         fold_plain(text)
     } else {
@@ -42,7 +41,7 @@ fn fold_any(text: &str) -> String {
             continue;
         }
         if !letter.is_alphanumeric() {
-            // An apostrophe does not separate words: `don't` is one word.
+            // An apostrophe does not separate words, so `don't` is one word.
             gap |= !matches!(letter, '\'' | '’');
             continue;
         }
@@ -62,8 +61,8 @@ fn fold_any(text: &str) -> String {
     out
 }
 
-/// Returns the plain letters for a letter that Unicode does not decompose, such as `ss` for `ß`.
-/// Returns `None` for all other letters.
+/// Returns the plain letters for a letter that Unicode cannot decompose, such as `ss` for `ß`.
+/// Returns `None` for other letters.
 fn spelled(letter: char) -> Option<&'static str> {
     Some(match letter {
         'ß' | 'ẞ' => "ss",
@@ -79,8 +78,8 @@ fn spelled(letter: char) -> Option<&'static str> {
     })
 }
 
-/// Returns the form in which a name is searched: folded, or unchanged except for spaces if folding
-/// leaves nothing, as with `!!!`.
+/// Returns the form of a name that searches compare: the folded name, or the name itself with
+/// single spaces if folding leaves nothing, as with `!!!`.
 #[must_use]
 pub fn searched(name: &str) -> String {
     let folded = fold(name);
@@ -90,7 +89,7 @@ pub fn searched(name: &str) -> String {
     }
 }
 
-/// Returns those words of a name that contain punctuation, with the punctuation removed: `acdc` for
+/// Returns each word of a name that contains punctuation, without the punctuation: `acdc` for
 /// `AC/DC` and `AC / DC`, `rem` for `R.E.M.`
 pub(crate) fn joined(name: &str) -> Vec<String> {
     if name
@@ -107,7 +106,7 @@ pub(crate) fn joined(name: &str) -> Vec<String> {
         .collect()
 }
 
-/// Returns the words of folded text. In scripts without spaces, a word begins at every letter.
+/// Returns the words of a folded text. In scripts without spaces, a word begins at every letter.
 pub(crate) fn words(folded: &str) -> impl Iterator<Item = &str> {
     folded
         .split(' ')
@@ -121,10 +120,10 @@ pub(crate) fn words(folded: &str) -> impl Iterator<Item = &str> {
         })
 }
 
-/// Maximum number of words taken from one run of letters of a script without spaces.
+/// Maximum number of words that are made of consecutive letters of a script without spaces.
 const UNSPACED_MAX: usize = 24;
 
-/// Returns whether a letter belongs to a script without spaces: kana, Han, Thai and others.
+/// Returns whether the letter belongs to a script without spaces, such as kana, Han or Thai.
 fn is_unspaced(letter: char) -> bool {
     matches!(letter, '\u{e00}'..='\u{eff}' | '\u{2e80}'..='\u{9fff}' | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{3ffff}')
 }

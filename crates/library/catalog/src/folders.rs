@@ -1,5 +1,5 @@
-//! Folders of the library, as ranges of files. Files are sorted by path, so the files of a folder
-//! and of everything below it are beside each other.
+//! Folders of the library as ranges of files. Files are sorted by path, so all files in a folder
+//! and its subfolders have consecutive rows.
 
 use std::ops::Range;
 
@@ -7,24 +7,24 @@ use crate::Catalog;
 use crate::layout::{FileRow, FolderRow, Section};
 use crate::search::partition;
 
-/// Folder of the library, with its files.
+/// Folder of the library, with the rows of its files.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Folder {
-    /// Rows of the files in the folder and everything below it.
+    /// Rows of all files in the folder and its subfolders.
     pub files: Range<u32>,
     row: u32,
 }
 
 impl<B: AsRef<[u8]>> Catalog<B> {
-    /// Returns the folder at a path relative to the root, if it contains files at any depth. The
-    /// root has the empty path.
+    /// Returns the folder at a path relative to the root, or `None` if the folder and its
+    /// subfolders contain no files. The path of the root is empty.
     #[must_use]
     pub fn folder(&self, path: &[u8]) -> Option<Folder> {
         let files = self.files_below(path, 0..self.counts().files);
         if files.is_empty() {
             return None;
         }
-        // Go up from the first file to the folder.
+        // The folder is found as a parent of its first file.
         let (first, _) = self.file(files.start)?;
         let below = first.get(path.len()..)?;
         let below = below.strip_prefix(b"/").unwrap_or(below);
@@ -35,13 +35,13 @@ impl<B: AsRef<[u8]>> Catalog<B> {
         Some(Folder { files, row })
     }
 
-    /// Returns whether a file is in the folder itself, rather than below it.
+    /// Returns whether a file is directly in the folder, not in a subfolder.
     #[must_use]
     pub fn is_directly_in(&self, folder: &Folder, file: u32) -> bool {
         self.parent_of_file(file) == Some(folder.row)
     }
 
-    /// Returns the names of the folders in `folder`, which is at `path`, each with the rows of its
+    /// Returns the subfolders of `folder`, which is at `path`: their names and the rows of their
     /// files.
     #[must_use]
     pub fn folders_in(&self, path: &[u8], folder: &Folder) -> Vec<(Vec<u8>, Range<u32>)> {
@@ -70,7 +70,8 @@ impl<B: AsRef<[u8]>> Catalog<B> {
         found
     }
 
-    /// Returns those of the files `among` that are at any depth in the folder at `path`.
+    /// Returns the files of the range `among` that are in the folder at `path` or in its
+    /// subfolders.
     fn files_below(&self, path: &[u8], among: Range<u32>) -> Range<u32> {
         if path.is_empty() {
             return among;

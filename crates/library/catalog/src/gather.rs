@@ -1,4 +1,4 @@
-//! Artists, albums and genres, collected from the tags of the files.
+//! Collection of artists, albums and genres from the tags of the files.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -11,7 +11,7 @@ use crate::layout::{ArtistId, hash};
 use crate::name::{identity, order};
 use crate::{Content, Entry};
 
-/// Collected library, before it is written. Its objects refer to each other by row.
+/// Objects of a library that is collected but not yet written. They refer to each other by row.
 pub(crate) struct Library {
     pub(crate) songs: Vec<Song>,
     pub(crate) albums: Vec<AlbumRow>,
@@ -19,9 +19,9 @@ pub(crate) struct Library {
     pub(crate) genres: Vec<GenreRow>,
 }
 
-/// Track of the library. Songs are sorted by album, disc and track number.
+/// Track of a library that is being collected. Tracks are sorted by album, disc and track number.
 pub(crate) struct Song {
-    /// Index of the entry that holds the song.
+    /// Index of the track's file among the entries.
     pub(crate) entry: usize,
     pub(crate) id: u64,
     pub(crate) track: Box<Track>,
@@ -42,7 +42,7 @@ pub(crate) struct AlbumRow {
     pub(crate) date: Option<Date>,
     pub(crate) original_date: Option<Date>,
     pub(crate) genres: Vec<usize>,
-    /// Index of the entry with the cover.
+    /// Index of the file with the album's cover among the entries, if any.
     pub(crate) cover: Option<usize>,
     pub(crate) compilation: bool,
     pub(crate) duration_s: u64,
@@ -55,7 +55,7 @@ pub(crate) struct ArtistRow {
     pub(crate) sort: String,
     pub(crate) albums: Vec<usize>,
     pub(crate) tracks: u32,
-    /// Roles in which the artist occurs: bit `role as u8` per role.
+    /// Set of the roles in which the artist occurs: bit `role as u8` for each role.
     pub(crate) roles: u32,
 }
 
@@ -66,11 +66,11 @@ pub(crate) struct GenreRow {
     pub(crate) albums: u32,
 }
 
-/// Beginnings of the names of cover files, best first.
+/// First parts of the names of cover files, the preferred one first.
 const COVER_NAMES: [&str; 4] = ["cover", "folder", "front", "album"];
 
-/// Collects a library. `entries` are sorted by path; `tracks` holds, in the same order, each track
-/// with the index of its entry.
+/// Collects a library from `entries`, which are sorted by path. `tracks` contains the music among
+/// them in the same order, each with the index of its entry.
 pub(crate) fn gather(entries: &[Entry], tracks: Vec<(usize, Box<Track>)>) -> Library {
     let mut songs = songs(entries, tracks);
     number_ids(entries, &mut songs);
@@ -142,17 +142,17 @@ fn songs(entries: &[Entry], tracks: Vec<(usize, Box<Track>)>) -> Vec<Song> {
     songs.collect()
 }
 
-/// Assigns ids to songs. Of several files with the same audio, the one created first gets the audio
-/// hash as its id. The others get ids derived from the hash and their creation times. Such an id
-/// depends neither on the file's tags and path nor on the other files, except that the next file
-/// gets the audio hash if the first one is removed.
+/// Assigns ids to tracks. Of several files with the same audio, the one that was created first gets
+/// the audio hash as its id. The ids of the other files are derived from the hash and their
+/// creation times. So no id depends on tags or paths. If the first file is removed, the next one
+/// gets the audio hash as its id.
 fn number_ids(entries: &[Entry], songs: &mut [Song]) {
     let mut order: Vec<(u64, i64, usize, usize)> = (0..)
         .zip(&*songs)
         .map(|(row, song)| (song.id, entries[song.entry].stat.born_ns, song.entry, row))
         .collect();
-    // Entries are in the order of paths. The path decides between files whose creation times are
-    // equal or unknown.
+    // If the creation times are equal or unknown, the order of the paths decides, since the entries
+    // are sorted by path.
     order.sort_unstable();
     for same in order.chunk_by(|one, next| one.0 == next.0) {
         let first = same[0].1;
@@ -167,11 +167,11 @@ fn number_ids(entries: &[Entry], songs: &mut [Song]) {
     }
 }
 
-/// Ids of artists by name. An id is derived from the MusicBrainz id if the files state exactly one
-/// for the name, otherwise from the name.
+/// Ids of artists by their names. The id of an artist is derived from the MusicBrainz id if the
+/// files contain exactly one for the name, and otherwise from the name.
 struct ArtistIds {
-    /// Ids by name as written. Each pair holds a MusicBrainz id that files state for the name, or
-    /// `None`, and the id that the index gives the artist.
+    /// Map from the name, as written in tags, to its MusicBrainz ids. Each is paired with the id of
+    /// the artist in the index. `None` stands for files without a MusicBrainz id.
     known: HashMap<String, Vec<(Option<String>, u64)>>,
 }
 
@@ -222,7 +222,7 @@ impl ArtistIds {
     }
 }
 
-/// Cache of names in the form that is compared for identity, since most names occur in many files.
+/// Cache of the forms in which names are compared, since most names occur in many files.
 #[derive(Default)]
 struct Names(RefCell<HashMap<String, Rc<str>>>);
 
@@ -240,7 +240,7 @@ impl Names {
     }
 }
 
-/// Returns whether people in this role are listed among the artists.
+/// Returns whether the list of artists includes people with this role.
 fn is_shown(role: Role) -> bool {
     matches!(
         role,
@@ -266,7 +266,7 @@ fn order_artists(songs: &[Song], ids: &ArtistIds) -> Vec<ArtistRow> {
             artist.sort.clone_from(sort);
         }
     }
-    // Sorted by name, then by id, because the order of the hash map is random.
+    // The artists are sorted by name and id, since the order of a hash map is random.
     let mut artists: Vec<ArtistRow> = found.into_values().collect();
     artists.sort_by_cached_key(|artist| {
         let name = if artist.sort.is_empty() {
@@ -302,7 +302,7 @@ fn order_genres(songs: &mut [Song], names: &Names) -> Vec<GenreRow> {
     genres.into_iter().map(|(_, genre)| genre).collect()
 }
 
-/// Sorts albums by title and songs by album, and sets the album of each song.
+/// Sorts the albums by title and the tracks by album, and sets the album of each track.
 fn order_albums(entries: &[Entry], songs: &mut [Song], names: &Names) -> Vec<AlbumRow> {
     let mut keys: HashMap<u64, (String, String)> = HashMap::new();
     let ids = songs.iter().map(|song| album_id(entries, song, names));
@@ -370,8 +370,9 @@ fn album(entries: &[Entry], id: u64, first_song: usize, song: &Song) -> AlbumRow
     }
 }
 
-/// Returns the id of a song's album. It is derived from the MusicBrainz id of the release, else
-/// from the names of artist and album, else from the folder.
+/// Returns the id of the album of a track. The id is derived from the MusicBrainz id of the release
+/// if known, otherwise from the names of artist and album, and without an album name from the
+/// folder.
 fn album_id(entries: &[Entry], song: &Song, names: &Names) -> u64 {
     let track = &song.track;
     match (&track.release_id, &track.album) {
@@ -389,7 +390,7 @@ pub(crate) fn folder(path: &[u8]) -> &[u8] {
     &path[..end.unwrap_or(0)]
 }
 
-/// Returns the best cover file of each folder: a picture whose name begins with one of
+/// Returns the best cover file of each folder: a picture whose name begins with an item of
 /// [`COVER_NAMES`].
 fn cover_files(entries: &[Entry]) -> HashMap<&[u8], usize> {
     let mut found: HashMap<&[u8], (usize, usize)> = HashMap::new();

@@ -1,4 +1,5 @@
-//! Layout of the index file.
+//! Layout of the index file. A [`Head`] comes first, then a table with one [`SectionSpan`] per
+//! section, then the sections:
 //!
 //! ```text
 //! STRINGS    length (7 bits per byte, lowest first) · UTF-8 or bytes
@@ -28,11 +29,10 @@
 //! SUMS       u64 each, XXH3 of a block of 1 MiB; the blocks cover the bytes from the end of the
 //!            table of sections to this section
 //! ```
-//! Before the sections stand a [`Head`] and a table of a [`SectionSpan`] per section.
 //!
-//! Rows have no padding and no alignment, and their numbers are little-endian. Names and titles are
-//! references to STRINGS, fields with a plural name (artists, genres, albums, tracks) references to
-//! LISTS, unless they are counts.
+//! Rows have no padding and no alignment. Numbers are little-endian. Names and titles are
+//! references to STRINGS. Fields with a plural name (artists, genres, albums, tracks) are
+//! references to LISTS, unless they are counts.
 
 use std::mem::offset_of;
 use std::ops::Range;
@@ -46,13 +46,13 @@ use crate::name::{folded_name, identity};
 pub(crate) const MAGIC: &[u8; 8] = b"PELTCAT1";
 /// Version of the layout. It must be increased whenever the meaning of any byte changes.
 pub(crate) const VERSION: u32 = 10;
-/// Length of the head in bytes; the table of sections follows it.
+/// Length of the head in bytes. The table of sections follows the head.
 pub(crate) const HEAD_BYTES: usize = size_of::<Head>();
 pub(crate) const HASH: Range<usize> = offset_of!(Head, hash)..HEAD_BYTES;
-/// End of the table of sections, and start of the body, whose blocks have checksums.
+/// Offset of the body of the file, which begins after the table of sections and has checksums.
 pub(crate) const BODY_START: usize = HEAD_BYTES + size_of::<SectionSpan>() * SECTIONS;
 
-/// Sections, in their order in the file.
+/// Sections of the file, in order.
 #[derive(Clone, Copy)]
 pub(crate) enum Section {
     Strings,
@@ -82,7 +82,7 @@ pub(crate) enum Section {
 
 pub(crate) const SECTIONS: usize = 23;
 
-/// Declares the rows of the index. Each can be read from, and written as, the bytes of the file.
+/// Declares the types of rows, which are converted from and to bytes of the file without copying.
 macro_rules! rows {
     ($($(#[$about:meta])* $name:ident { $($(#[$field_about:meta])* $field:ident: $type:ty,)+ })+) => { $(
         $(#[$about])*
@@ -93,49 +93,49 @@ macro_rules! rows {
 }
 
 rows! {
-    /// Head of the file.
+    /// First bytes of the file.
     Head {
         /// Magic number: [`MAGIC`].
         magic: [u8; 8],
         version: U32,
         sections: U32,
-        /// Length of the whole file.
+        /// Length of the whole file in bytes.
         bytes: U64,
-        /// BLAKE3 of the head before this field, of the table and of SUMS.
+        /// BLAKE3 hash of the bytes before this field, of the table of sections, and of SUMS.
         hash: [u8; 16],
     }
-    /// Offset and length of a section in the file.
+    /// Position of a section in the file: offset and length in bytes.
     SectionSpan {
         offset: U64,
         bytes: U64,
     }
-    /// Folder.
+    /// Folder of the library.
     FolderRow {
         parent: U32,
         name: U32,
     }
-    /// Device with files of the library.
+    /// Device (file system) that contains files of the library.
     DeviceRow {
         device: U64,
     }
-    /// File.
+    /// File of the library.
     FileRow {
         folder: U32,
         name: U32,
         inode: U64,
         size: U64,
         mtime_ns: I64,
-        /// Offset in RECORDS.
+        /// Offset of the file's content in RECORDS.
         record: U32,
-        /// Row of DEVICES.
+        /// Row of the file's device in DEVICES.
         device: U16,
-        /// Kind of the content: [`MUSIC`] and so on.
+        /// Type of the content: [`MUSIC`], [`PHOTO`], [`UNREADABLE`] or [`LISTING`].
         content: u8,
-        /// 1 if the tags are broken in part.
+        /// 1 if some tags cannot be read, otherwise 0.
         issues: u8,
         born_ns: I64,
     }
-    /// Track.
+    /// Track of the library.
     TrackRow {
         id: U64,
         file: U32,
@@ -149,15 +149,15 @@ rows! {
         disc: u8,
         codec: u8,
         number: U16,
-        /// Bit rate in the lower 24 bits, flags in the upper 8.
+        /// Bit rate in kbit/s in the lower 24 bits, and flags in the upper 8 bits.
         kbps_and_flags: U32,
     }
-    /// Row of the object with an id.
+    /// Id of an object, and the row of the object in its table.
     IdRow {
         id: U64,
         row: U32,
     }
-    /// Album.
+    /// Album of the library.
     AlbumRow {
         id: U64,
         title: U32,
@@ -165,60 +165,60 @@ rows! {
         artist: U32,
         artists: U32,
         first_track: U32,
-        /// Count of tracks.
+        /// Number of tracks.
         tracks: U32,
         date: U32,
         original_date: U32,
         genres: U32,
-        /// Row of the file with the cover, plus 1; 0 if there is none.
+        /// Row of the file that contains the cover, plus 1; 0 if there is none.
         cover: U32,
         flags: U32,
         duration_s: U32,
     }
-    /// Artist.
+    /// Artist of the library.
     ArtistRow {
         id: U64,
         name: U32,
         sort: U32,
         albums: U32,
-        /// Count of tracks.
+        /// Number of tracks.
         tracks: U32,
-        /// Set of the artist's roles: one bit per role, at the index of its number.
+        /// Set of the artist's roles, with one bit per role: bit `role as u8`.
         roles: U32,
     }
-    /// Genre, with counts of its tracks and albums.
+    /// Genre, with the numbers of its tracks and albums.
     GenreRow {
         name: U32,
         tracks: U32,
         albums: U32,
     }
-    /// Photograph.
+    /// Photograph of the library.
     PhotoRow {
         id: U64,
         taken_s: I64,
         file: U32,
         /// Aspect ratio: width divided by height, in thousandths; 0 if unknown.
         ratio: U16,
-        /// [`BESIDE_MUSIC`] or 0.
+        /// [`BESIDE_MUSIC`] if the folder also contains tracks, otherwise 0.
         flags: U16,
     }
-    /// Playlist.
+    /// Playlist of the library.
     PlaylistRow {
         id: U64,
         file: U32,
         name: U32,
         tracks: U32,
-        /// Indices of the playlist's entries that match no track.
+        /// List of the indices of entries for which the library has no track.
         missing: U32,
     }
-    /// Word of a name, with its first posting.
+    /// Word of names, and the first of its occurrences in the table of postings.
     WordRow {
         word: U32,
         first_posting: U32,
     }
 }
 
-/// Row of a table that is searched by id.
+/// Row of a table that can be searched by id.
 pub(crate) trait HasId {
     fn id(&self) -> u64;
 }
@@ -235,7 +235,7 @@ impl HasId for PlaylistRow {
     }
 }
 
-/// Any row of the index.
+/// Row of any table of the index.
 pub(crate) trait Row: FromBytes + Immutable + KnownLayout + Unaligned {}
 
 impl<T: FromBytes + Immutable + KnownLayout + Unaligned> Row for T {}
@@ -243,27 +243,27 @@ impl<T: FromBytes + Immutable + KnownLayout + Unaligned> Row for T {}
 pub(crate) const POSTING_BYTES: usize = 4;
 pub(crate) const FACT_BYTES: usize = 2;
 
-/// Bits of the flags of a track or album.
+/// Bits in the flags of a track or album.
 pub(crate) const COMPILATION: u8 = 1;
 pub(crate) const EXPLICIT: u8 = 2;
-/// Flag of a photograph in a folder that has tracks.
+/// Flag of a photograph whose folder also contains tracks.
 pub(crate) const BESIDE_MUSIC: u16 = 1;
-/// Maximum bit rate of a track, in kbit/s. It is stored in 24 bits, since DSD with several channels
-/// needs more than 16.
+/// Maximum bit rate of a track that can be stored, in kbit/s. 16 bits would not suffice for
+/// multichannel DSD.
 pub(crate) const KBPS_MAX: u32 = 0xff_ffff;
 
-/// Kinds of content of a file.
+/// Types of the content of a file.
 pub(crate) const MUSIC: u8 = 0;
 pub(crate) const PHOTO: u8 = 1;
 pub(crate) const UNREADABLE: u8 = 2;
 pub(crate) const LISTING: u8 = 3;
 
-/// Kinds of object that a posting refers to.
+/// Kinds of objects in whose names words can occur.
 pub(crate) const ARTIST_KIND: u32 = 0;
 pub(crate) const ALBUM_KIND: u32 = 1;
 pub(crate) const TRACK_KIND: u32 = 2;
 
-/// Id of a track, which is stable as long as its audio does not change.
+/// Id of a track. It stays the same as long as the audio of the track does not change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct TrackId(pub u64);
 
@@ -276,14 +276,14 @@ pub struct AlbumId(pub u64);
 pub struct ArtistId(pub u64);
 
 impl ArtistId {
-    /// Returns the id of an artist of whom only the name is known. Names that differ in case alone
-    /// have the same id.
+    /// Returns the id of an artist whose MusicBrainz id is unknown. Names that differ only in case
+    /// give the same id.
     #[must_use]
     pub fn named(name: &str) -> ArtistId {
         ArtistId(hash(&[b"artist", identity(name).as_bytes()]))
     }
 
-    /// Returns the id of an artist with this MusicBrainz id.
+    /// Returns the id of the artist with this MusicBrainz id.
     #[must_use]
     pub fn of_musicbrainz(id: &str) -> ArtistId {
         ArtistId(hash(&[b"musicbrainz artist", id.as_bytes()]))
@@ -291,8 +291,8 @@ impl ArtistId {
 }
 
 impl ArtistId {
-    /// Returns the id that earlier versions gave to an artist; they ignored accents and
-    /// punctuation. Stars and ratings of users may still refer to it.
+    /// Returns the id that earlier versions assigned to an artist, without regard to accents and
+    /// punctuation. Stars and ratings of users may still refer to this id.
     #[must_use]
     pub fn folded(name: &str) -> ArtistId {
         ArtistId(hash(&[b"artist", folded_name(name).as_bytes()]))
@@ -300,8 +300,8 @@ impl ArtistId {
 }
 
 impl AlbumId {
-    /// Returns the id that earlier versions gave to an album; they ignored accents and punctuation
-    /// in names. Stars and ratings of users may still refer to it.
+    /// Returns the id that earlier versions assigned to an album, without regard to accents and
+    /// punctuation. Stars and ratings of users may still refer to this id.
     #[must_use]
     pub fn folded(artist: &str, title: &str) -> AlbumId {
         let [artist, title] = [artist, title].map(folded_name);
@@ -309,15 +309,16 @@ impl AlbumId {
     }
 }
 
-/// Id of a playlist file, which is stable as long as its path does not change.
+/// Id of a playlist file. It stays the same as long as the path does not change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct PlaylistId(pub u64);
 
-/// Id of a photograph. It survives moves and renames, and may change with the content.
+/// Id of a photograph. It stays the same when the file is moved or renamed, and may change when the
+/// content changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct PhotoId(pub u64);
 
-/// Packs a date into 32 bits that sort in the order of dates; 0 stands for no date.
+/// Packs a date into 32 bits, so that the numbers sort like the dates. 0 stands for no date.
 pub(crate) fn pack_date(date: Option<tags::Date>) -> u32 {
     date.map_or(0, |date| {
         u32::from(date.year) << 16 | u32::from(date.month) << 8 | u32::from(date.day)
@@ -332,7 +333,7 @@ pub(crate) fn unpack_date(packed: u32) -> Option<tags::Date> {
     })
 }
 
-/// Appends a number with 7 bits per byte, lowest first.
+/// Appends a number in LEB128: seven bits per byte, lowest bits first.
 pub(crate) fn put_number(out: &mut Vec<u8>, mut number: u64) {
     while 0x80 <= number {
         out.push(number as u8 | 0x80);
@@ -341,7 +342,8 @@ pub(crate) fn put_number(out: &mut Vec<u8>, mut number: u64) {
     out.push(number as u8);
 }
 
-/// Removes a number from the front of `bytes` and returns it; the number has 7 bits per byte.
+/// Removes a number from the front of `bytes` and returns it. The number is in LEB128: seven bits
+/// per byte, lowest bits first.
 pub(crate) fn take_number(bytes: &mut &[u8]) -> Option<u64> {
     let mut number = 0;
     for shift in (0..64).step_by(7) {
@@ -355,7 +357,7 @@ pub(crate) fn take_number(bytes: &mut &[u8]) -> Option<u64> {
     None
 }
 
-/// Returns a hash that identifies a set of separators.
+/// Returns a hash of the separators at which tags are split into several names.
 pub(crate) fn hash_of(splits: &Splits) -> u64 {
     let Splits {
         artists,
@@ -369,8 +371,8 @@ pub(crate) fn hash_of(splits: &Splits) -> u64 {
     hash(&lists.each_ref().map(|list| &list[..]))
 }
 
-/// Returns 64 bits of a hash of several byte strings. Each is hashed with its length, so that `ab`,
-/// `c` differs from `a`, `bc`.
+/// Returns a 64-bit hash of several byte strings. The lengths are included, so that `ab`, `c` and
+/// `a`, `bc` give different hashes.
 pub(crate) fn hash(parts: &[&[u8]]) -> u64 {
     let mut hasher = blake3::Hasher::new();
     for part in parts {

@@ -12,22 +12,22 @@
 //! any thread, a [`LibraryDraft`] of all drafts, and then the rows and the words of the library in
 //! two threads.
 //!
-//! The result of [`build`] depends on the set of entries alone, not on their order, and
-//! [`Catalog::entry`] returns the content read from each file. So a scan that opens ten changed
-//! files gives the same bytes as a scan that opens all.
+//! The result of [`build`] depends only on the set of entries, not on their order.
+//! [`Catalog::entry`] returns the content that was read from each file. So a scan that opens only
+//! ten changed files gives the same bytes as a scan that opens all files.
 //!
-//! Ids depend on the content of files, not on their paths, except the ids of playlists. A track's
-//! id is the hash of its audio ([`tags::AudioHash`]), so it survives moves, copies and new tags. Of
-//! several files with the same audio, the one created first has this id. The ids of the others are
-//! derived from the hash and their creation times, so they survive moves and new tags, provided
-//! that the tagger does not create a new file. The id of a photograph is a hash of facts such as
-//! capture time and size, see `photos.rs`. The id of an album or artist is derived from its
-//! MusicBrainz id, if any, else from names, ignoring case and Unicode composition.
+//! Ids depend on the content of files, not on their paths, except the ids of playlists. The id of a
+//! track is the hash of its audio ([`tags::AudioHash`]), so it survives moves, copies and new tags.
+//! Of several files with the same audio, the one that was created first has this id. The ids of the
+//! others are derived from the hash and their creation times, so they survive moves and new tags
+//! unless the tagger creates a new file. The id of a photograph is a hash of facts such as capture
+//! time and size, see `photos.rs`. The id of an album or artist is derived from its MusicBrainz id
+//! if known, and otherwise from names, regardless of case and Unicode composition.
 //!
-//! Units and limits: times in milliseconds, dates as calendar days; counts and offsets below 2³²
-//! each, which [`build`] asserts. [`Limits`] bounds a search. Errors: [`OpenError`] if the file is
-//! at fault; the next scan replaces it. After `open` nothing fails: references beyond the end of a
-//! broken index are read as empty. Threads: plain data, readable by any thread.
+//! Units and limits: times in milliseconds, dates as calendar days; counts and offsets are below
+//! 2³², which [`build`] asserts. [`Limits`] bounds a search. Errors: [`OpenError`] if the file is
+//! at fault; the next scan replaces such a file. After `open`, no call fails: invalid references of
+//! a damaged index are read as empty values. Threads: plain data, readable by any thread.
 //!
 //! The bytes of the file are described in `layout.rs`.
 

@@ -1,23 +1,24 @@
-//! Months of the Gregorian calendar, and their bounds in seconds.
+//! Months of the Gregorian calendar, and conversion between dates and seconds since 1970.
 
 use std::fmt;
 use std::str::FromStr;
 
 const DAY_S: i64 = 86_400;
 
-/// Month of a year, which sorts in the order of time.
+/// Month of a year. Months sort by time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Month {
     year: i32,
-    /// From 1 to 12.
+    /// Number of the month, from 1 to 12.
     month: u8,
 }
 
 impl Month {
-    /// Returns the month of a time in seconds since 1970, and the day in it, from 1 on.
+    /// Returns the month that contains `time_s`, in seconds since 1970, and the day of the month,
+    /// from 1 on.
     #[must_use]
     pub fn of(time_s: i64) -> (Month, u8) {
-        // Years begin in March in this computation, so that the leap day is the last day of a year.
+        // In this computation a year begins in March, so that a leap day is the last day of a year.
         let days = time_s.div_euclid(DAY_S) + 719_468;
         let (era, day_of_era) = (days.div_euclid(146_097), days.rem_euclid(146_097));
         let leaps = day_of_era / 1460 - day_of_era / 36_524 + day_of_era / 146_096;
@@ -39,7 +40,7 @@ impl Month {
         (month, day as u8)
     }
 
-    /// Returns a month by its year and its number from 1 to 12.
+    /// Returns the month with this number, from 1 to 12. Returns `None` for other numbers.
     #[must_use]
     pub fn new(year: u16, month: u8) -> Option<Month> {
         let year = year.into();
@@ -56,7 +57,7 @@ impl Month {
         days * DAY_S
     }
 
-    /// Returns the month after this one.
+    /// Returns the following month.
     #[must_use]
     pub fn next(self) -> Month {
         match self.month {
@@ -78,7 +79,7 @@ impl fmt::Display for Month {
     }
 }
 
-/// Error of a text that is not a month.
+/// Error for a text that is not a month such as `2019-07`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("not a month such as 2019-07")]
 pub struct MonthError;
@@ -86,7 +87,7 @@ pub struct MonthError;
 impl FromStr for Month {
     type Err = MonthError;
 
-    /// Parses a month as `2019-07`: four digits, a hyphen, two digits.
+    /// Parses a month such as `2019-07`: four digits, a hyphen and two digits.
     fn from_str(text: &str) -> Result<Month, MonthError> {
         let parsed = text.split_once('-').and_then(|(year, month)| {
             let year = number(year, 4)?;
@@ -102,8 +103,8 @@ fn number(text: &str, digits: usize) -> Option<u16> {
     is_plain.then(|| text.parse().ok())?
 }
 
-/// Returns the seconds that a date covers: a year as `2019`, a month as `2019-07`, or a day as
-/// `2019-07-23`. Returns `None` if `text` is none of these.
+/// Returns the range of seconds since 1970 that a date covers: a year such as `2019`, a month such
+/// as `2019-07`, or a day such as `2019-07-23`. Returns `None` if `text` is no date.
 pub(crate) fn seconds_of(text: &str) -> Option<std::ops::Range<i64>> {
     let mut parts = text.split('-');
     let year = number(parts.next()?, 4)?;

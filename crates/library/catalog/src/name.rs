@@ -1,5 +1,5 @@
-//! Forms of names for comparison and for sorting. Names are compared here more strictly than in a
-//! search, which uses [`fold`].
+//! Forms of names for comparison and sorting. These comparisons are stricter than those of
+//! searches, which use [`fold`].
 
 #[cfg(test)]
 mod tests;
@@ -8,20 +8,21 @@ use unicode_normalization::UnicodeNormalization as _;
 
 use crate::fold;
 
-/// Returns the form by which two names are compared for identity: composed (NFC) and case-folded.
-/// Accents, punctuation and spaces are significant.
+/// Returns the form in which two names are compared for equality: in NFC and without case. Accents,
+/// punctuation and spaces make a difference.
 #[must_use]
 pub fn identity(name: &str) -> String {
     if name.is_ascii() {
         return name.to_ascii_lowercase();
     }
-    // Unicode 3.13, canonical caseless matching: decompose, fold case, compose.
+    // Canonical caseless matching (Unicode 3.13): decompose, fold case, compose.
     name.nfd().flat_map(without_case).nfc().collect()
 }
 
-/// Folds the case of one letter. Lower case alone would not map ẞ to ss and ς to σ.
+/// Folds the case of one letter. Conversion to lower case alone would not map ẞ to ss and ς to σ.
 fn without_case(letter: char) -> impl Iterator<Item = char> {
-    // The dotless ı is kept: its upper case is I, whose lower case is i, another letter.
+    // The dotless ı stays as it is: its upper case is I, whose lower case is i, which is another
+    // letter.
     let is_dotless = letter == 'ı';
     let lower = letter.to_lowercase();
     let upper = lower.flat_map(move |letter| {
@@ -37,8 +38,8 @@ pub(crate) fn order(name: &str) -> (String, String) {
     (folded_name(name), identity(name))
 }
 
-/// Returns a name without case, accents and punctuation, or unchanged if it consists of punctuation
-/// alone.
+/// Returns a name without case, accents and punctuation. Returns a name that consists only of
+/// punctuation unchanged.
 pub(crate) fn folded_name(name: &str) -> String {
     let folded = fold(name);
     if folded.is_empty() {

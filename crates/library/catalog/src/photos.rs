@@ -1,10 +1,10 @@
-//! Rows, ids and words of photographs.
+//! Rows, ids and words of photographs in the index.
 //!
-//! The id of a photograph is a hash of facts that a scan has anyway: the size of the file, the
-//! capture time, the camera, and the dimensions. The time at which the file was modified replaces a
-//! missing capture time. Of several photographs with the same facts, the one modified first has
-//! this id. The ids of the others also depend on their modification times, and if these are equal
-//! too, on their paths. See docs/decisions/2026-11-24-ids-of-photographs.md.
+//! The id of a photograph is a hash of facts that every scan knows: the size of the file, the
+//! capture time, the camera, and the dimensions. If the capture time is unknown, the modification
+//! time of the file is used. Of several photographs with the same facts, the file that was modified
+//! first gets this id. The ids of the others also depend on their modification times and, if these
+//! are equal too, on the order of their paths. See docs/decisions/2026-11-24-ids-of-photographs.md.
 
 use hashbrown::{HashMap, HashSet};
 
@@ -13,28 +13,29 @@ use crate::gather::folder;
 use crate::layout::{BESIDE_MUSIC, hash};
 use crate::{Content, Entry, Photo};
 
-/// Photograph of a library, before its row is written.
+/// Photograph of a library that is not yet written to the index.
 pub(crate) struct Photograph {
     pub(crate) id: u64,
-    /// Capture time, else the file's modification time, in seconds since 1970.
+    /// Capture time or, if unknown, modification time of the file, in seconds since 1970.
     pub(crate) taken_s: i64,
     /// Row of the file.
     pub(crate) file: usize,
-    /// Width in thousandths of the height; 0 if unknown.
+    /// Aspect ratio: width divided by height, in thousandths; 0 if unknown.
     pub(crate) ratio: u16,
     pub(crate) flags: u16,
 }
 
-/// Words of all photographs, with the rows of the photographs that have them.
+/// Words of all photographs, with the rows of the photographs in which they occur.
 #[derive(Default)]
 pub(crate) struct PhotoWords {
-    /// Words in their order, each with its first posting.
+    /// Sorted words, each with the index of its first occurrence in `postings`.
     pub(crate) texts: Vec<(Box<str>, usize)>,
-    /// Rows of the photographs that have each word, one word after the other, sorted per word.
+    /// Rows of photographs, grouped by word in the order of `texts`, and sorted within each group.
     pub(crate) postings: Vec<u32>,
 }
 
-/// Returns the photographs among `entries`, which are sorted by path, in the order of capture.
+/// Returns the photographs among `entries`, in the order of capture. `entries` must be sorted by
+/// path.
 pub(crate) fn photographs(entries: &[Entry]) -> Vec<Photograph> {
     let music = entries
         .iter()
@@ -60,7 +61,7 @@ pub(crate) fn photographs(entries: &[Entry]) -> Vec<Photograph> {
     photos
 }
 
-/// Returns the hash of the facts about a photograph.
+/// Returns a hash of facts that identify a photograph.
 fn facts_of(entry: &Entry, photo: &Photo) -> u64 {
     let metadata = &photo.metadata;
     let (kind, time) = match metadata.taken_local_s {
@@ -77,10 +78,10 @@ fn facts_of(entry: &Entry, photo: &Photo) -> u64 {
     hash(&[b"photo", &facts, make.as_bytes(), model.as_bytes()])
 }
 
-/// Changes the ids of all but the first of the photographs with the same facts.
+/// Gives different ids to photographs with the same facts. The first of them keeps its id.
 fn part_ids(entries: &[Entry], photos: &mut [Photograph]) {
     let modified = |photo: &Photograph| entries[photo.file].stat.mtime_ns;
-    // Entries are in the order of paths, so the path decides between photographs with equal times.
+    // If the times are equal, the order of the paths decides, since the entries are sorted by path.
     photos.sort_unstable_by_key(|photo| (photo.id, modified(photo), photo.file));
     for same in photos.chunk_by_mut(|one, next| one.id == next.id) {
         let facts = same[0].id.to_le_bytes();
@@ -99,7 +100,8 @@ fn part_ids(entries: &[Entry], photos: &mut [Photograph]) {
     }
 }
 
-/// Returns the width in thousandths of the height; 0 if the size is unknown.
+/// Returns the aspect ratio, width divided by height, in thousandths. Returns 0 if the size is
+/// unknown.
 fn ratio(photo: &Photo) -> u16 {
     let [width, height] = [photo.width_px, photo.height_px].map(u64::from);
     if width == 0 || height == 0 {
@@ -109,13 +111,12 @@ fn ratio(photo: &Photo) -> u16 {
     ratio.clamp(1, u16::MAX.into()) as u16
 }
 
-/// Returns the words of photographs in the order of their rows: the words of paths and cameras.
-/// Dates are not among these words, since rows are sorted by date: a search finds the photographs
-/// of a date as a range of rows.
+/// Returns the words of the paths and cameras of photographs. Dates are not included: a search
+/// finds the photographs of a date as a range of rows, since rows are sorted by capture time.
 pub(crate) fn photo_words(entries: &[Entry], photos: &[Photograph]) -> PhotoWords {
     let mut table = WordTable::default();
-    // Many photographs share a folder or a camera, so the words of each folder and each camera are
-    // determined once.
+    // Many photographs share a folder or a camera, so the words of each folder and camera are
+    // computed only once.
     let mut folders: HashMap<&[u8], Vec<u32>> = HashMap::new();
     let mut cameras: HashMap<[Option<&str>; 2], Vec<u32>> = HashMap::new();
     for (row, photograph) in (0..).zip(photos) {
@@ -143,7 +144,8 @@ pub(crate) fn photo_words(entries: &[Entry], photos: &[Photograph]) -> PhotoWord
     table.sorted()
 }
 
-/// Words with their numbers, and pairs of the number of a word and the row of a photograph.
+/// Numbered words, and their occurrences: pairs of the number of a word and the row of a
+/// photograph.
 #[derive(Default)]
 struct WordTable {
     numbers: HashMap<Box<str>, u32>,
@@ -151,7 +153,7 @@ struct WordTable {
 }
 
 impl WordTable {
-    /// Returns the numbers of all words of these texts.
+    /// Returns the numbers of all words of `texts`. Adds words that are new.
     fn numbers(&mut self, texts: &[&str]) -> Vec<u32> {
         let mut found = Vec::new();
         for text in texts {

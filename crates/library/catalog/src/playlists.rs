@@ -1,9 +1,9 @@
 //! Resolution of the entries of playlist files to tracks.
 //!
-//! An entry is a path in bytes. Its file is looked up in several spellings, in this order: as
-//! written; with backslashes replaced by slashes; converted from Latin-1, if it is not UTF-8; with
-//! percent escapes such as `%41` decoded. A path that begins with a slash is relative to the
-//! library's root, any other to the playlist's folder.
+//! An entry is a path, in bytes. Its file is searched under several spellings of the path, in this
+//! order: as written; with backslashes replaced by slashes; converted from Latin-1, if it is not
+//! UTF-8; with percent-encoding such as `%41` decoded. A path that begins with a slash is relative
+//! to the root of the library, any other path to the folder of the playlist.
 
 use std::borrow::Cow;
 
@@ -11,7 +11,7 @@ use crate::gather::folder;
 
 const UTF8_MARK: &[u8] = b"\xef\xbb\xbf";
 
-/// Returns the default name of a playlist: its file name without the last extension.
+/// Returns the default name of a playlist: its file name without the extension.
 pub(crate) fn name(path: &[u8]) -> String {
     let name = &path[folder(path).len()..];
     let name = name.strip_prefix(b"/").unwrap_or(name);
@@ -19,8 +19,8 @@ pub(crate) fn name(path: &[u8]) -> String {
     String::from_utf8_lossy(&name[..end.unwrap_or(name.len())]).into_owned()
 }
 
-/// Returns the entry without leading byte order marks, which end up in the middle of a file when
-/// playlists are concatenated. Returns `None` if the rest is empty or a comment.
+/// Returns the entry without byte order marks at its start. Such marks occur inside a file if
+/// playlists were concatenated. Returns `None` if the remaining text is empty or a comment.
 pub(crate) fn target(mut entry: &[u8]) -> Option<&[u8]> {
     let mut is_marked = false;
     while let Some(rest) = entry.strip_prefix(UTF8_MARK) {
@@ -30,8 +30,8 @@ pub(crate) fn target(mut entry: &[u8]) -> Option<&[u8]> {
     (!entry.is_empty() && !is_remark).then_some(entry)
 }
 
-/// Resolves an entry of the playlist at `path`: calls `find` with one spelling after the other and
-/// returns its first result, if any.
+/// Resolves an entry of the playlist at `path`: calls `find` with the spellings of the entry, one
+/// at a time, and returns the first result.
 pub(crate) fn resolve<T>(
     path: &[u8],
     target: &[u8],
@@ -45,7 +45,8 @@ pub(crate) fn resolve<T>(
         .or_else(|| either(&without_escapes(target)?))
 }
 
-/// Returns the path of a target relative to the root; `None` if the target lies outside the root.
+/// Returns the path of an entry relative to the root of the library. Returns `None` if the path
+/// leads out of the library.
 fn below(folder: &[u8], target: &[u8]) -> Option<Vec<u8>> {
     let start: &[u8] = if target.starts_with(b"/") {
         b""
@@ -65,7 +66,7 @@ fn below(folder: &[u8], target: &[u8]) -> Option<Vec<u8>> {
     Some(names.join(&b'/'))
 }
 
-/// Returns the target with backslashes replaced by slashes; `None` if it has no backslash.
+/// Returns the entry with backslashes replaced by slashes, or `None` if it has no backslash.
 fn with_slashes(target: &[u8]) -> Option<Vec<u8>> {
     let other = target.contains(&b'\\');
     other.then(|| {
@@ -76,19 +77,19 @@ fn with_slashes(target: &[u8]) -> Option<Vec<u8>> {
     })
 }
 
-/// Returns the target converted from Latin-1 to UTF-8; `None` if it is UTF-8 already.
+/// Returns the entry converted from Latin-1 to UTF-8, or `None` if it is valid UTF-8 already.
 fn from_latin1(target: &[u8]) -> Option<Vec<u8>> {
     let is_other = str::from_utf8(target).is_err();
     is_other.then(|| shown(target).into_owned().into_bytes())
 }
 
-/// Returns the target with percent escapes decoded; `None` if it has none.
+/// Returns the entry with percent-encoding decoded, or `None` if it has none.
 fn without_escapes(target: &[u8]) -> Option<Vec<u8>> {
     let decoded = tags::percent_decoded(target);
     (decoded != target).then_some(decoded)
 }
 
-/// Returns an entry as text: decoded as UTF-8, else as Latin-1.
+/// Returns the entry as text: decoded as UTF-8 if it is valid, and otherwise as Latin-1.
 pub(crate) fn shown(target: &[u8]) -> Cow<'_, str> {
     match str::from_utf8(target) {
         Ok(text) => text.into(),

@@ -12,25 +12,25 @@ use crate::layout::{
 };
 use crate::{Content, Entry, Stat, playlists, record, sums};
 
-/// Reason why bytes cannot be used as an index. The next scan replaces such an index.
+/// Reason why bytes cannot be used as an index. The next scan writes a new index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum OpenError {
-    /// Bytes that are not an index.
+    /// The bytes are not an index.
     #[error("not a library index")]
     NotAnIndex,
-    /// Index with another version of the layout.
+    /// The index has another version of the layout.
     #[error("index has another version")]
     OtherVersion,
-    /// Index that is truncated or was changed after it was written.
+    /// The index is truncated, or was changed after it was written.
     #[error("index is damaged")]
     Damaged,
 }
 
-/// Index over bytes in memory or in a mapped file.
+/// Index of a library, read from bytes in memory or in a mapped file.
 #[derive(Clone, Debug)]
 pub struct Catalog<B> {
     bytes: B,
-    /// Offset and length of each section, by the section's index.
+    /// Offset and length of each section in bytes, in the order of `Section`.
     sections: [(usize, usize); SECTIONS],
 }
 
@@ -47,13 +47,13 @@ pub struct Counts {
     pub playlists: u32,
 }
 
-/// Track. Its file, album, artists and genres are given by their rows.
+/// Track of the library. It refers to its file, album, artists and genres by their rows.
 #[derive(Clone, Debug, PartialEq)]
 #[expect(missing_docs, reason = "most names say it")]
 pub struct Track<'a> {
     pub id: TrackId,
     pub title: &'a str,
-    /// Names of the artists, as displayed.
+    /// Names of the artists as clients show them.
     pub artist: &'a str,
     pub file: u32,
     pub album: u32,
@@ -68,14 +68,14 @@ pub struct Track<'a> {
     pub explicit: bool,
 }
 
-/// Album. Its tracks are the rows from `first_track` on; `tracks` is their number.
+/// Album of the library. Its tracks are the `tracks` rows that begin with row `first_track`.
 #[derive(Clone, Debug, PartialEq)]
 #[expect(missing_docs, reason = "most names say it")]
 pub struct Album<'a> {
     pub id: AlbumId,
     pub title: &'a str,
     pub sort: &'a str,
-    /// Names of the artists, as displayed.
+    /// Names of the artists as clients show them.
     pub artist: &'a str,
     pub artists: Vec<u32>,
     pub first_track: u32,
@@ -83,13 +83,14 @@ pub struct Album<'a> {
     pub date: Option<Date>,
     pub original_date: Option<Date>,
     pub genres: Vec<u32>,
-    /// Row of the file with the cover: a picture, or a music file with an embedded picture.
+    /// Row of the file that contains the cover: a picture, or a music file with an embedded
+    /// picture.
     pub cover: Option<u32>,
     pub compilation: bool,
     pub duration_s: u32,
 }
 
-/// Artist.
+/// Artist of the library.
 #[derive(Clone, Debug, PartialEq)]
 #[expect(missing_docs, reason = "the names say it")]
 pub struct Artist<'a> {
@@ -102,14 +103,14 @@ pub struct Artist<'a> {
 }
 
 impl Artist<'_> {
-    /// Returns whether an album or a track names the artist in this role.
+    /// Returns whether the artist has this role in an album or a track.
     #[must_use]
     pub fn has_role(&self, role: Role) -> bool {
         self.roles & 1 << role as u8 != 0
     }
 }
 
-/// Genre.
+/// Genre, with the numbers of its tracks and albums.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(missing_docs, reason = "the names say it")]
 pub struct Genre<'a> {
@@ -118,33 +119,36 @@ pub struct Genre<'a> {
     pub albums: u32,
 }
 
-/// Photograph, as listed in the order of capture.
+/// Photograph of the library. Photographs are sorted by capture time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DatedPhoto {
     /// Id of the photograph.
     pub id: PhotoId,
-    /// Capture time by the camera's clock, else the file's modification time; seconds since 1970.
+    /// Capture time by the clock of the camera or, if unknown, modification time of the file, in
+    /// seconds since 1970.
     pub taken_s: i64,
     /// Row of the photograph's file.
     pub file: u32,
-    /// Width in thousandths of the height, after the orientation is applied; 0 if unknown.
+    /// Aspect ratio after the orientation is applied: width divided by height, in thousandths; 0 if
+    /// unknown.
     pub ratio: u16,
-    /// True if tracks are in the same folder, so that the photograph probably is a cover.
+    /// True if the folder of the photograph also contains tracks, so that the photograph is
+    /// probably a cover.
     pub is_beside_music: bool,
 }
 
-/// Playlist file.
+/// Playlist file of the library.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Playlist<'a> {
-    /// Id, which is stable as long as the path does not change.
+    /// Id of the playlist. It stays the same as long as the path does not change.
     pub id: PlaylistId,
-    /// Name given in the playlist, else its file name without the extension.
+    /// Name that the playlist file contains, or else its file name without the extension.
     pub name: &'a str,
     /// Row of the playlist file.
     pub file: u32,
-    /// Rows of the playlist's tracks, in order; a track may occur twice.
+    /// Rows of the tracks in order. A track may occur more than once.
     pub tracks: Vec<u32>,
-    /// Number of entries that match no track of the library.
+    /// Number of entries for which the library has no track.
     pub missing: u32,
 }
 
@@ -157,9 +161,9 @@ impl<B: AsRef<[u8]>> Catalog<B> {
         Catalog::open_by(bytes, |count, is_whole| (0..count).all(is_whole))
     }
 
-    /// Opens an index as [`Catalog::open`] does, but lets `all` verify the checksums, possibly in
-    /// several threads. `all` receives the number of blocks, and a function that verifies the block
-    /// of an index; it returns whether all blocks are valid.
+    /// Opens an index like [`Catalog::open`], but lets `all` verify the checksums, possibly on
+    /// several threads. `all` gets the number of blocks, and a function that verifies the block
+    /// with a given number. `all` returns whether all blocks are valid.
     ///
     /// # Errors
     /// [`OpenError`] if the bytes cannot be used.
@@ -203,7 +207,7 @@ impl<B: AsRef<[u8]>> Catalog<B> {
         Ok(Catalog { bytes, sections })
     }
 
-    /// Returns the numbers of objects in the index.
+    /// Returns the number of objects of each kind.
     #[must_use]
     pub fn counts(&self) -> Counts {
         Counts {
@@ -217,7 +221,7 @@ impl<B: AsRef<[u8]>> Catalog<B> {
         }
     }
 
-    /// Returns a track by its row. Tracks are sorted by album, disc and number.
+    /// Returns the track in `row`, if it exists. Tracks are sorted by album, disc and track number.
     #[must_use]
     pub fn track(&self, row: u32) -> Option<Track<'_>> {
         let found = self.row::<TrackRow>(Section::Tracks, row)?;
@@ -243,7 +247,7 @@ impl<B: AsRef<[u8]>> Catalog<B> {
         })
     }
 
-    /// Returns an album by its row. Albums are sorted by title.
+    /// Returns the album in `row`, if it exists. Albums are sorted by title.
     #[must_use]
     pub fn album(&self, row: u32) -> Option<Album<'_>> {
         let found = self.row::<AlbumRow>(Section::Albums, row)?;
@@ -264,7 +268,7 @@ impl<B: AsRef<[u8]>> Catalog<B> {
         })
     }
 
-    /// Returns an artist by its row. Artists are sorted by name.
+    /// Returns the artist in `row`, if it exists. Artists are sorted by name.
     #[must_use]
     pub fn artist(&self, row: u32) -> Option<Artist<'_>> {
         let found = self.row::<ArtistRow>(Section::Artists, row)?;
@@ -278,7 +282,7 @@ impl<B: AsRef<[u8]>> Catalog<B> {
         })
     }
 
-    /// Returns a genre by its row. Genres are sorted by name.
+    /// Returns the genre in `row`, if it exists. Genres are sorted by name.
     #[must_use]
     pub fn genre(&self, row: u32) -> Option<Genre<'_>> {
         let found = self.row::<GenreRow>(Section::Genres, row)?;
@@ -289,7 +293,7 @@ impl<B: AsRef<[u8]>> Catalog<B> {
         })
     }
 
-    /// Returns a photograph by its row. Photographs are sorted by time.
+    /// Returns the photograph in `row`, if it exists. Photographs are sorted by capture time.
     #[must_use]
     pub fn photo(&self, row: u32) -> Option<DatedPhoto> {
         let found = self.row::<PhotoRow>(Section::Photos, row)?;
@@ -302,7 +306,7 @@ impl<B: AsRef<[u8]>> Catalog<B> {
         })
     }
 
-    /// Returns a playlist by its row. Playlists are sorted by id.
+    /// Returns the playlist in `row`, if it exists. Playlists are sorted by id.
     #[must_use]
     pub fn playlist(&self, row: u32) -> Option<Playlist<'_>> {
         let found = self.row::<PlaylistRow>(Section::Playlists, row)?;
@@ -317,14 +321,14 @@ impl<B: AsRef<[u8]>> Catalog<B> {
         })
     }
 
-    /// Returns the row of a playlist, if it exists.
+    /// Returns the row of the playlist with this id, if it exists.
     #[must_use]
     pub fn playlist_row(&self, id: PlaylistId) -> Option<u32> {
         self.search_rows::<PlaylistRow>(Section::Playlists, id.0)
     }
 
-    /// Returns, for all playlists, the entries that match no track of the library: path of the
-    /// playlist, text of the entry.
+    /// Returns the entries of all playlists for which the library has no track: path of the
+    /// playlist, and text of the entry.
     pub fn missing(&self) -> impl Iterator<Item = (Vec<u8>, String)> + '_ {
         let rows = (0..self.counts().playlists).filter_map(|row| {
             let found = self.row::<PlaylistRow>(Section::Playlists, row)?;
@@ -335,7 +339,7 @@ impl<B: AsRef<[u8]>> Catalog<B> {
         rows.flatten()
     }
 
-    /// Returns the entries that match no track of the library, of the playlist in `row`.
+    /// Returns the entries of the playlist in `row` for which the library has no track.
     #[must_use]
     pub fn missing_of(&self, row: u32) -> Vec<String> {
         let Some(found) = self.row::<PlaylistRow>(Section::Playlists, row) else {
@@ -356,31 +360,32 @@ impl<B: AsRef<[u8]>> Catalog<B> {
         listed.collect()
     }
 
-    /// Returns the row of a track, if it exists.
+    /// Returns the row of the track with this id, if it exists.
     #[must_use]
     pub fn track_row(&self, id: TrackId) -> Option<u32> {
         self.row_of(Section::TrackIds, id.0)
     }
 
-    /// Returns the row of an album, if it exists.
+    /// Returns the row of the album with this id, if it exists.
     #[must_use]
     pub fn album_row(&self, id: AlbumId) -> Option<u32> {
         self.row_of(Section::AlbumIds, id.0)
     }
 
-    /// Returns the row of an artist, if it exists.
+    /// Returns the row of the artist with this id, if it exists.
     #[must_use]
     pub fn artist_row(&self, id: ArtistId) -> Option<u32> {
         self.row_of(Section::ArtistIds, id.0)
     }
 
-    /// Returns the row of a photograph, if it exists.
+    /// Returns the row of the photograph with this id, if it exists.
     #[must_use]
     pub fn photo_row(&self, id: PhotoId) -> Option<u32> {
         self.row_of(Section::PhotoIds, id.0)
     }
 
-    /// Returns a number that differs between indexes with different bytes.
+    /// Returns a number by which clients recognize this index. Indexes with different content have
+    /// different numbers.
     #[must_use]
     pub fn generation(&self) -> u64 {
         let hash = self.bytes().get(layout::HASH).unwrap_or_default();
@@ -388,8 +393,8 @@ impl<B: AsRef<[u8]>> Catalog<B> {
             .map_or(0, |word| u64::from_le_bytes(*word))
     }
 
-    /// Returns the path of a file relative to the root, and the metadata that the file had when it
-    /// was read.
+    /// Returns the path of a file relative to the root of the library, and the metadata of the file
+    /// at the time when it was read.
     #[must_use]
     pub fn file(&self, row: u32) -> Option<(Vec<u8>, Stat)> {
         let found = self.row::<FileRow>(Section::Files, row)?;
@@ -399,8 +404,8 @@ impl<B: AsRef<[u8]>> Catalog<B> {
         while folder != 0 {
             let parent = self.row::<FolderRow>(Section::Folders, folder)?;
             parts.push(self.string(parent.name.get()));
-            // The row of a folder follows that of its parent. A parent with a higher row could form
-            // a cycle, so it is rejected.
+            // A parent folder always has a lower row. In a damaged index this may not be so, and a
+            // cycle would result.
             folder = Some(parent.parent.get()).filter(|next| *next < folder)?;
         }
         parts.reverse();
@@ -414,8 +419,8 @@ impl<B: AsRef<[u8]>> Catalog<B> {
         Some((parts.join(&b'/'), stat))
     }
 
-    /// Returns the entry of a file as it was passed to [`crate::build`], without the tag fields
-    /// that the index omits.
+    /// Returns the entry that was passed to [`crate::build`] for a file, without the tag fields
+    /// that the index does not store.
     #[must_use]
     pub fn entry(&self, row: u32) -> Option<Entry> {
         let (path, stat) = self.file(row)?;
@@ -443,7 +448,7 @@ impl<B: AsRef<[u8]>> Catalog<B> {
         })
     }
 
-    /// Returns the files that cannot be read, with the reasons.
+    /// Returns the paths of files that cannot be read, with the reasons.
     pub fn unreadable(&self) -> impl Iterator<Item = (Vec<u8>, String)> + '_ {
         let rows = (0..self.counts().files).filter(|&row| {
             let found = self.row::<FileRow>(Section::Files, row);
@@ -459,7 +464,7 @@ impl<B: AsRef<[u8]>> Catalog<B> {
         })
     }
 
-    /// Returns the music files with partly broken tags, with the reasons.
+    /// Returns the paths of music files with tags that cannot be read completely, with the reasons.
     pub fn broken_tags(&self) -> impl Iterator<Item = (Vec<u8>, String)> + '_ {
         let rows = (0..self.counts().files).filter(|&row| {
             let found = self.row::<FileRow>(Section::Files, row);
@@ -475,8 +480,8 @@ impl<B: AsRef<[u8]>> Catalog<B> {
         })
     }
 
-    /// Returns whether the index was built with these separators of names. If not, a new index is
-    /// necessary, even if no file has changed.
+    /// Returns whether the index was built with these separators of names. If not, a new index must
+    /// be built, even if no file has changed.
     #[must_use]
     pub fn has_splits(&self, splits: &Splits) -> bool {
         *self.section(Section::Splits) == layout::hash_of(splits).to_le_bytes()
@@ -493,8 +498,8 @@ impl<B: AsRef<[u8]>> Catalog<B> {
         &self.bytes.as_ref()[at..at + length]
     }
 
-    /// Returns the rows of a section. Bytes after the last whole row do not count: a broken index
-    /// gives wrong results, never a panic.
+    /// Returns the complete rows of a section. Ignores bytes after the last complete row, since a
+    /// damaged index may give wrong results but no panic.
     pub(crate) fn table<R: Row>(&self, section: Section) -> &[R] {
         let bytes = self.section(section);
         let whole = bytes.len() - bytes.len() % size_of::<R>();
@@ -509,7 +514,7 @@ impl<B: AsRef<[u8]>> Catalog<B> {
         self.table(section).get(row as usize)
     }
 
-    /// Returns the bytes of a string; empty if the reference is broken.
+    /// Returns the bytes of a string. Returns an empty string if the reference is invalid.
     pub(crate) fn string(&self, reference: u32) -> &[u8] {
         let bytes = self.section(Section::Strings).get(reference as usize..);
         let mut bytes = bytes.unwrap_or_default();
@@ -538,7 +543,7 @@ impl<B: AsRef<[u8]>> Catalog<B> {
         Some(self.row::<IdRow>(section, at)?.row.get())
     }
 
-    /// Returns the row with an id, in a section whose rows are sorted by their ids.
+    /// Returns the row with this id, in a section whose rows are sorted by id.
     fn search_rows<R: Row + HasId>(&self, section: Section, id: u64) -> Option<u32> {
         let rows = self.table::<R>(section);
         let at = rows.binary_search_by(|row| row.id().cmp(&id)).ok()?;

@@ -1,4 +1,5 @@
-//! Contents of files in compact form, so that unchanged files need not be opened again.
+//! Contents of files in the index, in a compact encoding. Later scans read them here and need not
+//! open unchanged files again.
 //!
 //! ```text
 //! music: container · codec | exact << 7
@@ -12,9 +13,9 @@
 //! unreadable: string
 //! ```
 //! Counts and numbers have 7 bits per byte, lowest first; signed numbers are zigzag-encoded.
-//! Strings are references to the table of strings. `exact` is 1 if the duration is not an estimate,
-//! `stored` is the encoding of a picture's bytes, and `skip` is the length of the fields before the
-//! picture that are skipped after decoding.
+//! Strings are references to the table of strings. `exact` is 1 if the duration is not an estimate.
+//! `stored` is the encoding of a picture's bytes. `skip` is the number of bytes before the picture
+//! that must be skipped after decoding.
 
 use std::borrow::Cow;
 
@@ -27,11 +28,11 @@ use crate::Photo;
 use crate::layout::{put_number, take_number};
 use crate::strings::Strings;
 
-/// Flag of a tag field whose value is stored as a binary UUID.
+/// Flag of a tag field whose value is a UUID and is stored in binary form.
 const UUID: u8 = 0x80;
 const EXACT: u8 = 0x80;
 
-/// Function that returns the string of a reference.
+/// Function that returns the string for a reference.
 pub(crate) type Lookup<'a> = dyn Fn(u32) -> Cow<'a, str> + 'a;
 
 pub(crate) fn put_media(out: &mut Vec<u8>, media: &Media, strings: &mut Strings) {
@@ -175,7 +176,7 @@ pub(crate) fn put_photo(out: &mut Vec<u8>, photo: &Photo, strings: &mut Strings)
         text(make, strings),
         text(model, strings),
         text(lens, strings),
-        // Zero stands for unknown here: no exposure has such a value.
+        // Zero is stored for an unknown value, since these values are never zero.
         exposure.time_ns.unwrap_or(0),
         exposure.f_number_e2.unwrap_or(0).into(),
         exposure.iso.unwrap_or(0).into(),
@@ -248,7 +249,7 @@ pub(crate) fn put_listing(out: &mut Vec<u8>, listing: &Listing, strings: &mut St
     }
 }
 
-/// Reads a playlist. `lookup` returns bytes, since paths need not be text.
+/// Decodes a playlist. `lookup` returns bytes, since a path may not be valid UTF-8.
 pub(crate) fn take_listing<'a>(
     bytes: &mut &[u8],
     lookup: &dyn Fn(u32) -> &'a [u8],
@@ -288,8 +289,8 @@ fn take_array<const N: usize>(bytes: &mut &[u8]) -> Option<[u8; N]> {
     Some(*array)
 }
 
-/// Parses a UUID in its canonical spelling. Any other spelling stays text, so that it is returned
-/// unchanged.
+/// Parses a UUID in its canonical spelling. Returns `None` for other spellings, which are stored as
+/// text so that they are returned unchanged.
 fn parse_uuid(text: &str) -> Option<[u8; 16]> {
     if text.len() != 36 {
         return None;

@@ -1,16 +1,18 @@
-//! Search by words. A name matches if each word of the query is a prefix of one of its words. The
-//! best matches come first.
+//! Search by words. A name matches if, for each word of the query, one of its words begins with
+//! that word. The best matches come first.
 //!
 //! ```text
 //! words  …  hom · home · homely …        a prefix matches a range of words, and so of postings
 //! postings  │ row │ row │ row │          each with a fact, which suffices to score it
 //! ```
-//! For a query of one word, its postings are scanned once, and the best are kept. For several
-//! words, the objects with the rarest word are candidates; a scan of the postings of each other
-//! word removes the candidates without that word. If no track has all words, a track also matches
-//! if its album has the missing words. So a query of title and artist finds a song, although the
-//! artist's name alone does not return all tracks of the artist. A scan reads six bytes per posting
-//! and no names: even a query of one letter in a million tracks takes a few milliseconds.
+//!
+//! A posting is an occurrence of a word in the names of an object. For a query of one word, its
+//! postings are scanned once, and the best are kept. For several words, the objects with the rarest
+//! word are candidates. A scan of the postings of each other word then removes the candidates
+//! without that word. A track also matches if its album has the words that the track lacks,
+//! provided that no track has all words. So a query of title and artist finds a track, although the
+//! name of the artist alone does not return all tracks of the artist. A scan reads six bytes per
+//! posting and no names: even a query of one letter in a million tracks takes a few milliseconds.
 
 use crate::Catalog;
 use crate::fact::Fact;
@@ -19,14 +21,15 @@ use crate::layout::{self, Section, TrackRow, WordRow};
 use std::cmp::Reverse;
 use std::ops::Range;
 
-/// Limits of the cost and the result of a search.
+/// Limits on the cost and the results of a search.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Maximum number of words of a query; further words are ignored.
+    /// Maximum number of words of a query. Further words are ignored.
     pub words_max: usize,
-    /// Maximum number of candidates, of all kinds together, in a query of several words.
+    /// Maximum number of objects, of all kinds together, that a search collects for a query of
+    /// several words.
     pub candidates_max: usize,
-    /// Maximum number of results per kind of object.
+    /// Maximum number of results for each kind of object.
     pub found_max: usize,
 }
 
@@ -40,7 +43,7 @@ impl Default for Limits {
     }
 }
 
-/// Result of a search: rows per kind of object, best match first.
+/// Result of a search: the rows of each kind of object, best match first.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[expect(missing_docs, reason = "the names say it")]
 pub struct Found {
@@ -49,21 +52,21 @@ pub struct Found {
     pub tracks: Vec<u32>,
 }
 
-/// Word of the query, with the words of the index that begin with it.
+/// Word of the query, with the range of index words that begin with it, and their postings.
 struct QueryWord<'q> {
     text: &'q [u8],
     words: Range<u32>,
     postings: Range<u32>,
 }
 
-/// Object that matches those words of the query that were compared so far.
+/// Object that matches all words of the query that were compared so far.
 #[derive(Clone, Copy)]
 struct Candidate {
     posting: u32,
     score: u32,
     fact: Fact,
-    /// True if each word of the query compared so far equals a word of the title, rather than being
-    /// only a prefix of one.
+    /// True if each word that was compared so far equals a word of the title, and is not merely the
+    /// beginning of one.
     is_whole: bool,
 }
 
@@ -72,9 +75,8 @@ impl Candidate {
         self.posting >> 30 == layout::TRACK_KIND
     }
 
-    /// Returns the rank of the candidate in a query of `words` words. An object whose title equals
-    /// the query ranks highest. Among other objects, the higher score decides, then the shorter
-    /// title.
+    /// Returns the rank of the candidate for a query of `words` words. Objects whose title equals
+    /// the query rank highest. Then a higher score ranks higher, and then a shorter title.
     fn rank(&self, words: usize) -> u32 {
         let is_name = self.is_whole && self.fact.title_words() == words;
         self.score * 100 + if is_name { 100_000 } else { 0 } + 99 - self.fact.title_bytes().min(99)
@@ -82,8 +84,8 @@ impl Candidate {
 }
 
 impl<B: AsRef<[u8]>> Catalog<B> {
-    /// Finds the objects that match all words of the query. A word of the query matches words that
-    /// begin with it.
+    /// Finds the objects that match all words of the query. An object matches a word if a word of
+    /// its names begins with it.
     #[must_use]
     pub fn search(&self, query: &str, limits: &Limits) -> Found {
         let folded = searched(query);
@@ -107,7 +109,7 @@ impl<B: AsRef<[u8]>> Catalog<B> {
         self.ordered(found, wanted.len(), limits.found_max)
     }
 
-    /// Groups candidates by kind and sorts them by rank.
+    /// Groups the candidates by kind of object and sorts them by rank.
     fn ordered(&self, found: Vec<Candidate>, words: usize, found_max: usize) -> Found {
         let counts = self.counts();
         let mut kinds = [
@@ -132,7 +134,7 @@ impl<B: AsRef<[u8]>> Catalog<B> {
         }
     }
 
-    /// Finds the words of the index that begin with `text`, and their postings.
+    /// Finds the index words that begin with `text`, and their postings.
     fn wanted<'q>(&self, text: &'q [u8]) -> QueryWord<'q> {
         let rows = self.rows::<WordRow>(Section::Words).saturating_sub(1);
         let first = partition(0..rows, |row| self.word(row) < text);
@@ -154,7 +156,7 @@ impl<B: AsRef<[u8]>> Catalog<B> {
         self.string(found.map_or(0, |found| found.word.get()))
     }
 
-    /// Calls `each` with a candidate for every posting of a word of the query.
+    /// Calls `each` for every posting of the index words that match a word of the query.
     fn sweep(&self, wanted: &QueryWord<'_>, mut each: impl FnMut(Candidate)) {
         let postings = self.section(Section::Postings);
         let facts = self.section(Section::Facts);
@@ -184,12 +186,12 @@ impl<B: AsRef<[u8]>> Catalog<B> {
         }
     }
 
-    /// Returns the best objects of each kind for a query of one word.
+    /// Returns the best matches of each kind of object for a query of one word.
     fn best(&self, wanted: &QueryWord<'_>, found_max: usize) -> Vec<Candidate> {
         let mut kinds = [const { Vec::new() }; 3];
         let mut least = [0; 3];
-        // The buffer holds more than the results, so that it is rarely pruned: an object occurs
-        // several times if several of its words begin with the text.
+        // The buffer has room for more than the results, so that it is rarely pruned. It may
+        // contain an object more than once, if several words of the object match.
         let room = 4 * found_max.max(64);
         self.sweep(wanted, |candidate| {
             let kind = (candidate.posting >> 30) as usize;
@@ -222,8 +224,8 @@ impl<B: AsRef<[u8]>> Catalog<B> {
         if rarest.postings.len() <= limits.candidates_max {
             self.sweep(rarest, |candidate| candidates.push(candidate));
         } else {
-            // The objects with the rarest word are too many to be collected. Collect only those
-            // that also have the other words of the query.
+            // There are too many objects with the rarest word, so only those that also have the
+            // other words are collected.
             let others: Vec<Rows> = others.iter().map(|other| self.rows_with(other)).collect();
             self.sweep(rarest, |candidate| {
                 let has_all = others.iter().all(|rows| rows.has(candidate.posting));
@@ -239,8 +241,8 @@ impl<B: AsRef<[u8]>> Catalog<B> {
         candidates
     }
 
-    /// Removes the candidates without the word `other`. Adds the word's best score to each
-    /// remaining candidate.
+    /// Removes the candidates without a match for the word `other`. Adds the best score of that
+    /// match to each remaining candidate.
     fn retain_matching(&self, candidates: &mut Vec<Candidate>, other: &QueryWord<'_>) {
         let mut rows = self.no_rows();
         candidates.iter().for_each(|it| rows.add(it.posting));
@@ -267,8 +269,8 @@ impl<B: AsRef<[u8]>> Catalog<B> {
         });
     }
 
-    /// Returns the tracks that have some of the words and whose albums, by title or artist, have
-    /// the others.
+    /// Returns the tracks that match some words of the query and whose albums match the others, by
+    /// title or artist.
     fn tracks_with_albums(&self, wanted: &[QueryWord<'_>], limits: &Limits) -> Vec<Candidate> {
         if wanted.iter().any(|word| word.postings.is_empty()) {
             return Vec::new();
@@ -306,13 +308,13 @@ impl<B: AsRef<[u8]>> Catalog<B> {
         all
     }
 
-    /// Returns the album of a track, in the form that postings use.
+    /// Returns the album of a track: its kind and row, packed as in a posting.
     fn album_of(&self, track: u32) -> Option<u32> {
         let album = self.row::<TrackRow>(Section::Tracks, track)?.album.get();
         Some(layout::ALBUM_KIND << 30 | row(album))
     }
 
-    /// Returns the set of objects whose names match a word of the query.
+    /// Returns the set of objects that match a word of the query.
     fn rows_with(&self, wanted: &QueryWord<'_>) -> Rows {
         let mut rows = self.no_rows();
         self.sweep(wanted, |found| rows.add(found.posting));
@@ -325,10 +327,10 @@ impl<B: AsRef<[u8]>> Catalog<B> {
     }
 }
 
-/// Set of objects of all kinds, one bit per row.
+/// Set of objects of all kinds, with one bit per row.
 struct Rows {
     bits: Vec<u64>,
-    /// Index of the first bit of each kind, and the end of the last kind.
+    /// Index of the first bit of each kind of object. The last element is the number of bits.
     starts: [usize; 4],
 }
 
@@ -344,8 +346,8 @@ impl Rows {
         }
     }
 
-    /// Returns the bit of a posting. A posting of a broken index may give the bit of another row,
-    /// or one outside the set.
+    /// Returns the index of the bit for a posting. For an invalid posting of a damaged index, the
+    /// bit may belong to another object or be outside the set.
     fn place(&self, posting: u32) -> usize {
         let start = self.starts[(posting >> 30) as usize];
         start + row(posting) as usize
@@ -369,14 +371,14 @@ fn row(posting: u32) -> u32 {
     posting & (u32::MAX >> 2)
 }
 
-/// Sorts candidates by posting, and keeps the best one per posting.
+/// Sorts the candidates by object, and keeps the best one for each object.
 fn keep_best_of_each(candidates: &mut Vec<Candidate>) {
     candidates.sort_unstable_by_key(|it| (it.posting, Reverse(it.rank(1))));
     candidates.dedup_by_key(|it| it.posting);
 }
 
-/// Keeps the best `found_max` candidates, one per posting. Returns the minimum rank that a further
-/// candidate needs to be among them.
+/// Keeps the best `found_max` candidates, at most one per object. Returns the minimum rank that
+/// another candidate needs to be among them.
 fn keep_best(candidates: &mut Vec<Candidate>, found_max: usize) -> u32 {
     keep_best_of_each(candidates);
     if found_max == 0 || candidates.len() <= found_max {
@@ -390,7 +392,7 @@ fn keep_best(candidates: &mut Vec<Candidate>, found_max: usize) -> u32 {
     least
 }
 
-/// Returns the first row of a range for which `before` is false, or its end.
+/// Returns the first row of the range for which `before` is false, or the end of the range.
 pub(crate) fn partition(rows: Range<u32>, before: impl Fn(u32) -> bool) -> u32 {
     let (mut low, mut high) = (rows.start, rows.end);
     while low < high {

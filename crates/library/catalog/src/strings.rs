@@ -1,10 +1,10 @@
-//! Table of strings without duplicates.
+//! Table of the strings of an index, without duplicates.
 
 use hashbrown::HashMap;
 
 use crate::layout::put_number;
 
-/// Strings of an index that is being built.
+/// Table of the strings of an index that is being built.
 pub(crate) struct Strings {
     pub(crate) bytes: Vec<u8>,
     known: HashMap<Box<[u8]>, u32>,
@@ -20,7 +20,7 @@ impl Strings {
         strings
     }
 
-    /// Returns the offset of a string, which is added if it is new.
+    /// Returns the offset of a string in the table. Adds the string if it is new.
     ///
     /// # Panics
     /// If all strings together reach 4 GiB.

@@ -1,4 +1,5 @@
-//! Tests that build small libraries, read, move, retag, search and break them.
+//! Tests of the catalog with small libraries, whose files are read, moved, tagged again, searched
+//! or damaged.
 
 mod broken;
 mod cover;
@@ -15,7 +16,7 @@ use tags::{
     Picture, PictureKind, Splits, Stored, Tags,
 };
 
-/// Returns a music file whose audio hash and metadata are derived from `number`.
+/// Returns a music file with tags. Its audio hash and metadata are derived from `number`.
 fn music(number: u64, path: &str, fields: &[(Field, &str)]) -> Entry {
     let mut tags = Tags::default();
     fields
@@ -88,8 +89,8 @@ fn playlist(number: u64, path: &str, name: Option<&str>, targets: &[&[u8]]) -> E
     entry(number, path, Content::Listing(Box::new(listing)))
 }
 
-/// Returns two albums, one of them with a guest artist; pictures; a file that cannot be read; and a
-/// playlist.
+/// Returns a library with two albums, of which one has a guest artist, with pictures, with a file
+/// that cannot be read, and with a playlist.
 fn library() -> Vec<Entry> {
     use Field::{Album, AlbumArtist, Artist, ArtistId, Artists, Date, Genre, Title, TrackNumber};
     vec![
@@ -215,7 +216,8 @@ fn shown<B: AsRef<[u8]>>(catalog: &Catalog<B>) -> String {
     out
 }
 
-/// A change of the bytes of an index is a change of its format, and needs another `VERSION`.
+/// Golden test: if the bytes of an index change, its format has changed, so `VERSION` must be
+/// increased.
 #[test]
 fn the_bytes_of_an_index_stay_the_same() {
     let bytes = build(library(), &Splits::default());
@@ -240,8 +242,8 @@ fn an_artist_of_whom_only_the_name_is_known_has_the_id_of_the_name() {
     assert_ne!(ids[0], crate::ArtistId::named("???"));
 }
 
-/// Returns the names of artists, the titles of albums with their tracks, and the names of genres,
-/// in the order of the index.
+/// Returns the names of the artists, the titles of the albums and their tracks, and the names of
+/// the genres, in the order of the index.
 fn names(tracks: &[(&str, &str, &str)]) -> String {
     let entries = tracks.iter().zip(1..);
     let entries = entries.map(|(&(artist, album, genre), number)| {
@@ -356,8 +358,8 @@ fn lyrics_are_left_to_the_file() {
     assert_eq!(open(vec![with]).entry(0), Some(without));
 }
 
-/// Returns the titles of the tracks that a playlist's entries match, and the entries that match
-/// none.
+/// Returns the titles of the tracks for the entries of a playlist, and the entries for which there
+/// is no track.
 fn listed(path: &str, targets: &[&[u8]]) -> String {
     let mut entries = library();
     entries.push(music(20, "A/50% & more.mp3", &[(Field::Title, "Half")]));
@@ -397,9 +399,9 @@ fn entries_of_playlists_are_found_however_they_are_written() {
     check("B/all.m3u", b"%C3%9Cber/1.flac", "Erstes Lied");
     check("A/all.m3u", b"50% & more.mp3", "Half");
     check("A/all.m3u", b"50%25%20&%20more.mp3", "Half");
-    // File names on the disk may be Latin-1, too.
+    // In this library, the name of a file on the disk is in Latin-1.
     check("A/all.m3u", b"K\xfchl.mp3", "Kalt");
-    // Byte order marks inside the text, as in concatenated files.
+    // Byte order marks inside the text, as in concatenated playlists.
     check("A/all.m3u", "\u{feff}50% & more.mp3".as_bytes(), "Half");
     check("A/all.m3u", "\u{feff}".as_bytes(), "");
     check("A/all.m3u", "\u{feff}\u{feff} #EXTM3U".as_bytes(), "");
@@ -449,7 +451,7 @@ fn ids_survive_moves_and_new_tags() {
     assert_eq!(after.album_row(album), Some(1));
 }
 
-/// Returns the id of the track at each path.
+/// Returns the id of each track by its path.
 fn ids(catalog: &Catalog<Vec<u8>>) -> BTreeMap<Vec<u8>, u64> {
     let rows = 0..catalog.counts().tracks;
     let tracks = rows.filter_map(|row| catalog.track(row));
@@ -469,7 +471,7 @@ fn a_copy_gets_an_id_of_its_own_and_takes_none() {
     let all = ids(&open(vec![original.clone(), copy.clone(), other.clone()]));
     assert_eq!(all[&b"z.flac"[..]], alone[&b"z.flac"[..]]);
     assert_eq!(all.values().collect::<BTreeSet<_>>().len(), 3);
-    // New tags, a new path or the removal of one file changes no id of the other files.
+    // The ids of the other files stay the same if a file is tagged, moved or removed.
     let mut retagged = music(1, "z.flac", &[(Field::Title, "B")]);
     retagged.stat.mtime_ns += 1_000;
     assert_eq!(ids(&open(vec![retagged, copy, other.clone()])), all);
@@ -478,7 +480,7 @@ fn a_copy_gets_an_id_of_its_own_and_takes_none() {
     assert_eq!(after[&b"c.flac"[..]], all[&b"a.flac"[..]]);
     let without = ids(&open(vec![original, other]));
     assert_eq!(without[&b"b.flac"[..]], all[&b"b.flac"[..]]);
-    // Without creation times, files are ordered by path.
+    // If the creation times are unknown, the paths decide.
     let unknown = ["b.flac", "a.flac"].map(|path| {
         let mut file = file(path, 0);
         file.stat.born_ns = 0;
@@ -554,7 +556,7 @@ fn a_track_takes_less_than_400_bytes() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// The bytes depend on the set of entries alone, not on their order.
+    /// The bytes depend only on the set of entries, not on their order.
     #[test]
     fn order_does_not_matter(
         numbers in proptest::collection::vec((0u64..20, 0usize..5, 0usize..4, 0usize..3), 0..30),

@@ -12,7 +12,7 @@ fn case_and_composition_do_not_tell_names_apart() {
         ("Мумий Тролль", "МУМИЙ ТРОЛЛЬ"),
         ("か\u{3099}", "が"),
         ("한국", "\u{1112}\u{1161}\u{11ab}\u{1100}\u{116e}\u{11a8}"),
-        // The Kelvin and Angstrom signs are canonically equivalent to the letters K and Å.
+        // The Kelvin sign is canonically equivalent to K, and the Angstrom sign to Å.
         ("\u{212a}", "k"),
         ("\u{212b}", "å"),
     ];

@@ -1,4 +1,4 @@
-//! Tests of indexes that are truncated, changed, or forged.
+//! Tests of indexes that are truncated, modified or forged.
 
 use super::{library, music, shown};
 use crate::layout::{BODY_START, HASH, HEAD_BYTES, SECTIONS};
@@ -30,8 +30,8 @@ fn a_cut_or_changed_index_is_refused() {
     }
 }
 
-/// Recomputes the checksums and the hash of a changed index. Does nothing if the index no longer
-/// has room for the checksums.
+/// Updates the checksums and the hash of a modified index. Does nothing if the section of the
+/// checksums is invalid.
 fn seal(bytes: &mut [u8]) {
     let at = HEAD_BYTES + 16 * (SECTIONS - 1);
     let stored = u64::from_le_bytes(*bytes[at..].first_chunk().expect("a table"));
@@ -76,8 +76,8 @@ fn every_block_of_a_large_index_is_checked() {
 }
 
 proptest! {
-    /// An attacker who recomputes the checksums can forge any index. Such an index gives wrong
-    /// results, but no panic.
+    /// An attacker can forge an index by updating its checksums. A forged index may give wrong
+    /// results, but causes no panic.
     #[test]
     fn a_lying_index_is_harmless(
         edits in proptest::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..40),

@@ -20,8 +20,8 @@ fn song(number: u64, path: &str, album: &str, disc: &str, inside: bool) -> Entry
     entry
 }
 
-/// Returns an album of two discs, an album with pictures inside its songs, an album without
-/// pictures, and songs without folders.
+/// Returns a library with an album of two discs, an album with embedded pictures, an album without
+/// pictures, and tracks outside of folders.
 fn library() -> Catalog<Vec<u8>> {
     let entries = vec![
         song(1, "Band/Discs/CD1/1.flac", "Discs", "1", true),
@@ -40,7 +40,7 @@ fn library() -> Catalog<Vec<u8>> {
     Catalog::open(bytes).expect("what was just built")
 }
 
-/// Compares the covers of all objects with `expected`.
+/// Compares the covers that `rules` select for all objects with `expected`.
 fn check(rules: &CoverRules, expected: Expect) {
     let library = library();
     let counts = library.counts();

@@ -1,4 +1,4 @@
-//! Tests of photographs: their ids, their words, and the folders in which they are.
+//! Tests of photographs: their ids, their words, and photographs in folders with music.
 
 use super::{music, photo};
 use crate::{Catalog, Content, Entry, PhotoId, build};
@@ -70,10 +70,10 @@ fn a_copy_gets_an_id_of_its_own_and_the_original_keeps_its_id() {
     let both = ids(&[original.clone(), later.clone()]);
     assert_eq!(both[&id], "b.jpg");
     let of_copy = *both.keys().find(|other| **other != id).expect("two");
-    // The path of the copy does not matter, since its time differs.
+    // The path of the copy does not matter, since its modification time differs.
     later.path = b"c.jpg".to_vec();
     assert_eq!(ids(&[original.clone(), later])[&of_copy], "c.jpg");
-    // Copies with the same time differ by their paths.
+    // Copies with the same modification time are ordered by path.
     let same = ["x.jpg", "y.jpg"].map(|path| at(path, &original));
     let all = ids(&[same[1].clone(), original.clone(), same[0].clone()]);
     assert_eq!(all[&id], "b.jpg");
@@ -208,7 +208,7 @@ fn folders_are_ranges_of_files() {
 }
 
 proptest! {
-    /// Photographs have different ids, whatever their facts, and each is found by its words.
+    /// Each photograph has an id of its own and is found by its words, whatever its metadata.
     #[test]
     fn every_photograph_has_an_id_and_is_found(
         facts in proptest::collection::vec((0u64..3, 0i64..3, 0u64..2, "[a-zÄ夜!]{1,3}"), 1..40),

@@ -1,4 +1,4 @@
-//! Tests of search: words, prefixes of words, accents and ranking.
+//! Tests of search: whole words, beginnings of words, accents and ranking.
 
 use super::{music, open};
 use crate::{Catalog, Entry, Limits, fold};
@@ -84,7 +84,7 @@ fn queries() {
     check(&catalog, "strasse", expect!["Straße | Ærø | "]);
     check(&catalog, "aero", expect![" | Ærø | "]);
     check(&catalog, "dont", expect![" |  | Don't Stop"]);
-    // Words of title and artist find the track; the artist's name alone finds no tracks.
+    // The title with the artist finds the track. The artist alone finds no tracks.
     check(&catalog, "home depeche", expect![" |  | Home"]);
     check(&catalog, "joga bjork homo", expect![" |  | Jóga"]);
     check(&catalog, "depeche ultra", expect![" | Ultra | "]);
@@ -123,8 +123,8 @@ fn a_search_is_bounded() {
     assert_eq!((found.artists.len(), found.tracks.len()), (1, 10));
 }
 
-/// Returns the best score of a word in a text, computed as documented at `Fact::score`; `more` is
-/// the bonus for words in titles.
+/// Computes the best score of a word in a text in a simple way, as documented at `Fact::score`.
+/// `more` is the bonus for words in titles.
 fn fit(text: &str, want: &str, more: u32) -> Option<u32> {
     let fitting = (0_u32..)
         .zip(text.split(' '))
@@ -137,8 +137,8 @@ fn fit(text: &str, want: &str, more: u32) -> Option<u32> {
     scores.max()
 }
 
-/// Returns the score of an object with this title and these other names; `None` if a word is
-/// missing.
+/// Computes the score of an object with this title and these other names in a simple way. Returns
+/// `None` if a word is missing.
 fn naive(title: &str, others: &str, wanted: &[&str]) -> Option<u32> {
     let mut score = 0;
     for want in wanted {
@@ -151,9 +151,9 @@ fn naive(title: &str, others: &str, wanted: &[&str]) -> Option<u32> {
     Some(score * 100 + if is_name { 100_000 } else { 0 } + 99 - title.len() as u32)
 }
 
-/// Returns the score of a track that has some of the words in its title, while the title or the
-/// artist of its album has the others. Returns `None` if a word is in none of these texts, or if no
-/// word is in the track's title.
+/// Computes the score of a track that has some words in its title, while the title or the artist of
+/// its album has the others. Returns `None` if a word is missing, or if no word is in the title of
+/// the track.
 fn naive_with_album(title: &str, album: &str, artist: &str, wanted: &[&str]) -> Option<u32> {
     let own = wanted.iter().map(|want| fit(title, want, 40));
     let own: Vec<Option<u32>> = own.collect();
@@ -181,7 +181,7 @@ proptest! {
             *last = &last[..cut.min(last.len())];
         }
         // With the small limit, the search checks the other words before it collects candidates.
-        // Both limits are high enough to find all matches.
+        // Both limits are large enough for all matches.
         let candidates_max = if candidates_max == 1 { 200 } else { 10_000 };
         let limits = Limits { found_max, candidates_max, ..Limits::default() };
         let found = catalog.search(&wanted.join(" "), &limits);
@@ -215,7 +215,7 @@ proptest! {
     }
 }
 
-/// Generates texts whose words share prefixes.
+/// Generates texts whose words have common beginnings.
 fn words(count: std::ops::Range<usize>) -> impl Strategy<Value = String> {
     prop::collection::vec("[ab][abc]{0,3}", count).prop_map(|words| words.join(" "))
 }
