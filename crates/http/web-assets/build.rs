@@ -45,8 +45,8 @@ fn main() {
     fs::write(out.join("files.rs"), table).expect("OUT_DIR can be written");
 }
 
-/// Writes the coded form of a file, and returns the expression that embeds it: `None` if the form
-/// saves less than a tenth.
+/// Writes a compressed file, and returns the Rust expression that embeds the file. If compression
+/// saves less than a tenth of the bytes, writes no file and returns `None` as text.
 fn embedded(out: &Path, name: &str, coding: &str, identity: &[u8], coded: Vec<u8>) -> String {
     if identity.len() - identity.len() / 10 < coded.len() {
         return "None".to_owned();

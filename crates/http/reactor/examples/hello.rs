@@ -1,8 +1,9 @@
 //! A minimal HTTP server on the reactor: one fixed response of about 150 bytes, to measure the cost
-//! of one iteration of the event loop without any processing of the request. It only counts blank
-//! lines to find the ends of requests.
+//! of one iteration of the event loop. The program does not parse requests: it only counts blank
+//! lines to find where each request ends.
 //!
-//! `hello [ADDRESS] [CORES] [FILE]`; with FILE each response is that file, sent with `sendfile`.
+//! `hello [ADDRESS] [CORES] [FILE]`; if FILE is given, each response is the content of FILE, sent
+//! with `sendfile`.
 
 use std::fs::File;
 use std::io::{IoSlice, Write};
@@ -35,8 +36,8 @@ fn main() {
             let answer = Rc::clone(&answer);
             async move {
                 match serve(conn, &answer).await {
-                    // A socket error means that the client left mid-exchange, as load generators
-                    // do.
+                    // A socket error means that the client closed the connection during an
+                    // exchange, as load generators do.
                     Ok(()) | Err(Ended::Socket(_)) => {}
                     Err(ended) => eprintln!("{ended:?}"),
                 }

@@ -1,5 +1,5 @@
-//! Accepting of connections from a core's listeners, and shedding of connections when there is no
-//! room.
+//! Accepts connections from a core's listeners, and sheds connections when the server has no room
+//! for them.
 
 use std::future::poll_fn;
 use std::io;
@@ -13,7 +13,8 @@ use tokio::net::{TcpListener, TcpStream};
 
 use crate::{Core, CoreId, steering};
 
-/// A core's listeners, and a spare descriptor for when the process has none left.
+/// A core's listeners, and a spare descriptor for the case that the process has no other descriptor
+/// left.
 #[derive(Debug)]
 pub(crate) struct Acceptor {
     core: Core,
@@ -46,8 +47,8 @@ enum AcceptFailure {
     Descriptors,
     /// No memory is left, or accept returned an unexpected error.
     Host,
-    /// This one connection failed before it was accepted: a reset (RFC 9293), a firewall, a route
-    /// that vanished.
+    /// This one connection failed before it was accepted, for example because of a reset (RFC
+    /// 9293), a firewall or a lost route.
     Client,
 }
 
@@ -156,7 +157,8 @@ impl Acceptor {
             Poll::Ready(Err(_)) => self.paused = true,
             Poll::Pending => {}
         }
-        // Another thread may have taken the freed descriptor; the next tick tries again.
+        // Another thread may have taken the freed descriptor. Then accepting pauses until the next
+        // tick.
         match self.open_reserve() {
             Ok(reserve) => self.reserve = reserve,
             Err(_) => self.paused = true,

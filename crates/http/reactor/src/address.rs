@@ -9,8 +9,8 @@ use std::net::{IpAddr, Ipv6Addr};
 use std::str::FromStr;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Network: the addresses that share a prefix, written `192.0.2.0/24`. Without a prefix length, it
-/// is a single address.
+/// Range of addresses that share a prefix, written `192.0.2.0/24`. A text without a prefix length
+/// stands for one address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Network {
     address: IpAddr,
@@ -18,8 +18,8 @@ pub struct Network {
 }
 
 impl Network {
-    /// Returns the network of addresses that share the first `prefix_bits` bits of `address`;
-    /// `None` if `address` has fewer bits.
+    /// Returns the network of the addresses that share the first `prefix_bits` bits of `address`;
+    /// `None` if `address` has fewer than `prefix_bits` bits.
     #[must_use]
     pub fn new(address: IpAddr, prefix_bits: u32) -> Option<Network> {
         let network = Network {
@@ -102,7 +102,7 @@ pub(crate) struct Addresses {
     open: Mutex<HashMap<IpAddr, usize>>,
 }
 
-/// Guard that keeps one connection counted under its address until the guard is dropped.
+/// Guard that keeps one connection counted for its address. Dropping the guard ends the count.
 #[derive(Debug)]
 pub(crate) struct AddressSlot {
     addresses: Arc<Addresses>,
@@ -122,8 +122,8 @@ impl Addresses {
         }
     }
 
-    /// Counts one more connection from `peer`. Returns `None`, without counting, if `peer` is
-    /// exempt.
+    /// Counts one more connection from `peer`. Returns a guard that ends the count, or `None` if
+    /// `peer` is exempt and therefore not counted.
     pub(crate) fn place(
         self: &Arc<Self>,
         peer: IpAddr,

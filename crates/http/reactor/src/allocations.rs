@@ -1,5 +1,4 @@
-//! Counting of allocations per thread, so that the promise "a cache hit allocates no memory" can be
-//! checked from outside.
+//! Counts allocations per thread, so that a test can check that a cache hit allocates no memory.
 
 use std::alloc::{GlobalAlloc, Layout};
 use std::cell::Cell;

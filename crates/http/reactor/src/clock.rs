@@ -39,8 +39,8 @@ impl Clock {
         self.unix_secs.get()
     }
 
-    /// Returns [`Clock::unix_secs`] as an IMF-fixdate (RFC 9110 §5.6.7). The text is rendered once
-    /// per second.
+    /// Returns [`Clock::unix_secs`] as an IMF-fixdate (RFC 9110 §5.6.7). The text is formatted only
+    /// once per second.
     #[must_use]
     pub fn http_date(&self) -> [u8; HTTP_DATE_BYTES] {
         self.http_date.get()

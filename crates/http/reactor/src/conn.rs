@@ -1,4 +1,4 @@
-//! Reading and writing of one accepted connection under its deadline.
+//! Reads and writes of one accepted connection, bounded by the connection's deadline.
 
 use std::cell::Cell;
 use std::fs::File;
@@ -31,14 +31,14 @@ pub struct Conn<S = TcpStream> {
     pub peer: SocketAddr,
     /// Index of the address that the connection arrived on, among those passed to [`crate::bind`].
     pub listener: usize,
-    /// The connection's deadline; armed for [`Wait::FirstByte`] on accept.
+    /// The connection's deadline. It is armed for [`Wait::FirstByte`] on accept.
     pub deadline: Deadline,
     /// The core that serves the connection.
     pub core: Core,
     /// Response bytes written so far: to the socket, or to the layer that encrypts them.
     pub written_bytes: Cell<u64>,
-    /// Bytes that the client had acknowledged at the start of the current interval of
-    /// `write_stall_ms`.
+    /// Bytes that the client had acknowledged at the start of the current interval, which is
+    /// `write_stall_ms` long.
     acked_bytes: Cell<u64>,
     /// Guard that keeps the connection counted under its client's address; `None` if that address
     /// is exempt from the limit.
@@ -153,8 +153,8 @@ impl Conn {
     /// As [`Conn::write_all`]; [`Ended::File`]; [`Ended::ShortFile`] if the file ends early. In the
     /// last case the client has been promised bytes that do not exist, so close the connection.
     pub async fn write_file(&self, head: &[u8], body: FileRange<'_>) -> Result<(), Ended> {
-        // Makes the kernel hold the head back until the body's first bytes fill the packet. Without
-        // a body the kernel would hold the head for 200 ms.
+        // Makes the kernel hold the head back until the body's first bytes fill the packet. If
+        // there is no body, the flag must not be set: the kernel would hold the head for 200 ms.
         let more = match body.len {
             0 => SendFlags::empty(),
             _ => SendFlags::MORE,
@@ -267,7 +267,8 @@ impl Conn {
                 }
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-                // A TCP socket never fails with EIO; `sendfile` passes on an error of the disk.
+                // A TCP socket never fails with EIO, so this error comes from the disk that
+                // `sendfile` reads.
                 Err(error) if Errno::from_io_error(&error) == Some(Errno::IO) => {
                     return Err(Ended::File(error));
                 }
@@ -324,8 +325,8 @@ impl<S> Conn<S> {
     }
 }
 
-/// Polls a read with `AsyncRead`. Unlike `try_read`, it lets tokio treat the socket as empty after
-/// a short read, which saves a system call.
+/// Polls a read with `AsyncRead`. Unlike tokio's `try_read`, this lets tokio treat the socket as
+/// empty after a read that does not fill the buffer, which saves a system call.
 fn poll_read(
     stream: &mut TcpStream,
     core: &Core,

@@ -1,4 +1,4 @@
-//! State that one core owns and its connections share.
+//! State of one core, shared by the core's connections.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -11,7 +11,8 @@ use crate::deadline::{DRAIN_GRACE_MS, Table};
 use crate::file::CachedRanges;
 use crate::{Clock, CoreId, Counters, Limits, allocations};
 
-/// Handle to one core, for its connections. Cheap to clone; never leaves the core's thread.
+/// Handle through which connections reach the core that serves them. Cheap to clone; never leaves
+/// the core's thread.
 #[derive(Clone, Debug)]
 pub struct Core(Rc<State>);
 
@@ -129,8 +130,8 @@ impl Core {
     pub(crate) fn start_drain(&self) {
         self.0.draining.set(true);
         self.0.drain.notify_waiters();
-        // The clock may be up to one tick behind; without the extra tick, connections could be
-        // closed before their grace period ends.
+        // One extra tick is added, since the clock may be up to one tick behind: without it,
+        // connections could be closed before their grace period ends.
         let due_ms = self.0.clock.now_ms() + TICK_MS + DRAIN_GRACE_MS;
         self.0.table.drain(due_ms);
     }

@@ -102,8 +102,8 @@ impl Counters {
         self.waits.value()
     }
 
-    /// Returns the number of connections for which the core determined the processor that received
-    /// their packets. It does so for one connection in eight.
+    /// Returns the number of connections for which the core asked the kernel which processor
+    /// received their packets. The core does so for one connection in eight.
     #[must_use]
     pub fn located(&self) -> u64 {
         self.located.value()

@@ -1,4 +1,4 @@
-//! Deadlines that cost two stores each: no timer, no clock read, no system call.
+//! Deadlines that cost two memory writes each, and no timer, clock read or system call.
 //!
 //! Every connection of a core has an entry in the core's table: the kind of wait and its due time.
 //! The tick scans all entries and wakes the tasks of those that are due; each woken task then finds
@@ -15,15 +15,15 @@ use std::task::{Poll, Waker};
 use crate::clock::TICK_MS;
 use crate::{Core, Counters, Limits};
 
-/// Time that a connection without a request still has after draining starts. A request may already
-/// be on its way.
+/// Time that a connection without a request stays open after draining starts, since a request may
+/// already be on its way.
 pub(crate) const DRAIN_GRACE_MS: u64 = TICK_MS;
 
 /// Event that a connection waits for. Each kind of event has its own time limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum Wait {
-    /// The first byte after accept. Such a connection may be evicted, as with `Idle`.
+    /// The first byte after accept. A connection in this state may be evicted.
     FirstByte,
     /// The end of a TLS handshake.
     Handshake,
@@ -31,12 +31,12 @@ pub enum Wait {
     Head,
     /// More of a request's body; see [`Deadline::note_body_bytes`].
     Body,
-    /// The next request. Such a connection may be evicted at any time, and is closed soon when
-    /// draining.
+    /// The next request. A connection in this state may be evicted at any time, and is closed soon
+    /// after draining starts.
     Idle,
     /// Room in the socket for more of the response.
     Write,
-    /// The client's close of the connection, after we closed our side.
+    /// The client's close of the connection, after the server closed its side.
     Linger,
 }
 
@@ -84,7 +84,8 @@ impl Wait {
 /// Reason why a connection is over. Only `File` and `ShortFile` are faults of the server.
 #[derive(Debug)]
 pub enum Ended {
-    /// The wait took longer than its limit. Counted in [`Counters::timed_out`].
+    /// The event that the connection waited for did not occur in time. Counted in
+    /// [`Counters::timed_out`].
     TimedOut(Wait),
     /// The connection had no request and was evicted to make room. Counted in
     /// [`Counters::evicted`].
@@ -154,14 +155,14 @@ impl Deadline {
         };
         self.entry.wait.set(Some(wait));
         self.received.set(0);
-        // The clock may be up to one tick behind; without the extra tick the deadline could fire
-        // early.
+        // One extra tick is added, since the clock may be up to one tick behind: without it, the
+        // deadline could fire early.
         let due_ms = self.core.clock().now_ms() + TICK_MS;
         self.entry.due_ms.set(due_ms.saturating_add(wait_ms));
     }
 
-    /// Notes that a read is about to start. Arms [`Wait::Idle`] if nothing is armed, or if
-    /// [`Wait::Write`] is.
+    /// Notes that a read is about to start. Arms [`Wait::Idle`] if no wait is armed, or if
+    /// [`Wait::Write`] is armed.
     pub fn note_read_start(&self) {
         if let None | Some(Wait::Write) = self.entry.wait.get() {
             self.arm(Wait::Idle);
@@ -186,8 +187,8 @@ impl Deadline {
         }
     }
 
-    /// Arms [`Wait::Linger`], and returns the limits of the bytes that are read and dropped after
-    /// we closed our side.
+    /// Arms [`Wait::Linger`], and returns the limits on the bytes that are read and dropped after
+    /// the server closed its side.
     #[must_use]
     pub fn linger(&self) -> Linger<'_> {
         let limits = self.core.limits();
@@ -281,8 +282,9 @@ impl Deadline {
 }
 
 /// Limits on the bytes that are read and dropped if the response was sent before the whole request
-/// arrived. Some clients read the response only after they have sent everything, and closing with
-/// unread bytes would send a reset, which discards the response in flight (RFC 9112 §9.6).
+/// arrived. The server keeps reading because some clients read a response only after they have sent
+/// their whole request, and because closing a socket with unread bytes sends a reset, which
+/// discards the response in flight (RFC 9112 §9.6).
 #[derive(Debug)]
 pub struct Linger<'d> {
     deadline: &'d Deadline,
@@ -291,16 +293,16 @@ pub struct Linger<'d> {
 }
 
 impl Linger<'_> {
-    /// Lowers the limit to `bytes_max` more bytes, for a client that made an error. Such a client
-    /// has only the reason of the close left to receive.
+    /// Lowers the limit to `bytes_max` more bytes, for a client that violated the protocol. Such a
+    /// client has no response left to receive but the error.
     #[must_use]
     pub fn at_most(mut self, bytes_max: usize) -> Self {
         self.bytes_left = self.bytes_left.min(bytes_max);
         self
     }
 
-    /// Notes that `bytes` arrived, where 0 means that the client closed. Returns whether to
-    /// continue reading. Each call allows the client to be silent for `linger_ms` again, until
+    /// Notes that `bytes` arrived, where 0 means that the client closed its side. Returns whether
+    /// to continue reading. Each call allows the client to be silent for `linger_ms` again, until
     /// `linger_ms_max` have passed in total.
     pub fn received(&mut self, bytes: usize) -> bool {
         self.bytes_left = self.bytes_left.saturating_sub(bytes);
@@ -326,8 +328,8 @@ impl Entry {
         )
     }
 
-    /// Returns the time since when the connection may be evicted; `None` if it may not, or is
-    /// marked for eviction already.
+    /// Returns the time since which the connection may be evicted; `None` if it may not be evicted,
+    /// or is marked for eviction already.
     fn evictable_since_ms(&self, limits: &Limits) -> Option<u64> {
         let wait = self.wait.get().filter(|_| self.awaits_request())?;
         (!self.evicted.get()).then(|| self.due_ms.get().saturating_sub(wait.limit_ms(limits)))
@@ -335,7 +337,7 @@ impl Entry {
 
     fn wake_with(&self, waker: &Waker) {
         let mut stored = self.waker.borrow_mut();
-        // Each connection is one task, so after the first call this is only a comparison.
+        // A connection is served by one task, so the waker changes only on the first call.
         if !stored.as_ref().is_some_and(|old| old.will_wake(waker)) {
             *stored = Some(waker.clone());
         }
@@ -353,17 +355,19 @@ impl Entry {
 pub(crate) struct Table {
     entries: RefCell<Vec<Option<Rc<Entry>>>>,
     free: RefCell<Vec<usize>>,
-    /// Connections without a request that the last search found. Each entry is the time at which
-    /// the wait for a request began, and the connection's index; the oldest entry is last.
+    /// Connections without a request that the last search found. Each element holds the time at
+    /// which the wait for a request began, and the connection's index. The connection that has
+    /// waited longest comes last.
     oldest: RefCell<Vec<(u64, usize)>>,
-    /// Number of searches since the last tick.
+    /// Number of searches of the table since the last tick.
     searches: Cell<u32>,
 }
 
 /// Maximum number of connections that one search returns. A search scans the whole table; a batch
-/// spreads that cost over its evictions.
+/// of results spreads that cost over many evictions.
 const EVICT_BATCH: usize = 256;
-/// Maximum searches per tick. Bounds the work of accept when all connections are busy.
+/// Maximum number of searches of the table per tick. Bounds the work of accept when all connections
+/// are busy.
 const SEARCHES_MAX: u32 = 64;
 
 impl Table {
@@ -381,7 +385,7 @@ impl Table {
         let entry = self.entries.borrow_mut()[index].take();
         self.free.borrow_mut().push(index);
         // The entry's waker may hold the last reference to a task. Dropping the task may call this
-        // table again, so the entry is dropped while nothing is borrowed.
+        // table again, so the entry is dropped only when no `RefCell` of the table is borrowed.
         drop(entry);
     }
 
@@ -407,8 +411,8 @@ impl Table {
         counters.queued_bytes.set(queued_bytes);
     }
 
-    /// Lowers the due time of connections without a request to `due_ms`. A request may already be
-    /// on its way; its response then says that it is the connection's last.
+    /// Lowers the due time of connections without a request to `due_ms`. If a request is already on
+    /// its way by then, its response tells the client that the connection will be closed.
     pub(crate) fn drain(&self, due_ms: u64) {
         for entry in self.entries.borrow().iter().flatten() {
             if entry.awaits_request() {

@@ -1,15 +1,15 @@
-//! The process's limit of open descriptors.
+//! The process's limit on open descriptors.
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use crate::Error;
 
-/// Raises the process's soft limit of open descriptors to its hard limit and returns it; `u64::MAX`
-/// means no limit.
+/// Raises the process's soft limit on open descriptors to the hard limit, and returns that limit;
+/// `u64::MAX` means no limit.
 ///
-/// Service managers keep the soft limit at 1024 for programs that still use `select`; child
-/// processes inherit the raised limit. Each connection takes one descriptor, and two while a file
-/// is sent.
+/// Service managers leave the soft limit at 1024, for programs that still use `select`. Each
+/// connection uses one descriptor, and a second one while a file is sent. Child processes inherit
+/// the raised limit.
 ///
 /// # Errors
 /// The kernel refuses to raise the limit.

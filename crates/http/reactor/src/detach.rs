@@ -8,18 +8,18 @@ use rustix::stdio::{dup2_stderr, dup2_stdin, dup2_stdout};
 
 use crate::Error;
 
-/// Process in which a call of [`detach`] returned.
+/// One of the two processes in which a call of [`detach`] returns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
     /// The original process, which should exit now.
     Starter,
-    /// The copy, which continues: it leads a session of its own, without a terminal.
+    /// The copy, which continues to run in a session of its own, without a terminal.
     Detached,
 }
 
 /// Forks a copy of this process that continues without a terminal, as `daemon(3)` does, but keeps
-/// the working directory. The copy's output to stdout and stderr is lost; open descriptors stay
-/// open.
+/// the working directory. Output of the copy to stdout and stderr is discarded; all other
+/// descriptors stay open.
 ///
 /// # Errors
 /// The process has several threads, which the copy would lack, or the host cannot create a process.

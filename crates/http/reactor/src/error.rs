@@ -3,10 +3,10 @@
 use std::net::SocketAddr;
 use std::{fmt, io};
 
-/// Kind of an [`Error`], by what a caller can do about it.
+/// Kind of an [`Error`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ErrorKind {
-    /// Another socket listens on the address already.
+    /// Another socket already listens on the address.
     AddressInUse,
     /// The address does not belong to this host, or this user may not listen on it.
     AddressRefused,

@@ -1,4 +1,5 @@
-//! Reading files without blocking on a disk, for `sendfile` and for callers that need the bytes.
+//! Reads files without blocking on a disk, for `sendfile` and for callers that need the bytes in
+//! memory.
 
 use std::cell::Cell;
 use std::fs::File;
@@ -8,7 +9,7 @@ use std::os::unix::fs::FileExt;
 
 use rustix::io::{Errno, ReadWriteFlags, preadv2};
 
-/// Size of one read when filling the page cache.
+/// Size of one read while a file is loaded into the page cache.
 const CHUNK_BYTES: usize = 128 << 10;
 
 /// Reads bytes at `offset` from the page cache. Returns `None` if the read would wait for a disk,
@@ -31,9 +32,9 @@ pub fn read_cached(file: &File, offset: u64, buffer: &mut [u8]) -> io::Result<Op
 /// Loads a range of a file into the page cache, on the blocking pool, unless the range appears to
 /// be cached.
 ///
-/// Only the last page is checked, since files are read and evicted from front to back. A wrong
-/// guess makes `sendfile` wait for the disk once. A file that ends before the range is not an error
-/// here.
+/// Only the last page is checked, since files are read and evicted from front to back. If that page
+/// is cached but an earlier one is not, `sendfile` waits for the disk. A file that ends before the
+/// end of the range is not an error here.
 pub(crate) async fn load(file: &File, offset: u64, len: u64) -> io::Result<()> {
     if len == 0 || is_cached(file, offset + len - 1)? {
         return Ok(());
@@ -45,12 +46,12 @@ pub(crate) async fn load(file: &File, offset: u64, len: u64) -> io::Result<()> {
 }
 
 /// File ranges that were in the page cache when last checked, so that a popular range is checked
-/// once per tick instead of once per response. If a descriptor number meanwhile refers to another
-/// file, the only harm is that `sendfile` may wait for the disk once.
+/// once per tick instead of once per response. If the number of a descriptor was reused for another
+/// file since, the only harm is that `sendfile` may wait for the disk once.
 #[derive(Debug)]
 pub(crate) struct CachedRanges([Cell<(RawFd, u64, u64)>; RANGES]);
 
-/// Number of ranges remembered; newer ones overwrite older ones.
+/// Number of ranges remembered. A newer range may overwrite an older one.
 const RANGES: usize = 64;
 
 impl Default for CachedRanges {
@@ -66,13 +67,13 @@ impl CachedRanges {
         self.entry(file, end).get() == (file.as_raw_fd(), end, now_ms)
     }
 
-    /// Notes that the range that ends at `end` is in the page cache.
+    /// Records that the range that ends at `end` is in the page cache.
     pub(crate) fn note(&self, file: &File, end: u64, now_ms: u64) {
         self.entry(file, end).set((file.as_raw_fd(), end, now_ms));
     }
 
     fn entry(&self, file: &File, end: u64) -> &Cell<(RawFd, u64, u64)> {
-        // The multiplier is odd and spreads neighbouring descriptors, and ranges of one file, over
+        // The multiplication spreads neighbouring descriptors, and ranges of one file, over
         // different entries.
         let mixed = (end ^ (file.as_raw_fd() as u64) << 32).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         &self.0[(mixed >> 58) as usize]
@@ -85,8 +86,8 @@ fn is_cached(file: &File, offset: u64) -> io::Result<bool> {
     match preadv2(file, &mut bytes, offset, ReadWriteFlags::NOWAIT) {
         Ok(_) => Ok(true),
         Err(Errno::AGAIN) => Ok(false),
-        // The file system does not support `RWF_NOWAIT`: it is in memory (before Linux 6.6) or on a
-        // network. On a network, `sendfile` may wait.
+        // The file system does not support `RWF_NOWAIT`. It is either in memory (before Linux 6.6),
+        // where a read never waits, or on a network, where `sendfile` may then wait.
         Err(Errno::OPNOTSUPP) => Ok(true),
         Err(error) => Err(error.into()),
     }

@@ -1,11 +1,11 @@
-//! Barrier at the start of the cores.
+//! Barrier at which all cores wait for each other when they start.
 
 use std::sync::PoisonError;
 
 use super::sync::{Condvar, Mutex, MutexGuard};
 
-/// Barrier at which every core waits until all cores have started. Otherwise clients of the first
-/// core would use up resources that the last core still needs.
+/// Barrier at which every core waits until all cores have started. Without it, clients of the first
+/// core could use up resources, such as descriptors, that the last core needs to start.
 pub(crate) struct Gate {
     missing: Mutex<usize>,
     complete: Condvar,

@@ -1,6 +1,6 @@
-//! Listening sockets that another process opened: a service manager, or the process that this one
-//! replaces. The sockets stay open throughout, so no connection is refused and no queued connection
-//! is lost.
+//! Takes over listening sockets from another process: a service manager, or the server process that
+//! this process replaces. The sockets stay open meanwhile, so no connection is refused, and no
+//! connection that waits to be accepted is lost.
 
 use std::io::{self, IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
@@ -17,10 +17,10 @@ use rustix::net::{
 
 use crate::Error;
 
-/// Number of descriptors sent per message; the kernel's maximum is 253.
+/// Number of descriptors sent per message. The kernel allows at most 253.
 const MESSAGE_DESCRIPTORS: usize = 64;
-/// Maximum number of descriptors accepted from another process: twice the number for two addresses
-/// on 256 cores.
+/// Maximum number of descriptors accepted from another process: twice as many as a server with two
+/// addresses and 256 cores has.
 const DESCRIPTORS_MAX: usize = 1024;
 /// Number of the first descriptor that a service manager passes, according to sd_listen_fds(3).
 const MANAGER_FIRST: i32 = 3;
@@ -37,7 +37,8 @@ pub fn listeners_from_manager() -> Result<Vec<TcpListener>, Error> {
     static WAS_CALLED: AtomicBool = AtomicBool::new(false);
     let number = |name| -> Option<u32> { std::env::var(name).ok()?.parse().ok() };
     let count = match (number("LISTEN_PID"), number("LISTEN_FDS")) {
-        // Child processes inherit the variables, but the descriptors do not belong to them.
+        // Child processes inherit the variables, but the descriptors are meant only for the process
+        // that `LISTEN_PID` names.
         (Some(pid), Some(count)) if pid == std::process::id() => count,
         _ => return Ok(Vec::new()),
     };

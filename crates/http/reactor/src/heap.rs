@@ -2,13 +2,14 @@
 //!
 //! glibc's allocator keeps freed memory that lies between blocks in use. In a store whose small
 //! keys were deleted, that is nearly all of its memory. jemalloc returns every page that contains
-//! no block in use. It fills the slabs with the lowest addresses first, so a program compacts its
-//! blocks by allocating them anew and freeing the old ones.
+//! no block in use. It places new blocks at the lowest free addresses first. So a program can
+//! compact its memory: it allocates a new block for each old one, copies the content and frees the
+//! old block.
 //!
 //! Freed pages are kept for ten seconds. Otherwise a large block that is allocated right after
-//! another one was freed would cause a page fault for each page again. jemalloc checks that time
-//! only when a thread allocates; a thread of this module makes it check twice a second, so that an
-//! idle process shrinks too.
+//! another one was freed would cause a page fault for each page again. jemalloc checks the age of
+//! freed pages only when a thread allocates, so a thread of this module triggers the check twice a
+//! second. Thus an idle process returns memory too.
 
 use std::ffi::{CStr, c_char};
 use std::io;
@@ -21,20 +22,20 @@ use std::time::Duration;
 use tikv_jemalloc_sys::mallctl;
 pub use tikv_jemallocator::Jemalloc;
 
-/// Interval at which jemalloc is made to check for pages that have been unused for long enough.
+/// Interval at which jemalloc is made to check for freed pages that are old enough to be returned.
 const DECAY_EVERY: Duration = Duration::from_millis(500);
 
 /// Option string that jemalloc reads when the process starts. By default, freed blocks of 8 MiB and
 /// more are returned to the host at once, so each large block that is allocated right after another
-/// one was freed costs a page fault for every 4 KiB. The options switch this off.
+/// one was freed costs a page fault for every 4 KiB. The options switch this return off.
 #[repr(transparent)]
 struct Options(*const c_char);
 
 // SAFETY: the pointer refers to a literal, which is never written to.
 unsafe impl Sync for Options {}
 
-// SAFETY: no other item of the program has this name, and jemalloc declares it as a pointer to a C
-// string. Breaks if a dependency defines the name too, which the linker reports.
+// SAFETY: no other item of the program has this name, and jemalloc declares the symbol as a pointer
+// to a C string. Breaks if a dependency defines the same name, which the linker would report.
 #[unsafe(export_name = "_rjem_malloc_conf")]
 static OPTIONS: Options = Options(c"oversize_threshold:0".as_ptr());
 
@@ -88,10 +89,10 @@ pub fn return_freed_memory() -> io::Result<()> {
     Ok(())
 }
 
-/// Returns all freed pages to the host now, on the thread that [`return_freed_memory`] started, if
-/// any.
+/// Returns all freed pages to the host now. Uses the thread that [`return_freed_memory`] started,
+/// if there is one.
 pub fn purge_heap() {
-    // Blocks in this thread's cache keep their pages in use, so empty the cache first.
+    // Blocks in this thread's cache keep their pages in use, so the cache is emptied first.
     act(c"thread.tcache.flush");
     let is_sent = PURGE_REQUESTS
         .get()
@@ -101,9 +102,9 @@ pub fn purge_heap() {
     }
 }
 
-/// Runs `work` with this thread's block cache off, so that blocks are allocated from the slabs, and
-/// freed to them, directly. With the cache, the block freed last would be the next one allocated,
-/// so nothing would be compacted.
+/// Runs `work` with this thread's block cache off, so that blocks are allocated at the lowest free
+/// addresses. With the cache on, the next block allocated would be the block freed last, so nothing
+/// would be compacted.
 pub fn without_block_cache<R>(work: impl FnOnce() -> R) -> R {
     write(c"thread.tcache.enabled", false);
     let result = work();
@@ -128,10 +129,11 @@ fn read(name: &CStr) -> usize {
     if failed == 0 { value } else { 0 }
 }
 
-/// Sets the jemalloc option called `name`. A failure, as for an unknown name, is logged.
+/// Sets the jemalloc option called `name`. A failure, for example because the name is unknown, is
+/// logged.
 fn write<T: Copy>(name: &CStr, mut value: T) {
-    // SAFETY: jemalloc reads `value` only during the call, and rejects a size other than that of
-    // the value called `name`.
+    // SAFETY: jemalloc reads `value` only during the call, and rejects the call if the size of
+    // `value` is not that of the option.
     let failed = unsafe {
         mallctl(
             name.as_ptr(),
@@ -146,7 +148,7 @@ fn write<T: Copy>(name: &CStr, mut value: T) {
 
 /// Makes jemalloc perform the action called `name`.
 fn act(name: &CStr) {
-    // SAFETY: actions take no value and return none, so all pointers may be null.
+    // SAFETY: an action takes no value and returns none, so all pointers may be null.
     let failed = unsafe { mallctl(name.as_ptr(), null_mut(), null_mut(), null_mut(), 0) };
     report(name, failed);
 }

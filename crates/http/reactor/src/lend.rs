@@ -6,23 +6,23 @@
 //! ```
 //!
 //! The bytes sent before and after a value may be placed around it in memory, too ([`place`]); then
-//! they are lent with the value, and two system calls send everything. Otherwise they are copied
-//! into the pipe, as are bytes of the value that share a page with other memory.
+//! they are lent with the value, and two system calls send everything. Otherwise these surrounding
+//! bytes are copied into the pipe, as are bytes of the value that share a page with other memory.
 //!
-//! The kernel does not copy lent pages: sockets refer to them until the client has acknowledged
-//! them, which may be long after the call and long after the value is gone. So a lent page must
-//! never be written to. [`zero_copy`] ensures this: it takes ownership of the bytes and hands them
-//! out read-only. When they are no longer in use, the process detaches from the lent pages
-//! (`MADV_DONTNEED`) before the allocator gets the memory back, so later writes go to new pages.
-//! The cost is one more page of memory per value. A value that was never sent is freed normally,
-//! and a very large one on a separate thread.
+//! The kernel does not copy lent pages: the socket refers to each page until the client has
+//! acknowledged its bytes, which may be long after the call, and long after the value was dropped.
+//! So a lent page must never be written to. [`zero_copy`] ensures this: it takes ownership of the
+//! bytes and returns them as a read-only value. When the value is dropped, the process detaches
+//! from the lent pages (`MADV_DONTNEED`) before the allocator gets the memory back, so later writes
+//! go to new pages. The cost is one more page of memory per value. A value that was never sent is
+//! freed like any other memory. A very large value is freed on a separate thread.
 //!
-//! Rejected alternatives: a memory file per value, whose pages cost twice as much to send and which
-//! takes a descriptor; and `MSG_ZEROCOPY`, which copies on loopback and reports each completion in
-//! a message that must be read.
+//! Rejected alternatives: a file in memory (`memfd_create`) per value, whose pages cost twice as
+//! much to send and which uses a descriptor; and `MSG_ZEROCOPY`, which copies on loopback and
+//! reports each completion in a message that must be read.
 //!
-//! One table of the process records this memory, under a lock that is held only for an operation on
-//! a map.
+//! One table per process records the memory whose pages may be lent. Its lock is held only for one
+//! operation on a map.
 
 #[cfg(test)]
 mod tests;
@@ -49,37 +49,37 @@ use rustix::pipe::{IoSliceRaw, PipeFlags, SpliceFlags};
 use tokio::io::Interest;
 use tokio::net::{TcpStream, UnixStream};
 
-/// Minimum length of a value that is lent. For a shorter value, a copy costs less than the
-/// additional system calls.
+/// Minimum length of a value that is sent without copying. For a shorter value, a copy costs less
+/// than the additional system calls.
 pub const ZERO_COPY_BYTES_MIN: usize = 64 << 10;
 
-/// Minimum length of the unsent rest of a value for which the rest is lent. A shorter rest is
-/// copied.
+/// Minimum length of the unsent rest of a value for which the rest is still sent without copying.
 const REST_BYTES_MIN: usize = 16 << 10;
 
-/// Minimum length of memory that is freed on a separate thread, since the kernel needs half a
-/// millisecond or more to free so many pages.
+/// Minimum length of memory that is freed on a separate thread, since the kernel needs at least
+/// half a millisecond to free so many pages.
 const FREED_ON_THREAD_BYTES_MIN: usize = 8 << 20;
 
 /// Maximum length of the bytes before a value, and of those after it, that are copied into the pipe
-/// so that one call sends everything.
+/// so that one system call sends them together with the value.
 const COPIED_AROUND_BYTES_MAX: usize = 8 << 10;
 
 /// Requested capacity of the pipe. If the kernel refuses, the pipe holds 64 KiB.
 const PIPE_BYTES: usize = 512 << 10;
 
-/// Memory whose pages may be lent, by the address of its first whole page.
+/// Memory whose pages the kernel may refer to while it sends them. The key is the address of the
+/// first whole page.
 static ZERO_COPY_PAGES: Mutex<BTreeMap<usize, Pages>> = Mutex::new(BTreeMap::new());
 
-/// Whole pages within one allocation, as addresses.
+/// Whole pages within one allocation, given as addresses.
 #[derive(Debug)]
 struct Pages {
     end: usize,
-    /// Addresses of the value (`value`), and of all initialised bytes: the value and the bytes
-    /// around it (`written`). Both ranges stay readable while the value exists.
+    /// Addresses of the value (`value`), and of all initialised bytes (`written`), which are the
+    /// value and the bytes around it. Both ranges stay readable while the value exists.
     value: Range<usize>,
     written: Range<usize>,
-    /// True if some of the pages were lent to the kernel.
+    /// True if the kernel was given references to some of the pages.
     lent: bool,
 }
 
@@ -102,16 +102,17 @@ fn addresses(bytes: &[u8]) -> Range<usize> {
 
 /// Allocates a buffer with capacity for a value of `value_bytes` bytes and two bytes after it. The
 /// caller appends the value, then passes the buffer to [`zero_copy_within`]. If the value is long
-/// enough to be lent, the buffer starts at a page boundary, shares no page with other memory, and
-/// already contains `head`, the bytes that are sent before the value; otherwise it is empty.
+/// enough to be sent without copying, the buffer starts at a page boundary, shares no page with
+/// other memory, and already contains `head`, the bytes that are sent before the value; otherwise
+/// the buffer is empty.
 pub fn place(head: &[u8], value_bytes: usize) -> BytesMut {
     if value_bytes < ZERO_COPY_BYTES_MIN {
         return BytesMut::with_capacity(value_bytes + 2);
     }
     let page_bytes = rustix::param::page_size();
     let bytes = (head.len() + value_bytes + 2).next_multiple_of(page_bytes);
-    // An allocator that keeps a header before each block never returns the start of a page, so
-    // allocate one page more and skip to the first page boundary.
+    // An allocator that keeps a header before each block never returns the start of a page, so one
+    // page more is allocated, and the bytes before the first page boundary are skipped.
     let mut place = BytesMut::with_capacity(bytes + page_bytes);
     let before = place.as_ptr().align_offset(page_bytes);
     place.resize(before, 0);
@@ -120,19 +121,17 @@ pub fn place(head: &[u8], value_bytes: usize) -> BytesMut {
     place
 }
 
-/// Makes bytes read-only, and registers long ones so that a [`ZeroCopyWriter`] can send their pages
-/// without copying. Copies nothing. Changing the bytes later copies them, as with any shared
-/// [`Bytes`].
+/// Makes `bytes` read-only without copying them. If they are long enough, registers their memory so
+/// that a [`ZeroCopyWriter`] can send their pages without copying.
 pub fn zero_copy(bytes: BytesMut) -> Bytes {
     let value = 0..bytes.len();
     zero_copy_within(bytes, value)
 }
 
-/// Makes the bytes at `value` read-only as [`zero_copy`] does, and returns them. The bytes around
-/// them stay in memory and may be sent with them.
-///
+/// Makes the range `value` of `bytes` read-only as [`zero_copy`] does, and returns that range. The
+/// bytes before and after the range stay in memory and may be sent together with it.
 /// # Panics
-/// `bytes` has no bytes at `value`.
+/// `value` reaches beyond the end of `bytes`.
 pub fn zero_copy_within(mut bytes: BytesMut, value: Range<usize>) -> Bytes {
     if value.len() < ZERO_COPY_BYTES_MIN {
         return bytes.freeze().slice(value);
@@ -156,7 +155,7 @@ pub fn zero_copy_within(mut bytes: BytesMut, value: Range<usize>) -> Bytes {
     })
 }
 
-/// Owner that keeps bytes from being written while the kernel may still refer to their pages.
+/// Owner of bytes that must not be written to while the kernel may still refer to their pages.
 #[derive(Debug)]
 struct ZeroCopyOwner {
     bytes: BytesMut,
@@ -184,17 +183,17 @@ impl Drop for ZeroCopyOwner {
         if unused.bytes.len() < FREED_ON_THREAD_BYTES_MIN {
             drop(unused);
         } else {
-            // If the thread does not exist, `unused` is dropped here.
+            // If the thread could not be started, `unused` is dropped here.
             drop(freeing_thread().map(|thread| thread.send(unused)));
         }
     }
 }
 
-/// Bytes that are no longer in use and wait to be freed.
+/// Bytes of a dropped value, which wait to be freed.
 #[derive(Debug)]
 struct Unused {
     bytes: BytesMut,
-    /// The whole pages of `bytes`, as addresses, if some of them were lent.
+    /// Addresses of the whole pages of `bytes`, if the kernel was given references to some of them.
     lent: Option<Range<usize>>,
 }
 
@@ -204,22 +203,22 @@ impl Drop for Unused {
             return;
         };
         let first: *mut c_void = self.bytes.as_mut_ptr().map_addr(|_| start).cast();
-        // SAFETY: these whole pages lie within `bytes`, which this value owns alone and which is
-        // not read any more, so their content may be lost. Breaks if `whole_pages` ever exceeded
-        // the range it is given.
+        // SAFETY: these whole pages lie within `bytes`, which this value owns alone and which no
+        // code reads any more, so their content may be lost. Breaks if `whole_pages` ever returned
+        // addresses outside its arguments.
         let detached = unsafe { rustix::mm::madvise(first, end - start, Advice::LinuxDontNeed) };
         if let Err(err) = detached {
-            // This happens for locked memory (`mlock`). Leaking the memory is better than letting
-            // later writes reach other clients.
+            // This happens for locked memory (`mlock`). The memory is leaked, since the kernel
+            // might otherwise send bytes that are written there later to another client.
             tracing::warn!(%err, bytes = self.bytes.len(), "memory lent to the kernel cannot be released and is leaked");
             mem::forget(mem::take(&mut self.bytes));
         }
     }
 }
 
-/// Returns the channel to the thread that frees large memory instead of the cores; `None` if the
-/// host cannot create the thread. The thread is never joined: all it holds is memory, which the
-/// process's exit frees.
+/// Returns the channel to the thread that frees large blocks of memory, so that the cores need not;
+/// `None` if the host cannot create the thread. The thread is never joined, since it holds nothing
+/// but memory.
 fn freeing_thread() -> Option<&'static Sender<Unused>> {
     static THREAD: OnceLock<Option<Sender<Unused>>> = OnceLock::new();
     let thread = THREAD.get_or_init(|| {
@@ -233,22 +232,23 @@ fn freeing_thread() -> Option<&'static Sender<Unused>> {
     thread.as_ref()
 }
 
-/// Memory to lend in order to send one of the slices passed to [`ZeroCopyWriter::poll_write`],
-/// called the part here.
+/// Memory that is sent without copying for one of the slices passed to
+/// [`ZeroCopyWriter::poll_write`]. The fields call that slice the part.
 struct ZeroCopySegment<'b> {
-    /// Memory to lend: bytes of the part, and the bytes right before and after them that are sent
+    /// Memory to send: bytes of the part, and those bytes right before and after them that are sent
     /// too.
     memory: &'b [u8],
     /// Numbers of bytes of `memory` that lie before the part (`head`) and after it (`end`).
     head: usize,
     end: usize,
-    /// Range of bytes within the part that `memory` contains.
+    /// Range of the part's bytes that `memory` contains.
     range: Range<usize>,
 }
 
-/// Returns the pages of `part` that can be lent, and marks them as lent; `None` if `part` is short
-/// or does not come from [`zero_copy`]. Bytes that [`place`] put around the value are included if
-/// they equal the bytes that are to be sent right before and right after it (`before`, `behind`).
+/// Returns the pages of `part` that can be sent without copying, and records that the kernel may
+/// refer to them. Returns `None` if `part` is short or does not come from [`zero_copy`]. Bytes that
+/// [`place`] put around the value are included if they equal the bytes that are to be sent right
+/// before and right after it (`before`, `behind`).
 fn lend<'b>(part: &'b [u8], before: &[u8], behind: &[u8]) -> Option<ZeroCopySegment<'b>> {
     if part.len() < REST_BYTES_MIN {
         return None;
@@ -295,18 +295,16 @@ fn lend<'b>(part: &'b [u8], before: &[u8], behind: &[u8]) -> Option<ZeroCopySegm
     })
 }
 
-/// Socket that pages can be lent to.
+/// Socket to which pages can be sent without copying.
 pub trait ZeroCopySocket: AsFd {
-    /// Polls for room in the socket, like `poll_write_ready` of tokio's streams.
-    ///
+    /// Polls for room in the socket, as `poll_write_ready` of tokio's streams does.
     /// # Errors
     /// The runtime is shutting down.
     fn poll_write_ready(&self, context: &mut Context<'_>) -> Poll<io::Result<()>>;
 
-    /// Calls `io`, like `try_io` of tokio's streams.
-    ///
+    /// Calls `io`, as `try_io` of tokio's streams does.
     /// # Errors
-    /// Those of `io`.
+    /// Errors of `io`.
     fn try_io<R>(&self, interest: Interest, io: impl FnOnce() -> io::Result<R>) -> io::Result<R>;
 }
 
@@ -333,7 +331,7 @@ impl_zero_copy_socket!(TcpStream UnixStream);
 /// Zero-copy writer for bytes from [`zero_copy`]. Each core has one, which uses three descriptors.
 #[derive(Debug)]
 pub struct ZeroCopyWriter {
-    /// Pipe, empty between calls; `None` after a failure to empty it.
+    /// Pipe, which is empty between calls. `None` after a failed attempt to empty it.
     pipe: RefCell<Option<Pipe>>,
 }
 
@@ -367,12 +365,12 @@ impl ZeroCopyWriter {
         })
     }
 
-    /// Writes some of `parts` in order, as `poll_write_vectored` does, but lends large parts that
-    /// came from [`zero_copy`]. `more` is true if other parts will follow these, so that the kernel
-    /// fills packets.
+    /// Writes some of `parts` in order, as `poll_write_vectored` does, but does not copy large
+    /// parts that came from [`zero_copy`]. `more` is true if other parts will follow these, so that
+    /// the kernel fills packets.
     ///
     /// # Errors
-    /// Those of the socket.
+    /// Errors of the socket.
     pub fn poll_write(
         &self,
         stream: &impl ZeroCopySocket,
@@ -390,8 +388,8 @@ impl ZeroCopyWriter {
         }
     }
 
-    /// Sends the first part that can be lent, with the bytes around it. If no part can be lent,
-    /// sends all parts by copying.
+    /// Sends the first part that can be sent without copying, together with the bytes around it. If
+    /// there is no such part, sends all parts by copying.
     fn write(&self, socket: impl AsFd, parts: &[IoSlice<'_>], more: bool) -> io::Result<usize> {
         let mut slot = self.pipe.borrow_mut();
         let nothing = IoSlice::new(&[]);
@@ -442,9 +440,9 @@ impl ZeroCopyWriter {
 }
 
 impl Pipe {
-    /// Fills the pipe as far as it has room: copies `before` and `after`, and inserts `pages`,
-    /// which [`lend`] returned, by reference. Returns the number of bytes in the pipe. If the
-    /// kernel refuses, the caller sends by copying.
+    /// Fills the pipe as far as it has room: copies `before` and `after`, and inserts references to
+    /// `pages`, which [`lend`] returned. Returns the number of bytes in the pipe. If it is 0, the
+    /// caller sends by copying.
     fn fill(&self, before: &[IoSlice<'_>], pages: &[u8], after: &[IoSlice<'_>]) -> usize {
         let refused =
             |err: &Errno| tracing::debug!(%err, "zero-copy write refused; copying the value");
@@ -460,8 +458,8 @@ impl Pipe {
             return filled;
         }
         let parts = [IoSliceRaw::from_slice(pages)];
-        // SAFETY: `into` is the write end of a pipe, so the kernel only reads, and these pages are
-        // marked as lent, so they are not written to while the kernel refers to them. Breaks if
+        // SAFETY: `into` is the write end of a pipe, so the kernel only reads, and `lend` recorded
+        // these pages, so they are not written to while the kernel refers to them. Breaks if
         // `pages` did not come from `lend`.
         let inserted = unsafe { rustix::pipe::vmsplice(&self.into, &parts, SpliceFlags::NONBLOCK) };
         let inserted = inserted.inspect_err(refused).unwrap_or(0);

@@ -1,21 +1,20 @@
 //! One pinned, single-threaded tokio runtime per core, each with its own listeners, connections and
 //! clock. The crate has no routes, and no HTTP except the text of a `Date` field.
 //!
-//! Principal type: [`Conn`], one accepted connection, which is passed to the core's handler.
+//! The principal type is [`Conn`], an accepted connection, which is passed to the core's handler.
 //! [`bind`] opens the sockets; [`run`] serves them until [`Stop`] is triggered.
 //!
 //! ```text
 //!            ┌ thread core-0, pinned ────────────────────────────────────────────┐
-//! kernel ──► │ listener ─► accept loop ─► handler(Conn), one local task each     │
-//! spreads    │               │  at the cap: evict an idle connection, or shed    │
-//! by         │               └─ tick, twice a second: Clock, due deadlines       │
-//! SO_REUSE-  └───────────────────────────────────────────────────────────────────┘
-//! PORT  ──►  ┌ thread core-1 … shares only the count of open connections ────────┐
+//! kernel ──► │ listener ─► accept loop ─► handler(Conn), one local task each     │ spreads    │
+//! │  at the cap: evict an idle connection, or shed    │ by         │               └─ tick, twice
+//! a second: Clock, due deadlines       │ SO_REUSE-
+//! └───────────────────────────────────────────────────────────────────┘ PORT  ──►  ┌ thread core-1
+//! … shares only the count of open connections ────────┐
 //! ```
 //!
 //! ```no_run
-//! use std::io::IoSlice;
-//! use reactor::{Conn, Ended, Limits, Stop, bind, run, usable_cores};
+//! use std::io::IoSlice; use reactor::{Conn, Ended, Limits, Stop, bind, run, usable_cores};
 //!
 //! async fn echo(mut conn: Conn) -> Result<(), Ended> {
 //!     let mut buffer = [0; 1024];
@@ -29,52 +28,50 @@
 //!     }
 //! }
 //!
-//! let limits = Limits::default();
-//! let listeners = bind(&["127.0.0.1:7".parse().unwrap()], &usable_cores(&limits)?, &limits)?;
-//! let stop = Stop::new(); // give a clone to the signal handler
-//! let drained = run(listeners, &limits, b"", &stop, |core| {
+//! let limits = Limits::default(); let listeners = bind(&["127.0.0.1:7".parse().unwrap()],
+//! &usable_cores(&limits)?, &limits)?; let stop = Stop::new(); // give a clone to the signal
+//! handler let drained = run(listeners, &limits, b"", &stop, |core| {
 //!     println!("core {} starts", core.index()); // build the state of this core here
 //!     |conn| async {
 //!         if let Err(ended) = echo(conn).await {
 //!             println!("{ended:?}");
 //!         }
 //!     }
-//! })?;
-//! println!("{} connections dropped", drained.dropped);
+//! })?; println!("{} connections dropped", drained.dropped);
 //! # Ok::<(), reactor::Error>(())
 //! ```
 //!
 //! Threads: one per core, named `core-N`, and the runtime's blocking pool, named `core-N-file` and
-//! not pinned. A core owns its state: `start` runs on the core's thread and may build the state
-//! from `Rc` and `Cell`. The only shared writes are the count of open connections, on accept and
-//! close, and [`Counters`], each written by one core. A process started from a core's thread
-//! inherits that core's one processor, so start child processes before [`run`] or from another
-//! thread.
+//! not pinned. A core owns its state: the closure that builds the state runs on the core's thread
+//! and may use `Rc` and `Cell`. Cores share only the count of open connections, which is written on
+//! accept and close, and [`Counters`], each of which is written by one core. A process started from
+//! a core's thread may run only on that core's processor, so start child processes before [`run`]
+//! or from another thread.
 //!
 //! Fairness: one iteration of a core's event loop polls the sockets once and runs the tasks that
 //! they woke. tokio makes a task yield after 128 operations that did not wait, and
 //! [`Conn::write_file`] yields after each slice, so that no connection monopolises a core.
 //!
 //! Time: [`Clock`] is set from the system once per tick, so a request costs no clock read and no
-//! timer. Arming a [`Deadline`] costs two stores; the tick wakes the due ones. A deadline never
-//! fires early, and fires at most two ticks (one second) late.
+//! timer. Arming a [`Deadline`] costs two memory writes; the tick wakes the connections whose
+//! deadline is due. A deadline never fires early, and fires at most two ticks (one second) late.
 //!
 //! Overload: at `connections_max` the core evicts the connection that has waited longest for a
 //! request in favour of the new one. If all connections have a request, the new connection gets
 //! `shed_response` and is closed. The same happens to a connection whose address has
-//! `address_connections_max` already. When the process is out of descriptors, a reserved descriptor
-//! makes it possible to shed in the same way.
+//! `address_connections_max` already. When the process is out of descriptors, new connections are
+//! shed in the same way, with the help of a reserved descriptor.
 //!
 //! Drain: when stopped, each core accepts the connections left in its backlog, closes its
 //! listeners, and ends the connections that wait for a request after one more second, since a
-//! request may be under way. Busy connections finish; those left after `drain_ms_max` are dropped,
+//! request may be on its way. Busy connections finish; those left after `drain_ms_max` are dropped,
 //! and [`run`] returns their number. Tasks that a handler spawned beside its connection are dropped
 //! at that point too.
 //!
 //! Units and limits: [`Limits`]; milliseconds and bytes. Errors: [`Error`] is the fault of the
-//! host, or of the operator who chose the address, and makes the start fail; [`Ended`] says why one
-//! connection is over and is a normal result. `SIGPIPE` must stay ignored, as Rust's runtime sets
-//! it at start-up: `sendfile` has no `MSG_NOSIGNAL` flag.
+//! host, or of the operator who chose the address, and makes the start fail; [`Ended`] is the
+//! reason why one connection is over, which is a normal result. `SIGPIPE` must stay ignored, as
+//! Rust's runtime sets it at start-up: `sendfile` has no `MSG_NOSIGNAL` flag.
 
 mod accept;
 mod address;

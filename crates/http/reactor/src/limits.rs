@@ -1,22 +1,24 @@
 //! Limits of the reactor.
 
-/// Limits of a reactor. Times are checked by a tick of half a second: a deadline fires up to a
-/// second late, never early.
+/// Limits of a reactor. Deadlines are checked twice a second: a deadline fires at most one second
+/// late, never early.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Maximum number of the usable cores that the reactor runs on. Default 256.
+    /// Maximum number of cores that the reactor runs on. Default 256.
     pub cores_max: usize,
     /// Maximum number of connections per listener that wait for accept after the TCP handshake. The
     /// kernel lowers it to `net.core.somaxconn`. Default 4096.
     pub backlog: u32,
-    /// Maximum open connections of the whole process. When it is reached, the core evicts an idle
-    /// connection for each new one, or sheds the new one if it has no idle one. Default 16384.
+    /// Maximum number of open connections of the whole process. When it is reached, a core evicts
+    /// an idle connection for each new connection, or sheds the new connection if none is idle.
+    /// Default 16384.
     pub connections_max: usize,
-    /// Maximum open connections per address, where an IPv6 address counts as its /64. When it is
-    /// reached, new connections are shed. Networks passed to [`crate::Listeners::exempt`] are not
-    /// counted. Default 512.
+    /// Maximum number of open connections per client address; all IPv6 addresses of one /64 network
+    /// count as one address. Beyond the maximum, new connections are shed. Networks passed to
+    /// [`crate::Listeners::exempt`] are not counted. Default 512.
     pub address_connections_max: usize,
-    /// Maximum threads for blocking work, over all cores; each core has at least one. Default 64.
+    /// Maximum number of threads for blocking work, over all cores. Each core has at least one.
+    /// Default 64.
     pub blocking_threads_max: usize,
     /// Maximum time from accept to the client's first byte. Default 10,000 ms.
     pub first_byte_ms: u64,
@@ -37,23 +39,24 @@ pub struct Limits {
     /// Minimum rate of a client that reads a response, averaged over each `write_stall_ms` and
     /// measured by the bytes that the client's kernel acknowledges. Default 512 bytes per second.
     pub write_bytes_per_s_min: u64,
-    /// Maximum time that a client may stay silent after we closed our side of its connection, in
-    /// [`crate::Conn::linger`]. Default 2,000 ms.
+    /// Maximum time that a client may stay silent after the server closed its side of the
+    /// connection, in [`crate::Conn::linger`]. Default 2,000 ms.
     pub linger_ms: u64,
-    /// Maximum total time that a client may continue to send after we closed our side. Default
-    /// 30,000 ms.
+    /// Maximum total time that a client may continue to send after the server closed its side.
+    /// Default 30,000 ms.
     pub linger_ms_max: u64,
-    /// Maximum bytes read and dropped after we closed our side of a connection. Default 1 GiB.
+    /// Maximum number of bytes of a connection that are read and dropped after the server closed
+    /// its side. Default 1 GiB.
     pub linger_bytes_max: usize,
-    /// Time from [`crate::Stop::trigger`] until connections that are still busy are dropped and
-    /// blocking work is no longer waited for. Default 30,000 ms.
+    /// Maximum time from [`crate::Stop::trigger`] until busy connections are dropped and the
+    /// reactor stops waiting for blocking work. Default 30,000 ms.
     pub drain_ms_max: u64,
-    /// Maximum bytes of one connection that the kernel buffers without having sent them. A higher
-    /// value lets a distant client receive the bytes sooner once it has room; a lower value costs
-    /// more wakeups. Default 128 KiB.
+    /// Maximum number of bytes per connection that the kernel accepts before it has sent them
+    /// (`TCP_NOTSENT_LOWAT`). A higher value keeps distant clients supplied with data; a lower
+    /// value costs more wakeups of the server. Default 128 KiB.
     pub unsent_bytes_max: u32,
-    /// Maximum bytes of a file that are sent before the core serves its other connections. Default
-    /// 1 MiB.
+    /// Maximum number of bytes of a file that are sent before the core serves its other
+    /// connections. Default 1 MiB.
     pub sendfile_slice_bytes: usize,
 }
 
@@ -104,13 +107,13 @@ impl Limits {
         }
     }
 
-    /// Returns the number of body bytes that must arrive within `body_ms`: at least one.
+    /// Returns the number of body bytes that must arrive within `body_ms`, at least one.
     #[must_use]
     pub fn body_window_bytes(&self) -> u64 {
         window_bytes(self.body_bytes_per_s_min, self.body_ms)
     }
 
-    /// Returns the number of bytes that a client must acknowledge within `write_stall_ms`: at least
+    /// Returns the number of bytes that a client must acknowledge within `write_stall_ms`, at least
     /// one.
     #[must_use]
     pub fn write_window_bytes(&self) -> u64 {

@@ -1,4 +1,4 @@
-//! Opening the listening sockets: one per address and core, all sockets of an address in one
+//! Opens the listening sockets, one per address and core. All sockets of one address form a
 //! `SO_REUSEPORT` group.
 //!
 //! The kernel spreads new connections over a group by a hash of their addresses and ports.
@@ -38,7 +38,7 @@ pub(crate) struct CoreSocket {
 
 impl Listeners {
     /// Exempts connections from `networks` from the limit on connections per address: for example
-    /// those of proxies that forward many clients, and of this host itself.
+    /// connections from proxies that forward many clients, or from this host.
     #[must_use]
     pub fn exempt(mut self, networks: Vec<Network>) -> Listeners {
         self.exempt = networks;
@@ -55,8 +55,8 @@ impl Listeners {
         let cores: Vec<_> = self.cores.iter().map(|core| core.id).collect();
         for core in &self.cores {
             for CoreSocket { socket, .. } in &core.sockets {
-                // Inherited sockets may have another setting, so the preference is set or removed
-                // on every socket.
+                // Inherited sockets may prefer some processor already, so the preference is set or
+                // removed on every socket.
                 let preferred = (steering == Steering::IncomingCpu).then_some(core.id);
                 steering::prefer(socket, preferred).map_err(failed)?;
             }
@@ -206,8 +206,8 @@ fn open(
     let mut sockets = Vec::with_capacity(cores);
     for _ in 0..cores {
         let socket = listen(address, limits.backlog)?;
-        // If port 0 was requested, the next sockets use the port that the kernel chose for the
-        // first.
+        // If port 0 was requested, the other sockets use the port that the kernel chose for the
+        // first socket.
         address = socket.local_addr()?;
         sockets.push(socket);
     }

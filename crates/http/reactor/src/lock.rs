@@ -14,7 +14,7 @@ use rustix::io::Errno;
 
 /// Name of the lock file in the directory.
 const NAME: &str = "lock";
-/// Maximum bytes of the lock file that are read to describe the holder.
+/// Maximum number of bytes of the lock file that are read to describe the holder of the lock.
 const TEXT_BYTES_MAX: u64 = 200;
 
 /// Mode of a directory lock.
@@ -60,8 +60,8 @@ impl DirLock {
         }
     }
 
-    /// Waits until `dir` can be locked, for a process that takes over from the one that holds the
-    /// lock.
+    /// Waits until `dir` can be locked, and locks it. Used by a process that takes over from the
+    /// process that holds the lock.
     ///
     /// # Errors
     /// The lock file cannot be opened or locked.
@@ -106,8 +106,8 @@ impl DirLock {
         options.read(true).write(true).create(true).truncate(false);
         let opened = fs::create_dir_all(dir)
             .and_then(|()| options.open(&path))
-            // On a read-only file system, an existing lock file can be opened for reading, which
-            // suffices for the lock.
+            // If the lock file exists on a read-only file system, it can only be opened for
+            // reading, which suffices for locking it.
             .or_else(|error| File::open(&path).map_err(|_| error));
         match opened {
             Ok(file) => Ok(DirLock { file, path }),

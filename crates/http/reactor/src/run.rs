@@ -1,4 +1,4 @@
-//! The cores' threads, from start to the end of the drain.
+//! Runs the cores' threads, from the start to the end of the drain.
 
 use std::future::poll_fn;
 use std::panic::resume_unwind;
@@ -113,9 +113,9 @@ struct Shared {
     open: OpenConnections,
     addresses: Arc<Addresses>,
     counters: Arc<[Counters]>,
-    /// True if each core's thread is pinned to its processor. The only core of a reactor is not
-    /// pinned: pinning would separate it from no other core, and would make it share its processor
-    /// with the single cores of other processes while other processors are idle.
+    /// True if each core's thread is pinned to its processor. A single core is not pinned: there is
+    /// no other core to separate it from, and the single cores of several processes would share one
+    /// processor while others are idle.
     pins: bool,
     /// Processors that the process may use, for threads that are not pinned.
     allowed: CpuSet,
@@ -182,8 +182,8 @@ impl Shared {
             arrival.wait();
             Ok(serving.serve(acceptor).await)
         });
-        // Dropping a runtime waits for its blocking pool without limit, and a disk or network share
-        // may hang.
+        // Dropping a runtime waits without limit for its blocking pool, which may hang on a disk or
+        // a network share.
         let left = served.as_ref().map_or(Duration::ZERO, |drained| {
             drained.deadline.saturating_duration_since(Instant::now())
         });
@@ -201,11 +201,11 @@ impl Shared {
             .thread_name(format!("core-{index}-file"))
             .on_thread_park(move || counters[index].waits.count())
             .on_thread_start(move || {
-                // A new thread inherits the affinity to the core's one processor, where it would
-                // wait behind the core.
+                // A new thread may run only on the core's processor at first, where it would wait
+                // for the core's thread.
                 if let Err(_narrowed) = cores::pin(&allowed) {
-                    // The host has since taken the other processors away, so the thread stays on
-                    // this one.
+                    // The host has withdrawn the other processors since, so the thread stays on the
+                    // core's processor.
                 }
             })
             .build_local(LocalOptions::default())
@@ -215,7 +215,7 @@ impl Shared {
 /// Result of one core's drain.
 struct CoreDrained {
     dropped: usize,
-    /// Time at which the drain must be over; the blocking pool may use the time left.
+    /// Time at which the drain must be over. The blocking pool may work until then.
     deadline: Instant,
 }
 
@@ -223,12 +223,12 @@ struct CoreDrained {
 struct RunningCore<'a, H> {
     shared: &'a Shared,
     core: Core,
-    /// Zero point of the core's clock.
+    /// Time at which the core's clock reads 0.
     started: Instant,
     handler: H,
     connections: JoinSet<()>,
     ticks: Interval,
-    /// Method of spreading connections that the listeners are set to.
+    /// Method of spreading connections over the cores that is set on the listeners.
     steering: Steering,
     /// Counts of arrived and accepted connections at the last decision of `Steering::Auto`.
     counts_at_decision: ArrivalCounts,
@@ -281,7 +281,7 @@ where
         if now != self.steering {
             let preferred = (now == Steering::IncomingCpu).then_some(self.core.id());
             if acceptor.prefer(preferred).is_err() {
-                // A kernel without this option still spreads connections by hash.
+                // A kernel without this socket option spreads connections by hash.
                 return;
             }
             self.steering = now;
@@ -318,8 +318,8 @@ where
             if !self.core.evict() {
                 return acceptor.shed(accepted.stream);
             }
-            // The evicted connection ends before the core polls its sockets again, so the limit is
-            // exceeded only until then.
+            // The evicted connection ends before the core polls its sockets again, so
+            // `connections_max` is exceeded only until then.
             open.add();
         }
         self.sample_arrival(&accepted.stream);
@@ -367,14 +367,14 @@ where
     }
 }
 
-/// Returns the system's time; a time before 1970 is returned as 1970.
+/// Returns the system's time in seconds since 1970; 0 if the clock is set to an earlier time.
 fn unix_secs() -> u64 {
     SystemTime::now()
         .duration_since(UNIX_EPOCH)
         .map_or(0, |since| since.as_secs())
 }
 
-/// Returns the next connection of the backlog, if any.
+/// Returns the next connection of the backlog; `None` if there is none.
 async fn queued(acceptor: &mut Acceptor) -> Option<Accepted> {
     poll_fn(|context| match acceptor.poll_accept(context) {
         Poll::Ready(accepted) => Poll::Ready(Some(accepted)),

@@ -1,4 +1,4 @@
-//! Scheduling of a core's thread, so that it runs soon after work arrives.
+//! Scheduling parameters of a core's thread, which make the thread run soon after work arrives.
 
 #[cfg(test)]
 mod tests;
@@ -7,9 +7,9 @@ use std::io;
 
 /// Time slice that the thread requests: the shortest that the kernel grants.
 ///
-/// A thread that becomes ready preempts a thread with a longer slice at once. Otherwise it would
-/// wait some milliseconds, until a busy thread (such as one that converts an image) has used up its
-/// slice. The threads' shares of the processor do not change.
+/// A thread that becomes ready preempts a thread with a longer slice at once. With equal slices, it
+/// would wait some milliseconds, until a busy thread (such as one that converts an image) has used
+/// up its slice. The threads' shares of the processor do not change.
 const SLICE_NS: u64 = 100_000;
 
 /// Nice value that the thread requests. The kernel grants it to root, or with `LimitNICE=`.
@@ -20,8 +20,8 @@ const SLICE_NS: u64 = 100_000;
 const NICE: i32 = -10;
 
 /// Requests low-latency scheduling for the calling thread (`sched_setattr(2)`; EEVDF honours slices
-/// since Linux 6.12, earlier kernels accept and ignore them). A policy or nice value set from
-/// outside is kept.
+/// since Linux 6.12, earlier kernels accept and ignore them). A policy or nice value that was set
+/// before the program started is kept.
 ///
 /// # Errors
 /// The kernel, or a seccomp filter around this process, refuses the request. The program works
@@ -62,8 +62,8 @@ fn attributes() -> io::Result<libc::sched_attr> {
         sched_period: 0,
     };
     let size = size_of_val(&attributes);
-    // SAFETY: the kernel writes at most `size` bytes to `attributes`, which is that large and
-    // outlives the call.
+    // SAFETY: the kernel writes at most `size` bytes to `attributes`; `size` is the size of
+    // `attributes`, which outlives the call.
     let result = unsafe { libc::syscall(libc::SYS_sched_getattr, 0, &raw mut attributes, size, 0) };
     checked(result)?;
     Ok(attributes)

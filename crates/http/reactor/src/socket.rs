@@ -55,14 +55,14 @@ pub fn reset_when_closed(socket: impl AsFd) {
 }
 
 /// Limits the unsent bytes that the kernel buffers to about `bytes`, on this socket and on sockets
-/// accepted from it: `TCP_NOTSENT_LOWAT`, since Linux 3.12. The default lets a client that reads
-/// nothing occupy up to 4 MiB.
+/// accepted from it: `TCP_NOTSENT_LOWAT`, since Linux 3.12. By default, a client that reads nothing
+/// can occupy up to 4 MiB of the kernel's memory.
 ///
 /// # Errors
 /// `socket` is not a TCP socket.
 pub(crate) fn set_unsent_max(socket: impl AsFd, bytes: u32) -> io::Result<()> {
-    // SAFETY: the kernel reads `size_of::<u32>()` bytes of `bytes`, which is that large and
-    // outlives the call. Breaks if the length passed ever exceeds its size.
+    // SAFETY: the kernel reads `size_of::<u32>()` bytes of `bytes`, which is a `u32` and outlives
+    // the call. Breaks if the length passed ever exceeds the size of `bytes`.
     let outcome = unsafe {
         libc::setsockopt(
             socket.as_fd().as_raw_fd(),

@@ -56,15 +56,16 @@ impl Steering {
     }
 }
 
-/// Sampling interval, in connections: the processor on which a connection arrived is determined
-/// only for every eighth connection of a core, since that costs a system call.
+/// Sampling interval, in connections. Finding the processor on which a connection arrived costs a
+/// system call, so a core does it only for every eighth connection.
 pub(crate) const SAMPLE: u64 = 8;
 /// Minimum number of samples per core before `auto` decides.
 const SAMPLES_MIN: u64 = 64;
-/// Largest share of one core, as a percentage of the mean share, that still counts as even.
+/// Largest share of one core, in percent of the mean share, with which the shares still count as
+/// even.
 const EVEN_PCT: u64 = 150;
-/// Maximum percentage of connections that arrive on processors without a core; above it,
-/// `IncomingCpu` is not used.
+/// Maximum percentage of connections that arrive on processors to which no core is pinned. If more
+/// do, `IncomingCpu` is not used.
 const ELSEWHERE_PCT_MAX: u64 = 10;
 
 /// State of steering that all cores share.
@@ -108,7 +109,7 @@ impl SteeringState {
         Steering::ALL[usize::from(self.now.load(Relaxed))]
     }
 
-    /// Notes that a connection arrived on the processor `cpu`. Returns whether core `core` is
+    /// Records that a connection arrived on the processor `cpu`. Returns whether core `core` is
     /// pinned to that processor.
     pub(crate) fn note(&self, cpu: usize, core: usize) -> bool {
         let owner = self.cores.iter().position(|id| id.0 == cpu);
@@ -117,7 +118,8 @@ impl SteeringState {
     }
 
     /// Chooses again between `Hash` and `IncomingCpu`, if the setting is `auto` and enough samples
-    /// were taken since `before`. One core calls this periodically.
+    /// were taken since the decision at which the counts were `before`. One core calls this
+    /// periodically.
     pub(crate) fn reconsider(&self, accepted: &[u64], before: &mut ArrivalCounts) {
         if self.configured != Steering::Auto {
             return;

@@ -67,7 +67,7 @@ impl Running {
     }
 }
 
-/// Reactor that echoes, and reports events.
+/// Reactor that echoes each line that a client sends, and reports events to the test.
 struct Echo {
     server: Running,
     /// Each permit lets one connection that has received the line `work` respond to it.
@@ -148,7 +148,7 @@ fn loopback() -> SocketAddr {
     "127.0.0.1:0".parse().expect("an address")
 }
 
-/// Returns `count` cores. If fewer processors are usable, several cores share a processor.
+/// Returns `count` cores. If fewer processors are available, some of the cores share a processor.
 fn some_cores(count: usize) -> Vec<CoreId> {
     let usable = usable_cores(&Limits::default()).expect("the kernel answers");
     usable.into_iter().cycle().take(count).collect()
@@ -161,7 +161,7 @@ fn ask(client: &mut TcpStream, line: &str) {
     assert_eq!(answer, line.as_bytes());
 }
 
-/// Returns what the server still sends before it closes the connection.
+/// Reads until the server closes the connection, and returns the received text.
 fn rest(client: &mut TcpStream) -> String {
     let mut rest = String::new();
     client.read_to_string(&mut rest).expect("an orderly end");
@@ -454,7 +454,7 @@ fn pattern(len: usize) -> Vec<u8> {
         .collect()
 }
 
-/// Returns an anonymous file with this content.
+/// Returns an anonymous file that contains `bytes`.
 fn file_of(bytes: &[u8]) -> File {
     let memory = rustix::fs::memfd_create("test", rustix::fs::MemfdFlags::CLOEXEC);
     let mut file = File::from(memory.expect("the kernel gives memory"));
@@ -462,8 +462,9 @@ fn file_of(bytes: &[u8]) -> File {
     file
 }
 
-/// Serves one client, and returns the bytes it received and how the connection ended. The client's
-/// window is small, so that the server has to wait for room many times.
+/// Serves one client with `handler`. Returns the bytes that the client received, and the reason why
+/// the connection ended. The client's receive window is small, so the server has to wait for room
+/// many times.
 fn to_slow_reader<H, F>(limits: Limits, handler: H) -> (Vec<u8>, String)
 where
     H: Fn(Conn) -> F + Clone + Send + Sync + 'static,
@@ -565,8 +566,8 @@ fn a_head_without_a_body_is_not_held_back() {
         client.write_all(b"again").expect("the server reads");
         client.read_exact(&mut [0; 5]).expect("an answer");
     }
-    // The kernel holds back a head for 200 ms if a body is to follow. For 20 heads this would take
-    // 4 s.
+    // If a body is announced, the kernel holds back the head for 200 ms, which would take 4 s for
+    // 20 heads.
     let taken = start.elapsed();
     assert!(taken.as_millis() < 2_000, "20 heads took {taken:?}");
     server.stop();
@@ -656,7 +657,7 @@ fn a_reader_that_stalls_is_ended() {
 }
 
 /// Environment variable that marks the child process of the test below. The test needs a child
-/// process, so that its low limit of descriptors does not affect other tests.
+/// process, so that its low limit on descriptors does not affect other tests.
 const CHILD: &str = "REACTOR_TEST_DESCRIPTORS";
 
 #[test]
@@ -694,9 +695,9 @@ fn without_descriptors_connections_are_shed_and_accept_does_not_spin() {
         answer == *b"work\n"
     };
     clients.retain_mut(&mut is_served);
-    // Some clients were served and then evicted to make room.
+    // At least one client was served, and some were evicted to make room for later clients.
     assert!((1..40).contains(&clients.len()), "{} served", clients.len());
-    // Once the server has noticed that these clients left, there is room again.
+    // After the server has noticed that these clients disconnected, it has room again.
     drop(clients);
     while !is_served(&mut connect()) {}
     drop(child.stdin.take());
@@ -712,7 +713,7 @@ fn without_descriptors_connections_are_shed_and_accept_does_not_spin() {
     assert!(child.wait().expect("the child ends").success());
 }
 
-/// Body of the child process: serves until its standard input ends, with room for about nine
+/// Runs the server of the child process until standard input ends. Has descriptors for about nine
 /// connections.
 fn serve_with_few_descriptors() {
     let (tell, started) = mpsc::channel();
@@ -725,7 +726,7 @@ fn serve_with_few_descriptors() {
             conn.write_all(&mut [answer])
                 .await
                 .expect("the client reads");
-            // Stays open until the client leaves or the connection is evicted.
+            // The connection stays open until the client closes it or the server evicts it.
             let end = conn.read(&mut request).await;
             assert!(matches!(end, Ok(0) | Err(Ended::Evicted)), "{end:?}");
         }

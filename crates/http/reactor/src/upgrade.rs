@@ -1,4 +1,5 @@
-//! Upgrade on SIGUSR2: a new process takes over, without a moment in which connections are refused.
+//! Upgrade on SIGUSR2: a new process takes over the listening sockets, so that no connection is
+//! refused meanwhile.
 //!
 //! ```text
 //! old ── starts its own program again ────► new: reads the configuration, as at any start
@@ -9,8 +10,9 @@
 //!
 //! The processes communicate over a socket that is the standard input of the new process: there is
 //! no path that another process could open, and no descriptor that another child inherits. If the
-//! new process ends or stays silent, the old one continues unchanged. The program is started from
-//! the path of the running one, so that an upgrade starts a new version that was put there.
+//! new process ends or stays silent, the old one continues unchanged. The new process runs the
+//! program at the path of the running program, so an upgrade starts the version that was installed
+//! at that path.
 
 use std::env;
 use std::io::{self, Read as _, Write as _};
@@ -24,17 +26,17 @@ use std::time::Duration;
 use crate::Error;
 use crate::handover::{receive_listeners, send_listeners};
 
-/// Variable that marks standard input as the socket of a predecessor.
+/// Environment variable that is set if standard input is the socket to the process to be replaced.
 const VARIABLE: &str = "PELTON_UPGRADE";
 const READY: u8 = b'R';
 
-/// Path of the running program, to start it again.
+/// Path of the running program, from which an upgrade starts the program again.
 #[derive(Clone, Debug)]
 pub struct Program(PathBuf);
 
 impl Program {
-    /// Returns the running program. Must be called at the start, before the program's file is
-    /// replaced.
+    /// Returns the path of the running program. Must be called at the start, before the program's
+    /// file is replaced.
     pub fn own() -> Result<Program, Error> {
         let path = std::fs::read_link("/proc/self/exe");
         path.map(Program)
@@ -42,7 +44,7 @@ impl Program {
     }
 
     /// Starts the program again and sends it `sockets`. Returns the id of the new process once it
-    /// serves, or an error if it does not serve within `patience`.
+    /// serves, or an error if the new process does not serve within `patience`.
     pub fn take_over(&self, sockets: &[TcpListener], patience: Duration) -> io::Result<u32> {
         let (ours, theirs) = UnixStream::pair()?;
         let mut child = self.start(theirs)?;
@@ -73,12 +75,12 @@ impl Program {
     }
 }
 
-/// Connection to the process that this one replaces.
+/// Connection to the process that this process replaces.
 #[derive(Debug)]
 pub struct Predecessor(UnixStream);
 
-/// Returns the process that this one replaces, and its sockets. Returns `None` unless this is an
-/// upgrade.
+/// Returns the connection to the process that this process replaces, and the listening sockets of
+/// that process. Returns `None` unless this is an upgrade.
 pub fn predecessor() -> Result<Option<(Predecessor, Vec<TcpListener>)>, Error> {
     if env::var_os(VARIABLE).is_none() {
         return Ok(None);

@@ -1,4 +1,4 @@
-//! Files of the page, with their forms and media types.
+//! Files of the web page, with their media types and compressed forms.
 
 #[cfg(test)]
 mod tests;
@@ -13,49 +13,50 @@ use html_escape::encode_double_quoted_attribute;
 struct Embedded {
     name: &'static str,
     identity: &'static [u8],
-    /// Compressed forms; `None` if the form is hardly smaller.
+    /// File content in compressed form; `None` if compression saves hardly any bytes.
     gzip: Option<&'static [u8]>,
     brotli: Option<&'static [u8]>,
 }
 
 include!(concat!(env!("OUT_DIR"), "/files.rs"));
 
-/// Name of the document that loads the page.
+/// Name of the HTML file that loads the page.
 const SHELL: &str = "shell.html";
 
-/// Files of the page.
+/// Files of the web page: either the embedded files or the files of a folder.
 #[derive(Clone, Debug, Default)]
 pub struct Assets {
-    /// Folder from which files are read anew for each request, instead of those in the program.
+    /// Folder from which files are read for each request; `None` if the embedded files are used.
     folder: Option<PathBuf>,
 }
 
-/// File of the page.
+/// One file of the web page.
 #[derive(Clone, Debug)]
 pub struct Asset {
     /// Media type, with the character set of text.
     pub media_type: &'static str,
     /// Uncompressed bytes.
     pub identity: Cow<'static, [u8]>,
-    /// Bytes in gzip form (RFC 1952), if that is much smaller.
+    /// Bytes compressed with gzip (RFC 1952); `None` if that saves hardly any bytes.
     pub gzip: Option<&'static [u8]>,
-    /// Bytes in Brotli form (RFC 7932), if that is much smaller.
+    /// Bytes compressed with Brotli (RFC 7932); `None` if that saves hardly any bytes.
     pub brotli: Option<&'static [u8]>,
 }
 
-/// Values that the shell contains.
+/// Values that are inserted into the HTML document that loads the page.
 #[derive(Clone, Copy, Debug)]
 pub struct Links<'a> {
     /// Relative URL of the server's root, such as `../../`, as seen from the document.
     pub root: &'a str,
-    /// Relative URL of the page without scripts that shows the same content.
+    /// Relative URL of an equivalent page that needs no scripts.
     pub plain: &'a str,
     /// Nonce of the script element, as in the Content-Security-Policy (CSP Level 3 §7.1).
     pub nonce: &'a str,
 }
 
 impl Assets {
-    /// Returns the files in `folder`, for people who work on the page. Their version is `dev`.
+    /// Returns the files in `folder`, for developers who change the page. The version of these
+    /// files is `dev`.
     #[must_use]
     pub fn in_folder(folder: PathBuf) -> Assets {
         Assets {
@@ -63,7 +64,8 @@ impl Assets {
         }
     }
 
-    /// Returns the version: sixteen hexadecimal digits, or `dev`.
+    /// Returns the version of the files: sixteen hexadecimal digits, or `dev` for the files of a
+    /// folder.
     #[must_use]
     pub fn version(&self) -> &'static str {
         match self.folder {

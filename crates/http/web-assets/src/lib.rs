@@ -1,11 +1,12 @@
-//! Page of Pelton: the files of `web/dist`, embedded both uncompressed and compressed. One of these
-//! files is the shell, the HTML document that loads the others.
+//! Web page of Pelton: the files of `web/dist`, embedded both uncompressed and compressed. One of
+//! these files is the shell, the HTML document that loads the other files.
 //!
-//! Principal types: [`Assets`], and [`Asset`], one file. The crate neither parses requests nor
-//! knows routes; the server that sends the files chooses their form by the request.
+//! Principal types: [`Assets`], all files, and [`Asset`], one file. The crate neither parses
+//! requests nor knows routes; the server that sends a file chooses the compressed or uncompressed
+//! form.
 //!
-//! All files share a version, the hash of all of them. It is part of their path, so that browsers
-//! may cache them for ever, and one version never mixes with another.
+//! All files share one version, which is a hash of all files. The version is part of each file's
+//! path, so browsers may cache files for ever and never combine files of different versions.
 
 #![forbid(unsafe_code)]
 

@@ -48,7 +48,7 @@ impl Wake for Wakes {
 
 type Waiting<'a> = Pin<&'a mut dyn Future<Output = Result<(), Ended>>>;
 
-/// Polls once, and returns the state of the wait as text.
+/// Polls the wait once, and returns its state as text.
 fn poll(wait: &mut Waiting<'_>, wakes: &Arc<Wakes>) -> String {
     let waker = Waker::from(Arc::clone(wakes));
     match wait.as_mut().poll(&mut Context::from_waker(&waker)) {
@@ -57,7 +57,8 @@ fn poll(wait: &mut Waiting<'_>, wakes: &Arc<Wakes>) -> String {
     }
 }
 
-/// Ticks until a wait ends, and returns one line for each tick at which its state changed.
+/// Advances the clock tick by tick until a wait on `deadline` ends, and returns one line for each
+/// tick at which its state changed.
 fn trace(core: &Core, deadline: &Deadline) -> String {
     let wakes = Arc::new(Wakes::default());
     let mut wait: Waiting<'_> = pin!(deadline.within(pending()));
@@ -134,7 +135,7 @@ fn bytes_end_the_wait_for_a_request_but_not_the_wait_for_its_rest() {
     core.tick(1_000, 0);
     deadline.note_request_start();
     core.tick(2_000, 0);
-    // A client that sends more bytes of the same head, one at a time, gains no time.
+    // A client that sends more bytes of the same head, one at a time, does not extend the deadline.
     deadline.note_request_start();
     expect![[r#"
         2000 ms: waits
@@ -337,13 +338,13 @@ fn table_entries_are_reused() {
 fn the_connection_without_a_request_for_longest_is_evicted_first() {
     let core = core();
     let deadlines: Vec<_> = (0..600).map(|_| Deadline::new(&core)).collect();
-    // Arm each deadline at a different time, in an order unrelated to their indexes in the table.
+    // Arm each deadline at a different time, in an order that differs from the order of the table.
     for moment in 0..600 {
         core.tick(moment, 0);
         let wait = [Wait::Idle, Wait::FirstByte][moment as usize % 2];
         deadlines[moment as usize * 7 % 600].arm(wait);
     }
-    // The connection that would be evicted first is busy again.
+    // The connection that has waited longest is busy again, so it is not evicted.
     deadlines[0].disarm();
     for moment in 1..600 {
         assert!(core.evict());

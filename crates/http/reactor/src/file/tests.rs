@@ -8,8 +8,8 @@ use super::{CachedRanges, is_cached, load, read_cached};
 
 const BYTES: u64 = 3 << 20;
 
-/// Returns a file whose pages the kernel was advised to drop. The kernel may keep them: a memory
-/// file system has no other place for them.
+/// Returns a file whose cached pages the kernel was advised to drop. On a file system in memory,
+/// the kernel keeps the pages nevertheless.
 fn cold_file() -> File {
     static FILES: AtomicU32 = AtomicU32::new(0);
     let name = format!(
@@ -60,7 +60,7 @@ fn loaded_ranges_are_cached() {
 fn cached_bytes_are_read_and_others_are_not_waited_for() {
     let file = cold_file();
     let mut buffer = [0; 4096];
-    // The kernel may have kept the pages; the result must be correct either way.
+    // The kernel may or may not have dropped the pages. If it kept them, the bytes must be correct.
     if let Some(read) = read_cached(&file, 0, &mut buffer).expect("the disk is sound") {
         assert!(buffer[..read].iter().all(|byte| *byte == 7));
     }

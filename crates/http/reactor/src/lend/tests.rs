@@ -31,7 +31,7 @@ async fn pair() -> (TcpStream, TcpStream) {
     (ours.expect("asked for").0, theirs.expect("listened to"))
 }
 
-/// Writes all parts, and returns the number of calls of `poll_write` that were necessary.
+/// Writes all parts, and returns the number of calls of `poll_write` that this took.
 async fn write_all(
     zero_copy_writer: &ZeroCopyWriter,
     stream: &impl ZeroCopySocket,
@@ -83,7 +83,8 @@ fn bytes_around_a_value_are_lent_with_it_if_they_equal_the_sent_bytes() {
     bytes.extend_from_slice(b"\r\n");
     let value = zero_copy_within(bytes, HEAD.len()..HEAD.len() + 100_000);
     assert!(value == pattern(100_000, 1));
-    // Returns three numbers of lent bytes: those before `part`, those in it, and those after it.
+    // Returns three numbers of bytes that would be sent without copying: those before `part`, those
+    // of `part`, and those after it.
     let around = |before: &[u8], part: &[u8], behind: &[u8]| {
         let segment = lend(part, before, behind).expect("it is long");
         (
@@ -173,7 +174,7 @@ fn bytes_in_a_unix_socket_outlive_their_value() {
     });
 }
 
-/// Returns whether pages of `value` were lent.
+/// Returns whether the kernel was given references to pages of `value`.
 fn lent(value: &[u8]) -> bool {
     let table = table();
     let mut rows = table.range(addresses(value));
@@ -188,8 +189,8 @@ fn a_full_socket_leaves_nothing_for_the_next_one() {
         let value = zero_copy(pattern(64 << 20, 1));
         let part = [IoSlice::new(&value)];
         let mut written_bytes = 0;
-        // Writes until the socket is full. By then the pipe has held bytes that the socket did not
-        // accept. The next socket must not receive them.
+        // Writes until the socket is full. The last write leaves bytes in the pipe that this socket
+        // did not accept, and that must not reach the next socket.
         while let std::task::Poll::Ready(written) = poll_fn(|context| {
             std::task::Poll::Ready(zero_copy_writer.poll_write(&slow, context, &part, true))
         })
@@ -225,8 +226,8 @@ fn changing_lent_bytes_copies_them() {
 fn dropped_values_leave_the_table() {
     let value = zero_copy(pattern(ZERO_COPY_BYTES_MIN, 1));
     let all = addresses(&value);
-    // This closure is called only for memory that the test still owns: another test may reuse freed
-    // memory at once.
+    // This closure is called only for memory that the test still owns, since another test may reuse
+    // freed memory at once.
     let known = |bytes: &[u8]| table().range(addresses(bytes)).next().is_some();
     assert!(known(&value));
     let part = value.slice(1..10);

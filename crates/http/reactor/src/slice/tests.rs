@@ -16,6 +16,6 @@ fn a_request_changes_only_the_slice_and_the_nice_value() {
     if before.sched_nice == 0 && rustix::process::geteuid().is_root() {
         assert_eq!(after.sched_nice, NICE);
     }
-    // Kernels before 6.12 still report 0, which stands for the default slice.
+    // Kernels before 6.12 report 0, which stands for the default slice.
     assert!([SLICE_NS, 0].contains(&after.sched_runtime));
 }

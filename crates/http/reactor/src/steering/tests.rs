@@ -14,8 +14,9 @@ fn verdict(now: Steering, arrived: &[u64], accepted: &[u64]) -> Steering {
 #[test]
 fn incoming_cpu_is_chosen_only_for_even_arrivals() {
     let even = [100, 100, 100, 100];
-    // Columns: the steering in force; the sampled arrivals per core, and last those on processors
-    // without a core; the accepted connections per core; the expected decision.
+    // Columns: the steering in force; the sampled arrivals on each core's processor and, in the
+    // last entry, on processors without a core; the accepted connections per core; the expected
+    // decision.
     let rows = [
         (Hash, [100, 90, 110, 100, 0], even, IncomingCpu),
         // All packets arrive on one processor, as with a single client or a network card with one
@@ -26,7 +27,7 @@ fn incoming_cpu_is_chosen_only_for_even_arrivals() {
         (Hash, [70, 70, 70, 70, 120], even, Hash),
         (Hash, [100, 100, 100, 100, 40], even, IncomingCpu),
         (IncomingCpu, [100, 100, 100, 100, 0], even, IncomingCpu),
-        // Arrivals used to be even and no longer are.
+        // Arrivals were even before and are uneven now.
         (IncomingCpu, [300, 50, 30, 20, 0], [300, 50, 30, 20], Hash),
         // The kernel ignores the socket option, so one core gets all connections.
         (IncomingCpu, [100, 100, 100, 100, 0], [400, 0, 0, 0], Hash),
@@ -56,8 +57,8 @@ fn a_decision_needs_enough_samples_since_the_previous_one() {
     arrive(1, [5, 5]);
     steered.reconsider(&[64, 64], &mut before);
     assert_eq!(steered.now(), IncomingCpu);
-    // From here on all connections arrive on one processor. Counted together with the 128 earlier
-    // ones, which were spread evenly, they would still look even.
+    // From here on, all connections arrive on one processor. If the 128 earlier connections, which
+    // were spread evenly, were counted too, the distribution would still look even.
     arrive(128, [5, 5]);
     steered.reconsider(&[64, 192], &mut before);
     assert_eq!(steered.now(), Hash);

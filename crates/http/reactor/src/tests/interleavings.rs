@@ -5,9 +5,9 @@
 //! `shuttle`. So this module compiles the files `gate.rs` and `open.rs` once more, with its own
 //! `sync`.
 //!
-//! Each of these injected bugs made a test fail: an arrival that notifies only one waiter; an
-//! arrival that notifies no waiter; an arrival that `wait` counts but `drop` does not; a count that
-//! is compared and changed in two separate operations.
+//! Each of these bugs, injected on trial, made a test fail: an arrival at the gate notifies only
+//! one waiter, or none; an arrival is counted by `wait` but not by `drop`; the count of open
+//! connections is compared and changed in two separate operations.
 
 #[allow(clippy::duplicate_mod, reason = "compiled with other locks")]
 #[path = "../gate.rs"]
@@ -28,12 +28,12 @@ use shuttle::thread;
 
 /// Number of interleavings per test, for each of two schedulers.
 const ORDERS: usize = 1_000;
-/// Maximum number of points in one interleaving at which the scheduler departs from priorities.
+/// Maximum number of times per interleaving that the scheduler changes the threads' priorities.
 const DEPTH: usize = 3;
 const CORES: usize = 4;
 
-/// Runs `test` in many interleavings, half of them at random, half with priorities that change
-/// rarely.
+/// Runs `test` in many interleavings, half of them chosen at random, half of them by priorities of
+/// the threads that rarely change.
 fn in_many_orders(test: fn()) {
     shuttle::check_random(test, ORDERS);
     shuttle::check_pct(test, ORDERS, DEPTH);
@@ -51,7 +51,7 @@ fn no_core_serves_before_all_cores_have_started_or_failed() {
                     let arrival = Arrival(&gate);
                     ready.fetch_add(1, Ordering::SeqCst);
                     if core == 1 {
-                        // This core cannot start.
+                        // This core fails to start: `arrival` is dropped without a wait.
                         return;
                     }
                     arrival.wait();
@@ -88,8 +88,8 @@ fn cores_that_accept_together_do_not_exceed_the_limit() {
         for core in cores {
             core.join().expect("no core panics");
         }
-        // All connections are closed now. A connection that takes the place of an evicted one
-        // counts towards the limit.
+        // All connections are closed now. `add` counts a connection for which another one is
+        // evicted; it counts towards the limit.
         open.add();
         let admitted = (0..CORES).filter(|_| open.try_add(CONNECTIONS_MAX));
         assert_eq!(admitted.count(), CONNECTIONS_MAX - 1);
