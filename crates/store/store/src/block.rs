@@ -10,7 +10,7 @@ use tokio::sync::Notify;
 use crate::client::{BlockedCommand, ClientKey};
 use crate::clients::Clients;
 
-/// Index of a database, and a key in it.
+/// Location of a key: the index of its database, and its name.
 type KeyLocation = (usize, Bytes);
 
 /// Blocked clients by key and by deadline.
@@ -91,7 +91,7 @@ impl BlockedClients {
         clients[key].blocked_command = Some(BlockedCommand { args, block, db });
     }
 
-    /// Blocks a client until an event other than a key wakes it.
+    /// Blocks a client until an event that is not about keys wakes it.
     pub(crate) fn park_without_keys(&mut self, clients: &mut Clients, key: ClientKey) {
         self.clients += 1;
         let block = Block {

@@ -64,10 +64,10 @@ impl Subscriptions {
     }
 }
 
-/// A command that waits for one of its keys.
+/// Command of a blocked client.
 #[derive(Debug)]
 pub(crate) struct BlockedCommand {
-    /// Command that is blocked. It runs again when one of its keys is ready.
+    /// Command name and arguments. The command runs again when one of its keys is ready.
     pub(crate) args: Vec<Bytes>,
     pub(crate) block: Block,
     pub(crate) db: usize,
@@ -80,9 +80,9 @@ pub(crate) struct Client {
     pub(crate) session: Session,
     pub(crate) out: Out,
     /// Ranges of `out` that hold replies to commands whose changes may not be on disk yet. While
-    /// there are any, no output is sent.
+    /// such ranges exist, no output is sent.
     pub(crate) unwritten: Vec<(Mark, Mark)>,
-    /// Number of the flush (`FLUSHALL`) that this client requested, while its reply waits for the
+    /// Sequence number of the `FLUSHALL` that this client requested, while the reply waits for the
     /// snapshot of the emptied databases; otherwise `None`.
     pub(crate) flush: Option<u64>,
     /// Messages that arrived while the client's own command ran; they are sent after the command's
@@ -103,7 +103,7 @@ pub(crate) struct Client {
     pub(crate) created_ms: u64,
     pub(crate) active_ms: u64,
     /// Unix time, in milliseconds, since which the client's output has exceeded the soft limit of
-    /// `client-output-buffer-limit`; `None` while it does not.
+    /// `client-output-buffer-limit`; `None` while the output is within that limit.
     pub(crate) over_soft_since_ms: Option<u64>,
     /// The client's last command.
     pub(crate) last: Option<&'static Command>,
@@ -114,7 +114,7 @@ pub(crate) struct Client {
     /// Value of [`Client::held_bytes`] when it was last added to the total of all clients.
     pub(crate) counted_bytes: usize,
     pub(crate) waker: Option<Waker>,
-    /// True if another task changed the client's state.
+    /// True if another task has changed the client's state since the client's own task last ran.
     pub(crate) woken: bool,
 }
 
@@ -151,9 +151,9 @@ impl Client {
         }
     }
 
-    /// Returns the bytes that the client holds: waiting output, unparsed input, queued commands,
-    /// watched keys and subscriptions. A client that is being closed counts as 0, because its
-    /// memory is about to be freed.
+    /// Returns the number of bytes of memory that the client uses: waiting output, unparsed input,
+    /// queued commands, watched keys and subscriptions. A client that is being closed counts as 0,
+    /// because its memory is about to be freed.
     pub(crate) fn held_bytes(&self) -> usize {
         if self.closing == Closing::Now {
             return 0;
@@ -162,7 +162,7 @@ impl Client {
         buffers + self.session.held_bytes() + self.subscribed_bytes + size_of::<Client>()
     }
 
-    /// Wakes the client's task to check for changes.
+    /// Wakes the client's task, which then checks for changes.
     pub(crate) fn wake(&mut self) {
         self.woken = true;
         if let Some(waker) = self.waker.take() {
@@ -182,8 +182,8 @@ impl Client {
         self.deferred_messages.set_proto(proto);
     }
 
-    /// Appends the deferred messages (those that arrived while a command ran) to the output. The
-    /// output already contains the command's reply.
+    /// Appends the messages that arrived while a command ran to the output, which already contains
+    /// the command's reply.
     pub(crate) fn append_deferred_messages(&mut self) {
         if !self.deferred_messages.is_empty() {
             self.out.append(&self.deferred_messages);
@@ -191,8 +191,8 @@ impl Client {
         }
     }
 
-    /// Returns whether the client may send only pub/sub commands: a subscribed client of RESP2,
-    /// because in RESP2 a message cannot be distinguished from a reply.
+    /// Returns whether the client may send only pub/sub commands. This holds for a subscribed RESP2
+    /// client, because in RESP2 a message cannot be distinguished from a reply.
     pub(crate) fn only_subscribes(&self) -> bool {
         self.out.proto() == Proto::Resp2 && !self.subscriptions.is_empty()
     }

@@ -17,14 +17,14 @@ use crate::redact::redacted;
 #[derive(Debug)]
 pub(crate) struct Clients {
     table: Slab<Client>,
-    /// Clients by id; an id is never reused.
+    /// Clients by id. Ids are never reused.
     by_id: BTreeMap<u64, ClientKey>,
     next_id: u64,
     /// Clients in `MONITOR` mode.
     monitors: Vec<ClientKey>,
     /// The client whose command runs, if any.
     pub(crate) running: Option<ClientKey>,
-    /// Total bytes of memory that the clients hold.
+    /// Total number of bytes of memory that the clients use.
     bytes: usize,
     bounds: Bounds,
     pub(crate) counters: ClientCounters,
@@ -32,16 +32,17 @@ pub(crate) struct Clients {
     accepting: Option<Arc<[reactor::Counters]>>,
 }
 
-/// Bounds of the memory that clients may hold.
+/// Limits on the memory that clients may use.
 #[derive(Clone, Copy, Debug)]
 struct Bounds {
-    /// Maximum bytes of all clients together (`maxmemory-clients`); 0 for no limit.
+    /// Maximum number of bytes that all clients together may use (`maxmemory-clients`); 0 for no
+    /// limit.
     bytes_max: u64,
     output: OutputLimits,
-    /// Maximum bytes of output that wait for one client, even if `client-output-buffer-limit`
-    /// allows more.
+    /// Maximum number of bytes of output that may wait for one client, even if
+    /// `client-output-buffer-limit` allows more.
     out_bytes_max: u64,
-    /// Bytes of waiting output below which no client exceeds any limit.
+    /// Number of bytes of waiting output below which a client exceeds no limit.
     output_bytes_min: u64,
 }
 
@@ -82,12 +83,12 @@ impl Clients {
         }
     }
 
-    /// Applies the bounds of a changed configuration.
+    /// Applies the limits of a changed configuration.
     pub(crate) fn set_bounds(&mut self, config: &Config, limits: &Limits) {
         self.bounds = Bounds::new(config, limits);
     }
 
-    /// Sets the counters of the listeners; [`Clients::rejected`] includes the connections that the
+    /// Sets the counters of the listeners. [`Clients::rejected`] includes the connections that the
     /// listeners refused.
     pub(crate) fn set_listeners(&mut self, accepting: Arc<[reactor::Counters]>) {
         self.accepting = Some(accepting);
@@ -172,12 +173,13 @@ impl Clients {
         }
     }
 
-    /// Returns the bytes that all clients together hold; they count towards `maxmemory`.
+    /// Returns the number of bytes that all clients together use. These bytes count towards
+    /// `maxmemory`.
     pub(crate) fn bytes(&self) -> usize {
         self.bytes
     }
 
-    /// Updates the total of all clients' memory with the bytes that this client holds now.
+    /// Adds the change of this client's memory use since the last call to the total of all clients.
     pub(crate) fn recount(&mut self, key: ClientKey) {
         let client = &mut self.table[key];
         let held = client.held_bytes();
@@ -185,7 +187,7 @@ impl Clients {
         self.bytes = self.bytes + held - before;
     }
 
-    /// Closes clients, in descending order of the bytes that they hold, until the remaining ones
+    /// Closes clients, in descending order of the bytes that they use, until the remaining clients
     /// are within `maxmemory-clients`.
     pub(crate) fn evict(&mut self) {
         while 0 < self.bounds.bytes_max && self.bounds.bytes_max < self.bytes as u64 {
@@ -205,7 +207,7 @@ impl Clients {
         }
     }
 
-    /// Returns the bytes of waiting output below which no client exceeds any limit.
+    /// Returns the number of bytes of waiting output below which a client exceeds no limit.
     #[inline]
     pub(crate) fn output_bytes_min(&self) -> u64 {
         self.bounds.output_bytes_min
@@ -245,8 +247,8 @@ impl Clients {
         }
     }
 
-    /// Enforces the output limits of all clients and closes idle ones; an `idle_ms_max` of 0 closes
-    /// none.
+    /// Enforces the output limits of all clients, and closes clients that were idle for
+    /// `idle_ms_max`. If `idle_ms_max` is 0, idle clients are not closed.
     pub(crate) fn tick(&mut self, now_ms: u64, idle_ms_max: u64) {
         let keys: Vec<_> = self.table.iter().map(|(key, _)| key).collect();
         for key in keys {
@@ -263,7 +265,7 @@ impl Clients {
         self.evict();
     }
 
-    /// Sends a message to a client. If the client's own command runs, the message follows that
+    /// Sends a message to a client. If a command of this client is running, the message follows the
     /// command's reply.
     pub(crate) fn deliver(&mut self, key: ClientKey, now_ms: u64, write: impl FnOnce(&mut Out)) {
         let client = &mut self.table[key];

@@ -9,7 +9,7 @@ use tokio::time::Instant;
 /// Unix time that advances with the runtime's clock, so that tests can pause it.
 #[derive(Debug)]
 pub(crate) struct Clock {
-    /// Unix time, in microseconds, at the instant `base`.
+    /// Unix time in microseconds at the instant `base`.
     base_us: Cell<u64>,
     base: Cell<Instant>,
     now_us: Cell<u64>,
@@ -43,8 +43,8 @@ impl Clock {
         clock
     }
 
-    /// Sets the clock to the system's time, so that it follows corrections of that time. A time
-    /// before 1970 becomes 1970.
+    /// Sets the clock to the system's time, which may have been corrected since. A time before 1970
+    /// becomes 1970.
     pub(crate) fn follow_system(&self) {
         let since = SystemTime::now().duration_since(UNIX_EPOCH);
         self.base_us
@@ -71,8 +71,8 @@ impl Clock {
         self.turns.get()
     }
 
-    /// Returns the start of the current command. It is the end of the previous one, so that the
-    /// clock is read only once per command.
+    /// Returns the start of the current command, which is taken to be the end of the previous
+    /// command, so that the clock is read only once per command.
     pub(crate) fn lap_start(&self) -> Instant {
         self.lap.get()
     }
@@ -96,7 +96,7 @@ impl Clock {
     /// Converts a Unix time into an instant of the runtime's clock.
     pub(crate) fn until(&self, unix_ms: u64) -> Instant {
         let passed_ms = unix_ms.saturating_sub(self.base_us.get() / 1000);
-        // Capped at a year, to avoid overflow.
+        // The duration is capped at a year to avoid an overflow.
         let passed_ms = passed_ms.min(365 * 24 * 3600 * 1000);
         self.base.get() + std::time::Duration::from_millis(passed_ms + 1)
     }

@@ -29,7 +29,7 @@ const IGNORED: &[&str] = &[
     "list-max-ziplist-value",
     "lua-replicate-commands",
 ];
-/// Directives that work in Redis and are not supported here, each with the reason.
+/// Directives that work in Redis but are not supported by this server, each with the reason.
 const REFUSED: &[(&str, &str)] = &[
     ("loadmodule", "modules are not supported"),
     (
@@ -37,18 +37,19 @@ const REFUSED: &[(&str, &str)] = &[
         "there is one user, default: give its password with requirepass",
     ),
 ];
-/// Number of file descriptors reserved for other uses than clients: files, listeners, and the
-/// runtime.
+/// Number of file descriptors that are reserved for files, listeners and the runtime, and thus not
+/// available to clients.
 const RESERVED_DESCRIPTORS: u64 = 64;
 /// Default path of the pidfile for a process that detaches, as in Redis.
 const PID_FILE: &str = "/var/run/redis.pid";
-/// Maximum nesting of `include`.
+/// Maximum depth to which `include` directives may be nested.
 const INCLUDE_DEPTH_MAX: usize = 8;
 
 /// All settings; each field holds the value of the directive of the same name.
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// Addresses to listen on; an address that begins with `-` may be missing on this host.
+    /// Addresses to listen on. An address that begins with `-` is skipped if this host does not
+    /// have it.
     pub(crate) bind: Words,
     /// TCP port; 0 for none.
     pub(crate) port: Int<0, 65_535>,
@@ -78,7 +79,7 @@ pub struct Config {
     pub(crate) pidfile: String,
     /// True if the process detaches from the one that started it.
     pub(crate) daemonize: bool,
-    /// Housekeeping ticks per second.
+    /// Number of housekeeping runs per second.
     pub(crate) hz: Hertz,
     /// Directory of the store's files.
     pub(crate) dir: String,
@@ -93,7 +94,8 @@ pub struct Config {
     pub(crate) rdbcompression: bool,
     /// True if a snapshot's checksum is verified.
     pub(crate) rdbchecksum: bool,
-    /// RDB version of written snapshots: 10 is read by Redis 7.0, 11 needs 7.2.
+    /// RDB version of written snapshots: Redis 7.0 and later can read version 10, Redis 7.2 and
+    /// later version 11.
     pub(crate) rdb_version: Int<10, 11>,
     /// True if writes are refused after a snapshot failed.
     pub(crate) stop_writes_on_bgsave_error: bool,
@@ -107,22 +109,23 @@ pub struct Config {
     pub(crate) appendfsync: Fsync,
     /// True if an AOF whose last command is truncated is loaded without that command.
     pub(crate) aof_load_truncated: bool,
-    /// Growth, in percent, after which the AOF is rewritten; 0 for never.
+    /// Growth of the AOF since its last rewrite, in percent, after which the AOF is rewritten; 0
+    /// for never.
     pub(crate) auto_aof_rewrite_percentage: Int<0, { i32::MAX as i64 }>,
     /// Size in bytes below which the AOF is not rewritten automatically.
     pub(crate) auto_aof_rewrite_min_size: Memory<0, LONG_MAX>,
     /// Limits on the bytes of replies that wait for a client, per class of clients.
     pub(crate) client_output_buffer_limit: OutputLimits,
-    /// Maximum bytes of one unfinished command.
+    /// Maximum number of received bytes of one incomplete command.
     pub(crate) client_query_buffer_limit: Memory<MIB, LONG_MAX>,
-    /// Maximum bytes of one argument.
+    /// Maximum length, in bytes, of one argument of a command.
     pub(crate) proto_max_bulk_len: Memory<MIB, LONG_MAX>,
     /// Minimum duration, in microseconds, of a command that is logged as slow; negative to log
     /// none.
     pub(crate) slowlog_log_slower_than: Int<-1, { i64::MAX }>,
-    /// Maximum number of slow commands kept.
+    /// Maximum number of commands that the slow log keeps.
     pub(crate) slowlog_max_len: Int<0, { i64::MAX }>,
-    /// Minimum duration, in milliseconds, of an event that is recorded as a delay; 0 to record
+    /// Minimum duration, in milliseconds, of an event that the latency monitor records; 0 to record
     /// none.
     pub(crate) latency_monitor_threshold: Int<0, { i64::MAX }>,
     /// True if command durations are counted in a histogram, for `LATENCY HISTOGRAM` and `INFO
@@ -130,16 +133,17 @@ pub struct Config {
     pub(crate) latency_tracking: bool,
     /// Clients that may use `DEBUG`.
     pub(crate) enable_debug_command: Allowed,
-    /// Maximum bytes of the data and its overhead; 0 for no limit.
+    /// Maximum number of bytes of memory for the data and its overhead; 0 for no limit.
     pub(crate) maxmemory: Memory,
-    /// Maximum bytes of values of 16 KiB and more; if set, `maxmemory` bounds the other values.
-    /// With 0, all values share `maxmemory`.
+    /// Maximum number of bytes of memory for values of 16 KiB and more; `maxmemory` then applies to
+    /// the other values only. If this limit is 0, `maxmemory` applies to all values.
     pub(crate) maxmemory_blobs: Memory,
     /// Policy that picks the keys to evict when memory is used up.
     pub(crate) maxmemory_policy: EvictionPolicy,
-    /// Number of keys compared per evicted key.
+    /// Number of keys that are compared to choose one key to evict.
     pub(crate) maxmemory_samples: Int<1, { i32::MAX as i64 }>,
-    /// Effort of one round of eviction in Redis, from 0 to 100. The value is only kept and shown.
+    /// Effort that Redis spends on one run of eviction, from 0 to 100. This server only stores and
+    /// shows the value.
     pub(crate) maxmemory_eviction_tenacity: Int<0, 100>,
     /// Factor that slows the growth of a key's frequency counter; higher values slow it more.
     pub(crate) lfu_log_factor: Int<0, { i32::MAX as i64 }>,
@@ -147,27 +151,27 @@ pub struct Config {
     pub(crate) lfu_decay_time: Int<0, { i32::MAX as i64 }>,
     /// Classes of keyspace events that are published.
     pub(crate) notify_keyspace_events: Events,
-    /// Maximum number of fields of a packed hash.
+    /// Maximum number of fields of a hash in the compact encoding (listpack).
     pub(crate) hash_max_listpack_entries: Int<0, { i64::MAX }>,
-    /// Maximum bytes of a field or value of a packed hash.
+    /// Maximum length, in bytes, of a field or value of a hash in the compact encoding (listpack).
     pub(crate) hash_max_listpack_value: Memory<0, LONG_MAX>,
     /// Maximum number of elements in a node of a list. Negative numbers are codes for sizes in
     /// bytes.
     pub(crate) list_max_listpack_size: Int<{ i32::MIN as i64 }, { i32::MAX as i64 }>,
-    /// Nodes at each end of a list that are not compressed. Nothing is compressed here; the value
-    /// is only kept and shown.
+    /// Number of nodes at each end of a list that Redis does not compress. This server compresses
+    /// no nodes; it only stores and shows the value.
     pub(crate) list_compress_depth: Int<0, { i32::MAX as i64 }>,
-    /// Maximum number of members of a packed set of integers.
+    /// Maximum number of members of a set of integers in the compact encoding (intset).
     pub(crate) set_max_intset_entries: Int<0, { i64::MAX }>,
-    /// Maximum number of members of a packed set.
+    /// Maximum number of members of a set in the compact encoding (listpack).
     pub(crate) set_max_listpack_entries: Int<0, { i64::MAX }>,
-    /// Maximum bytes of a member of a packed set.
+    /// Maximum length, in bytes, of a member of a set in the compact encoding (listpack).
     pub(crate) set_max_listpack_value: Memory<0, LONG_MAX>,
-    /// Maximum number of members of a packed sorted set.
+    /// Maximum number of members of a sorted set in the compact encoding (listpack).
     pub(crate) zset_max_listpack_entries: Int<0, { i64::MAX }>,
-    /// Maximum bytes of a member of a packed sorted set.
+    /// Maximum length, in bytes, of a member of a sorted set in the compact encoding (listpack).
     pub(crate) zset_max_listpack_value: Memory<0, LONG_MAX>,
-    /// Renamed commands; `CONFIG` does not show them, as in Redis.
+    /// Renamed commands. As in Redis, `CONFIG` does not show them.
     pub(crate) renames: Renames,
     /// Values of the directives in [`ACCEPTED`], in the same order.
     pub(crate) accepted: Vec<String>,
@@ -243,10 +247,10 @@ impl Default for Config {
 }
 
 impl Config {
-    /// Reads the arguments of `pelton store` in redis-server's syntax: optionally a file's path
-    /// first, then directives, each name prefixed with `--`. A `-` as the first or last of the
-    /// directives reads more directives from stdin; they apply after the file and before the
-    /// arguments.
+    /// Reads the arguments of `pelton store` in redis-server's syntax: optionally the path of a
+    /// configuration file, then directives, each name prefixed with `--`. If the first or last
+    /// directive is `-`, more directives are read from stdin; they are applied after the file and
+    /// before the arguments.
     ///
     /// # Errors
     /// A file that cannot be read, the first invalid line, or directives that contradict each
@@ -293,7 +297,7 @@ impl Config {
     }
 
     /// Returns the first setting that is not supported, or that contradicts another setting: its
-    /// name, its value, and the reason.
+    /// name and value, and the reason.
     fn contradiction(&self) -> Option<(String, String)> {
         if self.port.0 == 0 && self.unixsocket.is_empty() {
             return Some((
@@ -304,8 +308,8 @@ impl Config {
         self.only_default()
     }
 
-    /// Returns the first directive that is not at its default although only the default is
-    /// supported here: its name, its value, and the reason.
+    /// Returns the first directive whose value is not the default although this server supports
+    /// only the default: its name and value, and the reason.
     pub(crate) fn only_default(&self) -> Option<(String, String)> {
         let mut rows = ACCEPTED.iter().zip(&self.accepted);
         rows.find_map(|(row, value)| {
@@ -314,7 +318,7 @@ impl Config {
         })
     }
 
-    /// Reads the text of a configuration file. Error messages name the file as `place`.
+    /// Reads the text of a configuration file. `place` is the name of the file in error messages.
     pub fn read(&mut self, text: &str, place: &Path) -> Result<(), ConfigError> {
         self.read_lines(text, place, 0)
     }
@@ -378,7 +382,8 @@ impl Config {
         let set = self.set(name, words);
         if set.is_ok() && name.eq_ignore_ascii_case("save") {
             self.save_given = true;
-            // An empty `save` discards the save points of earlier lines.
+            // A `save` line with values adds save points to those of earlier lines; an empty `save`
+            // line removes them.
             if !self.save.is_empty() {
                 earlier.append(&mut self.save);
                 self.save = earlier;
@@ -406,13 +411,13 @@ impl Config {
         Ok(())
     }
 
-    /// Returns the lowest level that is logged.
+    /// Returns the lowest level of messages that are logged.
     pub fn log_level(&self) -> LogLevel {
         self.loglevel
     }
 
-    /// Returns whether the process detaches from the one that started it: `daemonize` is set and no
-    /// supervisor watches the process.
+    /// Returns whether the process detaches from the process that started it. It does so if
+    /// `daemonize` is set and no supervisor watches the process.
     pub fn detaches(&self) -> bool {
         self.daemonize && self.supervisor() == "no"
     }
@@ -427,13 +432,14 @@ impl Config {
             .collect()
     }
 
-    /// Returns whether a shutdown with neither `SAVE` nor `NOSAVE` writes a snapshot. It does so if
-    /// there are save points.
+    /// Returns whether a shutdown with neither `SAVE` nor `NOSAVE` writes a snapshot. It writes one
+    /// if there are save points.
     pub(crate) fn saves_at_end(&self) -> bool {
         !self.save.is_empty()
     }
 
-    /// Returns the bytes that all clients together may hold; 0 for no limit.
+    /// Returns the maximum number of bytes of memory that all clients together may use; 0 for no
+    /// limit.
     pub(crate) fn client_bytes_max(&self) -> u64 {
         let at = accepted("maxmemory-clients").expect("the directive is in the table");
         let value = self.accepted[at].as_str();
@@ -444,8 +450,8 @@ impl Config {
         }
     }
 
-    /// Returns the supervisor of the process, as `INFO` names it. A service manager is detected
-    /// only if `supervised` is `systemd` or `auto`.
+    /// Returns the name of the supervisor of the process, as `INFO` shows it. The service manager
+    /// is detected only if `supervised` is `systemd` or `auto`.
     pub(crate) fn supervisor(&self) -> &'static str {
         let wanted = accepted("supervised").expect("the directive is in the table");
         let wanted = self.accepted[wanted].as_str();
@@ -464,7 +470,7 @@ impl Config {
         }
     }
 
-    /// Returns whether the data outlives the process: by the AOF or by snapshots.
+    /// Returns whether the data is kept on disk, in the AOF or in snapshots.
     pub fn keeps_data(&self) -> bool {
         self.appendonly || !self.save.is_empty()
     }
@@ -523,7 +529,8 @@ pub(crate) fn accepted(name: &str) -> Option<usize> {
     })
 }
 
-/// Returns the files that an `include` names, sorted by name; a glob pattern may match none.
+/// Returns the files that an `include` directive names, sorted by name. The list is empty if a glob
+/// pattern matches no file.
 fn named_files(path: &str) -> Vec<PathBuf> {
     if !path.contains(['*', '?', '[']) {
         return vec![PathBuf::from(path)];
@@ -540,8 +547,8 @@ fn named_files(path: &str) -> Vec<PathBuf> {
     found
 }
 
-/// Returns the entries of `folder` that match `pattern`, sorted. For a `pattern` without glob
-/// characters, returns its path in `folder` without a check that the entry exists.
+/// Returns the entries of `folder` that match `pattern`, sorted. If `pattern` has no glob
+/// characters, returns its path in `folder` without checking that the path exists.
 fn matching(folder: &Path, pattern: &str) -> Vec<PathBuf> {
     if !pattern.contains(['*', '?', '[']) {
         return vec![folder.join(pattern)];
@@ -559,15 +566,15 @@ fn matching(folder: &Path, pattern: &str) -> Vec<PathBuf> {
     names.iter().map(|name| folder.join(name)).collect()
 }
 
-/// Splits arguments into directive lines. Each `--name` starts a line, unless the previous line
-/// still lacks its value. `--name value` may also be one argument. Each line comes with the
-/// argument that started it, for error messages.
+/// Splits arguments into lines of directives. Each `--name` starts a line, unless the previous line
+/// still lacks its value. `--name value` may also be one argument. Each line is returned with its
+/// first argument, for error messages.
 fn directive_lines(args: &[String]) -> Vec<(&str, Vec<String>)> {
     let mut lines: Vec<(&str, Vec<String>)> = Vec::new();
     for arg in args {
         let last = lines.last_mut();
         // The argument after a directive's name is the value, even if it begins with `--`. The
-        // exception is `--save` alone, which means no snapshots, as in Redis.
+        // exception is `--save` without a value, which means no snapshots, as in Redis.
         let wants_value = last
             .as_ref()
             .is_some_and(|(_, words)| words.len() == 1 && !words[0].eq_ignore_ascii_case("save"));

@@ -1,4 +1,4 @@
-//! The loop that serves one connection: read once, run every complete command, write once.
+//! Serves one connection in a loop: reads once, runs every complete command, writes once.
 
 use std::collections::VecDeque;
 use std::future::{Future, poll_fn};
@@ -20,19 +20,19 @@ use crate::dispatch::{Flow, dispatch};
 use crate::settings::{ZERO_COPY_ALLOCATOR, parser_limits};
 use crate::shared::{ClientGuard, Shared};
 
-/// Maximum length of an incomplete command that is copied out of the core's read buffer, so that it
-/// does not keep the whole buffer alive.
+/// Maximum length of an incomplete command that is copied out of the core's read buffer, so that
+/// the incomplete command does not keep the whole buffer alive.
 const REST_COPIED_MAX: usize = 4 << 10;
 
-/// Number of bytes first read from a client whose last request held a large value. They suffice for
-/// the arguments before the next large value. That value is then read straight into its final
-/// place.
+/// Maximum number of bytes of the first read from a client whose last request contained a large
+/// value. Such a read suffices for the arguments before the next large value, which is then read
+/// straight into the memory where it is kept.
 const FIRST_READ_BYTES: usize = 4 << 10;
 
 /// Transport of a client's connection.
 pub(crate) trait Stream: AsyncRead + AsyncWrite + Unpin {
-    /// Writes some of `parts`. If the stream is a socket, large parts are written without a copy.
-    /// `more` is true if further bytes follow.
+    /// Writes some of `parts`, large parts without a copy if the stream is a socket. `more` is true
+    /// if further bytes follow.
     fn poll_write_zero_copy(
         &mut self,
         zero_copy_writer: &ZeroCopyWriter,
@@ -77,12 +77,12 @@ pub(crate) async fn serve<S: Stream>(shared: Rc<Shared>, mut stream: S, peer: Pe
         sends_blobs: false,
         postponed: None,
     };
-    // An error of the client's socket has no further effect.
+    // A failed socket affects only its own client, so the error is ignored.
     drop(connection.run(&mut stream).await);
 }
 
-/// Sends an error to a refused client and closes the connection. No request of the client is read,
-/// so the error may be lost. Waiting for requests would occupy the very resources that are lacking.
+/// Sends an error to a refused client and closes the connection. The client's requests are not
+/// read, because that would use resources for a refused client, so closing may discard the error.
 async fn refuse<S: AsyncWrite + Unpin>(mut stream: S, text: &str) {
     let line = format!("-{text}\r\n");
     let parts = [IoSlice::new(line.as_bytes())];
@@ -99,7 +99,7 @@ struct Connection {
     prefetched: VecDeque<Prefetched>,
     /// True if the client's last request contained a large value.
     sends_blobs: bool,
-    /// A command that a pause holds back; it runs after the pause.
+    /// Command that waits for the end of a pause.
     postponed: Option<Vec<Bytes>>,
 }
 
@@ -141,8 +141,8 @@ impl Connection {
         }
     }
 
-    /// Waits until the client's replies may be sent: until the changes that they report are as
-    /// durable as promised, or writing them has failed.
+    /// Waits until the client's replies may be sent: either the changes that the replies report are
+    /// as durable as `appendfsync` requires, or writing the changes has failed.
     async fn settle_replies(&self) {
         let ClientGuard { shared, key } = &self.place;
         let is_written = shared.committed().await;
@@ -157,7 +157,7 @@ impl Connection {
         self.place.shared.state.borrow().clients[self.place.key].closing
     }
 
-    /// Runs every complete command that was read, until one has to wait.
+    /// Runs the complete commands that were read, in order, until one of them has to wait.
     fn run_commands(&mut self) {
         let ClientGuard { shared, key } = &self.place;
         let mut state = shared.state.borrow_mut();
@@ -222,8 +222,8 @@ impl Connection {
         }
     }
 
-    /// Writes the waiting output to the socket, and yields to other connections in between. Returns
-    /// whether all was written.
+    /// Writes the waiting output to the socket in pieces, and yields to other connections after
+    /// each piece. Returns whether all output was written.
     async fn write<S: Stream>(&mut self, stream: &mut S) -> io::Result<bool> {
         loop {
             let (is_empty, promises) = {
@@ -235,7 +235,8 @@ impl Connection {
             }
             if promises {
                 // While this task was suspended, another client's command may have unblocked this
-                // client. The reply to the unblocked command must wait for the disk too.
+                // client. The reply to the unblocked command must wait until its changes are on
+                // disk, too.
                 self.settle_replies().await;
             }
             let written = poll_fn(|context| match self.poll_write(stream, context) {
@@ -317,8 +318,8 @@ impl Connection {
         }
     }
 
-    /// Reads once: into the large value that is being received, if any, otherwise into the core's
-    /// buffer.
+    /// Reads once from the socket: into the memory of a large value if one is being received,
+    /// otherwise into the core's buffer.
     fn poll_read<S: AsyncRead + Unpin>(
         &mut self,
         stream: &mut S,
@@ -330,7 +331,8 @@ impl Connection {
             let mut place = blob.limit(room);
             let read = std::task::ready!(pin!(stream.read_buf(&mut place)).poll(context))?;
             self.sends_blobs = true;
-            // `true`, because the socket may hold more bytes after the value.
+            // The event's `more` is true, because the socket may hold further bytes after the
+            // value.
             (read, true)
         } else {
             let mut buffer = shared.buffer.borrow_mut();
@@ -347,8 +349,8 @@ impl Connection {
             } else {
                 self.input.extend_from_slice(&received);
             }
-            // If this was the short read of `FIRST_READ_BYTES`, the rest is read without giving
-            // other connections a turn.
+            // After a read limited to `FIRST_READ_BYTES`, the rest of the request is read before
+            // other connections are served.
             let is_head = std::mem::take(&mut self.sends_blobs);
             (read, room <= read && !is_head)
         };
@@ -361,7 +363,7 @@ impl Connection {
         Poll::Ready(Ok(Event::Read { more }))
     }
 
-    /// Shuts down the sending side, so that written bytes still arrive.
+    /// Closes the sending side after the written bytes, so that the client still receives them.
     async fn shut_down<S: AsyncWrite + Unpin>(&mut self, stream: &mut S) -> io::Result<()> {
         poll_fn(|context| Pin::new(&mut *stream).poll_shutdown(context)).await
     }

@@ -30,15 +30,16 @@ use check::{Verdict, check};
 /// The next step of a connection after a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Flow {
-    /// The command was answered; the next command can run.
+    /// The command has its reply; the next command can run.
     Next,
     /// The command waits for a key.
     Blocked,
-    /// A pause holds the command back; it runs when the pause is over.
+    /// The command waits for the end of a pause, and runs then.
     Postponed,
 }
 
-/// Reason why a command runs now. Monitors see only runs for [`Occasion::First`].
+/// Event that makes a command run. Clients in `MONITOR` mode see the command only on
+/// [`Occasion::First`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Occasion {
     /// The client sent the command.
@@ -50,7 +51,8 @@ pub(crate) enum Occasion {
     Deadline,
 }
 
-/// Runs one command of a client, completes its reply, and handles its effects.
+/// Runs one command of a client, completes its reply, and handles its effects on other clients and
+/// files.
 pub(crate) fn dispatch(
     state: &mut State,
     key: ClientKey,
@@ -72,7 +74,7 @@ pub(crate) fn dispatch(
     let mark = client.out.mark();
     client.session.set_prefetched(match args {
         Cow::Borrowed(_) => prefetched,
-        // The command was renamed, so the prefetch resolved the wrong command.
+        // The command was renamed, so the prefetch was done for the wrong command.
         Cow::Owned(_) => Prefetched::default(),
     });
     if client.replies == Replies::SkipNext {
@@ -97,8 +99,8 @@ pub(crate) fn resume(
     state.clients.running = Some(key);
     let (flow, command) = call(state, key, &blocked_command.args, occasion);
     state.clients.running = None;
-    // After a deadline, a reply can only report a build lock (`GETORLOCK`). Build locks are never
-    // on disk, so the reply need not wait for the disk.
+    // The only command that runs after a deadline is `GETORLOCK`, which then acquires a lock. Such
+    // locks are never written to disk, so the reply need not wait for the disk.
     if occasion == Occasion::KeyReady {
         note_promise(state, key, command, mark);
     }
@@ -106,8 +108,8 @@ pub(crate) fn resume(
     flow
 }
 
-/// Returns the request with the command's original name, or `None` if the request must not run. If
-/// `rename-command` removed the name, the client gets an error. If the request is HTTP, the
+/// Returns the request with the command's original name, or `None` if the request must not run: if
+/// `rename-command` removed the name, the client gets an error, and if the request is HTTP, the
 /// connection is closed.
 #[inline]
 fn translate<'a>(state: &mut State, key: ClientKey, args: &'a [Bytes]) -> Option<Cow<'a, [Bytes]>> {
@@ -133,23 +135,24 @@ fn translate<'a>(state: &mut State, key: ClientKey, args: &'a [Bytes]) -> Option
     }
 }
 
-/// Returns whether a request is a line of HTTP. A web page can make a browser send such lines, and
-/// commands after them, to a server on the same machine.
+/// Returns whether a request is a line of an HTTP request. A web page can make a browser send HTTP
+/// to a server on the same machine, with commands in the request's body.
 fn is_http(name: &[u8]) -> bool {
     matches!(name.len(), 4 | 5)
         && (name.eq_ignore_ascii_case(b"post") || name.eq_ignore_ascii_case(b"host:"))
 }
 
-/// Counter in which a call is counted.
+/// Statistics counter for one call of a command.
 enum Counts {
     Run,
     Refused,
-    /// No counter yet: the call is counted when it finally runs, or when it is answered without
-    /// running.
+    /// No counter yet: the call is counted when the command runs at last, or when the client gets a
+    /// reply although the command did not run.
     Later,
 }
 
-/// Runs one command, alone or within EXEC, and counts it. Returns the command with its next step.
+/// Runs one command, alone or within EXEC, and counts it. Returns the next step of the connection
+/// and the command, if it is known.
 fn call(
     state: &mut State,
     key: ClientKey,
@@ -187,7 +190,7 @@ fn call(
         }
         Outcome::Exec(commands) => {
             call_all(state, key, &commands);
-            // The errors of the transaction's commands are counted already.
+            // The errors of the transaction's commands were counted when those commands ran.
             errors = state.clients[key].out.errors();
             (Flow::Next, Counts::Run)
         }
@@ -243,9 +246,9 @@ fn enforce_queue_limit(state: &mut State, key: ClientKey) {
     }
 }
 
-/// Shows a command to monitors before it runs. Returns `false`, without showing it, for the
-/// commands that monitors see only afterwards: an EXEC follows the commands of its transaction, and
-/// a SELECT is shown with the database that it selected.
+/// Shows a command to clients in `MONITOR` mode before it runs. Returns `false`, without showing
+/// the command, for commands that are shown only afterwards: an EXEC follows the commands of its
+/// transaction, and a SELECT is shown with the database that it selected.
 fn show_early(state: &mut State, key: ClientKey, args: &[Bytes]) -> bool {
     let rules = keyspace::command(args).map(command::rules);
     let is_early = !rules.is_some_and(|rules| rules.has(Rules::SHOWN_LATE));
@@ -255,7 +258,8 @@ fn show_early(state: &mut State, key: ClientKey, args: &[Bytes]) -> bool {
     is_early
 }
 
-/// Shows a command to monitors, unless it is being queued or is hidden from them.
+/// Shows a command to clients in `MONITOR` mode, unless the command is being queued or is hidden
+/// from them.
 fn show(state: &mut State, key: ClientKey, args: &[Bytes]) {
     let Some(command) = keyspace::command(args).filter(|it| it.takes(args.len())) else {
         return;
@@ -269,8 +273,9 @@ fn show(state: &mut State, key: ClientKey, args: &[Bytes]) {
     }
 }
 
-/// Completes the reply that starts at `mark`: removes it if the client wants no reply, records
-/// whether it must wait for the disk, and appends the messages that arrived while the command ran.
+/// Completes the reply that starts at `mark` in the client's output: removes the reply if `CLIENT
+/// REPLY` suppresses it, records whether it must wait for the disk, and appends the messages that
+/// arrived while the command ran.
 fn end_reply(state: &mut State, key: ClientKey, command: Option<&'static Command>, mark: Mark) {
     let client = &mut state.clients[key];
     if client.replies != Replies::On {
@@ -296,8 +301,8 @@ fn end_reply(state: &mut State, key: ClientKey, command: Option<&'static Command
     }
 }
 
-/// Records that the reply since `mark` must not be sent before the command's change is on disk, if
-/// `appendfsync` requires that.
+/// Records that the output since `mark` must not be sent before the command's change is on disk, if
+/// `appendfsync` requires such a wait.
 fn note_promise(state: &mut State, key: ClientKey, command: Option<&Command>, mark: Mark) {
     if state.keyspace.effects.journal.is_empty() || !state.persist.promises() {
         return;

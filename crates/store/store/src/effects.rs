@@ -1,5 +1,5 @@
-//! Effects of commands besides their replies: AOF entries, notifications, and blocked clients that
-//! are served.
+//! Effects of commands besides their replies: AOF entries, keyspace notifications, and replies to
+//! blocked clients whose keys became ready.
 
 use bytes::Bytes;
 use keyspace::Event;
@@ -11,8 +11,8 @@ use crate::dispatch::{Flow, Occasion, resume};
 use crate::pubsub::Hub;
 use crate::state::State;
 
-/// Handles the effects of the commands that ran. Blocked clients that are served cause further
-/// effects, so this repeats until none are left.
+/// Handles the effects of the commands that ran. Commands of blocked clients may run as a result
+/// and have effects in turn, so the function repeats until no effects are left.
 pub(crate) fn settle(state: &mut State) {
     loop {
         let effects = &mut state.keyspace.effects;
@@ -57,11 +57,12 @@ fn publish_events(
     }
 }
 
-/// Retries the commands that wait for the key `name`, the longest-waiting first. Clients whose
-/// commands are served are no longer blocked.
+/// Runs the commands that wait for the key `name` again, the longest-waiting first. Clients whose
+/// commands complete are no longer blocked.
 fn serve_waiting(state: &mut State, db: usize, name: &Bytes) {
     for key in state.blocked.waiting_for(db, name) {
-        // Serving an earlier client may also have served this one, so its command may be gone.
+        // The command of an earlier client may also have unblocked this client, which then has no
+        // blocked command.
         if let Some(blocked_command) = state.clients[key].blocked_command.take() {
             let served = holds_wanted_type(state, key, &blocked_command, name)
                 && resume(state, key, &blocked_command, Occasion::KeyReady) != Flow::Blocked;
@@ -82,7 +83,7 @@ fn holds_wanted_type(
     name: &Bytes,
 ) -> bool {
     let wanted = match blocked_command.args.first() {
-        // GETORLOCK is served by a value of any type, or by a lock that was released.
+        // GETORLOCK completes with a value of any type, or with a lock that was released.
         Some(command) if is_compute_command(command) => return true,
         Some(command) if command[1..].to_ascii_lowercase().starts_with(b"z") => "+zset\r\n",
         _ => "+list\r\n",
@@ -95,7 +96,7 @@ fn holds_wanted_type(
     out.to_bytes() == wanted
 }
 
-/// Answers the blocked clients whose deadline has passed.
+/// Sends the timeout reply to the blocked clients whose deadline has passed.
 pub(crate) fn time_out(state: &mut State) {
     let now_ms = state.now_ms();
     while let Some(key) = state.blocked.first_due(now_ms) {
@@ -103,8 +104,8 @@ pub(crate) fn time_out(state: &mut State) {
             continue;
         };
         match blocked_command.args.first() {
-            // The holder of the build lock exceeded its time and lost the lock; the first waiter
-            // acquires it.
+            // The client that held the lock exceeded its time and lost the lock, so this client,
+            // the first that waits, acquires it.
             Some(command) if is_compute_command(command) => {
                 resume(state, key, &blocked_command, Occasion::Deadline);
             }
@@ -119,7 +120,7 @@ fn is_compute_command(command: &Bytes) -> bool {
 }
 
 /// Removes keys whose cache tags were dropped, up to the limit for one pass of the event loop.
-/// Returns whether all such keys are removed.
+/// Returns whether all such keys have been removed.
 pub(crate) fn sweep_tagged(state: &mut State) -> bool {
     let is_swept = state.keyspace.sweep_tagged();
     settle(state);

@@ -1,5 +1,5 @@
-//! A small store for the sandbox's untrusted clients: no socket, file or thread, and bounded in
-//! every respect.
+//! A small store for the sandbox's untrusted clients: it has no socket, file or thread, and each
+//! resource that it uses is limited.
 
 use parking_lot::{Mutex, MutexGuard};
 use std::io::IoSlice;
@@ -15,11 +15,12 @@ use crate::clock::Clock;
 /// Maximum number of arguments of a command.
 const ARGS_MAX: usize = 1_024;
 
-/// Maximum bytes of a command's name and length fields, besides its data.
+/// Maximum number of bytes of a command besides the bytes of its arguments: the lines that state
+/// their number and lengths.
 const FRAME_BYTES_MAX: usize = 64 << 10;
 
-/// Data commands that this store lacks: their cost or reply is not bounded by their arguments and
-/// the stored data, or they concern more than one store.
+/// Data commands that this store lacks. Either their cost or reply size is not bounded by their
+/// arguments and the stored data, or they concern more than one store.
 const UNSUPPORTED: &[&str] = &[
     "bitfield",
     "bitop",
@@ -56,7 +57,7 @@ pub struct Embedded {
     keyspace: Mutex<Keyspace>,
 }
 
-/// One client's session. It closes itself on an invalid request.
+/// One client's session. An invalid request closes the session.
 #[derive(Debug)]
 pub struct EmbeddedSession<'a> {
     store: &'a Embedded,
@@ -67,30 +68,30 @@ pub struct EmbeddedSession<'a> {
     is_closed: bool,
 }
 
-/// Number of keys in a store, and their memory.
+/// Number of keys in a store, and their memory use.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct StoreUsage {
-    /// Number of keys, including expired ones that have not been removed yet.
+    /// Number of keys, including expired keys that have not been removed yet.
     pub keys: u64,
-    /// Bytes of the data and its overhead.
+    /// Number of bytes of the data and its overhead.
     pub bytes: u64,
 }
 
 impl Embedded {
     /// Creates an empty store for at most `bytes_max` bytes of data and overhead; a command that
-    /// needs more is refused with Redis's text.
+    /// needs more is refused with the same error text as in Redis.
     #[must_use]
     pub fn new(bytes_max: u64) -> Embedded {
         let keyspace = Mutex::new(Keyspace::new(limits(bytes_max), Clock::seed()));
         Embedded { keyspace }
     }
 
-    /// Changes the limit of memory; existing data is kept.
+    /// Changes the limit on memory. Existing data is kept.
     pub fn set_bytes_max(&self, bytes_max: u64) {
         self.keyspace().set_limits(limits(bytes_max));
     }
 
-    /// Returns the current number of keys and their memory.
+    /// Returns the current number of keys and their memory use.
     #[must_use]
     pub fn store_usage(&self) -> StoreUsage {
         let keyspace = self.keyspace();
@@ -123,7 +124,7 @@ impl Embedded {
         }
     }
 
-    /// Locks the data. A poisoned lock is ignored: no command leaves the data half changed.
+    /// Locks the data.
     fn keyspace(&self) -> MutexGuard<'_, Keyspace> {
         self.keyspace.lock()
     }
@@ -135,7 +136,7 @@ impl EmbeddedSession<'_> {
         self.input.extend_from_slice(bytes);
     }
 
-    /// Runs one command if a complete one was received. Returns whether one ran.
+    /// Runs one command, if a complete command was received. Returns whether a command ran.
     pub fn answer(&mut self) -> bool {
         if self.is_closed {
             return false;
@@ -161,7 +162,7 @@ impl EmbeddedSession<'_> {
         self.out.parts(parts, usize::MAX)
     }
 
-    /// Removes `bytes` sent bytes from the output.
+    /// Removes the first `bytes` bytes of the output, after they were sent.
     pub fn advance(&mut self, bytes: usize) {
         self.out.advance(bytes);
     }
@@ -198,8 +199,8 @@ fn run(store: &Embedded, session: &mut Session, args: &[Bytes], out: &mut Out) {
     }
 }
 
-/// Returns whether this store supports a command: one that works on data alone, at a cost that the
-/// data bounds.
+/// Returns whether this store supports a command: the command must work only on data, and its cost
+/// must be bounded by that data.
 pub(crate) fn is_supported(command: &keyspace::Command) -> bool {
     let family = match command.group {
         Group::Generic

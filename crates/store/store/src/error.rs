@@ -5,13 +5,14 @@ use std::fmt;
 /// The party that caused an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ErrorKind {
-    /// This host: an address, a disk, a permission.
+    /// The host: an address, a disk or a permission.
     Host,
-    /// The files: damaged, or written by a version that this one cannot read.
+    /// The store's files: they are damaged, or were written by a version that this version cannot
+    /// read.
     Data,
 }
 
-/// A failed start or run; `Display` names the object and the cause.
+/// Error that ended the start or the run of the server. `Display` names the object and the cause.
 #[derive(Debug)]
 pub struct Error {
     kind: ErrorKind,

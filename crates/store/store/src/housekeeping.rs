@@ -15,7 +15,7 @@ use crate::state::State;
 /// Interval at which work that must wait for a snapshot checks whether the snapshot is complete.
 const SNAPSHOT_POLL: Duration = Duration::from_millis(100);
 
-/// Runs the timed work: ticks, deadlines of blocked clients, the end of a pause.
+/// Runs the timed work: ticks, deadlines of blocked clients, and the end of a pause.
 pub(crate) async fn run_housekeeping(shared: Rc<Shared>) {
     let (mut hz, changed) = {
         let state = shared.state.borrow();
@@ -59,8 +59,8 @@ fn ticks_of(hz: Hertz) -> Interval {
     ticks
 }
 
-/// Removes expired keys and evicts keys, within the limits for one pass of the event loop. Returns
-/// whether there is more to do.
+/// Removes expired keys, and evicts keys if memory is used up, within the limits for one pass of
+/// the event loop. Returns whether more keys are left to remove.
 fn turn(shared: &Shared) -> bool {
     let state = &mut *shared.state.borrow_mut();
     state.clock.start_turn();
@@ -82,13 +82,14 @@ fn tick(state: &mut State) {
     state.persist.tick(&state.config, changes, now_ms);
 }
 
-/// Returns the next deadline of a blocked client or of the pause, if any.
+/// Returns the next deadline of a blocked client or of the pause of commands, if any.
 fn next_due_ms(state: &State) -> Option<u64> {
     let pause = state.pauses.until_ms();
     state.blocked.next_due_ms().into_iter().chain(pause).min()
 }
 
-/// Handles due deadlines: blocked clients get their timeout reply, and a pause ends.
+/// Handles deadlines that have passed: blocked clients get their timeout reply, and the pause of
+/// commands ends.
 fn handle_due(state: &mut State) {
     effects::time_out(state);
     if state
@@ -101,8 +102,8 @@ fn handle_due(state: &mut State) {
 }
 
 /// Defragments the data, up to the limit for one pass of the event loop. When the defragmentation
-/// is complete, the allocator returns free memory to the system. Returns whether there is more to
-/// move.
+/// is complete, the allocator returns free memory to the system. Returns whether more data is left
+/// to move.
 fn defrag_turn(state: &mut State) -> bool {
     let keyspace = &mut state.keyspace;
     if !keyspace.is_defragmenting() {

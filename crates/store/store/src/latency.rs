@@ -16,16 +16,16 @@ pub(crate) struct Event {
     pub(crate) max_ms: u64,
 }
 
-/// Columns of a graph; further samples continue in a graph below.
+/// Number of columns of a graph. Further samples are drawn in another graph below.
 const COLUMNS: usize = 80;
-/// Rows of a graph.
+/// Number of rows of a graph.
 const ROWS: u64 = 4;
-/// Characters for the heights within a row, from the bottom up.
+/// Characters that show the height within one row of a graph, the lowest first.
 const HEIGHTS: [char; 3] = ['_', 'o', '#'];
 
 impl Event {
-    /// Draws the samples as columns, scaled from the shortest to the longest delay. Below each
-    /// column is the age of its sample, written downwards.
+    /// Draws the samples as columns, whose heights are scaled from the shortest to the longest
+    /// delay. Below each column is the age of its sample, written downwards.
     pub(crate) fn graph(&self, now_secs: u64) -> String {
         let took = self.samples.iter().map(|sample| sample.took_ms);
         let min = took.clone().min().unwrap_or(0);
@@ -46,7 +46,8 @@ impl Event {
     }
 }
 
-/// Draws up to [`COLUMNS`] columns, each given by its height and label.
+/// Draws one graph of at most [`COLUMNS`] columns. Each column is given by its height and its
+/// label.
 fn piece(columns: &[(u64, String)]) -> String {
     let mut text = String::new();
     let heights = HEIGHTS.len() as u64;
@@ -85,8 +86,8 @@ pub(crate) struct Latency {
 }
 
 impl Latency {
-    /// Records a delay of an event. Of several delays of the event within a second, only the
-    /// longest is kept.
+    /// Records a delay of an event. If the event was delayed several times within a second, only
+    /// the longest delay is kept.
     pub(crate) fn add(&mut self, event: &'static str, sample: Sample, samples_max: usize) {
         let event = self.events.entry(event).or_default();
         event.max_ms = event.max_ms.max(sample.took_ms);
@@ -107,7 +108,7 @@ impl Latency {
 mod tests {
     use super::*;
 
-    /// The expected text is what redis-server 7.0.15 draws for these samples.
+    /// The expected text is the graph that redis-server 7.0.15 draws for these samples.
     #[test]
     fn a_graph_is_drawn_as_redis_draws_it() {
         let took = [100, 300, 50, 600, 200, 900, 10, 10, 400];

@@ -1,9 +1,10 @@
-//! The store over RESP: connections, pub/sub, blocking commands, configuration, files. The data
-//! structures are in `keyspace`, not here.
+//! The Redis-compatible server: connections, pub/sub, blocking commands, configuration, files. The
+//! data structures are in the crate `keyspace`.
 //!
 //! Principal type: [`Server`], which opens the sockets of a [`Config`] and serves them until it is
 //! stopped. Other threads of the process run commands through its [`Handle`], without a socket;
-//! [`Remote`] does the same with a store elsewhere. [`Embedded`] is a small store without a server.
+//! [`Remote`] runs commands in a store of another process or host. [`Embedded`] is a small store
+//! without a server.
 //!
 //! ```text
 //!              ┌ core: one pinned thread, which owns everything below ──────────────────────────┐
@@ -15,24 +16,25 @@
 //!
 //! A turn is one pass of the core's event loop: a connection reads once, runs every complete
 //! command of the bytes it read, waits for the AOF if `appendfsync` is `always`, and writes all
-//! replies with one system call. Large values are read into their final place and written from
-//! there.
+//! replies with one system call. Large values are read from the socket into the memory where they
+//! are kept, and written to the socket from there.
 //!
-//! Threads: one core owns the data, so a command borrows one cell and takes no lock; the other
-//! cores of the process are not involved. To use more cores, `keyspace` would be split into
-//! segments, each owned by a core. Commands across segments would then need an order, so this is
-//! not done before a measurement shows that it pays.
+//! Threads: one core owns the data, so commands need no lock; the other cores of the process are
+//! not involved. To use more cores, `keyspace` would be split into segments, each owned by a core.
+//! Commands across segments would then need an order, so the split is not made before a measurement
+//! shows its benefit.
 //!
 //! Order: replies of one client are in the order of its commands; a pub/sub message that a client's
 //! own command causes follows that command's reply. Clients blocked on a key are served in the
 //! order in which they blocked.
 //!
-//! Units and limits: the configuration has Redis's names and units; [`Limits`] bounds everything
-//! that has no directive there. Memory that a client pins by reading slowly counts as waiting
-//! output, which `client-output-buffer-limit` bounds. Errors: a client's errors are answered with
-//! Redis's texts. [`ConfigError`] is the fault of the configuration's author, [`Error`] of the host
-//! or of the files. Sources: the RESP specification; the behaviour of Redis 7.2, from its
-//! documentation and from experiments with a server.
+//! Units and limits: the configuration has Redis's names and units; [`Limits`] has the limits for
+//! which Redis has no directive. Memory that is in use because a client reads slowly counts as
+//! waiting output, which `client-output-buffer-limit` bounds. Errors: the replies to faulty
+//! commands have the same text as in Redis. [`ConfigError`] is the fault of the configuration's
+//! author; [`Error`] is the fault of the host or of the store's files. Sources: the RESP
+//! specification; the behaviour of Redis 7.2, from its documentation and from experiments with a
+//! server.
 
 #![forbid(unsafe_code)]
 

@@ -1,43 +1,45 @@
-//! Bounds of the server that have no directive in redis.conf.
+//! Limits of the server for which redis.conf has no directive.
 
-/// Bounds of the server. Each field states its default.
+/// Limits of the server. Each field states its default.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Maximum bytes taken from a socket by one read. The buffer belongs to the core; an idle
-    /// connection holds none. Default 64 KiB.
+    /// Maximum number of bytes that one read takes from a socket. The buffer belongs to the core;
+    /// an idle connection holds no buffer. Default 64 KiB.
     pub read_bytes: usize,
-    /// Maximum bytes of a large value read from a socket before other connections get their turn.
-    /// Default 256 KiB.
+    /// Maximum number of bytes of a large value that are read from a socket before other
+    /// connections are served. Default 256 KiB.
     pub blob_read_bytes: usize,
-    /// Maximum bytes written to a socket before other connections get their turn. Default 256 KiB.
+    /// Maximum number of bytes written to a socket before other connections are served. Default 256
+    /// KiB.
     pub write_slice_bytes: usize,
-    /// Maximum bytes of output that may wait for one client, even if `client-output-buffer-limit`
-    /// allows more. Default 1 GiB.
+    /// Maximum number of bytes of output that may wait for one client, even if
+    /// `client-output-buffer-limit` allows more. Default 1 GiB.
     pub out_bytes_max: usize,
     /// Maximum number of requests of one client that are parsed before the first of them runs, so
-    /// that the memory they need is prefetched together. Default 16.
+    /// that the memory for all of them is prefetched together. Default 16.
     pub requests_ahead_max: usize,
-    /// Maximum bytes read from a client while it is blocked or a pause (`CLIENT PAUSE`) holds its
-    /// commands back. Default 1 MiB.
+    /// Maximum number of bytes read from a client while it is blocked or its commands are paused
+    /// (`CLIENT PAUSE`). Default 1 MiB.
     pub ahead_bytes_max: usize,
     /// Maximum number of samples kept per event of `LATENCY`. Default 160.
     pub latency_samples_max: usize,
     /// Maximum number of distinct error names that are counted separately. Default 128.
     pub error_names_max: usize,
-    /// Maximum bytes of the AOF that wait for the disk; above this limit, clients wait. Default 64
-    /// MiB.
+    /// Maximum number of bytes of the AOF that wait to be written to disk. Above this limit,
+    /// clients wait. Default 64 MiB.
     pub journal_bytes_max: usize,
-    /// Maximum number of batches of commands from this process that wait for the core; above this
-    /// limit, their senders wait. Default 64.
+    /// Maximum number of batches of commands from other threads of this process that wait for the
+    /// core. Above this limit, the senders wait. Default 64.
     pub local_requests_max: usize,
-    /// Maximum bytes that a snapshot reads per pass of the event loop, including the table around
-    /// the values. Reading them takes about 0.1 ms. Default 64 KiB.
+    /// Maximum number of bytes that a snapshot reads per pass of the event loop, including the hash
+    /// table that holds the values. Reading them takes about 0.1 ms. Default 64 KiB.
     pub snapshot_turn_bytes: usize,
-    /// Maximum bytes of a snapshot that wait for the disk because clients changed keys that the
-    /// snapshot had not reached; above this limit, clients wait. Default 32 MiB.
+    /// Maximum number of bytes of a snapshot that wait to be written to disk because clients
+    /// changed keys that the snapshot had not reached. Above this limit, clients wait. Default 32
+    /// MiB.
     pub snapshot_bytes_max: usize,
     /// Maximum number of elements that defragmentation moves per pass of the event loop. Moving
-    /// them takes about 0.1 ms. Default 256.
+    /// these elements takes about 0.1 ms. Default 256.
     pub defrag_elements_per_turn: usize,
 }
 

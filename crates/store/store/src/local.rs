@@ -1,5 +1,5 @@
-//! Clients within this process: batches of commands go to the core and replies come back, without a
-//! socket.
+//! Clients within this process. They send batches of commands to the core and get the replies back
+//! without a socket.
 
 use std::fmt;
 use std::future::poll_fn;
@@ -19,7 +19,7 @@ use crate::effects;
 use crate::shared::{ClientGuard, Shared};
 use crate::state::State;
 
-/// Sender of commands to the core, from any other thread.
+/// Sender of commands to the core. Any other thread can use it.
 #[derive(Clone, Debug)]
 pub struct Handle {
     requests: mpsc::Sender<Request>,
@@ -30,41 +30,42 @@ pub(crate) type Requests = mpsc::Receiver<Request>;
 
 #[derive(Debug)]
 pub(crate) enum Request {
-    /// Commands that run together; none of them may wait.
+    /// Commands that run together. A command that would have to wait gets an error.
     Batch {
         commands: Vec<Vec<Bytes>>,
         replies: oneshot::Sender<Vec<Reply>>,
     },
-    /// `GETORLOCK` on a key of database 0. The reply comes with the deadline of the key's build
-    /// lock, if the key is locked after the command.
+    /// `GETORLOCK` on a key of database 0. The reply comes with the deadline of the key's lock, if
+    /// the key is locked after the command.
     GetOrLock {
         key: Bytes,
         build: Bytes,
         reply: oneshot::Sender<(Reply, Option<i64>)>,
     },
-    /// Release of the lock that one client holds while it builds the value of `key`, if the lock's
-    /// deadline is still `until_ms`.
+    /// Releases the lock that one client holds while it computes the value of `key`, unless the
+    /// lock has another deadline than `until_ms` by now.
     ReleaseLock { key: Bytes, until_ms: i64 },
 }
 
 /// Options of [`Handle::get_or_compute`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ComputeOptions {
-    /// Time that a computation may take before another caller starts one. At least a millisecond.
+    /// Maximum duration of a computation. After this time, another caller starts a computation. At
+    /// least a millisecond.
     pub build: Duration,
     /// Time to live of the value, at least a millisecond; `None` for no expiry.
     pub keep: Option<Duration>,
 }
 
-/// The reason why [`Handle::get_or_compute`] has no value.
+/// The reason why [`Handle::get_or_compute`] returned no value.
 #[derive(Debug, PartialEq, Eq)]
 pub enum ComputeError<E> {
     /// The server has stopped.
     Stopped,
-    /// The store refused the command with this error text: the key does not hold a string, or the
-    /// memory limit is reached.
+    /// The store refused the command with this error text, because the value at the key is not a
+    /// string or the memory limit is reached.
     Refused(String),
-    /// The caller's own computation failed. The next waiter computes instead.
+    /// The caller's own computation failed. The next waiting caller computes the value instead.
     Failed(E),
 }
 
@@ -106,14 +107,14 @@ pub(crate) fn channel(waiting_max: usize) -> (Handle, Requests) {
 
 impl Handle {
     /// Runs commands in order as a new client, with no other commands in between, and returns one
-    /// reply per command. Blocks until the core has run them; a command that would wait for
-    /// something gets an error.
+    /// reply per command. Blocks until the core has run the commands. A command that would have to
+    /// wait, such as BLPOP on an empty list, gets an error.
     ///
     /// # Errors
     /// [`Stopped`]; the commands may or may not have run.
     ///
     /// # Panics
-    /// On a thread that runs tasks.
+    /// The calling thread runs asynchronous tasks.
     pub fn run(&self, commands: Vec<Vec<Bytes>>) -> Result<Vec<Reply>, Stopped> {
         let (replies, receiver) = oneshot::channel();
         let request = Request::Batch { commands, replies };
@@ -121,17 +122,17 @@ impl Handle {
         receiver.blocking_recv().map_err(|_| Stopped)
     }
 
-    /// Returns the string at a key of database 0, by reference if it is large. If there is none,
-    /// sets the key to the result of `compute` and returns that result. Of all callers for a key,
-    /// in this process and over RESP by `GETORLOCK`, one computes and the others wait. If the
+    /// Returns the string at a key of database 0; a large string is not copied. If the key does not
+    /// exist, sets it to the result of `compute` and returns that result. Of all callers for one
+    /// key, in this process and over RESP by `GETORLOCK`, one computes and the others wait. If the
     /// computation fails, panics or takes longer than `terms.build`, the next caller computes.
-    /// Blocks.
+    /// Blocks the calling thread.
     ///
     /// # Errors
     /// [`ComputeError`] says whether the store or `compute` failed.
     ///
     /// # Panics
-    /// On a thread that runs tasks.
+    /// The calling thread runs asynchronous tasks.
     pub fn get_or_compute<E>(
         &self,
         key: &Bytes,
@@ -144,14 +145,15 @@ impl Handle {
             Reply::Error(text) => return Err(ComputeError::Refused(lossy(&text))),
             _ => {}
         }
-        // Setting the key releases the build lock; the guard also releases it on failure and panic.
+        // Setting the key releases the key's lock. If `compute` fails or panics, this guard
+        // releases the lock.
         let _lock = until_ms.map(|until_ms| Lock {
             handle: self,
             key,
             until_ms,
         });
         let value = compute().map_err(ComputeError::Failed)?;
-        // Clients on sockets can then get the value without a copy too.
+        // Clients on sockets, too, can then get the value without a copy.
         let value = reactor::zero_copy(BytesMut::from(value));
         let mut set = vec!["SET".into(), key.clone(), value.clone()];
         if let Some(keep) = terms.keep {
@@ -172,7 +174,8 @@ impl Handle {
     }
 }
 
-/// Build lock of a key; released on drop unless another client holds it by then.
+/// Lock of a key whose value is being computed. Dropping it releases the lock, unless another
+/// client holds the lock by then.
 struct Lock<'a> {
     handle: &'a Handle,
     key: &'a Bytes,
@@ -183,7 +186,7 @@ impl Drop for Lock<'_> {
     fn drop(&mut self) {
         let (key, until_ms) = (self.key.clone(), self.until_ms);
         let request = Request::ReleaseLock { key, until_ms };
-        // Sending fails only if the server has stopped; then no client waits for the lock.
+        // Sending fails only if the server has stopped. In that case, no client waits for the lock.
         drop(self.handle.requests.blocking_send(request));
     }
 }
@@ -213,14 +216,14 @@ pub(crate) async fn serve(shared: Rc<Shared>, mut requests: Requests) {
             }
             Request::GetOrLock { key, build, reply } => {
                 let shared = Rc::clone(&shared);
-                // The task ends with the command, or with the core. `maxclients` bounds the number
-                // of such tasks.
+                // The task ends when the command has its reply or the core stops. `maxclients`
+                // bounds the number of such tasks.
                 spawn_local(async move {
                     let command = ["GETORLOCK".into(), key, build];
                     let answered = run_blocking(&shared, &command).await;
                     let until_ms = shared.state.borrow().keyspace.locked_until(0, &command[1]);
-                    // The result is not needed: a lock is never on disk, and a value was on disk
-                    // before the command that set it was answered.
+                    // The result is ignored: the command changes nothing on disk, so its reply is
+                    // valid either way.
                     let _: bool = shared.committed().await;
                     drop(reply.send((answered, until_ms)));
                 });
@@ -247,12 +250,12 @@ fn admit(shared: &Rc<Shared>) -> Result<(ClientGuard, ClientKey), Reply> {
     let mut state = shared.state.borrow_mut();
     let refused = |text: &'static str| Reply::Error(Bytes::from_static(text.as_bytes()));
     let key = state.admit(peer).map_err(refused)?;
-    // Code of this process needs no password.
+    // Code of this process is trusted and needs no password.
     state.clients[key].authenticated = true;
     Ok((ClientGuard::new(Rc::clone(shared), key), key))
 }
 
-/// Removes the written reply from a client's output and returns it.
+/// Removes the reply from a client's output, and returns the reply.
 fn take(state: &mut State, key: ClientKey) -> Reply {
     let out = &mut state.clients[key].out;
     if let Some(blob) = out.take_blob() {

@@ -1,5 +1,5 @@
-//! Background work on the core: one piece per pass of the event loop, paced so that clients get
-//! most of the core.
+//! Background work on the core: one piece per pass of the event loop, with rests so that clients
+//! get most of the core's time.
 //!
 //! While clients send commands, background work uses at most a third of the core. It rests in
 //! between, because the kernel's scheduler makes a thread that is always busy wait for other
@@ -19,7 +19,7 @@ const WORK: Duration = Duration::from_micros(500);
 /// Length of a rest: the shortest that the runtime's timer can wait.
 const REST: Duration = Duration::from_millis(1);
 
-/// Measurements of a series of pieces of work.
+/// Measurements that decide when background work rests.
 #[derive(Debug, Default)]
 pub(crate) struct Pace {
     /// CPU time of the pieces of work since the last rest.

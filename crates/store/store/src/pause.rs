@@ -1,4 +1,4 @@
-//! `CLIENT PAUSE`: commands are held back until a deadline.
+//! `CLIENT PAUSE`: commands wait until a deadline.
 
 use std::rc::Rc;
 
@@ -6,11 +6,11 @@ use tokio::sync::Notify;
 
 use crate::clients::Clients;
 
-/// Period during which commands are held back.
+/// Period during which commands wait.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Pause {
     pub(crate) until_ms: u64,
-    /// True if commands that only read are held back too.
+    /// True if all commands wait; false if only commands that change data wait.
     pub(crate) all: bool,
 }
 
@@ -46,8 +46,8 @@ impl Pauses {
         self.deadline_changed.notify_one();
     }
 
-    /// Extends the current pause by a new one. The result ends no earlier, and holds back no fewer
-    /// commands, than either of the two.
+    /// Extends the current pause by `pause`. The result ends no earlier, and delays no fewer
+    /// commands, than either of the two pauses.
     pub(crate) fn extend(&mut self, pause: Pause) {
         self.set(match self.current {
             None => pause,
@@ -58,7 +58,7 @@ impl Pauses {
         });
     }
 
-    /// Ends the pause and wakes the clients whose commands it held back.
+    /// Ends the pause, and wakes the clients whose commands waited for its end.
     pub(crate) fn end(&mut self, clients: &mut Clients) {
         self.current = None;
         for client in clients.iter_mut() {

@@ -1,14 +1,14 @@
 //! The data on disk: snapshots, the AOF, and the schedule for writing them.
 //!
 //! ```text
-//! dir/dump.rdb                         the snapshot
-//! dir/appendonlydir/NAME.manifest      which of the files below are valid, and their order
+//! dir/dump.rdb                         the snapshot dir/appendonlydir/NAME.manifest      which of
+//! the files below are valid, and their order
 //!                   NAME.3.base.rdb    a snapshot, which the increments continue
 //!                   NAME.4.incr.aof    commands since that snapshot
 //! ```
 //!
 //! A rewrite starts a new increment and a new base at the same moment, and replaces the manifest
-//! once the base is complete: at any moment the listed files hold all data.
+//! once the base is complete. So at any moment the files that the manifest lists hold all data.
 
 pub(crate) mod jobs;
 mod journal;
@@ -39,20 +39,20 @@ pub(crate) use journal::{Loss, sync_parent};
 use manifest::Manifest;
 pub(crate) use open::{Opened, open};
 
-/// Bytes encoded at a time by `DEBUG RELOAD`.
+/// Number of bytes that `DEBUG RELOAD` encodes at a time.
 const RELOAD_PIECE_BYTES: usize = 1 << 20;
 
 /// Delay before a failed snapshot, or a failed start of the AOF, is retried.
 const RETRY_MS: u64 = 5_000;
 
-/// Kind of background work; each kind writes a snapshot.
+/// Kind of background job. Jobs of both kinds write a snapshot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Job {
     Save,
     Rewrite,
 }
 
-/// Results so far of one kind of job, snapshots or rewrites.
+/// Results of the finished jobs of one kind (snapshots or rewrites).
 #[derive(Clone, Copy, Debug)]
 struct Record {
     ok: bool,
@@ -78,7 +78,7 @@ pub(crate) struct Persist {
     start_fault: Option<String>,
     loss: Arc<Loss>,
     manifest: Manifest,
-    /// Bytes of the AOF's files after the last rewrite.
+    /// Total length, in bytes, of the AOF's files after the last rewrite.
     rewritten_bytes: u64,
     /// The running job, its start in Unix milliseconds, and the number of changes to the data at
     /// its start.
@@ -86,16 +86,16 @@ pub(crate) struct Persist {
     /// Jobs that are queued to run.
     queued_jobs: Vec<Job>,
     wake: Rc<Notify>,
-    /// Notified when the AOF has bytes to send to its thread.
+    /// Notified when the AOF has bytes to send to its writer thread.
     dirty: Rc<Notify>,
-    /// Notified when fewer bytes of a snapshot wait for the disk.
+    /// Notified when the number of snapshot bytes that wait for the disk has fallen.
     pub(crate) drained: Rc<Notify>,
     saves: Record,
     rewrites: Record,
     /// Number of consecutive failed rewrites.
     failed_rewrites: u64,
-    /// Longest time for which one piece of the running snapshot occupied the core. If no snapshot
-    /// is running, the longest time of the last one.
+    /// Longest time for which one step of the running snapshot occupied the core. If no snapshot is
+    /// running, the longest time of the last snapshot.
     longest_turn: Duration,
     last_save_ms: u64,
     /// Time of the last automatic attempt to write a due snapshot or to start the AOF, in
@@ -103,11 +103,11 @@ pub(crate) struct Persist {
     last_attempt_ms: u64,
     /// Number of changes to the data at the start of the last successful snapshot.
     saved_changes: u64,
-    /// Clients blocked in `SAVE` until the snapshot is done.
+    /// Clients that wait for the snapshot that they requested with `SAVE`.
     save_waiters: Vec<ClientKey>,
     /// Number of times that all databases were emptied while save points were set.
     flushes: u64,
-    /// Value of `flushes` when the running snapshot started.
+    /// Value of `flushes` at the start of the running snapshot.
     flushes_at_start: u64,
     /// Number of flushes (all databases emptied) whose snapshot was written or failed, so that no
     /// client waits for it.
@@ -129,8 +129,8 @@ struct SaveDone {
     waiters: Vec<ClientKey>,
     /// Reply to the waiting clients.
     reply: Result<(), &'static str>,
-    /// True if the server was to stop after this snapshot, but the snapshot failed. Commands then
-    /// run again.
+    /// True if the server was to stop after this snapshot, but the snapshot failed. The caller then
+    /// lets commands run again.
     is_stop_cancelled: bool,
 }
 
@@ -194,8 +194,7 @@ impl Persist {
         self.journal.is_some()
     }
 
-    /// Returns the error reply for commands that change data, if such commands are refused at
-    /// present.
+    /// Returns the error reply for commands that change data, if such commands are refused now.
     pub(crate) fn refuses_writes(&self, config: &Config) -> Option<String> {
         if !self.saves.ok && config.stop_writes_on_bgsave_error && !config.save.is_empty() {
             return Some(
@@ -218,8 +217,8 @@ impl Persist {
         start_fault.or_else(|| self.journal.as_ref()?.fault())
     }
 
-    /// Returns the error reply to a command whose change is not on disk. With `appendfsync always`,
-    /// a normal reply would promise that the change is on disk.
+    /// Returns the error reply for a command whose change is not on disk, for use with `appendfsync
+    /// always`, under which a normal reply would promise that the change is on disk.
     pub(crate) fn unwritten_reply(&self) -> String {
         let fault = self.journal_fault().unwrap_or_default();
         format!(
@@ -233,7 +232,8 @@ impl Persist {
         self.journal.as_ref().is_some_and(Journal::promises)
     }
 
-    /// Appends the changes of one command or transaction to the AOF, if any.
+    /// Appends the changes of one command or transaction to the AOF. Does nothing if the AOF is
+    /// off.
     pub(crate) fn append(&mut self, commands: &[(usize, Vec<Bytes>)]) {
         if let Some(journal) = &mut self.journal {
             journal.append(commands);
@@ -241,30 +241,32 @@ impl Persist {
         }
     }
 
-    /// Returns the write to the AOF, if any, that must finish before the replies so far are sent:
-    /// under `appendfsync always`, or if more than `bytes_max` bytes are pending.
+    /// Returns the write to the AOF that must finish before the replies so far are sent; `None` if
+    /// the replies need not wait. They must wait under `appendfsync always`, or if more than
+    /// `bytes_max` bytes are pending.
     pub(crate) fn commit(&self, bytes_max: usize) -> Option<Commit> {
         self.journal.as_ref()?.commit(bytes_max)
     }
 
-    /// Records the time for which a piece of the snapshot occupied the core.
+    /// Records the time for which one step of the snapshot occupied the core.
     fn note_turn(&mut self, took: Duration) {
         self.longest_turn = self.longest_turn.max(took);
     }
 
-    /// Returns the longest time, in microseconds, for which a piece of the snapshot occupied the
+    /// Returns the longest time, in microseconds, for which one step of a snapshot occupied the
     /// core.
     pub(crate) fn longest_turn_us(&self) -> u128 {
         self.longest_turn.as_micros()
     }
 
-    /// Returns whether all databases were emptied since the running snapshot started. The snapshot
-    /// must then not replace a file.
+    /// Returns whether all databases were emptied since the running snapshot started. If so, the
+    /// snapshot must not replace the file on disk.
     pub(crate) fn is_outdated(&self) -> bool {
         self.is_outdated
     }
 
-    /// Returns whether the snapshot for flush number `flushes` was written, or failed.
+    /// Returns whether the snapshot after the flush (`FLUSHALL`) with the number `flushes` was
+    /// written, or failed.
     pub(crate) fn is_flush_done(&self, flushes: u64) -> bool {
         flushes <= self.flushes_done
     }
@@ -392,9 +394,9 @@ impl Persist {
         })
     }
 
-    /// Queues a snapshot of the emptied databases. It replaces the snapshot on disk, whose data
-    /// would otherwise return after a crash. Without an AOF, returns the flush number to pass to
-    /// [`Persist::is_flush_done`].
+    /// Queues a snapshot after all databases were emptied. This snapshot replaces the snapshot on
+    /// disk, whose data would otherwise return after a crash. Without an AOF, returns the flush
+    /// number to pass to [`Persist::is_flush_done`].
     pub(crate) fn save_flush(&mut self, config: &Config, keyspace: &mut Keyspace) -> Option<u64> {
         if config.save.is_empty() {
             return None;
@@ -416,7 +418,7 @@ impl Persist {
     }
 
     /// Queues the stop of the server, after a snapshot if `save` is set. Returns false if a stop
-    /// was queued already. The caller holds back all commands until [`SaveDone`] says that the
+    /// was queued already. The caller pauses all commands until [`SaveDone`] reports that the
     /// snapshot failed.
     pub(crate) fn start_stop(&mut self, save: bool) -> bool {
         if self.stops {
@@ -430,8 +432,8 @@ impl Persist {
         true
     }
 
-    /// Queues due jobs: snapshots by their save points, rewrites by growth. Stops the server after
-    /// a failed sync of the AOF.
+    /// Queues due jobs: a snapshot if a save point is reached, a rewrite if the AOF has grown
+    /// enough. Stops the server after a failed sync of the AOF.
     pub(crate) fn tick(&mut self, config: &Config, changes: u64, now_ms: u64) {
         if self.journal.as_ref().is_some_and(Journal::is_broken) {
             self.stop.trigger();
@@ -493,7 +495,7 @@ impl Persist {
         }
         match (before.appendonly, config.appendonly) {
             // A rewrite starts the AOF. A rewrite that is already running may have started without
-            // an AOF, so another one is queued.
+            // an AOF, so another rewrite is queued.
             (false, true) if !self.is_journaling() && !self.queued_jobs.contains(&Job::Rewrite) => {
                 self.queue_job(Job::Rewrite);
             }
@@ -527,7 +529,8 @@ impl Persist {
             .map_err(|error| format!("ERR Error trying to load the RDB dump: {error}"))
     }
 
-    /// `DEBUG LOADAOF`: writes out the AOF and loads the data from its files again.
+    /// `DEBUG LOADAOF`: writes the pending changes to the AOF, and loads the data from the AOF's
+    /// files again.
     pub(crate) fn reload_journal(
         &mut self,
         config: &Config,
@@ -546,8 +549,8 @@ impl Persist {
         loaded.map_err(|error| format!("ERR Error trying to load the AOF: {error}"))
     }
 
-    /// Takes the next job off the queue. If the job is a save, the snapshot contains the data at
-    /// the time of this call.
+    /// Takes the next job off the queue. If the job is a snapshot, it contains the data at the time
+    /// of this call.
     fn next_job(&mut self, config: &Config, keyspace: &mut Keyspace, now_ms: u64) -> Option<Job> {
         if self.queued_jobs.is_empty() {
             return None;
@@ -564,11 +567,13 @@ impl Persist {
         Some(job)
     }
 
-    /// Records the result of a snapshot. Returns the consequences for clients.
+    /// Records the result of a snapshot. Returns the outcome for the clients that wait for the
+    /// snapshot.
     fn save_done(&mut self, written: io::Result<u64>, now_ms: u64) -> SaveDone {
         let (_, started_ms, changes) = self.running.take().expect("a save was running");
         if self.is_outdated {
-            // The flush has queued another snapshot, which answers the waiting clients.
+            // `FLUSHALL` has queued another snapshot. The waiting clients get their reply after
+            // that snapshot.
             return SaveDone {
                 waiters: Vec::new(),
                 reply: Ok(()),
@@ -576,7 +581,7 @@ impl Persist {
             };
         }
         // If a client waits for this snapshot, it gets the error. A failure of any other snapshot
-        // must be reported by refusing writes (`saves.ok`).
+        // must be reported by refusing writes, which `saves.ok` controls.
         let is_for_flush = self.flushes_done < self.flushes_at_start;
         let is_waited_for = self.stops || !self.save_waiters.is_empty() || is_for_flush;
         self.flushes_done = self.flushes_at_start;
@@ -623,8 +628,8 @@ impl Persist {
                 tracing::info!(bytes, "AOF rewritten");
                 self.start_fault = None;
                 if !self.journal.as_ref().is_some_and(Journal::is_broken) {
-                    // The new base holds all data on disk, including changes that an increment
-                    // lacked.
+                    // The new base holds all data, including changes that could not be written to
+                    // an increment.
                     *self.loss.lock().expect("lock is not poisoned") = None;
                 }
                 self.rewrites.count += 1;
@@ -639,7 +644,8 @@ impl Persist {
     }
 
     /// Separates the changes before a rewrite, which are in its snapshot, from the changes after
-    /// it, which go to the new increment. Returns the AOF's bytes so far, or `None` without an AOF.
+    /// it, which go to the new increment. Returns the length of the AOF so far, in bytes, or `None`
+    /// if there is no AOF.
     fn split_journal(
         &mut self,
         file: File,

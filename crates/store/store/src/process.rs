@@ -1,14 +1,14 @@
-//! Properties of this process and its host, as the kernel reports them.
+//! Properties of this process and its host, as reported by the kernel.
 
 use std::fs;
 
-/// The emulated version of Redis, from which clients infer the available commands.
+/// The version of Redis that this server emulates. Clients infer the available commands from it.
 pub(crate) const REDIS_VERSION: &str = "7.2.4";
 /// The server's name in HELLO.
 pub(crate) const SERVER_NAME: &str = "pelton";
 
-/// Returns the version text, in the form of `redis-server --version`: the emulated version of
-/// Redis, and Pelton's own.
+/// Returns the version text, in the form of `redis-server --version`: the version of Redis that is
+/// emulated, and the version of Pelton.
 pub fn version() -> String {
     format!(
         "Pelton store v={REDIS_VERSION} pelton={} bits={}",
@@ -29,7 +29,7 @@ pub(crate) fn system() -> String {
     )
 }
 
-/// Returns the resident memory of the process; 0 if `/proc` is unavailable.
+/// Returns the resident memory of the process in bytes; 0 if `/proc` is unavailable.
 pub(crate) fn resident_bytes() -> u64 {
     let pages = fs::read_to_string("/proc/self/statm")
         .ok()
@@ -37,20 +37,20 @@ pub(crate) fn resident_bytes() -> u64 {
     pages.map_or(0, |pages| pages * rustix::param::page_size() as u64)
 }
 
-/// Returns the host's memory in bytes.
+/// Returns the size of the host's memory in bytes.
 pub(crate) fn system_memory_bytes() -> u64 {
     let info = rustix::system::sysinfo();
     info.totalram as u64 * u64::from(info.mem_unit)
 }
 
-/// Returns the seconds of CPU time of the process in user and in system mode; 0 if `/proc` is
-/// unavailable.
+/// Returns the CPU time that the process has used in user mode and in system mode, in seconds; 0 if
+/// `/proc` is unavailable.
 pub(crate) fn cpu_seconds() -> (f64, f64) {
     cpu_seconds_of("/proc/self/stat")
 }
 
-/// Returns the seconds of CPU time of the calling thread in user and in system mode; 0 if `/proc`
-/// is unavailable.
+/// Returns the CPU time that the calling thread has used in user mode and in system mode, in
+/// seconds; 0 if `/proc` is unavailable.
 pub(crate) fn thread_cpu_seconds() -> (f64, f64) {
     cpu_seconds_of("/proc/thread-self/stat")
 }

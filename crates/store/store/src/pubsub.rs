@@ -1,4 +1,4 @@
-//! Subscriptions and the delivery of messages.
+//! Subscriptions of clients, and the delivery of messages to subscribers.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -40,7 +40,8 @@ impl Kind {
         }
     }
 
-    /// Returns the number of subscriptions that a reply to (un)subscribing states.
+    /// Returns the number of subscriptions that the reply to a subscribe or unsubscribe command
+    /// contains.
     pub(crate) fn count(self, subscriptions: &Subscriptions) -> usize {
         match self {
             Kind::Channel | Kind::Pattern => subscriptions.count(),
@@ -51,8 +52,8 @@ impl Kind {
 
 type Listeners = HashMap<Bytes, BTreeSet<ClientKey>>;
 
-/// All subscriptions by name of channel or pattern. [`Subscriptions`] holds the same subscriptions
-/// by client; both are updated together.
+/// All subscriptions by name of channel or pattern. [`Subscriptions`] lists the same subscriptions
+/// by client; the two are always updated together.
 #[derive(Debug, Default)]
 pub(crate) struct Hub {
     channels: Listeners,
@@ -60,12 +61,12 @@ pub(crate) struct Hub {
     shard_channels: Listeners,
 }
 
-/// Memory overhead of a subscription besides its name, in bytes: one entry in the client's set and
-/// one in the channel's set.
+/// Memory that a subscription uses besides the bytes of its name: one entry in the client's set and
+/// one entry in the channel's set.
 const NAME_BYTES: usize = 160;
 
 impl Hub {
-    /// Returns the names of one kind that have subscribers, each with its subscribers.
+    /// Returns the names of this kind that have subscribers, each with its subscribers.
     pub(crate) fn of(&self, kind: Kind) -> &Listeners {
         match kind {
             Kind::Channel => &self.channels,
@@ -82,7 +83,7 @@ impl Hub {
         }
     }
 
-    /// Adds a subscription; the caller replies.
+    /// Adds a subscription. The caller sends the reply.
     pub(crate) fn subscribe(
         &mut self,
         clients: &mut Clients,
@@ -90,7 +91,8 @@ impl Hub {
         kind: Kind,
         name: &Bytes,
     ) {
-        // A name may be a slice of the read buffer, so it is copied.
+        // The name is copied, because `name` may be a slice of the read buffer and would keep the
+        // buffer alive.
         let name = Bytes::copy_from_slice(name);
         let client = &mut clients[key];
         if kind.of(&mut client.subscriptions).insert(name.clone()) {
@@ -99,7 +101,7 @@ impl Hub {
         }
     }
 
-    /// Removes a subscription; the caller replies.
+    /// Removes a subscription. The caller sends the reply.
     pub(crate) fn unsubscribe(
         &mut self,
         clients: &mut Clients,
@@ -114,7 +116,7 @@ impl Hub {
         }
     }
 
-    /// Removes all subscriptions of a client, without a reply.
+    /// Removes all subscriptions of a client. Sends no reply.
     pub(crate) fn unsubscribe_all(&mut self, clients: &mut Clients, key: ClientKey) {
         let client = &mut clients[key];
         client.subscribed_bytes = 0;
@@ -141,7 +143,7 @@ impl Hub {
     }
 
     /// Sends `message` to all clients that subscribed to `channel`, or to a pattern that matches
-    /// it. Returns the number of deliveries.
+    /// `channel`. Returns the number of deliveries.
     pub(crate) fn publish(
         &self,
         clients: &mut Clients,
@@ -176,7 +178,8 @@ impl Hub {
         deliveries
     }
 
-    /// Sends `message` to all subscribers of the sharded `channel`. Returns their number.
+    /// Sends `message` to all subscribers of the sharded `channel`. Returns the number of
+    /// subscribers.
     pub(crate) fn publish_shard(
         &self,
         clients: &mut Clients,

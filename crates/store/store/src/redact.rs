@@ -1,10 +1,10 @@
-//! Removal of passwords from arguments that SLOWLOG and MONITOR show.
+//! Removes passwords from the arguments that SLOWLOG and MONITOR show.
 
 use std::borrow::Cow;
 
 use bytes::Bytes;
 
-/// Replacement of a password, as in Redis.
+/// Text that replaces a password, as in Redis.
 const REDACTED: Bytes = Bytes::from_static(b"(redacted)");
 
 /// Settings whose values must not be shown.

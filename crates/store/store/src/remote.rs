@@ -1,5 +1,5 @@
-//! Client of a store in another process: one connection, opened on demand and closed at the first
-//! error.
+//! Client of a store in another process. The client has one connection, which is opened on demand
+//! and closed after the first error.
 
 mod url;
 
@@ -14,12 +14,12 @@ use resp::{Reply, ReplyLimits};
 
 pub use url::{Url, UrlError};
 
-/// Bytes read from the socket at a time.
+/// Number of bytes read from the socket at a time.
 const READ_BYTES: usize = 16 << 10;
 
 /// A client of a Redis-compatible store.
 ///
-/// Threads: any; one batch at a time is in progress, and the others wait for it.
+/// Any thread can use it. Only one batch of commands is in progress at a time; other batches wait.
 #[derive(Debug)]
 pub struct Remote {
     url: Url,
@@ -34,8 +34,8 @@ struct Connection {
 }
 
 impl Remote {
-    /// Creates a client. `patience` is the maximum time to connect, and then again the maximum time
-    /// per batch. No connection is opened yet.
+    /// Creates a client without opening a connection. `patience` is the maximum time to connect,
+    /// and also the maximum time for each batch of commands.
     pub fn new(url: Url, patience: Duration) -> Remote {
         Remote {
             url,
@@ -44,7 +44,7 @@ impl Remote {
         }
     }
 
-    /// Runs commands in order and returns one reply per command. Blocks.
+    /// Runs commands in order and returns one reply per command. Blocks the calling thread.
     ///
     /// # Errors
     /// The store cannot be reached, rejects the user or password, or sends an invalid reply. Some

@@ -1,27 +1,27 @@
-//! `rename-command`: the command names that clients of this server use.
+//! `rename-command`: new names under which clients call commands.
 //!
-//! Only clients' requests are translated, before anything else reads them; the AOF, statistics and
-//! `COMMAND` use the original names. An AOF written by Redis may contain renamed commands, so
-//! loading accepts both.
+//! Only the requests of clients are translated to the original names, before any other step. The
+//! AOF, statistics and `COMMAND` use the original names. An AOF written by Redis may contain new
+//! names, so loading accepts both.
 
 use bytes::Bytes;
 
-/// The names that `rename-command` changed.
+/// Names that `rename-command` changed.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Renames {
-    /// Lower-case names, each with the original name of the command that it now stands for; `None`
-    /// if the name stands for no command.
+    /// Names in lower case, each with the original name of the command that clients call by it;
+    /// `None` if clients cannot call any command by this name.
     names: Vec<(String, Option<&'static str>)>,
 }
 
 /// Meaning of a command name in a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum NameMeaning {
-    /// The name was not changed: it stands for the command of this name, if there is one.
+    /// The name was not changed and means the command of this name, if there is one.
     Itself,
-    /// The name stands for the command with this original name.
+    /// The name means the command with this original name.
     Command(&'static str),
-    /// The name stands for no command.
+    /// The name means no command.
     Nothing,
 }
 
@@ -43,7 +43,7 @@ impl Renames {
         Ok(())
     }
 
-    /// Returns the meaning of a name. Upper and lower case are not distinguished.
+    /// Returns the meaning of a name, ignoring case.
     pub(crate) fn meaning(&self, name: &[u8]) -> NameMeaning {
         let mut names = self.names.iter();
         let found = names.find(|(known, _)| known.as_bytes().eq_ignore_ascii_case(name));

@@ -1,5 +1,5 @@
 //! `CONFIG REWRITE`: writes the configuration file on another thread, while the clients that
-//! requested it wait.
+//! requested the file to be written wait.
 
 pub(crate) mod task;
 
@@ -15,7 +15,7 @@ use crate::client::ClientKey;
 use crate::config::Config;
 use crate::persist::sync_parent;
 
-/// Clients that wait for their `CONFIG REWRITE`.
+/// Clients that wait for a `CONFIG REWRITE` that they requested.
 #[derive(Debug, Default)]
 pub(crate) struct RewriteWaiters {
     /// Clients whose write has not started.
@@ -32,15 +32,15 @@ impl RewriteWaiters {
         self.served.retain(|client| *client != key);
     }
 
-    /// Requests that the configuration file be written, for a client that waits until this is done.
+    /// Requests that the configuration file be written, on behalf of a client that waits for it.
     pub(crate) fn add(&mut self, key: ClientKey) {
         self.waiting.push(key);
         self.wake.notify_one();
     }
 }
 
-/// Replaces the configuration file atomically and keeps its permissions. A new file is readable by
-/// its owner only.
+/// Replaces the configuration file atomically and keeps the file's permissions. If the file did not
+/// exist, only its owner may read it.
 fn write(path: &Path, config: &Config) -> io::Result<()> {
     let old = match fs::read_to_string(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
@@ -49,7 +49,7 @@ fn write(path: &Path, config: &Config) -> io::Result<()> {
     let mut temporary_path = path.as_os_str().to_owned();
     temporary_path.push(format!(".{}.tmp", std::process::id()));
     let written = (|| {
-        // Only the owner may read the file, because it may contain a password.
+        // Only the owner may read the temporary file, because it may contain a password.
         let mut file = OpenOptions::new()
             .write(true)
             .create(true)
@@ -65,7 +65,7 @@ fn write(path: &Path, config: &Config) -> io::Result<()> {
         sync_parent(path)
     })();
     if written.is_err() {
-        // Removes the temporary file, if it exists.
+        // The temporary file, if it exists, is removed.
         drop(fs::remove_file(&temporary_path));
     }
     written

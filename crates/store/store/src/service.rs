@@ -1,5 +1,5 @@
-//! The server as a whole: opening sockets, loading data, the core that owns all state, and
-//! shutdown.
+//! The server as a whole: opens sockets, loads data, starts the core that owns all state, and shuts
+//! down.
 
 use std::fs;
 use std::io;
@@ -29,8 +29,8 @@ use crate::shared::Shared;
 use crate::state::State;
 use crate::{Error, Limits, settings};
 
-/// One year in milliseconds. As the value of the reactor's HTTP deadlines, it disables them,
-/// because the store's protocol has no such deadlines.
+/// One year in milliseconds. The reactor's deadlines for HTTP are set to this value, so that they
+/// never fire, because the store's protocol has no such deadlines.
 const NEVER_MS: u64 = 365 * 24 * 3600 * 1000;
 /// Reply to a connection that is refused for lack of a descriptor.
 const REFUSAL_REPLY: &[u8] = b"-ERR max number of clients reached\r\n";
@@ -49,8 +49,8 @@ pub struct Server {
 }
 
 impl Server {
-    /// Opens the sockets on `core`. If `inherited` contains a listener with one of the configured
-    /// addresses, that listener is used instead of a new socket.
+    /// Opens the sockets on `core`. A listener in `inherited` that has one of the configured
+    /// addresses is used instead of a new socket.
     ///
     /// # Errors
     /// An address or the socket's path cannot be bound.
@@ -63,15 +63,15 @@ impl Server {
         let reactor_limits = reactor::Limits {
             backlog: config.tcp_backlog.0 as u32,
             // `maxclients` is enforced in `Clients::admit`, with Redis's error, and may change at
-            // run time; the reactor must accept connections above that limit, so that they get this
-            // error.
+            // run time. The reactor must accept connections beyond that limit, so that their
+            // clients get the error.
             connections_max: usize::MAX,
             address_connections_max: usize::MAX,
             first_byte_ms: NEVER_MS,
             head_ms: NEVER_MS,
             idle_ms: NEVER_MS,
-            // Waiting output is bounded per class of clients, so this limit of the reactor may be
-            // high. A large kernel buffer saves wakeups when large values are sent.
+            // The store limits waiting output per class of clients, so this limit of the reactor
+            // may be high. A large kernel buffer saves wakeups when large values are sent.
             unsent_bytes_max: 4 << 20,
             ..reactor::Limits::default()
         };
@@ -98,13 +98,13 @@ impl Server {
         })
     }
 
-    /// Sets the function by which `CONFIG SET loglevel` changes this process's log. Without it the
-    /// level is fixed.
+    /// Sets the function by which `CONFIG SET loglevel` changes the level of this process's log. If
+    /// none is set, the level is fixed.
     pub fn on_log_level(&mut self, set: fn(LogLevel)) {
         self.set_log_level = Some(set);
     }
 
-    /// Returns a client within this process.
+    /// Returns a handle by which other threads of this process run commands.
     pub fn handle(&self) -> Handle {
         self.handle.clone()
     }
@@ -140,16 +140,16 @@ impl Server {
             requests,
             set_log_level,
         } = self;
-        // The channel stays open as long as other code has a handle; the server continues to run
-        // after the last handle is dropped.
+        // Other code may have clones of the handle. The server continues to run after the last
+        // clone is dropped.
         drop(handle);
         let pidfile = config.pid_file().and_then(PidFile::write);
         let now_ms = Clock::new().unix_ms();
         let mut keyspace = Keyspace::new(settings::keyspace_limits(&config), Clock::seed());
         let opened = persist::open(&config, &mut keyspace, now_ms)?;
-        // The core takes this value once, and builds its state from it.
+        // The core takes this value once, and builds its state from the value.
         let loaded = Mutex::new(Some((keyspace, opened, unix, requests)));
-        // Triggered after the last snapshot is written, so that the reactor does not stop earlier.
+        // Triggered after the last snapshot is written. Only then does the reactor stop.
         let drained = Stop::new();
         let failed = Mutex::new(None);
         let loss = Arc::new(Loss::default());
@@ -183,7 +183,7 @@ impl Server {
         };
         let ended = reactor::run(listeners, &reactor_limits, REFUSAL_REPLY, &drained, start);
         if !config.unixsocket.is_empty() {
-            // The next server must be able to bind this path. The file may be gone already.
+            // A failure is harmless: the next server removes a socket on which nothing listens.
             drop(fs::remove_file(&config.unixsocket));
         }
         drop(pidfile);
@@ -201,7 +201,7 @@ impl Server {
     }
 }
 
-/// File that holds this process's id, and exists while the process runs.
+/// File that contains this process's id. It exists while the process runs.
 struct PidFile<'a>(&'a Path);
 
 impl<'a> PidFile<'a> {
@@ -219,7 +219,7 @@ impl<'a> PidFile<'a> {
 
 impl Drop for PidFile<'_> {
     fn drop(&mut self) {
-        // The file may have been removed already.
+        // Errors are ignored, since the file may have been removed already.
         drop(fs::remove_file(self.0));
     }
 }
@@ -243,8 +243,8 @@ async fn serve_tcp(shared: Rc<Shared>, conn: Conn) {
         is_local: conn.peer.ip().is_loopback(),
         is_unix: false,
     };
-    // The deadline entry stays in the reactor's table until the connection ends, so that the
-    // reactor counts the connection.
+    // The deadline is kept until the connection ends, since the reactor's metrics count connections
+    // by their deadlines.
     let Conn {
         stream, deadline, ..
     } = conn;
@@ -287,14 +287,14 @@ async fn accept_unix(listener: std::os::unix::net::UnixListener, core: Core, sha
     }
 }
 
-/// Closes every connection when the reactor stops.
+/// Closes every connection when the reactor starts to drain.
 async fn end_with(core: Core, shared: Rc<Shared>) {
     core.drain_started().await;
     shared.state.borrow_mut().clients.close_all();
 }
 
-/// Returns the addresses to listen on: those of `bind`, without the optional addresses that this
-/// host lacks.
+/// Returns the addresses to listen on: the addresses of `bind`, without the optional addresses that
+/// this host lacks.
 fn addresses(config: &Config) -> Result<Vec<SocketAddr>, Error> {
     let port = config.port.0 as u16;
     if port == 0 {
@@ -331,14 +331,14 @@ fn addresses(config: &Config) -> Result<Vec<SocketAddr>, Error> {
     }
 }
 
-/// Returns whether this host has the address.
+/// Returns whether `address` belongs to this host.
 fn can_bind(address: SocketAddr) -> bool {
     let any_port = SocketAddr::new(address.ip(), 0);
     std::net::TcpListener::bind(any_port).is_ok()
 }
 
 fn bind_unix(path: &Path, mode: u32) -> io::Result<std::os::unix::net::UnixListener> {
-    // A killed server leaves its socket file behind, on which nothing listens.
+    // If no process listens on the socket's file, a killed server has left it, so it is removed.
     if std::os::unix::net::UnixStream::connect(path)
         .is_err_and(|error| error.kind() == io::ErrorKind::ConnectionRefused)
     {

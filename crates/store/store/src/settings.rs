@@ -1,4 +1,4 @@
-//! Settings of the parser and of the keyspace, derived from the configuration.
+//! Limits of the parser and of the keyspace, derived from the configuration.
 
 use keyspace::Encodings;
 use resp::BlobAllocator;
@@ -45,8 +45,7 @@ pub(crate) fn parser_limits(config: &Config) -> resp::Limits {
     }
 }
 
-/// Allocator of blobs (large arguments). Blobs are read into memory from which they can be sent
-/// without a copy.
+/// Allocator for blobs (large arguments). The memory of a blob can later be sent without a copy.
 pub(crate) const ZERO_COPY_ALLOCATOR: BlobAllocator = BlobAllocator {
     make: reactor::place,
     keep: reactor::zero_copy_within,

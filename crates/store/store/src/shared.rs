@@ -1,4 +1,4 @@
-//! The core's state, as its connections and tasks share it.
+//! State of the core that its connections and tasks share.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -15,8 +15,8 @@ use crate::state::State;
 pub(crate) struct Shared {
     pub(crate) state: RefCell<State>,
     pub(crate) limits: Limits,
-    /// Read buffer of all sockets. Read bytes are split off, and their memory is reused once
-    /// nothing refers to it.
+    /// Read buffer of all sockets. Received bytes are split off as slices, and the memory is reused
+    /// when no slice refers to it any more.
     pub(crate) buffer: RefCell<BytesMut>,
     /// Zero-copy writer of large values; `None` if the host does not support it.
     pub(crate) zero_copy_writer: Option<ZeroCopyWriter>,
@@ -34,8 +34,8 @@ impl Shared {
         }
     }
 
-    /// Waits until the changes of commands are as durable as a reply promises, or until writing
-    /// fails. Returns whether they are durable.
+    /// Waits until the changes of the commands so far are as durable as `appendfsync` requires, or
+    /// until writing them fails. Returns whether they are durable.
     pub(crate) async fn committed(&self) -> bool {
         self.snapshot_drained().await;
         let journal_bytes_max = self.limits.journal_bytes_max;
@@ -46,7 +46,7 @@ impl Shared {
         }
     }
 
-    /// Waits until the snapshot after a flush of all databases is written, or has failed.
+    /// Waits until the snapshot after the `FLUSHALL` with this number is written, or has failed.
     pub(crate) async fn flushed(&self, flush: u64) {
         loop {
             let drained = {
@@ -60,7 +60,7 @@ impl Shared {
         }
     }
 
-    /// Waits while too many bytes of a snapshot wait for a slow disk.
+    /// Waits until at most `snapshot_bytes_max` bytes of a snapshot wait for the disk.
     async fn snapshot_drained(&self) {
         loop {
             let drained = {
@@ -75,14 +75,14 @@ impl Shared {
     }
 }
 
-/// Guard of a client's entry in the table of clients; removes the entry on drop.
+/// Guard of a client's entry in the table of clients. Dropping the guard removes the entry.
 pub(crate) struct ClientGuard {
     pub(crate) shared: Rc<Shared>,
     pub(crate) key: ClientKey,
 }
 
 impl ClientGuard {
-    /// Wraps a key returned by [`State::admit`].
+    /// Creates the guard of the client whose key [`State::admit`] returned.
     pub(crate) fn new(shared: Rc<Shared>, key: ClientKey) -> ClientGuard {
         ClientGuard { shared, key }
     }

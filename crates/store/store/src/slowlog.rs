@@ -1,13 +1,13 @@
-//! The latest slow commands.
+//! The latest commands that were slow.
 
 use std::collections::VecDeque;
 
 use bytes::Bytes;
 
-/// Maximum number of arguments kept per command. If there are more, the last one kept is replaced
-/// by the number of those left out.
+/// Maximum number of arguments that are kept per command. If a command has more, the last kept
+/// argument is replaced by the number of omitted arguments.
 const ARGS_MAX: usize = 32;
-/// Maximum bytes kept per argument.
+/// Maximum number of bytes that are kept per argument.
 const ARG_BYTES_MAX: usize = 128;
 
 #[derive(Debug)]
@@ -36,7 +36,7 @@ impl Slowlog {
     }
 }
 
-/// Returns the arguments, shortened for storage.
+/// Returns the arguments in the shortened form that the slow log keeps.
 pub(crate) fn shorten(args: &[Bytes]) -> Vec<Bytes> {
     let shown = match ARGS_MAX < args.len() {
         true => ARGS_MAX - 1,

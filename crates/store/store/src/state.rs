@@ -1,4 +1,4 @@
-//! State that the core owns, one field per component.
+//! State that the core owns, with one field per component.
 
 use std::rc::Rc;
 
@@ -18,8 +18,8 @@ use crate::rewrite::RewriteWaiters;
 use crate::settings::keyspace_limits;
 use crate::statistics::Statistics;
 
-/// Everything that the core owns. A function that needs one component gets only that component; a
-/// function that concerns several gets the whole state.
+/// All state that the core owns. A function that needs one component gets only that component; a
+/// function that needs several components gets the whole state.
 pub(crate) struct State {
     pub(crate) config: Config,
     pub(crate) limits: Limits,
@@ -34,7 +34,7 @@ pub(crate) struct State {
     pub(crate) persist: Persist,
     pub(crate) rewrite_waiters: RewriteWaiters,
     pub(crate) tasks: TaskSignals,
-    /// Function that changes the level of the process's log, if the store may do so.
+    /// Function that changes the level of the process's log; `None` if the store may not change it.
     pub(crate) set_log_level: Option<fn(LogLevel)>,
     pub(crate) run_id: String,
 }
@@ -101,19 +101,19 @@ impl State {
         self.keyspace.close(&mut client.session);
     }
 
-    /// Removes a client from the queues in which it waits. Returns the command with which it was
-    /// blocked, if any.
+    /// Unblocks a client: removes it from the queues in which it waits. Returns the command with
+    /// which it was blocked, if any.
     pub(crate) fn unpark(&mut self, key: ClientKey) -> Option<BlockedCommand> {
         self.blocked
             .unpark(&mut self.clients, &mut self.keyspace, key)
     }
 
-    /// Blocks a client until an event other than a key wakes it.
+    /// Blocks a client until an event that is not about keys wakes it.
     pub(crate) fn park_without_keys(&mut self, key: ClientKey) {
         self.blocked.park_without_keys(&mut self.clients, key);
     }
 
-    /// Answers a blocked command for which no key became ready: with a null array, or with an
+    /// Sends the reply to a blocked command for which no key became ready: a null array, or an
     /// error.
     pub(crate) fn answer_blocked(&mut self, key: ClientKey, error: Option<&str>) {
         let client = &mut self.clients[key];
@@ -129,8 +129,8 @@ impl State {
         }
     }
 
-    /// Marks a client's replies as no longer waiting for the disk. If writing failed, the replies
-    /// to changes become errors.
+    /// Allows a client's replies that waited for the disk to be sent. If writing failed, the
+    /// replies to commands that changed data are replaced by errors.
     pub(crate) fn settle_replies(&mut self, key: ClientKey, is_written: bool) {
         let replies = std::mem::take(&mut self.clients[key].unwritten);
         if is_written {
@@ -143,7 +143,7 @@ impl State {
         }
     }
 
-    /// Answers an invalid request with an error and closes the connection.
+    /// Replies to an invalid request with an error, and closes the connection.
     pub(crate) fn protocol_error(&mut self, key: ClientKey, error: resp::ProtocolError) {
         let client = &mut self.clients[key];
         if error == resp::ProtocolError::QueryTooLarge {
@@ -156,8 +156,8 @@ impl State {
         self.stats.error(text.as_bytes());
     }
 
-    /// Stops the server, after a snapshot if `save` is set. No command runs from here on, unless
-    /// that snapshot fails.
+    /// Stops the server, after a snapshot if `save` is set. No further command runs, unless that
+    /// snapshot fails.
     pub(crate) fn shut_down(&mut self, save: bool) {
         if self.persist.start_stop(save) {
             self.pauses.set(Pause {
@@ -167,7 +167,8 @@ impl State {
         }
     }
 
-    /// Returns the bytes that `maxmemory` bounds: those of the data and those that clients hold.
+    /// Returns the number of bytes that count towards `maxmemory`: the data and the memory that
+    /// clients use.
     pub(crate) fn used_bytes(&self) -> usize {
         self.keyspace.used_bytes() + self.clients.bytes()
     }
@@ -192,7 +193,7 @@ impl State {
             set(self.config.loglevel);
         }
         if self.config.requirepass.is_empty() {
-            // Without a password, every client is authenticated as the only user, `default`.
+            // If no password is set, every client is authenticated as the only user, `default`.
             for client in self.clients.iter_mut() {
                 client.authenticated = true;
             }

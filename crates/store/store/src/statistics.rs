@@ -1,4 +1,4 @@
-//! Everything that is measured about commands: counters, slow commands and delays.
+//! Measurements of commands: counters, slow commands and delays.
 
 use keyspace::Command;
 
@@ -15,7 +15,7 @@ pub(crate) struct Statistics {
     pub(crate) latency: Latency,
     /// Maximum number of distinct error names that are counted separately.
     error_names_max: usize,
-    /// Maximum number of samples kept per event of [`Latency`].
+    /// Maximum number of samples that [`Latency`] keeps per event.
     latency_samples_max: usize,
 }
 
@@ -30,7 +30,7 @@ impl Statistics {
         }
     }
 
-    /// Counts an error reply by its code.
+    /// Counts an error reply under its code, the first word of the text.
     pub(crate) fn error(&mut self, text: &[u8]) {
         self.counters.error(text, self.error_names_max);
     }
@@ -64,7 +64,7 @@ impl Statistics {
         self.latency.add(event, sample, self.latency_samples_max);
     }
 
-    /// Updates the peak of the used memory.
+    /// Raises the recorded peak of the memory use if `used_bytes` is higher.
     pub(crate) fn note_peak(&mut self, used_bytes: u64) {
         self.counters.peak_bytes = self.counters.peak_bytes.max(used_bytes);
     }

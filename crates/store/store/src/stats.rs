@@ -9,21 +9,21 @@ use crate::clock::Turns;
 /// Number of samples that are averaged into a rate.
 const RATE_SAMPLES: usize = 16;
 
-/// Number of histogram buckets for call durations. The last bucket counts all calls above 18
+/// Number of histogram buckets for call durations. The last bucket counts all calls of more than 18
 /// minutes.
 const RANGES: usize = 31;
 
-/// Counters of the calls of one command.
+/// Statistics about the calls of one command.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Calls {
     pub(crate) calls: u64,
     pub(crate) took_us: u64,
-    /// Calls refused before they ran.
+    /// Number of calls that were refused before they ran.
     pub(crate) rejected: u64,
-    /// Calls answered with an error.
+    /// Number of calls that were answered with an error.
     pub(crate) failed: u64,
-    /// Calls per range of durations, as in Redis: the first range ends at 1,024 ns, and each
-    /// further range at twice the end of the previous one.
+    /// Number of calls per range of durations, as in Redis: the first range ends at 1,024 ns, and
+    /// each further range ends at twice the end of the previous range.
     by_time: [u64; RANGES],
 }
 
@@ -47,8 +47,8 @@ impl Calls {
         self.by_time.iter().sum()
     }
 
-    /// Returns, for each non-empty bucket, its upper bound in microseconds and the cumulative
-    /// number of calls.
+    /// Returns, for each non-empty bucket of the histogram, its upper bound in microseconds and the
+    /// number of calls in this and all lower buckets.
     pub(crate) fn histogram(&self) -> Vec<(u64, u64)> {
         let mut sum = 0;
         let ranges = (0..).zip(&self.by_time).filter(|(_, count)| **count != 0);
@@ -59,7 +59,8 @@ impl Calls {
         ranges.collect()
     }
 
-    /// Returns the upper bound, in microseconds, of the bucket that holds this percentile.
+    /// Returns the upper bound, in microseconds, of the histogram bucket that contains this
+    /// percentile.
     pub(crate) fn percentile_us(&self, percent: f64) -> u64 {
         let wanted = (self.tracked() as f64 * percent / 100.0).ceil() as u64;
         let histogram = self.histogram();
@@ -79,9 +80,10 @@ pub(crate) struct Stats {
     pub(crate) reads: u64,
     pub(crate) writes: u64,
     pub(crate) error_replies: u64,
-    /// Calls by the command's index in the table.
+    /// Statistics of the commands that were called, each at its command's index in the command
+    /// table.
     calls: Vec<Option<(&'static str, Calls)>>,
-    /// Number of error replies by their first word.
+    /// Number of error replies, by the first word of the reply.
     pub(crate) errors: BTreeMap<String, u64>,
     pub(crate) peak_bytes: u64,
     pub(crate) ops: Rate,
@@ -121,7 +123,7 @@ impl Stats {
         };
     }
 
-    /// Returns the counters of one command, for update.
+    /// Returns the statistics of one command, so that the caller can update them.
     pub(crate) fn calls_of(&mut self, command: &'static Command) -> &mut Calls {
         let index = command.index();
         if self.calls.len() <= index {
@@ -131,7 +133,7 @@ impl Stats {
         calls
     }
 
-    /// Returns every command that was called or refused.
+    /// Returns the name and the statistics of every command that was called or refused.
     pub(crate) fn all_calls(&self) -> impl Iterator<Item = (&'static str, &Calls)> {
         let calls = self.calls.iter().flatten();
         calls.map(|(name, calls)| (*name, calls))
@@ -145,12 +147,12 @@ impl Stats {
         self.output.sample(now_ms, self.net_output_bytes);
     }
 
-    /// Counts an error reply by its code.
+    /// Counts an error reply under its code, the first word of the text.
     pub(crate) fn error(&mut self, text: &[u8], names_max: usize) {
         self.error_replies += 1;
         let code = text.split(|byte| *byte == b' ').next().unwrap_or(text);
         let code = crate::text::lossy(code);
-        // The map is bounded, as in Redis, where scripts can invent codes.
+        // The number of codes is limited, as in Redis, where scripts can invent codes.
         if self.errors.len() < names_max || self.errors.contains_key(&code) {
             *self.errors.entry(code).or_default() += 1;
         }

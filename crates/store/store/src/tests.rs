@@ -1,8 +1,9 @@
-//! Tests of clients over in-memory streams and paused time. For the files see `files.rs`.
+//! Tests of clients over in-memory streams, with paused time. Tests of the store's files are in
+//! `files.rs`.
 //!
-//! A script has one step per line: `a> GET k` makes client *a* send an inline command, `a< "v"`
-//! expects its next reply, `a~ part` a reply that contains this text, `a<` no reply, `a closed` the
-//! end of its connection, and `wait 50` advances time by 50 ms.
+//! A script has one step per line: `a> GET k` makes client *a* send an inline command. `a< "v"`
+//! expects the next reply to *a*, `a~ part` expects a reply that contains this text, `a<` expects
+//! no reply, and `a closed` expects the end of the connection. `wait 50` advances time by 50 ms.
 
 mod compute;
 mod docs;
@@ -40,8 +41,8 @@ fn check(directives: &str, script: &str) {
     last_reply(directives, script, None);
 }
 
-/// Runs a script, then returns the next reply of the client with this name, for replies that differ
-/// between runs. Without a name, returns an empty string.
+/// Runs a script, then returns the next reply to the client called `name`, for replies that differ
+/// from run to run. If `name` is `None`, returns an empty string.
 fn last_reply(directives: &str, script: &str, name: Option<&str>) -> String {
     let mut config = Config::default();
     config
@@ -163,8 +164,8 @@ impl TestServer {
 }
 
 impl TestClient {
-    /// Returns the next reply as text, or an empty string if no task can make progress and no reply
-    /// has arrived.
+    /// Returns the next reply as text, or an empty string if no reply has arrived and no task can
+    /// continue.
     async fn next_reply(&mut self) -> String {
         loop {
             let reply = Reply::take(&mut self.input, &ReplyLimits::default());

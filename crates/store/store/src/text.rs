@@ -1,4 +1,4 @@
-//! Text formats of Redis.
+//! Functions that format text as Redis does.
 
 use std::fmt::Write;
 
@@ -21,7 +21,7 @@ pub(crate) fn quote(bytes: &[u8], text: &mut String) {
     text.push('"');
 }
 
-/// Formats a size for people: `1.50M`.
+/// Formats a number of bytes for people, for example `1.50M`.
 pub(crate) fn size(bytes: u64) -> String {
     const UNITS: &[(u64, &str)] = &[
         (1 << 40, "T"),
@@ -35,7 +35,7 @@ pub(crate) fn size(bytes: u64) -> String {
     }
 }
 
-/// Converts bytes from a client to text, for names and messages; invalid UTF-8 is replaced.
+/// Converts bytes from a client to text, for names and messages. Invalid UTF-8 is replaced.
 pub(crate) fn lossy(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }

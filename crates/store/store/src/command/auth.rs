@@ -40,8 +40,8 @@ fn is_known(call: &Call<'_>, user: &[u8], password: &[u8]) -> bool {
     user == b"default" && (expected.is_empty() || same(expected, password))
 }
 
-/// Compares in constant time, so that the duration does not reveal the position of the first
-/// difference.
+/// Compares two strings in constant time, so that the duration does not reveal the position of the
+/// first difference.
 fn same(expected: &[u8], given: &[u8]) -> bool {
     let differing = expected
         .iter()
@@ -50,8 +50,8 @@ fn same(expected: &[u8], given: &[u8]) -> bool {
     expected.len() == given.len() && differing == 0
 }
 
-/// HELLO \[protover \[AUTH username password\] \[SETNAME name\]\]. Takes effect only if every
-/// option is accepted.
+/// HELLO \[protover \[AUTH username password\] \[SETNAME name\]\]. Changes nothing unless every
+/// option is valid.
 pub(super) fn hello(call: &mut Call<'_>) {
     let proto = match call.args.get(1) {
         None => call.state.clients[call.key].out.proto(),
@@ -121,7 +121,7 @@ pub(super) fn hello(call: &mut Call<'_>) {
     out.array(0);
 }
 
-/// RESET: restores the state of a new connection.
+/// RESET: puts the connection back into the state of a new connection.
 pub(super) fn reset(call: &mut Call<'_>) {
     let state = &mut *call.state;
     state.hub.unsubscribe_all(&mut state.clients, call.key);

@@ -1,4 +1,4 @@
-//! One running command, as its handler sees it.
+//! Running command, as it is passed to its handler.
 
 use bytes::Bytes;
 use resp::Out;
@@ -6,7 +6,7 @@ use resp::Out;
 use crate::client::ClientKey;
 use crate::state::State;
 
-/// A running command with the server's state, as its handler gets it.
+/// A running command and the server's state, as they are passed to the command's handler.
 pub(crate) struct Call<'a> {
     pub(crate) state: &'a mut State,
     /// The client that sent the command.
@@ -29,7 +29,7 @@ impl Call<'_> {
         self.out().error(text);
     }
 
-    /// Returns the argument at `at`, a timeout, in milliseconds. If the argument is invalid, or the
+    /// Parses the argument at `at` as a timeout in milliseconds. If the argument is invalid, or the
     /// deadline would be out of range, replies with an error and returns `None`.
     pub(crate) fn timeout_ms(&mut self, at: usize) -> Option<u64> {
         let now_ms = self.state.now_ms() as i64;
@@ -43,7 +43,7 @@ impl Call<'_> {
         None
     }
 
-    /// Replies to an unknown subcommand, or to one with a wrong number of arguments.
+    /// Replies that a subcommand is unknown or has a wrong number of arguments.
     pub(crate) fn unknown_subcommand(&mut self) {
         let name = String::from_utf8_lossy(&self.args[0]).to_ascii_uppercase();
         let sub = String::from_utf8_lossy(&self.args[1]).into_owned();

@@ -6,7 +6,7 @@ use super::call::Call;
 use crate::client::{Client, ClientKey, Closing, Replies};
 use crate::pause::Pause;
 
-/// CLIENT subcommand: runs the subcommand.
+/// CLIENT: runs the subcommand that the first argument names.
 pub(super) fn client(call: &mut Call<'_>) {
     let count = call.args.len();
     match (call.word(1).as_str(), count) {
@@ -52,7 +52,8 @@ pub(super) fn client(call: &mut Call<'_>) {
     }
 }
 
-/// Returns whether a name is valid in `CLIENT LIST`: printable, without spaces.
+/// Returns whether a client may have this name, which `CLIENT LIST` shows: only printable
+/// characters other than spaces are valid.
 pub(super) fn valid_name(name: &[u8]) -> bool {
     name.iter().all(|byte| (b'!'..=b'~').contains(byte))
 }
@@ -131,7 +132,7 @@ fn unblock(call: &mut Call<'_>) {
         return call.error("ERR value is not an integer or out of range");
     };
     let target = call.state.clients.with_id(id as u64);
-    // CLIENT UNBLOCK cannot unblock a client that waits for an event other than a key.
+    // CLIENT UNBLOCK unblocks only clients that wait for keys.
     let waits = |target: &ClientKey| {
         let blocked_command = call.state.clients[*target].blocked_command.as_ref();
         blocked_command.is_some_and(|blocked_command| !blocked_command.block.keys.is_empty())
@@ -249,7 +250,7 @@ fn kill(call: &mut Call<'_>) {
         .map(|(key, _)| key)
         .collect();
     for key in &killed {
-        // A client that closes its own connection still gets the reply.
+        // If a client closes its own connection, the reply is sent first.
         let closing = match *key == call.key {
             true => Closing::AfterReply,
             false => Closing::Now,

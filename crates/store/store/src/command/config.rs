@@ -1,14 +1,14 @@
-//! CONFIG and its subcommands, about directives.
+//! CONFIG and its subcommands, which show and change the directives of the configuration file.
 
 use super::call::Call;
 use crate::clients::ClientCounters;
 use crate::config::{ACCEPTED, Config, SetFault, accepted, directive};
 
-/// Directives that `CONFIG SET` can change in Redis but not here. Setting one to its current value
-/// succeeds.
+/// Directives that `CONFIG SET` can change in Redis but not in this server. Setting such a
+/// directive to its current value succeeds.
 const CHANGED_BY_REDIS: &[&str] = &["bind", "loglevel", "port"];
-/// Directives that determine where files are written; a client that may change them could write
-/// anywhere.
+/// Directives that determine where files are written. A client that could change them could write
+/// to any directory.
 const PROTECTED: &[&str] = &["dbfilename", "dir"];
 
 /// CONFIG GET | SET | RESETSTAT | REWRITE: runs the subcommand.
@@ -28,13 +28,14 @@ pub(super) fn config(call: &mut Call<'_>) {
     }
 }
 
-/// CONFIG REWRITE: requests that the configuration file be written. The client waits for this; the
-/// server continues to serve other clients.
+/// CONFIG REWRITE: requests that the configuration file be written. The client waits until the file
+/// is written; other clients are served meanwhile.
 fn rewrite(call: &mut Call<'_>) {
     let is_alone = !call.state.clients[call.key].session.in_exec();
     match (&call.state.config.file, is_alone) {
         (None, _) => call.error("ERR The server is running without a config file"),
-        // A command in a transaction cannot wait for the file: its reply must be available at once.
+        // A command in a transaction cannot wait for the file, since its reply must be available at
+        // once.
         (Some(_), false) => call.error("ERR CONFIG REWRITE is not allowed in transactions"),
         (Some(_), true) => {
             call.state.rewrite_waiters.add(call.key);
@@ -43,8 +44,8 @@ fn rewrite(call: &mut Call<'_>) {
     }
 }
 
-/// CONFIG GET: a name without glob characters is returned as the client spelled it. Patterns do not
-/// match hidden names, which are those that only Valkey has.
+/// CONFIG GET: replies with names and values. A name without glob characters is returned as the
+/// client spelled it. Patterns do not match hidden names, which are the names that only Valkey has.
 fn get(call: &mut Call<'_>) {
     let all: Vec<_> = call.state.config.all().collect();
     let mut found: Vec<(String, &str)> = Vec::new();
@@ -72,7 +73,7 @@ fn get(call: &mut Call<'_>) {
     }
 }
 
-/// CONFIG SET: sets all the named directives, or none.
+/// CONFIG SET: sets all the named directives. If one of them cannot be set, sets none.
 fn set(call: &mut Call<'_>) {
     let words: Result<Vec<String>, _> = call.args[2..]
         .iter()

@@ -1,4 +1,4 @@
-//! The harmless subcommands of DEBUG.
+//! Subcommands of DEBUG that do no harm.
 
 use std::time::Duration;
 
@@ -42,7 +42,8 @@ const HELP: &[&str] = &[
 /// Maximum number of keys that POPULATE creates; POPULATE occupies the core until all are created.
 const POPULATE_MAX: i64 = 2_000_000;
 
-/// DEBUG subcommand: runs the subcommand, if `enable-debug-command` allows the client to use DEBUG.
+/// DEBUG: runs the subcommand that the first argument names, if `enable-debug-command` allows the
+/// client to use DEBUG.
 pub(super) fn debug(call: &mut Call<'_>) {
     let allowed = match call.state.config.enable_debug_command {
         Allowed::Yes => true,
@@ -96,7 +97,7 @@ pub(super) fn debug(call: &mut Call<'_>) {
     }
 }
 
-/// Function that loads all data again.
+/// Function that loads all data from disk again.
 type Reload = fn(&mut Persist, &Config, &mut Keyspace, u64) -> Result<(), String>;
 
 fn reload(call: &mut Call<'_>, run: Reload) {
@@ -141,7 +142,7 @@ fn populate(call: &mut Call<'_>) {
     call.out().ok();
 }
 
-/// DEBUG SLEEP: holds back all commands for a duration, including the client's next one. The core
+/// DEBUG SLEEP: delays the commands of all clients, including this one, for a duration. The core
 /// itself does not block.
 fn sleep(call: &mut Call<'_>) {
     // An invalid number or duration counts as 0, as in Redis.

@@ -1,6 +1,6 @@
-//! Commands for features that do not exist here (replicas, a cluster, modules, scripts). The
-//! replies are those of a server on which these features are not in use, so that clients that only
-//! query them keep working.
+//! Commands for features that this server lacks (replicas, a cluster, modules, scripts). The
+//! replies are those of a server on which the features exist but are not in use, so that clients
+//! that only query them keep working.
 
 use super::call::Call;
 
@@ -25,7 +25,7 @@ pub(super) fn wait(call: &mut Call<'_>) {
     }
 }
 
-/// WAITAOF numlocal numreplicas timeout: answered when the AOF is as durable as `appendfsync`
+/// WAITAOF numlocal numreplicas timeout: replies when the AOF is as durable as `appendfsync`
 /// requires.
 pub(super) fn waitaof(call: &mut Call<'_>) {
     let local = i64::from(call.state.config.appendonly);
@@ -53,12 +53,12 @@ pub(super) fn waitaof(call: &mut Call<'_>) {
     out.int(0);
 }
 
-/// CLUSTER: cluster support is disabled.
+/// CLUSTER: replies that cluster support is disabled.
 pub(super) fn cluster(call: &mut Call<'_>) {
     call.error("ERR This instance has cluster support disabled");
 }
 
-/// MODULE: no modules are loaded, and none can be loaded.
+/// MODULE: lists no modules, and refuses to load a module.
 pub(super) fn module(call: &mut Call<'_>) {
     match call.word(1).as_str() {
         "list" => call.out().array(0),
@@ -66,8 +66,8 @@ pub(super) fn module(call: &mut Call<'_>) {
     }
 }
 
-/// FUNCTION: functions cannot be called. Functions loaded from a snapshot are kept for the next
-/// snapshot until they are flushed.
+/// FUNCTION: manages functions, which cannot be called. Functions that were loaded from a snapshot
+/// are kept for the next snapshot until they are flushed.
 pub(super) fn function(call: &mut Call<'_>) {
     match call.word(1).as_str() {
         "flush" => {
@@ -79,7 +79,7 @@ pub(super) fn function(call: &mut Call<'_>) {
     }
 }
 
-/// SCRIPT: scripts cannot be called.
+/// SCRIPT: replies as a server without loaded scripts.
 pub(super) fn script(call: &mut Call<'_>) {
     match call.word(1).as_str() {
         "flush" => call.out().ok(),
@@ -113,7 +113,7 @@ pub(super) fn replicaof(call: &mut Call<'_>) {
     }
 }
 
-/// Replies to a command that is in the table but not implemented.
+/// Replies that a known command is not implemented.
 pub(super) fn not_implemented(call: &mut Call<'_>) {
     let name = call.word(0);
     call.error(&format!("ERR '{name}' is not built yet in this server"));

@@ -1,4 +1,4 @@
-//! INFO: the fields that clients and their tests read, under Redis's names.
+//! INFO: the fields that clients and their tests read, under the same names as in Redis.
 
 use std::fmt::{Display, Write};
 
@@ -53,7 +53,7 @@ pub(super) fn info(call: &mut Call<'_>) {
     call.out().verbatim(*b"txt", fields.0.as_bytes());
 }
 
-/// Text of `name:value` lines under the headings of sections.
+/// Reply text: `name:value` lines under section headings.
 struct Fields(String);
 
 impl Fields {
@@ -72,7 +72,7 @@ impl Fields {
         write!(self.0, "{line}\r\n").expect("writing to a string cannot fail");
     }
 
-    /// Adds the same value for several fields of features that do not exist here.
+    /// Adds several fields with the same value, for features that this server lacks.
     fn all(&mut self, names: &[&str], value: impl Display) {
         for name in names {
             self.add(name, &value);
@@ -330,8 +330,8 @@ fn stats(state: &State, fields: &mut Fields) {
     fields.add("pubsub_channels", state.hub.of(Kind::Channel).len());
     fields.add("pubsub_patterns", state.hub.of(Kind::Pattern).len());
     fields.add("pubsubshard_channels", state.hub.of(Kind::Shard).len());
-    // There is no fork; the field shows the longest time for which a piece of a snapshot delayed
-    // other work.
+    // Snapshots need no fork. The field shows the longest time for which one step of a snapshot
+    // delayed other work.
     fields.add("latest_fork_usec", state.persist.longest_turn_us());
     fields.all(&["total_forks", "migrate_cached_sockets"], 0);
     fields.all(
@@ -354,8 +354,8 @@ fn stats(state: &State, fields: &mut Fields) {
         ],
         0,
     );
-    // The counterpart of a cycle of Redis's event loop is either one read of a connection with all
-    // the commands that it contains, or one round of timed work.
+    // A cycle of Redis's event loop corresponds to one pass (turn) of this server: either one read
+    // from a connection and all commands in the read bytes, or one run of timed work.
     let turns = state.clock.turns();
     fields.add("eventloop_cycles", turns.count);
     fields.add("eventloop_duration_sum", turns.took_us);
@@ -369,8 +369,8 @@ fn stats(state: &State, fields: &mut Fields) {
     fields.add("dump_payload_sanitizations", 0);
     fields.add("total_reads_processed", stats.reads);
     fields.add("total_writes_processed", stats.writes);
-    // These are 0: there are no I/O threads, and reply buffers are never resized. No access is
-    // denied, because the only user may do everything.
+    // These fields are 0: there are no I/O threads, reply buffers are never resized, and no access
+    // is denied, because the only user may run all commands.
     fields.all(
         &[
             "io_threaded_reads_processed",

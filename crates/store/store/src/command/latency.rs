@@ -1,4 +1,4 @@
-//! LATENCY and its subcommands, about recorded delays and durations of commands.
+//! LATENCY and its subcommands, which report delays of the server and durations of commands.
 
 use super::call::Call;
 
@@ -67,9 +67,9 @@ fn graph(call: &mut Call<'_>) {
     call.out().verbatim(*b"txt", text.as_bytes());
 }
 
-/// LATENCY HISTOGRAM: replies with the histograms of the named commands. Without names, replies
-/// with those of all commands that ran. The name of a container, such as `config`, stands for all
-/// its subcommands.
+/// LATENCY HISTOGRAM: replies with the latency histograms of the named commands, or of all commands
+/// that ran if no name is given. The name of a command with subcommands, such as `config`, stands
+/// for all its subcommands.
 fn histogram(call: &mut Call<'_>) {
     let names: Vec<String> = (2..call.args.len()).map(|index| call.word(index)).collect();
     let is_wanted = |name: &str| {

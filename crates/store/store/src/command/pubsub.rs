@@ -1,11 +1,12 @@
-//! PING, PUBLISH, SUBSCRIBE and their relatives.
+//! PING and the commands of pub/sub.
 
 use bytes::Bytes;
 
 use super::call::Call;
 use crate::pubsub::Kind;
 
-/// PING \[message\]. For a RESP2 client in pub/sub mode the reply has the form of a message.
+/// PING \[message\]: replies with PONG or the message. A RESP2 client in pub/sub mode gets the
+/// reply in the form of a message.
 pub(super) fn ping(call: &mut Call<'_>) {
     if 2 < call.args.len() {
         return call.error("ERR wrong number of arguments for 'ping' command");
@@ -83,8 +84,9 @@ fn add(call: &mut Call<'_>, kind: Kind) {
     }
 }
 
-/// Removes the named subscriptions, or all of this kind if no name is given. Sends one reply per
-/// name. If there is no subscription to remove, sends one reply with a null in place of the name.
+/// Removes the named subscriptions, or all subscriptions of this kind if no name is given. Sends
+/// one reply per name. If there is no subscription to remove, sends one reply with a null in place
+/// of the name.
 fn remove(call: &mut Call<'_>, kind: Kind) {
     let named = !call.args[1..].is_empty();
     let names: Vec<Bytes> = match named {

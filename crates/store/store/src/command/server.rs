@@ -73,7 +73,7 @@ fn stats(call: &mut Call<'_>) {
     }
 }
 
-/// SAVE: starts a snapshot. The client waits for it; the server continues to serve other clients.
+/// SAVE: starts a snapshot. The client waits for its end; other clients are served meanwhile.
 pub(super) fn save(call: &mut Call<'_>) {
     match call.state.persist.save_for(call.key) {
         Ok(()) => call.state.park_without_keys(call.key),
@@ -81,7 +81,7 @@ pub(super) fn save(call: &mut Call<'_>) {
     }
 }
 
-/// BGSAVE \[SCHEDULE\]: starts a snapshot without waiting for it.
+/// BGSAVE \[SCHEDULE\]: starts a snapshot without waiting for its end.
 pub(super) fn bgsave(call: &mut Call<'_>) {
     match (call.word(1).as_str(), call.args.len()) {
         ("", 1) | ("schedule", 2) => {}
@@ -90,8 +90,8 @@ pub(super) fn bgsave(call: &mut Call<'_>) {
     let is_alone = !call.state.clients[call.key].session.in_exec();
     match call.state.persist.start_save() {
         Ok(()) if is_alone => call.out().simple("Background saving started"),
-        // Redis sends this reply because it starts a snapshot requested in a transaction only after
-        // the transaction.
+        // This is Redis's reply in a transaction. Redis starts the snapshot only after the
+        // transaction.
         Ok(()) => call.out().simple("Background saving scheduled"),
         Err(text) => call.error(&text),
     }
@@ -103,7 +103,7 @@ pub(super) fn lastsave(call: &mut Call<'_>) {
     call.out().int(secs as i64);
 }
 
-/// BGREWRITEAOF: starts a rewrite of the AOF without waiting for it.
+/// BGREWRITEAOF: starts a rewrite of the AOF without waiting for its end.
 pub(super) fn bgrewriteaof(call: &mut Call<'_>) {
     let is_alone = !call.state.clients[call.key].session.in_exec();
     match call.state.persist.start_rewrite() {
@@ -128,8 +128,7 @@ pub(super) fn shutdown(call: &mut Call<'_>) {
         }
     }
     tracing::info!(save, "a client requested a shutdown");
-    // On success the closed connection is the reply that clients expect; only a failure is
-    // reported.
+    // On success, clients expect no reply: the connection is closed. Only a failure is reported.
     call.state.shut_down(save);
     call.state.persist.wait_for_save(call.key);
     call.state.park_without_keys(call.key);

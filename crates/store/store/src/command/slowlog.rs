@@ -1,4 +1,4 @@
-//! SLOWLOG and its subcommands, about the latest slow commands.
+//! SLOWLOG and its subcommands, which report the latest slow commands.
 
 use super::call::Call;
 

@@ -1,5 +1,5 @@
-//! The table of the commands about the server, and of the rules by which dispatch treats some
-//! commands differently. The other properties of the commands are in `keyspace`'s table.
+//! The table of the commands about the server, and of the exceptions that dispatch makes for some
+//! commands. The other properties of the commands are in the table of `keyspace`.
 
 use std::sync::LazyLock;
 
@@ -11,7 +11,7 @@ use super::{auth, client, config, debug, emulated, info, latency, pubsub, server
 use crate::client::ClientKey;
 use crate::state::State;
 
-/// Set of rules by which a command is treated differently from others.
+/// Set of exceptions that apply to a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Rules(u8);
 
@@ -26,7 +26,7 @@ impl Rules {
     /// Clients use the command (PING) as a health check, so it is refused like a write while
     /// snapshots fail.
     pub(crate) const REPORTS_DISK: Rules = Rules(1 << 3);
-    /// Monitors see the command after it ran.
+    /// Clients in `MONITOR` mode see the command only after it ran.
     pub(crate) const SHOWN_LATE: Rules = Rules(1 << 4);
 
     const fn and(self, other: Rules) -> Rules {
@@ -41,7 +41,8 @@ impl Rules {
 /// Handler of a command about the server.
 type Handler = fn(&mut Call<'_>);
 
-/// Handler and rules of a command. The row of a container applies to its subcommands.
+/// Handler and rules of a command. The subcommands of a command, such as those of `config`, share
+/// its row.
 #[derive(Clone, Copy)]
 struct Row {
     /// Handler; `None` if `keyspace` runs the command, or if the command is not implemented.
@@ -100,7 +101,7 @@ const ROWS: &[(&str, Handler, Rules)] = &[
 /// Rules of commands that are not in [`ROWS`].
 const OTHER_RULES: &[(&str, Rules)] = &[("exec", Rules::SHOWN_LATE), ("select", Rules::SHOWN_LATE)];
 
-/// Rows of all commands, at the index of their command.
+/// Rows of all commands. A command's row is at the command's index.
 static TABLE: LazyLock<Vec<Row>> = LazyLock::new(|| {
     let commands = keyspace::commands().iter();
     commands.map(|command| row(command.name)).collect()

@@ -1,25 +1,24 @@
-//! Redis directives that have no effect here, with the values they accept.
+//! Redis directives that are accepted but have no effect, with their valid values.
 
 use super::value::{boolean, integer, memory, not_among};
 
 /// A Redis directive that is parsed, kept and shown but has no effect, so that existing
-/// configuration files keep working. The feature that the directive tunes does not exist here, or
-/// always behaves as with the directive's default. Names, defaults and bounds are those of Redis
-/// 7.0.
+/// configuration files keep working. This server lacks the feature that the directive tunes, or the
+/// feature always behaves as with the directive's default. Names, defaults and bounds are those of
+/// Redis 7.0.
 pub(crate) struct Accepted {
     pub(crate) name: &'static str,
-    /// The older name, if any.
+    /// Older name of the directive, if any.
     pub(crate) alias: Option<&'static str>,
     /// Name that only Valkey has, if any. Patterns of `CONFIG GET` do not list this name, because
-    /// clients written for Redis 7.0 may try to set each listed directive that they do not know to
-    /// be fixed.
+    /// clients written for Redis 7.0 may try to set every listed directive.
     pub(crate) hidden: Option<&'static str>,
     pub(crate) default: &'static str,
     kind: Kind,
     /// True if `CONFIG SET` may change the directive.
     pub(crate) live: bool,
-    /// The reason why any value but the default is refused: other values need a feature that does
-    /// not exist here.
+    /// The reason why any value but the default is refused, if so. Other values need a feature that
+    /// this server lacks.
     pub(crate) only_default: Option<&'static str>,
 }
 
@@ -30,9 +29,9 @@ enum Kind {
     Flag,
     /// Integer between two bounds, inclusive.
     Int(i64, i64),
-    /// Bytes between two bounds, inclusive, with an optional unit.
+    /// Number of bytes between two bounds, inclusive, with an optional unit.
     Bytes(u64, u64),
-    /// Bytes, or a percentage of `maxmemory`.
+    /// Number of bytes, or a percentage of `maxmemory`.
     BytesOrPercent,
     /// One word of the given list.
     Choice(&'static [&'static str]),
@@ -103,7 +102,7 @@ impl Accepted {
         }
     }
 
-    /// Adds the name that only Valkey has; for a directive that Redis has too.
+    /// Adds the name that Valkey gives to a directive of Redis.
     const fn valkey(self, hidden: &'static str) -> Accepted {
         Accepted {
             hidden: Some(hidden),
@@ -132,7 +131,7 @@ impl Accepted {
         }
     }
 
-    /// Returns the name, and the other names if any.
+    /// Returns all names of the directive.
     pub(crate) fn names(&self) -> impl Iterator<Item = &'static str> {
         let hidden = self.hidden.filter(|hidden| *hidden != self.name);
         std::iter::once(self.name).chain(self.alias).chain(hidden)
@@ -144,8 +143,8 @@ impl Accepted {
         self.hidden == Some(name)
     }
 
-    /// Parses the words of a line into the value that `CONFIG GET` shows. The errors are Redis's
-    /// texts.
+    /// Parses the words of a line into the value that `CONFIG GET` shows. Errors have the same text
+    /// as in Redis.
     pub(crate) fn read(&self, words: &[String]) -> Result<String, String> {
         let several: Vec<&str> = words.iter().flat_map(|word| word.split(' ')).collect();
         match self.kind {

@@ -1,4 +1,5 @@
-//! Table of all directives that have an effect: name, value, and whether it may change at run time.
+//! Table of all directives that have an effect: the name, the functions that read and show the
+//! value, and a flag for directives that may change at run time.
 
 use super::Config;
 use super::value::Value;

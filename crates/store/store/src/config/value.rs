@@ -2,8 +2,8 @@
 
 use std::fmt::Display;
 
-/// A value of a directive: parsed from the words of a line, shown as `CONFIG GET` does. The errors
-/// are Redis's texts.
+/// A value of a directive, which is parsed from the words of a line and shown in the form of
+/// `CONFIG GET`. Errors have the same text as in Redis.
 pub(super) trait Value: Sized {
     fn read(words: &[String]) -> Result<Self, String>;
     fn show(&self) -> String;
@@ -24,7 +24,7 @@ pub(super) fn boolean(word: &str) -> Result<bool, String> {
     }
 }
 
-/// Parses an integer as Redis does: without a plus sign or leading zeros.
+/// Parses an integer as Redis does: a plus sign or leading zeros are errors.
 pub(super) fn integer(word: &str, min: i64, max: i64) -> Result<i64, String> {
     let number = word.parse::<i64>().ok();
     let number = number.filter(|number| number.to_string() == word);
@@ -94,7 +94,7 @@ impl<const MIN: i64, const MAX: i64> Value for Int<MIN, MAX> {
     }
 }
 
-/// A frequency in hertz; out-of-range values are clamped to 1–500.
+/// A frequency in hertz. Values out of range are clamped to 1 or 500.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Hertz(pub(crate) i64);
 
@@ -109,7 +109,7 @@ impl Value for Hertz {
     }
 }
 
-/// Bytes, with an optional unit: `1k` is 1000, `1kb` is 1024.
+/// A number of bytes, with an optional unit: `1k` is 1000, `1kb` is 1024.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Memory<const MIN: u64 = 0, const MAX: u64 = { u64::MAX }>(pub(crate) u64);
 
@@ -253,12 +253,13 @@ impl Value for Vec<SavePoint> {
     }
 }
 
-/// Limits on the output that waits for a client of one class. Zero means no limit.
+/// Limits on the output that waits for a client of one class. 0 means no limit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct OutputLimit {
-    /// Bytes of waiting output that close the connection at once.
+    /// Number of bytes of waiting output above which the connection is closed at once.
     pub(crate) hard_bytes: u64,
-    /// Bytes of waiting output that close the connection if exceeded for `soft_seconds`.
+    /// Number of bytes of waiting output that may be exceeded for at most `soft_seconds`; then the
+    /// connection is closed.
     pub(crate) soft_bytes: u64,
     /// Seconds for which `soft_bytes` may be exceeded.
     pub(crate) soft_seconds: u64,
@@ -267,11 +268,12 @@ pub(crate) struct OutputLimit {
 /// Output limits per class of clients.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct OutputLimits {
-    /// Clients that are neither subscribers nor replicas; includes monitors.
+    /// Limit for clients that are neither subscribers nor replicas. Clients in `MONITOR` mode are
+    /// included.
     pub(crate) normal: OutputLimit,
-    /// Replicas. The limit is only kept and shown, because replication is not supported.
+    /// Limit for replicas. It is only stored and shown, because replication is not supported.
     pub(crate) replica: OutputLimit,
-    /// Clients in pub/sub mode.
+    /// Limit for clients in pub/sub mode.
     pub(crate) pubsub: OutputLimit,
 }
 
@@ -291,8 +293,8 @@ impl Default for OutputLimits {
 }
 
 impl OutputLimits {
-    /// Returns the smallest limit over all classes, hard or soft; a client with less waiting output
-    /// cannot exceed any. The class of replicas is left out: replication is not supported.
+    /// Returns the smallest limit over all classes, hard or soft. A client with less waiting output
+    /// exceeds no limit. The class of replicas is ignored, because replication is not supported.
     pub(crate) fn least_bytes(&self) -> u64 {
         let bounds = [self.normal, self.pubsub].map(|it| [it.hard_bytes, it.soft_bytes]);
         let set = bounds.into_iter().flatten().filter(|bytes| 0 < *bytes);

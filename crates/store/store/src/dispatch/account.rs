@@ -1,4 +1,4 @@
-//! Bookkeeping for a command that ran: counters, the slow log and delays.
+//! Records statistics about a command that ran: counters, the slow log and delays.
 
 use bytes::Bytes;
 use keyspace::{Command, Flags};

@@ -1,4 +1,5 @@
-//! The check whether a command may run: a password, pub/sub mode, the disk, a pause.
+//! Checks whether a command may run: the client may lack the password or be in pub/sub mode, the
+//! disk may have failed, or a pause may be in force.
 
 use bytes::Bytes;
 use keyspace::{Command, Flags};
@@ -10,12 +11,12 @@ use crate::state::State;
 /// Result of the check whether a command may run.
 pub(super) enum Verdict {
     Runs,
-    /// The command was answered with the reason.
+    /// The command may not run. The client was sent the reason as an error reply.
     Refused,
     Postponed,
 }
 
-/// Decides whether a command may run, and answers it if it is refused.
+/// Decides whether a command may run. If the command is refused, replies with an error.
 #[inline]
 pub(super) fn check(state: &mut State, key: ClientKey, args: &[Bytes]) -> Verdict {
     let client = &state.clients[key];
@@ -29,12 +30,11 @@ pub(super) fn check(state: &mut State, key: ClientKey, args: &[Bytes]) -> Verdic
     }
 }
 
-/// Decides whether a command may run, after [`check`] found a condition that prevents some
-/// commands.
+/// Decides whether a command may run, in a state in which [`check`] cannot allow all commands.
 #[cold]
 fn decide(state: &mut State, key: ClientKey, args: &[Bytes]) -> Verdict {
-    // Unknown commands and wrong argument counts pass, because the keyspace refuses them with its
-    // own error text.
+    // Unknown commands and wrong argument counts are let through, because `keyspace` refuses them
+    // with its own error text.
     let Some(command) = keyspace::command(args).filter(|it| it.takes(args.len())) else {
         return Verdict::Runs;
     };
@@ -54,7 +54,7 @@ fn decide(state: &mut State, key: ClientKey, args: &[Bytes]) -> Verdict {
     }
 }
 
-/// Returns the error reply to a command that this client may not run.
+/// Returns the error reply for a command that this client may not run; `None` if it may.
 fn refusal(client: &Client, command: &Command) -> Option<String> {
     if !client.authenticated && !command.flags.has(Flags::NO_AUTH) {
         return Some("NOAUTH Authentication required.".to_owned());
@@ -65,7 +65,7 @@ fn refusal(client: &Client, command: &Command) -> Option<String> {
             command.name
         ));
     }
-    // Redis treats a monitor as a kind of replica.
+    // Redis treats a client in `MONITOR` mode as a kind of replica.
     if client.monitor && (command.flags.has(Flags::READONLY) || changes_data(client, command)) {
         return Some("ERR Replica can't interact with the keyspace".to_owned());
     }

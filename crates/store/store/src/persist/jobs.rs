@@ -18,7 +18,7 @@ use crate::pace::Pace;
 use crate::shared::Shared;
 use crate::state::State;
 
-/// Maximum number of pieces of a snapshot that wait for the thread that writes them.
+/// Maximum number of encoded pieces of a snapshot that wait for the thread that writes them.
 const PIECES_MAX: usize = 8;
 /// Runs queued jobs one after the other until the server stops.
 pub(crate) async fn run_jobs(shared: Rc<Shared>) {
@@ -56,7 +56,7 @@ pub(crate) async fn run_jobs(shared: Rc<Shared>) {
 }
 
 /// Writes the snapshot in progress to a file: the core encodes one piece per pass of its event
-/// loop, a thread writes the pieces. Returns the file's length.
+/// loop, and another thread writes the pieces. Returns the file's length.
 async fn write_snapshot(shared: &Shared, path: PathBuf) -> io::Result<u64> {
     let (sender, receiver) = channel(PIECES_MAX);
     let writer = spawn_blocking(move || snapshot::write_file(&path, receiver));
@@ -73,12 +73,12 @@ async fn write_snapshot(shared: &Shared, path: PathBuf) -> io::Result<u64> {
             (persist.is_outdated(), persist.drained.clone())
         };
         drained.notify_waiters();
-        // The receiver is gone because the writer failed. The writer's error is returned below.
+        // If the channel is closed, the writer has failed. The writer's error is returned below.
         if sender.is_closed() || sender.send(Some(piece)).await.is_err() {
             shared.state.borrow_mut().keyspace.cancel_snapshot();
         }
         if done {
-            // Without the final `None` the writer discards the file.
+            // `None` marks the end of the snapshot. Without it, the writer discards the file.
             if !is_outdated {
                 drop(sender.send(None).await);
             }
@@ -92,7 +92,7 @@ async fn write_snapshot(shared: &Shared, path: PathBuf) -> io::Result<u64> {
         .unwrap_or_else(|error| Err(io::Error::other(error)))
 }
 
-/// Records the result of a snapshot and answers the clients that waited for it.
+/// Records the result of a snapshot, and replies to the clients that waited for it.
 fn answer_savers(state: &mut State, written: io::Result<u64>) {
     let now_ms = state.now_ms();
     let done = state.persist.save_done(written, now_ms);
@@ -118,7 +118,7 @@ async fn await_tag_sweep(shared: &Shared) {
     }
 }
 
-/// Sends the AOF's batches to its thread, one after the other.
+/// Sends batches of changes to the AOF's writer thread, one after the other.
 pub(crate) async fn write_batches(shared: Rc<Shared>) {
     let dirty = Rc::clone(&shared.state.borrow().persist.dirty);
     loop {
@@ -152,7 +152,7 @@ async fn rewrite(shared: &Shared) -> io::Result<u64> {
             persist.start_fault = state.config.appendonly.then(|| error.to_string());
             persist.journal.take()
         };
-        // The next attempt uses the same file name, so the old thread must end first.
+        // The next attempt uses the same file name, so the old writer thread must end first.
         blocking(move || {
             drop(journal);
             Ok(())
@@ -162,8 +162,8 @@ async fn rewrite(shared: &Shared) -> io::Result<u64> {
     rewritten
 }
 
-/// Starts a new increment and a new base at the same moment, then replaces the older files. Without
-/// `appendonly` only a base is written. Returns the base's length.
+/// Starts a new increment of the AOF and a new base at the same moment, then replaces the older
+/// files. Without `appendonly` only a base is written. Returns the base's length.
 async fn write_new_files(shared: &Shared, mut manifest: Manifest, was_on: bool) -> io::Result<u64> {
     let paths = Paths::new(&shared.state.borrow().config);
     let increment = manifest.next_increment(&paths.stem);
@@ -201,7 +201,7 @@ async fn write_new_files(shared: &Shared, mut manifest: Manifest, was_on: bool) 
         .next_base(&paths.stem);
     }
     let base_bytes = write_snapshot(shared, paths.journal(&base)).await?;
-    // Without an AOF the new increment stays unused and is removed with the older files.
+    // If there is no AOF, the new increment stays unused and is removed with the older files.
     let last = bytes_before.and_then(|_| manifest.increments.pop());
     let listed = Manifest {
         base: Some(base),

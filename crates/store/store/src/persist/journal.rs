@@ -1,20 +1,21 @@
-//! The AOF of a running server: the core encodes commands, a thread writes the bytes to the file.
+//! The AOF of a running server: the core encodes commands, and a thread writes the bytes to the
+//! file.
 //!
 //! ```text
-//! core    commands ─► pending ─┐ once a turn, when the last batch is done
-//! thread                       └─► write, and sync per `appendfsync` ─► Progress ─► replies
+//! core    commands ─► pending ─┐ once a turn, when the last batch is done thread
+//! └─► write, and sync per `appendfsync` ─► Progress ─► replies
 //! ```
 //!
 //! The changes that all connections make in one turn (one pass of the core's event loop) form one
-//! batch. While a batch is being written, the changes of several turns collect in the next one, so
-//! the slower the disk, the larger the batches. A failed write may leave a partial batch in the
-//! file; it is cut off, and the batch is retried each second. Nothing is ever appended behind a
-//! partial batch. Meanwhile replies that would promise that a change is on disk are replaced by an
-//! error, and all other replies are sent. A failed sync stops the server, since the state of the
-//! disk is unknown after it.
+//! batch. While a batch is being written, the changes of several turns collect in the next batch,
+//! so the slower the disk, the larger the batches. A failed write may leave a partial batch in the
+//! file; the partial batch is cut off, and the write is retried each second. Nothing is ever
+//! appended after a partial batch. Meanwhile replies that would promise that a change is on disk
+//! are replaced by an error, and all other replies are sent. A failed sync stops the server, since
+//! the state of the disk is unknown after it.
 //!
-//! After every few kilobytes of changes their checksum follows, in an annotation that Redis 7
-//! ignores:
+//! After every few kilobytes of changes, the file contains their checksum, in an annotation that
+//! Redis 7 ignores:
 //!
 //! ```text
 //! *3… *3… #SUM:0123456789abcdef     CRC-64 of all bytes since the previous annotation or the start
@@ -44,12 +45,12 @@ use crate::config::Fsync;
 /// Sync interval of `appendfsync everysec`, and delay before a failed write is retried.
 const SECOND: Duration = Duration::from_secs(1);
 
-/// Bytes of changes after which their checksum is written. A clean stop also writes the checksum of
-/// the remaining bytes.
+/// Number of bytes of changes after which their checksum is written. A clean stop also writes the
+/// checksum of the remaining bytes.
 const SUM_EVERY_BYTES: u64 = 4 << 10;
 /// Prefix of a checksum annotation.
 const SUM_NAME: &[u8] = b"#SUM:";
-/// Bytes of a checksum annotation: prefix, 16 digits and CRLF.
+/// Length of a checksum annotation, in bytes: prefix, 16 digits and CRLF.
 pub(crate) const SUM_LINE_BYTES: usize = SUM_NAME.len() + 16 + 2;
 
 /// Checksum of a file's bytes since the last checksum annotation.
@@ -85,13 +86,13 @@ pub(crate) fn is_sum(line: &[u8]) -> bool {
             .is_some_and(|rest| rest[..16].iter().all(u8::is_ascii_hexdigit))
 }
 
-/// The core's side of the AOF.
+/// The AOF as the core uses it: encodes commands, and sends batches of them to the writer thread.
 #[derive(Debug)]
 pub(crate) struct Journal {
     job_sender: Sender<WriterJob>,
     thread: Option<JoinHandle<()>>,
     progress: Arc<Progress>,
-    /// Encoded commands that are not yet part of a batch.
+    /// Encoded commands that no batch contains yet.
     pending: Vec<u8>,
     /// Database selected by the last command in the file.
     db: Option<usize>,
@@ -105,7 +106,7 @@ pub(crate) struct Journal {
 pub(crate) struct Progress {
     /// Number of the last batch that is in the file, and synced if `appendfsync` requires it.
     done: AtomicU64,
-    /// Total bytes of the AOF's files.
+    /// Total length of the AOF's files, in bytes.
     bytes: AtomicU64,
     /// Notified when `done` grows or writing fails.
     advanced: Notify,
@@ -113,19 +114,20 @@ pub(crate) struct Progress {
     failing: AtomicBool,
     /// Text of the last error.
     fault: Mutex<String>,
-    /// True after a failed sync: the state of the disk is unknown.
+    /// True after a failed sync, when the state of the disk is unknown.
     broken: AtomicBool,
-    /// True once the server stops: a failed write is then not retried.
+    /// True once the server stops. From then on, a failed write is not retried.
     is_stopping: AtomicBool,
-    /// The error that kept changes from reaching the disk, shared with the owner of the server.
+    /// The error that kept changes from reaching the disk. The owner of the server reads it after
+    /// the stop.
     loss: Arc<Loss>,
 }
 
-/// The error because of which changes were still missing in the AOF when the server stopped, if
+/// The error that prevented changes from being written to the AOF before the server stopped, if
 /// any.
 pub(crate) type Loss = Mutex<Option<String>>;
 
-/// The AOF's file, or a simulated file.
+/// File of the AOF, or a simulated file in tests.
 trait Disk: Send + 'static {
     fn len(&self) -> io::Result<u64>;
     fn append(&mut self, bytes: &[u8]) -> io::Result<()>;
@@ -163,8 +165,8 @@ enum WriterJob {
 }
 
 impl Journal {
-    /// Starts the thread that writes the AOF by appending to `file`. `bytes` is the length of all
-    /// the AOF's files, including `file`.
+    /// Starts the thread that writes the AOF by appending to `file`. `bytes` is the total length of
+    /// all the AOF's files, including `file`.
     pub(crate) fn start(
         file: File,
         bytes: u64,
@@ -243,8 +245,9 @@ impl Journal {
         }
     }
 
-    /// Returns the write, if any, that must finish before the replies to the commands so far are
-    /// sent: under `appendfsync always`, or if more than `bytes_max` bytes are pending.
+    /// Returns the write that must finish before the replies to the commands so far are sent;
+    /// `None` if the replies need not wait. They must wait under `appendfsync always`, or if more
+    /// than `bytes_max` bytes are pending.
     pub(crate) fn commit(&self, bytes_max: usize) -> Option<Commit> {
         let batch = match self.pending.is_empty() {
             true => self.batches,
@@ -263,8 +266,8 @@ impl Journal {
         self.fsync == Fsync::Always
     }
 
-    /// Sends the pending bytes to the journal's writer thread as one batch. Returns the write to
-    /// await before the next call.
+    /// Sends the pending bytes to the journal's writer thread as one batch. Returns a handle to
+    /// that write; the caller must await it before the next call.
     pub(crate) fn send(&mut self) -> Option<Commit> {
         if self.pending.is_empty() {
             return None;
@@ -303,7 +306,7 @@ impl Journal {
         self.order(WriterJob::Rotate { file });
     }
 
-    /// Sets the length of all files together, after a rewrite replaced some.
+    /// Sets the total length of all files, after a rewrite replaced some of them.
     pub(crate) fn set_bytes(&self, bytes: u64) {
         self.progress.bytes.store(bytes, Ordering::Relaxed);
     }
@@ -334,8 +337,8 @@ impl Journal {
     }
 
     fn order(&self, order: WriterJob) {
-        // After a failed sync the thread has ended, so sending fails. No reply promises that the
-        // bytes in this message are on disk.
+        // Sending fails only if the thread has ended after a failed sync. In that case, no reply
+        // promises that these bytes are on disk.
         drop(self.job_sender.send(order));
     }
 }
@@ -355,7 +358,7 @@ impl Drop for Journal {
     }
 }
 
-/// Handle to wait for a batch.
+/// Handle with which a task waits until a batch is written.
 #[derive(Debug)]
 pub(crate) struct Commit {
     progress: Arc<Progress>,
@@ -388,7 +391,8 @@ impl Commit {
         loop {
             let advanced = self.progress.advanced.notified();
             let mut advanced = std::pin::pin!(advanced);
-            // Registers for notifications before the check, so that none is missed.
+            // The task registers for notifications before the check, so that no notification is
+            // missed.
             advanced.as_mut().enable();
             if holds() {
                 return;
@@ -413,7 +417,7 @@ fn encode(args: &[Bytes], to: &mut Vec<u8>) {
     }
 }
 
-/// The thread's side of the AOF.
+/// State of the thread that writes the AOF.
 struct Writer {
     file: Box<dyn Disk>,
     /// Length of the file up to the end of the last complete batch.
@@ -490,8 +494,8 @@ impl Writer {
         Ok(())
     }
 
-    /// Writes a complete batch after the last complete one; the partial batch of an earlier attempt
-    /// is cut off first.
+    /// Writes a complete batch after the last complete batch. The partial batch of a failed
+    /// attempt, if any, is cut off first.
     fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
         if self.has_partial_batch {
             self.file.cut(self.len)?;
@@ -516,7 +520,7 @@ impl Writer {
     }
 
     /// Writes the checksum of the bytes since the last checksum annotation. If the disk has no room
-    /// for it, the next start cuts off the partial annotation.
+    /// for the whole annotation, the next start of the server cuts off the partial annotation.
     fn write_checksum(&mut self) {
         if self.is_checksum_written || self.has_partial_batch {
             return;
@@ -572,7 +576,7 @@ pub(crate) fn open_for_append(path: &Path) -> io::Result<File> {
     Ok(file)
 }
 
-/// Opens an AOF file and empties it; a failed rewrite may have left a file of this name.
+/// Opens an AOF file and empties it, since a failed rewrite may have left a file of this name.
 pub(crate) fn create(path: &Path) -> io::Result<File> {
     let file = open_for_append(path)?;
     file.set_len(0)?;
@@ -588,7 +592,8 @@ pub(crate) fn sync_parent(path: &Path) -> io::Result<()> {
     File::open(parent)?.sync_all()
 }
 
-/// Replaces a file atomically: writes a temporary file beside it, syncs and renames.
+/// Replaces a file atomically: writes a temporary file in the same directory, syncs it and renames
+/// it.
 pub(crate) fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let mut beside = path.as_os_str().to_owned();
     beside.push(".tmp");
@@ -599,14 +604,14 @@ pub(crate) fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
         fs::rename(&beside, path)
     };
     if let Err(error) = write() {
-        // Frees the space of the temporary file, if the file exists.
+        // The temporary file, if it exists, is removed to free its space.
         drop(fs::remove_file(&beside));
         return Err(error);
     }
     sync_parent(path)
 }
 
-/// Returns whether a write failed for lack of space, which may become free again.
+/// Returns whether a write failed for lack of space. Such a write may succeed later.
 pub(crate) fn is_full(error: &io::Error) -> bool {
     matches!(
         error.kind(),

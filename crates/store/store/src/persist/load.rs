@@ -1,4 +1,4 @@
-//! Loading of snapshots and of the AOF, before the server accepts clients.
+//! Loads snapshots and the AOF before the server accepts clients.
 
 use std::fs::{self, File};
 use std::io::{self, Read};
@@ -20,11 +20,12 @@ use crate::settings::ZERO_COPY_ALLOCATOR;
 
 /// Minimum number of bytes read from a file at a time.
 const CHUNK_BYTES: usize = 1 << 20;
-/// Maximum length of an annotation line between commands. In such lines Redis writes the time, if
-/// `aof-timestamp-enabled` is `yes`.
+/// Maximum length of an annotation line between commands. Redis writes such lines, which contain
+/// the time, if `aof-timestamp-enabled` is `yes`.
 const ANNOTATION_BYTES_MAX: usize = 1024;
 
-/// First bytes of a snapshot: Redis's, and Valkey's for RDB versions that Redis does not have.
+/// First bytes of a snapshot: those of Redis, and those that Valkey uses for RDB versions that
+/// Redis does not have.
 const MAGICS: [&[u8]; 2] = [b"REDIS", b"VALKEY"];
 
 /// Returns whether a file with these first bytes is a snapshot.
@@ -37,14 +38,15 @@ fn is_snapshot(begin: &[u8]) -> bool {
 pub(crate) struct Loaded {
     /// The AOF's manifest, if the data was loaded from the AOF.
     pub(crate) manifest: Option<Manifest>,
-    /// Bytes of all AOF files.
+    /// Total length of all AOF files, in bytes.
     pub(crate) journal_bytes: u64,
-    /// Bytes of the AOF's base. Automatic rewrites compare the growth of the AOF with this size.
+    /// Length of the AOF's base, in bytes. The growth of the AOF is measured against this length to
+    /// decide when to rewrite the AOF.
     pub(crate) base_bytes: u64,
-    /// Checksum state at the end of the last increment.
+    /// Checksum of the bytes at the end of the last increment that no checksum annotation covers.
     pub(crate) sum: Sum,
-    /// The error because of which the AOF of a Redis version before 7 was read in place instead of
-    /// being moved.
+    /// The error that prevented the AOF of a Redis version before 7 from being moved, so that it
+    /// was read in place.
     pub(crate) move_error: Option<Unwritten>,
 }
 
@@ -129,8 +131,8 @@ fn load_journals(
         .map_err(|fault| Error::data(format!("{}: {fault}", path.display())))?;
     let mut replay = Replay::new(config, keyspace, now_ms);
     let mut loaded = Loaded::default();
-    // A crash during the rotation to a new increment leaves an empty file after a truncated one, so
-    // a file also counts as the last if only empty files follow.
+    // A crash during the rotation to a new increment leaves an empty file after a truncated file,
+    // so a file counts as the last file if only empty files follow it.
     let is_empty =
         |listed: &Listed| fs::metadata(paths.journal(listed)).is_ok_and(|file| file.len() == 0);
     let are_empty = |rest: &[Listed]| rest.iter().all(is_empty);
@@ -147,7 +149,7 @@ fn load_journals(
     Ok(loaded)
 }
 
-/// Replaces all data with that of a snapshot in memory.
+/// Replaces all data with the data of a snapshot in memory.
 pub(crate) fn reload(
     keyspace: &mut Keyspace,
     snapshot: &[u8],
@@ -163,7 +165,7 @@ pub(crate) fn reload(
     Ok(())
 }
 
-/// Replaces all data with that of the AOF.
+/// Replaces all data with the data of the AOF.
 pub(crate) fn reload_journals(
     config: &Config,
     keyspace: &mut Keyspace,
@@ -190,14 +192,15 @@ fn empty(keyspace: &mut Keyspace, now_ms: u64) {
 struct Replay<'a> {
     keyspace: &'a mut Keyspace,
     session: Session,
-    /// Renamed commands: the AOF may contain commands under their new names.
+    /// Renamed commands. The AOF may contain the new names of commands.
     renames: &'a Renames,
     now_ms: u64,
     check_crc: bool,
     may_cut: bool,
     /// Offset of the first byte that no checksum covers yet.
     summed: u64,
-    /// Checksum of the bytes that no checksum annotation covers; set once the file is read.
+    /// Checksum of the bytes at the end of the file that no checksum annotation covers. Set when
+    /// the whole file has been read.
     sum: Sum,
     /// Offset of the incomplete command at which parsing of the file stopped, if any.
     incomplete_at: Option<u64>,
@@ -296,8 +299,9 @@ impl<'a> Replay<'a> {
         Ok(complete_end)
     }
 
-    /// Refuses a file with an incomplete command if the bytes after that command prove damage:
-    /// after a crash, neither a checksum nor a complete command follows an incomplete one.
+    /// Refuses a file with an incomplete command if the bytes after that command show that the file
+    /// is damaged. A crash leaves neither a checksum nor a complete command after an incomplete
+    /// command.
     fn refuse_damage(&self, path: &Path, source: &Source, complete_end: u64) -> Result<(), Error> {
         let show = path.display();
         let read = |error: io::Error| Error::host(format!("cannot read {show}: {error}"));
@@ -323,7 +327,7 @@ impl<'a> Replay<'a> {
         let show = path.display();
         let read = |error: io::Error| Error::host(format!("cannot read {show}: {error}"));
         let mut parser = Parser::new(resp::Limits {
-            // Values that were accepted once are accepted again, even if the limit is lower now.
+            // Values that were accepted under a higher limit must be loaded, too.
             bulk_bytes_max: i32::MAX as usize,
             query_bytes_max: usize::MAX,
             ..resp::Limits::default()
@@ -336,7 +340,7 @@ impl<'a> Replay<'a> {
             if parser.is_between_requests() {
                 self.incomplete_at = Some(source.at());
             }
-            // The parser would also accept an inline command, which an AOF does not contain.
+            // An AOF contains no inline commands (without `*`), which the parser would accept.
             let begins = source
                 .input
                 .first()
@@ -390,7 +394,8 @@ impl<'a> Replay<'a> {
         }
     }
 
-    /// Skips an annotation. A checksum must match the bytes since the previous checksum.
+    /// Skips an annotation line. If it contains a checksum, the checksum must match the bytes since
+    /// the previous checksum.
     fn skip_annotation(&mut self, path: &Path, source: &mut Source) -> Result<(), Error> {
         let show = path.display();
         let (summed, at) = (self.summed, source.at());
@@ -459,8 +464,8 @@ impl Source {
         })
     }
 
-    /// Reads a piece; returns 0 at the end of the file. A piece is at least as long as the unparsed
-    /// input, so that parsing a large value is attempted only a few times.
+    /// Reads a piece of the file. Returns 0 at the end of the file. A piece is at least as long as
+    /// the unparsed input, so that parsing a large value is attempted only a few times.
     fn fill(&mut self) -> io::Result<usize> {
         let old = self.input.len();
         self.input.resize(old + CHUNK_BYTES.max(old), 0);
@@ -471,8 +476,8 @@ impl Source {
         Ok(read)
     }
 
-    /// Reads until the input contains a line end. Returns false if there is none within `bytes_max`
-    /// bytes or before the end of the file.
+    /// Reads until the input contains a line end. Returns false if there is no line end within
+    /// `bytes_max` bytes or before the end of the file.
     fn has_line(&mut self, bytes_max: usize) -> io::Result<bool> {
         while self.input.len() < bytes_max && !self.input.contains(&b'\n') {
             if self.fill()? == 0 {
@@ -506,7 +511,8 @@ impl Source {
         let mut found = None;
         let mut window = Vec::new();
         self.read_again(from, self.read, |at, piece| {
-            // An annotation may cross the boundary of two pieces.
+            // The window keeps the end of the previous piece, since an annotation may cross the
+            // boundary of two pieces.
             let held = window.len();
             window.extend_from_slice(piece);
             let is_sum =
@@ -520,8 +526,8 @@ impl Source {
     }
 
     /// Returns the offset of the first complete command within the incomplete command at
-    /// `incomplete_at`. A value may contain the same bytes, so a match must be followed by another
-    /// command, an annotation or the end of the file.
+    /// `incomplete_at`. Since a value may contain bytes that look like a command, the command must
+    /// be followed by another command, an annotation or the end of the file.
     fn command_after(&self, incomplete_at: u64) -> io::Result<Option<u64>> {
         const BEFORE: &[u8] = b"\r\n*";
         let mut bytes = vec![0; (self.read - incomplete_at) as usize];
@@ -535,8 +541,8 @@ impl Source {
         Ok(found.map(|at| incomplete_at + at as u64))
     }
 
-    /// Reads the bytes between two offsets of the file again, and passes them to `take` in pieces,
-    /// each with its offset, until `take` returns false.
+    /// Reads the bytes between two offsets of the file again, and passes them to `take` in pieces
+    /// until `take` returns false. The first argument of `take` is the offset of the piece.
     fn read_again(
         &self,
         from: u64,
@@ -565,7 +571,7 @@ impl Source {
 /// Removes a complete command, whose name consists of letters, from the front of `bytes` and
 /// returns the rest. Returns `None` if the bytes do not begin with such a command.
 fn whole_command(bytes: &[u8]) -> Option<&[u8]> {
-    /// Maximum number of arguments; a command with more counts as incomplete.
+    /// Maximum number of arguments. A command with more arguments counts as incomplete.
     const ARGUMENTS_MAX: usize = 1_024;
     let (count, mut rest) = take_number(bytes, b'*')?;
     if !(1..=ARGUMENTS_MAX).contains(&count) {

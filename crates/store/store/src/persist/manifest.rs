@@ -5,11 +5,11 @@ use std::fmt::Write;
 
 use crate::text::quote;
 
-/// Maximum length of a line, without its end; Redis rejects longer lines.
+/// Maximum length of a line, without the line end. Redis rejects longer lines.
 const LINE_BYTES_MAX: usize = 1023;
 
-/// A base, the increments since that base, and the history: older files that have yet to be
-/// removed.
+/// List of the AOF's files: a base, the increments since that base, and the history, which consists
+/// of older files that have yet to be removed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Manifest {
     pub(crate) base: Option<Listed>,
@@ -62,8 +62,7 @@ impl Manifest {
             }
         }
         match manifest == Manifest::default() {
-            // An empty manifest is an error: starting a new AOF would abandon the data of the
-            // existing files.
+            // An empty manifest is an error: a new AOF would omit the data of the existing files.
             true => Err("it is empty".to_owned()),
             false => Ok(manifest),
         }
@@ -90,7 +89,7 @@ impl Manifest {
         text
     }
 
-    /// Returns a new increment with the next number.
+    /// Returns a new increment, whose number follows that of the last increment.
     pub(crate) fn next_increment(&self, stem: &str) -> Listed {
         let seq = self.increments.last().map_or(0, |last| last.seq) + 1;
         Listed {
@@ -99,7 +98,7 @@ impl Manifest {
         }
     }
 
-    /// Returns a new base with the next number.
+    /// Returns a new base, whose number follows that of the current base.
     pub(crate) fn next_base(&self, stem: &str) -> Listed {
         let seq = self.base.as_ref().map_or(0, |base| base.seq) + 1;
         Listed {

@@ -1,4 +1,4 @@
-//! Start of persistence: loads the data, and opens or creates the AOF.
+//! Loads the data at the start, and opens or creates the AOF.
 
 use std::fs::{self, File};
 use std::io;
@@ -13,23 +13,24 @@ use super::{load, snapshot};
 use crate::Error;
 use crate::config::Config;
 
-/// Bytes encoded at a time by a snapshot that is written before the server accepts clients.
+/// Number of bytes that are encoded at a time while a snapshot is written before the server accepts
+/// clients.
 const BLOCKING_PIECE_BYTES: usize = 1 << 20;
 
-/// An AOF to continue or to start.
+/// An AOF that is continued or newly started.
 #[derive(Debug)]
 pub(crate) struct Opened {
-    /// The file to append to, or the error if the disk is full.
+    /// File to append to, or the error text if the disk is full.
     pub(super) file: Result<File, String>,
     pub(super) manifest: Manifest,
     pub(super) bytes: u64,
     pub(super) base_bytes: u64,
-    /// Checksum state at the end of the AOF file to append to.
+    /// Checksum of the bytes at the end of `file` that no checksum annotation covers.
     pub(super) sum: Sum,
 }
 
-/// Loads the data and opens the AOF, if it is enabled. If the disk is full, the data is still
-/// loaded, but only reads are served.
+/// Loads the data, and opens the AOF if it is enabled. If the disk is full, the data is loaded, but
+/// commands that change data are refused.
 pub(crate) fn open(
     config: &Config,
     keyspace: &mut Keyspace,
@@ -123,7 +124,8 @@ fn open_last_increment(
     Ok(file)
 }
 
-/// Renames a non-empty file that is not in the manifest: the manifest was lost, or never written.
+/// Renames a non-empty file that is not in the manifest, so that it is not overwritten. The
+/// manifest may have been lost, or may never have been written.
 fn set_aside(path: &Path) -> io::Result<()> {
     if !fs::metadata(path).is_ok_and(|file| 0 < file.len()) {
         return Ok(());

@@ -1,4 +1,4 @@
-//! Paths of the data files.
+//! Paths of the store's data files.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use super::manifest::Listed;
 use crate::config::Config;
 
-/// Paths of a configuration's data files.
+/// Paths of the data files that a configuration names.
 #[derive(Clone, Debug)]
 pub(crate) struct Paths {
     pub(crate) snapshot: PathBuf,

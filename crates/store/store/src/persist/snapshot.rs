@@ -1,4 +1,4 @@
-//! Writing of a snapshot file, piece by piece.
+//! Writes a snapshot file piece by piece.
 
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -10,8 +10,8 @@ use tokio::sync::mpsc::Receiver;
 use super::journal::sync_parent;
 use crate::config::Config;
 
-/// Bytes after which the growing file is synced. A single sync at the end would block the AOF's
-/// syncs for its whole duration.
+/// Number of written bytes after which the unfinished snapshot file is synced. A single sync at the
+/// end would take long and block the AOF's syncs meanwhile.
 const SYNC_BYTES: u64 = 8 << 20;
 
 /// Returns the encoding options of a snapshot file or, if `aof_base` is true, of the AOF's base.
@@ -24,7 +24,7 @@ pub(crate) fn options(config: &Config, aof_base: bool, now_ms: u64) -> rdb::Opti
     }
 }
 
-/// A piece of the file, or `None` to mark the file as complete.
+/// Piece of the file, or `None` to mark the file as complete.
 type Piece = Option<Vec<u8>>;
 
 /// Receives a snapshot piece by piece, writes it to a temporary file, and renames that file to
@@ -38,13 +38,13 @@ pub(crate) fn write_file(path: &Path, mut pieces: Receiver<Piece>) -> io::Result
         Ok(len)
     });
     if written.is_err() {
-        // Frees the space of the temporary file, if the file exists.
+        // The temporary file, if it exists, is removed to free its space.
         drop(fs::remove_file(&temporary_path));
     }
     written
 }
 
-/// Writes a whole snapshot on the calling thread; used at start-up, before the server accepts
+/// Writes a whole snapshot on the calling thread. Used at start-up, before the server accepts
 /// clients.
 pub(crate) fn write_blocking(
     keyspace: &mut Keyspace,
@@ -73,10 +73,10 @@ fn temporary_path(path: &Path) -> PathBuf {
     temporary_path.into()
 }
 
-/// Removes temporary snapshot files, whose names begin with `stem`, of processes that ended before
-/// their snapshots were complete.
+/// Removes the temporary snapshot files that begin with `stem` and belong to processes that ended
+/// before their snapshots were complete.
 pub(crate) fn remove_unfinished(dir: &Path, stem: &str) {
-    // Errors are ignored: a leftover file only takes space.
+    // Errors are ignored, since a remaining file does no harm but occupy space.
     let Ok(entries) = fs::read_dir(dir) else {
         return;
     };

@@ -8,7 +8,7 @@ use bytes::Bytes;
 const SCHEME: &str = "redis://";
 const PORT: u16 = 6379;
 
-/// Address of a store, with credentials. Percent-encoding is not decoded.
+/// Address of a store, with user and password. Percent-encoded characters are not decoded.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Url {
     pub(super) host: String,
@@ -31,7 +31,8 @@ impl fmt::Display for UrlError {
 impl std::error::Error for UrlError {}
 
 impl Url {
-    /// Returns the commands that open a connection: authentication and database.
+    /// Returns the commands to send first on a connection: authentication and the choice of the
+    /// database.
     pub(super) fn handshake_commands(&self) -> Vec<Vec<Bytes>> {
         let words = |words: &[&str]| {
             let words = words
@@ -62,7 +63,8 @@ impl FromStr for Url {
         let (credentials, address) = rest.rsplit_once('@').unwrap_or(("", rest));
         let (user, password) = credentials.split_once(':').unwrap_or(("", credentials));
         let (authority, database) = address.split_once('/').unwrap_or((address, ""));
-        // An IPv6 address is in brackets and contains colons.
+        // The colons of an IPv6 address are within brackets, so a last colon before `]` does not
+        // start a port.
         let (host, port) = match authority.rsplit_once(':') {
             Some((host, port)) if !port.ends_with(']') => {
                 (host, port.parse().map_err(|_| UrlError)?)
@@ -91,7 +93,7 @@ impl FromStr for Url {
 }
 
 impl fmt::Display for Url {
-    /// Prints the URL, including the password, in the form that is parsed.
+    /// Prints the URL in the form in which it is parsed, including the password.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(SCHEME)?;
         if !self.password.is_empty() {

@@ -1,4 +1,4 @@
-//! The task that writes the configuration file, and answers the clients that wait for it.
+//! The task that writes the configuration file, and replies to the clients that wait for it.
 
 use std::io;
 use std::mem;
@@ -10,7 +10,7 @@ use super::write;
 use crate::shared::Shared;
 use crate::state::State;
 
-/// Answers the clients that waited until the configuration file was written.
+/// Replies to the clients that waited until the configuration file was written.
 fn answer_waiters(state: &mut State, written: &io::Result<()>) {
     if let Err(error) = written {
         tracing::warn!(%error, "the configuration file could not be written");

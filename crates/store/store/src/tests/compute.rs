@@ -147,7 +147,7 @@ fn a_failed_remote_computation_releases_its_lock() {
         .handle
         .get_or_compute(&key, TERMS, || Err::<Bytes, _>("no luck".to_owned()));
     assert_eq!(failed, Err(ComputeError::Failed("no luck".to_owned())));
-    // The failure released the lock at once.
+    // The lock was released as soon as the computation failed.
     client
         .write_all(b"GETORLOCK key 60000\r\n")
         .expect("it listens");
@@ -174,7 +174,7 @@ fn a_late_failure_does_not_release_another_lock() {
         keep: None,
     };
     let mut client = running.client();
-    // Another client gets the lock before this computation fails.
+    // Another client acquires the lock before this computation fails.
     let failed = running.handle.get_or_compute(&key, terms, || {
         client
             .write_all(b"GETORLOCK key 60000\r\n")

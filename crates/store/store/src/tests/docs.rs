@@ -34,8 +34,8 @@ fn commands_are_documented() {
     expect_file!["../../../../../docs/store-commands.md"].assert_eq(&text);
 }
 
-/// Returns the syntax text of a command without the types that follow argument names; a reader
-/// knows the types from the names.
+/// Returns the syntax of a command without the types that follow the names of arguments, since the
+/// documentation omits them.
 fn untyped(syntax: &str) -> String {
     let types = [":integer", ":double", ":string"];
     types
@@ -43,7 +43,7 @@ fn untyped(syntax: &str) -> String {
         .fold(syntax.to_owned(), |syntax, kind| syntax.replace(kind, ""))
 }
 
-/// Commands that Redi/S lists as supported in its `Commands.md`.
+/// Commands that the project Redi/S lists as supported in its `Commands.md`.
 const REDI_S: &str = "bgsave client|list client|getname client|setname command command|count dbsize del echo exists expire \
     expireat keys lastsave monitor pexpire pexpireat ping pttl quit rename renamenx save select swapdb ttl type psubscribe \
     publish pubsub punsubscribe subscribe unsubscribe append decr decrby get getrange getset incr incrby mget mset msetnx \

@@ -1,4 +1,4 @@
-//! Tests of the embedded store: its commands, its refusals and its limit.
+//! Tests of the embedded store: supported commands, refused commands, and the memory limit.
 
 use std::io::IoSlice;
 
@@ -82,8 +82,8 @@ fn commands_with_unbounded_cost_are_refused() {
     );
 }
 
-/// Lists all commands that the store supports, so that this test fails for a new command until it
-/// is classified.
+/// Lists all commands that the store supports, so that a new command fails this test until it is
+/// added here or excluded.
 #[test]
 fn supported_commands() {
     let supported = keyspace::commands()

@@ -1,4 +1,5 @@
-//! Tests of the AOF and of snapshots: acknowledged changes survive a truncation at any byte.
+//! Tests of the AOF and of snapshots. For example, acknowledged changes survive a truncation of the
+//! file at any byte.
 
 use std::fs::{self, File};
 use std::io::Write as _;
@@ -13,7 +14,7 @@ use resp::{Out, Proto};
 use crate::persist::{self, Persist};
 use crate::{Config, settings};
 
-/// A temporary directory, removed on drop.
+/// Temporary directory, which is removed on drop.
 struct Dir(PathBuf);
 
 impl Dir {
@@ -142,7 +143,8 @@ fn a_journal_cut_at_any_byte_loads_to_the_last_whole_command() {
     let config = dir.config("");
     write(&config, &["SET a 1", "SET a 2", "SET a 3"]);
     let whole = fs::read(dir.increment()).expect("written");
-    // Starts of the commands (SELECT, then three more) and of the checksum annotation after them.
+    // Offsets at which the commands (SELECT and three others) and the checksum annotation after
+    // them start.
     let begins = |at: &usize| matches!(whole[*at], b'*' | b'#');
     let starts: Vec<usize> = (0..whole.len()).filter(begins).collect();
     for cut in 0..=whole.len() {
@@ -280,7 +282,7 @@ fn a_snapshot_that_is_short_or_damaged_is_refused() {
         let error = open(&config).expect_err("refused");
         assert!(error.contains("dump.rdb: "), "cut at {cut}: {error}");
     }
-    // A file of commands is not accepted as a snapshot.
+    // A snapshot file that contains commands instead is refused.
     fs::write(&path, b"*1\r\n$8\r\nFLUSHALL\r\n").expect("written");
     let error = open(&config).expect_err("refused");
     assert!(
@@ -315,8 +317,8 @@ fn a_snapshot_of_valkey_is_read_alone_and_before_a_journal() {
         open(&dir.config("appendonly no")).expect_err("refused");
     }
 
-    // The snapshot is also accepted at the start of a single-file AOF. That file becomes the base
-    // of the new AOF.
+    // The same snapshot is accepted at the start of a single-file AOF, which becomes the base of
+    // the new AOF.
     fs::remove_file(&path).expect("there");
     snapshot.extend_from_slice(b"*3\r\n$3\r\nSET\r\n$5\r\nother\r\n$1\r\n1\r\n");
     fs::write(dir.0.join("appendonly.aof"), &snapshot).expect("written");
@@ -331,7 +333,7 @@ fn unfinished_snapshots_of_processes_that_are_gone_are_removed() {
     let journals = dir.0.join("appendonlydir");
     fs::create_dir_all(&journals).expect("a directory");
     let ours = std::process::id();
-    // This id is above the kernel's maximum, so no process has it.
+    // This process id is above the kernel's maximum, so no process has it.
     let gone = u32::MAX;
     let left = |path: &PathBuf| path.exists();
     let removed = [
@@ -375,7 +377,7 @@ fn files_without_a_manifest_are_set_aside() {
     assert!(aside(2).exists());
 }
 
-/// Length of a checksum annotation.
+/// Length of a checksum annotation, in bytes.
 const SUM_LINE_BYTES: usize = "#SUM:0123456789abcdef\r\n".len();
 
 #[test]
@@ -385,7 +387,7 @@ fn a_flipped_bit_in_a_journal_is_refused_with_its_offset() {
     let value = "x".repeat(3_000);
     let set = |key: &str| format!("SET {key} {value}");
     write(&config, &[&set("a")]);
-    // A crash leaves the last changes without a checksum. After the next start, the next checksum
+    // A crash leaves the last changes without a checksum. The first checksum after the next start
     // covers these changes too.
     let a_alone = fs::read(dir.increment()).expect("written");
     fs::write(dir.increment(), &a_alone[..a_alone.len() - SUM_LINE_BYTES]).expect("written");
@@ -413,7 +415,8 @@ fn a_flipped_bit_in_a_journal_is_refused_with_its_offset() {
         open(&unchecked).map(drop).expect("the operator wants it");
     }
 
-    // A length beyond the end of the file looks like a truncation, except that a checksum follows.
+    // A value whose length is damaged so that it exceeds the file looks truncated, but a checksum
+    // follows it.
     let command = b"*3\r\n$3\r\nSET\r\n$1\r\nc\r\n$";
     let at = whole
         .windows(command.len())
@@ -432,8 +435,8 @@ fn a_flipped_bit_in_a_journal_is_refused_with_its_offset() {
     assert_eq!(fs::read(dir.increment()).expect("left as it was"), damaged);
 }
 
-/// Covers files without a later checksum: the last 4 KiB before a crash, or an AOF that Redis
-/// wrote.
+/// Test of files in which no checksum follows the damage: the damage is in the last 4 KiB before a
+/// crash, or Redis wrote the AOF.
 #[test]
 fn a_length_beyond_the_file_before_whole_commands_is_damage() {
     let dir = Dir::new("swallowed");
@@ -464,8 +467,8 @@ fn a_length_beyond_the_file_before_whole_commands_is_damage() {
             );
         }
     }
-    // Truncations that a crash leaves: in a value, in a value that looks like a command, and within
-    // a transaction.
+    // Ends of a file that a crash can leave: a truncated value, a truncated value that looks like a
+    // command, and a truncated transaction.
     let alike = format!("*3\r\n$3\r\nSET\r\n$1\r\nb\r\n$900\r\n{}and more", set("c"));
     for end in [
         torn.to_owned(),
@@ -491,7 +494,7 @@ fn functions_of_a_snapshot_are_in_the_next_one() {
     let mut snapshot = b"REDIS0010".to_vec();
     snapshot.extend_from_slice(&[0xf5, 0x40, library.len() as u8]);
     snapshot.extend_from_slice(library);
-    // End marker, and a checksum of zero, which is not verified.
+    // The end marker of the snapshot, and a checksum of zero, which is not verified.
     snapshot.extend_from_slice(&[0xff, 0, 0, 0, 0, 0, 0, 0, 0]);
     fs::write(dir.0.join("dump.rdb"), &snapshot).expect("written");
     let holds = |bytes: &[u8]| {
@@ -541,8 +544,8 @@ fn a_truncated_file_before_an_empty_file_is_accepted() {
 fn conversion_of_a_redis_6_file_can_be_interrupted_anywhere() {
     let journal = "*3\r\n$3\r\nSET\r\n$1\r\na\r\n$1\r\n1\r\n";
     let manifest = "file appendonly.aof seq 1 type b\n";
-    // An interrupted conversion leaves a file that the manifest lists, but that is not in
-    // `appendonlydir` yet. An earlier version left a file that is there, but without a manifest.
+    // If the conversion is interrupted, the manifest lists a file that is not in `appendonlydir`
+    // yet. An earlier version of this server left the file in `appendonlydir`, but no manifest.
     for (place, listed) in [
         ("appendonly.aof", Some(manifest)),
         ("appendonlydir/appendonly.aof", None),

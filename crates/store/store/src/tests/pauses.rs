@@ -1,5 +1,5 @@
-//! Measurement of the time for which the pieces of a snapshot occupy the core. The time is the CPU
-//! time of one thread, which excludes time during which other threads run.
+//! Measurement of the time for which each step of a snapshot occupies the core, as CPU time of the
+//! core's thread.
 
 use std::time::Duration;
 
@@ -12,10 +12,10 @@ use crate::clock::thread_cpu_time;
 
 const NOW_MS: u64 = 1_700_000_000_000;
 const ELEMENTS: usize = 1_000_000;
-/// Maximum CPU time for which one piece of a snapshot may occupy the core.
+/// Maximum CPU time for which one step of a snapshot may occupy the core.
 const PAUSE_MAX: Duration = Duration::from_millis(1);
-/// Number of runs, of which one must meet the limit. On a shared processor, other programs
-/// sometimes displace the data in its caches, and page faults cost time.
+/// Maximum number of runs. At least one run must meet the limit: on a shared processor, other
+/// programs sometimes displace the data from the processor's caches, and page faults cost time.
 const RUNS_MAX: usize = 5;
 
 struct Store {
@@ -31,7 +31,7 @@ impl Store {
         assert_eq!(out.errors(), 0, "{words:?}");
     }
 
-    /// Runs a command line and returns its duration.
+    /// Runs a command line and returns the CPU time that it used.
     fn timed(&mut self, line: &str) -> Duration {
         let words = resp::split_line(line.as_bytes()).expect("sound");
         let started = thread_cpu_time();
@@ -74,7 +74,7 @@ impl Store {
     }
 
     /// Writes a snapshot while the data changes. Returns the durations of the snapshot's longest
-    /// piece and of the longest command.
+    /// step and of the longest command.
     fn snapshot(&mut self) -> (Duration, Duration) {
         let work_bytes = Limits::default().snapshot_turn_bytes;
         let (mut turn, mut command) = (Duration::ZERO, Duration::ZERO);

@@ -534,7 +534,7 @@ fn slow_commands_are_kept() {
 
 #[test]
 fn a_client_that_does_not_read_is_disconnected() {
-    // The in-memory stream buffers 1 MiB; only output beyond that waits in the server.
+    // The in-memory stream buffers 1 MiB; only output beyond 1 MiB waits in the server.
     let publish = format!("b> PUBLISH c {}\nb< 1\n", "x".repeat(60_000));
     let script = "a> SUBSCRIBE c\na< [\"subscribe\" \"c\" 1]\n".to_owned()
         + &publish.repeat(20)

@@ -1,4 +1,4 @@
-//! A simulated disk that is full and also refuses truncation.
+//! Tests with a simulated disk that is full and also refuses to truncate a file.
 
 use std::io;
 use std::sync::{Arc, Mutex};
@@ -12,7 +12,7 @@ use crate::config::Fsync;
 #[derive(Default)]
 struct Sim {
     file: Vec<u8>,
-    /// Maximum bytes of the file.
+    /// Maximum length of the file, in bytes.
     room: usize,
     can_truncate: bool,
     /// Number of refused truncations.
@@ -85,7 +85,7 @@ fn nothing_is_appended_after_a_partial_batch() {
     journal.append(&set("2"));
     journal.write_out().expect_err("there is no room");
 
-    // There is room again, but the partial batch cannot be cut off, so nothing may be appended.
+    // The disk has room again, but the partial batch cannot be cut off, so nothing may be appended.
     disk.with(|sim| sim.room = 1000);
     disk.until(|sim| 1 < sim.refused);
     assert_eq!(disk.with(|sim| sim.file.len()), 60);
