@@ -130,6 +130,7 @@ pub fn zero_copy(bytes: BytesMut) -> Bytes {
 
 /// Makes the range `value` of `bytes` read-only as [`zero_copy`] does, and returns that range. The
 /// bytes before and after the range stay in memory and may be sent together with it.
+///
 /// # Panics
 /// `value` reaches beyond the end of `bytes`.
 pub fn zero_copy_within(mut bytes: BytesMut, value: Range<usize>) -> Bytes {
@@ -298,11 +299,13 @@ fn lend<'b>(part: &'b [u8], before: &[u8], behind: &[u8]) -> Option<ZeroCopySegm
 /// Socket to which pages can be sent without copying.
 pub trait ZeroCopySocket: AsFd {
     /// Polls for room in the socket, as `poll_write_ready` of tokio's streams does.
+    ///
     /// # Errors
     /// The runtime is shutting down.
     fn poll_write_ready(&self, context: &mut Context<'_>) -> Poll<io::Result<()>>;
 
     /// Calls `io`, as `try_io` of tokio's streams does.
+    ///
     /// # Errors
     /// Errors of `io`.
     fn try_io<R>(&self, interest: Interest, io: impl FnOnce() -> io::Result<R>) -> io::Result<R>;

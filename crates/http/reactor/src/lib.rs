@@ -6,15 +6,16 @@
 //!
 //! ```text
 //!            ┌ thread core-0, pinned ────────────────────────────────────────────┐
-//! kernel ──► │ listener ─► accept loop ─► handler(Conn), one local task each     │ spreads    │
-//! │  at the cap: evict an idle connection, or shed    │ by         │               └─ tick, twice
-//! a second: Clock, due deadlines       │ SO_REUSE-
-//! └───────────────────────────────────────────────────────────────────┘ PORT  ──►  ┌ thread core-1
-//! … shares only the count of open connections ────────┐
+//! kernel ──► │ listener ─► accept loop ─► handler(Conn), one local task each     │
+//! spreads    │               │  at the cap: evict an idle connection, or shed    │
+//! by         │               └─ tick, twice a second: Clock, due deadlines       │
+//! SO_REUSE-  └───────────────────────────────────────────────────────────────────┘
+//! PORT  ──►  ┌ thread core-1 … shares only the count of open connections ────────┐
 //! ```
 //!
 //! ```no_run
-//! use std::io::IoSlice; use reactor::{Conn, Ended, Limits, Stop, bind, run, usable_cores};
+//! use std::io::IoSlice;
+//! use reactor::{Conn, Ended, Limits, Stop, bind, run, usable_cores};
 //!
 //! async fn echo(mut conn: Conn) -> Result<(), Ended> {
 //!     let mut buffer = [0; 1024];
@@ -28,16 +29,18 @@
 //!     }
 //! }
 //!
-//! let limits = Limits::default(); let listeners = bind(&["127.0.0.1:7".parse().unwrap()],
-//! &usable_cores(&limits)?, &limits)?; let stop = Stop::new(); // give a clone to the signal
-//! handler let drained = run(listeners, &limits, b"", &stop, |core| {
+//! let limits = Limits::default();
+//! let listeners = bind(&["127.0.0.1:7".parse().unwrap()], &usable_cores(&limits)?, &limits)?;
+//! let stop = Stop::new(); // give a clone to the signal handler
+//! let drained = run(listeners, &limits, b"", &stop, |core| {
 //!     println!("core {} starts", core.index()); // build the state of this core here
 //!     |conn| async {
 //!         if let Err(ended) = echo(conn).await {
 //!             println!("{ended:?}");
 //!         }
 //!     }
-//! })?; println!("{} connections dropped", drained.dropped);
+//! })?;
+//! println!("{} connections dropped", drained.dropped);
 //! # Ok::<(), reactor::Error>(())
 //! ```
 //!

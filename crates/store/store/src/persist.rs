@@ -1,8 +1,8 @@
 //! The data on disk: snapshots, the AOF, and the schedule for writing them.
 //!
 //! ```text
-//! dir/dump.rdb                         the snapshot dir/appendonlydir/NAME.manifest      which of
-//! the files below are valid, and their order
+//! dir/dump.rdb                         the snapshot
+//! dir/appendonlydir/NAME.manifest      which of the files below are valid, and their order
 //!                   NAME.3.base.rdb    a snapshot, which the increments continue
 //!                   NAME.4.incr.aof    commands since that snapshot
 //! ```

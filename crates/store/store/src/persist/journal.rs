@@ -2,8 +2,8 @@
 //! file.
 //!
 //! ```text
-//! core    commands ─► pending ─┐ once a turn, when the last batch is done thread
-//! └─► write, and sync per `appendfsync` ─► Progress ─► replies
+//! core    commands ─► pending ─┐ once a turn, when the last batch is done
+//! thread                       └─► write, and sync per `appendfsync` ─► Progress ─► replies
 //! ```
 //!
 //! The changes that all connections make in one turn (one pass of the core's event loop) form one
