@@ -104,7 +104,7 @@ fn number(text: &str, digits: usize) -> Option<u16> {
 }
 
 /// Returns the range of seconds since 1970 that a date covers: a year such as `2019`, a month such
-/// as `2019-07`, or a day such as `2019-07-23`. Returns `None` if `text` is no date.
+/// as `2019-07`, or a day such as `2019-07-23`. Returns `None` if `text` is not a date.
 pub(crate) fn seconds_of(text: &str) -> Option<std::ops::Range<i64>> {
     let mut parts = text.split('-');
     let year = number(parts.next()?, 4)?;
