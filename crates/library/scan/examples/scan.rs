@@ -1,4 +1,5 @@
-//! Scans a library several times and prints the time and work of each scan.
+//! Example program that scans a library several times and prints the duration and the counts of
+//! each scan.
 //!
 //! `cargo run --release -p scan --example scan -- ROOT FOLDER [TIMES] [full]`
 

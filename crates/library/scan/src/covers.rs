@@ -1,5 +1,5 @@
-//! Extraction of the pictures embedded in music files. Each distinct picture is written once, to a
-//! file that is then served like any other picture.
+//! Extraction of embedded pictures from music files. Each distinct picture is written to a file
+//! once. The server then treats that file like any other picture.
 
 use parking_lot::Mutex;
 use std::fs::{self, File};
@@ -23,16 +23,16 @@ use crate::root::{open, open_root, stat};
 #[cfg(test)]
 mod tests;
 
-/// Limits of the covers extracted from music files.
+/// Limits on the pictures that are extracted from music files.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CoverLimits {
-    /// Maximum total bytes of the extracted pictures; above this limit, the least recently used are
-    /// evicted.
+    /// Maximum total size of the extracted pictures, in bytes. Beyond this limit, the least
+    /// recently used pictures are removed.
     pub bytes_max: u64,
-    /// Maximum bytes of one picture; larger pictures are not extracted.
+    /// Maximum size of one picture, in bytes. Larger pictures are not extracted.
     pub cover_bytes_max: u64,
-    /// Maximum number of embedded pictures whose extracted file is remembered; each takes about 100
-    /// bytes of memory.
+    /// Maximum number of embedded pictures for which the extracted file is remembered. Each takes
+    /// about 100 bytes of memory.
     pub places_max: NonZeroUsize,
 }
 
@@ -49,45 +49,44 @@ impl Default for CoverLimits {
 /// Reason why a picture could not be extracted.
 #[derive(Debug, Error)]
 pub enum ExtractError {
-    /// The music file was changed since the scan, or cannot be read any more; the next scan reports
+    /// The music file was changed after the scan, or cannot be read any more. The next scan reports
     /// it.
     #[error("file has changed since the scan")]
     Changed,
     /// The picture is larger than [`CoverLimits::cover_bytes_max`].
     #[error("picture is larger than the limit allows")]
     TooLarge,
-    /// The host refused to write the picture.
+    /// The picture could not be written to the disk.
     #[error("cannot write the extracted picture")]
     Host(#[source] io::Error),
 }
 
-/// Folder of extracted pictures. It has one lock, held only for operations on the lists of files in
-/// memory, never during I/O.
+/// Folder of extracted pictures. Its lock is held only to access the lists in memory, never during
+/// I/O.
 #[derive(Debug)]
 pub struct Covers {
     root: PathBuf,
     folder: PathBuf,
     limits: CoverLimits,
     extracted: Mutex<ExtractedFiles>,
-    /// Counter that makes the names of partial files unique.
+    /// Counter that makes the names of incomplete files unique.
     writing: AtomicU64,
 }
 
-/// Location of a picture in a music file: the file's metadata, and the picture's offset in the
-/// file.
+/// Location of an embedded picture: metadata of the music file, and offset of the picture in it.
 type PicturePlace = (Stat, u64);
 
 #[derive(Debug)]
 struct ExtractedFiles {
     places: LruCache<PicturePlace, String>,
-    /// Lengths in bytes of the extracted files, by file name.
+    /// Length in bytes of each extracted file, by file name.
     files: LruCache<String, u64>,
     bytes: u64,
 }
 
 impl Covers {
-    /// Opens the folder of extracted pictures. The files in it count as used in the order of their
-    /// last write, so the oldest are evicted first.
+    /// Opens the folder of extracted pictures. Files from earlier runs count as used when they were
+    /// last written, so the oldest are removed first.
     pub fn open(root: &Path, folder: &Path, limits: CoverLimits) -> Result<Covers, ScanError> {
         let mut found = Vec::new();
         let listed = fs::create_dir_all(folder).and_then(|()| list(folder, &mut found));
@@ -113,8 +112,8 @@ impl Covers {
         Ok(covers)
     }
 
-    /// Extracts a picture that is embedded in a music file, unless it was extracted before. Returns
-    /// the name of the extracted file, relative to the folder. May block on the disk.
+    /// Extracts a picture from a music file, unless it was extracted before. Returns the name of
+    /// the extracted file, relative to the folder. May block on the disk.
     ///
     /// # Errors
     /// [`ExtractError`] if the picture cannot be extracted.
@@ -144,8 +143,8 @@ impl Covers {
         Ok(name)
     }
 
-    /// Returns the file name of a picture that was extracted before, unless that file has been
-    /// evicted.
+    /// Returns the name of the file to which a picture was extracted earlier, if that file still
+    /// exists.
     fn known(&self, place: &PicturePlace) -> Option<String> {
         let mut extracted = self.lock();
         let name = extracted.places.get(place)?.clone();
@@ -167,9 +166,9 @@ impl Covers {
         })
     }
 
-    /// Writes a partial file and renames it, so that no reader sees half a picture. The bytes are
-    /// synced before the rename: otherwise a power cut could leave a truncated file, which the next
-    /// start could not distinguish from a whole one and would serve.
+    /// Writes a temporary file and renames it, so that no reader gets an incomplete picture. The
+    /// file is synced before it is renamed: after a power failure, the next start could not
+    /// distinguish a truncated file from a complete one.
     fn write(&self, name: &str, bytes: &[u8]) -> io::Result<()> {
         let path = self.folder.join(name);
         let number = self.writing.fetch_add(1, Ordering::Relaxed);
@@ -208,8 +207,8 @@ impl Covers {
     }
 }
 
-/// Lists the extracted files into `found`, each with the time of its last change, its name and its
-/// length in bytes. Removes partial and empty files.
+/// Adds all extracted files to `found`: time of the last change, name, and length in bytes. Removes
+/// temporary and empty files.
 fn list(folder: &Path, found: &mut Vec<(SystemTime, String, u64)>) -> io::Result<()> {
     for entry in fs::read_dir(folder)? {
         let entry = entry?;
@@ -220,11 +219,11 @@ fn list(folder: &Path, found: &mut Vec<(SystemTime, String, u64)>) -> io::Result
         for file in fs::read_dir(entry.path())? {
             let file = file?;
             let (first, second) = (entry.file_name(), file.file_name());
-            // Extracted files have ASCII names, so a name that is not UTF-8 belongs to another
+            // The names of extracted files are ASCII. A name that is not UTF-8 belongs to another
             // program.
             if let (Some(first), Some(second)) = (first.to_str(), second.to_str()) {
                 let about = file.metadata()?;
-                // An empty file remains if the power failed before its bytes were synced.
+                // The power failed before the bytes of this file were synced.
                 if about.len() == 0 {
                     fs::remove_file(file.path())?;
                     continue;
@@ -236,8 +235,8 @@ fn list(folder: &Path, found: &mut Vec<(SystemTime, String, u64)>) -> io::Result
     Ok(())
 }
 
-/// Returns the file extension for a format. The extension serves people who browse the folder;
-/// programs detect the format from the bytes.
+/// Returns the file name extension for a picture format. It is only for people who browse the
+/// folder; programs detect the format from the content.
 fn extension(mime: Mime) -> &'static str {
     match mime {
         Mime::Jpeg => "jpg",

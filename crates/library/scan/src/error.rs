@@ -3,24 +3,24 @@ use std::path::{Path, PathBuf};
 
 use thiserror::Error;
 
-/// Reason why a scan made no index.
+/// Reason why a scan did not produce an index.
 #[derive(Debug, Error)]
 pub enum ScanError {
-    /// The host refused an operation: the library's root cannot be read, or the index cannot be
-    /// read or written.
+    /// An operation of the host failed: the root of the library cannot be read, or the index cannot
+    /// be read or written.
     #[error("cannot {doing} {}", .path.display())]
     Host {
-        /// Operation that failed, as a verb phrase before the path: "read index".
+        /// Operation that failed, as a verb and its object without the path, such as "read index".
         doing: &'static str,
-        /// Path on which the operation failed.
+        /// Path for which the operation failed.
         path: PathBuf,
         /// Error that the host returned.
         source: io::Error,
     },
-    /// There are more files than [`crate::Limits::files_max`].
+    /// The library has more files than [`crate::Limits::files_max`].
     #[error("the library has more files than the limit allows")]
     TooManyFiles,
-    /// The scan was cancelled by [`crate::Progress::cancel`].
+    /// [`crate::Progress::cancel`] cancelled the scan.
     #[error("cancelled")]
     Cancelled,
 }

@@ -1,4 +1,4 @@
-//! Files of the library, and their kinds by extension.
+//! Types of the files of a library, which are determined by the file name extension.
 
 use catalog::Stat;
 
@@ -7,8 +7,8 @@ const MUSIC: &[&str] = &[
     "mp1", "mp2", "mp3", "mp4", "mpc", "mpga", "oga", "ogg", "opus", "spx", "tta", "wav", "wave",
     "weba", "webm", "wma", "wv",
 ];
-/// Extensions of music formats that Pelton cannot read, with the formats' names. The report lists
-/// these files, since their owner may miss them.
+/// Extensions of music formats that Pelton cannot read, with the names of the formats. The report
+/// lists such files, since users may miss them in the library.
 const UNREAD: &[(&str, &str)] = &[
     ("aa", "Audible"),
     ("aax", "Audible"),
@@ -33,7 +33,7 @@ const PICTURES: &[&str] = &[
 ];
 const PLAYLISTS: &[&str] = &["m3u", "m3u8"];
 
-/// Kind of a file by its extension.
+/// Type of a file, according to its file name extension.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     Music,
@@ -41,7 +41,7 @@ pub(crate) enum Kind {
     Playlist,
 }
 
-/// Music file, picture or playlist that the walk found.
+/// Music file, picture or playlist that was found in the folders of the library.
 #[derive(Clone, Debug)]
 pub(crate) struct FoundFile {
     pub(crate) path: Vec<u8>,
@@ -49,13 +49,13 @@ pub(crate) struct FoundFile {
     pub(crate) kind: Kind,
 }
 
-/// Returns the extension of a file name: the bytes after the last dot.
+/// Returns the extension of a file name: the bytes after the last dot, if there is a dot.
 pub(crate) fn ending(name: &[u8]) -> Option<&[u8]> {
     let dot = name.iter().rposition(|&byte| byte == b'.')?;
     Some(&name[dot + 1..])
 }
 
-/// Returns the name of the file's music format if Pelton cannot read that format.
+/// Returns the name of the music format of the file if Pelton cannot read that format.
 pub(crate) fn unread_format(path: &[u8]) -> Option<&'static str> {
     let ending = ending(path)?;
     let mut formats = UNREAD.iter();
@@ -63,7 +63,8 @@ pub(crate) fn unread_format(path: &[u8]) -> Option<&'static str> {
     found.map(|(_, format)| *format)
 }
 
-/// Returns the kind of a file by its extension; `None` if the library does not use such files.
+/// Returns the type of a file according to its extension, or `None` if the file does not belong to
+/// the library.
 pub(crate) fn kind(name: &[u8]) -> Option<Kind> {
     let ending = ending(name)?;
     let is_one = |endings: &[&str]| {

@@ -1,16 +1,17 @@
-//! Files in a folder that exclude it, or parts of it, from the library: `.nomedia`, as on phones,
-//! and `.ndignore`, as in Navidrome.
+//! Files by which users exclude a folder or some of its files from the library: `.nomedia`, as on
+//! phones, and `.ndignore`, as in Navidrome.
 //!
-//! `.nomedia` or an empty `.ndignore` excludes the folder and all below it. An `.ndignore` with
-//! text has one pattern per line, with the syntax of gitignore(5), for paths in its folder and
-//! below. The last matching line decides, and lines of inner folders come after those of outer
-//! folders. A line with `!` includes a path again, but nothing in an excluded folder can be
-//! included again.
+//! `.nomedia` or an empty `.ndignore` excludes the whole folder with its subfolders. A non-empty
+//! `.ndignore` has one pattern per line, in the syntax of gitignore(5), for paths in its folder and
+//! the subfolders. The last matching line decides; lines of a subfolder come after those of its
+//! parents. A line with `!` includes matching paths again, but not within a folder that is excluded
+//! as a whole.
 //!
-//! The crate `ignore` could replace the matching of patterns here, but has three drawbacks. It
-//! reads patterns as text, while names of files, and so patterns, may be other bytes. It builds
-//! regular expressions: per folder and scan this takes 17 µs for a file of one line and 100 ms for
-//! one of 1,000, where the code below needs 0.2 µs and 0.05 ms. And it adds 1.6 MB to the program.
+//! The crate `ignore` could match the patterns, too, but it has three drawbacks. It reads patterns
+//! as text, while file names, and so patterns, may contain other bytes. It builds regular
+//! expressions: per folder and scan, this takes 17 µs for a file of one line and 100 ms for a file
+//! of 1,000 lines, where the code below needs 0.2 µs and 0.05 ms. And it adds 1.6 MB to the
+//! program.
 
 use std::os::fd::{AsFd as _, OwnedFd};
 use std::rc::Rc;
@@ -25,32 +26,33 @@ use crate::root::{open_below, stat};
 const NO_MEDIA: &[u8] = b".nomedia";
 const PATTERNS: &[u8] = b".ndignore";
 
-/// Maximum bytes read of a pattern file. This limit and the maximum number of lines bound the work
-/// per folder, since each file is matched against each pattern.
+/// Maximum number of bytes that are read of an `.ndignore`. This limit and the maximum number of
+/// lines bound the work, since each file is compared with each pattern.
 const PATTERNS_BYTES: usize = 64 << 10;
 const LINES_MAX: usize = 1_000;
 
-/// Names of the files that exclude folders or their parts.
+/// Names of the files by which users exclude files from the library.
 pub(crate) const MARKS: [&[u8]; 2] = [NO_MEDIA, PATTERNS];
 
-/// Exclusions that one folder declares by its `.nomedia` or `.ndignore`.
+/// Exclusions that one folder sets with `.nomedia` or `.ndignore`.
 #[derive(Debug, Default)]
 pub(crate) enum Declared {
-    /// No exclusion beyond those of the folders above.
+    /// The folder sets no exclusions.
     #[default]
     Nothing,
-    /// Exclusion of the folder itself.
+    /// The whole folder is excluded.
     Excluded,
-    /// Exclusion of the paths that match these patterns.
+    /// Paths that match these patterns are excluded.
     Patterns(Vec<Pattern>),
 }
 
 impl Declared {
-    /// Updates the exclusions by the file `name` in `folder`, if it is `.nomedia` or `.ndignore`.
+    /// Adds the exclusions that the file `name` in `folder` sets, if it is `.nomedia` or
+    /// `.ndignore`.
     ///
     /// # Errors
-    /// If `.ndignore` cannot be read. It then excludes nothing; otherwise files would be missing
-    /// for a reason that the user cannot see.
+    /// If `.ndignore` cannot be read. It then excludes nothing, because users could not see why
+    /// files were missing.
     pub(crate) fn load(&mut self, folder: &OwnedFd, name: &[u8]) -> rustix::io::Result<()> {
         if name == NO_MEDIA {
             *self = Declared::Excluded;
@@ -65,9 +67,9 @@ impl Declared {
     }
 }
 
-/// Reads the patterns of a folder's `.ndignore`.
+/// Reads the patterns from the `.ndignore` of a folder.
 fn patterns(folder: &OwnedFd) -> rustix::io::Result<Vec<Pattern>> {
-    // Without `NONBLOCK`, opening a pipe of this name would wait for a writer.
+    // Without `NONBLOCK`, opening a pipe with this name would wait for a writer.
     let file = open_below(folder.as_fd(), PATTERNS, OFlags::NONBLOCK)?;
     let mut text = vec![0; PATTERNS_BYTES];
     let mut length = 0;
@@ -81,17 +83,17 @@ fn patterns(folder: &OwnedFd) -> rustix::io::Result<Vec<Pattern>> {
     Ok(lines.filter_map(Pattern::new).take(LINES_MAX).collect())
 }
 
-/// One pattern of an `.ndignore`.
+/// One pattern of a file `.ndignore`.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Pattern {
     /// Pattern in the syntax of `fast_glob`.
     glob: Vec<u8>,
     /// True if the pattern includes matching paths again (leading `!`).
     is_negated: bool,
-    /// True if the pattern matches folders only (trailing `/`).
+    /// True if the pattern matches only folders (trailing `/`).
     is_folder_only: bool,
-    /// True if the pattern is matched against the whole path below its folder, false if against the
-    /// last name of the path alone.
+    /// True if the pattern is compared with the whole path relative to its folder, false if only
+    /// with the file name at the end of the path.
     is_anchored: bool,
 }
 
@@ -114,7 +116,7 @@ impl Pattern {
         let mut glob = Vec::with_capacity(line.len());
         let mut escaped = false;
         for &byte in line {
-            // Braces are literal in gitignore(5), but not in `fast_glob`.
+            // Braces have no special meaning in gitignore(5), but they have one in `fast_glob`.
             if matches!(byte, b'{' | b'}') && !escaped {
                 glob.push(b'\\');
             }
@@ -129,7 +131,7 @@ impl Pattern {
         })
     }
 
-    /// Returns whether the pattern matches `path`, a path below the pattern's folder.
+    /// Returns whether the pattern matches `path`, which is relative to the folder of the pattern.
     fn matches(&self, path: &[u8], is_folder: bool) -> bool {
         let name = path.rsplit(|byte| *byte == b'/').next();
         let path = match self.is_anchored {
@@ -140,7 +142,7 @@ impl Pattern {
     }
 }
 
-/// Strips trailing spaces, except one after a backslash.
+/// Removes trailing spaces, except a space after a backslash.
 fn without_spaces(mut line: &[u8]) -> &[u8] {
     while line.ends_with(b" ") && !line.ends_with(b"\\ ") {
         line = &line[..line.len() - 1];
@@ -148,7 +150,7 @@ fn without_spaces(mut line: &[u8]) -> &[u8] {
     line
 }
 
-/// Patterns in force in a folder: its own and those of the folders above it.
+/// Patterns that apply in a folder: its own and those of its parent folders.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Rules(Option<Rc<Level>>);
 
@@ -160,8 +162,8 @@ struct Level {
 }
 
 impl Rules {
-    /// Returns the rules for the contents of a folder: the exclusions that the folder declares,
-    /// added to the rules of the folders above it. Returns `None` if the folder is excluded.
+    /// Returns the rules for the content of a folder: the present rules of its parent, and the
+    /// exclusions that the folder itself sets. Returns `None` if the whole folder is excluded.
     pub(crate) fn below(&self, folder: &[u8], declared: Declared) -> Option<Rules> {
         match declared {
             Declared::Nothing => Some(self.clone()),
@@ -179,12 +181,12 @@ impl Rules {
         Rules(Some(Rc::new(level)))
     }
 
-    /// Returns whether there are no patterns.
+    /// Returns whether no patterns apply.
     pub(crate) fn is_empty(&self) -> bool {
         self.0.is_none()
     }
 
-    /// Returns whether a path is excluded. Does not check the folders that contain it.
+    /// Returns whether the patterns exclude a path. Does not check the parent folders of the path.
     pub(crate) fn excludes(&self, path: &[u8], is_folder: bool) -> bool {
         let mut rules = self;
         while let Rules(Some(level)) = rules {

@@ -1,5 +1,5 @@
-//! File of the index, which is memory-mapped for reading. A new index is written to a partial file,
-//! which is then renamed and replaces the old file.
+//! Index file, which is mapped into memory for reading. A new index is first written to another
+//! file, which is then renamed to replace the old index.
 
 use std::fs::{self, File, Metadata};
 use std::io::{self, Read as _, Write as _};
@@ -16,16 +16,16 @@ use rustix::fs::{FlockOperation, flock};
 use crate::ScanError;
 use crate::threads::cores;
 
-/// File name of the index in its folder.
+/// Name of the index file in its folder.
 const NAME: &str = "index";
-/// File name of an index that is being written. A scan overwrites the partial file of an
-/// interrupted scan.
+/// Name of an index file that is being written. If a scan was interrupted, the next scan overwrites
+/// this file.
 const PARTIAL: &str = "index.partial";
 
-/// Index in use: its mapped file, or bytes in memory.
+/// Index in use. Its bytes are a mapped file or are in memory.
 pub type Index = Catalog<Bytes>;
 
-/// Index of a library, with the identity of the file that it was loaded from or written to.
+/// Index of a library, and the identity of the file that contains it.
 #[derive(Clone, Debug)]
 pub struct LoadedIndex {
     catalog: Arc<Index>,
@@ -33,21 +33,21 @@ pub struct LoadedIndex {
 }
 
 impl LoadedIndex {
-    /// Returns the index.
+    /// Returns the catalog: the content of the index.
     #[must_use]
     pub fn catalog(&self) -> &Arc<Index> {
         &self.catalog
     }
 
-    /// Returns whether the index in `folder` is still the file of this index. Another process may
-    /// have replaced it, or a user removed it.
+    /// Returns whether the file in `folder` still contains this index. Another process may have
+    /// replaced the file, or a user may have removed it.
     pub(crate) fn is_current(&self, folder: &Path) -> bool {
         fs::metadata(folder.join(NAME)).is_ok_and(|now| Identity::of(&now) == self.identity)
     }
 }
 
-/// Identity of the file of an index. Each index has a file of its own, because an index is never
-/// changed in place.
+/// Identity of an index file. It differs between any two indexes, because an index file is never
+/// modified.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Identity {
     device: u64,
@@ -67,16 +67,16 @@ impl Identity {
     }
 }
 
-/// Minimum number of checksummed blocks for which two threads check an index. For fewer blocks,
-/// starting the second thread takes longer than it saves.
+/// Minimum number of blocks for which two threads verify the checksums of an index. For fewer
+/// blocks, starting a second thread takes longer than it saves.
 const STRETCHES_APART_MIN: usize = 16;
 
-/// Loads the last complete index in `folder`. Returns `None` if there is no index, or if it is
-/// damaged or has another layout version; the next scan replaces it then. The file is mapped if the
-/// file system grants a lease on it, otherwise it is read.
+/// Loads the index in `folder`. Returns `None` if there is none, if it is damaged, or if it has
+/// another version; the next scan then replaces it. The file is mapped if the file system grants a
+/// lease on it, and otherwise read into memory.
 ///
 /// # Errors
-/// If the host cannot open or read the file.
+/// If the file exists but cannot be opened or read.
 pub fn load(folder: &Path) -> Result<Option<LoadedIndex>, ScanError> {
     let path = folder.join(NAME);
     let opened = File::open(&path).and_then(|mut file| {
@@ -108,7 +108,7 @@ pub fn load(folder: &Path) -> Result<Option<LoadedIndex>, ScanError> {
     }
 }
 
-/// Returns whether a condition holds for all indices below `count`, using two threads if there are
+/// Returns whether `holds` is true for all numbers below `count`. Uses two threads if there are
 /// many.
 fn all(count: usize, holds: &(dyn Fn(usize) -> bool + Sync)) -> bool {
     if count < STRETCHES_APART_MIN || cores() == 1 {
@@ -121,7 +121,7 @@ fn all(count: usize, holds: &(dyn Fn(usize) -> bool + Sync)) -> bool {
     })
 }
 
-/// Maps the file of an index, if the file system grants a lease on it.
+/// Maps an index file, if the file system grants a lease on it.
 fn map(file: &File) -> Option<Bytes> {
     match file.try_clone().and_then(Mapped::open) {
         Ok(mapped) => Some(Bytes::from_owner(mapped)),
@@ -132,22 +132,23 @@ fn map(file: &File) -> Option<Bytes> {
     }
 }
 
-/// Replaces the index in `folder` by an index of these bytes, and opens it. The new file is mapped
-/// if possible, so that its bytes leave the heap and the kernel can drop their pages.
+/// Replaces the index in `folder` by an index with these bytes, and loads it. The new file is
+/// mapped if possible: unlike memory of the process, its pages can be dropped by the kernel.
 pub(crate) fn replace(folder: &Path, bytes: Vec<u8>) -> Result<LoadedIndex, ScanError> {
     let (partial, path): (PathBuf, PathBuf) = (folder.join(PARTIAL), folder.join(NAME));
     let write = || {
         fs::create_dir_all(folder)?;
-        // Another process may write at the same time: a scan from the command line, or the next
-        // server during a handover. The lock serializes them.
+        // Another process may write an index at the same time: a scan by the command line, or the
+        // next server during a handover. The lock lets only one process write.
         let locked = File::open(folder)?;
         flock(&locked, FlockOperation::LockExclusive)?;
         let mut file = File::create(&partial)?;
         file.write_all(&bytes)?;
-        // Synced before the rename: otherwise the name could refer to an empty file after a crash,
-        // and the last complete index would be lost.
+        // Synced before the rename. Otherwise the renamed file could be empty after a crash, and
+        // the previous index would be lost.
         file.sync_all()?;
-        // The kernel grants no lease on a file that is open for writing.
+        // The file is opened again for reading, since the kernel grants no lease on a file that is
+        // open for writing.
         drop(file);
         let file = File::open(&partial)?;
         fs::rename(&partial, &path)?;
@@ -157,8 +158,7 @@ pub(crate) fn replace(folder: &Path, bytes: Vec<u8>) -> Result<LoadedIndex, Scan
     let failed = |err| ScanError::host("write index", &path, err);
     let (identity, file) = write().map_err(failed)?;
     let bytes = map(&file).unwrap_or_else(|| bytes.into());
-    // The bytes were just built and are valid, so they can be invalid here only if the disk damaged
-    // them.
+    // Fails only if the disk has damaged the bytes, since they are valid.
     let catalog = Catalog::open_by(bytes, all).map_err(|err| failed(io::Error::other(err)))?;
     Ok(LoadedIndex {
         catalog: Arc::new(catalog),

@@ -1,4 +1,4 @@
-//! Indexer: the thread that keeps an index up to date while a server runs.
+//! Indexer: the thread that keeps the index of a library up to date while the server runs.
 
 use parking_lot::{Mutex, MutexGuard, RwLock};
 use std::io;
@@ -29,66 +29,67 @@ mod tests;
 /// Parameters of a [`LibraryIndexer`].
 #[derive(Clone, Debug)]
 pub struct Setup {
-    /// Root of the library.
+    /// Root folder of the library.
     pub root: PathBuf,
-    /// Folder of the index.
+    /// Folder that contains the index.
     pub folder: PathBuf,
-    /// Pelton's data directory, which is excluded from the library if it lies inside the root.
+    /// Data directory of Pelton. If it is inside the root folder, it is excluded from the library.
     pub hidden: PathBuf,
-    /// Separators that split tag values into several names.
+    /// Separators at which tags are split into several names.
     pub splits: Splits,
-    /// Settings of the detection of changes.
+    /// Settings for the detection of changes in the library.
     pub watching: Watching,
     /// Limits of each scan.
     pub limits: Limits,
 }
 
-/// Settings of the detection of changes.
+/// Settings for the detection of changes in the library.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Watching {
-    /// Means by which changes are detected.
+    /// Method by which changes are detected.
     pub means: WatchMode,
-    /// Time that a folder must be quiet before it is scanned, so that albums appear whole.
+    /// Time without changes after which a folder is scanned, so that an album is complete when it
+    /// appears.
     pub settle: Duration,
-    /// Interval between polls for changes, if inotify is not used.
+    /// Interval at which the library is polled for changes, if inotify is not used.
     pub poll_interval: Duration,
-    /// Interval between scans of the whole library, which run even if no changes were detected;
-    /// zero disables them.
+    /// Interval between scans of the whole library, which run even if no change was detected. Zero
+    /// disables them.
     pub rescan: Duration,
 }
 
-/// Means by which changes are detected.
+/// Configured method by which changes in the library are detected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WatchMode {
-    /// By inotify, or by polling if inotify is not available.
+    /// Use inotify or, if inotify is not available, polling.
     Auto,
-    /// By polling.
+    /// Use polling.
     Polling,
-    /// Changes are not detected.
+    /// Do not detect changes.
     Off,
 }
 
-/// State of a [`LibraryIndexer`] at one moment.
+/// State of a [`LibraryIndexer`] at one moment, for displays.
 #[derive(Clone, Debug, Default)]
 pub struct Status {
-    /// Progress of the running scan, if any.
+    /// Progress of the scan that is running, if any.
     pub snapshot: Option<ProgressSnapshot>,
-    /// Means by which changes are detected at present.
+    /// Method by which changes are currently detected.
     pub watch: Watch,
-    /// Number of folders that changed and have not been quiet long enough to be scanned.
+    /// Number of changed folders that are not scanned yet, because they may still be changing.
     pub unsettled: usize,
     /// Number of completed scans.
     pub scans: u64,
     /// Report of the last completed scan, if there was one.
     pub report: Option<Arc<Report>>,
-    /// Time at which the last completed scan ended.
+    /// Time at which the last completed scan ended, if there was one.
     pub ended: Option<SystemTime>,
-    /// Reason why the latest scan was not completed; `None` if it was.
+    /// Reason why the latest scan failed, or `None` if it succeeded.
     pub failed: Option<String>,
 }
 
-/// Indexer, which keeps an index up to date in a thread of its own. The catalog and the status have
-/// one lock each, held only to copy or swap a few fields.
+/// Indexer of a library, with the thread that keeps the index up to date. The catalog and the
+/// status have one lock each, which is held only to copy or swap a few fields.
 #[derive(Debug)]
 pub struct LibraryIndexer {
     shared: Arc<Shared>,
@@ -101,20 +102,19 @@ struct Shared {
     catalog: RwLock<Arc<Index>>,
     generation: AtomicU64,
     status: Mutex<Status>,
-    /// Progress of the running scan. Between scans, the progress object of the next scan, which has
-    /// not started.
+    /// Progress of the running scan or, if none is running, of the next scan.
     progress: Mutex<Arc<Progress>>,
-    /// Folders that were requested to be scanned. An empty path means the whole library.
+    /// Folders whose scan was requested. An empty path stands for the whole library.
     requested: Mutex<Vec<Vec<u8>>>,
     stopping: AtomicBool,
     wake: OwnedFd,
 }
 
 impl LibraryIndexer {
-    /// Loads the last index and starts the thread that keeps the index up to date.
+    /// Loads the index and starts the thread that keeps it up to date.
     ///
     /// # Errors
-    /// If the host refuses the thread or its event descriptor.
+    /// If the host does not allow another thread or event descriptor.
     pub fn start(setup: Setup) -> Result<LibraryIndexer, ScanError> {
         let refused = |doing| {
             let folder = setup.folder.clone();
@@ -124,7 +124,7 @@ impl LibraryIndexer {
         let wake = wake.map_err(|err| refused("create an eventfd for the index in")(err.into()))?;
         let last = match load(&setup.folder) {
             Ok(last) => last,
-            // The first scan makes another index, or reports why it cannot.
+            // The first scan builds another index, or reports why that is not possible.
             Err(err) => {
                 tracing::warn!(%err, "cannot read the last index; scanning the whole library");
                 None
@@ -153,23 +153,23 @@ impl LibraryIndexer {
         })
     }
 
-    /// Returns the current catalog. It is empty until the first scan is completed, if there was no
-    /// index to load at the start.
+    /// Returns the current catalog. If no index could be loaded at the start, the catalog is empty
+    /// until the first scan ends.
     #[must_use]
     pub fn catalog(&self) -> Arc<Index> {
         let catalog = self.shared.catalog.read();
         Arc::clone(&catalog)
     }
 
-    /// Returns a number that grows with each new index.
+    /// Returns a number that increases whenever a new catalog is published.
     #[must_use]
     pub fn generation(&self) -> u64 {
         self.shared.generation.load(Ordering::Acquire)
     }
 
-    /// Requests a scan of these folders, given relative to the root, and of all folders below them.
-    /// The whole library is scanned if the list is empty, or if more than `folders_max` folders are
-    /// requested.
+    /// Requests a scan of these folders, relative to the root, and of their subfolders. The whole
+    /// library is scanned if the list is empty, or if more than `folders_max` folders are requested
+    /// in total.
     pub fn ask(&self, folders: Vec<Vec<u8>>) {
         let mut requested = self.shared.requested();
         match folders.is_empty()
@@ -182,9 +182,8 @@ impl LibraryIndexer {
         self.shared.wake();
     }
 
-    /// Cancels the running scan, if any, and drops the requests made since it started. The last
-    /// index stays in use; the next scan of the whole library finds the changes that this index
-    /// lacks.
+    /// Cancels the running scan, if any, and the requests that were made since it started. The
+    /// present index stays in use. The next scan of the whole library finds the remaining changes.
     pub fn cancel(&self) {
         let progress = self.shared.progress();
         if progress.snapshot().is_scanning() {
@@ -193,13 +192,13 @@ impl LibraryIndexer {
         }
     }
 
-    /// Returns the current status.
+    /// Returns the current state, for displays.
     #[must_use]
     pub fn status(&self) -> Status {
         self.shared.status(|status| status.clone())
     }
 
-    /// Cancels the running scan, if any, and ends the thread.
+    /// Cancels the running scan, if any, and waits until the thread has ended.
     pub fn stop(&self) {
         self.shared.stopping.store(true, Ordering::Release);
         self.shared.progress().cancel();
@@ -217,7 +216,7 @@ impl Drop for LibraryIndexer {
     }
 }
 
-/// Means by which changes are detected, with its state: none, inotify watches, or the last poll.
+/// Method by which changes are detected (none, inotify or polling), with its state.
 #[derive(Debug)]
 enum ChangeSource {
     Closed,
@@ -241,8 +240,7 @@ impl Shared {
             let due = (!rescan.is_zero()).then(|| rescanned + rescan);
             let is_due = [due, retry].into_iter().flatten().any(|due| due <= now);
             let mut quiet = changes.take_quiet(now, settle);
-            // Publishes the number of unsettled folders before the wait below, which may last a
-            // day.
+            // The status is updated before the wait below, which may last a day.
             self.status(|status| status.unsettled = changes.len());
             quiet.append(&mut self.requested());
             if is_due || quiet.iter().any(Vec::is_empty) {
@@ -250,9 +248,9 @@ impl Shared {
                 quiet = vec![Vec::new()];
             }
             if !quiet.is_empty() {
-                // The cause of a failed scan usually has to be removed by an operator, so the scan
-                // is repeated at growing intervals: the delay doubles with each failure, up to
-                // 1,024 times the poll interval. The repetition scans the whole library.
+                // After a failure, the whole library is scanned again later, since an operator must
+                // usually remove the cause. The delay doubles with each failure, up to 1,024 times
+                // the poll interval.
                 let only = if failures == 0 { &quiet[..] } else { &[] };
                 failures = if self.scan(&mut last, only) {
                     0
@@ -267,8 +265,8 @@ impl Shared {
         }
     }
 
-    /// Blocks until the first of these events: one of `moments`, the next poll, an inotify event,
-    /// or a call of [`Shared::wake`].
+    /// Blocks until the first of these events: one of `moments`, the next poll for changes, an
+    /// inotify event, or a call of [`Shared::wake`].
     fn wait(&self, change_source: &ChangeSource, moments: [Option<Instant>; 3]) {
         let next_poll = match change_source {
             ChangeSource::Polling { next, .. } => Some(*next),
@@ -276,16 +274,16 @@ impl Shared {
         };
         let until = moments.into_iter().chain([next_poll]).flatten().min();
         let left = until.map(|until| until.saturating_duration_since(Instant::now()));
-        // `poll` counts whole milliseconds. One is added, or the loop would spin during the last
-        // nanoseconds.
+        // One millisecond is added, since `poll` rounds down to milliseconds. Otherwise the loop
+        // would spin during the last fraction of a millisecond.
         let left = left.map(|left| Timespec::try_from(left + Duration::from_millis(1)));
         let left = left.map(|left| left.expect("times of the settings are below a century"));
         let mut fds = vec![PollFd::new(&self.wake, PollFlags::IN)];
         if let ChangeSource::Inotify(watches) = change_source {
             fds.push(PollFd::from_borrowed_fd(watches.kernel(), PollFlags::IN));
         }
-        // An interrupted poll needs no special handling: the caller checks for work after every
-        // return.
+        // An interrupted call needs no special handling, since the caller checks all events after
+        // every return.
         if let Err(err) = poll(&mut fds, left.as_ref()) {
             assert_eq!(
                 err,
@@ -300,7 +298,7 @@ impl Shared {
         }
     }
 
-    /// Detects changes and records them in `changes`.
+    /// Detects changes of the library and records them in `changes`.
     fn detect_changes(&self, change_source: &mut ChangeSource, changes: &mut Changes) {
         let now = Instant::now();
         let mut note = |folder: &[u8]| changes.note(folder, now);
@@ -335,7 +333,8 @@ impl Shared {
         if let ChangeSource::Polling { next, .. } = change_source
             && *next <= now
         {
-            // If folders changed, poll again as soon as these folders may be quiet.
+            // If folders have changed, the next poll happens as soon as they may have stopped
+            // changing.
             let Watching {
                 poll_interval,
                 settle,
@@ -359,8 +358,8 @@ impl Shared {
         });
     }
 
-    /// Starts the configured detection of changes. Falls back to polling, and records the reason,
-    /// if inotify cannot be used.
+    /// Starts the configured method of detecting changes. If inotify cannot be used, starts polling
+    /// and records the reason.
     fn start_watching(&self) -> ChangeSource {
         let watching = self.setup.watching;
         match watching.means {
@@ -390,7 +389,8 @@ impl Shared {
         }
     }
 
-    /// Starts polling. The returned source keeps `why`, the reason for not using inotify.
+    /// Starts to detect changes by polling. `why` is the reason why inotify is not used, for the
+    /// status.
     fn poll(&self, why: String) -> ChangeSource {
         let every = self.setup.watching.poll_interval;
         let watch = Watch::Polling { every, why };
@@ -402,7 +402,7 @@ impl Shared {
         }
         self.status(|status| status.watch = watch);
         let mut poller = Poller::default();
-        // The error is ignored here: if it persists, the scan that follows reports it.
+        // An error is ignored here. If it persists, the following scan reports it.
         let looked = self.on_tree(|tree, progress| {
             poller
                 .changes(tree, progress, &mut |_| ())
@@ -417,9 +417,9 @@ impl Shared {
         }
     }
 
-    /// Scans the folders in `only`, or the whole library if the list is empty, and publishes the
-    /// index if it changed. Returns false if the scan failed; a cancelled scan does not count as
-    /// failed.
+    /// Scans the folders in `only`, or the whole library if the list is empty. Publishes the new
+    /// catalog if the index has changed. Returns false if the scan failed, but not if it was
+    /// cancelled.
     fn scan(&self, last: &mut Option<LoadedIndex>, only: &[Vec<u8>]) -> bool {
         let progress = self.progress();
         let order = ScanRequest {
@@ -475,20 +475,20 @@ impl Shared {
         }
     }
 
-    /// Publishes a catalog, unless it is already the published one.
+    /// Publishes a catalog, unless it is published already.
     fn publish(&self, catalog: &Arc<Index>) {
         let mut held = self.catalog.write();
         if Arc::ptr_eq(&held, catalog) {
             return;
         }
         let last = std::mem::replace(&mut *held, Arc::clone(catalog));
-        // Dropped after the lock is released: freeing a large index takes milliseconds.
+        // The lock is released first, since freeing a large catalog takes milliseconds.
         drop(held);
         drop(last);
         self.generation.fetch_add(1, Ordering::AcqRel);
     }
 
-    /// Opens the library's root and calls a function with the tree below the root.
+    /// Opens the root folder of the library and calls `then` with it.
     fn on_tree<T>(
         &self,
         then: impl FnOnce(&Tree<'_>, &Progress) -> Result<T, WatchError>,
@@ -520,8 +520,8 @@ impl Shared {
     }
 
     fn wake(&self) {
-        // `AGAIN` means that the event counter is at its maximum; the descriptor is then readable
-        // and the thread wakes as well.
+        // If the event counter is at its maximum, `write` returns `AGAIN`. The thread wakes in this
+        // case, too.
         match rustix::io::write(&self.wake, &1_u64.to_ne_bytes()) {
             Ok(_) | Err(rustix::io::Errno::AGAIN) => {}
             Err(err) => unreachable!("eventfd refused: {err}"),

@@ -1,9 +1,10 @@
-//! Scans a folder into an index and keeps the index up to date: walks the folder, reads changed
-//! files, replaces the index by a rename, and watches for further changes. Serves no requests.
+//! Scanner of a library: walks its folders, reads new and changed files, and replaces the index by
+//! a rename. It then watches the folders for changes and keeps the index up to date. The crate does
+//! not serve requests.
 //!
 //! Principal function: [`scan`], which returns a [`Report`] and publishes its progress in a
-//! [`Progress`]. [`LibraryIndexer`] runs scans for a server: at the start, on request, on schedule,
-//! and for folders that changed and have been quiet since.
+//! [`Progress`]. [`LibraryIndexer`] runs scans for a server: at the start, on request, at
+//! intervals, and for folders that have changed, once they have stopped changing.
 //!
 //! ```text
 //! root ─ walk, one statx per file ─► files found
@@ -12,20 +13,20 @@
 //!     └─ new or changed ─ sort ─ open, read ─────► new entry ─────────────┘
 //! ```
 //!
-//! Unchanged files are not opened, and the index is not written if no file changed. On
+//! Unchanged files are not opened, and the index is not written if no file has changed. On
 //! non-rotational disks, many threads read files in the order of device and inode. On rotating
 //! disks, few threads read files in the order of their first extents. Finding the extents takes one
-//! more pass over the inodes, which costs less than the seeks it saves.
+//! more pass over the inodes, which costs less than the seeks that it saves.
 //!
-//! [`Covers`] extracts embedded pictures from music files, each distinct picture once, so that they
-//! are files like any other picture.
+//! [`Covers`] extracts embedded pictures from music files. Each distinct picture is extracted once
+//! and is then a file like any other picture.
 //!
-//! Units and limits: bytes and durations; [`Limits`] bounds depth, files and threads,
-//! [`tags::Limits`] the reads per file. Errors: [`ScanError`] if no index can be made; a file that
-//! cannot be read is one line of the report. Faults of a file's content are stored in the index;
-//! after faults of the host (permissions, a failing disk) the next scan reads the file again.
-//! Threads: the caller's; reader threads that finish with the scan; and the indexer's own thread,
-//! which publishes each index behind a pointer. If a scan is killed, the last complete index
+//! Units and limits: bytes and durations. [`Limits`] bounds depth, files and threads, and
+//! [`tags::Limits`] the reads per file. Errors: [`ScanError`] if no index can be made. A file that
+//! cannot be read is only an item of the report. If its content is at fault, this is stored in the
+//! index; if the host is at fault (permissions, a failing disk), the next scan reads the file
+//! again. Threads: the thread of the caller; reader threads, which end with the scan; and the
+//! thread of the indexer, which publishes each new index. If a scan is killed, the previous index
 //! remains.
 
 #![forbid(unsafe_code)]

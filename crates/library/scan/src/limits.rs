@@ -1,23 +1,24 @@
 /// Limits of a scan.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Maximum depth of nested folders.
+    /// Maximum depth of nested folders in the library.
     pub depth_max: usize,
-    /// Maximum number of music files, pictures and playlists, including unreadable ones; a scan
-    /// that finds more fails.
+    /// Maximum number of music files, pictures and playlists, including unreadable ones. A scan
+    /// that finds more files fails.
     pub files_max: usize,
-    /// Maximum number of reader threads on non-rotational disks; also bounded by the number of
-    /// cores.
+    /// Maximum number of threads that read files from non-rotational disks. There are also at most
+    /// as many threads as cores.
     pub readers: usize,
-    /// Maximum number of reader threads on a rotating disk, which serves a few requests in order
-    /// faster than many at once.
+    /// Maximum number of threads that read files from a rotating disk. Such a disk is faster with a
+    /// few requests in order than with many at once.
     pub readers_rotating: usize,
-    /// Maximum number of folders watched by inotify; the kernel needs about a kilobyte for each.
+    /// Maximum number of folders that are watched with inotify. The kernel needs about 1 kB for
+    /// each.
     pub watches_max: usize,
-    /// Maximum number of changed or requested folders that are tracked individually; above this
-    /// limit the whole library is scanned.
+    /// Maximum number of changed or requested folders that are scanned separately. If there are
+    /// more, the whole library is scanned.
     pub folders_max: usize,
-    /// Maximum length of a file, in bytes; longer files are not opened.
+    /// Maximum length of a file in bytes. Longer files are not opened.
     pub file_bytes_max: u64,
 }
 

@@ -1,6 +1,7 @@
-//! Paths below the root, as bytes without a leading slash. An empty path means the root.
+//! Functions for paths relative to the root of the library: bytes without a leading slash. An empty
+//! path stands for the root.
 
-/// Returns the path of the entry `name` in a folder.
+/// Returns the path of the entry `name` of `folder`.
 pub(crate) fn join(folder: &[u8], name: &[u8]) -> Vec<u8> {
     match folder {
         [] => name.to_vec(),
@@ -8,14 +9,15 @@ pub(crate) fn join(folder: &[u8], name: &[u8]) -> Vec<u8> {
     }
 }
 
-/// Returns the part of a path before its last slash; empty if the file lies directly in the root.
+/// Returns the folder that contains the file at `path`: the part before the last slash, or the
+/// empty path of the root.
 pub(crate) fn folder(path: &[u8]) -> &[u8] {
     let end = path.iter().rposition(|&byte| byte == b'/');
     &path[..end.unwrap_or(0)]
 }
 
-/// Returns the folders at which a walk starts: those of `only` that do not lie below another of
-/// them, or the root if `only` is empty.
+/// Returns the folders in which a walk starts: those of `only` without subfolders of each other, or
+/// the root if `only` is empty.
 pub(crate) fn tops(only: &[Vec<u8>]) -> Vec<Vec<u8>> {
     let mut sorted = only.to_vec();
     sorted.sort_unstable();
@@ -31,7 +33,7 @@ pub(crate) fn tops(only: &[Vec<u8>]) -> Vec<Vec<u8>> {
     tops
 }
 
-/// Returns whether `path` is `folder` or lies below it.
+/// Returns whether `path` is `folder` itself or is inside it, at any depth.
 pub(crate) fn is_below(path: &[u8], folder: &[u8]) -> bool {
     let rest = path.strip_prefix(folder);
     folder.is_empty() || rest.is_some_and(|rest| matches!(rest, [] | [b'/', ..]))

@@ -1,4 +1,4 @@
-//! Selection of the files that a scan opens.
+//! Comparison of the files of a library with the last index, which selects the files to open.
 
 use std::collections::HashMap;
 
@@ -7,28 +7,28 @@ use catalog::Stat;
 use crate::Index;
 use crate::file::FoundFile;
 
-/// Files of a walk, by the action that the scan takes. A walk's file is given by its index in
-/// `Walked::seen`.
+/// Files of a walk, grouped by what the scan must do with them. Each file is identified by its
+/// index in `Walked::seen`.
 #[derive(Debug, Default)]
 pub(crate) struct Plan {
-    /// Unchanged files: index in the walk, row in the last index.
+    /// Unchanged files: index in the walk, and row in the last index.
     pub(crate) kept: Vec<(usize, u32)>,
-    /// Files that were moved and otherwise unchanged: index in the walk, row in the last index.
+    /// Files that were moved but not changed: index in the walk, and row in the last index.
     pub(crate) moved: Vec<(usize, u32)>,
-    /// Files to open: indices in the walk.
+    /// Files that must be opened: indices in the walk.
     pub(crate) to_read: Vec<usize>,
-    /// Number of files of the last index that no longer exist.
+    /// Number of files in the last index that do not exist any more.
     pub(crate) gone: u64,
 }
 
 impl Plan {
-    /// Returns whether the last index is still up to date.
+    /// Returns whether nothing has changed since the last index.
     pub(crate) fn is_empty(&self) -> bool {
         self.moved.is_empty() && self.to_read.is_empty() && self.gone == 0
     }
 }
 
-/// Compares a walk with the last index; both are sorted by path.
+/// Compares the files of a walk with the last index. Both are sorted by path.
 pub(crate) fn plan(seen: &[FoundFile], last: Option<&Index>) -> Plan {
     let mut plan = Plan::default();
     let files = last.map_or(0, |last| last.counts().files);
@@ -44,7 +44,7 @@ pub(crate) fn plan(seen: &[FoundFile], last: Option<&Index>) -> Plan {
         }
         match known.next_if(|(_, (path, _))| *path == file.path) {
             Some((row, (_, stat))) if stat == file.stat => plan.kept.push((number, row)),
-            // The old content may be at another path now: two files may have been swapped.
+            // The previous file may now be at another path, for example if two files were swapped.
             Some((row, (_, stat))) => {
                 changed.insert(stat, row);
                 new.push(number);

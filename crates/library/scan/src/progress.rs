@@ -2,7 +2,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-/// Progress of one scan, for status displays, and the switch that cancels it. Counters only grow.
+/// Progress of one scan, for displays, and the means to cancel it. The counters only increase.
 #[derive(Debug, Default)]
 pub struct Progress {
     phase: AtomicU8,
@@ -16,14 +16,14 @@ pub struct Progress {
 /// Phase of a scan.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Phase {
-    /// Not started.
+    /// The scan has not started.
     #[default]
     Waiting,
-    /// Listing folders.
+    /// The scan lists the folders.
     Walking,
-    /// Opening and reading files.
+    /// The scan opens and reads files.
     Reading,
-    /// Building and writing the index.
+    /// The scan builds and writes the index.
     Building,
 }
 
@@ -32,16 +32,16 @@ pub enum Phase {
 pub struct ProgressSnapshot {
     /// Current phase.
     pub phase: Phase,
-    /// Number of music files, pictures and playlists that the walk has found so far.
+    /// Number of music files, pictures and playlists that were found so far.
     pub walked: u64,
-    /// Number of files to read; 0 until the walk has finished.
+    /// Number of files that must be read; 0 until all folders are listed.
     pub to_read: u64,
-    /// Number of files read so far.
+    /// Number of files that were read so far.
     pub read: u64,
-    /// Files read per second, averaged since reading started.
+    /// Number of files read per second, averaged since the first read.
     pub per_second: f64,
-    /// Estimated time until all files are read, at the average rate so far; `None` before the first
-    /// file.
+    /// Estimated time until all files are read, at the average rate so far. `None` until a file was
+    /// read.
     pub left: Option<Duration>,
 }
 
@@ -54,7 +54,7 @@ impl ProgressSnapshot {
 }
 
 impl Progress {
-    /// Cancels the scan, which then ends soon and writes no index.
+    /// Cancels the scan. It ends soon and does not write an index.
     pub fn cancel(&self) {
         self.cancelled.store(true, Ordering::Relaxed);
     }
@@ -81,7 +81,7 @@ impl Progress {
             to_read,
             read,
             per_second,
-            // A rate of 0 gives an infinite time, which a `Duration` cannot express.
+            // At a rate of 0, the time is infinite, which a `Duration` cannot represent.
             left: Duration::try_from_secs_f64(left).ok(),
         }
     }
@@ -134,7 +134,7 @@ mod tests {
             ..
         } = progress.snapshot();
         assert_eq!((walked, to_read, read), (100, 80, 20));
-        // At least 20 ms passed, and three times as many files are left as were read.
+        // At least 20 ms have passed, and three times as many files remain as were read.
         assert!(0.0 < per_second && per_second <= 1_000.0, "{per_second}");
         let left = left.expect("a rate").as_secs_f64();
         assert!((left * per_second - 60.0).abs() < 0.1, "{left} s");

@@ -1,4 +1,4 @@
-//! Reading of one file: open, read exactly the needed bytes, close.
+//! Reader of the content of one file. Only the bytes that are needed are read.
 
 use std::cell::Cell;
 use std::io::{self, IoSliceMut};
@@ -13,18 +13,18 @@ use tags::{Container, ErrorKind, ReadAt, Reader};
 use crate::file::{FoundFile, Kind, ending};
 use crate::root::open;
 
-/// Root of the library: its descriptor, and the paths by which playlists may name it.
+/// Root folder of the library: its descriptor, and the paths by which playlists may refer to it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Root<'a> {
     pub(crate) folder: BorrowedFd<'a>,
-    /// The configured path, if absolute, and the path with links resolved; neither ends with a
-    /// slash.
+    /// Absolute paths of the root folder: the configured one, and the one without symbolic links.
+    /// They do not end with a slash.
     pub(crate) paths: &'a [Vec<u8>],
 }
 
 impl Root<'_> {
-    /// Replaces the absolute path of a playlist entry by the path below the library's root, with a
-    /// leading slash. Leaves paths outside the library unchanged.
+    /// Replaces an absolute path of a playlist entry by the path relative to the root of the
+    /// library, with a leading slash. Does not change paths outside the library.
     fn shorten(&self, target: &mut Vec<u8>) {
         let below = self.paths.iter().find_map(|path| {
             let rest = target.strip_prefix(&path[..])?;
@@ -36,34 +36,34 @@ impl Root<'_> {
     }
 }
 
-/// Result of reading one file, with the number of its reads and the bytes that they requested.
+/// Result of reading one file, with the number of read calls and of requested bytes.
 pub(crate) struct Read {
-    /// Content of the file, or the error text if the host is at fault.
+    /// Content of the file, or the error message if the host is at fault.
     pub(crate) content: Result<Content, String>,
     pub(crate) reads: u64,
     pub(crate) bytes: u64,
 }
 
-/// Mode of reading a file.
+/// Mode in which a file is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ReadMode {
-    /// Reads exactly the requested bytes. The kernel's readahead is turned off, since it would also
-    /// read pictures and audio, megabytes of them on some disks.
+    /// Reads only the requested bytes. The readahead of the kernel is disabled, since it would also
+    /// read pictures and audio data, which may be megabytes.
     Exact,
-    /// Reads from the page cache alone. A read that would need the disk fails, and sets
+    /// Reads only from the page cache. A read that would need the disk fails and sets
     /// [`Source::missed`].
     Cached,
-    /// Reads long ranges in sequence, with readahead.
+    /// Reads large ranges sequentially, with the readahead of the kernel.
     Streaming,
 }
 
-/// File on disk that counts its reads and the bytes that they request.
+/// File on the disk. It counts the read calls and the requested bytes.
 pub(crate) struct Source {
     file: OwnedFd,
     mode: ReadMode,
     reads: Cell<u64>,
     bytes: Cell<u64>,
-    /// True if readahead was turned off for this file.
+    /// True if readahead was disabled for this file.
     advised: Cell<bool>,
     missed: Cell<bool>,
 }
@@ -80,7 +80,7 @@ impl Source {
         }
     }
 
-    /// Returns whether a read failed because its data were not in the page cache.
+    /// Returns whether a read failed because the data was not in the page cache.
     pub(crate) fn missed(&self) -> bool {
         self.missed.get()
     }
@@ -96,7 +96,7 @@ impl ReadAt for Source {
         let parts = &mut [IoSliceMut::new(buf)];
         match preadv2(&self.file, parts, offset, ReadWriteFlags::NOWAIT) {
             Err(Errno::AGAIN) => {}
-            // The file system cannot report whether the data are in memory.
+            // This file system cannot report whether data is in the page cache.
             Err(Errno::OPNOTSUPP) => {}
             other => return Ok(other?),
         }
@@ -111,7 +111,7 @@ impl ReadAt for Source {
     }
 }
 
-/// Reads a file below `root`.
+/// Reads the content of a file of the library.
 pub(crate) fn read(root: Root<'_>, seen: &FoundFile, reader: &mut Reader) -> Read {
     match open(root.folder, &seen.path) {
         Ok(file) => read_opened(root, &Source::new(file, ReadMode::Exact), seen, reader),
@@ -123,8 +123,8 @@ pub(crate) fn read(root: Root<'_>, seen: &FoundFile, reader: &mut Reader) -> Rea
     }
 }
 
-/// Reads a file below `root` if all bytes needed are in the page cache; otherwise returns the disk
-/// offset of its first extent. Returns `None` if the file cannot be opened.
+/// Reads the content of a file of the library if all needed bytes are in the page cache. Otherwise
+/// returns the disk offset of its first extent. Returns `None` if the file cannot be opened.
 pub(crate) fn read_cached(
     root: Root<'_>,
     seen: &FoundFile,
@@ -162,7 +162,8 @@ fn music(source: &Source, seen: &FoundFile, reader: &mut Reader) -> Result<Conte
     }
 }
 
-/// Returns whether a file is a film: named `.mp4`, an MP4 by its content, and with a video track.
+/// Returns whether a file is a film: its name ends with `.mp4`, and it is an MP4 file with a video
+/// track.
 fn is_film(source: &Source, seen: &FoundFile, container: Container) -> Result<bool, String> {
     let is_mp4 = ending(&seen.path).is_some_and(|ending| ending.eq_ignore_ascii_case(b"mp4"));
     if !is_mp4 || container != Container::Mp4 {
@@ -178,14 +179,14 @@ fn photo(source: &Source, seen: &FoundFile) -> Result<Content, String> {
     let size = match image_plan::probe(source, seen.stat.size) {
         Ok(facts) => facts.oriented(),
         Err(err) if err.kind == ProbeErrorKind::Io => return Err(with_source(&err)),
-        // The file may be HEIC, under any name. Pelton does not decode HEIC, but reads its size and
-        // metadata.
+        // The file may be HEIC, whatever its name. Pelton does not decode HEIC, but reads its size
+        // and metadata.
         Err(err) if err.kind == ProbeErrorKind::Unknown => {
             match image_plan::heif_size(source, seen.stat.size) {
                 Ok(size) => size,
                 Err(err) if err.kind == ProbeErrorKind::Io => return Err(with_source(&err)),
-                // An image sequence has tracks instead of an item with a size: 0 × 0 stands for
-                // unknown. Its date and place may still be readable.
+                // An image sequence has tracks and no size. Its size is stored as 0 × 0, which
+                // means unknown. It may still have a date and a position.
                 Err(err) if err.kind == ProbeErrorKind::Malformed => image_plan::Size::new(0, 0),
                 Err(err) => return Ok(Content::Unreadable(err.to_string())),
             }

@@ -1,31 +1,31 @@
-//! Order of reading: files are sorted by their place on the disk, so that its head moves in one
-//! direction.
+//! Order in which files are read from a rotating disk: by their position on the disk, so that its
+//! head moves in one direction.
 
 use std::io;
 
 use crate::file::FoundFile;
 
-/// Order in which files were read.
+/// Order in which a scan has read files.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ReadOrder {
-    /// By device and inode: enough if no disk rotates, or if all data are in the page cache.
+    /// By device and inode. Used if no disk rotates, or if all needed data is in the page cache.
     #[default]
     Inodes,
-    /// By device and first extent, for files that were not in the page cache.
+    /// By device and first extent. Used for files that are not in the page cache.
     Extents,
 }
 
-/// Sorts indices into `seen` by the files' devices and inodes.
+/// Sorts files by device and inode. Files are identified by their indices in `seen`.
 pub(crate) fn by_inode(seen: &[FoundFile], to_read: &mut [usize]) {
     to_read.sort_unstable_by_key(|&number| (seen[number].stat.device, seen[number].stat.inode));
 }
 
-/// Offset of a file's first extent on its disk; `None` or an error if the file system does not
+/// Offset of the first extent of a file on its disk. `None` or an error if the file system does not
 /// report it.
 pub(crate) type ExtentOffset = io::Result<Option<u64>>;
 
-/// Sorts files that have to be read from the disk, given as indices into `seen`, by device and
-/// first extent. Files whose file system reports no extents keep their order.
+/// Sorts files that are not in the page cache by device and first extent. Files are identified by
+/// their indices in `seen`. If the file system reports no extents, the order stays the same.
 pub(crate) fn by_extent(
     seen: &[FoundFile],
     mut cold: Vec<(usize, ExtentOffset)>,
@@ -46,7 +46,7 @@ pub(crate) fn by_extent(
     )
 }
 
-/// Returns whether a device rotates. Devices unknown to the kernel count as non-rotational.
+/// Returns whether a device is a rotating disk. Returns false if the kernel does not know.
 pub(crate) fn rotates(device: u64) -> bool {
     host::rotates(device).unwrap_or(false)
 }
@@ -57,7 +57,7 @@ mod tests {
     use crate::file::{FoundFile, Kind};
     use catalog::Stat;
 
-    /// Returns files with these devices and inodes.
+    /// Returns files with these device and inode numbers.
     fn seen(of: &[(u64, u64)]) -> Vec<FoundFile> {
         let seen = of.iter().map(|&(device, inode)| FoundFile {
             path: Vec::new(),
@@ -94,7 +94,7 @@ mod tests {
             by_extent(&seen, cold),
             (vec![1, 2, 0, 3], ReadOrder::Extents)
         );
-        // A file system without extents keeps the order of inodes.
+        // If the file system reports no extents, the files stay in the order of inodes.
         let refused = || Err(std::io::Error::from(std::io::ErrorKind::Unsupported));
         let cold = vec![(0, refused()), (1, refused())];
         assert_eq!(by_extent(&seen, cold), (vec![0, 1], ReadOrder::Inodes));

@@ -5,56 +5,56 @@ use catalog::{Content, Counts};
 use crate::path::is_below;
 use crate::{Index, ReadOrder};
 
-/// Result of a scan: counts, durations and faults.
+/// Report of a scan: counts, durations, and files that could not be read.
 #[derive(Clone, Debug, Default)]
 pub struct Report {
-    /// Number of music files, pictures and playlists below the root.
+    /// Number of music files, pictures and playlists in the library.
     pub files: u64,
-    /// Number of files unchanged since the last index, which were not opened.
+    /// Number of files that have not changed since the last index and were not opened.
     pub kept: u64,
-    /// Number of files that were moved since the last index and otherwise unchanged, which were not
-    /// opened.
+    /// Number of files that were moved since the last index but not changed, and were not opened.
     pub moved: u64,
     /// Number of files that were opened.
     pub opened: u64,
-    /// Number of files of the last index that no longer exist.
+    /// Number of files in the last index that do not exist any more.
     pub gone: u64,
     /// Number of symbolic links, which are not followed.
     pub links: u64,
     /// Number of read calls on opened files.
     pub reads: u64,
-    /// Bytes requested by the read calls on opened files.
+    /// Number of bytes that these read calls requested.
     pub bytes: u64,
-    /// Opened music files with partly broken tags, sorted by path, with the reasons.
+    /// Opened music files with tags that cannot be read completely, with the reasons, sorted by
+    /// path.
     pub broken_tags: Vec<Fault>,
-    /// Files and folders that could not be read, sorted by path.
+    /// Files and folders that could not be read, with the reasons, sorted by path.
     pub faults: Vec<Fault>,
-    /// Entries of playlists that match no track of the library: path of the playlist, text of the
-    /// entry.
+    /// Entries of playlists for which the library has no track: path of the playlist, and text of
+    /// the entry.
     pub missing: Vec<(Vec<u8>, String)>,
-    /// Order in which files were opened.
+    /// Order in which the files were read.
     pub read_order: ReadOrder,
-    /// True if an opened file lies on a rotating disk.
+    /// True if an opened file is on a rotating disk.
     pub rotating: bool,
-    /// Number of reader threads.
+    /// Number of threads that read files.
     pub readers: usize,
-    /// True if the index differs from the last one and was written.
+    /// True if a new index was written, because it differs from the last one.
     pub written: bool,
-    /// Length of the index, in bytes.
+    /// Length of the index in bytes.
     pub index_bytes: u64,
-    /// Numbers of tracks, albums and other objects in the index.
+    /// Number of objects of each kind in the index.
     pub counts: Option<Counts>,
-    /// Time taken to list all files below the root.
+    /// Time taken to list all files of the library.
     pub walk: Duration,
-    /// Time from the end of the walk until all files were read.
+    /// Time taken to read files, after they were listed.
     pub read: Duration,
-    /// Time from the end of the reading until the index was written.
+    /// Time taken to build and write the index, after the files were read.
     pub build: Duration,
 }
 
 impl Report {
-    /// After a scan of some folders (`only`), adds the faults of an earlier scan that lie outside
-    /// these folders. Does nothing if the list is empty, which means the whole library.
+    /// Adds the faults of an earlier scan that are outside the scanned folders `only`. Does nothing
+    /// if `only` is empty, since the whole library was then scanned.
     pub(crate) fn keep_faults(&mut self, earlier: &[Fault], only: &[Vec<u8>]) {
         if only.is_empty() {
             return;
@@ -64,13 +64,12 @@ impl Report {
             !scanned.any(|folder| is_below(&fault.path, folder))
         });
         self.faults.extend(outside.cloned());
-        // An unreadable file is listed both by the walk and in the index, so its fault may be in
-        // `faults` twice.
+        // An unreadable file may be recorded twice: when it is found, and as an entry of the index.
         self.faults.sort_by(|a, b| a.path.cmp(&b.path));
         self.faults.dedup_by(|a, b| a.path == b.path);
     }
 
-    /// Records the issues of a track's tags in the report, if any.
+    /// Adds the music file at `path` to the report if its tags cannot be read completely.
     pub(crate) fn note_tags(&mut self, path: &[u8], content: &Result<Content, String>) {
         if let Ok(Content::Music(media)) = content
             && !media.issues.is_empty()
@@ -80,7 +79,7 @@ impl Report {
         }
     }
 
-    /// Copies counts, unmatched playlist entries and unreadable files from the index into the
+    /// Adds counts, playlist entries without a track, and unreadable files of the index to the
     /// report.
     pub(crate) fn remember(&mut self, catalog: &Index) {
         self.index_bytes = catalog.bytes().len() as u64;
@@ -90,17 +89,17 @@ impl Report {
         self.faults
             .extend(faults.map(|(path, reason)| Fault { path, reason }));
         self.faults.sort_unstable_by(|a, b| a.path.cmp(&b.path));
-        // Files are read in another order than that of their paths.
+        // The files were not read in the order of their paths.
         let broken_tags = &mut self.broken_tags;
         broken_tags.sort_unstable_by(|a, b| a.path.cmp(&b.path));
     }
 }
 
-/// File or folder that could not be read completely, with the reason.
+/// File or folder that could not be read completely, and the reason.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
-    /// Path below the root.
+    /// Path relative to the root of the library.
     pub path: Vec<u8>,
-    /// Reason; several reasons are separated by semicolons.
+    /// Reason why the file could not be read. Several reasons are separated by semicolons.
     pub reason: String,
 }

@@ -1,4 +1,4 @@
-//! Root folder of the library: opening it, and opening files and folders below it.
+//! Functions that open the root folder of the library, and the files and folders inside it.
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
@@ -16,9 +16,9 @@ pub(crate) fn open_root(root: &Path) -> Result<OwnedFd, ScanError> {
         .map_err(|err| ScanError::host("open library", root, err))
 }
 
-/// Opens the file or folder at `path` below `root` for reading, or `root` itself if `path` is
-/// empty. The kernel refuses paths that leave the root and paths with symbolic links: the target of
-/// a link is indexed only at its own path, if that lies in the library.
+/// Opens the file or folder at `path` inside `root` for reading, or `root` itself if `path` is
+/// empty. The kernel refuses paths that leave the root and paths with symbolic links: a linked file
+/// is indexed only at its real path, and only if that is in the library.
 pub(crate) fn open_below(
     root: BorrowedFd<'_>,
     path: &[u8],
@@ -29,20 +29,21 @@ pub(crate) fn open_below(
     let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
     loop {
         match openat2(root, path, flags, Mode::empty(), resolve) {
-            // A file was renamed while the kernel resolved the path.
+            // A file was renamed while the kernel resolved the path, so the call is repeated.
             Err(Errno::AGAIN) => {}
             opened => return opened,
         }
     }
 }
 
-/// Opens a file below `root` for reading.
+/// Opens the file at `path` inside `root` for reading.
 pub(crate) fn open(root: BorrowedFd<'_>, path: &[u8]) -> rustix::io::Result<OwnedFd> {
     // Without `NONBLOCK`, opening a pipe would wait for a writer.
     open_below(root, path, OFlags::NONBLOCK)
 }
 
-/// Returns the metadata of `name` in a folder, or of the open file itself if `name` is empty.
+/// Returns the metadata of the file `name` in a folder, or of the open file `folder` if `name` is
+/// empty.
 pub(crate) fn stat(folder: impl AsFd, name: &[u8]) -> rustix::io::Result<Stat> {
     let found = statx(
         folder,

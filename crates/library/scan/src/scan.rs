@@ -24,27 +24,27 @@ use crate::{Fault, Index, Limits, LoadedIndex, Progress, Report, ScanError, inde
 /// Parameters of a scan.
 #[derive(Clone, Copy, Debug)]
 pub struct ScanRequest<'a> {
-    /// Root of the library.
+    /// Root folder of the library.
     pub root: &'a Path,
-    /// Folder of the index.
+    /// Folder that contains the index.
     pub folder: &'a Path,
-    /// Pelton's data directory, which is excluded from the library if it lies inside the root.
+    /// Data directory of Pelton. If it is inside the root folder, it is excluded from the library.
     pub hidden: &'a Path,
-    /// Separators that split tag values into several names.
+    /// Separators at which tags are split into several names.
     pub splits: &'a Splits,
     /// Limits of the scan.
     pub limits: &'a Limits,
-    /// Folders to scan, relative to the root, with all folders below them; files elsewhere are
-    /// copied from the last index. An empty list means the whole library.
+    /// Folders to scan with their subfolders, relative to the root. All other files are copied from
+    /// the last index. An empty list stands for the whole library.
     pub only: &'a [Vec<u8>],
-    /// True for a full scan, which opens every file as if there were no last index.
+    /// True for a full scan, which opens all files even if they have not changed.
     pub full: bool,
 }
 
-/// Brings the index of a library up to date with its files.
+/// Scans a library and replaces its index if files have changed. Returns the current index.
 ///
 /// # Errors
-/// [`ScanError`] if no index can be made; the last one is kept in that case.
+/// [`ScanError`] if no index can be made. The last index is kept in this case.
 pub fn scan(
     order: &ScanRequest<'_>,
     last: Option<&LoadedIndex>,
@@ -65,8 +65,8 @@ pub fn scan(
     if !order.only.is_empty() {
         match known {
             Some(last) => walked.add_outside(&tops, last),
-            // Without a last index, the files outside the requested folders are not known, so the
-            // whole library is scanned.
+            // There is no last index that contains the other folders, so the whole library is
+            // scanned.
             None => walked = tree.walk(&[Vec::new()], progress)?,
         }
     }
@@ -108,8 +108,8 @@ pub fn scan(
     Ok((index, report))
 }
 
-/// Walks the folders `tops`. Meanwhile loads the last index from its file, if `last` is missing or
-/// outdated.
+/// Lists the files in the folders `tops`. At the same time, loads the last index from its file if
+/// `last` is `None` or outdated.
 fn load_and_walk(
     order: &ScanRequest<'_>,
     last: Option<&LoadedIndex>,
@@ -129,8 +129,7 @@ fn load_and_walk(
     Ok((last?, walked?))
 }
 
-/// Builds an index from drafts. If it differs from the last index, replaces the file of the last
-/// index.
+/// Builds an index from drafts. Writes it to the disk if it differs from the last index.
 fn write(
     order: &ScanRequest<'_>,
     drafts: Vec<Draft>,
@@ -147,8 +146,7 @@ fn write(
     let same = last.filter(|last| last.catalog().bytes() == bytes);
     report.written = same.is_none();
     thread::scope(|scope| {
-        // Freeing hundreds of thousands of names takes time, so it runs in parallel with the write
-        // to the disk.
+        // Freeing the names of many files takes time, so another thread does it during the write.
         scope.spawn(|| drop(library));
         match same {
             Some(same) => Ok(same),
@@ -157,8 +155,8 @@ fn write(
     })
 }
 
-/// Returns the absolute paths by which playlists may name the root: the configured path, if
-/// absolute, and the path with links resolved.
+/// Returns the absolute paths by which playlists may refer to the root folder: the configured one,
+/// and the one without symbolic links.
 fn root_paths(root: &Path) -> Vec<Vec<u8>> {
     let real = root.canonicalize().ok();
     let given = root.is_absolute().then(|| root.to_owned());
@@ -174,8 +172,8 @@ fn root_paths(root: &Path) -> Vec<Vec<u8>> {
     paths
 }
 
-/// Returns the identity of the data directory `data`, and its path relative to the root, if it lies
-/// there. A directory that does not exist has neither, and need not be hidden.
+/// Returns device and inode of the data directory `data` and, if it is inside the root folder, its
+/// path relative to the root. Returns neither if the directory does not exist.
 pub(crate) fn hidden(root: &Path, data: &Path) -> Hidden {
     let path = || {
         let (root, data) = (root.canonicalize().ok()?, data.canonicalize().ok()?);
@@ -189,10 +187,10 @@ pub(crate) fn hidden(root: &Path, data: &Path) -> Hidden {
     }
 }
 
-/// Values per file, each with the file's index in the walk.
+/// Values for files. Each is paired with the index of its file in the walk.
 type Numbered<T> = Vec<(usize, T)>;
 
-/// Context that reader threads share.
+/// Parameters that all reader threads share.
 #[derive(Clone, Copy)]
 struct Reading<'a> {
     root: Root<'a>,
@@ -203,7 +201,8 @@ struct Reading<'a> {
 }
 
 impl Reading<'_> {
-    /// Returns a draft of each file, from the last index or by reading the file.
+    /// Returns the drafts of all files. Unchanged files are taken from the last index, others are
+    /// read.
     fn drafts(
         &self,
         plan: &Plan,
@@ -241,8 +240,8 @@ impl Reading<'_> {
         report.readers = readers.min(cores()).min(to_read.len()).max(1);
         let mut all = Vec::new();
         if report.rotating {
-            // Files in the page cache need no seek. The others are sorted by their place on the
-            // disk.
+            // Files in the page cache need no seek. The others are read in the order of their
+            // positions on the disk.
             let (warm, cold) = self.read_cached(&to_read, report);
             all = warm;
             (to_read, report.read_order) = read_order::by_extent(seen, cold);
@@ -273,7 +272,7 @@ impl Reading<'_> {
         }
     }
 
-    /// Reads the files, starting them in the given order.
+    /// Reads the files. The threads start them in the given order.
     fn read_all(&self, to_read: &[usize], report: &Report) -> Numbered<Read> {
         self.each(to_read, report, |number, reader| {
             let read = self.one(number, reader);
@@ -282,8 +281,8 @@ impl Reading<'_> {
         })
     }
 
-    /// Reads the files that are in the page cache. Returns their contents, and the disk locations
-    /// of all other files.
+    /// Reads the files that are in the page cache. Returns their contents, and the positions of the
+    /// other files on the disk.
     fn read_cached(
         &self,
         to_read: &[usize],
@@ -303,16 +302,16 @@ impl Reading<'_> {
                     warm.push((number, read));
                 }
                 Some(Err(place)) => cold.push((number, place)),
-                // The file is too large or cannot be opened; `read_all` records the reason.
+                // The file is too large or cannot be opened. Later, `read_all` records the reason.
                 None => cold.push((number, Ok(None))),
             }
         }
         (warm, cold)
     }
 
-    /// Applies `work` to each file in several threads. A free thread takes the next file of the
-    /// list: if each thread had a contiguous part, a disk's head would move back and forth between
-    /// the parts. The results are in no particular order.
+    /// Calls `work` for each file, on several threads. Each thread takes the next file of the list
+    /// as soon as it is free, so that the head of a rotating disk moves in one direction. The
+    /// results are in no particular order.
     fn each<T: Send>(
         &self,
         to_read: &[usize],

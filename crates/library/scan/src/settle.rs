@@ -1,5 +1,5 @@
-//! Folders that changed, and the moments from which they count as quiet. An album is scanned only
-//! after its folder is quiet, that is, after it has been copied completely.
+//! Folders that have changed and are waiting for their scan. A folder is scanned after it has not
+//! changed for a while, so that an album is complete when it appears.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -9,12 +9,13 @@ use crate::path::is_below;
 #[cfg(test)]
 mod tests;
 
-/// Changes since the last scan, by folder.
+/// Folders that have changed since their last scan.
 #[derive(Debug)]
 pub(crate) struct Changes {
-    /// Time of the last change per folder; the empty path stands for the whole library.
+    /// Time of the last change of each folder. The empty path stands for the whole library.
     last: BTreeMap<Vec<u8>, Instant>,
-    /// Maximum number of folders tracked; if more change, the whole library is recorded instead.
+    /// Maximum number of folders in `last`. If there are more, the whole library is recorded
+    /// instead.
     folders_max: usize,
 }
 
@@ -26,7 +27,7 @@ impl Changes {
         }
     }
 
-    /// Records a change in `folder`, under its parent folder (see [`around`]).
+    /// Records a change of `folder`. The change is recorded for its parent folder, see [`around`].
     pub(crate) fn note(&mut self, folder: &[u8], now: Instant) {
         self.last.insert(around(folder).to_vec(), now);
         if self.folders_max < self.last.len() {
@@ -34,7 +35,7 @@ impl Changes {
         }
     }
 
-    /// Records a change whose folder is unknown.
+    /// Records a change of an unknown folder, so that the whole library is scanned.
     pub(crate) fn note_all(&mut self, now: Instant) {
         self.note(b"", now);
     }
@@ -43,7 +44,7 @@ impl Changes {
         self.last.len()
     }
 
-    /// Removes and returns the folders that have been quiet for `settle`, as defined by
+    /// Removes and returns the folders that have not changed for `settle`. See
     /// [`Changes::quiet_at`].
     pub(crate) fn take_quiet(&mut self, now: Instant, settle: Duration) -> Vec<Vec<u8>> {
         let folders = self.last.keys();
@@ -55,16 +56,17 @@ impl Changes {
         quiet
     }
 
-    /// Returns the moment at which the next folder becomes quiet if nothing more changes.
+    /// Returns the time at which the next folder can be scanned, if nothing else changes until
+    /// then.
     pub(crate) fn next_quiet(&self, settle: Duration) -> Option<Instant> {
         let folders = self.last.keys();
         folders.map(|folder| self.quiet_at(folder, settle)).min()
     }
 
-    /// Returns the moment from which `folder` counts as quiet: `settle` after the last change in
-    /// it, in a folder below it or in a folder above it, since the second disc of an album is
-    /// copied after the first. The whole library, whose path is empty, counts as quiet only when
-    /// all folders do; a change recorded for it delays no other folder.
+    /// Returns the time from which `folder` can be scanned: `settle` after the last change in it,
+    /// in a subfolder or in a parent folder. A parent counts because the second disc of an album is
+    /// copied after the first. The whole library (the empty path) can be scanned only when all
+    /// folders can, but a change recorded for it delays no other folder.
     fn quiet_at(&self, folder: &[u8], settle: Duration) -> Instant {
         let related = self.last.iter().filter(|(other, _)| {
             is_below(other, folder) || !other.is_empty() && is_below(folder, other)
@@ -74,8 +76,8 @@ impl Changes {
     }
 }
 
-/// Returns the parent of `folder`: the album, if `folder` is one of its discs. Returns `folder`
-/// itself if it lies directly below the root.
+/// Returns the parent of `folder`, which is the album if `folder` contains one of its discs.
+/// Returns `folder` itself if its parent is the root.
 fn around(folder: &[u8]) -> &[u8] {
     match folder.iter().rposition(|&byte| byte == b'/') {
         Some(end) => &folder[..end],

@@ -1,4 +1,4 @@
-//! Tests that scan folders of real files, change them, and scan them again.
+//! Tests that scan real folders, change files in them and scan them again.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -18,12 +18,12 @@ use crate::root::{open, open_root};
 use crate::walk::{Hidden, Tree};
 use crate::{Index, Limits, LoadedIndex, Progress, Report, ScanError, ScanRequest, load, scan};
 
-/// Library with the folder of its index; removed when dropped.
+/// Temporary folder with a library and its index, removed when dropped.
 struct Home(PathBuf);
 
 impl Home {
-    /// Creates eight files of music in two albums, a picture, a file that is not music, and a link
-    /// that forms a cycle.
+    /// Creates a library with eight music files in two albums, a picture, a text file, and a
+    /// symbolic link to a parent folder.
     fn new(name: &str) -> Home {
         let path = std::env::temp_dir().join(format!("pelton-scan-{name}-{}", std::process::id()));
         let home = Home(path);
@@ -71,7 +71,7 @@ impl Home {
         report
     }
 
-    /// Returns the bytes of an index made by a full scan without an earlier index.
+    /// Returns the bytes of the index that a full scan builds without an earlier index.
     fn clean(&self) -> Vec<u8> {
         let (library, index) = (self.library(), self.0.join("clean"));
         let order = ScanRequest {
@@ -86,7 +86,7 @@ impl Home {
         fs::read(self.0.join("index/index")).expect("just written")
     }
 
-    /// Returns the paths and metadata of the files in the index made by [`Home::clean`].
+    /// Returns the paths and metadata of the files in the index that [`Home::clean`] has built.
     fn catalog_of_clean(&self) -> Vec<(PathBuf, catalog::Stat)> {
         let loaded = load(&self.0.join("clean")).expect("a readable folder");
         let loaded = loaded.expect("an index");
@@ -126,7 +126,7 @@ const SINES: [(&str, &[u8]); 8] = [
     ("sine.aiff", include_bytes!("../../tags/testdata/sine.aiff")),
 ];
 
-/// PNG of one pixel; its checksums are zero, since the scan does not check them.
+/// PNG of one pixel. Its checksums are zero, since a scan does not verify them.
 const PNG: &[u8] =
     b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x01\0\0\0\x01\x08\x02\0\0\0\0\0\0\0\0\0\0\0IDAT\0\0\0\0";
 
@@ -135,7 +135,7 @@ fn sine(name: &str) -> &'static [u8] {
     found.expect("one of the table").1
 }
 
-/// Returns, from a report, the numbers of all, unchanged, moved, opened and removed files, and
+/// Returns values of a report: the numbers of all, unchanged, moved, opened and removed files, and
 /// whether an index was written.
 fn done(report: &Report) -> (u64, u64, u64, u64, u64, bool) {
     (
@@ -267,7 +267,7 @@ fn music_that_is_not_read_is_named_unless_it_is_ignored() {
         "Three/a.aax: Audible is not supported",
     ];
     assert_eq!(named(&home.scan()), expected);
-    // A second scan, which opens no file, reports the same files again.
+    // The second scan opens no file but reports the same files again.
     let second = home.scan();
     assert_eq!(
         (second.opened, named(&second)),
@@ -369,9 +369,8 @@ fn the_kernel_sees_no_file_opened_where_nothing_changed() {
         names
     };
     home.scan();
-    // `opened` returns the names of the files for which inotify reported an event. Here the only
-    // name is `index`: the index was read, but not written, since a write would also create
-    // `index.partial`, as below.
+    // `opened` returns the names of files with inotify events. Only the index was opened, for
+    // reading. Writing would also create `index.partial`, as below.
     assert_eq!(opened(), BTreeSet::from(["index".to_owned()]));
     home.write("One/First/0 - sine.flac", sine("sine.flac"));
     opened();
@@ -380,8 +379,8 @@ fn the_kernel_sees_no_file_opened_where_nothing_changed() {
     assert_eq!(opened(), written.map(str::to_owned).into());
 }
 
-/// Returns each playlist of an index: name, paths of its tracks, number of entries that match no
-/// track.
+/// Returns for each playlist of an index: its name, the paths of its tracks, and the number of
+/// entries without a track.
 fn playlists(catalog: &Index) -> Vec<(String, Vec<String>, u32)> {
     let lists = (0..catalog.counts().playlists).filter_map(|row| catalog.playlist(row));
     let path = |row| {
@@ -418,7 +417,8 @@ fn playlists_follow_their_files_and_tell_what_is_missing() {
         vec![("Sines".to_owned(), paths, missing)]
     };
     assert_eq!(playlists(&home.catalog()), list(&[first, second], 1));
-    // A missing track appears and another one disappears, while the playlist stays unchanged.
+    // The file of one entry is added and that of another is removed. The playlist itself stays
+    // unchanged.
     home.write("Lists/soon.flac", sine("sine.flac"));
     fs::remove_file(home.library().join(first)).expect("it was made");
     let report = home.scan();
@@ -428,7 +428,7 @@ fn playlists_follow_their_files_and_tell_what_is_missing() {
         list(&[second, "Lists/soon.flac"], 1)
     );
     assert_eq!(home.index(), home.clean());
-    // The playlist changes, then disappears.
+    // The playlist is changed and then removed.
     home.write("Lists/mix.m3u8", b"#PLAYLIST:Sines\nsoon.flac\nsoon.flac\n");
     let report = home.scan();
     assert_eq!((report.opened, report.missing.len()), (1, 0));
@@ -449,8 +449,8 @@ fn an_index_that_cannot_be_mapped_is_read() {
     let copy = home.0.join("copy");
     fs::create_dir(&copy).expect("a folder of our own");
     fs::copy(folder.join("index"), copy.join("index")).expect("a folder of our own");
-    // The kernel refuses a lease on a file that is open for writing, so the index is read into
-    // memory instead of mapped.
+    // The file is open for writing, so the kernel grants no lease on it, and the index is read into
+    // memory instead.
     let written = fs::File::options().append(true).open(copy.join("index"));
     let written = written.expect("a file of our own");
     let loaded = load(&copy).expect("a readable folder");
@@ -464,7 +464,7 @@ fn a_heic_is_a_picture_with_its_size() {
         [&(body.len() as u32 + 8).to_be_bytes(), &kind[..], body].concat()
     };
     let size = [[0, 0, 0, 0], 4032_u32.to_be_bytes(), 3024_u32.to_be_bytes()].concat();
-    // `irot` 1 is a rotation by a quarter turn.
+    // The property `irot` with the value 1 is a rotation by 90 degrees.
     let properties = [part(b"ispe", &size), part(b"irot", &[1])].concat();
     let of_item = part(b"ipma", b"\0\0\0\0\0\0\0\x01\0\x01\x02\x01\x02");
     let meta = [
@@ -479,7 +479,7 @@ fn a_heic_is_a_picture_with_its_size() {
     let home = Home::new("heic");
     home.write("IMG_1.HEIC", &file.concat());
     home.write("IMG_2.HEIC", b"");
-    // Some programs export HEIC under this extension.
+    // Some programs write HEIC into files with this extension.
     home.write("IMG_3.jpg", &file.concat());
     let report = home.scan();
     assert_eq!(report.faults.len(), 1, "{:?}", report.faults);
@@ -515,8 +515,8 @@ fn our_own_data_is_left_out_under_whatever_path() {
     let home = Home::new("hidden-identity");
     home.write("elsewhere/variants/picture.png", PNG);
     let data = stat(home.library().join("elsewhere")).expect("it was made");
-    // Simulates a second mount of the data directory: its path is unknown, and only device and
-    // inode identify it.
+    // The data directory is mounted at a second path, which is unknown. Only its device and inode
+    // identify it.
     let hidden = Hidden {
         path: None,
         identity: Some((data.st_dev, data.st_ino)),
@@ -569,7 +569,8 @@ fn no_link_is_followed_on_the_way_to_a_folder_or_a_file() {
         let paths: Vec<_> = report.faults.iter().map(|fault| &fault.path[..]).collect();
         assert_eq!(paths, [folder.as_bytes()], "{folder}");
     }
-    // These paths stand for a folder that was replaced by a link after the walk.
+    // A folder may be replaced by a symbolic link after it was listed. These paths are as in that
+    // case.
     let root = open_root(&library).expect("it was made");
     for path in [
         "link/Album/secret.mp3",
@@ -640,7 +641,7 @@ fn patterns_leave_files_and_folders_out() {
     home.write("One/.ndignore", b"!*.flac\n");
     assert_eq!(home.scan().files, files - 4);
     assert!(home.index() == home.clean());
-    // Patterns of outer folders apply to scans of inner folders, too.
+    // Patterns of parent folders also apply if only a subfolder is scanned.
     home.write("Two/Second \u{e9}/more.mp3", sine("sine.mp3"));
     home.write("One/First/more.mp3", sine("sine.mp3"));
     let only = ["One/First", "Two/Second \u{e9}"].map(|path| path.as_bytes().to_vec());
@@ -667,7 +668,7 @@ fn invalid_patterns_hide_nothing_and_are_reported() {
     let paths: Vec<_> = report.faults.iter().map(|fault| &fault.path[..]).collect();
     assert_eq!(paths, [b"One/.ndignore"], "{:?}", report.faults);
     assert!(report.faults[0].reason.contains("symbolic links"));
-    // A scan of an inner folder excludes no files either.
+    // If only a subfolder is scanned, no files are excluded either.
     let only = [b"One/First".to_vec()];
     let (library, index) = (home.library(), home.0.join("index"));
     let order = ScanRequest {
@@ -676,7 +677,7 @@ fn invalid_patterns_hide_nothing_and_are_reported() {
     };
     let (_, report) = scan(&order, None, &Progress::default()).expect("a library");
     assert_eq!((report.files, report.gone), (files, 0));
-    // The patterns of a folder that excludes itself are not read.
+    // If a folder is excluded as a whole, its patterns are not read.
     home.write("One/.nomedia", b"");
     assert_eq!(home.scan().faults, []);
 }
@@ -714,13 +715,13 @@ fn a_scan_takes_an_index_and_returns_it_unless_the_folder_has_another() {
         again(Some(&first)).0.catalog(),
         first.catalog()
     ));
-    // Another process scans: the next scan starts from the index which that process wrote.
+    // After another process has scanned the library, the next scan uses the index of that process.
     home.write("One/First/9.flac", sine("sine.flac"));
     home.scan();
     let (second, report) = again(Some(&first));
     assert_eq!((report.opened, report.written), (0, false));
     assert_eq!(second.catalog().bytes(), home.index());
-    // A user removes the index: the next scan makes a new one.
+    // After a user has removed the index, the next scan builds a new one.
     fs::remove_file(home.0.join("index/index")).expect("it is there");
     let (third, report) = again(Some(&second));
     assert_eq!((report.opened, report.written), (report.files, true));

@@ -1,4 +1,4 @@
-//! Number of threads that a scan may use, and the distribution of work to them.
+//! Number of threads of a scan, and distribution of work to these threads.
 
 use std::thread;
 
@@ -7,8 +7,8 @@ pub(crate) fn cores() -> usize {
     thread::available_parallelism().map_or(1, usize::from)
 }
 
-/// Applies `work` to all items, each thread to one contiguous part of them. Returns the results in
-/// the order of the items.
+/// Calls `work` for all items. Each thread handles a contiguous part of the list. Returns the
+/// results in the order of the items.
 pub(crate) fn in_threads<T: Send, U: Send>(
     threads: usize,
     mut items: Vec<T>,

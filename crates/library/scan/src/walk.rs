@@ -1,5 +1,4 @@
-//! Listing of all files below the root, with one `statx` per file of a known extension, and none
-//! for other files.
+//! Listing of all files of a library. Only files with a known extension need a `statx` call.
 
 use std::cmp::Ordering;
 use std::io;
@@ -15,28 +14,28 @@ use crate::path::{folder, is_below, join};
 use crate::root::{open_below, stat};
 use crate::{Fault, Index, Limits, Progress, ScanError};
 
-/// Size of the buffer for directory entries, in bytes per system call.
+/// Size of the buffer for directory entries in bytes, per system call.
 const ENTRIES_BYTES: usize = 32 << 10;
 
-/// Library to walk, with the limits and the folder to exclude.
+/// Library whose files are listed, with limits and the folder that is excluded.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Tree<'a> {
     pub(crate) root: BorrowedFd<'a>,
-    /// Pelton's data directory, which is excluded.
+    /// Data directory of Pelton, which is excluded from the library.
     pub(crate) hidden: &'a Hidden,
     pub(crate) limits: &'a Limits,
 }
 
-/// Folder that is excluded from the library, whichever path leads to it.
+/// Folder that is excluded from the library, even if it can be reached by several paths.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Hidden {
-    /// Path below the root, if the folder lies there.
+    /// Path relative to the root of the library, if the folder is inside.
     pub(crate) path: Option<Vec<u8>>,
-    /// Device and inode, if the folder exists.
+    /// Device and inode number, if the folder exists.
     pub(crate) identity: Option<(u64, u64)>,
 }
 
-/// Result of a walk; files are sorted by path.
+/// Result of listing a library. The files are sorted by path.
 #[derive(Debug, Default)]
 pub(crate) struct Walked {
     pub(crate) seen: Vec<FoundFile>,
@@ -46,7 +45,7 @@ pub(crate) struct Walked {
 }
 
 impl Tree<'_> {
-    /// Lists the files in the folders `tops` and in all folders below them. An empty path means the
+    /// Lists the files in the folders `tops` and in their subfolders. An empty path stands for the
     /// root.
     pub(crate) fn walk(&self, tops: &[Vec<u8>], progress: &Progress) -> Result<Walked, ScanError> {
         let mut walked = Walked::default();
@@ -70,7 +69,7 @@ impl Tree<'_> {
             match read {
                 Ok(true) => walked.folders.push(path),
                 Ok(false) => {}
-                // A requested folder may have been removed; its files then count as removed, too.
+                // A requested folder may have been removed. Its files then count as removed.
                 Err(Errno::NOENT) if !path.is_empty() => {}
                 Err(err) => {
                     let reason = format!("folder cannot be read: {}", io::Error::from(err));
@@ -93,14 +92,14 @@ impl Tree<'_> {
         Ok(walked)
     }
 
-    /// Returns whether a folder may belong to the library: no name in its path begins with a dot,
-    /// and it is not the data directory.
+    /// Returns whether a folder may belong to the library: its path contains no name that begins
+    /// with a dot, and it is not the data directory.
     pub(crate) fn enters(&self, folder: &[u8]) -> bool {
         let mut names = folder.split(|&byte| byte == b'/');
         !names.any(|name| name.starts_with(b".")) && self.hidden.path.as_deref() != Some(folder)
     }
 
-    /// Opens a folder; returns `None` if it is the data directory.
+    /// Opens a folder of the library. Returns `None` if it is the data directory.
     pub(crate) fn open(&self, folder: &[u8]) -> rustix::io::Result<Option<OwnedFd>> {
         let opened = open_below(self.root, folder, OFlags::DIRECTORY)?;
         let Some(hidden) = self.hidden.identity else {
@@ -110,8 +109,8 @@ impl Tree<'_> {
         Ok(((stat.st_dev, stat.st_ino) != hidden).then_some(opened))
     }
 
-    /// Returns the rules that the folders above the folder `path` set; `None` if `path` is
-    /// excluded.
+    /// Returns the exclusion rules that the parents of the folder `path` set. Returns `None` if
+    /// `path` itself is excluded.
     fn rules_above(&self, path: &[u8]) -> Option<Rules> {
         let mut rules = Rules::default();
         let ends = path.iter().enumerate().filter(|(_, byte)| **byte == b'/');
@@ -121,7 +120,8 @@ impl Tree<'_> {
             if !self.enters(folder) {
                 return None;
             }
-            // A folder that cannot be read sets no rules; a walk from the root reports it.
+            // A folder that cannot be read sets no rules. A scan of the whole library reports such
+            // a folder.
             let opened = self.open(above);
             if let Ok(None) = opened {
                 return None;
@@ -158,7 +158,7 @@ impl Tree<'_> {
         while let Some(entry) = entries.next() {
             let entry = entry?;
             let name = entry.file_name().to_bytes();
-            // Names with a leading dot, including `.` and `..`, are never part of the library.
+            // Names that begin with a dot, including `.` and `..`, do not belong to the library.
             if name.starts_with(b".") {
                 if let Err(err) = declared.load(folder, name) {
                     let (path, err) = (join(path, name), io::Error::from(err));
@@ -174,7 +174,7 @@ impl Tree<'_> {
                 FileType::Symlink => walked.links += 1,
                 FileType::RegularFile | FileType::Unknown => {
                     let Some(kind) = kind(name) else {
-                        // The file system reports no entry types, so the entry may be a folder.
+                        // An entry whose type the file system does not report may be a folder.
                         if entry.file_type() == FileType::Unknown
                             && open_below(folder.as_fd(), name, OFlags::DIRECTORY).is_ok()
                         {
@@ -216,7 +216,7 @@ impl Tree<'_> {
 }
 
 impl Walked {
-    /// Copies the files outside the walked folders `tops` from the last index.
+    /// Adds the files of the last index that are outside the folders `tops`.
     pub(crate) fn add_outside(&mut self, tops: &[Vec<u8>], last: &Index) {
         let known = (0..last.counts().files).filter_map(|row| last.file(row));
         let outside = known.filter(|(path, _)| !tops.iter().any(|top| is_below(path, top)));
@@ -227,8 +227,8 @@ impl Walked {
         self.seen.sort_unstable_by(|a, b| a.path.cmp(&b.path));
     }
 
-    /// Calls `changed` with the folder of each file that was added, removed or changed between
-    /// `self` and the later walk `next`.
+    /// Compares this walk with the later walk `next`. Calls `changed` with the folder of each file
+    /// that was added, removed or changed.
     pub(crate) fn differences(&self, next: &Walked, changed: &mut dyn FnMut(&[u8])) {
         let (mut before, mut after) = (&self.seen[..], &next.seen[..]);
         loop {
@@ -249,7 +249,7 @@ impl Walked {
     }
 }
 
-/// Returns a fault if the file's extension is of a music format that Pelton cannot read.
+/// Returns a fault if the file has the extension of a music format that Pelton cannot read.
 fn named_fault(path: Vec<u8>) -> Option<Fault> {
     let reason = format!("{} is not supported", unread_format(&path)?);
     Some(Fault { path, reason })

@@ -1,4 +1,4 @@
-//! Detection of changes in a library, by inotify or by polling.
+//! Detection of changes in a library, with inotify or by polling.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
@@ -15,21 +15,22 @@ use crate::path::{is_below, join};
 use crate::walk::{Tree, Walked};
 use crate::{Progress, ScanError};
 
-/// Size of the buffer for inotify events, in bytes per system call.
+/// Size of the buffer for inotify events in bytes, per system call.
 const EVENTS_BYTES: usize = 16 << 10;
 
-/// Means by which changes are currently detected, for status displays.
+/// Method by which changes are currently detected, for displays.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Watch {
-    /// Changes are not detected, as configured.
+    /// Changes are not detected, according to the configuration.
     #[default]
     Off,
-    /// By inotify.
+    /// Changes are detected with inotify.
     Inotify {
-        /// Number of watched folders; each counts against `fs.inotify.max_user_watches`.
+        /// Number of watched folders. Each needs one of the watches that
+        /// `fs.inotify.max_user_watches` allows.
         folders: usize,
     },
-    /// By polling.
+    /// Changes are detected by polling.
     Polling {
         /// Interval between polls.
         every: Duration,
@@ -50,18 +51,18 @@ impl fmt::Display for Watch {
     }
 }
 
-/// Reason why changes cannot be detected, or can no longer be detected.
+/// Reason why changes in the library cannot be detected, or not any more.
 #[derive(Debug)]
 pub(crate) enum WatchError {
-    /// The host refused inotify; the message is for the operator.
+    /// The host does not allow the use of inotify. The message is for the operator.
     Host(String),
-    /// The kernel's queue of events overflowed, and changes were lost.
+    /// The queue of inotify events in the kernel has overflowed, so some changes are unknown.
     Overflow,
-    /// The library cannot be walked.
+    /// The files of the library cannot be listed.
     Scan(ScanError),
 }
 
-/// Folders watched by inotify.
+/// Folders of the library that are watched with inotify.
 #[derive(Debug)]
 pub(crate) struct Watches {
     kernel: OwnedFd,
@@ -99,7 +100,7 @@ impl Watches {
         self.watches.len()
     }
 
-    /// Returns the inotify descriptor, which becomes readable when something changes.
+    /// Returns the inotify descriptor. It becomes readable when a watched folder changes.
     pub(crate) fn kernel(&self) -> BorrowedFd<'_> {
         self.kernel.as_fd()
     }
@@ -132,8 +133,7 @@ impl Watches {
                 return Err(WatchError::Overflow);
             }
             if events.contains(ReadFlags::IGNORED) {
-                // The path may have got another watch since this one was set; the newer watch is
-                // kept.
+                // The path may have a newer watch, which must be kept.
                 if let Some(path) = self.paths.remove(&event.wd())
                     && self.watches.get(&path) == Some(&event.wd())
                 {
@@ -151,8 +151,8 @@ impl Watches {
                     changed(folder);
                 }
                 if MARKS.contains(&name.to_bytes()) {
-                    // After its change, the file may exclude fewer folders than before. Folders
-                    // that it no longer excludes need a watch now.
+                    // The changed file may exclude fewer folders than before. The other folders
+                    // need a watch from now on.
                     new.push(folder.clone());
                     changed(folder);
                 }
@@ -175,8 +175,8 @@ impl Watches {
         Ok(())
     }
 
-    /// Watches a folder and all folders below it. Each folder is listed again after its watch is
-    /// set, to find subfolders created in between.
+    /// Watches a folder and its subfolders. Lists each folder again after its watch is set, to find
+    /// subfolders that were created in between.
     fn follow(
         &mut self,
         top: &[u8],
@@ -214,8 +214,8 @@ impl Watches {
             | WatchFlags::DELETE
             | WatchFlags::ONLYDIR
             | WatchFlags::EXCL_UNLINK;
-        // `add_watch` accepts only a path, and would follow links in it. The `/proc` path of an
-        // open descriptor always refers to the folder that was checked.
+        // `add_watch` takes a path and follows its symbolic links. A path in `/proc` refers to the
+        // open folder, which was checked.
         let added = tree.open(&folder).and_then(|opened| {
             let opened = opened.ok_or(Errno::NOENT)?;
             let path = format!("/proc/self/fd/{}", opened.as_raw_fd());
@@ -223,7 +223,7 @@ impl Watches {
         });
         match added {
             Ok(watch) => {
-                // A moved folder keeps its watch descriptor, so the entry of its former path is
+                // A moved folder keeps its watch descriptor, so the entry for its previous path is
                 // removed.
                 if let Some(before) = self.paths.insert(watch, folder.clone()) {
                     self.watches.remove(&before);
@@ -231,8 +231,7 @@ impl Watches {
                 self.watches.insert(folder, watch);
                 Ok(())
             }
-            // This folder cannot be opened, so its files cannot be read either; the scan reports
-            // that.
+            // The folder does not exist any more or cannot be opened. A scan reports that.
             Err(Errno::NOENT | Errno::NOTDIR | Errno::ACCESS | Errno::LOOP) => {
                 self.watches.insert(folder, NO_WATCH);
                 Ok(())
@@ -247,7 +246,7 @@ impl Watches {
         }
     }
 
-    /// Stops watching a folder that was moved away, and all folders below it.
+    /// Stops watching a folder that was moved away, and its subfolders.
     fn forget(&mut self, top: &[u8]) {
         let below = self.watches.range(top.to_vec()..);
         let below = below.take_while(|(path, _)| path.starts_with(top));
@@ -259,7 +258,7 @@ impl Watches {
             if self.paths.remove(&watch).is_some()
                 && let Err(err) = inotify::remove_watch(&self.kernel, watch)
             {
-                // The folder was removed, and its watch with it.
+                // The folder was removed, which has also removed its watch.
                 assert_eq!(
                     err,
                     Errno::INVAL,
@@ -270,11 +269,12 @@ impl Watches {
     }
 }
 
-/// Placeholder for the watch descriptor of a folder that the kernel refused to watch; real
-/// descriptors are never negative.
+/// Value that replaces the watch descriptor of a folder that cannot be watched. Real descriptors
+/// are never negative.
 const NO_WATCH: i32 = -1;
 
-/// Magic numbers of remote and user-space file systems, which may change without inotify events.
+/// Magic numbers of network and FUSE file systems, in which files may change without inotify
+/// events.
 const REMOTE: &[(u64, &str)] = &[
     (0x6969, "nfs"),
     (0x517b, "smb"),
@@ -286,22 +286,23 @@ const REMOTE: &[(u64, &str)] = &[
     (0x5346_414f, "afs"),
 ];
 
-/// Returns the name of the root's file system if it may change without inotify events.
+/// Returns the name of the root's file system if files may change there without inotify events.
 pub(crate) fn remote(root: BorrowedFd<'_>) -> Option<&'static str> {
     let kind = rustix::fs::fstatfs(root).ok()?.f_type as u64 & 0xffff_ffff;
     let found = REMOTE.iter().find(|(known, _)| *known == kind);
     found.map(|(_, name)| *name)
 }
 
-/// Detector of changes by polling. It keeps the last walk, with which the next one is compared.
+/// Detector of changes by polling, which compares the files of the library with those of the
+/// previous poll.
 #[derive(Debug, Default)]
 pub(crate) struct Poller {
     last: Option<Walked>,
 }
 
 impl Poller {
-    /// Polls the library, and calls `changed` with the folder of each change since the previous
-    /// poll; on the first poll, calls it with the root.
+    /// Polls the library, and calls `changed` with each folder in which files have changed since
+    /// the previous poll. The first poll calls it with the root.
     pub(crate) fn changes(
         &mut self,
         tree: &Tree<'_>,

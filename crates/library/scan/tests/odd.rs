@@ -1,9 +1,8 @@
-//! Scans of libraries that hold one file each: an empty, truncated, cyclic or enormous file, or one
-//! with false lengths. Each scan stays within its bounds, and its report names the file.
+//! Scans of libraries with one unusual file: empty, truncated, deeply nested, enormous, or with
+//! false lengths. Each scan must stay within its limits and report the file if it cannot be read.
 //!
-//! The allocator limits memory. CPU time is limited to forty times the time needed to hash as many
-//! bytes as a reader may request. On the machines with which Pelton is measured this is about 50
-//! ms.
+//! The allocator limits the memory. The CPU time is limited to 40 times the time that is needed to
+//! hash as many bytes as a reader may request, which is about 50 ms in total on our machines.
 
 #![forbid(unsafe_code)]
 
@@ -23,16 +22,16 @@ use tags::Splits;
 #[global_allocator]
 static MEMORY: Cap<System> = Cap::new(System, usize::MAX);
 
-/// Maximum memory for the scan of one file. A larger allocation fails and aborts the test process;
-/// the file that caused it is left in the library.
+/// Maximum memory of the scan of one file, in bytes. A larger allocation fails and aborts the test;
+/// the file that caused it is then still in the library.
 const BYTES_MAX: usize = 16 << 20;
-/// Maximum CPU time for the scan of one file, as a multiple of the time to hash all bytes that a
-/// reader may request.
+/// Maximum CPU time of the scan of one file, as a multiple of the time needed to hash all bytes
+/// that a reader may request.
 const HASHES_MAX: u32 = 40;
-/// Number of measurements of one CPU time. The shortest counts, because other programs share the
-/// cores.
+/// Number of measurements of each CPU time. The shortest one is used, because other programs may
+/// slow the others down.
 const ATTEMPTS: usize = 5;
-/// Length of an enormous file, just below the limit of 64 GiB.
+/// Length of an enormous file in bytes. It is just below the limit of 64 GiB.
 const ENORMOUS_BYTES: u64 = 60 << 30;
 
 const SOUND: [(&str, &[u8]); 15] = [
@@ -53,7 +52,7 @@ const SOUND: [(&str, &[u8]); 15] = [
     ("webm", include_bytes!("../../tags/testdata/sine.webm")),
 ];
 
-/// First bytes of pictures, up to and including the size in pixels.
+/// First bytes of pictures in several formats. They end after the size in pixels.
 const PICTURES: [(&str, &[u8]); 5] = [
     (
         "png",
@@ -77,7 +76,7 @@ const PICTURES: [(&str, &[u8]); 5] = [
     ),
 ];
 
-/// Library with one file at a time; removed when dropped.
+/// Temporary folder with a library of one file, removed when dropped.
 struct Home(PathBuf);
 
 impl Home {
@@ -121,7 +120,7 @@ fn cpu_time() -> Duration {
     Duration::new(now.tv_sec as u64, now.tv_nsec as u32)
 }
 
-/// Returns the shortest CPU time of several runs.
+/// Runs `what` several times and returns the shortest CPU time.
 fn took(mut what: impl FnMut()) -> Duration {
     let attempts = (0..ATTEMPTS).map(|_| {
         let before = cpu_time();
@@ -131,7 +130,7 @@ fn took(mut what: impl FnMut()) -> Duration {
     attempts.min().expect("more than none")
 }
 
-/// Library with one file at a time, and the maximum CPU time for a scan of that file.
+/// Temporary library of one file, and the maximum CPU time of its scan.
 struct Bounds {
     home: Home,
     cpu: Duration,
@@ -151,7 +150,7 @@ impl Bounds {
         }
     }
 
-    /// Scans the library's one file, checks the bounds, and returns the reason why the file cannot
+    /// Scans the file of the library and checks the limits. Returns the reason why the file cannot
     /// be read, if any.
     fn hold(&self, what: &str) -> Option<String> {
         let limited = MEMORY.set_limit(MEMORY.allocated() + BYTES_MAX);
@@ -159,7 +158,7 @@ impl Bounds {
         let mut report = Report::default();
         let mut cpu = took_once(|| report = self.home.scan());
         MEMORY.set_limit(usize::MAX).expect("no limit");
-        // A picture is read twice: for its size, and for its metadata.
+        // Pictures are read twice, once for the size and once for the metadata.
         let limits = tags::Limits::default();
         let reads_max = limits.reads_max + image_plan::PROBE_READS_MAX;
         let bytes_max = limits.read_bytes_max + image_plan::PROBE_BYTES_MAX;
@@ -188,7 +187,7 @@ impl Bounds {
         self.hold(&format!("{ending}, {what}"))
     }
 
-    /// Scans a sparse file that begins with these bytes and is zero after them.
+    /// Scans a sparse file that starts with `bytes`. All other bytes of the file are zero.
     fn enormous(&self, ending: &str, bytes: &[u8]) -> Option<String> {
         let path = self.home.put(format!("odd.{ending}").as_bytes());
         fs::write(&path, bytes).expect("a folder of our own");
@@ -206,8 +205,8 @@ fn took_once(what: impl FnOnce()) -> Duration {
     cpu_time() - before
 }
 
-/// Returns files whose parts are nested deeper, or whose empty parts or packets are more numerous,
-/// than any reader follows.
+/// Returns files that contain more levels of nested parts, or more empty parts or packets, than any
+/// reader accepts.
 fn cyclic() -> Vec<(&'static str, Vec<u8>)> {
     let many = 100_000;
     let flac = SOUND[0].1;
@@ -292,7 +291,7 @@ fn no_file_takes_more_than_its_share_and_each_is_reported() {
         for cut in [1, 4, 12, 40, 100, file.len() / 2, file.len() - 1] {
             bounds.of_bytes("cut", ending, &file[..cut.min(file.len())]);
         }
-        // Sets the largest length at every place where a length field may be.
+        // Writes the largest number at each offset where a length field may be.
         for at in (0..file.len().min(132) - 4).step_by(4) {
             let mut lying = file.to_vec();
             lying[at..at + 4].fill(0xff);

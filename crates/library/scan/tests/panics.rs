@@ -1,5 +1,5 @@
-//! A panic injected into the indexer's thread. Each test runs itself in a second process, which the
-//! panic may end; the first process checks the outcome within a deadline.
+//! Tests of a panic in the thread of the indexer. Each test starts itself again as a second
+//! process, in which the panic occurs, and checks how that process ends.
 
 #![forbid(unsafe_code)]
 
@@ -20,14 +20,16 @@ use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
 use tracing::{Event, Metadata, Subscriber};
 
-/// Variable that is set in the second process: the folder of its library.
+/// Environment variable that is set only in the second process. Its value is the folder of the
+/// library.
 const SECOND: &str = "PELTON_TEST_SCAN_PANICS";
-/// Timeout, far longer than a scan of two files takes on a busy machine.
+/// Timeout for the second process. Even on a busy machine, a scan of two files takes much less
+/// time.
 const DEADLINE: Duration = Duration::from_secs(60);
 const SIGABRT: i32 = 6;
 
-/// Log that panics when a scan has completed, on the thread that logs it, before the new catalog is
-/// published.
+/// Log subscriber that panics when a completed scan is logged. The panic occurs in the thread of
+/// the indexer, before the new catalog is published.
 struct Injector;
 
 impl Subscriber for Injector {
@@ -84,7 +86,7 @@ fn indexer(home: &str) -> LibraryIndexer {
     LibraryIndexer::start(setup).expect("a folder of our own")
 }
 
-/// Runs `test` in a second process, and returns its status and its standard error.
+/// Runs `test` in a second process. Returns its exit status and its standard error.
 fn second(test: &str) -> (ExitStatus, String) {
     let home = env::temp_dir().join(format!("pelton-scan-panics-{test}-{}", process::id()));
     fs::create_dir_all(home.join("library")).expect("a folder of our own");
@@ -115,8 +117,8 @@ fn second(test: &str) -> (ExitStatus, String) {
     (status, text)
 }
 
-/// The crate does not catch the panic, so the program's panic hook is called: it reports the name
-/// of the thread and ends the process.
+/// The crate does not catch the panic, so the panic hook of the program runs. It prints the name of
+/// the thread and aborts the process.
 #[test]
 fn a_panic_of_the_indexer_reaches_the_hook_of_the_program() {
     if let Some(home) = env::var_os(SECOND) {
@@ -134,8 +136,8 @@ fn a_panic_of_the_indexer_reaches_the_hook_of_the_program() {
     assert!(report.contains("Some(\"scan\")"), "{report}");
 }
 
-/// In a program whose panic hook does not end the process, the thread that stops the indexer gets
-/// the panic instead of waiting; readers keep the last catalog.
+/// If the panic hook does not end the process, the thread that stops the indexer gets the panic and
+/// does not wait for ever. The last catalog can still be read.
 #[test]
 fn no_thread_waits_for_an_indexer_that_panicked() {
     if let Some(home) = env::var_os(SECOND) {

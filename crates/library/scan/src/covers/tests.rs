@@ -1,4 +1,4 @@
-//! Tests of the extraction of covers. The music files hold a few bytes, followed by a picture.
+//! Tests of the extraction of covers, with files that contain a few bytes followed by a picture.
 
 use std::fs;
 use std::os::fd::AsFd as _;
@@ -10,7 +10,7 @@ use tags::{Mime, Picture, PictureKind, Stored};
 use super::{CoverLimits, Covers, ExtractError};
 use crate::root::{open, open_root, stat};
 
-/// Library with the folder of its covers; removed when dropped.
+/// Temporary folder with a library and its extracted covers, removed when dropped.
 struct Home(PathBuf);
 
 impl Home {
@@ -26,8 +26,8 @@ impl Home {
             .expect("a folder of our own")
     }
 
-    /// Writes a music file with an embedded picture, and returns the file and the picture's
-    /// position.
+    /// Writes a music file with an embedded picture. Returns the file and the position of the
+    /// picture.
     fn song(&self, name: &str, picture: &[u8]) -> (Cover, Picture) {
         let path = self.0.join("library").join(name);
         fs::write(path, [b"music ", picture].concat()).expect("a folder of our own");
@@ -83,8 +83,8 @@ fn one_content_is_one_file() {
     assert_eq!(names[0], names[1]);
     assert_ne!(names[0], names[2]);
     assert_eq!(home.read(&names[0]).as_deref(), Some(&b"front"[..]));
-    // The first picture was extracted before, so its music file is no longer needed. A server that
-    // is started later finds the files that were extracted before.
+    // The music file is not needed again, since its picture is already extracted. The same holds
+    // after a restart.
     fs::remove_file(home.0.join("library/1")).expect("it is there");
     assert_eq!(
         covers

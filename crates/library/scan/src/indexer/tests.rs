@@ -1,5 +1,5 @@
-//! Tests of the indexer on real folders. Each test waits for the events that it expects; the counts
-//! of completed work show that nothing else happened.
+//! Tests of the indexer with real folders. Each test waits for the events that it expects, and then
+//! checks the counts of scans and files, so that additional work would be noticed.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,10 +13,10 @@ use super::{LibraryIndexer, Setup, Status, WatchMode, Watching};
 use crate::{Limits, Watch};
 
 const FLAC: &[u8] = include_bytes!("../../../tags/testdata/sine.flac");
-/// Timeout per expected event, far longer than any step takes on a busy machine.
+/// Timeout for an expected event. Even on a busy machine, each event takes much less time.
 const DEADLINE: Duration = Duration::from_secs(60);
 
-/// Library, removed when dropped.
+/// Temporary folder with a library and its index, removed when dropped.
 struct Home(PathBuf);
 
 impl Home {
@@ -83,7 +83,7 @@ fn until_tracks(indexer: &LibraryIndexer, tracks: u32) {
     });
 }
 
-/// Adds, moves and removes files, and waits until each change is in the catalog.
+/// Adds, moves and removes files. After each change, waits until the catalog contains it.
 fn check_changes(home: &Home, indexer: &LibraryIndexer) {
     until_tracks(indexer, 1);
     home.put("Band/Album/2.flac");
@@ -125,7 +125,7 @@ fn inotify_reports_what_changes() {
     let home = Home::new("inotify");
     let indexer = home.indexer(QUICKLY, Limits::default());
     check_changes(&home, &indexer);
-    // Three folders are watched: the root, the band's folder and its album's.
+    // The three watched folders are the root, the folder of the band and the folder of its album.
     eventually(&indexer, "the watches", |status| {
         status.watch == Watch::Inotify { folders: 3 }
     });
@@ -233,7 +233,7 @@ fn unreadable_files_are_reported_until_they_are_read_again() {
 
 #[test]
 fn a_cancelled_scan_leaves_the_last_index() {
-    // Tries again if the scan ended before it could be cancelled.
+    // Repeated if the scan ends before the test can cancel it.
     let cancelled = (0..20).find_map(|attempt| {
         let home = Home::new(&format!("cancelled-{attempt}"));
         for number in 0..1000 {
