@@ -1,41 +1,40 @@
-//! Answer of a program, parsed from its output.
+//! Response of a CGI program, which is parsed from its standard output.
 
 use crate::Limits;
 
-/// Parsed output of a program.
+/// Parsed standard output of a CGI program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Answer<'a> {
-    /// A head with fields, and a body from `body_at` on.
+    /// Header fields and a body, which begins at the offset `body_at`.
     Document {
-        /// Status code from 200 to 599; 302 if the program set `Location` without `Status`.
+        /// Status code from 200 to 599. It is 302 if the program sets `Location` but not `Status`.
         status: u16,
-        /// Fields of the head, including `Content-Type` and `Location` if the program set them.
+        /// Header fields, including `Content-Type` and `Location` if the program sets them.
         fields: Vec<(&'a str, &'a str)>,
-        /// Offset at which the body begins in the output.
+        /// Offset of the body in the output.
         body_at: usize,
     },
-    /// A head that only names the path of another resource of this server, which is to be served
-    /// instead.
+    /// Local redirect: the path of another resource of this server, which the server sends instead.
     LocalRedirect(&'a str),
-    /// No head: the whole output is the body.
+    /// Output without header fields. All of it is the body.
     Bytes,
 }
 
-/// Error in the head of a program's output; the program is at fault.
+/// Error in the header of a program's output. The program is at fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Malformed {
-    /// `Status` is not a number from 200 to 599, or occurs twice.
+    /// The field `Status` is not a number from 200 to 599, or occurs twice.
     Status,
-    /// `Location` occurs twice, is empty or contains a space.
+    /// The field `Location` occurs twice, is empty or contains a space.
     Location,
-    /// `Content-Type` occurs twice, or is empty.
+    /// The field `Content-Type` occurs twice or is empty.
     ContentType,
-    /// The head has more fields than [`Limits::fields_max`].
+    /// The header has more fields than [`Limits::fields_max`].
     Fields,
 }
 
-/// Fields that are dropped from a program's answer, since only the server can set them: it
-/// determines the body's length and manages the connection.
+/// Fields that are removed from the response of a program, since the server itself sets them: it
+/// knows the length of the body and manages the connection.
 const SERVER_FIELDS: &[&str] = &[
     "connection",
     "content-length",
@@ -49,10 +48,10 @@ const SERVER_FIELDS: &[&str] = &[
 ];
 
 impl<'a> Answer<'a> {
-    /// Parses an output. It is sufficient to pass its first [`Limits::head_bytes_max`] bytes.
+    /// Parses the output of a program. Only the first [`Limits::head_bytes_max`] bytes are needed.
     ///
     /// # Errors
-    /// [`Malformed`] if the output has an invalid head.
+    /// [`Malformed`] if the header is invalid.
     pub fn parse(output: &'a [u8], limits: &Limits) -> Result<Answer<'a>, Malformed> {
         let Some((fields, body_at)) = head(output, limits.head_bytes_max) else {
             return Ok(Answer::Bytes);
@@ -70,8 +69,8 @@ impl<'a> Answer<'a> {
         if limits.fields_max < fields.len() {
             return Err(Malformed::Fields);
         }
-        // RFC 3875 §6.2.2: the server follows a `Location` that is a path; the client follows one
-        // with a scheme.
+        // RFC 3875 §6.2.2: if `Location` is a path, the server itself follows it. If it is a URI
+        // with a scheme, the client does.
         if let (Some(target), None, None) = (location, status, content_type)
             && is_path(target)
         {
@@ -98,8 +97,8 @@ impl<'a> Answer<'a> {
     }
 }
 
-/// Returns the fields before the first empty line, and the offset after that line; `None` if there
-/// is no empty line, or another line is not a field.
+/// Returns the fields before the first empty line, and the offset after that line. Returns `None`
+/// if there is no empty line, or if any line before it is not a field.
 fn head(output: &[u8], bytes_max: usize) -> Option<(Vec<(&str, &str)>, usize)> {
     let mut fields = Vec::new();
     let mut at = 0;
@@ -123,12 +122,13 @@ fn field(line: &[u8]) -> Option<(&str, &str)> {
     (is_name_valid && value.bytes().all(is_allowed)).then_some((name, value))
 }
 
-/// Returns whether a field's name may contain `byte` (RFC 9110 §5.6.2).
+/// Returns whether the name of a field may contain `byte` (RFC 9110 §5.6.2).
 fn is_token(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte)
 }
 
-/// Returns whether `target` is a path on this server, unlike `//host`, which names another server.
+/// Returns whether `target` is a path on this server. `//host` is not, since it refers to another
+/// server.
 fn is_path(target: &str) -> bool {
     let visible = target.bytes().all(|byte| byte.is_ascii_graphic());
     target.starts_with('/') && !target.starts_with("//") && visible
@@ -147,7 +147,7 @@ fn only<'a>(fields: &[(&str, &'a str)], name: &str) -> Result<Option<&'a str>, D
     }
 }
 
-/// Parses a status code of three digits. Ignores the reason phrase after it, as in `404 Not Found`.
+/// Parses a status code of three digits. Ignores a reason phrase, as in `404 Not Found`.
 fn code(status: &str) -> Result<u16, Malformed> {
     let digits = status.split(' ').next().unwrap_or_default();
     let is_code = digits.len() == 3 && digits.bytes().all(|byte| byte.is_ascii_digit());

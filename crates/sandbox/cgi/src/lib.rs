@@ -1,5 +1,5 @@
-//! CGI/1.1, the gateway's side: a request as the environment of a program, and a program's output
-//! as an answer. The crate starts no processes, and accesses no files and no clock.
+//! CGI/1.1 for a server: converts a request to the environment of a program, and parses the output
+//! of the program. The crate starts no processes, and accesses no files and no clock.
 //!
 //! Principal types: [`Request`], whose [`variables`](Request::variables) are the environment of a
 //! program, and [`Answer`], the parsed standard output.
@@ -29,13 +29,13 @@
 //! assert_eq!((status, &output[body_at..]), (201, &b"hello"[..]));
 //! ```
 //!
-//! An output has a head if every line before its first empty line is a field, and one of these
-//! fields is `Content-Type`, `Status` or `Location`. Any other output is only a body: so programs
-//! that do not implement CGI, such as filters, can answer too.
+//! An output has a header if every line before its first empty line is a field, and one of these
+//! fields is `Content-Type`, `Status` or `Location`. Any other output is a body without a header.
+//! So programs that do not implement CGI, such as filters, can be used, too.
 //!
-//! Units and limits: lengths are bytes; [`Limits`] bounds the head of an output.
+//! Units and limits: lengths are in bytes. [`Limits`] bounds the header of an output.
 //!
-//! Errors: [`RequestError`] is the client's fault, [`Malformed`] the program's.
+//! Errors: [`RequestError`] is the fault of the client, [`Malformed`] of the program.
 //!
 //! Threads: plain values. Source: RFC 3875.
 

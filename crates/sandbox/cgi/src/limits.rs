@@ -1,9 +1,9 @@
-/// Limits of the head of a program's output.
+/// Limits on the header of a program's output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Maximum bytes of the head, including the line ends. Default 16 KiB.
+    /// Maximum length of the header in bytes, including the line ends. Default 16 KiB.
     pub head_bytes_max: usize,
-    /// Maximum number of fields in the head. Default 64.
+    /// Maximum number of header fields. Default 64.
     pub fields_max: usize,
 }
 

@@ -1,40 +1,39 @@
-//! Request, and its conversion to the environment of a program.
+//! Request to a CGI program, and its conversion to environment variables.
 
-/// Properties of a request that are passed to a program.
+/// Properties of a request that are passed to a program as environment variables.
 #[derive(Clone, Copy, Debug)]
 pub struct Request<'a> {
-    /// Method, as the client sent it.
+    /// Request method, as the client sent it.
     pub method: &'a str,
-    /// Part of the path that names the program, without a slash at its end.
+    /// Start of the path, which identifies the program. Without a slash at the end.
     pub script: &'a str,
-    /// Whole path, not decoded, starting with `script`.
+    /// Whole path of the request, not decoded. It starts with `script`.
     pub path: &'a str,
-    /// Query after the question mark, not decoded; `None` if there is no question mark.
+    /// Query after the question mark, not decoded, or `None` if there is no question mark.
     pub query: Option<&'a str>,
-    /// Fields of the request, in their order.
+    /// Header fields of the request, in order.
     pub fields: &'a [(&'a str, &'a [u8])],
-    /// Media type of the body. In a chain of programs, the body is the output of the previous
-    /// program, so its type differs from that of the request.
+    /// Media type of the body, if known. In a chain of programs, each gets the output of the
+    /// previous one as its body, so this type may differ from that of the request.
     pub content_type: Option<&'a [u8]>,
-    /// Length of the body.
+    /// Length of the body in bytes.
     pub body_bytes: u64,
-    /// Address of the client.
+    /// IP address of the client.
     pub peer: &'a str,
-    /// True if the request came over HTTPS.
+    /// True if the request was received over HTTPS.
     pub secure: bool,
 }
 
 /// Reason why a request cannot be passed to a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RequestError {
-    /// The path has `%` without two hexadecimal digits after it, or decodes to a zero byte or to a
-    /// slash within a segment.
+    /// The path contains a `%` without two hexadecimal digits, or an encoded zero byte or slash.
     Path,
 }
 
 /// Fields that are not passed to a program: they concern the connection, have variables of their
-/// own, or are for the server only (RFC 3875 §4.1.18). `Proxy` would become the variable
-/// `HTTP_PROXY`, which HTTP libraries interpret as a setting of the user.
+/// own, or are only for the server (RFC 3875 §4.1.18). The field `Proxy` is one of them, since its
+/// variable would be `HTTP_PROXY`, which HTTP libraries use as a setting of the user.
 const HIDDEN_FIELDS: &[&str] = &[
     "authorization",
     "connection",
@@ -52,8 +51,8 @@ const HIDDEN_FIELDS: &[&str] = &[
 ];
 
 impl Request<'_> {
-    /// Returns `NAME=value` for each variable of RFC 3875 §4.1 that has a value, each followed by a
-    /// zero byte.
+    /// Returns the environment variables of RFC 3875 §4.1 that have a value, as `NAME=value`, each
+    /// followed by a zero byte.
     ///
     /// # Errors
     /// [`RequestError`] if the path cannot be decoded.
@@ -74,7 +73,7 @@ impl Request<'_> {
         out.put("PATH_INFO", &path_info);
         out.put("QUERY_STRING", query.as_bytes());
         out.put("REMOTE_ADDR", self.peer.as_bytes());
-        // The RFC does not define this variable, but programs rely on it.
+        // This variable is not in the RFC, but many programs need it.
         let uri = match self.query {
             Some(query) => format!("{}?{query}", self.path),
             None => self.path.to_owned(),
@@ -93,12 +92,12 @@ impl Request<'_> {
         Ok(out.0)
     }
 
-    /// Returns the name and the port from the field `Host`. If either is missing, returns a
-    /// default, which RFC 3875 leaves to the server.
+    /// Returns the host name and the port from the field `Host`. If either is missing, returns a
+    /// default value, which the RFC leaves to the server.
     fn authority(&self) -> (&[u8], &[u8]) {
         let default: &[u8] = if self.secure { b"443" } else { b"80" };
         let host = self.values("host").next().unwrap_or(b"localhost");
-        // Only a colon after the brackets of an IPv6 address separates the port.
+        // In an IPv6 address, colons before the closing bracket do not separate the port.
         let bracket = host.iter().rposition(|byte| *byte == b']').unwrap_or(0);
         match host[bracket..].iter().rposition(|byte| *byte == b':') {
             Some(colon) => {
@@ -117,8 +116,9 @@ impl Request<'_> {
             .map(|(_, value)| *value)
     }
 
-    /// Writes one variable per field name, with all values of this name. Skips names with bytes
-    /// other than letters, digits and `-`, which could map to the variable of another name.
+    /// Adds one variable per field name, with all values of the fields of this name. Skips names
+    /// that contain other bytes than letters, digits and `-`, since their variables could equal
+    /// those of other names.
     fn fields(&self, out: &mut Variables) {
         for (index, (name, _)) in self.fields.iter().enumerate() {
             let is = |other: &&str| other.eq_ignore_ascii_case(name);
@@ -141,7 +141,8 @@ impl Request<'_> {
 struct Variables(Vec<u8>);
 
 impl Variables {
-    /// Appends a variable. The value is cut at its first zero byte, which would end the variable.
+    /// Appends a variable. Cuts the value at its first zero byte, since that would end the
+    /// variable.
     fn put(&mut self, name: &str, value: &[u8]) {
         self.0.extend_from_slice(name.as_bytes());
         self.0.push(b'=');
@@ -151,8 +152,8 @@ impl Variables {
     }
 }
 
-/// Decodes the percent escapes of a path; `None` if the path is invalid, as [`RequestError::Path`]
-/// describes it.
+/// Decodes the percent-encoding of a path. Returns `None` if the path is invalid, see
+/// [`RequestError::Path`].
 fn decoded(path: &str) -> Option<Vec<u8>> {
     let mut out = Vec::with_capacity(path.len());
     let mut bytes = path.bytes();
