@@ -124,7 +124,7 @@ impl Addresses {
 
     /// Counts one more connection from `peer`. Returns a guard that ends the count, or `None` if
     /// `peer` is exempt and therefore not counted.
-    pub(crate) fn place(
+    pub(crate) fn count(
         self: &Arc<Self>,
         peer: IpAddr,
     ) -> Result<Option<AddressSlot>, AddressLimitReached> {
@@ -152,7 +152,7 @@ impl Drop for AddressSlot {
         let mut open = open.lock().unwrap_or_else(PoisonError::into_inner);
         let count = open
             .get_mut(&self.counted)
-            .expect("`place` counted this connection");
+            .expect("`count` counted this connection");
         *count -= 1;
         if *count == 0 {
             open.remove(&self.counted);

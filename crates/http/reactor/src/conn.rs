@@ -190,13 +190,13 @@ impl Conn {
     /// tick.
     async fn load(&self, file: &File, offset: u64, len: u64) -> Result<(), Ended> {
         let now_ms = self.core.clock().now_ms();
-        let found = self.core.found();
-        if found.contains(file, offset + len, now_ms) {
+        let cached_ranges = self.core.cached_ranges();
+        if cached_ranges.contains(file, offset + len, now_ms) {
             return Ok(());
         }
         self.core.counters().reads.count();
         file::load(file, offset, len).await.map_err(Ended::File)?;
-        found.note(file, offset + len, now_ms);
+        cached_ranges.note(file, offset + len, now_ms);
         Ok(())
     }
 

@@ -26,7 +26,7 @@ struct State {
     draining: Cell<bool>,
     drain: Notify,
     counters: Arc<[Counters]>,
-    found: CachedRanges,
+    cached_ranges: CachedRanges,
 }
 
 impl Core {
@@ -46,7 +46,7 @@ impl Core {
             draining: Cell::new(false),
             drain: Notify::new(),
             counters,
-            found: CachedRanges::default(),
+            cached_ranges: CachedRanges::default(),
         }))
     }
 
@@ -95,9 +95,9 @@ impl Core {
         }
     }
 
-    /// Returns the record of file parts that were in the page cache during this tick.
-    pub(crate) fn found(&self) -> &CachedRanges {
-        &self.0.found
+    /// Returns the record of the file ranges that were in the page cache during this tick.
+    pub(crate) fn cached_ranges(&self) -> &CachedRanges {
+        &self.0.cached_ranges
     }
 
     pub(crate) fn table(&self) -> &Table {

@@ -5,9 +5,10 @@
 //!                └ lent: vmsplice into the core's pipe, splice from the pipe into the socket
 //! ```
 //!
-//! The bytes sent before and after a value may be placed around it in memory, too ([`place`]); then
-//! they are lent with the value, and two system calls send everything. Otherwise these surrounding
-//! bytes are copied into the pipe, as are bytes of the value that share a page with other memory.
+//! The bytes sent before and after a value may be placed around it in memory, too
+//! ([`allocate_buffer`]); then they are lent with the value, and two system calls send everything.
+//! Otherwise these surrounding bytes are copied into the pipe, as are bytes of the value that share
+//! a page with other memory.
 //!
 //! The kernel does not copy lent pages: the socket refers to each page until the client has
 //! acknowledged its bytes, which may be long after the call, and long after the value was dropped.
@@ -105,7 +106,7 @@ fn addresses(bytes: &[u8]) -> Range<usize> {
 /// enough to be sent without copying, the buffer starts at a page boundary, shares no page with
 /// other memory, and already contains `head`, the bytes that are sent before the value; otherwise
 /// the buffer is empty.
-pub fn place(head: &[u8], value_bytes: usize) -> BytesMut {
+pub fn allocate_buffer(head: &[u8], value_bytes: usize) -> BytesMut {
     if value_bytes < ZERO_COPY_BYTES_MIN {
         return BytesMut::with_capacity(value_bytes + 2);
     }
@@ -113,12 +114,12 @@ pub fn place(head: &[u8], value_bytes: usize) -> BytesMut {
     let bytes = (head.len() + value_bytes + 2).next_multiple_of(page_bytes);
     // An allocator that keeps a header before each block never returns the start of a page, so one
     // page more is allocated, and the bytes before the first page boundary are skipped.
-    let mut place = BytesMut::with_capacity(bytes + page_bytes);
-    let before = place.as_ptr().align_offset(page_bytes);
-    place.resize(before, 0);
-    place.advance(before);
-    place.extend_from_slice(head);
-    place
+    let mut buffer = BytesMut::with_capacity(bytes + page_bytes);
+    let before = buffer.as_ptr().align_offset(page_bytes);
+    buffer.resize(before, 0);
+    buffer.advance(before);
+    buffer.extend_from_slice(head);
+    buffer
 }
 
 /// Makes `bytes` read-only without copying them. If they are long enough, registers their memory so
@@ -217,9 +218,9 @@ impl Drop for Unused {
     }
 }
 
-/// Returns the channel to the thread that frees large blocks of memory, so that the cores need not;
-/// `None` if the host cannot create the thread. The thread is never joined, since it holds nothing
-/// but memory.
+/// Returns the channel to the thread that frees large blocks of memory, so that the cores need not
+/// free them; `None` if the host cannot create the thread. The thread is never joined, since it
+/// holds nothing but memory.
 fn freeing_thread() -> Option<&'static Sender<Unused>> {
     static THREAD: OnceLock<Option<Sender<Unused>>> = OnceLock::new();
     let thread = THREAD.get_or_init(|| {
@@ -248,8 +249,8 @@ struct ZeroCopySegment<'b> {
 
 /// Returns the pages of `part` that can be sent without copying, and records that the kernel may
 /// refer to them. Returns `None` if `part` is short or does not come from [`zero_copy`]. Bytes that
-/// [`place`] put around the value are included if they equal the bytes that are to be sent right
-/// before and right after it (`before`, `behind`).
+/// [`allocate_buffer`] put around the value are included if they equal the bytes that are to be
+/// sent right before the value (`before`) and right after it (`behind`).
 fn lend<'b>(part: &'b [u8], before: &[u8], behind: &[u8]) -> Option<ZeroCopySegment<'b>> {
     if part.len() < REST_BYTES_MIN {
         return None;

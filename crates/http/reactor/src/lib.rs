@@ -128,7 +128,8 @@ pub use heap::{
     HeapFigures, Jemalloc, heap_figures, purge_heap, return_freed_memory, without_block_cache,
 };
 pub use lend::{
-    ZERO_COPY_BYTES_MIN, ZeroCopySocket, ZeroCopyWriter, place, zero_copy, zero_copy_within,
+    ZERO_COPY_BYTES_MIN, ZeroCopySocket, ZeroCopyWriter, allocate_buffer, zero_copy,
+    zero_copy_within,
 };
 pub use limits::Limits;
 pub use listen::{Listeners, adopt, bind};

@@ -306,8 +306,8 @@ where
     }
 
     fn admit(&mut self, accepted: Accepted, acceptor: &Acceptor) {
-        let place = match self.shared.addresses.place(accepted.peer.ip()) {
-            Ok(place) => place,
+        let address_slot = match self.shared.addresses.count(accepted.peer.ip()) {
+            Ok(slot) => slot,
             Err(AddressLimitReached) => {
                 self.core.counters().shed_by_address.count();
                 return acceptor.shed(accepted.stream);
@@ -324,7 +324,7 @@ where
         }
         self.sample_arrival(&accepted.stream);
         self.core.counters().accepted.count();
-        let conn = Conn::new(accepted, &self.core, place);
+        let conn = Conn::new(accepted, &self.core, address_slot);
         self.connections.spawn_local((self.handler)(conn));
     }
 

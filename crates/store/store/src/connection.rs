@@ -70,7 +70,7 @@ pub(crate) async fn serve<S: Stream>(shared: Rc<Shared>, mut stream: S, peer: Pe
     let parser = Parser::new(parser_limits(&shared.state.borrow().config))
         .with_blob_allocator(ZERO_COPY_ALLOCATOR);
     let mut connection = Connection {
-        place: ClientGuard::new(shared, key),
+        guard: ClientGuard::new(shared, key),
         parser,
         input: BytesMut::new(),
         prefetched: VecDeque::new(),
@@ -91,7 +91,7 @@ async fn refuse<S: AsyncWrite + Unpin>(mut stream: S, text: &str) {
 }
 
 struct Connection {
-    place: ClientGuard,
+    guard: ClientGuard,
     parser: Parser,
     /// Bytes read that do not form a complete command yet.
     input: BytesMut,
@@ -120,7 +120,7 @@ impl Connection {
         let mut more = false;
         loop {
             self.run_commands();
-            self.settle_replies().await;
+            self.wait_until_durable().await;
             if self.closing() == Closing::Now {
                 return Ok(());
             }
@@ -143,23 +143,23 @@ impl Connection {
 
     /// Waits until the client's replies may be sent: either the changes that the replies report are
     /// as durable as `appendfsync` requires, or writing the changes has failed.
-    async fn settle_replies(&self) {
-        let ClientGuard { shared, key } = &self.place;
+    async fn wait_until_durable(&self) {
+        let ClientGuard { shared, key } = &self.guard;
         let is_written = shared.committed().await;
         let flush = shared.state.borrow_mut().clients[*key].flush.take();
         if let Some(flush) = flush {
             shared.flushed(flush).await;
         }
-        shared.state.borrow_mut().settle_replies(*key, is_written);
+        shared.state.borrow_mut().release_replies(*key, is_written);
     }
 
     fn closing(&self) -> Closing {
-        self.place.shared.state.borrow().clients[self.place.key].closing
+        self.guard.shared.state.borrow().clients[self.guard.key].closing
     }
 
     /// Runs the complete commands that were read, in order, until one of them has to wait.
     fn run_commands(&mut self) {
-        let ClientGuard { shared, key } = &self.place;
+        let ClientGuard { shared, key } = &self.guard;
         let mut state = shared.state.borrow_mut();
         let state = &mut *state;
         state.clock.start_turn();
@@ -227,7 +227,7 @@ impl Connection {
     async fn write<S: Stream>(&mut self, stream: &mut S) -> io::Result<bool> {
         loop {
             let (is_empty, promises) = {
-                let client = &self.place.shared.state.borrow().clients[self.place.key];
+                let client = &self.guard.shared.state.borrow().clients[self.guard.key];
                 (client.out.is_empty(), !client.unwritten.is_empty())
             };
             if is_empty {
@@ -237,7 +237,7 @@ impl Connection {
                 // While this task was suspended, another client's command may have unblocked this
                 // client. The reply to the unblocked command must wait until its changes are on
                 // disk, too.
-                self.settle_replies().await;
+                self.wait_until_durable().await;
             }
             let written = poll_fn(|context| match self.poll_write(stream, context) {
                 Poll::Pending => Poll::Ready(Ok(None)),
@@ -246,7 +246,7 @@ impl Connection {
             });
             match written.await? {
                 None => return Ok(false),
-                Some(written) if written < self.place.shared.limits.write_slice_bytes => {}
+                Some(written) if written < self.guard.shared.limits.write_slice_bytes => {}
                 Some(_) => yield_now().await,
             }
         }
@@ -258,7 +258,7 @@ impl Connection {
         stream: &mut S,
         context: &mut Context<'_>,
     ) -> Poll<io::Result<usize>> {
-        let ClientGuard { shared, key } = &self.place;
+        let ClientGuard { shared, key } = &self.guard;
         let mut state = shared.state.borrow_mut();
         let state = &mut *state;
         let out = &mut state.clients[*key].out;
@@ -294,8 +294,8 @@ impl Connection {
         context: &mut Context<'_>,
     ) -> Poll<io::Result<Event>> {
         let (waits_to_write, reads) = {
-            let mut state = self.place.shared.state.borrow_mut();
-            let client = &mut state.clients[self.place.key];
+            let mut state = self.guard.shared.state.borrow_mut();
+            let client = &mut state.clients[self.guard.key];
             if std::mem::take(&mut client.woken) {
                 return Poll::Ready(Ok(Event::Woken));
             }
@@ -305,7 +305,7 @@ impl Connection {
             }
             let held_back = client.blocked_command.is_some() || client.postponed;
             let held = self.input.len() + self.parser.held_bytes();
-            let room = held < self.place.shared.limits.ahead_bytes_max;
+            let room = held < self.guard.shared.limits.ahead_bytes_max;
             let ends = client.closing != Closing::No;
             (!client.out.is_empty(), !ends && (!held_back || room))
         };
@@ -325,11 +325,11 @@ impl Connection {
         stream: &mut S,
         context: &mut Context<'_>,
     ) -> Poll<io::Result<Event>> {
-        let shared = Rc::clone(&self.place.shared);
+        let shared = Rc::clone(&self.guard.shared);
         let (read, more) = if let Some(blob) = self.parser.blob_mut() {
             let room = blob.remaining_mut().min(shared.limits.blob_read_bytes);
-            let mut place = blob.limit(room);
-            let read = std::task::ready!(pin!(stream.read_buf(&mut place)).poll(context))?;
+            let mut destination = blob.limit(room);
+            let read = std::task::ready!(pin!(stream.read_buf(&mut destination)).poll(context))?;
             self.sends_blobs = true;
             // The event's `more` is true, because the socket may hold further bytes after the
             // value.
@@ -341,8 +341,8 @@ impl Connection {
                 false => shared.limits.read_bytes,
             };
             buffer.reserve(room);
-            let mut place = (&mut *buffer).limit(room);
-            let read = std::task::ready!(pin!(stream.read_buf(&mut place)).poll(context))?;
+            let mut destination = (&mut *buffer).limit(room);
+            let read = std::task::ready!(pin!(stream.read_buf(&mut destination)).poll(context))?;
             let received = buffer.split();
             if self.input.is_empty() {
                 self.input = received;

@@ -1,7 +1,7 @@
 //! Dispatch of commands: the steps from a client's request to the effects of its command.
 //!
 //! ```text
-//! dispatch ─► translate ─► check ─► call ─► end_reply ─► effects::settle
+//! dispatch ─► translate ─► check ─► call ─► end_reply ─► effects::apply
 //!             names        may it   ├─ keyspace.execute: commands on data
 //!                          run?     ├─ the handler of the table: commands about the server
 //!                                   └─ each command of a transaction: call
@@ -84,7 +84,7 @@ pub(crate) fn dispatch(
     let (flow, command) = call(state, key, &args, Occasion::First);
     state.clients.running = None;
     end_reply(state, key, command, mark);
-    effects::settle(state);
+    effects::apply(state);
     flow
 }
 

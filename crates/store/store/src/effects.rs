@@ -13,7 +13,7 @@ use crate::state::State;
 
 /// Handles the effects of the commands that ran. Commands of blocked clients may run as a result
 /// and have effects in turn, so the function repeats until no effects are left.
-pub(crate) fn settle(state: &mut State) {
+pub(crate) fn apply(state: &mut State) {
     loop {
         let effects = &mut state.keyspace.effects;
         if !effects.journal.is_empty() {
@@ -123,6 +123,6 @@ fn is_compute_command(command: &Bytes) -> bool {
 /// Returns whether all such keys have been removed.
 pub(crate) fn sweep_tagged(state: &mut State) -> bool {
     let is_swept = state.keyspace.sweep_tagged();
-    settle(state);
+    apply(state);
     is_swept
 }

@@ -66,7 +66,7 @@ fn turn(shared: &Shared) -> bool {
     state.clock.start_turn();
     state.keyspace.set_non_data_bytes(state.clients.bytes());
     let more = state.keyspace.turn(state.now_ms());
-    effects::settle(state);
+    effects::apply(state);
     more
 }
 

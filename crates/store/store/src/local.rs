@@ -231,7 +231,7 @@ pub(crate) async fn serve(shared: Rc<Shared>, mut requests: Requests) {
             Request::ReleaseLock { key, until_ms } => {
                 let mut state = shared.state.borrow_mut();
                 state.keyspace.release_lock(0, &key, until_ms);
-                effects::settle(&mut state);
+                effects::apply(&mut state);
             }
         }
     }
@@ -270,7 +270,7 @@ fn take(state: &mut State, key: ClientKey) -> Reply {
 /// Runs a command that may have to wait.
 async fn run_blocking(shared: &Rc<Shared>, command: &[Bytes]) -> Reply {
     match admit(shared) {
-        Ok((_place, key)) => run_until_answered(shared, key, command).await,
+        Ok((_guard, key)) => run_until_answered(shared, key, command).await,
         Err(refusal) => refusal,
     }
 }

@@ -47,6 +47,6 @@ pub(crate) fn parser_limits(config: &Config) -> resp::Limits {
 
 /// Allocator for blobs (large arguments). The memory of a blob can later be sent without a copy.
 pub(crate) const ZERO_COPY_ALLOCATOR: BlobAllocator = BlobAllocator {
-    make: reactor::place,
+    make: reactor::allocate_buffer,
     keep: reactor::zero_copy_within,
 };

@@ -41,7 +41,7 @@ impl Shared {
         let journal_bytes_max = self.limits.journal_bytes_max;
         let commit = self.state.borrow().persist.commit(journal_bytes_max);
         match commit {
-            Some(commit) => commit.settled().await,
+            Some(commit) => commit.done_or_failed().await,
             None => true,
         }
     }
@@ -92,6 +92,6 @@ impl Drop for ClientGuard {
     fn drop(&mut self) {
         let mut state = self.shared.state.borrow_mut();
         state.forget(self.key);
-        effects::settle(&mut state);
+        effects::apply(&mut state);
     }
 }

@@ -131,7 +131,7 @@ impl State {
 
     /// Allows a client's replies that waited for the disk to be sent. If writing failed, the
     /// replies to commands that changed data are replaced by errors.
-    pub(crate) fn settle_replies(&mut self, key: ClientKey, is_written: bool) {
+    pub(crate) fn release_replies(&mut self, key: ClientKey, is_written: bool) {
         let replies = std::mem::take(&mut self.clients[key].unwritten);
         if is_written {
             return;

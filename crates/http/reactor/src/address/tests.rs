@@ -59,26 +59,29 @@ fn networks_are_shown_as_they_are_written() {
 #[test]
 fn an_address_has_a_limited_number_of_connections() {
     let addresses = Arc::new(Addresses::new(2, vec![network("127.0.0.0/8")]));
-    let place = |text| addresses.place(ip(text)).is_ok();
+    let is_counted = |text| addresses.count(ip(text)).is_ok();
     let slots = [
-        addresses.place(ip("192.0.2.1")).expect("the first"),
-        addresses.place(ip("192.0.2.1")).expect("the second"),
+        addresses.count(ip("192.0.2.1")).expect("the first"),
+        addresses.count(ip("192.0.2.1")).expect("the second"),
         addresses
-            .place(ip("2001:db8::1"))
+            .count(ip("2001:db8::1"))
             .expect("the first of its /64"),
         addresses
-            .place(ip("2001:db8::ffff:2"))
+            .count(ip("2001:db8::ffff:2"))
             .expect("the second of its /64"),
     ];
-    assert!(!place("192.0.2.1"));
-    assert!(!place("::ffff:192.0.2.1"), "the same host by another name");
-    assert!(!place("2001:db8::3"));
-    assert!(place("192.0.2.2"));
-    assert!(place("2001:db8:0:1::1"));
+    assert!(!is_counted("192.0.2.1"));
+    assert!(
+        !is_counted("::ffff:192.0.2.1"),
+        "the same host by another name"
+    );
+    assert!(!is_counted("2001:db8::3"));
+    assert!(is_counted("192.0.2.2"));
+    assert!(is_counted("2001:db8:0:1::1"));
     for _ in 0..10 {
-        assert!(place("127.0.0.1"));
+        assert!(is_counted("127.0.0.1"));
     }
     drop(slots);
-    assert!(place("192.0.2.1"));
+    assert!(is_counted("192.0.2.1"));
     assert!(addresses.open.lock().expect("no panic").is_empty());
 }

@@ -7,8 +7,8 @@ use tokio::io::AsyncReadExt;
 use tokio::net::{TcpListener, TcpStream, UnixStream};
 
 use super::{
-    ZERO_COPY_BYTES_MIN, ZeroCopySocket, ZeroCopyWriter, addresses, lend, place, table, zero_copy,
-    zero_copy_within,
+    ZERO_COPY_BYTES_MIN, ZeroCopySocket, ZeroCopyWriter, addresses, allocate_buffer, lend, table,
+    zero_copy, zero_copy_within,
 };
 
 /// Returns bytes whose values depend on their position.
@@ -78,7 +78,7 @@ fn parts_arrive_in_order_whatever_is_lent() {
 #[test]
 fn bytes_around_a_value_are_lent_with_it_if_they_equal_the_sent_bytes() {
     const HEAD: &[u8] = b"$100000\r\n";
-    let mut bytes = place(HEAD, 100_000);
+    let mut bytes = allocate_buffer(HEAD, 100_000);
     bytes.extend_from_slice(&pattern(100_000, 1));
     bytes.extend_from_slice(b"\r\n");
     let value = zero_copy_within(bytes, HEAD.len()..HEAD.len() + 100_000);

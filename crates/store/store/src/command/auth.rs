@@ -42,12 +42,12 @@ fn is_known(call: &Call<'_>, user: &[u8], password: &[u8]) -> bool {
 
 /// Compares two strings in constant time, so that the duration does not reveal the position of the
 /// first difference.
-fn same(expected: &[u8], given: &[u8]) -> bool {
+fn same(expected: &[u8], actual: &[u8]) -> bool {
     let differing = expected
         .iter()
-        .zip(given)
+        .zip(actual)
         .fold(0, |all, (a, b)| all | (a ^ b));
-    expected.len() == given.len() && differing == 0
+    expected.len() == actual.len() && differing == 0
 }
 
 /// HELLO \[protover \[AUTH username password\] \[SETNAME name\]\]. Changes nothing unless every
@@ -76,13 +76,13 @@ pub(super) fn hello(call: &mut Call<'_>) {
                 authenticated = true;
                 at += 3;
             }
-            ("setname", [given, ..]) => {
-                if !valid_name(given) {
+            ("setname", [new_name, ..]) => {
+                if !valid_name(new_name) {
                     return call.error(
                         "ERR Client names cannot contain spaces, newlines or special characters.",
                     );
                 }
-                name = Some(Bytes::copy_from_slice(given));
+                name = Some(Bytes::copy_from_slice(new_name));
                 at += 2;
             }
             (_, _) => {

@@ -72,8 +72,8 @@ fn set_info(call: &mut Call<'_>) {
     let value = Bytes::copy_from_slice(&call.args[3]);
     let option = call.word(2);
     if !matches!(option.as_str(), "lib-name" | "lib-ver") {
-        let given = String::from_utf8_lossy(&call.args[2]).into_owned();
-        return call.error(&format!("ERR Unrecognized option '{given}'"));
+        let word = String::from_utf8_lossy(&call.args[2]).into_owned();
+        return call.error(&format!("ERR Unrecognized option '{word}'"));
     }
     if !valid_name(&value) {
         let text = format!("ERR {option} cannot contain spaces, newlines or special characters.");
@@ -174,8 +174,8 @@ fn list(call: &mut Call<'_>) {
         ("", 2) => call.state.clients.keys().collect(),
         ("type", 4) => {
             let Some(class) = class(&call.word(3)) else {
-                let given = String::from_utf8_lossy(&call.args[3]).into_owned();
-                return call.error(&format!("ERR Unknown client type '{given}'"));
+                let word = String::from_utf8_lossy(&call.args[3]).into_owned();
+                return call.error(&format!("ERR Unknown client type '{word}'"));
             };
             let clients = &call.state.clients;
             let of_class = |key: &ClientKey| clients[*key].class() == class;

@@ -274,7 +274,7 @@ impl Journal {
         }
         self.batches += 1;
         let bytes = std::mem::take(&mut self.pending);
-        self.order(WriterJob::Append {
+        self.send_job(WriterJob::Append {
             bytes,
             batch: self.batches,
             fsync: self.fsync,
@@ -303,7 +303,7 @@ impl Journal {
         // A replay of the new file starts with no database selected, so the first command needs a
         // SELECT.
         self.db = None;
-        self.order(WriterJob::Rotate { file });
+        self.send_job(WriterJob::Rotate { file });
     }
 
     /// Sets the total length of all files, after a rewrite replaced some of them.
@@ -336,10 +336,10 @@ impl Journal {
         self.progress.broken.load(Ordering::Acquire)
     }
 
-    fn order(&self, order: WriterJob) {
+    fn send_job(&self, job: WriterJob) {
         // Sending fails only if the thread has ended after a failed sync. In that case, no reply
         // promises that these bytes are on disk.
-        drop(self.job_sender.send(order));
+        drop(self.job_sender.send(job));
     }
 }
 
@@ -382,7 +382,7 @@ impl Commit {
 
     /// Waits until the batch is written, and synced if `appendfsync` requires it, or until writing
     /// fails. Returns whether the batch is done. Cancel-safe.
-    pub(crate) async fn settled(&self) -> bool {
+    pub(crate) async fn done_or_failed(&self) -> bool {
         self.until(|| self.is_done() || self.is_failing()).await;
         self.is_done()
     }

@@ -517,8 +517,8 @@ impl Source {
             window.extend_from_slice(piece);
             let is_sum =
                 |part: &[u8]| part.starts_with(b"\r\n") && journal::is_sum(&part[BEFORE..]);
-            let place = window.windows(WINDOW).position(is_sum);
-            found = place.map(|place| at - held as u64 + (place + BEFORE) as u64);
+            let found_at = window.windows(WINDOW).position(is_sum);
+            found = found_at.map(|found_at| at - held as u64 + (found_at + BEFORE) as u64);
             window.drain(..window.len().saturating_sub(WINDOW - 1));
             found.is_none()
         })?;
