@@ -201,8 +201,8 @@ impl Conn {
     }
 
     /// Closes the connection so that the client receives the written bytes even if it is still
-    /// sending: closes our side, then drops received bytes until the client closes, is silent for
-    /// `linger_ms`, or exceeds `linger_ms_max` or `linger_bytes_max`.
+    /// sending: closes the server's side, then drops received bytes until the client closes, is
+    /// silent for `linger_ms`, or exceeds `linger_ms_max` or `linger_bytes_max`.
     ///
     /// # Errors
     /// [`Ended::TimedOut`] with [`Wait::Linger`], or the socket failed; the connection is closed in

@@ -177,8 +177,8 @@ impl Deadline {
         }
     }
 
-    /// Notes that `bytes` of a body arrived. Arms [`Wait::Body`] again once the bytes received meet
-    /// `body_bytes_per_s_min`.
+    /// Notes that `bytes` of a body arrived. Arms [`Wait::Body`] again once the received bytes meet
+    /// the rate `body_bytes_per_s_min`.
     pub fn note_body_bytes(&self, bytes: usize) {
         let received = self.received.get() + bytes as u64;
         self.received.set(received);

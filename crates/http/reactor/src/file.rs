@@ -22,8 +22,8 @@ pub fn read_cached(file: &File, offset: u64, buffer: &mut [u8]) -> io::Result<Op
     match preadv2(file, &mut buffers, offset, ReadWriteFlags::NOWAIT) {
         Ok(read) => Ok(Some(read)),
         Err(Errno::AGAIN) => Ok(None),
-        // The file system does not support `RWF_NOWAIT`, so read normally, which may wait for the
-        // disk.
+        // The file system does not support `RWF_NOWAIT`, so the file is read normally, which may
+        // wait for the disk.
         Err(Errno::OPNOTSUPP) => file.read_at(buffer, offset).map(Some),
         Err(error) => Err(error.into()),
     }

@@ -7,7 +7,7 @@ pub struct Limits {
     /// Maximum number of cores that the reactor runs on. Default 256.
     pub cores_max: usize,
     /// Maximum number of connections per listener that wait for accept after the TCP handshake. The
-    /// kernel lowers it to `net.core.somaxconn`. Default 4096.
+    /// kernel lowers this number to `net.core.somaxconn`. Default 4096.
     pub backlog: u32,
     /// Maximum number of open connections of the whole process. When it is reached, a core evicts
     /// an idle connection for each new connection, or sheds the new connection if none is idle.

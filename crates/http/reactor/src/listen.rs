@@ -103,7 +103,7 @@ impl Listeners {
 /// open.
 ///
 /// # Errors
-/// An address cannot be listened on; the error names it and says what to do.
+/// An address cannot be listened on; the error names the address and says what to do.
 ///
 /// # Panics
 /// `cores` is empty, or [`Limits::check`] rejects `limits`.

@@ -20,7 +20,7 @@ impl OpenConnections {
         self.0.fetch_update(Relaxed, Relaxed, add).is_ok()
     }
 
-    /// Counts one more connection, whatever the limit.
+    /// Counts one more connection, even if the limit is reached.
     pub(crate) fn add(&self) {
         self.0.fetch_add(1, Relaxed);
     }

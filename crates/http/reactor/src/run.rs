@@ -183,7 +183,7 @@ impl Shared {
             Ok(serving.serve(acceptor).await)
         });
         // Dropping a runtime waits without limit for its blocking pool, which may hang on a disk or
-        // a network share.
+        // a network share, so the wait is limited here.
         let left = served.as_ref().map_or(Duration::ZERO, |drained| {
             drained.deadline.saturating_duration_since(Instant::now())
         });

@@ -12,7 +12,8 @@ use std::io;
 /// up its slice. The threads' shares of the processor do not change.
 const SLICE_NS: u64 = 100_000;
 
-/// Nice value that the thread requests. The kernel grants it to root, or with `LimitNICE=`.
+/// Nice value that the thread requests. The kernel grants this value to root, and to a service with
+/// a sufficient `LimitNICE=`.
 ///
 /// At nice value 0, a thread that served one request and receives the next has momentarily used
 /// more than its share, and waits for the scheduler's next tick. At -10, its weight is nine times

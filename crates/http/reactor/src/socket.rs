@@ -1,4 +1,4 @@
-//! Socket options that the libraries in use do not offer.
+//! Socket options that `std` and tokio do not offer.
 
 use std::io;
 use std::mem::size_of;

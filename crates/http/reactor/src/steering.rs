@@ -164,7 +164,7 @@ impl ArrivalCounts {
         let arrivals_are_even = is_even(here) && elsewhere * 100 <= all * ELSEWHERE_PCT_MAX;
         match now {
             // `IncomingCpu` needs two conditions: arrivals are even over the cores, and so are the
-            // accepted connections. The second one shows that the kernel honours the option.
+            // accepted connections. The second condition shows that the kernel honours the option.
             Steering::IncomingCpu if arrivals_are_even && is_even(&self.accepted) => {
                 Steering::IncomingCpu
             }

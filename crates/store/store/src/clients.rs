@@ -173,8 +173,8 @@ impl Clients {
         }
     }
 
-    /// Returns the number of bytes that all clients together use. These bytes count towards
-    /// `maxmemory`.
+    /// Returns the number of bytes of memory that all clients together use. These bytes count
+    /// towards `maxmemory`.
     pub(crate) fn bytes(&self) -> usize {
         self.bytes
     }

@@ -77,7 +77,7 @@ pub struct Config {
     pub(crate) logfile: String,
     /// Path of the file for the process id; empty for none.
     pub(crate) pidfile: String,
-    /// True if the process detaches from the one that started it.
+    /// True if the process detaches from the process that started it.
     pub(crate) daemonize: bool,
     /// Number of housekeeping runs per second.
     pub(crate) hz: Hertz,
@@ -461,7 +461,7 @@ impl Config {
         }
     }
 
-    /// Returns the path of the pidfile, if any. A process that detaches always has one.
+    /// Returns the path of the pidfile, if any. A process that detaches always has a pidfile.
     pub(crate) fn pid_file(&self) -> Option<&Path> {
         match (self.pidfile.as_str(), self.detaches()) {
             ("", false) => None,

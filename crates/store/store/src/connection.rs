@@ -180,7 +180,7 @@ impl Connection {
                 if !self.parser.has_ahead() {
                     self.parser.set_authenticated(client.authenticated);
                     // Before authentication, requests are parsed one at a time: the limits for the
-                    // next request depend on whether this one authenticates the client.
+                    // next request depend on whether this request authenticates the client.
                     let requests = match client.authenticated {
                         true => shared.limits.requests_ahead_max,
                         false => 1,

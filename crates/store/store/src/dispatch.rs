@@ -7,8 +7,8 @@
 //!                                   └─ each command of a transaction: call
 //! ```
 //!
-//! `command::table` has one row per command about the server, and the rules of those commands that
-//! some step treats differently from others.
+//! `command::table` has one row per command about the server, and lists the exceptions that some
+//! steps make for some commands.
 
 mod account;
 mod check;

@@ -30,7 +30,8 @@ pub(crate) type Requests = mpsc::Receiver<Request>;
 
 #[derive(Debug)]
 pub(crate) enum Request {
-    /// Commands that run together. A command that would have to wait gets an error.
+    /// Commands that run with no other commands in between. A command that would have to wait gets
+    /// an error.
     Batch {
         commands: Vec<Vec<Bytes>>,
         replies: oneshot::Sender<Vec<Reply>>,

@@ -1,8 +1,8 @@
 //! Background work on the core: one piece per pass of the event loop, with rests so that clients
 //! get most of the core's time.
 //!
-//! While clients send commands, background work uses at most a third of the core. It rests in
-//! between, because the kernel's scheduler makes a thread that is always busy wait for other
+//! While clients send commands, background work uses at most a third of the core. The work rests
+//! between pieces, because the kernel's scheduler makes a thread that is always busy wait for other
 //! threads on its processor. While no client sends commands, the work continues without rests.
 
 use std::time::Duration;

@@ -19,7 +19,8 @@ const READ_BYTES: usize = 16 << 10;
 
 /// A client of a Redis-compatible store.
 ///
-/// Any thread can use it. Only one batch of commands is in progress at a time; other batches wait.
+/// Any thread can use the client. Only one batch of commands is in progress at a time; other
+/// batches wait.
 #[derive(Debug)]
 pub struct Remote {
     url: Url,

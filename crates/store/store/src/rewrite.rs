@@ -1,5 +1,5 @@
-//! `CONFIG REWRITE`: writes the configuration file on another thread, while the clients that
-//! requested the file to be written wait.
+//! `CONFIG REWRITE`: writes the configuration file on another thread. The clients that sent the
+//! command wait until the file is written.
 
 pub(crate) mod task;
 

@@ -99,7 +99,7 @@ impl Server {
     }
 
     /// Sets the function by which `CONFIG SET loglevel` changes the level of this process's log. If
-    /// none is set, the level is fixed.
+    /// no function is set, the level is fixed.
     pub fn on_log_level(&mut self, set: fn(LogLevel)) {
         self.set_log_level = Some(set);
     }

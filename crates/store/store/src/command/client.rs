@@ -1,4 +1,4 @@
-//! CLIENT and its subcommands, about connections.
+//! CLIENT and its subcommands, which show and change the connections of clients.
 
 use bytes::Bytes;
 

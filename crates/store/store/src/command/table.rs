@@ -21,7 +21,7 @@ impl Rules {
     pub(crate) const IN_PUBSUB_MODE: Rules = Rules(1);
     /// The reply consists of messages, which `CLIENT REPLY OFF` does not suppress.
     pub(crate) const REPLIES_BY_MESSAGE: Rules = Rules(1 << 1);
-    /// The command is postponed by a pause of writes, although it is not flagged as a write.
+    /// A pause of writes delays the command, although it is not flagged as a write.
     pub(crate) const WAITS_LIKE_WRITE: Rules = Rules(1 << 2);
     /// Clients use the command (PING) as a health check, so it is refused like a write while
     /// snapshots fail.

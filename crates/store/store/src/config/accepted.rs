@@ -17,8 +17,8 @@ pub(crate) struct Accepted {
     kind: Kind,
     /// True if `CONFIG SET` may change the directive.
     pub(crate) live: bool,
-    /// The reason why any value but the default is refused, if so. Other values need a feature that
-    /// this server lacks.
+    /// The reason why all values but the default are refused: they need a feature that this server
+    /// lacks. `None` if other values are accepted.
     pub(crate) only_default: Option<&'static str>,
 }
 

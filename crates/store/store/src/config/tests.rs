@@ -106,8 +106,8 @@ fn directives_without_effect_are_accepted_and_shown() {
 
 #[test]
 fn the_configuration_file_of_valkey_is_accepted() {
-    // Directives in the files that Valkey 8.1 and 9.0 ship, active or in comments, that the file of
-    // Redis 7.0 lacks.
+    // Directives that occur in the configuration files of Valkey 8.1 and 9.0, active or commented
+    // out, but not in the file of Redis 7.0.
     let config = read(
         "hide-user-data-from-log yes\nlocale-collate \"\"\nrdb-version-check strict\n\
          dual-channel-replication-enabled no\nrepl-diskless-load flush-before-load\nlazyfree-lazy-user-del yes\n\

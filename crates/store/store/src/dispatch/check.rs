@@ -54,7 +54,8 @@ fn decide(state: &mut State, key: ClientKey, args: &[Bytes]) -> Verdict {
     }
 }
 
-/// Returns the error reply for a command that this client may not run; `None` if it may.
+/// Returns the error reply for a command that this client may not run; `None` if the client may run
+/// the command.
 fn refusal(client: &Client, command: &Command) -> Option<String> {
     if !client.authenticated && !command.flags.has(Flags::NO_AUTH) {
         return Some("NOAUTH Authentication required.".to_owned());

@@ -1,4 +1,5 @@
-//! The background work of persistence: snapshots, rewrites of the AOF, and the AOF's batches.
+//! The background work of persistence: snapshots, rewrites of the AOF, and writes of batches to the
+//! AOF.
 
 use std::fs;
 use std::io;

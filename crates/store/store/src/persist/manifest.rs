@@ -9,7 +9,7 @@ use crate::text::quote;
 const LINE_BYTES_MAX: usize = 1023;
 
 /// List of the AOF's files: a base, the increments since that base, and the history, which consists
-/// of older files that have yet to be removed.
+/// of obsolete files that still exist.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Manifest {
     pub(crate) base: Option<Listed>,

@@ -63,8 +63,7 @@ impl FromStr for Url {
         let (credentials, address) = rest.rsplit_once('@').unwrap_or(("", rest));
         let (user, password) = credentials.split_once(':').unwrap_or(("", credentials));
         let (authority, database) = address.split_once('/').unwrap_or((address, ""));
-        // The colons of an IPv6 address are within brackets, so a last colon before `]` does not
-        // start a port.
+        // An IPv6 address is in brackets. A colon within the brackets does not start a port.
         let (host, port) = match authority.rsplit_once(':') {
             Some((host, port)) if !port.ends_with(']') => {
                 (host, port.parse().map_err(|_| UrlError)?)

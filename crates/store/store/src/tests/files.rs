@@ -282,7 +282,7 @@ fn a_snapshot_that_is_short_or_damaged_is_refused() {
         let error = open(&config).expect_err("refused");
         assert!(error.contains("dump.rdb: "), "cut at {cut}: {error}");
     }
-    // A snapshot file that contains commands instead is refused.
+    // A snapshot file that contains commands instead of a snapshot is refused.
     fs::write(&path, b"*1\r\n$8\r\nFLUSHALL\r\n").expect("written");
     let error = open(&config).expect_err("refused");
     assert!(
@@ -415,8 +415,8 @@ fn a_flipped_bit_in_a_journal_is_refused_with_its_offset() {
         open(&unchecked).map(drop).expect("the operator wants it");
     }
 
-    // A value whose length is damaged so that it exceeds the file looks truncated, but a checksum
-    // follows it.
+    // A damaged length that reaches beyond the end of the file looks like a truncation, but a
+    // checksum follows the damage.
     let command = b"*3\r\n$3\r\nSET\r\n$1\r\nc\r\n$";
     let at = whole
         .windows(command.len())
