@@ -11,9 +11,10 @@ use crate::Error;
 /// One of the two processes in which a call of [`detach`] returns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
-    /// The original process, which should exit now.
+    /// The process that called [`detach`], which should exit now.
     Starter,
-    /// The copy, which continues to run in a session of its own, without a terminal.
+    /// The forked copy of the process, which continues to run in a session of its own, without a
+    /// terminal.
     Detached,
 }
 

@@ -51,7 +51,7 @@ pub(crate) async fn load(file: &File, offset: u64, len: u64) -> io::Result<()> {
 #[derive(Debug)]
 pub(crate) struct CachedRanges([Cell<(RawFd, u64, u64)>; RANGES]);
 
-/// Number of ranges remembered. A newer range may overwrite an older one.
+/// Number of file ranges that are remembered. A newer range may overwrite an older range.
 const RANGES: usize = 64;
 
 impl Default for CachedRanges {

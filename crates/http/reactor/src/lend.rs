@@ -138,7 +138,8 @@ pub fn zero_copy_within(mut bytes: BytesMut, value: Range<usize>) -> Bytes {
     if value.len() < ZERO_COPY_BYTES_MIN {
         return bytes.freeze().slice(value);
     }
-    // `lend` reads this memory through addresses in the table, which needs exposed provenance.
+    // `lend` reads this memory through addresses in `ZERO_COPY_PAGES`, which needs exposed
+    // provenance.
     let first = bytes.as_mut_ptr().expose_provenance();
     let at = first + value.start..first + value.end;
     assert_eq!(addresses(&bytes[value.clone()]), at);

@@ -115,7 +115,7 @@ impl DirLock {
         }
     }
 
-    /// Returns the text that the holder wrote into the file.
+    /// Returns the text that the holder of the lock wrote into the lock file.
     fn text(&self) -> String {
         let mut text = Vec::new();
         // A file that cannot be read is treated as empty.

@@ -272,7 +272,7 @@ impl Connection {
                 let bytes: usize = parts.iter().map(|part| part.len()).sum();
                 stream.poll_write_zero_copy(zero_copy_writer, context, parts, bytes < out.len())
             }
-            // A plain write of one part costs the kernel less than a vectored one.
+            // A plain write of one part costs the kernel less than a vectored write.
             ([part], None) => Pin::new(stream).poll_write(context, part),
             (parts, None) => Pin::new(stream).poll_write_vectored(context, parts),
         };

@@ -96,7 +96,8 @@ fn holds_wanted_type(
     out.to_bytes() == wanted
 }
 
-/// Sends the timeout reply to the blocked clients whose deadline has passed.
+/// Handles the blocked clients whose deadline has passed: a client that waits in GETORLOCK acquires
+/// the lock; any other client gets its timeout reply.
 pub(crate) fn time_out(state: &mut State) {
     let now_ms = state.now_ms();
     while let Some(key) = state.blocked.first_due(now_ms) {

@@ -41,8 +41,8 @@ impl Rules {
 /// Handler of a command about the server.
 type Handler = fn(&mut Call<'_>);
 
-/// Handler and rules of a command. The subcommands of a command, such as those of `config`, share
-/// its row.
+/// Handler and rules of a command. If the command has subcommands, as `config` does, they share the
+/// command's row.
 #[derive(Clone, Copy)]
 struct Row {
     /// Handler; `None` if `keyspace` runs the command, or if the command is not implemented.

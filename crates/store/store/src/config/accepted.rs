@@ -458,7 +458,7 @@ pub(crate) const ACCEPTED: &[Accepted] = &[
     int("tls-session-cache-timeout", "300", 0, INT),
     flag("tls-session-caching", "yes"),
     int("tracking-table-max-keys", "1000000", 0, LONG),
-    // Directives that only Valkey has (up to 9.0), with its defaults.
+    // Directives that only Valkey has (up to 9.0), with Valkey's defaults.
     int("active-defrag-cycle-us", "500", 0, 100_000),
     text("availability-zone", ""),
     text("cluster-announce-client-ipv4", ""),

@@ -435,8 +435,8 @@ fn a_flipped_bit_in_a_journal_is_refused_with_its_offset() {
     assert_eq!(fs::read(dir.increment()).expect("left as it was"), damaged);
 }
 
-/// Test of files in which no checksum follows the damage: the damage is in the last 4 KiB before a
-/// crash, or Redis wrote the AOF.
+/// Test of damage that no checksum follows, because the damage is in the last 4 KiB before a crash,
+/// or because Redis wrote the AOF.
 #[test]
 fn a_length_beyond_the_file_before_whole_commands_is_damage() {
     let dir = Dir::new("swallowed");
