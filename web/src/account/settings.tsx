@@ -18,12 +18,6 @@ export default function Settings() {
         <h2>{t("settings.account")}</h2>
         <Account />
       </section>
-      {session.value.name !== null && (
-        <section class="card" key={session.value.name}>
-          <h2>{t("settings.sessions")}</h2>
-          <Sessions />
-        </section>
-      )}
       <section class="card">
         <h2>{t("settings.appearance")}</h2>
         <label class="field">
@@ -46,6 +40,13 @@ export default function Settings() {
           </select>
         </label>
       </section>
+      {/* The last card, because the list grows when it has loaded, and nothing may move then. */}
+      {session.value.name !== null && (
+        <section class="card" key={session.value.name}>
+          <h2>{t("settings.sessions")}</h2>
+          <Sessions />
+        </section>
+      )}
     </div>
   );
 }
