@@ -309,7 +309,7 @@ impl Conn {
 
 impl<S> Conn<S> {
     /// Replaces the stream, for example by a TLS stream around it. Returns the previous stream, and
-    /// the connection with the new one.
+    /// the connection with the new stream.
     pub fn swap<T>(self, stream: T) -> (S, Conn<T>) {
         let conn = Conn {
             stream,

@@ -307,8 +307,8 @@ fn note_promise(state: &mut State, key: ClientKey, command: Option<&Command>, ma
     if state.keyspace.effects.journal.is_empty() || !state.persist.promises() {
         return;
     }
-    // A command that only reads may have removed an expired key. Its reply need not wait until the
-    // removal is on disk.
+    // A command that only reads may have removed an expired key. Such a command's reply need not
+    // wait until the removal is on disk.
     if !command.is_some_and(|command| command.flags.has(Flags::READONLY)) {
         let client = &mut state.clients[key];
         client.unwritten.push((mark, client.out.mark()));

@@ -9,7 +9,7 @@ use crate::config::Config;
 /// the time for which an eviction occupies the core.
 const SAMPLES_MAX: usize = 64;
 
-/// Returns the limits of the keyspace that `config` sets.
+/// Returns the limits that `config` sets on the keyspace.
 pub(crate) fn keyspace_limits(config: &Config) -> keyspace::Limits {
     let size = |value: i64| usize::try_from(value).unwrap_or(0);
     let bytes = |value: u64| usize::try_from(value).unwrap_or(usize::MAX);
@@ -36,7 +36,7 @@ pub(crate) fn keyspace_limits(config: &Config) -> keyspace::Limits {
     }
 }
 
-/// Returns the limits of requests that `config` sets.
+/// Returns the limits that `config` sets on requests.
 pub(crate) fn parser_limits(config: &Config) -> resp::Limits {
     resp::Limits {
         bulk_bytes_max: config.proto_max_bulk_len.0 as usize,
