@@ -18,8 +18,8 @@ pub fn require_readable(root: &Path) -> Result<(), Error> {
     })
 }
 
-/// Returns the problems because of which the folders of `config` cannot be served, or the data
-/// directory cannot be written.
+/// Returns the reasons why folders of `config` cannot be served or the data directory cannot be
+/// written.
 pub fn findings(config: &Config) -> Vec<Error> {
     let root = unreadable("root", &config.root);
     let data = unwritable(&config.data);
@@ -28,7 +28,7 @@ pub fn findings(config: &Config) -> Vec<Error> {
     root.into_iter().chain(data).chain(mappings).collect()
 }
 
-/// Returns a finding if the folder that `key` names cannot be served.
+/// Returns a finding if the folder `root`, the value of the setting `key`, cannot be served.
 fn unreadable(key: &str, root: &Path) -> Option<Error> {
     let finding = |what: String| Error::finding(format!("{key}: {}: {what}", root.display()));
     match fs::metadata(root) {

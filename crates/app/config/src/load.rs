@@ -14,7 +14,7 @@ use super::settings::Key;
 use super::source::{Assignment, Source};
 use super::value::Raw;
 
-/// Configuration file that is read if no other is named and it exists.
+/// Configuration file that is read, if it exists, when no other file is named.
 const FILE_DEFAULT: &str = "pelton.toml";
 /// Name of the setting whose value `pelton user add` prompts for when it adds the first user.
 pub const REQUIRE_LOGIN: &str = "require_login";
@@ -23,7 +23,7 @@ const FILE_BYTES_MAX: u64 = 1 << 20;
 
 /// Resolves the configuration from `flags`, the environment and the configuration file. That file
 /// is `file` if given, otherwise the one that `PELTON_CONFIG` names, otherwise the default file if
-/// it exists. The file of [`answer_file`] sets `require_login` if no other input does.
+/// it exists. The file at the path [`answer_file`] sets `require_login` if no other input does.
 pub fn load(
     file: Option<PathBuf>,
     variables: Vec<(OsString, OsString)>,

@@ -182,7 +182,7 @@ impl Resolver {
     }
 
     /// Selects the query grammar of WebP Server Go if settings of that program are used and no
-    /// setting selects a grammar, because the operator's web pages were written for it.
+    /// setting selects a grammar, because the operator's web pages were written for that grammar.
     fn queries_of_wsg(&mut self) {
         let is_given = |name| self.sources.contains_key(name);
         if let Some(source) = &self.wsg_source

@@ -149,7 +149,7 @@ settings! {
         /// Extensions of files to serve at all, including pictures and audio.
         only_types: Types = Types::Every, "extensions";
         /// Extensions of allowed files whose scripts browsers may run; other files are sent with a
-        /// policy that forbids it.
+        /// policy that forbids scripts.
         active_types: Types = Types::Only(Vec::new()), "extensions";
         /// Additional fields of every response; they replace the server's fields of the same name.
         headers: HeaderFields = HeaderFields(Headers::default()), "fields";
@@ -162,7 +162,7 @@ settings! {
         /// Grammar of queries: pelton ignores unknown parameters; webp-server-go also ignores
         /// invalid values; meta-only allows no sizes.
         queries: Queries = Queries(Grammar::Pelton), "grammar";
-        /// Reject queries with unknown parameters, whatever `queries` is.
+        /// Reject queries with unknown parameters, whatever the value of `queries`.
         strict_query: bool = false, "true or false";
         /// Further folders to serve, by path prefix.
         img_map: Mappings = Mappings(Vec::new()), "prefix=directory";
@@ -172,36 +172,36 @@ settings! {
         improve: bool = true, "true or false";
         /// Time for which caches may keep a response (Cache-Control max-age).
         max_age: Freshness = Freshness::seconds(86_400), "time";
-        /// Time for which caches may keep a provisional response, which an improvement will
-        /// replace.
+        /// Time for which caches may keep a provisional response, which a variant encoded at higher
+        /// effort will replace.
         max_age_quick: Freshness = Freshness::seconds(10), "time";
         /// Cores that serve, each with its own listener.
         cores: PerCore = PerCore::Auto, "cores";
         /// Distribution of connections over cores: auto, hash, incoming-cpu (the core on which they
         /// arrive) or cbpf.
         steering: SteeringMode = SteeringMode(Steering::Auto), "mode";
-        /// Proxies, by address or network; they may open any number of connections, and say by
-        /// X-Forwarded-Proto if the browser's connection is encrypted.
+        /// Trusted proxies, by address or network; they may open any number of connections, and
+        /// their X-Forwarded-Proto says whether the browser's connection is encrypted.
         proxies: Networks = Networks::loopback(), "addresses";
         /// Login for browsers: off (players only), music (music, covers, pages and API) or all
         /// (everything except health checks and the login page).
         require_login: LoginNeed = LoginNeed(RequireLogin::Off), "off, music or all";
-        /// Names of this server that clients may use. If empty, files are served under every name;
-        /// pages, metrics and the API under addresses, names without a dot or in .local,
-        /// .localhost, .internal and .home.arpa, and names of the certificates.
+        /// Names of this server that clients may use. If empty, files are served under every name,
+        /// but pages, metrics and the API only under addresses, names without a dot, names in
+        /// .local, .localhost, .internal and .home.arpa, and names of the certificates.
         hosts: Hosts = Hosts(Vec::new()), "names";
-        /// Further origins whose pages may use the API.
+        /// Origins, in addition to the server's own, whose pages may use the API.
         origins: Origins = Origins(Vec::new()), "origins";
-        /// Address on which metrics, status and the API need no login; with it, they need a login
-        /// on all other addresses.
+        /// Address on which metrics, status and the API need no login. If it is set, they need a
+        /// login on all other addresses.
         admin_listen: MaybeAddress = MaybeAddress(None), "address or off";
         /// File with a token for metrics, status and the API, sent as `Authorization: Bearer
         /// TOKEN`. With this file, requests without the token need a login.
         admin_token_file: MaybeFile = MaybeFile(None), "file or off";
         /// Destination of the access log, one JSON line per response: a file, stderr, or off.
         access_log: AccessLog = AccessLog(Sink::Off), "file";
-        /// Folder with the built files of the page, read anew for each request, instead of the
-        /// files in the program; for people who work on the page.
+        /// Directory with the built files of the web page, for its developers; they are read again
+        /// for each request and replace the files in the program.
         page_dir: MaybeFolder = MaybeFolder(None), "directory or off";
         /// Lowest level of logged events.
         log_level: LogLevel = LogLevel(tracing::Level::INFO), "level";
@@ -227,7 +227,8 @@ settings! {
     struct Library as library {
         /// Change detection: auto (inotify, else polling), poll (polling only), or off.
         watch: WatchMeans = WatchMeans(scan::WatchMode::Auto), "auto, poll or off";
-        /// Time for which a folder must be quiet before it is read, so that an album appears whole.
+        /// Time for which a folder must be unchanged before it is read, so that an album appears
+        /// whole.
         settle_time: Timeout = Timeout::seconds(3), "time";
         /// Interval between polls where inotify is not available.
         poll_interval: Timeout = Timeout::seconds(60), "time";
@@ -239,45 +240,50 @@ settings! {
         split_genres: Texts = Texts(Splits::default().genres), "texts";
         /// Names that contain a separator and are never split.
         split_exceptions: Texts = Texts(Splits::default().exceptions), "texts";
-        /// Sources of a track's cover, best first: files beside it, embedded, its disc's, its
-        /// album's, or any picture there.
+        /// Sources of a track's cover, best first: names of files in the track's folder, embedded
+        /// (in the track), disc or album (the cover of its disc or album), any (any picture in the
+        /// folder).
         cover_track: Sources = Sources(CoverRules::default().track), "sources";
         /// Sources of a disc's cover.
         cover_disc: Sources = Sources(CoverRules::default().disc), "sources";
         /// Sources of an album's cover.
         cover_album: Sources = Sources(CoverRules::default().album), "sources";
-        /// Sources of an artist's picture: files around the albums, or the first album's cover.
+        /// Sources of an artist's picture: names of files in the folder that contains the albums,
+        /// any (any picture there), or album (the cover of the first album that has one).
         cover_artist: Sources = Sources(CoverRules::default().artist), "sources";
         /// Sizes of covers that `pelton prefetch` creates.
         cover_sizes: Sides = Sides(vec![300, 600]), "pixels";
-        /// Space for covers extracted from music; beyond, the least recently used are evicted.
+        /// Space for covers extracted from music; beyond this size, the least recently used are
+        /// evicted.
         covers_bytes_max: Bytes = Bytes(scan::CoverLimits::default().bytes_max), "bytes";
     }
 
     /// Transcoding of music for players that request lower bit rates, in cells; results are kept
     /// with the variants.
     struct Transcoding as transcoding {
-        /// Concurrent transcodings; auto is one per two cores.
+        /// Concurrent transcodes; auto is one per two cores.
         concurrency: PerCore = PerCore::Auto, "tracks";
-        /// Tracks that may wait for transcoding; beyond, the user with the most of them gets 429.
+        /// Tracks that may wait for transcoding; if more would wait, the user with the most waiting
+        /// tracks gets 429.
         waiting_max: u32 = 256, "tracks";
         /// Time that a track may wait for transcoding; then the response is 429.
         max_queue_time: Timeout = Timeout::seconds(60), "time";
-        /// Longest track that is transcoded; longer ones are sent unconverted. 0s disables
-        /// transcoding. No track may take longer than cell.max_request_time.
+        /// Duration of the longest track that is transcoded; longer ones are sent unconverted. 0s
+        /// disables transcoding. No transcode may take longer than cell.max_request_time.
         longest: Freshness = Freshness::seconds(3_600), "time";
-        /// Memory of one transcoding beyond the worker's own.
+        /// Memory of one transcode, in addition to the worker's own.
         max_memory: Bytes = Bytes::mib(256), "bytes";
     }
 
-    /// Store: the index of variants in a Redis-compatible server, here or elsewhere.
+    /// Store: the Redis-compatible server, built in or external, that holds the index of variants.
     struct Store as store {
         /// Address on which Redis clients can read the index of variants.
         listen: MaybeAddress = MaybeAddress(None), "address or off";
         /// External store instead of the built-in one:
         /// redis://[user:password@]host[:port][/database].
         url: MaybeUrl = MaybeUrl(None), "URL or off";
-        /// Memory of the built-in store; beyond, the least recently used entries are evicted.
+        /// Memory of the built-in store; beyond this size, the least recently used entries are
+        /// evicted.
         max_memory: Bytes = Bytes::mib(64), "bytes";
         /// Time after which an external store counts as unavailable; serving continues without it.
         timeout: Timeout = Timeout::seconds(1), "time";
@@ -292,7 +298,7 @@ settings! {
         ephemeral: bool = true, "true or false";
         /// Concurrent conversions.
         concurrency: PerCore = PerCore::Auto, "jobs";
-        /// Spare workers that are forked ahead.
+        /// Spare workers that are forked before jobs need them.
         spare: u32 = 2, "workers";
         /// Time that a job may wait for a worker.
         max_queue_time: Timeout = Timeout::seconds(1), "time";
@@ -300,8 +306,8 @@ settings! {
         max_boot_time: Timeout = Timeout::seconds(16), "time";
         /// Wall time of one job.
         max_request_time: Timeout = Timeout::seconds(120), "time";
-        /// CPU time after which a program's request gets a low priority, so that other work goes
-        /// first where CPUs are busy. 0s means never.
+        /// CPU time after which a program's request gets a low priority, so that other work runs
+        /// first on busy CPUs. 0s means never.
         give_way_time: Freshness = Freshness(Duration::from_millis(100)), "time";
         /// Address space of a worker before its job: code and tables.
         max_memory: Bytes = Bytes::mib(256), "bytes";
@@ -313,7 +319,7 @@ settings! {
         jobs_per_zygote: NonZeroU32 = NonZeroU32::new(4_096).expect("not zero"), "jobs";
         /// Longest backoff before a crashed zygote is restarted.
         max_restart_pause: Timeout = Timeout::seconds(5), "time";
-        /// Lowest isolation to start with; each level includes the previous ones.
+        /// Lowest isolation with which the server starts; each level includes the previous ones.
         min_isolation: MinIsolation = MinIsolation(Isolation::Filter), "level";
         /// Folder for jobs that crash or time out, so that they can be run again; they contain data
         /// of clients.
@@ -330,22 +336,23 @@ settings! {
 
     /// Limits of everything that is cached, queued, read or waited for.
     struct Limits as limits {
-        /// Variants on disk; beyond, the least recently used are evicted.
+        /// Variants on disk; beyond this size, the least recently used are evicted.
         variants_bytes_max: Bytes = Bytes::gib(4), "bytes";
-        /// Variants in memory; beyond, the least recently used are evicted.
+        /// Variants in memory; beyond this size, the least recently used are evicted.
         hot_bytes_max: Bytes = Bytes::mib(256), "bytes";
         /// Estimated memory of all running conversions.
         convert_bytes_max: Bytes = Bytes::gib(1), "bytes";
-        /// Conversions that may wait; beyond, the response is 503.
+        /// Conversions that may wait; if more would wait, the response is 503.
         queue_max: u32 = 256, "jobs";
-        /// Estimated time that a client may wait for its conversion to start; beyond, the response
-        /// is 503.
+        /// Estimated time that a client may wait for its conversion to start; if it would wait
+        /// longer, the response is 503.
         queue_time_max: Timeout = Timeout::seconds(10), "time";
         /// Requests that may wait for the same conversion.
         waiters_max: u32 = 1_024, "requests";
-        /// Improvements that are queued; further ones are queued again by later requests.
+        /// Background conversions at higher effort that may be queued; further ones are queued by
+        /// later requests.
         improving_max: u32 = 4_096, "jobs";
-        /// Requests that may wait for one program; beyond, the response is 503.
+        /// Requests that may wait for one program; if more would wait, the response is 503.
         program_queue_max: u32 = 256, "requests";
         /// Interval between checks for changed program files.
         program_check_time: Timeout = Timeout::seconds(2), "time";
@@ -356,7 +363,8 @@ settings! {
         /// Largest response that is sent from memory; larger ones are sent by the kernel from their
         /// file.
         memory_body_bytes_max: Bytes = Bytes::kib(64), "bytes";
-        /// Responses that are kept ready, over all cores; each large one holds a descriptor.
+        /// Prepared responses that are cached, over all cores; each large one holds a file
+        /// descriptor.
         hot_responses_max: u32 = 4_096, "responses";
         /// Largest text that is compressed; larger text is sent uncompressed.
         coded_bytes_max: Bytes = Bytes::mib(4), "bytes";
@@ -383,7 +391,7 @@ settings! {
         queued_bytes_max: Bytes = Bytes::kib(24), "bytes";
         /// Connections that the kernel queues for each core until they are accepted.
         backlog: NonZeroU32 = NonZeroU32::new(4_096).expect("not zero"), "connections";
-        /// Threads for work that may sleep, over all cores.
+        /// Threads for work that may block, over all cores.
         blocking_threads_max: NonZeroU32 = NonZeroU32::new(64).expect("not zero"), "threads";
         /// Request line and fields of one request, in total.
         head_bytes_max: Bytes = Bytes::kib(16), "bytes";
@@ -391,25 +399,26 @@ settings! {
         fields_max: NonZeroU32 = NonZeroU32::new(100).expect("not zero"), "fields";
         /// Path and query of one request.
         target_bytes_max: Bytes = Bytes::kib(8), "bytes";
-        /// Body of a request that is read and dropped so that its connection can continue.
+        /// Largest request body that is read and dropped so that its connection can be used again.
         body_bytes_max: Bytes = Bytes::kib(64), "bytes";
         /// Body of one request to players' endpoints, the API or programs, as sent over the
         /// network.
         request_body_bytes: Bytes = Bytes::mib(1), "bytes";
         /// Bodies of all pending requests to players' endpoints, the API or programs, over all
-        /// cores; beyond, the response is 503.
+        /// cores; if they would exceed this size, the response is 503.
         request_bodies_bytes: Bytes = Bytes::mib(64), "bytes";
-        /// Responses in memory that clients have not read yet: of players, the API, programs and
-        /// pages; beyond, 503.
+        /// Responses of players' endpoints, the API, programs and pages that are in memory because
+        /// clients have not read them yet; if they would exceed this size, the response is 503.
         mount_responses_bytes: Bytes = Bytes::mib(256), "bytes";
-        /// Responses to players, and pages of shares, that are composed at a time; others wait.
+        /// Responses to players, and pages of shares, that are composed at the same time; others
+        /// wait.
         player_responses_max: NonZeroU32 = NonZeroU32::new(8).expect("not zero"), "responses";
         /// Size line of one chunk in a body.
         chunk_line_bytes_max: u32 = 256, "bytes";
         /// Trailer fields of a body, in total.
         trailer_bytes_max: u32 = 4_096, "bytes";
-        /// Lines of the access log that wait to be written, per core; beyond, they are dropped and
-        /// counted.
+        /// Lines of the access log that wait to be written, per core; beyond this size, lines are
+        /// dropped and counted.
         access_log_bytes: Bytes = Bytes::mib(1), "bytes";
         /// Bytes of each client-supplied text in the access log.
         access_field_bytes_max: Bytes = Bytes(512), "bytes";
@@ -421,7 +430,7 @@ settings! {
         first_byte_timeout: Timeout = Timeout::seconds(10), "time";
         /// Time from the start of a connection to the end of its TLS handshake.
         handshake_timeout: Timeout = Timeout::seconds(10), "time";
-        /// Concurrent TLS handshakes per core; beyond, the oldest is closed.
+        /// Concurrent TLS handshakes per core; if there are more, the oldest is closed.
         handshakes_max: NonZeroU32 = NonZeroU32::new(512).expect("not zero"), "handshakes";
         /// TLS sessions that are cached for clients without tickets.
         tls_sessions_max: u32 = 4_096, "sessions";
@@ -433,9 +442,11 @@ settings! {
         h2_buffer_bytes_max: Bytes = Bytes::kib(16), "bytes";
         /// Requests of one HTTP/2 connection that are processed at the same time.
         h2_making_max: NonZeroU32 = NonZeroU32::new(32).expect("not zero"), "requests";
-        /// Frames of an HTTP/2 client that neither request nor consume anything.
+        /// Bytes that an HTTP/2 client may send without a new request and without reading a
+        /// response.
         h2_idle_bytes_max: Bytes = Bytes::kib(256), "bytes";
-        /// Streams that an HTTP/2 client may reset, beyond those whose response it consumed.
+        /// Number by which the streams that an HTTP/2 client has reset may exceed those that
+        /// completed.
         h2_resets_max: u32 = 256, "streams";
         /// Time from the first byte of a request to the end of its fields.
         head_timeout: Timeout = Timeout::seconds(10), "time";
@@ -450,8 +461,8 @@ settings! {
         write_timeout: Timeout = Timeout::seconds(60), "time";
         /// Minimum rate at which a client reads a response; slower clients are disconnected.
         write_rate_min: Bytes = Bytes(512), "bytes/s";
-        /// Silence after which a connection is closed whose client got its response before it had
-        /// sent the whole request.
+        /// Time without data after which a connection is closed, if its client got the response
+        /// before it had sent the whole request.
         linger_timeout: Timeout = Timeout::seconds(2), "time";
         /// Total time for which a client may continue to send after a response that it got before
         /// it had sent the whole request.
@@ -461,7 +472,8 @@ settings! {
         linger_bytes_max: Bytes = Bytes::gib(1), "bytes";
         /// Time for open requests to finish when the server stops.
         drain_timeout: Timeout = Timeout::seconds(30), "time";
-        /// Time until a new process must serve during an upgrade; otherwise the old one continues.
+        /// Time within which a new process must serve during an upgrade; otherwise the old one
+        /// continues.
         upgrade_timeout: Timeout = Timeout::seconds(60), "time";
     }
 }

@@ -8,8 +8,8 @@ use scan::WatchMode;
 
 use super::{Raw, Value, Wrong};
 
-/// List of strings in which every character counts, spaces included. In a flag or variable, an
-/// element may stand in quotes, which keep the spaces at its ends.
+/// List of strings in which spaces are significant. In a flag or variable, an element may be quoted
+/// to keep the spaces at its ends.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Texts(pub Vec<String>);
 
@@ -40,7 +40,7 @@ impl Value for Texts {
     }
 }
 
-/// Places to search for covers, best first.
+/// Sources of covers, in order of preference.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sources(pub Vec<Source>);
 

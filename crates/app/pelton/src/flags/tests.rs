@@ -446,7 +446,7 @@ fn help_of_serve_shows_ten_settings() {
               --tls-key <FILES>
                   Key files in PEM, in the same order
               --limits-variants-bytes-max <BYTES>
-                  Variants on disk; beyond, the least recently used are evicted [default: 4GiB]
+                  Variants on disk; beyond this size, the least recently used are evicted [default: 4GiB]
 
         pelton help settings lists all settings.
 
@@ -524,7 +524,7 @@ fn short_help_shows_common_settings_only() {
                   --tls-key <FILES>
                       Key files in PEM, in the same order
                   --limits-variants-bytes-max <BYTES>
-                      Variants on disk; beyond, the least recently used are evicted [default: 4GiB]
+                      Variants on disk; beyond this size, the least recently used are evicted [default: 4GiB]
 
             pelton help settings lists all settings.
 
