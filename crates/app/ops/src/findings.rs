@@ -1,4 +1,5 @@
-//! Findings: problems that the operator can fix, each with its sentence and the setting to change.
+//! Findings: problems that the operator can fix, each with a sentence that describes the problem
+//! and the setting to change.
 
 use serde_json::{Value, json};
 
@@ -40,7 +41,7 @@ pub(crate) struct Facts {
     pub(crate) unreadable: u64,
 }
 
-/// Severity of a finding, the worst first.
+/// Severity of a finding. The variants are in descending order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Severity {
     Error,
@@ -55,11 +56,11 @@ struct Finding {
     text: String,
     /// Setting whose change may fix the problem.
     setting: Option<&'static str>,
-    /// Number or text that the sentence contains, for translations.
+    /// Number or text within the sentence, which translations insert into their own sentences.
     detail: Value,
 }
 
-/// Returns the findings as JSON, the worst first.
+/// Returns the findings as JSON, the most severe first.
 pub(crate) fn findings(facts: &Facts) -> Value {
     let mut found = Vec::new();
     of_disk(facts, &mut found);
@@ -262,7 +263,7 @@ fn of_load(facts: &Facts, found: &mut Vec<Finding>) {
 }
 
 fn of_library(facts: &Facts, found: &mut Vec<Finding>) {
-    // A scan that the operator cancelled needs no cure.
+    // A scan that the operator cancelled is not a problem.
     let failed = facts
         .scan_failed
         .as_ref()

@@ -1,4 +1,4 @@
-//! History of the counters: three rings of rows, at one, ten and sixty seconds per row.
+//! History of the counters: three ring buffers, whose rows cover one, ten and sixty seconds.
 
 use std::collections::VecDeque;
 
@@ -7,7 +7,8 @@ use serde_json::{Map, Value, json};
 use crate::reading::Reading;
 use crate::series::{COUNT, Kind, NO_VALUE, SERIES, bucket_of};
 
-/// Seconds per row, and number of rows, of each ring: five minutes, an hour, and a day.
+/// Seconds per row and number of rows of each ring. The rings cover five minutes, an hour, and a
+/// day.
 const RINGS: [(u64, usize); 3] = [(1, 300), (10, 360), (60, 1_440)];
 
 /// Values of one interval, in the order of [`SERIES`].
@@ -21,20 +22,21 @@ pub(crate) struct History {
     sequence: u64,
 }
 
-/// Ring of rows of one length of interval.
+/// Ring buffer of rows that cover intervals of one length.
 #[derive(Debug)]
 struct Ring {
     seconds: u64,
     rows_max: usize,
     rows: VecDeque<Row>,
-    /// Reading at the start of the present interval.
+    /// Reading at the start of the current interval.
     begin: Reading,
-    /// Largest values of the gauges in the present interval.
+    /// Largest values of the gauges in the current interval.
     peaks: Row,
 }
 
 impl History {
-    /// Returns an empty history that begins with a first reading. All memory is allocated here.
+    /// Returns an empty history whose first interval begins with the reading `first`. Allocates all
+    /// memory that the history will use.
     pub(crate) fn new(first: Reading) -> History {
         let ring = |(seconds, rows_max)| Ring {
             seconds,
@@ -63,7 +65,7 @@ impl History {
     }
 
     /// Returns the sum of a counter over the last `seconds`: the last whole minutes, and the
-    /// seconds of the present minute so far. Time before the oldest row of minutes is not included.
+    /// seconds of the current minute so far. Time before the oldest row of minutes is not included.
     pub(crate) fn sum(&self, name: &str, seconds: u64) -> u64 {
         let Some(column) = SERIES.iter().position(|series| series.name == name) else {
             return 0;
@@ -112,8 +114,8 @@ impl Ring {
         self.peaks = [0; COUNT];
     }
 
-    /// Returns the rows that ended after the reading `since` as columns. Columns without any value
-    /// but 0 are left out.
+    /// Returns the rows that ended after the reading `since` as columns. Columns that contain only
+    /// zeros are left out.
     fn since(&self, since: u64, sequence: u64) -> Value {
         let wanted = sequence / self.seconds - since.min(sequence) / self.seconds;
         let count = (wanted as usize).min(self.rows.len());

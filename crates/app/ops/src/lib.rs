@@ -1,18 +1,18 @@
-//! The operator's dashboard on the server's side: a history of the counters, the present state, and
+//! The operator's dashboard on the server's side: a history of the counters, the current state, and
 //! findings, as JSON at `/-/api/ops`.
 //!
 //! Principal type: [`Ops`], whose thread samples the counters once per second.
 //!
 //! ```text
-//! counters of all parts ─► reading (once per second) ─► history: 1 s, 10 s and 60 s ─┐
+//! all counters ─► reading (once per second) ─► history: 1 s, 10 s and 60 s ─┐
 //!                               └─► saved bytes, kept in the data directory           ├─► JSON
 //! present state, log, host ─► findings ───────────────────────────────────────────────┘
 //! ```
 //!
 //! Units and limits: the history has a fixed size of less than 400,000 bytes. Byte counts in it are
 //! in KiB, so that 32 bits suffice. Errors: an error of the dashboard makes no other request fail;
-//! if the data directory cannot be written, only the sum over restarts is lost. Threads: `ops`
-//! samples and writes; documents are composed on the blocking pool.
+//! if the data directory cannot be written, only the total of saved bytes is lost at a restart.
+//! Threads: `ops` samples and writes; documents are composed on the blocking pool.
 
 #![forbid(unsafe_code)]
 

@@ -1,4 +1,4 @@
-//! Document of the dashboard: the history, the present state, the log and the findings.
+//! Document of the dashboard: the history, the current state, the log and the findings.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
@@ -18,8 +18,8 @@ use crate::host::{Disk, Process};
 use crate::sampler::{Ops, Running};
 use crate::saved::Saved;
 
-/// Returns the document with the points of the history after the sample `since`, or `None` while
-/// the server starts. Blocks.
+/// Returns the document, with the rows of the history after the sample number `since`. Returns
+/// `None` until the server has started. Blocks.
 pub(crate) fn document(ops: &Ops, since: u64) -> Option<Value> {
     let running = ops.running()?;
     let state = State::read(ops, running);
@@ -38,7 +38,7 @@ pub(crate) fn document(ops: &Ops, since: u64) -> Option<Value> {
     }))
 }
 
-/// State of all parts of the server at one moment.
+/// State of the server at one moment.
 struct State {
     now_ms: u64,
     service: Arc<Service>,

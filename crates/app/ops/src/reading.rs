@@ -19,7 +19,7 @@ pub(crate) struct Reading {
     pub(crate) conversion_cpu_ms: u64,
     /// Tracks that were transcoded.
     pub(crate) transcodings: u64,
-    /// Warnings and errors of the log.
+    /// Numbers of warnings and errors in the log.
     pub(crate) problems: Problems,
     pub(crate) process: Process,
 }

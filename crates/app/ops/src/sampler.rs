@@ -23,13 +23,13 @@ use crate::saved::Saved;
 
 /// Interval of the samples.
 const SECOND: Duration = Duration::from_secs(1);
-/// Seconds between two writes of the saved bytes.
+/// Seconds between two writes of the file that contains the number of saved bytes.
 const WRITE_SECONDS: u64 = 60;
 /// Maximum number of missed seconds for which a late sample adds rows. Seconds are missed when the
 /// machine sleeps, for example.
 const MISSED_MAX: u32 = 3_600;
 
-/// Dashboard of the operator: samples the counters, and has the mount that shows them.
+/// Operator's dashboard: samples the counters, and provides the mount that serves them as JSON.
 #[derive(Debug)]
 pub struct Ops {
     pub(crate) facts: Facts,
@@ -48,10 +48,10 @@ pub(crate) struct Facts {
     pub(crate) kernel: String,
 }
 
-/// Parts of the server whose state the dashboard shows.
+/// Components of the server whose state the dashboard shows.
 #[derive(Debug)]
 pub struct Sources {
-    /// Service, with the counters of all its parts.
+    /// Service, which has the counters.
     pub(crate) live: Arc<Live>,
     /// Indexer of the library.
     pub(crate) indexer: Arc<LibraryIndexer>,
@@ -65,12 +65,12 @@ pub(crate) struct Running {
     pub(crate) sources: Sources,
     history: Mutex<History>,
     saved: Mutex<Saved>,
-    /// Duration of the last sample, and of the longest one, in microseconds.
+    /// Times that the last sample and the longest sample took, in microseconds.
     last_us: AtomicU64,
     longest_us: AtomicU64,
 }
 
-/// Durations of samples, in microseconds.
+/// Times that samples took, in microseconds.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SampleCost {
     pub(crate) last_us: u64,
@@ -105,7 +105,7 @@ impl Ops {
     /// Starts the thread that samples the counters. It runs until [`Ops::stop`].
     ///
     /// # Errors
-    /// If the host refuses the thread.
+    /// If the host refuses to create the thread.
     ///
     /// # Panics
     /// If called twice.
@@ -127,7 +127,7 @@ impl Ops {
             .map_err(|err| Error::host(format!("cannot start thread ops: {err}")))
     }
 
-    /// Writes the saved bytes, and lets the thread end. Blocks.
+    /// Writes the number of saved bytes to its file, and lets the thread end. Blocks.
     pub fn stop(&self) {
         self.stopping.store(true, Relaxed);
         if let Some(running) = self.running() {
@@ -170,7 +170,7 @@ impl Ops {
 }
 
 impl Sources {
-    /// Creates the sources from shared parts of the server.
+    /// Creates the sources from shared components of the server.
     #[must_use]
     pub fn new(live: &Arc<Live>, indexer: &Arc<LibraryIndexer>, tls: Option<&Arc<Tls>>) -> Sources {
         Sources {

@@ -1,8 +1,9 @@
-//! Bytes saved by variants today and ever, kept in the data directory over restarts.
+//! Bytes that did not have to be sent because variants are smaller than their originals. The
+//! numbers are stored in the data directory, so that they survive restarts.
 //!
-//! The file `ops/saved` has one line: the time of the first count, the bytes ever, the present day,
-//! and the bytes of that day. Several processes may write it, for example during an upgrade, so
-//! each write adds what was counted since the last one.
+//! The file `ops/saved` has one line: the time of the first count, the total number of bytes, the
+//! current day, and the bytes of that day. Several processes may write the file, for example during
+//! an upgrade, so each write adds the bytes that its process has counted since its previous write.
 
 use std::fs;
 use std::io;
@@ -10,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 const DAY_MS: u64 = 86_400_000;
 
-/// Sums of saved bytes, as the file contains them.
+/// Numbers of saved bytes, as stored in the file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Sums {
     /// Time at which counting began, in milliseconds since 1970.
@@ -21,14 +22,14 @@ pub(crate) struct Sums {
     today_bytes: u64,
 }
 
-/// Counter of saved bytes that survives restarts.
+/// Counter of bytes that did not have to be sent because of variants. Survives restarts.
 #[derive(Debug)]
 pub(crate) struct Saved {
     path: PathBuf,
     /// Sums of the file as last read or written. If the file cannot be written, they also include
     /// the bytes of this process.
     sums: Sums,
-    /// Bytes counted by this process that [`Saved::sums`] already includes.
+    /// Bytes that this process has counted and that [`Saved::sums`] already includes.
     counted_bytes: u64,
     /// True if the last write succeeded.
     is_kept: bool,
@@ -57,8 +58,8 @@ impl Sums {
         format!("{since_unix_ms} {ever_bytes} {day} {today_bytes}\n")
     }
 
-    /// Adds bytes that variants saved against their originals since the last call, and counts them
-    /// for the day of `now_ms`.
+    /// Adds `bytes`, the traffic that variants have avoided since the last call, to the total and
+    /// to the number of the day of `now_ms`.
     fn add(&mut self, bytes: u64, now_ms: u64) {
         let day = now_ms / DAY_MS;
         if self.day != day {
@@ -68,7 +69,7 @@ impl Sums {
         self.today_bytes += bytes;
     }
 
-    /// Returns the bytes of the day of `now_ms`.
+    /// Returns the bytes that were counted on the day of `now_ms`.
     pub(crate) fn today_bytes(&self, now_ms: u64) -> u64 {
         match self.day == now_ms / DAY_MS {
             true => self.today_bytes,
@@ -78,8 +79,8 @@ impl Sums {
 }
 
 impl Saved {
-    /// Reads the sums of earlier processes from the data directory `data`. Begins anew if there are
-    /// none.
+    /// Reads the sums of earlier processes from the data directory `data`. Starts at zero if there
+    /// are none.
     pub(crate) fn open(data: &Path, now_ms: u64) -> Saved {
         let path = data.join("ops").join("saved");
         let sums = read(&path).unwrap_or(Sums {
@@ -94,7 +95,7 @@ impl Saved {
         }
     }
 
-    /// Returns the sums, including `process_bytes`, all bytes that this process has counted so far.
+    /// Returns the sums, including all `process_bytes` that this process has counted so far.
     pub(crate) fn with(&self, process_bytes: u64, now_ms: u64) -> Sums {
         let mut sums = self.sums;
         sums.add(process_bytes.saturating_sub(self.counted_bytes), now_ms);
@@ -106,7 +107,8 @@ impl Saved {
         self.is_kept
     }
 
-    /// Adds what this process has counted, `process_bytes` in total, to the file. Blocks.
+    /// Adds the bytes that this process has counted since its previous write to the file.
+    /// `process_bytes` is the number that it has counted since its start. Blocks.
     pub(crate) fn write(&mut self, process_bytes: u64, now_ms: u64) {
         let new_bytes = process_bytes.saturating_sub(self.counted_bytes);
         if new_bytes == 0 && self.path.exists() {

@@ -106,7 +106,7 @@ pub(crate) const SERIES: [Series; COUNT] = [
 ];
 
 /// Returns the bucket in which the percentile of the responses between two readings lies, or
-/// [`NO_VALUE`] if there were none.
+/// [`NO_VALUE`] if there were no responses.
 pub(crate) fn bucket_of(before: &[u64], now: &[u64], percent: u64) -> u32 {
     let counts = now
         .iter()

@@ -115,8 +115,8 @@ pub fn notes(notes: impl IntoIterator<Item = impl fmt::Display>) {
     log::finish();
 }
 
-/// Writes a line of a command's report to stderr, and waits for the reader. A closed stderr is not
-/// an error.
+/// Writes a line of a command's report to stderr, and waits until it is written. A closed stderr is
+/// not an error.
 pub fn line(text: impl fmt::Display) {
     drop(writeln!(io::stderr(), "{text}"));
 }

@@ -1,14 +1,14 @@
-//! Commands that prepare or mend the data of a server: `pelton scan`, `prefetch`, `user` and
+//! Commands that prepare or repair the data of a server: `pelton scan`, `prefetch`, `user` and
 //! `quarantine`. Each runs once, whether or not a server uses the same data directory.
 //!
 //! The crate reads no command line and starts no cells: its caller resolves the configuration and
-//! passes what the flags of the command say, and [`prefetch`] gets a service with its pool.
+//! passes the values of the command's flags; [`prefetch`] also gets a service with a pool of cells.
 //!
 //! ```text
 //! scan        library ──────────────────────► catalog
 //! prefetch    catalog, library ─► Service ──► variants
 //! user        password, question at the terminal ─► journal of users, avatars, require_login
-//! quarantine  data directory ───────────────► list on stdout, or one original less in it
+//! quarantine  data directory ───────────────► list on stdout, or removal of an entry
 //! ```
 //!
 //! Limits: those of the configuration, and a maximum size of an avatar (16 MiB) and of a password

@@ -1,5 +1,5 @@
-//! `pelton prefetch`: the usual variants of a whole library, created ahead of requests, including
-//! the covers of its music.
+//! `pelton prefetch`: creates the usual variants of a whole library, including those of music
+//! covers, before clients request them.
 
 use std::collections::BTreeSet;
 use std::io::IsTerminal;
@@ -20,8 +20,8 @@ use crate::scan;
 /// Interval between updates of the progress bar.
 const TICK: Duration = Duration::from_millis(250);
 
-/// Creates the missing variants and prints a summary. With `quick`, these are the provisional
-/// variants that first requests get.
+/// Creates the missing variants and prints a summary. With `quick`, creates the provisional
+/// variants that the first requests would get.
 pub fn run(config: &Config, service: &Service, quick: bool) -> Result<u8, Vec<Error>> {
     let wanted = wanted(config, service).map_err(|err| vec![err])?;
     let stage = if quick { Stage::Quick } else { Stage::Better };

@@ -29,7 +29,7 @@ pub fn list(config: &Config) -> Result<u8, Vec<Error>> {
     })
 }
 
-/// Lifts the quarantine of `original`, which is a path in the library or a BLAKE3.
+/// Lifts the quarantine of `original`, which is a path in the library or the BLAKE3 hash of a file.
 pub fn lift(config: &Config, original: &str) -> Result<u8, Vec<Error>> {
     let lifted = quarantine::lift(&config.data, original).map_err(|err| {
         vec![Error::host(format!(

@@ -17,8 +17,8 @@ use report::{EXIT_FINDINGS, EXIT_OK, Error, print};
 const TICK: Duration = Duration::from_millis(100);
 
 /// Maximum number of files with broken tags that are listed. The list could otherwise name the
-/// whole library, if one faulty program wrote all its tags. Files with broken tags are indexed as
-/// tracks all the same.
+/// whole library, if one faulty program wrote all its tags. Files with broken tags are still
+/// indexed as tracks.
 const BROKEN_TAGS_LISTED_MAX: usize = 100;
 
 /// Scans the folders `only`, or the whole library if there are none, and prints a report. With

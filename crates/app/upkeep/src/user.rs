@@ -13,7 +13,7 @@ use report::{EXIT_OK, Error, print};
 use rustix::termios::{LocalModes, OptionalActions, tcgetattr, tcsetattr};
 use variants::source::FileSource;
 
-/// Maximum size of an avatar.
+/// Maximum size of an avatar in bytes.
 const AVATAR_BYTES_MAX: u64 = 16 << 20;
 /// Maximum length of a password in bytes.
 const PASSWORD_BYTES_MAX: usize = 1024;
@@ -153,9 +153,9 @@ fn apply(
     Ok(EXIT_OK)
 }
 
-/// Returns the value of `require_login` to store with the first user: that of the flag, or the
-/// answer to a question at the terminal. Returns `None` if a server finds the right value by
-/// itself, in a file, a variable or the default.
+/// Returns the value of `require_login` to store with the first user: the value of the flag, or the
+/// answer to the prompt at the terminal. Returns `None` if nothing must be stored, because a server
+/// gets the value from a file, a variable or the default.
 fn first_require_login(resolved: &Resolved) -> Result<Option<String>, Error> {
     let key = Key::named(REQUIRE_LOGIN).expect("the table of settings contains this key");
     match resolved.source(key) {
@@ -184,8 +184,8 @@ fn store_require_login(data: &Path, answer: &str) -> Result<(), Error> {
     Ok(())
 }
 
-/// Replaces the file at `path` with the output of `write`. The new file is written beside it,
-/// synced and renamed, so that a power cut leaves either the old file or the new one.
+/// Replaces the file at `path` with the output of `write`. The new file is written in the same
+/// folder, synced and renamed, so that a power cut leaves either the old file or the new one.
 fn replace(path: &Path, write: impl FnOnce(&File) -> io::Result<()>) -> io::Result<()> {
     let mut partial = path.as_os_str().to_owned();
     partial.push(format!(".{}", std::process::id()));

@@ -6,8 +6,8 @@
 //! ```
 //!
 //! A pipe without a reader, a stopped terminal or a hanging disk blocks this one thread only.
-//! Meanwhile, lines are dropped and counted once [`WAITING_BYTES_MAX`] are waiting, and the next
-//! line that can be written reports their number.
+//! Meanwhile, lines are dropped and counted once [`WAITING_BYTES_MAX`] bytes are waiting, and the
+//! next line that can be written reports their number.
 
 use parking_lot::{Condvar, Mutex, MutexGuard};
 use std::io::{self, Write};
@@ -119,8 +119,8 @@ impl Outlet {
         }
     }
 
-    /// Waits until the log's thread has written all lines, at most `limit`. The thread that calls
-    /// may hold the lock of the queue, so the lock is not waited for longer either.
+    /// Waits until the log's thread has written all lines, at most `limit`. The calling thread may
+    /// hold the lock of the queue, so the wait for the lock is limited as well.
     pub(super) fn finish_within(&self, limit: Duration) {
         let until = Instant::now() + limit;
         let Some(mut queue) = self.queue.try_lock_until(until) else {
@@ -168,7 +168,7 @@ impl Outlet {
         }
     }
 
-    /// Writes `bytes` in pieces and counts them. Returns whether all were written.
+    /// Writes `bytes` in pieces and counts them. Returns whether all bytes were written.
     fn write_to(&self, out: &mut dyn Write, bytes: &[u8]) -> bool {
         for piece in bytes.chunks(WRITE_BYTES_MAX) {
             if out.write_all(piece).is_err() {

@@ -47,7 +47,7 @@ pub struct Problems {
     pub errors: u64,
 }
 
-/// Layer that keeps warnings and errors.
+/// Layer of `tracing` that keeps warnings and errors.
 #[derive(Debug)]
 pub(super) struct Recent(pub(super) &'static Kept);
 

@@ -15,8 +15,8 @@ const SECOND: &str = "PELTON_TEST_PANICS";
 
 const SIGABRT: i32 = 6;
 
-/// Runs `test` in a second process with this `stderr`, where it panics on a thread that another
-/// thread joins.
+/// Runs `test` in a second process with this `stderr`. In the second process, the test panics on a
+/// thread that another thread joins.
 fn panicking(test: &str, stderr: Stdio) -> Output {
     if env::var_os(SECOND).is_some() {
         abort_on_panic();
