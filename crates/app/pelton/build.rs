@@ -19,7 +19,7 @@ fn place_worker() -> Result<(), String> {
         "PELTON_WORKER is not set: run `cargo xtask build`, which builds the worker first and then this package",
     )?;
     println!("cargo::rerun-if-changed={}", worker.display());
-    // Tests that run the worker without the server read its path from this variable.
+    // Tests that run the worker without the server read the worker's path from this variable.
     println!("cargo::rustc-env=PELTON_WORKER={}", worker.display());
     let refuse = |what: &str| {
         format!(

@@ -1,4 +1,4 @@
-//! `pelton convert`: one picture, converted in a cell as the server would.
+//! `pelton convert`: converts one picture in a cell, with the same result as the server.
 
 use std::fs::{self, File};
 use std::io::{self, Read};
@@ -15,7 +15,7 @@ use variants::source::FileSource;
 use crate::flags::{self, Convert};
 use crate::wiring;
 
-/// Converts IN to OUT. OUT is replaced by the complete result, or not at all.
+/// Converts the picture IN to the file OUT, which is replaced only when the result is complete.
 pub(crate) fn run(typed: &Convert, config: &Config) -> Result<u8, Vec<Error>> {
     convert(typed, config).map_err(|err| vec![err])
 }
@@ -95,8 +95,8 @@ fn write(output: &Path, sealed: &Sealed) -> io::Result<()> {
     let mut file = File::create_new(&temporary)?;
     let written = io::copy(&mut (&*sealed.file).take(sealed.bytes), &mut file);
     written
-        // The data is synced before the rename, so that a power cut cannot replace a whole picture
-        // by half of one.
+        // The data is synced before the rename, so that a power cut cannot replace a complete
+        // picture by a partial one.
         .and_then(|_| file.sync_data())
         .and_then(|()| fs::rename(&temporary, output))
         .inspect_err(|_| {

@@ -25,7 +25,7 @@ use signal_hook::iterator::Signals;
 use crate::certificates;
 use crate::reload::Configured;
 
-/// Parts of the server that signals stop, reload or upgrade.
+/// Components of the server that signals stop, reload or upgrade.
 pub(crate) struct Life {
     pub(crate) stop: Stop,
     pub(crate) live: Arc<Live>,

@@ -44,7 +44,7 @@ fn serve(typed: SettingFlags, config: &Config) -> Result<u8, Error> {
     let loaded = https::load(config)?;
     let record = Record::open(config, &mut inherited)?;
     let listeners = listen(config, loaded.as_ref(), predecessor.is_none(), inherited)?;
-    // Every connection uses a file descriptor, and so does every large response that is kept ready.
+    // Every connection uses a file descriptor, and so does every large response that is cached.
     reactor::raise_descriptors_max().map_err(reactor_error)?;
     let limits = components::reactor_limits(config);
     let pool = wiring::conversions(config)?;
@@ -100,9 +100,9 @@ fn serve(typed: SettingFlags, config: &Config) -> Result<u8, Error> {
     }
     record.stop();
     tracing::info!(dropped = drained.dropped, "stopped");
-    // The service is leaked, because dropping it would wait for running improvements. These may
-    // take minutes, and no client waits for them. Cells end with this process, and files that are
-    // half written are recognised by their names.
+    // The service is leaked, because dropping it would wait for running background conversions,
+    // which may take minutes and for which no client waits. Cells end with this process, and
+    // partially written files are recognised by their names.
     std::mem::forget((service, live));
     Ok(EXIT_OK)
 }

@@ -21,8 +21,8 @@ pub(crate) fn run(words: &[String]) -> Result<u8, Error> {
     };
     let mut held = wiring::hold(config.dir(), sharing, "store: directory")?;
     let detaches = config.detaches();
-    // Every client uses a file descriptor, so the maximum number of clients is adapted to that of
-    // descriptors.
+    // Every client uses a file descriptor, so the limit on descriptors also limits the number of
+    // clients.
     config.fit_clients(reactor::raise_descriptors_max().map_err(reactor_error)?);
     let cores = reactor::usable_cores(&reactor::Limits::default()).map_err(reactor_error)?;
     let mut server =

@@ -1,4 +1,4 @@
-//! Parts of the server that several commands start, built from the configuration.
+//! Components of the server that several commands start, built from the configuration.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -22,9 +22,9 @@ pub(crate) fn pool(config: &Config, jobs: usize) -> Result<sandbox::Pool, Error>
     Ok(pool.keep_reproducers(crashes))
 }
 
-/// Starts the pool of cells for requests, improvements and transcodes. Each of the three has its
-/// own threads, and every thread may hold a cell, so the pool has as many cells as there are
-/// threads.
+/// Starts the pool of cells for conversions that requests wait for, background conversions and
+/// transcodes. Each of the three kinds has its own threads, and every thread may hold a cell, so
+/// the pool has as many cells as there are threads.
 pub(crate) fn conversions(config: &Config) -> Result<Arc<sandbox::Pool>, Error> {
     let jobs = 2 * components::concurrency(config)? + components::transcodings(config)?;
     pool(config, jobs).map(Arc::new)
@@ -106,7 +106,7 @@ impl Handlers {
     /// Applies another configuration to the programs.
     ///
     /// # Errors
-    /// If a new program fails to boot, see [`Programs::apply`].
+    /// If a new program cannot be started; see [`Programs::apply`].
     pub(crate) fn reload(&self, config: &Config) -> Result<(), Error> {
         self.programs.apply(config)
     }

@@ -33,7 +33,7 @@ pub(crate) enum Topic {
     Settings,
     /// Print the completions of commands and flags for a shell
     Completions {
-        /// Shell that reads them
+        /// Shell that reads the completions
         #[arg(value_name = "SHELL", id = "SHELL")]
         shell: Shell,
     },
@@ -137,7 +137,7 @@ fn setting(key: &Key, defaults: &Config) -> String {
     format!("\n{name}\n    {variable}, --{flag}\n{meaning}    Unit: {unit}. Default: {default}\n")
 }
 
-/// Breaks `text` into indented lines of at most [`HELP_COLUMNS`].
+/// Breaks `text` into indented lines of at most [`HELP_COLUMNS`] columns.
 fn wrapped(text: &str, indent: &str) -> String {
     let mut out = String::new();
     let mut line = String::new();

@@ -1,5 +1,6 @@
 //! Settings that each command uses. A command accepts only the flags of its own settings. The
-//! configuration file and the environment may also set all others, because the commands share them.
+//! configuration file and the environment may also contain other settings, because all commands
+//! read the same file and environment.
 
 /// Set of the settings whose flags a command accepts.
 pub(crate) trait Scope {
@@ -16,7 +17,7 @@ pub(crate) trait Scope {
     }
 }
 
-/// All settings, for the commands that serve, or that check what would be served.
+/// All settings, for `pelton serve` and `pelton check`.
 pub(crate) struct Everything;
 
 impl Scope for Everything {
@@ -108,7 +109,7 @@ impl Scope for Scanning {
     const SHOWN: &[&str] = Self::ACCEPTED;
 }
 
-/// Settings of `pelton run`: those of cells.
+/// Settings of `pelton run`, which are the settings of cells.
 pub(crate) struct Cells;
 
 impl Scope for Cells {
@@ -139,7 +140,7 @@ impl Scope for Data {
     const SHOWN: &[&str] = Self::ACCEPTED;
 }
 
-/// Settings of `pelton user add`. It stores `require_login` together with the first user.
+/// Settings of `pelton user add`, which stores `require_login` when it adds the first user.
 pub(crate) struct DataAndLogin;
 
 impl Scope for DataAndLogin {

@@ -113,7 +113,7 @@ pub(crate) struct Prefetch {
     /// Folder whose pictures are converted; the same as --root
     #[arg(value_name = "ROOT", id = "ROOT", conflicts_with = "root")]
     pub(crate) root: PathBuf,
-    /// Create only the quick variants, in a fraction of the time
+    /// Encode at low effort only, in a fraction of the time
     #[arg(long)]
     pub(crate) quick: bool,
     #[command(flatten)]
@@ -154,7 +154,7 @@ pub(crate) struct User {
     pub(crate) does: UserCommand,
 }
 
-/// Subcommands for users.
+/// Subcommands of `pelton user`.
 #[derive(Subcommand)]
 pub(crate) enum UserCommand {
     /// Add a user; the password is read from standard input. The first user is an admin
@@ -211,7 +211,7 @@ impl UserCommand {
     }
 }
 
-/// Flags of a new user.
+/// Flags of `pelton user add`.
 #[derive(Args)]
 pub(crate) struct AddUser {
     /// Name of the user
@@ -234,7 +234,7 @@ pub(crate) struct OneUser {
     pub(crate) settings: SettingsOf<Data>,
 }
 
-/// Flags of a user's picture.
+/// Flags of `pelton user avatar`.
 #[derive(Args)]
 pub(crate) struct Portrait {
     /// Name of the user
@@ -247,14 +247,14 @@ pub(crate) struct Portrait {
     pub(crate) settings: SettingsOf<Data>,
 }
 
-/// Flags of a command for all users.
+/// Flags of a command that lists users or originals.
 #[derive(Args)]
 pub(crate) struct AllUsers {
     #[command(flatten)]
     pub(crate) settings: SettingsOf<Data>,
 }
 
-/// Flags of an API key.
+/// Flags that name an API key.
 #[derive(Args)]
 pub(crate) struct Labelled {
     /// Name of the user
@@ -277,7 +277,7 @@ pub(crate) struct Quarantine {
     pub(crate) does: QuarantineCommand,
 }
 
-/// Subcommands for the quarantine.
+/// Subcommands of `pelton quarantine`.
 #[derive(Subcommand)]
 pub(crate) enum QuarantineCommand {
     /// List originals in quarantine, tab-separated: BLAKE3, bytes, Unix time, path, cause
@@ -312,8 +312,9 @@ pub(crate) struct Lift {
 /// Run a program in a cell.
 ///
 /// PROGRAM is a static Linux program for x86-64. It reads standard input, and its standard output
-/// is written when it ends. It has no network, no other processes and no files except those of
-/// --allow, within the limits of a job. Exits with 1 if the program fails, with the reason.
+/// is written when it ends. It can access no network, no other processes and no files except those
+/// of --allow, and the limits of a job apply to it. Exits with 1 if the program fails, with the
+/// reason.
 #[derive(Args)]
 #[command(after_help = "Examples:
   pelton run ./upper < in > out

@@ -309,8 +309,8 @@ fn names_that_a_stranger_may_have_are_answered_no_list() {
         let absolute = format!("http://evil.example{target}");
         assert_eq!(get_of(&server, &own, &absolute).status, 421, "{target}");
     }
-    // Targets that list nothing, health checks and requests of players are served under every host
-    // name, since a proxy may use its own name.
+    // Files, health checks and requests of players are served under every host name, since a proxy
+    // may use its own name.
     for target in ["/photo.jpg", "/healthz", &format!("/rest/ping?{ANN}")] {
         assert_eq!(
             get_of(&server, "cdn.example", target).status,
@@ -497,7 +497,7 @@ fn adding_the_first_user_names_what_is_public_or_sets_it() {
     server.stop();
 }
 
-/// Process of `pelton user add ann`, which runs on a terminal of the test.
+/// Process of `pelton user add ann`, connected to a pseudo-terminal of the test.
 struct Adding {
     terminal: OwnedFd,
     child: Child,
@@ -524,7 +524,7 @@ impl Adding {
             printed,
         };
         adding.read_until("password: ");
-        // The command discards input from before it has turned the echo off.
+        // The command discards input that arrives before it has turned the terminal's echo off.
         eventually("the password is hidden", || {
             let modes = tcgetattr(&adding.terminal).expect("a terminal").local_modes;
             (!modes.contains(LocalModes::ECHO)).then_some(())

@@ -1,4 +1,4 @@
-//! Workers that die: the server continues, and the next picture is converted.
+//! Workers that crash or are killed: the server continues, and the next picture is converted.
 
 use rustix::process::Signal;
 
@@ -316,8 +316,8 @@ fn the_quarantine_is_listed_and_lifted_by_command_and_over_http() {
     server.stop();
 }
 
-/// An improvement is a conversion in the background: if it crashes, only the better variant is
-/// missing, and no request fails.
+/// An improvement (a background conversion at higher effort) that crashes: the better variant is
+/// missing, but no request fails.
 #[test]
 fn improvements_that_crash_never_count_against_requests() {
     let home = home();

@@ -34,7 +34,8 @@ fn a_rewritten_original_is_noticed() {
         home.put("new.jpg", &media::photo(96, 64, 3));
         fs::rename(home.library().join("new.jpg"), home.library().join("p.jpg"))
             .expect("the home can be written");
-        // Another core, which still trusts the first version, may send that version for a while.
+        // Another core, which has not yet revalidated its cached first version, may send that
+        // version for a while.
         let third = eventually("the change is noticed", || {
             let third = changed(&server, target, &second);
             (third.etag() != first.etag()).then_some(third)
@@ -115,7 +116,7 @@ fn an_original_that_shrinks_while_it_is_sent_ends_the_connection() {
     let photo = media::photo(2000, 1500, 1);
     let home = Home::with(&[("p.jpg", &photo)]);
     let server = Server::plain(&home, &[]);
-    // This request makes the server cache the response, and with it the old length.
+    // This request makes the server cache the response, including the old length.
     assert_eq!(server.get("/p.jpg").body.len(), photo.len());
     home.put("p.jpg", &photo[..photo.len() / 2]);
     let mut client = server.connect();
@@ -132,7 +133,8 @@ fn an_original_that_shrinks_while_it_is_sent_ends_the_connection() {
             "what there is, and then the end"
         );
     } else {
-        // The trust time of one second was over, so the server has noticed the change.
+        // The cached response was older than `limits.trust_time`, one second, so the server has
+        // noticed the change.
         assert_eq!(length, (photo.len() / 2).to_string());
     }
     server.stop();

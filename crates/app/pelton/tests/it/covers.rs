@@ -83,7 +83,7 @@ fn extracted_covers(home: &Home) -> usize {
 #[test]
 fn covers_are_pictures_like_any_other() {
     let home = home();
-    // Improvement is disabled, since a better variant would have a different entity tag.
+    // Background conversions are disabled, since their variants would have different entity tags.
     let server = Server::start(&home, &["--formats", "webp", "--improve", "false"]);
     let catalog = catalog(&home);
     // The index is written to its file shortly before the server uses it.

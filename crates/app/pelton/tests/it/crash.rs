@@ -1,5 +1,5 @@
-//! `kill -9` at any time: the next server sends only complete responses, each the right one for its
-//! request.
+//! `kill -9` at any time: the restarted server sends only complete responses, each the right one
+//! for its request.
 
 use std::collections::HashMap;
 use std::fs;
@@ -13,7 +13,7 @@ const ACCEPTS: [&str; 2] = ["image/avif", "image/webp"];
 /// Valid bodies by entity tag.
 type Bodies = HashMap<String, Vec<u8>>;
 
-/// Returns the requests of each round: target and Accept.
+/// Returns the requests of each round, as pairs of target and Accept.
 fn requests() -> Vec<(String, &'static str)> {
     let targets = (0..PHOTOS).flat_map(|photo| {
         let whole = format!("/{photo}.jpg");

@@ -68,7 +68,7 @@ fn on_a_full_disk_pictures_are_served_uncached() {
     server.stop();
 }
 
-/// Returns the bytes of all variants, as the budget counts them.
+/// Returns the total size of all variants, as `limits.variants_bytes_max` counts it.
 fn charged(home: &Home) -> u64 {
     let variants = home.variants();
     let bytes = variants.iter().map(|path| bytes(path) + 512);
@@ -90,8 +90,8 @@ fn tick() {
     eventually("time passes", || (begun + 2 <= now()).then_some(()));
 }
 
-/// Exceeds the budget, and checks that the least recently used variants are evicted. `trust_time`
-/// is the time for which the server does not check the original again.
+/// Exceeds the disk budget of variants, and checks that the least recently used ones are evicted.
+/// `trust_time` is the time for which the server does not check the original again.
 fn check_order_of_eviction(trust_time: &str) {
     const BUDGET: u64 = 32 << 10;
     let home = home();

@@ -41,7 +41,7 @@ fn originals_are_sent_unchanged_under_their_names() {
     let pictures = items(&server, "pictures", "");
     let named = |name: &str| pictures.iter().find(|it| it["name"] == name);
     let target = original("pictures", named("a b.jpg").expect("it is indexed"));
-    // The file itself would be sent as WebP.
+    // A request for the file itself gets WebP.
     let accept = "accept: image/webp,*/*\r\n";
     assert_eq!(
         server.send("GET", "/2019/a%20b.jpg", accept).content_type(),
@@ -98,7 +98,7 @@ fn originals_need_the_login_that_files_need() {
     assert_eq!((track.status, &track.body[..]), (200, FLAC));
     let caching = track.field("cache-control").expect("it is said");
     assert!(caching.starts_with("private"), "{caching}");
-    // The administration's listener needs no login for the API, but for files.
+    // On the administration's listener, the API needs no login, but files do.
     let [_, admin] = server.addresses()[..] else {
         panic!("{:?}", server.addresses());
     };
@@ -149,7 +149,8 @@ fn a_selection_is_one_archive() {
         let is_there = zip.body.windows(stored.len()).any(|bytes| bytes == stored);
         assert!(is_there, "{name}");
     }
-    // Another page may not start the download, and a form of another type is none.
+    // Another page may not start the download, and a body of another type is not accepted as a
+    // form.
     assert_eq!(
         archive(&server, "origin: http://evil.example\r\n", &form).status,
         403

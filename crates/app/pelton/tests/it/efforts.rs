@@ -1,5 +1,5 @@
-//! Conversion of pictures into every format, at the quick effort of the first response and at the
-//! effort of the improvement in the background.
+//! Conversion of pictures into every format, at the low effort of the first response and at the
+//! higher effort of the background conversion.
 //!
 //! `cargo xtask conform pictures` uses all pictures of Debian's wallpaper packages instead of a few
 //! generated ones.
@@ -30,7 +30,7 @@ fn library() -> (Home, Vec<String>) {
                 ("photo.jpg", media::photo(400, 300, 1)),
                 ("screen.png", media::png(320, 200)),
                 // libaom treats this picture as screen content. Its search for equal blocks once
-                // took more memory than a job has.
+                // took more memory than a job may use.
                 ("drawing.png", media::drawing(1700, 1200)),
             ] {
                 home.put(name, &picture);
@@ -47,7 +47,7 @@ fn collect(folder: &Path, home: &Home, names: &mut Vec<String>) {
     let entries = fs::read_dir(folder).unwrap_or_else(|err| panic!("{}: {err}", folder.display()));
     for entry in entries {
         let path = entry.expect("the folder can be read").path();
-        // Packages contain links from one name to another.
+        // Packages contain symbolic links from one picture's name to another.
         if path.is_symlink() {
             continue;
         }
@@ -97,8 +97,8 @@ fn every_picture_is_made_at_every_effort() {
     server.stop();
 }
 
-/// An improvement that is larger than the quick variant is discarded, since both have the same
-/// average quality.
+/// A variant of the background conversion that is larger than the first, quickly encoded variant:
+/// it is discarded, since both have the same average quality.
 #[test]
 fn no_improvement_is_larger_than_what_it_replaces() {
     let home = Home::with(&[("faint.png", &media::faint(900, 700))]);

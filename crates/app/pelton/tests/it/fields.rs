@@ -1,4 +1,5 @@
-//! Optional parts of responses that an operator or a client requests: fields, codings, ranges.
+//! Optional parts of responses that an operator or a client requests: header fields, content
+//! codings, ranges.
 
 use std::fmt::Write as _;
 use std::io::Read as _;

@@ -10,7 +10,7 @@ use crate::harness::{Frames, Home, Server, eventually};
 /// Maximum memory that a flood may add to the server, in bytes: its buffers and sockets, and the
 /// memory that the allocator retains.
 const GROWTH_BYTES_MAX: u64 = 24 << 20;
-/// Maximum repetitions of a flood, far above every limit of the server.
+/// Maximum number of repetitions of a flood, far above every limit of the server.
 const TIMES_MAX: usize = 2_000_000;
 
 fn served(flags: &[&str]) -> (Home, Server) {

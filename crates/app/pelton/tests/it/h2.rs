@@ -308,7 +308,7 @@ fn a_drain_says_goaway_and_finishes_what_is_under_way() {
     let mut client = Frames::connect(server.address(), &[]);
     let asked = client.send(&request(1, "/large.txt"));
     asked.expect("the server listens");
-    // The initial window is used up: the response is in progress, and waits for its reader.
+    // The initial window is used up: the response is in progress, and waits for WINDOW_UPDATE.
     let mut body = Vec::new();
     while body.len() < 65_535 {
         let data = client.wait_for(DATA).expect("the stream goes on");

@@ -1,4 +1,4 @@
-//! Common parts of the tests: the running program, clients that send raw bytes, and generated
+//! Shared code of the tests: the running program, clients that send raw bytes, and generated
 //! pictures.
 
 mod caller;

@@ -1,4 +1,4 @@
-//! Provisional variants, and their improvement in the background.
+//! Provisional variants, and the background conversions whose results replace them.
 
 use crate::harness::{Answer, Home, Server, eventually, media};
 
@@ -41,13 +41,13 @@ fn a_quick_answer_is_replaced_by_a_better_one() {
         assert!(better.field("last-modified").is_some());
         assert_eq!(better.field("cache-status"), Some("Pelton; hit"));
         assert_eq!(server.metrics().conversions(), 2);
-        // The quick variant was removed, so one variant is left. A further request converts
+        // The provisional variant was removed, so one variant is left. A further request converts
         // nothing.
         assert_eq!(home.variants().len(), 1, "{:?}", home.variants());
         assert_eq!(improved(&server, "/p.jpg", accept).etag(), better.etag());
         assert_eq!(server.metrics().conversions(), 2);
         let held = format!("accept: {accept}\r\nif-none-match: {}\r\n", quick.etag());
-        // Another core may consider the quick variant current for a moment.
+        // Another core may send the provisional variant for a moment.
         eventually("what the client holds is not the best any more", || {
             (server.send("GET", "/p.jpg", &held).status == 200).then_some(())
         });

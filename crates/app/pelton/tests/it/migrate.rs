@@ -121,7 +121,7 @@ fn data() -> Vec<Vec<String>> {
     commands
 }
 
-/// Returns commands that read all that the commands of [`data`] have created.
+/// Returns commands that read all data that the commands of [`data`] have created.
 fn reads() -> Vec<Vec<String>> {
     let mut lines = Vec::new();
     for db in [0, 5] {

@@ -1,4 +1,4 @@
-//! Choice of the representation for each client, and the fields for caches.
+//! Choice of the representation for each client, and the header fields for caches.
 
 use std::fs;
 

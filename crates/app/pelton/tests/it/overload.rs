@@ -115,7 +115,7 @@ fn no_request_waits_longer_than_the_configured_time() {
 }
 
 /// All conversions share one memory budget. An improvement, which converts in the background, may
-/// use most of it while no other conversion runs.
+/// use most of the budget while no other conversion runs.
 #[test]
 fn a_request_gets_the_memory_that_an_improvement_holds() {
     let home = Home::with(&[
@@ -140,7 +140,7 @@ fn a_request_gets_the_memory_that_an_improvement_holds() {
     let metrics = server.metrics();
     assert_eq!(metrics.get("pelton_improvements_cancelled_total"), 1);
     assert_eq!(metrics.sum("pelton_cell_kills_total"), 1);
-    // The cancelled improvement is repeated later.
+    // The cancelled background conversion is repeated later.
     for target in ["/a.jpg", "/b.jpg"] {
         eventually("it is improved in the end", || {
             let answer = server.get_as(target, "image/avif");

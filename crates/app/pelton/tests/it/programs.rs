@@ -217,7 +217,7 @@ fn p8_chains_pass_bytes_on_and_wait_without_a_cell() {
     }
 }
 
-/// Checks promise P14 of the specification: the statistics of each program add up.
+/// Checks promise P14 of the specification: the statistics of each program are consistent.
 #[test]
 fn p14_statistics_are_reported_for_each_program() {
     for backend in backends() {

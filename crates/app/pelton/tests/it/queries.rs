@@ -151,7 +151,7 @@ fn queries_that_mean_the_same_are_converted_once() {
     server.stop();
 }
 
-/// Queries, and the parameter that the refusal must name.
+/// Invalid queries, and the parameter that the error message must name.
 const REFUSALS: [(&str, &str); 33] = [
     ("w=0", "w: "),
     ("w=-1", "w: "),
@@ -261,7 +261,7 @@ fn meta_describes_the_picture() {
     server.stop();
 }
 
-/// Cache busters and tracking parameters occur on many pages.
+/// Unknown parameters, such as cache busters and tracking parameters, do not change the response.
 #[test]
 fn unknown_parameters_change_nothing() {
     let home = Home::with(&[("p.jpg", &media::photo(96, 64, 1))]);

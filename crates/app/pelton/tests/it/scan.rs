@@ -1,7 +1,7 @@
 //! `kill -9` at random times of a scan: the last complete index remains, and the next scan produces
 //! the same bytes as a full scan.
 //!
-//! `cargo xtask conform scan` kills a hundred times.
+//! `cargo xtask conform scan` kills a scan a hundred times.
 
 use std::fs;
 use std::process::{Child, Stdio};

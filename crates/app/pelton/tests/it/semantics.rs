@@ -260,7 +260,7 @@ fn preconditions_and_ranges_hold_for_bodies_that_the_disk_did_not_take() {
 #[test]
 fn provisional_answers_have_no_date_to_be_compared_with() {
     let home = Home::with(&[("p.jpg", &media::photo(96, 64, 1))]);
-    // Responses stay provisional, since improvements are enabled but never start.
+    // Responses stay provisional, since background conversions are enabled but never start.
     let server = Server::start(&home, &["--limits-improving-max", "0"]);
     let answer = server.get_as("/p.jpg", "image/avif");
     assert_eq!(answer.field("last-modified"), None);

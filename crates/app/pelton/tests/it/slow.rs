@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use crate::harness::{Home, Metrics, Server, eventually, media};
 
-/// Attackers per test, more than the server's limit of connections.
+/// Number of attackers per test, which exceeds the server's limit on connections.
 const ATTACKERS: usize = 150;
 /// Interval between two bytes of an attacker.
 const PAUSE: Duration = Duration::from_millis(20);
@@ -176,7 +176,7 @@ fn unsent_bytes_are_dropped_with_the_connection() {
         (ended == 1).then_some(())
     });
     // The client can still read the bytes that have arrived. Then it finds the connection reset:
-    // for an orderly end, the kernel would have to deliver the rest first.
+    // for an orderly end, the kernel would have to deliver the unsent bytes first.
     let mut piece = vec![0; 64 << 10];
     let ended = eventually("the connection is over", || {
         loop {

@@ -68,7 +68,7 @@ impl FileRequest {
     }
 }
 
-/// Sends requests until `left` is used up, and checks every body.
+/// Sends requests until `left`, the number of remaining requests, is zero, and checks every body.
 fn soak(address: SocketAddr, seed: u64, contents: &[Vec<u8>], left: &AtomicUsize) {
     let mut chance = Chance(seed);
     let mut kept = None;

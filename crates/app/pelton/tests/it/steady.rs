@@ -43,7 +43,7 @@ impl Cost {
     }
 }
 
-/// Starts a server with one core, whose trust time exceeds the duration of the test.
+/// Starts a server with one core, which does not revalidate cached responses during the test.
 fn served(home: &Home) -> Server {
     let flags = [
         ["--cores", "1"],

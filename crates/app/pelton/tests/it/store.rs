@@ -184,7 +184,7 @@ fn kill_loses_a_second_at_most_where_that_was_chosen() {
     for round in 0..repetitions(6).div_ceil(10) {
         let store = Store::start(&dir.0, &journal);
         let mut client = store.client();
-        // The reply arrives once the store has loaded its journal.
+        // The reply arrives once the store has loaded its AOF.
         ask(&mut client, "PING").expect("a reply");
         let begun = Instant::now();
         let mut answers: Vec<(Instant, u64)> = Vec::new();

@@ -71,7 +71,8 @@ fn a_server_goes_on_and_ends_when_asked() {
             client.answer().status
         };
         assert_eq!(get("accept: image/webp\r\n"), 200, "{kind:?}");
-        // This makes the signal thread, a core and the access log write lines.
+        // The signal and the requests make the signal thread, a core and the access log write
+        // lines.
         signal(child.id(), Signal::HUP);
         for _ in 0..20 {
             assert_eq!(get(""), 200, "{kind:?}");

@@ -353,7 +353,8 @@ fn slow_readers_cost_little_beyond_the_shared_body() {
     let before = server.memory("VmRSS");
     let clients: Vec<_> = (0..CLIENTS).map(|_| ask()).collect();
     let each = server.memory("VmRSS").saturating_sub(before) / CLIENTS;
-    // A connection may hold at most 32 KiB of encrypted data, and the memory of an idle connection.
+    // The server may hold at most 32 KiB of encrypted data per connection, in addition to the
+    // memory of an idle connection.
     assert!(each <= 64 << 10, "{each} bytes each");
     drop((warm, clients));
 }

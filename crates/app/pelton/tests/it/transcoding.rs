@@ -348,7 +348,7 @@ fn a_long_track_is_heard_while_it_is_made() {
         assert_eq!(kept.field("cache-status"), Some("Pelton; hit"));
         assert!(kept.body == track, "{backend}");
         assert_eq!(kept.etag(), head.etag());
-        // HTTP/2 has no chunked coding; its streams have an end of their own.
+        // HTTP/2 has no chunked coding; the flag END_STREAM marks the end of a body.
         let slow = target("maxBitRate=48");
         let mut http2 = Http2::connect(server.address());
         let track = http2.send("GET", &slow, "");

@@ -38,10 +38,10 @@ fn main() {
         "state" => {
             const END: &[u8] = b"+PONG\r\n";
             let number: i32 = variable("PELTON_STATE").parse().expect("a number");
-            // SAFETY: the cell that starts this process opens a connection to the store and gives
-            // its number in PELTON_STATE, and no other code in this process uses that descriptor.
-            // Breaks if one process runs this action twice, because the first run closes the
-            // descriptor.
+            // SAFETY: the cell that starts this process opens a connection to the store and passes
+            // its descriptor in PELTON_STATE, and no other code in this process uses that
+            // descriptor. Breaks if one process runs this action twice, because the first run
+            // closes the descriptor.
             let mut store = std::fs::File::from(unsafe { OwnedFd::from_raw_fd(number) });
             let asked = [&body, &b"PING\r\n"[..]].concat();
             store.write_all(&asked).expect("the store hears");

@@ -67,8 +67,8 @@ impl Frames {
         self.stream.write_all(bytes)
     }
 
-    /// Sends `bytes` repeatedly, until the server has closed or `times_max` is reached, and returns
-    /// the number of successful sends.
+    /// Sends `bytes` repeatedly, until the server has closed the connection or `times_max` is
+    /// reached, and returns the number of successful sends.
     pub(crate) fn flood(&mut self, bytes: &[u8], times_max: usize) -> usize {
         for times in 0..times_max {
             if self.send(bytes).is_err() {
@@ -78,7 +78,7 @@ impl Frames {
         times_max
     }
 
-    /// Returns the next frame, or `None` if the server has closed.
+    /// Returns the next frame, or `None` if the server has closed the connection.
     pub(crate) fn next(&mut self) -> Option<Frame> {
         let mut head = [0; 9];
         self.fill(&mut head)?;
@@ -108,7 +108,7 @@ impl Frames {
         }
     }
 
-    /// Returns the next frame of this type, or `None` if the server has closed.
+    /// Returns the next frame of this type, or `None` if the server has closed the connection.
     pub(crate) fn wait_for(&mut self, kind: u8) -> Option<Frame> {
         loop {
             let frame = self.next()?;

@@ -110,8 +110,8 @@ pub(crate) fn drawing(width: u16, height: u16) -> Vec<u8> {
     png
 }
 
-/// Returns a picture of strokes that are hardly lighter than their ground. The quick AVIF loses
-/// some strokes; the improved AVIF keeps them and is therefore larger.
+/// Returns a picture of strokes that are hardly lighter than their ground. An AVIF encoded at low
+/// effort loses some strokes; an AVIF encoded at higher effort keeps them and is therefore larger.
 pub(crate) fn faint(width: u16, height: u16) -> Vec<u8> {
     let mut png = Vec::new();
     let mut encoder = png::Encoder::new(&mut png, u32::from(width), u32::from(height));
@@ -228,7 +228,7 @@ pub(crate) fn png_bomb() -> Vec<u8> {
     [&b"\x89PNG\r\n\x1a\n"[..], &chunks.concat()].concat()
 }
 
-/// Returns a PNG whose colour profile is 8 MiB of zeros, where compressed data should be.
+/// Returns a PNG whose colour profile consists of 8 MiB of zeros instead of compressed data.
 pub(crate) fn png_with_giant_profile() -> Vec<u8> {
     let mut profile = b"giant\0\0".to_vec();
     profile.extend(iter::repeat_n(0, 8 << 20));

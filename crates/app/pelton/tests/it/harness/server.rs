@@ -53,7 +53,7 @@ impl Server {
         Server::run(&mut command)
     }
 
-    /// Serves like [`Server::start`] without background improvement, so that all conversions result
+    /// Serves like [`Server::start`] without background conversions, so that all conversions result
     /// from requests.
     pub(crate) fn plain(home: &Home, flags: &[&str]) -> Server {
         Server::start(home, &[&["--improve", "false"], flags].concat())

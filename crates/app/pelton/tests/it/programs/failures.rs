@@ -1,5 +1,5 @@
-//! Programs that fail: each is logged in one clear line and answered with a status, and the rest of
-//! the server is not affected.
+//! Programs that fail: each failure is logged in one line and results in an error status, and the
+//! rest of the server is not affected.
 
 use super::{VISITOR, cells, post, program, serve};
 use crate::backends::backends;
@@ -206,8 +206,8 @@ fn a_head_in_the_requests_body_is_not_the_programs() {
     }
 }
 
-/// A file that cannot run is reported in one line with the program and the reason, before the
-/// server accepts connections.
+/// A file that cannot be executed is reported in one line with the program and the reason, before
+/// the server accepts connections.
 #[test]
 fn unfit_programs_are_refused_by_name() {
     let home = Home::new();
