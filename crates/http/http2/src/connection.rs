@@ -29,11 +29,11 @@ pub struct Connection {
     partial_head: Option<PartialHead>,
     /// Bytes that the client allows us to send over all streams.
     window: i64,
-    /// Initial window that the client gives each stream.
+    /// Initial window of each stream in bytes, as the client's settings request it.
     initial_window: u32,
     /// Bytes that we allow the client to send over all streams.
     allowed: u32,
-    /// Received bytes that were consumed and not yet returned to the client's window.
+    /// Received bytes that were consumed, but for which no WINDOW_UPDATE was sent yet.
     unreturned_bytes: u32,
     leave: Shutdown,
     /// Number of the last stream that was processed.
@@ -80,10 +80,10 @@ pub struct Received<'i> {
     pub event: Option<Event<'i>>,
 }
 
-/// Event for the caller that responds to requests.
+/// Event that the caller must handle: a request, a part of a body, or the end of a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event<'i> {
-    /// Request. Its head is [`Connection::head`] until the next frame.
+    /// Request. [`Connection::head`] returns its head until the next frame is received.
     Request {
         /// The new stream.
         stream: u32,
@@ -165,8 +165,8 @@ impl Connection {
         self.leave == Shutdown::Last && self.streams.len() == 0
     }
 
-    /// Consumes the preface or one frame at the start of `input`. Returns `None`, and consumes
-    /// nothing, if it is incomplete. Replies are appended to `out`.
+    /// Consumes the preface or one frame at the start of `input`. Returns `None` and consumes
+    /// nothing if the preface or the frame is incomplete. Replies are appended to `out`.
     ///
     /// # Errors
     /// A [`Fault`] of the client. Report it with [`Connection::fail`], and close the connection.

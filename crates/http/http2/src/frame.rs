@@ -8,7 +8,8 @@ pub const PREFACE: &[u8; 24] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 /// Length of a frame's head, which precedes the payload.
 pub const FRAME_HEAD_BYTES: usize = 9;
 
-/// Maximum payload that is sent and accepted: the size that every peer must accept (RFC 9113 §4.2).
+/// Maximum payload of a frame that is sent or accepted: the size that every peer must accept (RFC
+/// 9113 §4.2).
 pub const FRAME_BYTES_MAX: usize = 16 << 10;
 
 /// Type of a frame.

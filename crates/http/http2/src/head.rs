@@ -87,8 +87,8 @@ impl Head {
         })
     }
 
-    /// Returns whether the head exceeded [`Limits::head_bytes_max`]; the fields beyond it were
-    /// dropped.
+    /// Returns whether the head exceeded [`Limits::head_bytes_max`]; the fields beyond this limit
+    /// were dropped.
     #[must_use]
     pub fn is_too_large(&self) -> bool {
         self.is_too_large

@@ -15,7 +15,7 @@ pub(crate) struct Stream {
     pub(crate) window: i64,
     /// Bytes that we allow the client to send.
     pub(crate) allowed: u32,
-    /// Received bytes that were consumed and not yet returned to the client's window.
+    /// Received bytes that were consumed, but for which no WINDOW_UPDATE was sent yet.
     pub(crate) unreturned_bytes: u32,
     /// Declared length of the body, minus the bytes received.
     pub(crate) left: Option<u64>,

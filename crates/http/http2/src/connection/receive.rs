@@ -1,4 +1,4 @@
-//! Frames that the client sends.
+//! Handling of the frames that the client sends.
 
 use super::{Connection, Event, Expected, PartialHead, SHUTDOWN_PING, Shutdown};
 use crate::ErrorCode;

@@ -1,4 +1,4 @@
-//! Frames that we send.
+//! Composition of the frames that the server sends.
 
 use super::Connection;
 use crate::ErrorCode;
@@ -32,7 +32,7 @@ impl Connection {
         }
     }
 
-    /// Returns how many bytes of a body may be sent now in one frame.
+    /// Returns how many bytes of the stream's body may be sent now in one frame.
     #[must_use]
     pub fn room(&self, stream: u32) -> usize {
         let Some(stream) = self.streams.get(stream) else {
@@ -42,8 +42,8 @@ impl Connection {
         window.clamp(0, FRAME_BYTES_MAX as i64) as usize
     }
 
-    /// Appends the frame head for `bytes` bytes of a body, which the caller must append after it.
-    /// `ends` is true if they are the last.
+    /// Appends the head of a DATA frame. The caller must then append its payload: the next `bytes`
+    /// bytes of the body. `ends` is true if these bytes are the last ones of the body.
     ///
     /// # Panics
     /// `bytes` exceeds [`Connection::room`], which is 0 if the stream is not open: a bug of the
@@ -83,8 +83,8 @@ impl Connection {
         }
     }
 
-    /// Notes that `bytes` of a stream's body were consumed, and enlarges the client's windows by as
-    /// much.
+    /// Notes that `bytes` of a stream's body were consumed, and enlarges the client's windows by
+    /// this number.
     pub fn release(&mut self, stream: u32, bytes: usize, out: &mut Vec<u8>) {
         self.allow(bytes as u32, out);
         let Some(it) = self.streams.get_mut(stream) else {
@@ -116,8 +116,8 @@ impl Connection {
     }
 }
 
-/// Writes the frame heads of an HPACK block, which is in `out` behind `begin` and room for one
-/// frame head. The block becomes one HEADERS frame, and CONTINUATION frames for bytes beyond 16
+/// Writes the frame heads of an HPACK block. The block is the end of `out`, after `begin` and space
+/// for one frame head. It becomes one HEADERS frame, and CONTINUATION frames for bytes beyond 16
 /// KiB.
 fn frame_head(out: &mut Vec<u8>, begin: usize, stream: u32, ending: u8) {
     let block_begin = begin + FRAME_HEAD_BYTES;

@@ -93,7 +93,8 @@ impl Decoder {
     }
 }
 
-/// Reads a string: returns it directly, or decodes its Huffman code into `room`.
+/// Reads a string. Returns a slice of the input, or, if the string is Huffman-coded, decodes it
+/// into `room`.
 fn string<'a, 'b: 'a>(rest: &mut &'b [u8], room: &'a mut Vec<u8>) -> Option<&'a [u8]> {
     let is_coded = rest.first()? & 0x80 != 0;
     let length = integer::read(rest, 7)?;
