@@ -88,8 +88,8 @@ fn cores_that_accept_together_do_not_exceed_the_limit() {
         for core in cores {
             core.join().expect("no core panics");
         }
-        // All connections are closed now. A connection that is counted by `add`, because it replaces
-        // an evicted connection, counts towards the limit.
+        // All connections are closed now. A connection that is counted by `add`, because it
+        // replaces an evicted connection, counts towards the limit.
         open.add();
         let admitted = (0..CORES).filter(|_| open.try_add(CONNECTIONS_MAX));
         assert_eq!(admitted.count(), CONNECTIONS_MAX - 1);
