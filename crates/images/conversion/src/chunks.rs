@@ -1,5 +1,5 @@
-//! Reader of a file in chunks, for connections whose bytes the kernel cannot send by itself: TLS
-//! and HTTP/2.
+//! Reader of a file in chunks, for connections on which the kernel cannot send a file by itself:
+//! TLS and HTTP/2.
 
 use std::fs::File;
 use std::io;
@@ -21,7 +21,7 @@ pub struct Chunks {
     left: Range<u64>,
     /// Read in progress that waits for the disk, if any.
     reading: Option<JoinHandle<io::Result<Vec<u8>>>>,
-    /// Bytes that were read but not returned yet, because the caller requested fewer.
+    /// Bytes that were read but not returned yet, because the caller requested fewer bytes.
     rest: Vec<u8>,
 }
 
@@ -77,7 +77,7 @@ impl Chunks {
             }));
         }
         self.left.start += chunk.len() as u64;
-        // While the read waited for the disk, the caller may have reduced `bytes_max`.
+        // The caller may have reduced `bytes_max` since the read from the disk started.
         self.rest = chunk;
         Poll::Ready(Ok(Some(self.take_rest(bytes_max))))
     }
@@ -87,8 +87,8 @@ impl Chunks {
         std::mem::replace(&mut self.rest, remaining)
     }
 
-    /// Reads bytes that are in the page cache. If they are not, starts a read from the disk and
-    /// returns `None`.
+    /// Reads bytes from the page cache. If they are not in the cache, starts a read from the disk
+    /// and returns `None`.
     fn read_now(&mut self, file: &File, bytes_max: usize) -> io::Result<Option<Vec<u8>>> {
         let offset = self.left.start;
         let length = CHUNK_BYTES.min(bytes_max).min(self.left() as usize);

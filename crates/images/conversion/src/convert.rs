@@ -27,36 +27,35 @@ use variants::shared_index::{Change, Flight, Lock, SharedIndex, VariantDetails};
 use crate::metrics::Metrics;
 use crate::quarantine::{Crash, Quarantine};
 
-/// Factor of a job's maximum CPU time: the estimate of its plan is multiplied by this, and
-/// [`CPU_FLOOR_MS`] is added.
+/// Factor by which the CPU estimate of a plan is multiplied to get the maximum CPU time of its job.
+/// [`CPU_FLOOR_MS`] is added to the product.
 const CPU_FACTOR: u64 = 8;
-/// CPU time that every job may use in addition to the multiple of its estimate, in milliseconds.
-/// Small estimates are the least accurate.
+/// Constant part of the maximum CPU time of a job, in milliseconds. It is needed since small
+/// estimates are the least accurate.
 const CPU_FLOOR_MS: u64 = 2_000;
-/// Bytes of the original per millisecond of CPU time: a job may use at most one millisecond per
-/// this many bytes, plus [`CPU_FLOOR_MS`]. A small file whose header declares a large picture
-/// therefore gets little time.
+/// Number of bytes of the original for which a job gets one millisecond of CPU time, in addition to
+/// [`CPU_FLOOR_MS`]. So a small file whose header declares a large picture gets little time.
 const CPU_WORTH_BYTES: u64 = 10;
 /// Maximum wall time of a job, as a multiple of its maximum CPU time.
 const WALL_FACTOR: u32 = 8;
-/// Memory in bytes that every job may use in addition to the multiple of its estimate. Small
-/// estimates are the least accurate.
+/// Constant part of the maximum memory of a job, in bytes. It is needed since small estimates are
+/// the least accurate.
 const MEMORY_FLOOR_BYTES: u64 = 64 << 20;
 
-/// Factor of the maximum time to wait while another process converts the same picture: the plan's
-/// CPU estimate is multiplied by this, and [`WAIT_FLOOR_MS`] is added.
+/// Factor by which the CPU estimate of a plan is multiplied to get the maximum time to wait while
+/// another process converts the same picture. [`WAIT_FLOOR_MS`] is added to the product.
 const WAIT_FACTOR: u64 = 4;
-/// Time that is added to each wait for another process, in milliseconds. If that process was
-/// killed, its lock outlives the wait, and this process then converts without the lock.
+/// Constant part of the maximum time to wait for another process, in milliseconds. After the wait,
+/// this process converts the picture, even if the lock of a killed process still exists.
 const WAIT_FLOOR_MS: u64 = 500;
-/// Interval between polls of the index that processes share, while another process converts.
+/// Interval at which the shared index is polled for the result, while another process converts.
 const WAIT_POLL_INTERVAL: Duration = Duration::from_millis(20);
 
-/// Time for which a picture counts as too costly to convert, in milliseconds, if the job may have
+/// Time for which a picture is remembered as too costly, in milliseconds, if its job may have
 /// failed only because the machine was busy.
 const POSTPONED_MS: u64 = 15 * 60 * 1_000;
 
-/// One conversion of an original, as a plan describes it.
+/// Task to convert one original as a plan describes.
 #[derive(Clone, Debug)]
 pub struct Task {
     /// Cache key of the result.
@@ -67,19 +66,18 @@ pub struct Task {
     pub path: LibraryPath,
     /// Version of the original that the key and the plan belong to.
     pub identity: Identity,
-    /// True if the unconverted original could serve the same request, so that the result is kept
-    /// only if it is smaller than the original.
+    /// True if the server could send the original itself for the same request. The result is then
+    /// kept only if it is smaller than the original.
     pub original_competes: bool,
-    /// Key of the variant that the result replaces, if any: one that was encoded quickly, at low
-    /// effort.
+    /// Key of the variant that the result replaces, if any. That variant was encoded at low effort.
     pub replaces: Option<Key>,
     /// Scheduling priority of the job that runs the conversion.
     pub pace: Pace,
 }
 
 impl Task {
-    /// Returns whether the task encodes a variant again at higher effort, while requests already
-    /// get a variant of lower effort.
+    /// Returns whether the task only replaces a variant of low effort by one of higher effort,
+    /// since requests already get the first one.
     fn is_improvement(&self) -> bool {
         self.pace == Pace::Idle || self.replaces.is_some()
     }
@@ -107,9 +105,9 @@ pub enum Pace {
 /// Result of a task. Each request that waits for the task gets a clone.
 #[derive(Clone, Debug)]
 pub enum Outcome {
-    /// An entry of the index: a variant, or the verdict that there is none. If this process has
-    /// just encoded the variant, its bytes are included, so that they need not be read from the
-    /// disk.
+    /// An entry of the index: a variant, or a verdict (the reason why there is no variant). If this
+    /// process has just encoded the variant, its bytes are included, so that they need not be read
+    /// from the disk.
     Kept(Arc<Variant>, Option<Arc<Sealed>>),
     /// An encoded picture that could not be written to the disk, or is too large for the cache.
     Uncached(Target, Arc<Sealed>),
@@ -123,12 +121,12 @@ pub enum Outcome {
 
 /// Parameters of a conversion that are not part of its plan.
 pub struct Terms<'a> {
-    /// Descriptor that becomes readable when the job must be cancelled, if the job can be
+    /// Descriptor that becomes readable when the job must be cancelled. `None` if the job is never
     /// cancelled.
     pub cancel: Option<BorrowedFd<'a>>,
     /// Function that reserves the given number of bytes of memory for the job, in place of the
-    /// job's earlier reservation. The function blocks until the memory is free, or until its time
-    /// limit. It then returns false and nothing is reserved.
+    /// job's earlier reservation. It blocks until the memory is free, and then returns true. If
+    /// that takes too long, it returns false, and nothing is reserved.
     pub reserve_memory: &'a mut dyn FnMut(u64) -> bool,
 }
 
@@ -207,8 +205,8 @@ impl Converter {
         };
         let mut locks = Vec::new();
         let known = tasks.iter().map(|task| {
-            // A batch may hold some locks already, so it does not wait for another one: two
-            // processes could otherwise deadlock.
+            // While tasks of a batch hold locks, the batch does not wait for further locks.
+            // Otherwise two processes could wait for each other.
             let wait_max = Duration::from_millis(match tasks.len() {
                 1 => WAIT_FACTOR * task.plan.cost().cpu_ms + WAIT_FLOOR_MS,
                 _ => 0,
@@ -233,8 +231,8 @@ impl Converter {
     }
 
     /// Queries the shared index for the result of a task. If another process is converting the
-    /// picture, blocks until the result appears, but at most for `wait_max`. If no process is
-    /// converting it, acquires the lock for this process.
+    /// picture, blocks until its result appears, but at most for `wait_max`. If no process is
+    /// converting the picture, acquires the lock for this process.
     fn recall(&self, task: &Task, wait_max: Duration) -> (Option<Arc<Variant>>, Option<Held<'_>>) {
         let Some(ledger) = &self.ledger else {
             return (None, None);
@@ -276,7 +274,7 @@ impl Converter {
                 each.map(|(task, body)| self.store_result(task, body))
                     .collect()
             }
-            // Tasks that exceed a limit together may succeed one at a time.
+            // Tasks that together exceed a limit may succeed one by one.
             Err(Ended { failure, .. })
                 if 1 < tasks.len()
                     && matches!(
@@ -302,14 +300,14 @@ impl Converter {
     fn skip_quarantined(&self, task: &Task) -> Outcome {
         self.metrics.quarantined.fetch_add(1, Ordering::Relaxed);
         if task.is_improvement() {
-            // Requests keep getting the present variant until the encoders or the original change.
+            // Requests keep getting the existing variant until the encoders or the original change.
             return self.keep(task, Kind::Verdict(Verdict::Unencodable), None);
         }
         self.remember(task, Verdict::Quarantined)
     }
 
-    /// Stores the result of a task as a variant. Stores only a verdict if the result is not smaller
-    /// than the variant or original that can be sent instead.
+    /// Stores the result of a task as a variant. If the result is not smaller than the variant or
+    /// original that can be sent instead, stores only this fact.
     fn store_result(&self, task: &Task, body: Sealed) -> Outcome {
         let outcome = if let Some(verdict) = self.verdict_if_not_smaller(task, body.bytes) {
             self.keep(task, Kind::Verdict(verdict), None)
@@ -330,9 +328,10 @@ impl Converter {
         outcome
     }
 
-    /// Returns a verdict if a result of `bytes` bytes is not worth keeping: the variant that it
-    /// would replace, or the original that could serve the same requests, is not larger. Only sizes
-    /// are compared, because variants of low and of high effort have the same quality on average.
+    /// Returns a verdict (the reason why the result is not kept) if a result of `bytes` bytes is
+    /// not smaller than the variant that it would replace, or than the original if that could be
+    /// sent instead. Only sizes are compared, because variants of low and of high effort have the
+    /// same quality on average.
     fn verdict_if_not_smaller(&self, task: &Task, bytes: u64) -> Option<Verdict> {
         let now_ms = clock::unix_ms();
         let quick = task.replaces;
@@ -345,7 +344,8 @@ impl Converter {
     }
 
     /// Returns whether `original` is in quarantine. If `is_improvement` is true (the job would only
-    /// encode a variant again at higher effort), also returns true if too many such jobs crashed.
+    /// replace a variant by one of higher effort), also returns true if such jobs crashed too
+    /// often.
     pub fn is_quarantined(
         &self,
         original: &File,
@@ -355,12 +355,12 @@ impl Converter {
         let held = self
             .quarantine
             .contains(original, identity.size_bytes, is_improvement);
-        // If hashing fails, returns false: the conversion then reports the read error.
+        // If hashing fails, returns false. The conversion then reports the read error.
         held.is_ok_and(|held| held)
     }
 
-    /// Counts a crash of `original` for the quarantine, if `failure` is a crash of the worker or a
-    /// protocol violation by it. Ignores other failures.
+    /// Counts a crash for the quarantine of `original`, if `failure` is a crash of the worker or a
+    /// violation of the protocol by the worker. Ignores other failures.
     pub fn note_crash(
         &self,
         original: &File,
@@ -476,7 +476,7 @@ impl Converter {
             return Outcome::Cancelled;
         }
         match self.verdict(&task.path, failure) {
-            // Requests already get a variant of lower effort, so re-encoding at higher effort is
+            // Requests already get a variant of lower effort. The conversion at higher effort is
             // not tried again.
             Some(Verdict::Faulty) if task.is_improvement() => {
                 self.keep(task, Kind::Verdict(Verdict::Unencodable), None)
@@ -495,8 +495,8 @@ impl Converter {
         }
     }
 
-    /// Logs a failure. Returns the verdict to remember for the original, if the original is the
-    /// cause.
+    /// Logs a failure. If the original is at fault, returns the verdict: the reason why it is not
+    /// converted again.
     pub fn verdict(&self, path: &LibraryPath, failure: &Failure) -> Option<Verdict> {
         let path = path.as_path().display();
         let verdict = match failure.kind {
@@ -629,8 +629,8 @@ fn run_batch(
         plan: &bytes,
         size_px,
         limits,
-        // A job that may only use idle cores may have to wait long for one. So its wall time is not
-        // limited in proportion to its CPU time.
+        // A job on idle cores may have to wait long for an idle core. So the limit of its wall time
+        // does not depend on the limit of its CPU time.
         wall_ms_max: match bounds.pace {
             Pace::Idle => bounds.wall_ms_max,
             Pace::Awaited => bounds

@@ -8,11 +8,11 @@
 //! idle cores ◄── improving ◄── a request got less than the best variant
 //! ```
 //!
-//! Waiters do not own a flight: when a client disconnects, its conversion continues. If a limit is
-//! exceeded, the queue refuses a request at once, with an estimate of when to retry.
+//! When a client disconnects, a running conversion continues, and its result is stored. If a limit
+//! is exceeded, the queue refuses a request at once, with an estimate of when to retry.
 //!
-//! Threads: `concurrency` threads run conversions for requests. As many threads run improvements,
-//! which encode variants again at higher effort, on idle cores only.
+//! Threads: `concurrency` threads run conversions for requests. The same number of threads replace
+//! variants by ones of higher effort, on idle cores only.
 
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
@@ -153,7 +153,8 @@ impl Flights {
         Ok(())
     }
 
-    /// Joins the flight for the task's key. Starts a flight if there is none.
+    /// Joins the conversion that is waiting or running for the task's key. If there is none, queues
+    /// the task.
     ///
     /// # Errors
     /// [`Refused`] if a limit is exceeded.

@@ -31,7 +31,7 @@ use crate::chunks::CHUNK_BYTES;
 
 /// Interval between polls of the memory file that the worker writes.
 pub const POLL_INTERVAL: Duration = Duration::from_millis(50);
-/// Maximum bytes that are copied and checked per poll.
+/// Maximum number of bytes that are copied and checked per poll.
 const POLL_BYTES_MAX: usize = 64 << 10;
 
 /// Track that clients may receive while a worker still transcodes it.
@@ -52,7 +52,7 @@ struct State {
 }
 
 impl State {
-    /// Returns the number of bytes from the start of the track that may be sent.
+    /// Returns the number of bytes, from the start of the track, that may be sent.
     fn sendable_bytes(&self) -> u64 {
         match self.end {
             End::Whole(bytes) => bytes,
@@ -122,8 +122,8 @@ impl Growing {
         loop {
             let mut checker = believed.clone();
             match checker.take_page(&piece[checked_bytes..]) {
-                // There is no further complete page, or the next page is invalid because it is not
-                // yet written to its end.
+                // There is no further complete page, or the last bytes of the next page are not yet
+                // written.
                 Ok(0) | Err(_) => break,
                 Ok(bytes) => {
                     checked_bytes += bytes;
@@ -131,8 +131,8 @@ impl Growing {
                 }
             }
         }
-        // If the copy fails for lack of memory, the next poll tries again. When the job is done,
-        // the track is sent from the worker's file, without a copy.
+        // If there is no memory for the copy, the next poll tries again. When the job is done, the
+        // complete track is sent from the worker's file instead.
         if self
             .copy
             .write_all_at(&piece[..checked_bytes], begin)

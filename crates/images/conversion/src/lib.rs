@@ -13,8 +13,8 @@
 //!
 //! Units and limits: [`flight::Limits`], [`transcode::Limits`]; sizes are in bytes and times in
 //! milliseconds. Errors: an outcome says who is at fault. Failures of a worker are remembered as
-//! verdicts, and originals that crash workers are quarantined. Threads: `convert-N`, `improve-N`
-//! and `transcode-N`; requests wait on channels.
+//! the reason why there is no variant, and originals that crash workers are quarantined. Threads:
+//! `convert-N`, `improve-N` and `transcode-N`; requests wait on channels.
 
 #![forbid(unsafe_code)]
 

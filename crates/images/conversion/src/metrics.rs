@@ -1,4 +1,4 @@
-//! Counters of picture conversions and audio transcodings, and their OpenMetrics text.
+//! Counters of picture conversions and audio transcodings, and their output as OpenMetrics text.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -40,7 +40,7 @@ const FAILURES: [(FailureKind, &str); 9] = [
 ];
 
 impl Metrics {
-    /// Increments the counter of failed conversions with the failure `kind`.
+    /// Counts a conversion that failed with the failure `kind`.
     pub fn failed(&self, kind: FailureKind) {
         let row = FAILURES
             .iter()

@@ -1,5 +1,6 @@
 //! Quarantine of originals that crashed workers. After a few crashes, an original is not converted
-//! again. Originals are identified by their bytes, so another name or requested size does not help.
+//! again. Originals are identified by a hash of their bytes, so that an original under another name
+//! or in another size is not converted either.
 //!
 //! ```text
 //! quarantine/BLAKE3                description of an original in quarantine, line by line
@@ -9,8 +10,8 @@
 //! removes files that were written with other versions of the encoders.
 //!
 //! An original is hashed only after a crash, and later if its length equals that of an original in
-//! quarantine. All other originals cost only a lookup in a map. The one lock is held for map
-//! operations only.
+//! quarantine. For all other originals, one lookup in a map is sufficient. The one lock is held for
+//! map operations only.
 
 use parking_lot::{Mutex, MutexGuard};
 use std::fs::{self, File};
@@ -25,18 +26,18 @@ use variants::cache::ENCODER_VERSION;
 use variants::clock;
 
 /// Number of crashes after which an original is not converted again. Crashes of background
-/// conversions at higher effort are counted separately, and after the same number only these
-/// conversions stop.
+/// conversions at higher effort are counted separately; after this number of them, only such
+/// conversions of the original are no longer tried.
 const CRASHES_MAX: u32 = 3;
 /// Maximum number of file lengths for which crashes are remembered. Beyond this number, the least
 /// recently used length is forgotten.
 const LENGTHS_MAX: NonZeroUsize = NonZeroUsize::new(1_024).expect("not zero");
-/// Maximum number of originals that are remembered per file length.
+/// Maximum number of originals of one file length that are remembered.
 const SUSPECTS_MAX: usize = 8;
-/// Maximum number of files in the folder. Originals beyond this number are in quarantine only until
-/// the next start of the server.
+/// Maximum number of files in the folder of the quarantine. Further originals are in quarantine
+/// only until the next start of the server.
 const ENTRIES_MAX: usize = 1_024;
-/// Maximum size of a file of the folder, in bytes. Larger files are not read.
+/// Maximum size of a description of an original, in bytes. Larger files are not read.
 const ENTRY_BYTES_MAX: u64 = 16 << 10;
 /// First line of a file that describes an original in quarantine.
 const TITLE: &str = "pelton quarantine 1";
@@ -54,7 +55,7 @@ struct Suspect {
     hash: blake3::Hash,
     /// Number of crashes of jobs for which a request waited.
     crash_count: u32,
-    /// Number of crashes of background jobs, which encode at higher effort.
+    /// Number of crashes of background conversions at higher effort.
     improvement_crash_count: u32,
     /// True if the folder contains a file for this original. If that file is removed later, the
     /// quarantine of the original is lifted.
@@ -67,7 +68,7 @@ pub struct Crash<'a> {
     pub path: &'a Path,
     /// Cause of the crash.
     pub cause: String,
-    /// True if the job ran in the background, to encode a variant again at higher effort.
+    /// True if the job was a background conversion at higher effort.
     pub is_improvement: bool,
 }
 
@@ -178,8 +179,8 @@ impl Quarantine {
     }
 
     /// Returns whether `original`, a file of `bytes` bytes, is in quarantine. If `is_improvement`
-    /// is true (the job would only encode a variant again at higher effort), also returns true if
-    /// too many such jobs crashed.
+    /// is true (the job would only replace a variant by one of higher effort), also returns true if
+    /// such jobs crashed too often.
     ///
     /// # Errors
     /// If the original cannot be read.
@@ -234,8 +235,8 @@ pub fn list(data: &Path) -> io::Result<Vec<Quarantined>> {
 }
 
 /// Lifts the quarantine of the original with this hash, or of all originals with this path. Returns
-/// their descriptions. A running server may refuse such an original for another minute, because it
-/// remembers its verdict for that time.
+/// their descriptions. A running server remembers for up to another minute that it does not convert
+/// such an original.
 ///
 /// # Errors
 /// If the folder cannot be listed, or a file cannot be removed.
@@ -256,7 +257,7 @@ fn folder(data: &Path) -> PathBuf {
     data.join("quarantine")
 }
 
-/// Adds an original that was put into quarantine before this start of the server.
+/// Loads an original that was in quarantine before the server was started.
 fn load_entry(by_length: &mut LruCache<u64, Vec<Suspect>>, entry: &Quarantined) {
     let Ok(hash) = blake3::Hash::from_hex(&entry.hash) else {
         return;
@@ -346,8 +347,8 @@ fn hash(original: &File, bytes: u64) -> io::Result<blake3::Hash> {
     let mut at = 0;
     while at < bytes {
         match original.read_at(&mut piece, at)? {
-            // The file has become shorter since it was opened, so its hash does not matter any
-            // more.
+            // The file has become shorter since it was opened, so the hash of the old content is
+            // not needed.
             0 => break,
             read => {
                 hasher.update(&piece[..read]);

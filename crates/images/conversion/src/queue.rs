@@ -1,9 +1,9 @@
 //! Bounded queue of conversions: the conversions that wait for a thread, those that run, and the
 //! memory that is reserved for running ones.
 //!
-//! An improvement, which encodes a variant again at higher effort, starts only while no request
-//! waits for a thread or for memory. If a request needs the memory of a running improvement, the
-//! improvement is cancelled and queued again.
+//! Background conversions, which replace variants by ones of higher effort, start only while no
+//! request waits for a thread or for memory. If a request needs the memory of a background
+//! conversion, that conversion is cancelled and queued again.
 //!
 //! Threads: any. The one lock is held for map and queue operations, never during a conversion. The
 //! lock of [`SingleFlight`] may be taken while the queue's lock is held.
@@ -27,7 +27,7 @@ use super::sync::{Condvar, Mutex, MutexGuard};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// Maximum number of concurrent conversions for requests. In addition, the same number of
-    /// improvements may run: conversions at higher effort for which no request waits.
+    /// background conversions may run, which replace variants by ones of higher effort.
     pub concurrency: usize,
     /// Maximum number of conversions that wait for a thread.
     pub waiting_max: usize,
@@ -42,8 +42,8 @@ pub struct Limits {
     pub memory_bytes_max: u64,
     /// Maximum number of requests that share one conversion.
     pub waiters_max: usize,
-    /// Maximum number of queued improvements, which encode variants again at higher effort. Further
-    /// improvements are dropped; the next request for the same variant queues them again.
+    /// Maximum number of queued background conversions. Further ones are dropped; the next request
+    /// for the same variant queues the conversion again.
     pub improving_max: usize,
 }
 
@@ -77,10 +77,10 @@ impl Default for Limits {
 pub enum Refused {
     /// The queue is full. The client should retry later.
     Overloaded {
-        /// Estimated time until the waiting conversions are done, in seconds.
+        /// Estimated time until the waiting conversions will have finished, in seconds.
         retry_after_s: u64,
     },
-    /// The conversion needs more memory than the limit of all conversions together.
+    /// The conversion alone needs more memory than all conversions together may use.
     TooLarge,
 }
 
@@ -88,18 +88,19 @@ pub enum Refused {
 #[derive(Debug)]
 pub(crate) struct Queue {
     pub(crate) limits: Limits,
-    /// Waiting and running conversions for requests. Its lock may be taken while `state` is locked.
+    /// Waiting and running conversions for requests. The lock inside may be taken while `state` is
+    /// locked.
     flights: SingleFlight<Key, Outcome>,
     state: Mutex<State>,
     changed: Condvar,
-    /// Number of improvements (conversions in the background) that were cancelled because a request
-    /// needed their memory.
+    /// Number of times that a background conversion was cancelled, because a request needed its
+    /// memory.
     cancelled: AtomicU64,
 }
 
 #[derive(Debug, Default)]
 struct State {
-    /// Conversions for requests that no thread has started, in order of arrival.
+    /// Conversions that were queued for requests and wait for a thread, in order of arrival.
     waiting: VecDeque<QueuedConversion>,
     waiting_cpu_ms: u64,
     improving: VecDeque<Task>,
@@ -112,20 +113,20 @@ struct State {
     stopping: bool,
 }
 
-/// Conversion for a request that no thread has started.
+/// Conversion that was queued for a request and waits for a thread.
 #[derive(Debug)]
 pub(crate) struct QueuedConversion {
     pub(crate) task: Task,
     pub(crate) leader: Leader<Key, Outcome>,
 }
 
-/// Improvement that runs: a background conversion at higher effort.
+/// Background conversion that is running, to replace a variant by one of higher effort.
 #[derive(Clone, Debug)]
 struct Improvement {
-    /// Descriptor that becomes readable when the improvement is cancelled.
+    /// Descriptor that becomes readable when the background conversion is cancelled.
     cancel: Arc<OwnedFd>,
-    /// Memory that is reserved for the improvement, in bytes. It is 0 while the improvement waits
-    /// for more memory.
+    /// Memory that is reserved for the background conversion, in bytes. It is 0 while the
+    /// conversion waits for more memory.
     held_bytes: u64,
     is_cancelled: bool,
 }
@@ -145,7 +146,8 @@ impl Queue {
         self.state.lock()
     }
 
-    /// Joins the flight for the task's key. Starts a flight if there is none.
+    /// Joins the conversion that is waiting or running for the task's key. If there is none, queues
+    /// the task.
     pub(crate) fn join(&self, task: Task) -> Result<Waiter<Outcome>, Refused> {
         let limits = &self.limits;
         let cost = task.plan.cost();
@@ -164,8 +166,8 @@ impl Queue {
         self.drop_abandoned(&mut state);
         let waiting_cpu_ms = state.waiting_cpu_ms + cost.cpu_ms;
         let too_long = limits.waiting_cpu_ms_max * limits.concurrency as u64;
-        // If no other conversion waits, the limit of CPU time does not apply, since a large picture
-        // alone may exceed the limit and would always be refused.
+        // If no other conversion waits, the limit of CPU time does not apply. Otherwise a picture
+        // that exceeds the limit by itself would always be refused.
         if limits.waiting_max <= state.waiting.len()
             || (too_long < waiting_cpu_ms && !state.waiting.is_empty())
         {
@@ -235,7 +237,7 @@ impl Queue {
 
     /// Replaces a conversion's reservation of `held_bytes` by `bytes` of memory, or by the whole
     /// budget if that is less. Releases the old reservation first, then blocks until enough memory
-    /// is free. Returns false, with nothing reserved, after the time limit or if the queue stops.
+    /// is free. If that takes too long or the queue stops, returns false, and nothing is reserved.
     /// `cancel` is the descriptor of a background conversion, or `None` if a request waits for the
     /// conversion.
     pub(crate) fn reserve_memory(
@@ -292,7 +294,7 @@ impl Queue {
         }
     }
 
-    /// Cancels background conversions until, once they end, `wanted_bytes` of memory are free for a
+    /// Cancels as many background conversions as necessary to free `wanted_bytes` of memory for a
     /// request.
     fn make_room(&self, state: &mut State, wanted_bytes: u64) {
         let free_bytes = self
@@ -305,7 +307,7 @@ impl Queue {
                 return;
             }
             if improvement.held_bytes == 0 {
-                // An improvement that itself waits for memory holds none that it could release.
+                // This background conversion holds no memory, since it waits for memory itself.
                 continue;
             }
             if !improvement.is_cancelled {
@@ -318,8 +320,8 @@ impl Queue {
         }
     }
 
-    /// Blocks until enough memory is free for the next conversion that a client waits for, and
-    /// returns this conversion. Returns `None` if the queue stops.
+    /// Removes and returns the next conversion for which a client waits. Blocks until enough memory
+    /// is free. Returns `None` if the queue stops.
     pub(crate) fn next_request(&self) -> Option<QueuedConversion> {
         let mut state = self.lock();
         loop {
@@ -335,8 +337,8 @@ impl Queue {
                     state.start(cost.memory_bytes);
                     next.leader.start();
                     if state.waiting.is_empty() {
-                        // Wakes the threads of improvements, which start only while no conversion
-                        // waits.
+                        // Background conversions, which may start now, are waiting for this
+                        // notification.
                         self.changed.notify_all();
                     }
                     return Some(next);
@@ -347,8 +349,8 @@ impl Queue {
         }
     }
 
-    /// Removes an ended improvement from the list of running ones. Queues the task again if it was
-    /// cancelled for a request.
+    /// Removes a background conversion that has ended from the list of running ones. Queues its
+    /// task again if it was cancelled for a request.
     pub(crate) fn end_improvement(&self, task: Task, cancel: &Arc<OwnedFd>, is_cancelled: bool) {
         let mut state = self.lock();
         state
@@ -357,18 +359,19 @@ impl Queue {
         if is_cancelled && state.improving.len() < self.limits.improving_max {
             state.improving.push_back(task);
         } else {
-            // The improvement has ended, or the queue is full. A later request queues it again if
-            // the index has no result of it.
+            // If the index has no result of this background conversion, a later request queues it
+            // again.
             state.improving_keys.remove(&task.key);
         }
         drop(state);
         self.changed.notify_all();
     }
 
-    /// Returns the next improvement. Blocks until no request waits, and until either nothing runs
-    /// or half of the memory budget stays free. Returns `None` if the queue stops.
+    /// Removes and returns the next background conversion. Blocks until no request waits, and until
+    /// either no conversion runs or half of the memory budget stays free. Returns `None` if the
+    /// queue stops.
     pub(crate) fn next_improvement(&self) -> Option<(Task, Arc<OwnedFd>)> {
-        // An improvement could not be cancelled without an eventfd. So none starts while the host
+        // A background conversion is cancelled through an eventfd, so none starts while the host
         // does not allow another descriptor.
         let new_cancel =
             || eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK).map(Arc::new);
@@ -415,15 +418,15 @@ impl State {
         self.running_bytes += memory_bytes;
     }
 
-    /// Records the number of bytes that are reserved for a running improvement.
+    /// Records the number of bytes that are reserved for a background conversion.
     fn set_held(&mut self, cancel: &Arc<OwnedFd>, held_bytes: u64) {
         let mut improvements = self.improvements.iter_mut();
         let improvement = improvements.find(|improvement| Arc::ptr_eq(&improvement.cancel, cancel));
         improvement.expect("the improvement runs").held_bytes = held_bytes;
     }
 
-    /// Returns whether a request waits for a thread or for memory. No improvement starts in that
-    /// case.
+    /// Returns whether a request waits for a thread or for memory. In that case, no background
+    /// conversion starts.
     fn has_waiting_requests(&self) -> bool {
         !self.waiting.is_empty() || self.reserving != 0
     }

@@ -25,7 +25,7 @@ use tokio::sync::oneshot;
 use super::sync::{AtomicBool, Mutex};
 
 /// Map of the keys for which work is in progress. `T` is the type of results. `P` is the type of a
-/// value by which a leader informs its waiters while it works.
+/// value through which a leader reports progress to its waiters.
 #[derive(Debug)]
 pub struct SingleFlight<K: Eq + Hash, T, P = ()> {
     flights: Flights<K, T, P>,
@@ -41,7 +41,7 @@ struct Flight<T, P> {
     progress: Arc<Progress<P>>,
 }
 
-/// Part of a flight that the leader and its waiters share.
+/// State of the work for one key that its leader and its waiters share.
 #[derive(Debug, Default)]
 struct Progress<P> {
     has_started: AtomicBool,
@@ -52,8 +52,8 @@ struct Progress<P> {
 #[derive(Debug)]
 pub struct Leader<K: Eq + Hash, T, P = ()> {
     key: K,
-    /// True after [`Leader::finish`] has removed the flight. The key may then have a new flight,
-    /// which the `drop` of this leader must not remove.
+    /// True after [`Leader::finish`] has ended the work for the key. The key may then have another
+    /// leader, which the `drop` of this leader must not affect.
     is_finished: bool,
     flights: Flights<K, T, P>,
     progress: Arc<Progress<P>>,
@@ -102,7 +102,7 @@ impl<K: Eq + Hash + Clone, T, P: Default> SingleFlight<K, T, P> {
         Ok(Some(flight.join()))
     }
 
-    /// Starts a flight for `key`. Returns its leader and its first waiter.
+    /// Starts work for `key`. Returns the leader and the first waiter.
     ///
     /// # Panics
     /// If the key already has a leader. To prevent that, callers hold one lock around
@@ -154,13 +154,13 @@ impl<K: Eq + Hash, T, P> Leader<K, T, P> {
         self.progress.has_started.store(true, Ordering::Relaxed);
     }
 
-    /// Returns the value by which this leader informs its waiters while it works.
+    /// Returns the value through which this leader reports progress to its waiters.
     #[must_use]
     pub fn progress(&self) -> &P {
         &self.progress.published
     }
 
-    /// Returns whether at least one waiter of this flight still exists.
+    /// Returns whether at least one waiter for the result still exists.
     #[must_use]
     pub fn is_awaited(&self) -> bool {
         let flights = self.flights.lock();
@@ -168,12 +168,12 @@ impl<K: Eq + Hash, T, P> Leader<K, T, P> {
         flight.is_some_and(|flight| flight.waiters.iter().any(|waiter| !waiter.is_closed()))
     }
 
-    /// Removes the flight and sends `result` to all waiters.
+    /// Ends the work for the key and sends `result` to all waiters.
     pub fn finish(mut self, result: &T)
     where
         T: Clone,
     {
-        // From here on, a new caller for the key starts another flight.
+        // From here on, a new caller for the key becomes the leader of new work.
         let flight = self.flights.lock().remove(&self.key);
         self.is_finished = true;
         for waiter in flight.into_iter().flat_map(|flight| flight.waiters) {
@@ -187,8 +187,8 @@ impl<K: Eq + Hash, T, P> Drop for Leader<K, T, P> {
     fn drop(&mut self) {
         if !self.is_finished {
             let flight = self.flights.lock().remove(&self.key);
-            // Wakes the waiters, since the flight contains the senders. The lock is already
-            // released here: no waiter may be woken under the lock.
+            // Drops the senders, which wakes the waiters. The lock is already released, since no
+            // waiter may be woken under the lock.
             drop(flight);
         }
     }
@@ -210,7 +210,7 @@ impl<T, P> Waiter<T, P> {
         self.progress.has_started.load(Ordering::Relaxed)
     }
 
-    /// Returns the value by which the leader informs its waiters while it works.
+    /// Returns the value through which the leader reports progress to its waiters.
     #[must_use]
     pub fn progress(&self) -> &P {
         &self.progress.published

@@ -1,6 +1,6 @@
 //! Queue of audio transcodings and the threads that run them. Requests for the same key share one
-//! transcoding ([`crate::single_flight`]). Only a few transcodings run at a time. More tracks wait
-//! in a bounded queue for a bounded time, and the users get equal shares of the threads.
+//! transcoding ([`crate::single_flight`]). Only a few transcodings run at a time. Further tracks
+//! wait in a bounded queue for a bounded time, and the users get equal shares of the threads.
 //!
 //! ```text
 //! request ─ join ─► flight for its key ─► waiting ─► transcode-N ─► cell ─► check ─► variant
@@ -39,10 +39,10 @@ use crate::flight::Flights;
 use crate::growing::Growing;
 use crate::single_flight::{Leader, SingleFlight, TooManyWaiters, Waiter};
 
-/// Factor of a job's maximum CPU time: the estimate of its plan is multiplied by this, and
-/// [`CPU_FLOOR_MS`] is added.
+/// Factor by which the CPU estimate of a plan is multiplied to get the maximum CPU time of its job.
+/// [`CPU_FLOOR_MS`] is added to the product.
 const CPU_FACTOR: u64 = 6;
-/// CPU time that every job may use in addition to the multiple of its estimate, in milliseconds.
+/// Constant part of the maximum CPU time of a job, in milliseconds.
 const CPU_FLOOR_MS: u64 = 5_000;
 /// Maximum wall time of a job, as a multiple of its maximum CPU time.
 const WALL_FACTOR: u32 = 8;
@@ -54,11 +54,11 @@ const CHECK_BYTES: usize = 256 << 10;
 pub struct Limits {
     /// Maximum number of concurrent transcodings; 0 disables transcoding.
     pub concurrency: usize,
-    /// Maximum number of waiting tracks. If more would wait, a request of the user with the most
-    /// waiting tracks gets 429.
+    /// Maximum number of waiting tracks. Beyond this limit, a request of the user with the most
+    /// waiting tracks gets the status 429.
     pub waiting_max: usize,
     /// Maximum time that a track waits for a thread, in milliseconds. After this time, the requests
-    /// for the track get 429.
+    /// for the track get the status 429.
     pub waiting_ms_max: u64,
     /// Maximum number of requests that wait for the same track.
     pub waiters_max: usize,
@@ -79,7 +79,7 @@ impl Default for Limits {
     }
 }
 
-/// One transcoding of a track, as a plan describes it.
+/// Task to transcode one track as a plan describes.
 #[derive(Clone, Debug)]
 pub struct Task {
     /// Cache key of the result.
@@ -97,7 +97,7 @@ pub struct Task {
 /// Result of a task. Each request that waits for the task gets a clone.
 #[derive(Clone, Debug)]
 pub enum Outcome {
-    /// An entry of the index: a variant, or the verdict that there is none.
+    /// An entry of the index: a variant, or a verdict (the reason why there is no variant).
     Kept(Arc<Variant>),
     /// A transcoded track that could not be written to the disk, or is too large for the cache.
     Uncached(Arc<Sealed>),
@@ -143,7 +143,7 @@ struct State {
     stopping: bool,
 }
 
-/// Track that can be read while it is transcoded. Empty until the job has started.
+/// Track that can be read while it is transcoded. Not set until the job has started.
 type Production = OnceLock<Arc<Growing>>;
 
 /// Track that waits for a thread.
@@ -207,7 +207,8 @@ impl Transcoder {
         Ok(transcoder)
     }
 
-    /// Joins the flight for the task's key. Starts a flight if there is none.
+    /// Joins the transcoding that is waiting or running for the task's key. If there is none,
+    /// queues the task.
     ///
     /// # Errors
     /// [`Busy`] if a limit is exceeded.
@@ -260,8 +261,8 @@ impl State {
         }
     }
 
-    /// Joins the flight for the task's key. Starts a flight if there is none and the queue has
-    /// room.
+    /// Joins the transcoding that is waiting or running for the task's key. If there is none,
+    /// queues the task if the queue has room.
     fn admit(&mut self, task: Task, limits: &Limits) -> Result<TrackWaiter, Busy> {
         self.drop_abandoned();
         let busy = self.busy(limits);
@@ -286,9 +287,9 @@ impl State {
         }
     }
 
-    /// Makes room for a track of `user`: drops the last waiting track of the user with the most
-    /// waiting tracks. Does nothing and returns false if `user` would then have at least as many
-    /// waiting tracks as that user has now.
+    /// Makes room for another track of `user`: drops the last waiting track of the user who has the
+    /// most waiting tracks. Returns false and drops nothing unless that user has at least two
+    /// tracks more than `user`.
     fn make_room(&mut self, user: &str) -> bool {
         let mut counts: HashMap<&str, usize> = HashMap::new();
         for waiting in &self.waiting {
@@ -301,7 +302,7 @@ impl State {
         };
         let of_greediest = |waiting: &QueuedTrack| *waiting.task.user == *greediest;
         let last = self.waiting.iter().rposition(of_greediest);
-        // The leader is dropped with its track, so the waiters for the track fail.
+        // Dropping the track also drops its leader, so that the requests for the track fail.
         if let Some(dropped) = last.and_then(|at| self.waiting.remove(at)) {
             self.cpu_ms -= dropped.task.plan.cost().cpu_ms;
         }
@@ -414,8 +415,8 @@ impl Converter {
     fn keep_verdict(&self, task: &Task, verdict: Verdict) -> Outcome {
         let now_ms = clock::unix_ms();
         let stored = match verdict {
-            // These verdicts are not written to the disk, since the server may be at fault, and an
-            // operator can lift a quarantine.
+            // These results are not written to the disk: the server may be at fault, and a
+            // quarantine can be lifted.
             Verdict::Faulty | Verdict::Quarantined => None,
             Verdict::TooCostly => Some(self.variants.remember_costly(task.key, now_ms, None)),
             _ => {

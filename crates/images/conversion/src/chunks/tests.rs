@@ -21,7 +21,8 @@ fn no_piece_is_larger_than_wanted() {
         let mut chunks = Chunks::new(0..written.len() as u64);
         let mut read = Vec::new();
         for number in 0.. {
-            // Replaces every other read by one that was started with room for a whole chunk.
+            // Before every other call, simulates a read in progress that was started for a whole
+            // chunk.
             if number % 2 == 0 && chunks.rest.is_empty() && !chunks.left.is_empty() {
                 let (part, offset) = (file.try_clone().expect("a descriptor"), chunks.left.start);
                 let bytes = CHUNK_BYTES.min(chunks.left() as usize);

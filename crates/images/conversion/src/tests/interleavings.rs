@@ -4,11 +4,12 @@
 //! Other tests of this crate need the usual locks, and the locks of `shuttle` work only under
 //! `shuttle`. So this module compiles the files `single_flight.rs` and `queue.rs` once more, with
 //! its own `sync`. In these tests, the threads that take tasks from the queue do not really convert
-//! pictures.
+//! pictures. Improvements are background conversions, which replace variants by ones of higher
+//! effort.
 //!
 //! For each of these injected bugs of the single flight, a test failed: a result is sent before its
-//! flight is removed; the `drop` of a leader removes the next leader's flight, or does not remove
-//! its own; the limit of waiters is checked and used under separate locks, or counts dropped
+//! key is free again; the `drop` of a leader removes the work of the next leader, or does not
+//! remove its own; the limit of waiters is checked and used under separate locks, or counts dropped
 //! waiters.
 //!
 //! For each of these injected bugs of the queue, a test failed: a new conversion, an end or a stop
@@ -91,11 +92,11 @@ fn join(threads: Vec<JoinHandle<()>>) {
 type OneLeader = Leader<u32, u32, AtomicU32>;
 type OneWaiter = Waiter<u32, AtomicU32>;
 
-/// Single flight with one key, and the lock that callers hold while they join or start a flight.
+/// Single flight with one key, and the lock that callers hold while they join or start its work.
 struct OneKey {
     flights: SingleFlight<u32, u32, AtomicU32>,
     admission: sync::Mutex<()>,
-    /// Number of flights that were started.
+    /// Number of leaders that the key has had.
     led: AtomicU32,
 }
 
@@ -108,8 +109,8 @@ impl OneKey {
         })
     }
 
-    /// Joins the flight of the key, or starts one if there is none. In the second case, also
-    /// returns the leader and the number of the flight.
+    /// Joins the work for the key. If there is none, starts it and also returns the leader, with
+    /// its number.
     fn join(&self) -> (Option<(u32, OneLeader)>, OneWaiter) {
         let admission = self.admission.lock();
         if let Some(waiter) = self.flights.follow(&1).expect("there is room") {
@@ -169,8 +170,8 @@ fn waiters_of_a_dropped_leader_fail_and_one_of_them_leads_next() {
             }
         }));
         assert!(key.flights.is_empty());
-        // The first leader is dropped, so its waiters fail. There is at least one, the first
-        // caller, and all other waiters succeed.
+        // Only the waiters of the first leader fail, since it was dropped. There is at least one of
+        // them, the waiter of that leader itself.
         let failed = failed.load(Ordering::SeqCst);
         assert!((1..=CALLERS).contains(&failed), "{failed} failed");
     });
@@ -291,9 +292,9 @@ fn serve_requests(queue: &Queue, running: &Running, running_max: usize) {
     }
 }
 
-/// Takes improvements from the queue, as a thread of the server does, until the queue stops. An
-/// improvement ends when it is cancelled, or when `may_end` returns true. In the second case, sends
-/// a message to `ended`.
+/// Takes background conversions from the queue, as a thread of the server does, until the queue
+/// stops. A conversion ends when it is cancelled or when `may_end` returns true. In the second
+/// case, sends a message to `ended`.
 fn serve_improvements(
     queue: &Queue,
     running: &Running,
@@ -423,7 +424,7 @@ fn each_request_gets_the_memory_of_an_improvement_which_runs_again() {
         let cancelled = queue.stats().cancelled;
         assert!(cancelled <= REQUESTS, "cancelled {cancelled} times");
         assert_eq!(queue.stats(), FlightStats { cancelled, ..IDLE });
-        // The queue accepts the same improvement again.
+        // The queue accepts the same background conversion again.
         queue.improve(task(0));
         assert_eq!(queue.stats().improving, 1);
     });
@@ -455,14 +456,14 @@ fn an_improvement_starts_once_the_last_request_has_left() {
 #[test]
 fn an_improvement_runs_beside_a_request_that_leaves_it_memory() {
     in_many_orders(|| {
-        // Room for four conversions, since an improvement starts only if half of the memory stays
-        // free.
+        // The memory suffices for four conversions, since a background conversion starts only if
+        // half of the memory stays free.
         let queue = queue(4, 1);
         let (ended, has_ended) = mpsc::channel();
         let served = Arc::clone(&queue);
         let converting = thread::spawn(move || {
             let request = served.next_request().expect("the queue does not stop");
-            // This conversion runs until the improvement has ended.
+            // This conversion for a request runs until the background conversion has ended.
             has_ended.recv().expect("the improvement ends");
             served.end_conversion(memory_bytes());
             request.leader.finish(&Outcome::Refused);
@@ -540,7 +541,7 @@ fn a_conversion_that_needs_all_memory_cancels_each_improvement_once() {
         let (improved, may_end) = (Arc::clone(&queue), Arc::clone(&is_served));
         let running = Arc::new(Running::default());
         threads.extend(spawn(IMPROVEMENTS as usize, move |number| {
-            // The first of these threads may end its improvement at any time.
+            // The first of these threads may end its background conversion at any time.
             let may_end = || number == 0 || may_end.load(Ordering::SeqCst);
             serve_improvements(&improved, &running, IMPROVEMENTS as usize, may_end, &ended);
         }));
@@ -562,7 +563,7 @@ fn a_conversion_that_needs_all_memory_cancels_each_improvement_once() {
     });
 }
 
-/// Waits until a running improvement is cancelled, and then ends it.
+/// Waits until a running background conversion is cancelled, and then ends it.
 fn run_until_cancelled(queue: &Queue, task: Task, cancel: &Arc<OwnedFd>, held_bytes: u64) {
     while !is_readable(cancel) {
         thread::yield_now();
@@ -599,14 +600,14 @@ fn a_request_cancels_the_improvement_that_holds_memory_not_one_that_waits_for_it
             run_until_cancelled(&improved, second, &cancel, memory_bytes());
         });
         while queue.stats().memory_bytes != memory_bytes() {
-            // The first improvement has not released its memory yet.
+            // The first background conversion has not released its memory yet.
             thread::yield_now();
         }
         serve(2);
         assert_eq!(queue.stats().cancelled, 1);
         join(vec![second]);
         while queue.stats().memory_bytes != all_bytes {
-            // The first improvement has not received all memory yet.
+            // The first background conversion has not received all memory yet.
             thread::yield_now();
         }
         serve(3);
@@ -624,7 +625,7 @@ fn a_request_cancels_the_improvement_that_holds_memory_not_one_that_waits_for_it
 #[test]
 fn an_improvement_runs_beside_a_conversion_that_waited_for_memory() {
     in_many_orders(|| {
-        // Half of the memory, which must stay free when an improvement starts.
+        // Half of the memory, which must stay free when a background conversion starts.
         const HALF: u64 = 4;
         let queue = queue(2 * HALF, 2);
         let waiters = [1, 2].map(|number| queue.join(task(number)).expect("there is room"));
@@ -636,7 +637,7 @@ fn an_improvement_runs_beside_a_conversion_that_waited_for_memory() {
         let converting = thread::spawn(move || {
             let mut held_bytes = memory_bytes();
             assert!(converted.reserve_memory(&mut held_bytes, 3 * memory_bytes(), None));
-            // This conversion runs until the improvement has ended.
+            // This conversion for a request runs until the background conversion has ended.
             has_ended.recv().expect("the improvement ends");
             converted.end_conversion(held_bytes);
             small.leader.finish(&Outcome::Refused);

@@ -125,8 +125,7 @@ fn a_full_queue_is_shared_evenly() {
     assert_eq!(dropped, [false, false, true, true], "the last ones go");
     assert!(!bob.into_iter().any(|mut waiter| is_dropped(&mut waiter)));
     assert_eq!(state.tracks.len(), 4);
-    // When all waiters of a track are dropped, its place in the queue becomes free for another
-    // track.
+    // A track whose waiters are all dropped leaves the queue, so that another track fits into it.
     drop(of_ann);
     let cid = state.admit(tasks.task("cid"), &LIMITS);
     cid.expect("abandoned tracks leave the queue");
