@@ -1,6 +1,6 @@
 //! Cache of variants (encoded results) on the disk, with a limit on its size in bytes. It also
-//! holds verdicts, which record why an original has no variant. The least recently used entries are
-//! evicted.
+//! contains verdicts, each of which is the reason why an original has no variant. The least
+//! recently used entries are evicted.
 //!
 //! ```text
 //! variants/ab/cd/KEY-LENGTH.avif         a variant; KEY begins with ab cd
@@ -39,14 +39,15 @@ use crate::shared_index::{Change, SharedEntry, SharedIndex};
 pub const ENCODER_VERSION: u32 = 7;
 /// Version of the audio encoder. Increased whenever the same plan would produce different bytes.
 const SOUND_VERSION: u32 = 1;
-/// Number of bytes that each file counts in addition to its length, for its inode and directory
+/// Number of bytes by which each file counts as larger than its length, for its inode and directory
 /// entry.
 const ENTRY_BYTES: u64 = 512;
 /// Interval at which times of last use are written to the disk.
 const PERSIST_USES: std::time::Duration = std::time::Duration::from_secs(60);
-/// Lifetime of a verdict that is kept only in memory, in milliseconds.
+/// Lifetime of a verdict (the reason why there is no variant) that is kept only in memory, in
+/// milliseconds.
 const REMEMBER_MS: u64 = 60_000;
-/// Size to which eviction reduces the cache, in sixteenths of the limit.
+/// Size to which eviction reduces the cache, in sixteenths of the maximum size.
 const EVICT_TO_SIXTEENTHS: u64 = 15;
 
 /// Key of a variant: a hash of the version of the original, the plan, and the version of the
@@ -133,7 +134,8 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    /// Returns whether the verdict applies to one output format, so that another format may work.
+    /// Returns whether the reason applies to one output format only, so that another format may
+    /// work.
     #[must_use]
     pub fn is_of_format(self) -> bool {
         matches!(self, Verdict::TooCostly | Verdict::Unencodable)
@@ -157,13 +159,13 @@ pub enum Kind {
     Picture(Target),
     /// A track: Opus in Ogg.
     Sound,
-    /// No variant, and the reason.
+    /// No variant, for this reason.
     Verdict(Verdict),
 }
 
 impl Kind {
-    /// Verdict that the result was not smaller than the original. This verdict is the most common
-    /// one and is not a failure.
+    /// Result that was not smaller than the original. This is the most common reason for a missing
+    /// variant and not a failure.
     pub const LARGER: Kind = Kind::Verdict(Verdict::Larger);
 
     const VERDICTS: [(Verdict, &'static str); 8] = [
@@ -177,7 +179,7 @@ impl Kind {
         (Verdict::Quarantined, "quarantined"),
     ];
 
-    /// Returns the suffix of the names of files with this content.
+    /// Returns the suffix of the names of files with this kind of content.
     pub fn extension(self) -> &'static str {
         match self {
             Kind::Picture(target) => target.extension(),
@@ -189,7 +191,7 @@ impl Kind {
         }
     }
 
-    /// Returns the content of files whose names have this suffix.
+    /// Returns the kind of content of files whose names have this suffix.
     pub fn from_extension(extension: &str) -> Option<Kind> {
         let verdict = Kind::VERDICTS.iter().find(|row| row.1 == extension);
         match verdict {
@@ -205,12 +207,12 @@ impl Kind {
 pub struct Variant {
     /// Key of the entry.
     pub key: Key,
-    /// Format of the variant, or the verdict.
+    /// Format of the variant, or the reason why there is no variant.
     pub kind: Kind,
-    /// Length of the file in bytes; 0 for a verdict.
+    /// Length of the file in bytes; 0 if there is no variant.
     pub bytes: u64,
-    /// Time at which the entry expires, in milliseconds since 1970. Only verdicts that are kept in
-    /// memory expire.
+    /// Time at which the entry expires, in milliseconds since 1970. Only entries without a variant
+    /// can expire.
     expires_ms: Option<u64>,
     /// Time of last use, in milliseconds since 1970. Entries with the earliest times are evicted
     /// first.
@@ -240,8 +242,8 @@ impl Variant {
 
     /// Records a use at `now_ms`, in milliseconds since 1970.
     pub fn touch(&self, now_ms: u64) {
-        // Most requests for a popular variant arrive within the same millisecond as another one.
-        // These only load the time, so that its cache line stays shared by the cores.
+        // Most hits of a popular variant occur in the same millisecond as another hit. These hits
+        // only load the time, so that all cores can keep its cache line in the shared state.
         if self.used_ms.load(Ordering::Relaxed) < now_ms {
             self.used_ms.store(now_ms, Ordering::Relaxed);
         }
@@ -395,8 +397,8 @@ impl Variants {
         match kind {
             // The file may have been removed, or may be on another machine.
             Kind::Picture(_) | Kind::Sound => drop(self.open(&variant).ok()?),
-            // The verdict is kept only in memory and expires, so that a later request queries the
-            // shared index again.
+            // The reason why there is no variant is kept in memory for a short time only, so that
+            // later requests query the shared index again.
             Kind::Verdict(_) => variant.expires_ms = Some(now_ms + REMEMBER_MS),
         }
         let variant = Arc::new(variant);
@@ -500,8 +502,8 @@ impl Variants {
         Ok(())
     }
 
-    /// Adds a file that an earlier process stored to the index. Removes the file if it is invalid
-    /// or obsolete.
+    /// Adds a file that an earlier process has stored to this index. Removes the file if it is
+    /// invalid or obsolete.
     fn adopt(&self, entry: &fs::DirEntry) {
         let Ok(meta) = entry.metadata() else { return }; // Removed meanwhile.
         let used_ms =
@@ -511,14 +513,15 @@ impl Variants {
             .to_str()
             .and_then(|name| Variant::from_file_name(name, used_ms))
         {
-            // An earlier version wrote these verdicts to the disk, where they stayed even if the
-            // limits were increased.
+            // Earlier versions wrote this reason to the disk, where it stayed even if the limits
+            // were increased.
             Some(variant) if variant.kind == Kind::Verdict(Verdict::TooCostly) => {
                 report_removal(&entry.path(), fs::remove_file(entry.path()));
             }
             Some(variant) if variant.bytes == meta.len() => {
                 let mut index = self.index();
-                // An entry that the index already contains is newer than the list of the directory.
+                // If the index already contains the key, its entry is newer than the listing of the
+                // directory.
                 if !index.entries.contains_key(&variant.key) {
                     index.charged += variant.charge();
                     index.entries.insert(variant.key, Arc::new(variant));
@@ -593,7 +596,7 @@ impl Variants {
         }
     }
 
-    /// Stores a verdict for one minute, in memory only.
+    /// Stores the reason why there is no variant for `key`, in memory only and for one minute.
     pub fn remember(&self, key: Key, verdict: Verdict, now_ms: u64) -> Arc<Variant> {
         let mut variant = Variant::new(key, Kind::Verdict(verdict), 0, now_ms);
         variant.expires_ms = Some(now_ms + REMEMBER_MS);
@@ -602,9 +605,8 @@ impl Variants {
         variant
     }
 
-    /// Stores the verdict that the conversion for `key` is too costly, until `expires_ms` if that
-    /// is given. The verdict is kept only in memory, since limits may be higher after the next
-    /// start.
+    /// Stores in memory that the conversion for `key` is too costly, until `expires_ms` if that is
+    /// given. This is not written to the disk, since limits may be higher after the next start.
     pub fn remember_costly(&self, key: Key, now_ms: u64, expires_ms: Option<u64>) -> Arc<Variant> {
         let costly = |expires_ms| {
             let mut variant = Variant::new(key, Kind::Verdict(Verdict::TooCostly), 0, now_ms);
@@ -815,7 +817,7 @@ fn create(path: &Path) -> io::Result<File> {
             fs::create_dir_all(path.parent().expect("lies in variants/tmp"))?;
             File::create_new(path)
         }
-        // An earlier process with the same process id left this file. It is overwritten.
+        // An earlier process with the same id left this file, which is now overwritten.
         Err(err) if err.kind() == io::ErrorKind::AlreadyExists => File::create(path),
         result => result,
     }

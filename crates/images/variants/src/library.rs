@@ -32,8 +32,8 @@ pub struct Identity {
     pub modified_s: i64,
     /// Modification time: nanoseconds within the second.
     pub modified_ns: u32,
-    /// Change time of the inode: seconds since 1970. Unlike the modification time, no program can
-    /// set this time, so it reveals that a file was overwritten in place.
+    /// Change time of the inode: seconds since 1970. It changes even if a file is overwritten in
+    /// place, since no program can set it, unlike the modification time.
     pub inode_changed_s: i64,
     /// Change time of the inode: nanoseconds within the second.
     pub inode_changed_ns: u32,
@@ -189,7 +189,7 @@ pub struct Library {
     /// Path of the data directory, whose files are never served, not even through a link or another
     /// mount point.
     data: PathBuf,
-    /// Device and inode number of the data directory. Empty until it exists.
+    /// Device and inode number of the data directory. Not set until the directory exists.
     data_identity: OnceLock<(u64, u64)>,
 }
 
@@ -366,8 +366,9 @@ impl Library {
             return Ok(false);
         };
         let found = fstat(handle).map_err(missing)?;
-        // A file on another device can only be inside the data directory if another file system is
-        // mounted there. That is checked only if the data directory is inside this root.
+        // A file on another device than the data directory can be inside it only if another file
+        // system is mounted there. Such mounts exist only in a data directory that is inside this
+        // root.
         if found.st_dev != data.0 && root.hidden.is_none() {
             return Ok(false);
         }
@@ -477,8 +478,8 @@ fn missing(err: rustix::io::Errno) -> Missing {
     }
 }
 
-/// Characters that [`encode`] escapes: all except the unreserved ones of RFC 3986 §2.3, and the
-/// slash.
+/// Characters that [`encode`] escapes. Only the unreserved characters of RFC 3986 §2.3 and the
+/// slash are not escaped.
 const RESERVED: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'-')
     .remove(b'.')

@@ -49,8 +49,7 @@ pub struct Placeholders {
 #[derive(Debug)]
 struct Loaded {
     placeholders: LruCache<Key, Placeholder>,
-    /// File to which records are appended. `None` after a write has failed and the error was
-    /// logged.
+    /// File to which records are appended. `None` after a failed write, which was logged.
     file: Option<File>,
     file_bytes: u64,
 }

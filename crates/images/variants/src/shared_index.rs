@@ -1,6 +1,6 @@
-//! Index of variants in a Redis-compatible store, which processes share. A process can find
-//! variants there that another process has stored, and also verdicts such as "not smaller".
-//! Operators can read the index, too.
+//! Index of variants in a Redis-compatible store that several processes share. A process can find
+//! there which variants another process has stored, and also verdicts: the reasons why there is no
+//! variant. Operators can read the index, too.
 //!
 //! ```text
 //! variants, convert ── note ──► changes ──► thread "ledger" ──► Store ──► HSET, UNLINK, EXPIRE …
@@ -77,12 +77,12 @@ impl Default for Limits {
     }
 }
 
-/// Change of the local index that is recorded in the shared index.
+/// Change of this process's own index of variants, to be recorded in the shared index.
 #[derive(Clone, Debug)]
 pub enum Change {
     /// An entry was added or has changed.
     Kept(Arc<Variant>),
-    /// A variant was just converted; these are its original, size and cost.
+    /// A variant was just encoded. The details are its size, its cost and the path of its original.
     VariantDetails(VariantDetails),
     /// An entry was removed.
     Removed(Key),
@@ -90,7 +90,8 @@ pub enum Change {
     Ended(Key),
 }
 
-/// Properties of a variant that only the shared index contains: its original, size and cost.
+/// Properties of a variant that only the shared index contains: its size, its cost and the path of
+/// its original.
 #[derive(Clone, Debug)]
 pub struct VariantDetails {
     /// Key of the variant.
@@ -108,9 +109,9 @@ pub struct VariantDetails {
 /// Entry of the shared index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SharedEntry {
-    /// Format of the variant, or the verdict.
+    /// Format of the variant, or the reason why there is no variant.
     pub kind: Kind,
-    /// Size of the file in bytes; 0 for a verdict.
+    /// Length of the file in bytes; 0 if there is no variant.
     pub bytes: u64,
 }
 
@@ -136,12 +137,12 @@ impl Flight<'_> {
 /// Holder of the lock of a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lock {
-    /// The caller, until it records [`Change::Ended`].
+    /// The caller holds the lock, until it records [`Change::Ended`].
     Ours,
-    /// Another process that stores its variants in the same directory.
+    /// Another process holds the lock. It stores its variants in the same directory.
     Shared,
-    /// Another process that stores its variants in another directory, so its result is not
-    /// available here. Also used if the store is unreachable and there are no locks.
+    /// Another process holds the lock. It stores its variants in another directory, so its result
+    /// is not available here. Also used if the store is unreachable, since there are no locks then.
     Elsewhere,
 }
 
@@ -274,7 +275,7 @@ impl SharedIndex {
     }
 
     /// Writes the queued changes to the store. First writes all entries if the store has lost the
-    /// data of this process, or if the local index has just been loaded completely.
+    /// data of this process, or if this process's own index has just been loaded completely.
     fn update_store(
         &self,
         kept: &mut Kept,
@@ -292,8 +293,8 @@ impl SharedIndex {
         if overflowed || !has_our_data || became_complete {
             self.publish(variants, kept)?;
         }
-        // The changes are written even after all entries, because only changes contain the paths of
-        // originals.
+        // The changes are written even if all entries were just written, because only changes
+        // contain the paths of originals.
         for batch in changes.chunks(self.limits.batch_max) {
             let commands = batch
                 .iter()
@@ -315,7 +316,8 @@ impl SharedIndex {
 
     fn publish(&self, variants: &Variants, kept: &mut Kept) -> io::Result<()> {
         kept.uses_ms = clock::unix_ms();
-        // Read before the entries: if the value is true, the entries below are complete.
+        // Read before the entries. If the value is true, the entries that are written below are
+        // complete.
         kept.is_complete = variants.is_complete();
         self.write_all(&variants.used_since(0))?;
         self.run(layout::process(&self.process))?;
@@ -372,8 +374,8 @@ impl SharedIndex {
 struct Kept {
     /// True if the previous update succeeded, so that the store has all entries.
     is_published: bool,
-    /// True if the local index was completely loaded when all its entries were last written to the
-    /// store.
+    /// True if this process's own index was completely loaded when all its entries were last
+    /// written to the store.
     is_complete: bool,
     /// Time at which times of last use were last written to the store, in milliseconds since 1970.
     uses_ms: u64,

@@ -120,8 +120,8 @@ pub(super) fn change(change: &Change, keep_ms: u64) -> Vec<Command> {
     }
 }
 
-/// Returns the commands that add the path of the original, the size and the cost to the entry of a
-/// variant.
+/// Returns the commands that add details to the entry of a variant: its size, its cost and the path
+/// of its original.
 fn made(made: &VariantDetails, keep_ms: u64) -> [Command; 2] {
     let name = variant(&made.key);
     let fields = command(&[

@@ -42,7 +42,7 @@ impl Store for Memory {
     }
 }
 
-/// One process with its local index of variants, its shared index and the store.
+/// One process with its own index of variants, the shared index and the store.
 struct TestProcess {
     store: Arc<Memory>,
     ledger: Arc<SharedIndex>,
