@@ -1,6 +1,6 @@
-//! Verification of the Ogg Opus stream that a worker produces. Each page is checked against the
-//! plan before any client gets it. In the table, `page` lists the fields of every page; the other
-//! rows describe particular pages of the stream.
+//! Verifier of the Ogg Opus stream that a worker produces. Each page is checked against the plan
+//! before any client gets it. In the table, `page` lists the fields of every page; the other rows
+//! describe particular pages of the stream.
 //!
 //! ```text
 //! page    "OggS" · version 0 u8 · flags u8 · granule u64 · serial u32 · number u32 · CRC u32

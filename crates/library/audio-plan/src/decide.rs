@@ -124,9 +124,9 @@ pub fn decide(request: &AudioRequest, source: &Source, limits: &Limits) -> Decis
     })
 }
 
-/// Returns the bit rate of the output: the requested one, within the limits of the encoder. For a
-/// lossy original, returns at most the bit rate of the original, since more bits would only
-/// reproduce its artefacts.
+/// Returns the bit rate of the output in kbit/s: the requested one, within the limits of the
+/// encoder. For a lossy original, returns at most the bit rate of the original, since more bits
+/// would only reproduce its artefacts.
 fn bit_rate_kbps(request: &AudioRequest, source: &Source, codec: Codec) -> u32 {
     let requested = match request.bit_rate_kbps_max {
         0 => BIT_RATE_KBPS_DEFAULT,

@@ -123,7 +123,7 @@ impl Plan {
         2 * self.cost().bytes + HEAD_BYTES
     }
 
-    /// Returns the binary encoding of the plan.
+    /// Returns the plan as bytes.
     ///
     /// # Panics
     /// If a text is longer than [`TEXT_BYTES_MAX`]. The caller must shorten it with
@@ -157,7 +157,7 @@ impl Plan {
         bytes.starts_with(&MAGIC)
     }
 
-    /// Decodes the binary encoding of a plan.
+    /// Decodes a plan from its bytes.
     ///
     /// # Errors
     /// [`MalformedPlan`] if the bytes are not exactly one valid plan.

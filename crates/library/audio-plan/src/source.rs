@@ -1,4 +1,4 @@
-//! Properties of the file of a track that are known before the file is opened.
+//! Properties of a music file that are known before the file is opened.
 
 /// Audio codec that can be decoded from its usual container.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -37,7 +37,7 @@ impl Codec {
     }
 }
 
-/// Properties of the file of a track, as the catalog states them.
+/// Properties of a music file, as the catalog states them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Source {
     /// Codec of the file, or `None` if there is no decoder for it.

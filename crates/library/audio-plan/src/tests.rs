@@ -22,9 +22,8 @@ fn plan() -> Plan {
     }
 }
 
-/// Returns the decision as text: "raw" with the reason, or bit rate, number of channels and start
-/// of the transcoded stream, or that nothing is sent. The first argument describes the original,
-/// the second the request.
+/// Returns the decision as text. The first argument describes the original (codec, bit rate, number
+/// of channels), the second the request (format, maximum bit rate, start position).
 fn describe_decision(
     (codec, kbps, channels): (&str, u32, u8),
     (format, max, start_ms): (&str, u32, u64),
@@ -61,7 +60,7 @@ fn describe_decision(
 #[test]
 fn players_get_what_they_ask_for_or_the_file() {
     let table = [
-        // The request has no conditions, or the original file satisfies them.
+        // The player gets the original file, because that is requested or satisfies the request.
         (("flac", 900, 2), ("", 0, 0), "raw, AsRequested"),
         (("flac", 900, 2), ("raw", 96, 5_000), "raw, AsRequested"),
         (("mp3", 128, 2), ("", 320, 0), "raw, AsRequested"),
