@@ -79,7 +79,7 @@ impl Mix {
     pub(crate) fn new(shape: FrameFormat, channels: u8) -> Mix {
         let speakers = speakers(shape.order, shape.channels);
         let weights = match (shape.channels, channels) {
-            // Mono and stereo originals do not use the weights of loudspeakers.
+            // Mono and stereo originals are mixed without the weights of the loudspeakers.
             (1, _) => vec![[1.0, 1.0]],
             (2, 1) => vec![[0.5, 0.0], [0.5, 0.0]],
             (_, 1) => {

@@ -4,8 +4,8 @@ use std::io::{Read, Seek, SeekFrom};
 
 use crate::error::Error;
 
-/// Maximum size of the `moov` box of a file in bytes. It contains the table of packets; ten hours
-/// of music need 4 MB.
+/// Maximum size of the `moov` box of a file in bytes. The box contains the table of packets; ten
+/// hours of music need 4 MB.
 pub const MOOV_BYTES_MAX: u64 = 64 << 20;
 
 /// Maximum number of top-level boxes that are examined to find `moov`.

@@ -25,7 +25,7 @@ pub struct Transcoded<W> {
 /// Transcodes `original`, which must be positioned at its start, by `plan`.
 ///
 /// # Errors
-/// [`ErrorKind`] states the party at fault. The output written so far is then unusable.
+/// [`ErrorKind`] states the party at fault. The output that was written to `sink` is then unusable.
 pub fn transcode<W: Write>(
     plan: &Plan,
     original: impl Read + Seek,
