@@ -8,7 +8,7 @@ use tags::{Mime, Picture};
 use crate::gather::folder;
 use crate::{Album, Catalog, Content, Entry, Stat};
 
-/// Maximum number of tracks of an album in which an embedded picture is searched.
+/// Maximum number of tracks per album that are searched for an embedded picture.
 const TRACKS_MAX: u32 = 64;
 /// Maximum number of files of one folder that are examined to find a picture.
 const FILES_MAX: u32 = 4096;
@@ -254,7 +254,7 @@ fn common(folders: &[Vec<u8>]) -> Option<Vec<u8>> {
 
 /// Returns whether a file name matches a pattern in which `*` stands for any characters.
 fn fits(pattern: &[u8], name: &[u8]) -> bool {
-    // `star` contains the position after the last star, and the end of the bytes that it has
+    // `star` contains the position after the last star, and the end of the bytes that this star has
     // matched. After a mismatch, the last star matches one more byte. Earlier stars need no change.
     let (mut at, mut from, mut star) = (0, 0, None);
     while from < name.len() {

@@ -6,12 +6,12 @@
 //! ```
 //! Of two facts about the same word of the same object, the larger number gives the higher score.
 
-/// Maximum number of words of a title that is recorded. Longer titles count as this long.
+/// Maximum number of title words that a fact can record. Titles with more words count as this long.
 const WORDS_MAX: usize = 15;
-/// Maximum number of bytes of a title that is recorded. Longer titles count as this long.
+/// Maximum number of title bytes that a fact can record. Titles with more bytes count as this long.
 const BYTES_MAX: usize = 99;
-/// Number of word positions in a name that are scored differently. All later positions are scored
-/// alike.
+/// Number of word positions, at the start of a name, that have different scores. All later
+/// positions have the same score.
 const PLACES: usize = 10;
 
 /// Facts about one word in the names of an object, packed as the module describes.
@@ -55,9 +55,9 @@ impl Fact {
         u32::from(self.0 & 127)
     }
 
-    /// Returns the score of `word` of an object as a match of the word `want` of the query, with
-    /// which it begins. Words in titles score higher than words in other names, equal words higher
-    /// than longer ones, and early words higher than later ones.
+    /// Returns the score of a match: the word `want` of the query is a prefix of `word`, a word of
+    /// the object's names. Words in titles score higher than words in other names, equal words
+    /// higher than longer ones, and early words higher than later ones.
     pub(crate) fn score(self, word: &[u8], want: &[u8]) -> u32 {
         let whole = if word.len() == want.len() {
             60

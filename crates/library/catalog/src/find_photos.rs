@@ -1,5 +1,5 @@
-//! Search for photographs by words and dates. A photograph matches if, for each word of the query,
-//! a word of its path or camera begins with it or it is the date of capture.
+//! Search for photographs. A photograph matches a query if it matches each term of the query: as
+//! the date of capture, or because words of its path and camera begin with the words of the term.
 //!
 //! All matches are found, in the order of capture. A set of photographs has one bit per photograph
 //! of the library.
@@ -82,8 +82,8 @@ impl<B: AsRef<[u8]>> Catalog<B> {
         start..place(seconds.end).max(start)
     }
 
-    /// Returns the photographs that match the term: as a date on which they were taken, or by all
-    /// of its words.
+    /// Returns the photographs that were taken on the date `term`, and those with all words of
+    /// `term`.
     fn photos_of_term(&self, term: &str) -> Rows {
         let count = self.counts().photos;
         let mut all: Option<Rows> = None;
@@ -107,8 +107,8 @@ impl<B: AsRef<[u8]>> Catalog<B> {
         all
     }
 
-    /// Returns the rows of the photographs with a word that begins with `text`. These rows are
-    /// contiguous in the table, since its words are sorted.
+    /// Returns the rows of all photographs with a word that begins with `text`. The table of these
+    /// rows is grouped by word and sorted by word, so the result is one slice.
     fn photo_postings(&self, text: &[u8]) -> &[U32] {
         let words = self.table::<WordRow>(Section::PhotoWords);
         let Some((end, words)) = words.split_last() else {

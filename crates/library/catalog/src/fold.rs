@@ -120,7 +120,8 @@ pub(crate) fn words(folded: &str) -> impl Iterator<Item = &str> {
         })
 }
 
-/// Maximum number of words that are made of consecutive letters of a script without spaces.
+/// Maximum number of words that are taken from consecutive letters of a script without spaces, in
+/// which a word begins at every letter.
 const UNSPACED_MAX: usize = 24;
 
 /// Returns whether the letter belongs to a script without spaces, such as kana, Han or Thai.

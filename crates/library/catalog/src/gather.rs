@@ -21,7 +21,7 @@ pub(crate) struct Library {
 
 /// Track of a library that is being collected. Tracks are sorted by album, disc and track number.
 pub(crate) struct Song {
-    /// Index of the track's file among the entries.
+    /// Index, among the entries, of the track's file.
     pub(crate) entry: usize,
     pub(crate) id: u64,
     pub(crate) track: Box<Track>,
@@ -42,7 +42,7 @@ pub(crate) struct AlbumRow {
     pub(crate) date: Option<Date>,
     pub(crate) original_date: Option<Date>,
     pub(crate) genres: Vec<usize>,
-    /// Index of the file with the album's cover among the entries, if any.
+    /// Index, among the entries, of the file that contains the album's cover, if any.
     pub(crate) cover: Option<usize>,
     pub(crate) compilation: bool,
     pub(crate) duration_s: u64,
@@ -69,8 +69,8 @@ pub(crate) struct GenreRow {
 /// First parts of the names of cover files, the preferred one first.
 const COVER_NAMES: [&str; 4] = ["cover", "folder", "front", "album"];
 
-/// Collects a library from `entries`, which are sorted by path. `tracks` contains the music among
-/// them in the same order, each with the index of its entry.
+/// Collects a library from `entries`, which are sorted by path. `tracks` contains the tracks of the
+/// music files in the same order, each with the index of its entry.
 pub(crate) fn gather(entries: &[Entry], tracks: Vec<(usize, Box<Track>)>) -> Library {
     let mut songs = songs(entries, tracks);
     number_ids(entries, &mut songs);
@@ -371,8 +371,7 @@ fn album(entries: &[Entry], id: u64, first_song: usize, song: &Song) -> AlbumRow
 }
 
 /// Returns the id of the album of a track. The id is derived from the MusicBrainz id of the release
-/// if known, otherwise from the names of artist and album, and without an album name from the
-/// folder.
+/// if the tags contain it, else from the names of artist and album, else from the folder.
 fn album_id(entries: &[Entry], song: &Song, names: &Names) -> u64 {
     let track = &song.track;
     match (&track.release_id, &track.album) {

@@ -33,7 +33,8 @@ fn without_case(letter: char) -> impl Iterator<Item = char> {
     upper.flat_map(char::to_lowercase)
 }
 
-/// Returns the key by which a name is sorted: its folded form, then its identity.
+/// Returns the key by which names are sorted: first without case, accents and punctuation, then
+/// without case only.
 pub(crate) fn order(name: &str) -> (String, String) {
     (folded_name(name), identity(name))
 }

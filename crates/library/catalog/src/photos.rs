@@ -13,7 +13,7 @@ use crate::gather::folder;
 use crate::layout::{BESIDE_MUSIC, hash};
 use crate::{Content, Entry, Photo};
 
-/// Photograph of a library that is not yet written to the index.
+/// Photograph whose row is not yet written to the index.
 pub(crate) struct Photograph {
     pub(crate) id: u64,
     /// Capture time or, if unknown, modification time of the file, in seconds since 1970.

@@ -30,8 +30,8 @@ pub(crate) fn target(mut entry: &[u8]) -> Option<&[u8]> {
     (!entry.is_empty() && !is_remark).then_some(entry)
 }
 
-/// Resolves an entry of the playlist at `path`: calls `find` with the spellings of the entry, one
-/// at a time, and returns the first result.
+/// Resolves an entry of the playlist at `path`: calls `find` with each spelling of the entry until
+/// it returns a result, and returns that result.
 pub(crate) fn resolve<T>(
     path: &[u8],
     target: &[u8],

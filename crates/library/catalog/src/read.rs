@@ -68,7 +68,8 @@ pub struct Track<'a> {
     pub explicit: bool,
 }
 
-/// Album of the library. Its tracks are the `tracks` rows that begin with row `first_track`.
+/// Album of the library. Its tracks are in `tracks` consecutive rows, the first of which is
+/// `first_track`.
 #[derive(Clone, Debug, PartialEq)]
 #[expect(missing_docs, reason = "most names say it")]
 pub struct Album<'a> {

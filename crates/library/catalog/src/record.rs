@@ -1,5 +1,5 @@
-//! Contents of files in the index, in a compact encoding. Later scans read them here and need not
-//! open unchanged files again.
+//! Contents of files in the index, in a compact encoding. Later scans take them from the index, so
+//! that unchanged files are not opened again.
 //!
 //! ```text
 //! music: container · codec | exact << 7

@@ -52,7 +52,8 @@ pub struct Found {
     pub tracks: Vec<u32>,
 }
 
-/// Word of the query, with the range of index words that begin with it, and their postings.
+/// Word of the query. A range contains the index words that begin with it, and another one the
+/// occurrences of these words.
 struct QueryWord<'q> {
     text: &'q [u8],
     words: Range<u32>,
@@ -65,8 +66,8 @@ struct Candidate {
     posting: u32,
     score: u32,
     fact: Fact,
-    /// True if each word that was compared so far equals a word of the title, and is not merely the
-    /// beginning of one.
+    /// True if each query word that was compared so far equals a word of the title, and is not
+    /// merely the beginning of one.
     is_whole: bool,
 }
 
@@ -76,7 +77,8 @@ impl Candidate {
     }
 
     /// Returns the rank of the candidate for a query of `words` words. Objects whose title equals
-    /// the query rank highest. Then a higher score ranks higher, and then a shorter title.
+    /// the query rank highest. Other objects are ranked by score, and those of equal score by the
+    /// length of the title, shorter titles first.
     fn rank(&self, words: usize) -> u32 {
         let is_name = self.is_whole && self.fact.title_words() == words;
         self.score * 100 + if is_name { 100_000 } else { 0 } + 99 - self.fact.title_bytes().min(99)
@@ -84,8 +86,8 @@ impl Candidate {
 }
 
 impl<B: AsRef<[u8]>> Catalog<B> {
-    /// Finds the objects that match all words of the query. An object matches a word if a word of
-    /// its names begins with it.
+    /// Finds the objects that match all words of the query. An object matches a word of the query
+    /// if a word in its names begins with that word.
     #[must_use]
     pub fn search(&self, query: &str, limits: &Limits) -> Found {
         let folded = searched(query);
@@ -241,8 +243,8 @@ impl<B: AsRef<[u8]>> Catalog<B> {
         candidates
     }
 
-    /// Removes the candidates without a match for the word `other`. Adds the best score of that
-    /// match to each remaining candidate.
+    /// Removes the candidates that have no match for the query word `other`. Adds the best score of
+    /// such a match to each remaining candidate.
     fn retain_matching(&self, candidates: &mut Vec<Candidate>, other: &QueryWord<'_>) {
         let mut rows = self.no_rows();
         candidates.iter().for_each(|it| rows.add(it.posting));

@@ -1,5 +1,4 @@
-//! Tests of the catalog with small libraries, whose files are read, moved, tagged again, searched
-//! or damaged.
+//! Tests of the catalog. They build small libraries and read, move, tag, search and damage them.
 
 mod broken;
 mod cover;
@@ -89,8 +88,8 @@ fn playlist(number: u64, path: &str, name: Option<&str>, targets: &[&[u8]]) -> E
     entry(number, path, Content::Listing(Box::new(listing)))
 }
 
-/// Returns a library with two albums, of which one has a guest artist, with pictures, with a file
-/// that cannot be read, and with a playlist.
+/// Returns a library that contains two albums (one has a guest artist), pictures, a file that
+/// cannot be read, and a playlist.
 fn library() -> Vec<Entry> {
     use Field::{Album, AlbumArtist, Artist, ArtistId, Artists, Date, Genre, Title, TrackNumber};
     vec![

@@ -1,4 +1,4 @@
-//! Tests of photographs: their ids, their words, and photographs in folders with music.
+//! Tests of photographs: their ids, their words, and whether their folders contain music.
 
 use super::{music, photo};
 use crate::{Catalog, Content, Entry, PhotoId, build};

@@ -123,7 +123,7 @@ fn a_search_is_bounded() {
     assert_eq!((found.artists.len(), found.tracks.len()), (1, 10));
 }
 
-/// Computes the best score of a word in a text in a simple way, as documented at `Fact::score`.
+/// Computes the best score of a word in a text, as documented at `Fact::score`, without an index.
 /// `more` is the bonus for words in titles.
 fn fit(text: &str, want: &str, more: u32) -> Option<u32> {
     let fitting = (0_u32..)
@@ -137,7 +137,7 @@ fn fit(text: &str, want: &str, more: u32) -> Option<u32> {
     scores.max()
 }
 
-/// Computes the score of an object with this title and these other names in a simple way. Returns
+/// Computes the score of an object with this title and these other names, without an index. Returns
 /// `None` if a word is missing.
 fn naive(title: &str, others: &str, wanted: &[&str]) -> Option<u32> {
     let mut score = 0;
@@ -152,8 +152,8 @@ fn naive(title: &str, others: &str, wanted: &[&str]) -> Option<u32> {
 }
 
 /// Computes the score of a track that has some words in its title, while the title or the artist of
-/// its album has the others. Returns `None` if a word is missing, or if no word is in the title of
-/// the track.
+/// its album has the others, without an index. Returns `None` if a word is missing, or if no word
+/// is in the title of the track.
 fn naive_with_album(title: &str, album: &str, artist: &str, wanted: &[&str]) -> Option<u32> {
     let own = wanted.iter().map(|want| fit(title, want, 40));
     let own: Vec<Option<u32>> = own.collect();
