@@ -1,5 +1,5 @@
-//! Example program that scans a library several times and prints the duration and the counts of
-//! each scan.
+//! Example program that scans a library several times and prints the duration of each scan and its
+//! numbers of files.
 //!
 //! `cargo run --release -p scan --example scan -- ROOT FOLDER [TIMES] [full]`
 

@@ -31,8 +31,8 @@ pub struct CoverLimits {
     pub bytes_max: u64,
     /// Maximum size of one picture, in bytes. Larger pictures are not extracted.
     pub cover_bytes_max: u64,
-    /// Maximum number of embedded pictures for which the extracted file is remembered. Each takes
-    /// about 100 bytes of memory.
+    /// Maximum number of embedded pictures for which the name of the extracted file is remembered.
+    /// Each takes about 100 bytes of memory.
     pub places_max: NonZeroUsize,
 }
 
@@ -61,8 +61,8 @@ pub enum ExtractError {
     Host(#[source] io::Error),
 }
 
-/// Folder of extracted pictures. Its lock is held only to access the lists in memory, never during
-/// I/O.
+/// Folder of extracted pictures. Its lock is held only for access to the lists in memory, never
+/// during I/O.
 #[derive(Debug)]
 pub struct Covers {
     root: PathBuf,
@@ -167,8 +167,8 @@ impl Covers {
     }
 
     /// Writes a temporary file and renames it, so that no reader gets an incomplete picture. The
-    /// file is synced before it is renamed: after a power failure, the next start could not
-    /// distinguish a truncated file from a complete one.
+    /// file is synced before it is renamed. Otherwise a truncated file could remain after a power
+    /// failure, and the server could not distinguish it from a complete one.
     fn write(&self, name: &str, bytes: &[u8]) -> io::Result<()> {
         let path = self.folder.join(name);
         let number = self.writing.fetch_add(1, Ordering::Relaxed);

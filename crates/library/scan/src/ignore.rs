@@ -37,7 +37,7 @@ pub(crate) const MARKS: [&[u8]; 2] = [NO_MEDIA, PATTERNS];
 /// Exclusions that one folder sets with `.nomedia` or `.ndignore`.
 #[derive(Debug, Default)]
 pub(crate) enum Declared {
-    /// The folder sets no exclusions.
+    /// The folder sets no exclusions of its own.
     #[default]
     Nothing,
     /// The whole folder is excluded.
@@ -51,8 +51,8 @@ impl Declared {
     /// `.ndignore`.
     ///
     /// # Errors
-    /// If `.ndignore` cannot be read. It then excludes nothing, because users could not see why
-    /// files were missing.
+    /// If `.ndignore` cannot be read. In that case it excludes nothing, because users could not see
+    /// why files are missing.
     pub(crate) fn load(&mut self, folder: &OwnedFd, name: &[u8]) -> rustix::io::Result<()> {
         if name == NO_MEDIA {
             *self = Declared::Excluded;
@@ -162,8 +162,9 @@ struct Level {
 }
 
 impl Rules {
-    /// Returns the rules for the content of a folder: the present rules of its parent, and the
-    /// exclusions that the folder itself sets. Returns `None` if the whole folder is excluded.
+    /// Returns the rules for the content of a folder: the rules of its parent, which are `self`,
+    /// and the exclusions that the folder itself sets. Returns `None` if the whole folder is
+    /// excluded.
     pub(crate) fn below(&self, folder: &[u8], declared: Declared) -> Option<Rules> {
         match declared {
             Declared::Nothing => Some(self.clone()),

@@ -158,7 +158,7 @@ pub(crate) fn replace(folder: &Path, bytes: Vec<u8>) -> Result<LoadedIndex, Scan
     let failed = |err| ScanError::host("write index", &path, err);
     let (identity, file) = write().map_err(failed)?;
     let bytes = map(&file).unwrap_or_else(|| bytes.into());
-    // Fails only if the disk has damaged the bytes, since they are valid.
+    // The bytes are valid, so this fails only if the disk has damaged them.
     let catalog = Catalog::open_by(bytes, all).map_err(|err| failed(io::Error::other(err)))?;
     Ok(LoadedIndex {
         catalog: Arc::new(catalog),

@@ -124,7 +124,7 @@ impl LibraryIndexer {
         let wake = wake.map_err(|err| refused("create an eventfd for the index in")(err.into()))?;
         let last = match load(&setup.folder) {
             Ok(last) => last,
-            // The first scan builds another index, or reports why that is not possible.
+            // The first scan builds a new index, or reports why that is not possible.
             Err(err) => {
                 tracing::warn!(%err, "cannot read the last index; scanning the whole library");
                 None
@@ -182,8 +182,9 @@ impl LibraryIndexer {
         self.shared.wake();
     }
 
-    /// Cancels the running scan, if any, and the requests that were made since it started. The
-    /// present index stays in use. The next scan of the whole library finds the remaining changes.
+    /// Cancels the running scan, if any, and the scans that were requested since it started. The
+    /// index is not changed. The next scan of the whole library finds the changes that the index
+    /// lacks.
     pub fn cancel(&self) {
         let progress = self.shared.progress();
         if progress.snapshot().is_scanning() {
@@ -216,7 +217,7 @@ impl Drop for LibraryIndexer {
     }
 }
 
-/// Method by which changes are detected (none, inotify or polling), with its state.
+/// Method by which changes are detected (none, inotify or polling), and the state of that method.
 #[derive(Debug)]
 enum ChangeSource {
     Closed,
@@ -274,16 +275,16 @@ impl Shared {
         };
         let until = moments.into_iter().chain([next_poll]).flatten().min();
         let left = until.map(|until| until.saturating_duration_since(Instant::now()));
-        // One millisecond is added, since `poll` rounds down to milliseconds. Otherwise the loop
-        // would spin during the last fraction of a millisecond.
+        // One millisecond is added, since `poll` may round the time down to milliseconds. Otherwise
+        // the loop would spin during the last fraction of a millisecond.
         let left = left.map(|left| Timespec::try_from(left + Duration::from_millis(1)));
         let left = left.map(|left| left.expect("times of the settings are below a century"));
         let mut fds = vec![PollFd::new(&self.wake, PollFlags::IN)];
         if let ChangeSource::Inotify(watches) = change_source {
             fds.push(PollFd::from_borrowed_fd(watches.kernel(), PollFlags::IN));
         }
-        // An interrupted call needs no special handling, since the caller checks all events after
-        // every return.
+        // If the call is interrupted, nothing else is necessary, since the caller checks all events
+        // after every return.
         if let Err(err) = poll(&mut fds, left.as_ref()) {
             assert_eq!(
                 err,
@@ -488,7 +489,7 @@ impl Shared {
         self.generation.fetch_add(1, Ordering::AcqRel);
     }
 
-    /// Opens the root folder of the library and calls `then` with it.
+    /// Opens the root folder of the library and calls `then` with its files and folders.
     fn on_tree<T>(
         &self,
         then: impl FnOnce(&Tree<'_>, &Progress) -> Result<T, WatchError>,

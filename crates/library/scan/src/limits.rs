@@ -6,8 +6,8 @@ pub struct Limits {
     /// Maximum number of music files, pictures and playlists, including unreadable ones. A scan
     /// that finds more files fails.
     pub files_max: usize,
-    /// Maximum number of threads that read files from non-rotational disks. There are also at most
-    /// as many threads as cores.
+    /// Maximum number of threads that read files from non-rotational disks. The number of cores is
+    /// also a limit.
     pub readers: usize,
     /// Maximum number of threads that read files from a rotating disk. Such a disk is faster with a
     /// few requests in order than with many at once.

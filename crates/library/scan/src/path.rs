@@ -16,8 +16,8 @@ pub(crate) fn folder(path: &[u8]) -> &[u8] {
     &path[..end.unwrap_or(0)]
 }
 
-/// Returns the folders in which a walk starts: those of `only` without subfolders of each other, or
-/// the root if `only` is empty.
+/// Returns the folders in which a walk starts: the folders of `only`, except those inside another
+/// folder of `only`; or the root if `only` is empty.
 pub(crate) fn tops(only: &[Vec<u8>]) -> Vec<Vec<u8>> {
     let mut sorted = only.to_vec();
     sorted.sort_unstable();

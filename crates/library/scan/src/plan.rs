@@ -7,8 +7,8 @@ use catalog::Stat;
 use crate::Index;
 use crate::file::FoundFile;
 
-/// Files of a walk, grouped by what the scan must do with them. Each file is identified by its
-/// index in `Walked::seen`.
+/// Files that a walk has found, grouped by what the scan must do with them. Each file is identified
+/// by its index in `Walked::seen`.
 #[derive(Debug, Default)]
 pub(crate) struct Plan {
     /// Unchanged files: index in the walk, and row in the last index.
@@ -28,7 +28,7 @@ impl Plan {
     }
 }
 
-/// Compares the files of a walk with the last index. Both are sorted by path.
+/// Compares the files that a walk has found with the last index. Both are sorted by path.
 pub(crate) fn plan(seen: &[FoundFile], last: Option<&Index>) -> Plan {
     let mut plan = Plan::default();
     let files = last.map_or(0, |last| last.counts().files);
@@ -44,7 +44,8 @@ pub(crate) fn plan(seen: &[FoundFile], last: Option<&Index>) -> Plan {
         }
         match known.next_if(|(_, (path, _))| *path == file.path) {
             Some((row, (_, stat))) if stat == file.stat => plan.kept.push((number, row)),
-            // The previous file may now be at another path, for example if two files were swapped.
+            // The content of the previous file may now be at another path, for example if two files
+            // were swapped.
             Some((row, (_, stat))) => {
                 changed.insert(stat, row);
                 new.push(number);

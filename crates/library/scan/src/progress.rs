@@ -54,7 +54,7 @@ impl ProgressSnapshot {
 }
 
 impl Progress {
-    /// Cancels the scan. It ends soon and does not write an index.
+    /// Cancels the scan. The scan ends soon and does not write an index.
     pub fn cancel(&self) {
         self.cancelled.store(true, Ordering::Relaxed);
     }

@@ -111,7 +111,7 @@ impl ReadAt for Source {
     }
 }
 
-/// Reads the content of a file of the library.
+/// Reads the content of a file in the root folder `root` of the library.
 pub(crate) fn read(root: Root<'_>, seen: &FoundFile, reader: &mut Reader) -> Read {
     match open(root.folder, &seen.path) {
         Ok(file) => read_opened(root, &Source::new(file, ReadMode::Exact), seen, reader),
@@ -123,8 +123,9 @@ pub(crate) fn read(root: Root<'_>, seen: &FoundFile, reader: &mut Reader) -> Rea
     }
 }
 
-/// Reads the content of a file of the library if all needed bytes are in the page cache. Otherwise
-/// returns the disk offset of its first extent. Returns `None` if the file cannot be opened.
+/// Reads the content of a file of the library if all needed bytes are in the page cache. If they
+/// are not, returns the disk offset of the file's first extent. Returns `None` if the file cannot
+/// be opened.
 pub(crate) fn read_cached(
     root: Root<'_>,
     seen: &FoundFile,

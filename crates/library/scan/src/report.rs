@@ -22,7 +22,7 @@ pub struct Report {
     pub links: u64,
     /// Number of read calls on opened files.
     pub reads: u64,
-    /// Number of bytes that these read calls requested.
+    /// Number of bytes that were requested by read calls.
     pub bytes: u64,
     /// Opened music files with tags that cannot be read completely, with the reasons, sorted by
     /// path.
@@ -53,8 +53,8 @@ pub struct Report {
 }
 
 impl Report {
-    /// Adds the faults of an earlier scan that are outside the scanned folders `only`. Does nothing
-    /// if `only` is empty, since the whole library was then scanned.
+    /// Adds the faults that an earlier scan recorded outside the scanned folders `only`. Does
+    /// nothing if `only` is empty, since the whole library was scanned in that case.
     pub(crate) fn keep_faults(&mut self, earlier: &[Fault], only: &[Vec<u8>]) {
         if only.is_empty() {
             return;
@@ -64,7 +64,7 @@ impl Report {
             !scanned.any(|folder| is_below(&fault.path, folder))
         });
         self.faults.extend(outside.cloned());
-        // An unreadable file may be recorded twice: when it is found, and as an entry of the index.
+        // An unreadable file may be recorded twice: when it was found, and when the index was read.
         self.faults.sort_by(|a, b| a.path.cmp(&b.path));
         self.faults.dedup_by(|a, b| a.path == b.path);
     }
@@ -89,7 +89,7 @@ impl Report {
         self.faults
             .extend(faults.map(|(path, reason)| Fault { path, reason }));
         self.faults.sort_unstable_by(|a, b| a.path.cmp(&b.path));
-        // The files were not read in the order of their paths.
+        // The files were read in another order than that of their paths.
         let broken_tags = &mut self.broken_tags;
         broken_tags.sort_unstable_by(|a, b| a.path.cmp(&b.path));
     }

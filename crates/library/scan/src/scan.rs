@@ -65,8 +65,8 @@ pub fn scan(
     if !order.only.is_empty() {
         match known {
             Some(last) => walked.add_outside(&tops, last),
-            // There is no last index that contains the other folders, so the whole library is
-            // scanned.
+            // There is no last index from which the files outside the requested folders could be
+            // copied, so the whole library is scanned.
             None => walked = tree.walk(&[Vec::new()], progress)?,
         }
     }
@@ -187,7 +187,7 @@ pub(crate) fn hidden(root: &Path, data: &Path) -> Hidden {
     }
 }
 
-/// Values for files. Each is paired with the index of its file in the walk.
+/// Values for files, each with the index of its file in the walk.
 type Numbered<T> = Vec<(usize, T)>;
 
 /// Parameters that all reader threads share.

@@ -1,5 +1,5 @@
-//! Folders that have changed and are waiting for their scan. A folder is scanned after it has not
-//! changed for a while, so that an album is complete when it appears.
+//! Folders that have changed and wait to be scanned. A folder is scanned only after it has not
+//! changed for some time, so that an album is complete when it appears in the library.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -9,7 +9,7 @@ use crate::path::is_below;
 #[cfg(test)]
 mod tests;
 
-/// Folders that have changed since their last scan.
+/// Folders that have changed and wait to be scanned.
 #[derive(Debug)]
 pub(crate) struct Changes {
     /// Time of the last change of each folder. The empty path stands for the whole library.
@@ -27,7 +27,7 @@ impl Changes {
         }
     }
 
-    /// Records a change of `folder`. The change is recorded for its parent folder, see [`around`].
+    /// Records a change in `folder`, as a change of its parent folder (see [`around`]).
     pub(crate) fn note(&mut self, folder: &[u8], now: Instant) {
         self.last.insert(around(folder).to_vec(), now);
         if self.folders_max < self.last.len() {
@@ -44,7 +44,7 @@ impl Changes {
         self.last.len()
     }
 
-    /// Removes and returns the folders that have not changed for `settle`. See
+    /// Removes and returns the folders that have not changed for the time `settle`, as defined by
     /// [`Changes::quiet_at`].
     pub(crate) fn take_quiet(&mut self, now: Instant, settle: Duration) -> Vec<Vec<u8>> {
         let folders = self.last.keys();
@@ -56,17 +56,17 @@ impl Changes {
         quiet
     }
 
-    /// Returns the time at which the next folder can be scanned, if nothing else changes until
-    /// then.
+    /// Returns the time at which the next folder can be scanned, unless something changes before.
     pub(crate) fn next_quiet(&self, settle: Duration) -> Option<Instant> {
         let folders = self.last.keys();
         folders.map(|folder| self.quiet_at(folder, settle)).min()
     }
 
-    /// Returns the time from which `folder` can be scanned: `settle` after the last change in it,
-    /// in a subfolder or in a parent folder. A parent counts because the second disc of an album is
-    /// copied after the first. The whole library (the empty path) can be scanned only when all
-    /// folders can, but a change recorded for it delays no other folder.
+    /// Returns the time from which `folder` can be scanned: the time `settle` after the last change
+    /// in it, in a subfolder or in a parent folder. A parent counts because the second disc of an
+    /// album is copied after the first. The whole library (the empty path) can be scanned only when
+    /// all folders can be scanned. A change that is recorded for the whole library delays no other
+    /// folder.
     fn quiet_at(&self, folder: &[u8], settle: Duration) -> Instant {
         let related = self.last.iter().filter(|(other, _)| {
             is_below(other, folder) || !other.is_empty() && is_below(folder, other)

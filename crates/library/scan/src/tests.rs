@@ -369,8 +369,8 @@ fn the_kernel_sees_no_file_opened_where_nothing_changed() {
         names
     };
     home.scan();
-    // `opened` returns the names of files with inotify events. Only the index was opened, for
-    // reading. Writing would also create `index.partial`, as below.
+    // `opened` returns the names of files with inotify events. The index was only read: writing it
+    // would also create `index.partial`, as below.
     assert_eq!(opened(), BTreeSet::from(["index".to_owned()]));
     home.write("One/First/0 - sine.flac", sine("sine.flac"));
     opened();
@@ -417,8 +417,8 @@ fn playlists_follow_their_files_and_tell_what_is_missing() {
         vec![("Sines".to_owned(), paths, missing)]
     };
     assert_eq!(playlists(&home.catalog()), list(&[first, second], 1));
-    // The file of one entry is added and that of another is removed. The playlist itself stays
-    // unchanged.
+    // The file of one playlist entry is added, and the file of another entry is removed. The
+    // playlist itself does not change.
     home.write("Lists/soon.flac", sine("sine.flac"));
     fs::remove_file(home.library().join(first)).expect("it was made");
     let report = home.scan();
@@ -569,8 +569,7 @@ fn no_link_is_followed_on_the_way_to_a_folder_or_a_file() {
         let paths: Vec<_> = report.faults.iter().map(|fault| &fault.path[..]).collect();
         assert_eq!(paths, [folder.as_bytes()], "{folder}");
     }
-    // A folder may be replaced by a symbolic link after it was listed. These paths are as in that
-    // case.
+    // These paths simulate a folder that is replaced by a symbolic link after it was listed.
     let root = open_root(&library).expect("it was made");
     for path in [
         "link/Album/secret.mp3",
@@ -668,7 +667,7 @@ fn invalid_patterns_hide_nothing_and_are_reported() {
     let paths: Vec<_> = report.faults.iter().map(|fault| &fault.path[..]).collect();
     assert_eq!(paths, [b"One/.ndignore"], "{:?}", report.faults);
     assert!(report.faults[0].reason.contains("symbolic links"));
-    // If only a subfolder is scanned, no files are excluded either.
+    // The invalid patterns of a parent do not exclude files from a scan of its subfolder either.
     let only = [b"One/First".to_vec()];
     let (library, index) = (home.library(), home.0.join("index"));
     let order = ScanRequest {

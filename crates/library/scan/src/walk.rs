@@ -21,7 +21,7 @@ const ENTRIES_BYTES: usize = 32 << 10;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Tree<'a> {
     pub(crate) root: BorrowedFd<'a>,
-    /// Data directory of Pelton, which is excluded from the library.
+    /// Data directory of Pelton, which does not belong to the library.
     pub(crate) hidden: &'a Hidden,
     pub(crate) limits: &'a Limits,
 }
@@ -227,8 +227,8 @@ impl Walked {
         self.seen.sort_unstable_by(|a, b| a.path.cmp(&b.path));
     }
 
-    /// Compares this walk with the later walk `next`. Calls `changed` with the folder of each file
-    /// that was added, removed or changed.
+    /// Compares the result of this walk with that of the later walk `next`. Calls `changed` with
+    /// the folder of each file that was added, removed or changed.
     pub(crate) fn differences(&self, next: &Walked, changed: &mut dyn FnMut(&[u8])) {
         let (mut before, mut after) = (&self.seen[..], &next.seen[..]);
         loop {
@@ -249,7 +249,8 @@ impl Walked {
     }
 }
 
-/// Returns a fault if the file has the extension of a music format that Pelton cannot read.
+/// Returns a fault for the report if the file has the extension of a music format that Pelton
+/// cannot read.
 fn named_fault(path: Vec<u8>) -> Option<Fault> {
     let reason = format!("{} is not supported", unread_format(&path)?);
     Some(Fault { path, reason })

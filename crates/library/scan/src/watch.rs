@@ -51,7 +51,7 @@ impl fmt::Display for Watch {
     }
 }
 
-/// Reason why changes in the library cannot be detected, or not any more.
+/// Reason why changes in the library cannot be detected any more, or not at all.
 #[derive(Debug)]
 pub(crate) enum WatchError {
     /// The host does not allow the use of inotify. The message is for the operator.
@@ -151,8 +151,8 @@ impl Watches {
                     changed(folder);
                 }
                 if MARKS.contains(&name.to_bytes()) {
-                    // The changed file may exclude fewer folders than before. The other folders
-                    // need a watch from now on.
+                    // The changed file may exclude fewer folders than before. Folders that it does
+                    // not exclude any more need a watch now.
                     new.push(folder.clone());
                     changed(folder);
                 }
@@ -302,7 +302,7 @@ pub(crate) struct Poller {
 
 impl Poller {
     /// Polls the library, and calls `changed` with each folder in which files have changed since
-    /// the previous poll. The first poll calls it with the root.
+    /// the previous poll. The first poll calls `changed` with the root.
     pub(crate) fn changes(
         &mut self,
         tree: &Tree<'_>,

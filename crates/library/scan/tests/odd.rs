@@ -28,8 +28,8 @@ const BYTES_MAX: usize = 16 << 20;
 /// Maximum CPU time of the scan of one file, as a multiple of the time needed to hash all bytes
 /// that a reader may request.
 const HASHES_MAX: u32 = 40;
-/// Number of measurements of each CPU time. The shortest one is used, because other programs may
-/// slow the others down.
+/// Number of measurements of each CPU time. The shortest time is used, because other programs on
+/// the machine may slow some measurements down.
 const ATTEMPTS: usize = 5;
 /// Length of an enormous file in bytes. It is just below the limit of 64 GiB.
 const ENORMOUS_BYTES: u64 = 60 << 30;

@@ -5,7 +5,7 @@ use super::Changes;
 const SETTLE: Duration = Duration::from_secs(3);
 
 /// Records `changes`, each with its time in seconds and its folder. Checks which folders can be
-/// scanned at the time `second`, and how many seconds later the next folder can.
+/// scanned at the time `second`, and how many seconds later the next folder can be scanned.
 fn check(changes: &[(u64, &str)], second: u64, expected: (&[&str], Option<u64>)) {
     let start = Instant::now();
     let at = |second| start + Duration::from_secs(second);
