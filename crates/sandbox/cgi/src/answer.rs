@@ -14,9 +14,9 @@ pub enum Answer<'a> {
         /// Offset of the body in the output.
         body_at: usize,
     },
-    /// Local redirect: the path of another resource of this server, which the server sends instead.
+    /// Path of another resource of this server, which the server sends instead (local redirect).
     LocalRedirect(&'a str),
-    /// Output without header fields. All of it is the body.
+    /// Output without header fields, which is a body as a whole.
     Bytes,
 }
 
@@ -69,8 +69,8 @@ impl<'a> Answer<'a> {
         if limits.fields_max < fields.len() {
             return Err(Malformed::Fields);
         }
-        // RFC 3875 §6.2.2: if `Location` is a path, the server itself follows it. If it is a URI
-        // with a scheme, the client does.
+        // If `Location` is a path, the server itself follows it. If it is a URI with a scheme, the
+        // client follows it (RFC 3875 §6.2.2).
         if let (Some(target), None, None) = (location, status, content_type)
             && is_path(target)
         {

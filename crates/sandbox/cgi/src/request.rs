@@ -32,8 +32,8 @@ pub enum RequestError {
 }
 
 /// Fields that are not passed to a program: they concern the connection, have variables of their
-/// own, or are only for the server (RFC 3875 §4.1.18). The field `Proxy` is one of them, since its
-/// variable would be `HTTP_PROXY`, which HTTP libraries use as a setting of the user.
+/// own, or are only for the server (RFC 3875 §4.1.18). `Proxy` is among them, because its variable
+/// would be `HTTP_PROXY`, which HTTP libraries read as a setting of the user.
 const HIDDEN_FIELDS: &[&str] = &[
     "authorization",
     "connection",
@@ -116,9 +116,9 @@ impl Request<'_> {
             .map(|(_, value)| *value)
     }
 
-    /// Adds one variable per field name, with all values of the fields of this name. Skips names
-    /// that contain other bytes than letters, digits and `-`, since their variables could equal
-    /// those of other names.
+    /// Adds one variable per field name, with the values of all fields of this name. Skips names
+    /// that contain bytes other than letters, digits and `-`, since different names could otherwise
+    /// give the same variable.
     fn fields(&self, out: &mut Variables) {
         for (index, (name, _)) in self.fields.iter().enumerate() {
             let is = |other: &&str| other.eq_ignore_ascii_case(name);
