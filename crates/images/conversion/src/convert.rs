@@ -76,8 +76,8 @@ pub struct Task {
 }
 
 impl Task {
-    /// Returns whether the task only replaces a variant of low effort by one of higher effort,
-    /// since requests already get the first one.
+    /// Returns whether the task replaces a variant of low effort, which requests already get, by
+    /// one of higher effort.
     fn is_improvement(&self) -> bool {
         self.pace == Pace::Idle || self.replaces.is_some()
     }

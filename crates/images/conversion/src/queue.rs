@@ -88,8 +88,8 @@ pub enum Refused {
 #[derive(Debug)]
 pub(crate) struct Queue {
     pub(crate) limits: Limits,
-    /// Waiting and running conversions for requests. The lock inside may be taken while `state` is
-    /// locked.
+    /// Waiting and running conversions for requests. The lock of this map may be taken while
+    /// `state` is locked.
     flights: SingleFlight<Key, Outcome>,
     state: Mutex<State>,
     changed: Condvar,

@@ -5,7 +5,7 @@
 //!
 //! ```text
 //! library   path -> original, with the identity of its version
-//! cache     key -> variant or verdict, on disk and in memory
+//! cache     key -> variant, or the reason why there is none; on disk and in memory
 //! placeholders  identity -> colour, BlurHash, ThumbHash
 //! shared_index  the cache's changes, written to a Redis-compatible store
 //! ```

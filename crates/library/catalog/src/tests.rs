@@ -479,7 +479,8 @@ fn a_copy_gets_an_id_of_its_own_and_takes_none() {
     assert_eq!(after[&b"c.flac"[..]], all[&b"a.flac"[..]]);
     let without = ids(&open(vec![original, other]));
     assert_eq!(without[&b"b.flac"[..]], all[&b"b.flac"[..]]);
-    // If the creation times are unknown, the paths decide.
+    // If the creation times are unknown, the file with the first path gets the audio hash as its
+    // id.
     let unknown = ["b.flac", "a.flac"].map(|path| {
         let mut file = file(path, 0);
         file.stat.born_ns = 0;

@@ -1,8 +1,9 @@
 //! Layout of the index of variants that processes share in a Redis-compatible store.
 //!
 //! ```text
-//! pelton:variant:KEY   hash: kind (avif webp … or a verdict), bytes, used_ms; and, if it was
-//!                      converted while the store was reachable: path, width, height, cpu_us.
+//! pelton:variant:KEY   hash: kind (avif webp …, or the reason why there is no variant), bytes,
+//!                      used_ms; and, if it was converted while the store was reachable: path,
+//!                      width, height, cpu_us.
 //!                      Expires when the variant has been unused for `Limits::keep_ms`
 //! pelton:flight:KEY    string: identifier of the folder of the result, a space, and the path of
 //!                      the original that is being converted; removed when the conversion ends
