@@ -69,8 +69,8 @@ pub fn cell_limits(config: &Config, jobs: usize) -> sandbox::Limits {
     }
 }
 
-/// Converts an error of the sandbox. If the host is the cause, the result has a hint to `pelton
-/// cell --probe`.
+/// Converts an error of the sandbox. If the host is the cause, the result has the hint to run
+/// `pelton cell --probe`.
 pub fn cell_error(err: &sandbox::Error) -> Error {
     match err.kind {
         sandbox::ErrorKind::Limits => Error::usage(err.to_string()),

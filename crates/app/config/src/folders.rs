@@ -1,4 +1,4 @@
-//! Problems of the folders that the configuration names.
+//! Checks of the folders that the configuration names.
 
 use std::fs;
 use std::io;

@@ -18,7 +18,7 @@ use super::value::Raw;
 const FILE_DEFAULT: &str = "pelton.toml";
 /// Name of the setting whose value `pelton user add` prompts for when it adds the first user.
 pub const REQUIRE_LOGIN: &str = "require_login";
-/// Maximum size of a configuration file.
+/// Maximum size of a configuration file in bytes.
 const FILE_BYTES_MAX: u64 = 1 << 20;
 
 /// Resolves the configuration from `flags`, the environment and the configuration file. That file

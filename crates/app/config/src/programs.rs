@@ -10,7 +10,7 @@ use super::file;
 use super::nearest::nearest;
 use super::value::{Bytes, Raw, Timeout, Value, Wrong};
 
-/// Value of `on_error` that sends the request's body back.
+/// Value of `on_error` that selects the request's body as the response.
 const INPUT: &str = "input";
 /// Maximum number of programs in a chain. Clients would not wait for the response of a longer
 /// chain.
@@ -33,7 +33,7 @@ pub struct Entry {
     pub route: String,
     /// Response after a failure, parsed by [`Entry::on_error`].
     pub on_error: String,
-    /// Arguments after the program's name.
+    /// Command-line arguments of the program, without its name.
     pub main_arguments: Words,
     /// Environment variables as `NAME=VALUE`, the same for every request.
     pub environment: Words,

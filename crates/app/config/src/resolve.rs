@@ -29,7 +29,7 @@ const OTHER_VARIABLES: [&str; 4] = [
 
 /// Names and default of the setting `queries`: the name in Pelton, the name in WebP Server Go, and
 /// the default in WebP Server Go. If settings of WebP Server Go are used, Pelton sets `queries` to
-/// `webp-server-go`, and notes that this differs from the default there.
+/// `webp-server-go`, and notes that this differs from the default of WebP Server Go.
 const QUERIES_OF_WSG: (&str, &str, &str) = ("queries", "ENABLE_EXTRA_PARAMS", "meta-only");
 
 /// Inputs of the configuration, apart from the defaults.

@@ -175,7 +175,7 @@ settings! {
         /// Time for which caches may keep a provisional response, which a variant encoded at higher
         /// effort will replace.
         max_age_quick: Freshness = Freshness::seconds(10), "time";
-        /// Cores that serve, each with its own listener.
+        /// Cores that serve requests, each with its own listener.
         cores: PerCore = PerCore::Auto, "cores";
         /// Distribution of connections over cores: auto, hash, incoming-cpu (the core on which they
         /// arrive) or cbpf.
@@ -212,7 +212,7 @@ settings! {
         /// Certificate files in PEM, each with its chain; the first serves clients that name no
         /// known host.
         cert: Files = Files(Vec::new()), "files";
-        /// Key files in PEM, in the same order.
+        /// Key files in PEM, in the order of the certificate files.
         key: Files = Files(Vec::new()), "files";
         /// Addresses for HTTPS.
         listen: SocketAddr = SocketAddr::new(Ipv4Addr::LOCALHOST.into(), 3443), "address";
@@ -266,7 +266,7 @@ settings! {
         /// Tracks that may wait for transcoding; if more would wait, the user with the most waiting
         /// tracks gets 429.
         waiting_max: u32 = 256, "tracks";
-        /// Time that a track may wait for transcoding; then the response is 429.
+        /// Time that a track may wait for transcoding; after this time, the response is 429.
         max_queue_time: Timeout = Timeout::seconds(60), "time";
         /// Duration of the longest track that is transcoded; longer ones are sent unconverted. 0s
         /// disables transcoding. No transcode may take longer than cell.max_request_time.
@@ -292,7 +292,7 @@ settings! {
     /// Cells: the sandboxes of conversions. The keys are named as in Varnish's TinyKVM.
     struct Cell as cell {
         /// Isolation of a conversion: process (exits after the job), kvm (microVM, wiped after the
-        /// job), or auto (tested at the start).
+        /// job), or auto (chosen by a test at the start).
         backend: CellBackend = CellBackend(Backend::Process), "backend";
         /// Wipe all state after each job. If false, the next job runs in the same memory.
         ephemeral: bool = true, "true or false";
@@ -304,7 +304,7 @@ settings! {
         max_queue_time: Timeout = Timeout::seconds(1), "time";
         /// Time that workers may take to become ready at the start.
         max_boot_time: Timeout = Timeout::seconds(16), "time";
-        /// Wall time of one job.
+        /// Wall-clock time of one job.
         max_request_time: Timeout = Timeout::seconds(120), "time";
         /// CPU time after which a program's request gets a low priority, so that other work runs
         /// first on busy CPUs. 0s means never.
@@ -387,38 +387,38 @@ settings! {
         address_connections_max: NonZeroU32 = NonZeroU32::new(512).expect("not zero"), "connections";
         /// Requests of one connection before it is closed.
         connection_requests_max: NonZeroU32 = NonZeroU32::new(10_000).expect("not zero"), "requests";
-        /// Responses of one connection that wait to be written together.
+        /// Bytes of one connection's responses that wait to be written in one batch.
         queued_bytes_max: Bytes = Bytes::kib(24), "bytes";
         /// Connections that the kernel queues for each core until they are accepted.
         backlog: NonZeroU32 = NonZeroU32::new(4_096).expect("not zero"), "connections";
         /// Threads for work that may block, over all cores.
         blocking_threads_max: NonZeroU32 = NonZeroU32::new(64).expect("not zero"), "threads";
-        /// Request line and fields of one request, in total.
+        /// Size of the request line and fields of one request, in total.
         head_bytes_max: Bytes = Bytes::kib(16), "bytes";
-        /// Fields of one request.
+        /// Number of fields of one request.
         fields_max: NonZeroU32 = NonZeroU32::new(100).expect("not zero"), "fields";
-        /// Path and query of one request.
+        /// Length of the path and query of one request.
         target_bytes_max: Bytes = Bytes::kib(8), "bytes";
         /// Largest request body that is read and dropped so that its connection can be used again.
         body_bytes_max: Bytes = Bytes::kib(64), "bytes";
-        /// Body of one request to players' endpoints, the API or programs, as sent over the
-        /// network.
+        /// Size of the body of one request to players' endpoints, the API or programs, as sent over
+        /// the network.
         request_body_bytes: Bytes = Bytes::mib(1), "bytes";
-        /// Bodies of all pending requests to players' endpoints, the API or programs, over all
-        /// cores; if they would exceed this size, the response is 503.
+        /// Total size of the bodies of all pending requests to players' endpoints, the API or
+        /// programs, over all cores; beyond this size, the response is 503.
         request_bodies_bytes: Bytes = Bytes::mib(64), "bytes";
-        /// Responses of players' endpoints, the API, programs and pages that are in memory because
-        /// clients have not read them yet; if they would exceed this size, the response is 503.
+        /// Total size of the responses of players' endpoints, the API, programs and pages that are
+        /// in memory because clients have not read them yet; beyond this size, the response is 503.
         mount_responses_bytes: Bytes = Bytes::mib(256), "bytes";
         /// Responses to players, and pages of shares, that are composed at the same time; others
         /// wait.
         player_responses_max: NonZeroU32 = NonZeroU32::new(8).expect("not zero"), "responses";
-        /// Size line of one chunk in a body.
+        /// Length of the line that gives the size of a chunk, in a chunked body.
         chunk_line_bytes_max: u32 = 256, "bytes";
-        /// Trailer fields of a body, in total.
+        /// Size of the trailer fields of a body, in total.
         trailer_bytes_max: u32 = 4_096, "bytes";
-        /// Lines of the access log that wait to be written, per core; beyond this size, lines are
-        /// dropped and counted.
+        /// Size of the access-log lines that wait to be written, per core; beyond this size, lines
+        /// are dropped and counted.
         access_log_bytes: Bytes = Bytes::mib(1), "bytes";
         /// Bytes of each client-supplied text in the access log.
         access_field_bytes_max: Bytes = Bytes(512), "bytes";

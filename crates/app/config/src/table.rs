@@ -1,4 +1,4 @@
-//! The configuration as a table.
+//! Table of all settings, which `pelton check` prints.
 
 use std::io::{self, Write};
 

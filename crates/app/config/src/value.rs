@@ -646,7 +646,7 @@ impl Value for Mappings {
     }
 }
 
-/// Splits a word at its commas into `/prefix=directory` pairs.
+/// Splits the text of a flag or variable at its commas into `/prefix=directory` pairs.
 fn word_pairs(raw: &Raw) -> Result<Vec<(String, Raw)>, Wrong> {
     let elements = raw.elements().ok_or_else(|| Wrong::found(raw))?;
     let split = |element: &Raw| {
@@ -888,7 +888,7 @@ impl Value for LogLevel {
     }
 }
 
-/// Parses a number of digits only. `u64::from_str` would accept a sign as well.
+/// Parses a number that consists of digits only. `u64::from_str` would accept a sign as well.
 fn digits(text: &str) -> Option<u64> {
     let all_digits = text.bytes().all(|byte| byte.is_ascii_digit());
     if all_digits { text.parse().ok() } else { None }

@@ -1,5 +1,5 @@
-//! Configuration of WebP Server Go, translated to Pelton's: its `config.json` and its `WEBP_…`
-//! variables.
+//! Configuration of WebP Server Go, translated to settings of Pelton: the file `config.json` and
+//! the `WEBP_…` variables.
 //!
 //! Upper and lower case are not distinguished in keys of the file. If a key is given twice, the
 //! last one wins. Settings that Pelton handles differently or does not support become a [`Note`];
@@ -171,8 +171,8 @@ pub(crate) fn file(path: &Arc<PathBuf>, text: &str) -> WsgSettings {
     given
 }
 
-/// Reads the `WEBP_…` variables. An empty variable counts as not set. An unknown one is only noted,
-/// because other programs use this prefix too.
+/// Reads the `WEBP_…` variables. An empty variable counts as not set. An unknown variable only
+/// causes a note, because other programs use this prefix too.
 pub(crate) fn variables(variables: &[(OsString, OsString)]) -> WsgSettings {
     let mut given = WsgSettings::default();
     for (variable, value) in variables {

@@ -444,7 +444,7 @@ fn help_of_serve_shows_ten_settings() {
                   Certificate files in PEM, each with its chain; the first serves clients that name no known
                   host
               --tls-key <FILES>
-                  Key files in PEM, in the same order
+                  Key files in PEM, in the order of the certificate files
               --limits-variants-bytes-max <BYTES>
                   Variants on disk; beyond this size, the least recently used are evicted [default: 4GiB]
 
@@ -522,7 +522,7 @@ fn short_help_shows_common_settings_only() {
                       Certificate files in PEM, each with its chain; the first serves clients that name no known
                       host
                   --tls-key <FILES>
-                      Key files in PEM, in the same order
+                      Key files in PEM, in the order of the certificate files
                   --limits-variants-bytes-max <BYTES>
                       Variants on disk; beyond this size, the least recently used are evicted [default: 4GiB]
 
