@@ -25,7 +25,7 @@ use signal_hook::iterator::Signals;
 use crate::certificates;
 use crate::reload::Configured;
 
-/// Components of the server that signals stop, reload or upgrade.
+/// Components of the server that are stopped, reloaded or upgraded by signals.
 pub(crate) struct Life {
     pub(crate) stop: Stop,
     pub(crate) live: Arc<Live>,

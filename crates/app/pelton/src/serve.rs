@@ -1,4 +1,4 @@
-//! `pelton serve`: the library over HTTP, until a signal ends the server.
+//! `pelton serve`: serves the library over HTTP until a signal ends the server.
 
 use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;

@@ -68,7 +68,7 @@ pub(super) fn text(help: &Help) -> Result<String, Error> {
     }
 }
 
-/// Returns the text that the command prints for `--help`.
+/// Returns the text that the command `words` prints for `--help`.
 fn explain(words: &[String]) -> Result<String, Error> {
     let words = [PROGRAM]
         .into_iter()

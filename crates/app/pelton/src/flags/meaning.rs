@@ -9,8 +9,8 @@ use report::Error;
 
 use super::settings::SettingFlags;
 
-/// Resolves the configuration of a command from its flags, the environment, and the configuration
-/// file that either of them names, or else the default file.
+/// Resolves the configuration of a command from its flags, the environment and the configuration
+/// file. The flags or the environment may name that file; otherwise the default file is used.
 pub(crate) fn settle(
     flags: SettingFlags,
     variables: Vec<(OsString, OsString)>,

@@ -495,7 +495,7 @@ pub(super) fn in_our_words(err: &clap::Error) -> Error {
     let first = lines.next().expect("errors of clap have a first line");
     let what = first.strip_prefix("error: ").unwrap_or(first);
     let tip = lines.clone().find_map(|line| line.strip_prefix("tip: "));
-    // Missing arguments stand on the lines below "… were not provided:".
+    // clap lists missing arguments on the lines below "… were not provided:".
     let missing: Vec<&str> = lines
         .take_while(|line| what.ends_with(':') && line.starts_with(['<', '-']))
         .collect();

@@ -34,7 +34,7 @@ fn lines(path: PathBuf, count: usize) -> Vec<Value> {
     })
 }
 
-/// Returns the members of a line that are the same in every run.
+/// Returns the JSON members of a log line that are the same in every run.
 fn shown(line: &Value) -> String {
     let member = |name: &str| line[name].to_string().replace('"', "");
     let names = [
@@ -148,7 +148,7 @@ fn every_answer_of_http2_has_its_line() {
     let hit = format!("accept: image/webp\r\n{twice}");
     assert_eq!(client.send("HEAD", "/p.jpg?w=100", &hit).status, 200);
     let missing = client.send("GET", "/missing.jpg", "");
-    // Refused, since Host differs from `:authority`. The head of the request was parsed, so the log
+    // The request is refused, since Host differs from `:authority`. The head was parsed, so the log
     // line contains its fields.
     let refused = client.send("GET", "/p.jpg", "host: another\r\n");
     let lines = lines(path(&home), 4);

@@ -1,4 +1,5 @@
-//! Broken pictures and decompression bombs: a clear response, and no growth of memory.
+//! Broken pictures and decompression bombs: the response is clear, and the server's memory does not
+//! grow.
 
 use std::iter;
 

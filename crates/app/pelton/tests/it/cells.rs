@@ -306,7 +306,7 @@ fn the_quarantine_is_listed_and_lifted_by_command_and_over_http() {
             );
         }
         assert_eq!(quarantine(&["list"]), (Some(0), String::new()));
-        // Use a width that has not failed yet: a failed conversion is retried only after up to a
+        // Use a width that has not failed yet: a failed conversion is not retried for up to a
         // minute.
         let width = if by_command { 60 } else { 90 };
         let answer = server.get(&format!("/large.jpg?w={width}"));
@@ -328,7 +328,7 @@ fn improvements_that_crash_never_count_against_requests() {
         let quick = server.get_as(&target, "image/avif");
         assert_eq!((quick.status, quick.size().0), (200, width));
         assert_eq!(quick.field("cache-control"), Some("public, max-age=10"));
-        // After three crashes, the fourth improvement is not attempted.
+        // After three crashes, the fourth background conversion is not attempted.
         if round < 3 {
             eventually("the improvement is at work", || {
                 (server.metrics().get("pelton_cells_running") == 1).then_some(())

@@ -1,4 +1,4 @@
-//! `pelton check`.
+//! Tests of `pelton check`.
 
 use std::fs::{self, File};
 use std::io::pipe;

@@ -79,8 +79,8 @@ fn bytes(path: &Path) -> u64 {
     fs::metadata(path).map_or(0, |meta| meta.len())
 }
 
-/// Waits for more than a second, so that later uses get a later time of use: these times have a
-/// resolution of one second.
+/// Waits for more than a second, so that later uses of variants are recorded with a later time: the
+/// recorded times have a resolution of one second.
 fn tick() {
     let now = || {
         let since = SystemTime::now().duration_since(UNIX_EPOCH);

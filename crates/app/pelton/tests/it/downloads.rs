@@ -144,7 +144,7 @@ fn a_selection_is_one_archive() {
         ("a b.jpg", media::photo(480, 320, 1)),
         ("c.jpg", media::photo(320, 480, 2)),
     ] {
-        // The bytes of a file that is not compressed follow its name.
+        // In an archive, the bytes of a file that is not compressed follow its name.
         let stored = [name.as_bytes(), &photo].concat();
         let is_there = zip.body.windows(stored.len()).any(|bytes| bytes == stored);
         assert!(is_there, "{name}");

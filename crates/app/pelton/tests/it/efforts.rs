@@ -97,8 +97,8 @@ fn every_picture_is_made_at_every_effort() {
     server.stop();
 }
 
-/// A variant of the background conversion that is larger than the first, quickly encoded variant:
-/// it is discarded, since both have the same average quality.
+/// A background conversion whose result is larger than that of the first, quick conversion: the
+/// larger variant is discarded, since both have the same average quality.
 #[test]
 fn no_improvement_is_larger_than_what_it_replaces() {
     let home = Home::with(&[("faint.png", &media::faint(900, 700))]);

@@ -136,8 +136,8 @@ fn heads_without_end_are_ended() {
     });
 }
 
-/// A field of 3 KB enters the dynamic table once, and one byte refers to it thousands of times in a
-/// head.
+/// A field of 3 KB is added to the dynamic table once; a head then refers to this field thousands
+/// of times, with one byte each.
 #[test]
 fn compressed_bombs_are_refused() {
     let (_home, server) = served(&[]);
@@ -151,7 +151,7 @@ fn compressed_bombs_are_refused() {
     client.send(&kept).expect("the server listens");
     let answer = client.wait_for(HEADERS).expect("the stream is answered");
     assert_eq!(answer.payload[0], 0x88);
-    // 62 is the newest entry of the dynamic table.
+    // 62 is the index of the newest entry of the dynamic table.
     let head = [get("/digits.txt"), vec![0x80 | 62; 16_000]].concat();
     for stream in (3..200).step_by(2) {
         let bomb = frame(HEADERS, END_HEADERS | END_STREAM, stream, &head);
@@ -160,7 +160,7 @@ fn compressed_bombs_are_refused() {
         }
     }
     // Each head would decode to 48 MB. The server responds with 431, which is not in the static
-    // table, or closes; it never responds with 200 (0x88).
+    // table, or closes the connection; it never responds with 200 (0x88).
     for frame in client.until_quiet() {
         assert_ne!((frame.kind, frame.payload.first()), (HEADERS, Some(&0x88)));
     }
@@ -169,7 +169,7 @@ fn compressed_bombs_are_refused() {
     assert!(grown < GROWTH_BYTES_MAX, "{grown} bytes of memory");
 }
 
-/// CVE-2025-8671: streams that the client makes the server reset.
+/// CVE-2025-8671: the client provokes the server into resetting streams.
 #[test]
 fn resets_that_we_are_made_to_send_are_ended() {
     ended(|client| {
@@ -209,8 +209,8 @@ fn windows_that_stay_shut_are_ended_and_cost_little() {
     }
     let grown = server.memory("VmRSS").saturating_sub(before);
     let each = grown / CLIENTS;
-    // Each of a client's 100 streams may cost 6.4 KiB while it waits: a tenth of the 64 KiB that a
-    // slow reader of a response may cost.
+    // Each of a client's 100 streams may use 6.4 KiB of memory while it waits: a tenth of the 64
+    // KiB that a slow reader of a response may use.
     assert!(each < 640 << 10, "{each} bytes each");
     assert_eq!(server.get("/digits.txt").status, 200);
     for client in &mut clients {

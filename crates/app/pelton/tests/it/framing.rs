@@ -1,5 +1,5 @@
-//! Runs the test tables of the crate http1 against a running server: it refuses the requests that
-//! the tables refuse, with the same status, and then closes the connection.
+//! Runs the test tables of the crate http1 against a running server: the server refuses the
+//! requests that the tables refuse, with the same status, and then closes the connection.
 
 use testkit::table::{Row, rows};
 
@@ -84,8 +84,8 @@ fn every_connection_gets_as_many_answers_as_it_has_requests() {
     let server = Server::plain(&home, &[]);
     for row in rows(STREAMS).into_iter().filter(|row| !is_http2(row)) {
         let parts: Vec<&str> = row.verdict.split(" | ").collect();
-        // Skipped: HEAD, whose response has no body; expectations, which end the connection; and
-        // incomplete requests, for which the server waits.
+        // Skipped rows: HEAD, whose response has no body; requests with Expect, after which the
+        // connection ends; and incomplete requests, for which the server waits.
         let is_special = |part: &&str| part.starts_with("HEAD") || part.contains(" continue");
         let last = *parts.last().expect("a verdict has parts");
         if parts.iter().any(is_special) || matches!(last, "more" | "body") {

@@ -344,7 +344,7 @@ fn a_client_that_goes_on_in_http1_is_disconnected() {
     let (_home, server) = served(&[]);
     let mut client = Client::connect(server.address());
     client.send("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\nGET / HTTP/1.1\r\nhost: h\r\n\r\n");
-    // The server sends its settings and closes; it never responds in HTTP/1.1.
+    // The server sends its settings and closes the connection; it never responds in HTTP/1.1.
     let rest = client.rest();
     assert!(!rest.windows(5).any(|five| five == b"HTTP/"));
     assert_eq!(server.get("/digits.txt").status, 200);

@@ -1,5 +1,5 @@
 //! Music players: users added on the command line, music over `/rest/`, and user data that survives
-//! kills.
+//! kills of the server.
 
 use std::ffi::OsStr;
 use std::fs;

@@ -295,7 +295,7 @@ fn unknown_parameters_change_nothing() {
     server.stop();
 }
 
-/// Starts a server with a `config.json` of these members.
+/// Starts a server with a `config.json` with these JSON members.
 fn as_webp_server_go(home: &Home, members: &str) -> Server {
     let path = home.directory().join("config.json");
     fs::write(&path, format!("{{{members}}}")).expect("the home can be written");

@@ -164,7 +164,8 @@ fn kernel_bytes(server: &Server) -> u64 {
     of_server.sum()
 }
 
-/// Opens `count` connections. Returns the resident memory that each takes, and the connections.
+/// Opens `count` connections. Returns the resident memory that each connection takes, and the
+/// connections.
 fn bytes_each(
     server: &Server,
     count: usize,
@@ -182,7 +183,7 @@ fn bytes_each(
 fn an_idle_connection_holds_hardly_anything() {
     raise_descriptors_max();
     // The file is large enough to make an output buffer visible, and small enough to be copied into
-    // one.
+    // such a buffer.
     let home = Home::with(&[("p.txt", &[b'x'; 15 << 10])]);
     let server = Server::plain(&home, &["--allowed-types", "txt"]);
     let (bytes, clients) = bytes_each(&server, 10_000, || {

@@ -125,7 +125,7 @@ fn a_session_opens_everything_below_the_page_and_nothing_else() {
     assert_eq!(status(&server, "/-/metrics", &ann), 200);
     server.stop();
 
-    // Public files are the same with and without a session, for shared caches.
+    // Public files are the same with and without a session, so that shared caches may store them.
     let server = Server::plain(&home, &[]);
     assert_eq!(session(&server, &cookie)["files"], "");
     let photo = server.send("GET", "/photo.jpg", &cookie);
@@ -202,7 +202,7 @@ fn sessions_outlive_the_server_until_they_are_ended() {
     let removed = out.field("set-cookie").expect("a cookie");
     assert!(removed.contains("Max-Age=0"), "{removed}");
     assert_eq!(name(&first), Value::Null);
-    // A new password ends all sessions, no matter where it is set.
+    // A new password ends all sessions, even if it is set on the command line.
     let third = log_in(&server, "ann", "sesame");
     assert_eq!(user(&home, &["password", "ann"], "open\n").0, Some(0));
     assert_eq!(name(&third), Value::Null);

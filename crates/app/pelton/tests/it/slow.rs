@@ -56,8 +56,8 @@ fn is_kept(worked: std::io::Result<usize>) -> bool {
 fn attack(server: &Server, wait: &str, begin: &[u8], work: impl Fn(&mut TcpStream) -> bool) {
     let attacker = || {
         let mut stream = connect(server);
-        // The write fails if the server has closed the connection at once, because it has too many
-        // connections.
+        // The write fails if the server has closed the connection at once, because too many
+        // connections were open.
         let sent = stream.write(begin);
         sent.is_ok().then_some(stream)
     };
@@ -200,8 +200,7 @@ fn clients_that_keep_the_pace_are_served_to_the_end() {
     client
         .write_all(b"GET /large.bin HTTP/1.1\r\nhost: h\r\nconnection: close\r\n\r\n")
         .expect("a request fits");
-    // Read at about ten times the lowest permitted rate, for several times the permitted duration
-    // of a stall.
+    // Read at about ten times the lowest permitted rate, for several times the write timeout.
     let mut piece = vec![0; 96 << 10];
     let mut got = 0;
     eventually("all has come", || {

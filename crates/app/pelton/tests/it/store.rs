@@ -239,7 +239,7 @@ fn a_rewrite_without_a_journal_begins_none() {
     assert_eq!(listed(1), "file appendonly.aof.1.base.rdb seq 1 type b\n");
     ask(&mut client, "SET b 1").expect("a reply");
     // `DEBUG LOADAOF` is refused until the rewrite has ended, which is a moment after its file is
-    // listed.
+    // listed in the manifest.
     eventually("the journal is loaded", || {
         (ask(&mut client, "DEBUG LOADAOF").expect("a reply") == "+OK").then_some(())
     });
@@ -521,7 +521,7 @@ fn what_is_logged_can_be_changed_while_it_runs() {
     ] {
         assert_eq!(ask(&mut client, line).expect("a reply"), "+OK");
     }
-    // A thread writes the lines in order, possibly after the replies.
+    // A thread writes the lines of the log in order, possibly after the replies were sent.
     let log = eventually("the last line is written", || {
         let log = std::fs::read_to_string(dir.0.join("store.log")).expect("it is there");
         log.contains("\"third\"").then_some(log)
@@ -694,7 +694,7 @@ fn memory_field(client: &mut BufReader<UnixStream>, name: &str) -> usize {
 #[test]
 fn memory_of_small_keys_goes_back_to_the_system() {
     const KEYS: usize = 600_000;
-    // Tolerance for memory other than data, which varies with the first commands and threads.
+    // Tolerance for memory other than data. Its amount varies with the first commands and threads.
     const OVERHEAD_BYTES: usize = 6 << 20;
     let dir = Dir::new("memory");
     let store = Store::start(&dir.0, &["--save", ""]);

@@ -69,7 +69,7 @@ fn both_protocols_and_versions_are_spoken_and_no_byte_differs() {
             );
             assert_eq!(client.answer().body, digits.body);
             assert_eq!(client.answer().body, digits.body);
-            // The server ends with close_notify, so the end is not a truncation.
+            // The server ends the connection with close_notify, so the end is not a truncation.
             assert_eq!(client.rest(), b"");
         }
         let config = trusting(&[&certificate], &["h2", "http/1.1"], &[version]);
@@ -172,7 +172,7 @@ fn renewed_certificates_are_used_without_a_restart() {
         client.request("GET", "/digits.txt", "");
         assert_eq!(client.answer().body, b"0123456789");
     }
-    // A pair with an invalid key is refused, and the old pair stays in use.
+    // A certificate with an invalid key is refused, and the old certificate and key stay in use.
     fs::write(home.directory().join("localhost.key"), "").expect("the home can be written");
     server.logged(
         "ERROR",
@@ -196,7 +196,7 @@ fn a_signal_has_certificates_read_again() {
         client.request("GET", "/digits.txt", "");
         assert_eq!(client.answer().body, b"0123456789");
     }
-    // A pair with an invalid key is refused, and the old pair stays in use.
+    // A certificate with an invalid key is refused, and the old certificate and key stay in use.
     fs::write(home.directory().join("localhost.key"), "").expect("the home can be written");
     signal(server.pid(), Signal::HUP);
     server.logged(

@@ -103,7 +103,7 @@ fn a_track_is_made_once_and_then_is_a_file_like_any_other() {
     assert_eq!((part.status, &part.body[..]), (206, &made.body[100..200]));
     assert_eq!(server.metrics().get("pelton_transcodings_total"), 1);
     server.stop();
-    // The cached track survives a restart.
+    // The cached transcode survives a restart.
     let (server, _) = serve(&home, &[]);
     let kept = server.get(&target);
     assert_eq!(

@@ -35,8 +35,8 @@ impl Certificate {
             certificate: home.directory().join(format!("{file}.pem")),
             key: home.directory().join(format!("{file}.key")),
         };
-        // Each file is written beside the old one and renamed over it, as programs that renew
-        // certificates do, so that it is complete at any time.
+        // Each file is written under another name and renamed over the old file, as programs that
+        // renew certificates do, so that the file is complete at any time.
         for (path, text) in [
             (&issued.certificate, made.pem()),
             (&issued.key, key.serialize_pem()),

@@ -133,7 +133,8 @@ impl<S: Read + Write> Client<S> {
         }
     }
 
-    /// Waits until the server sends or closes, and returns whether it closed without sending more.
+    /// Waits until the server sends bytes or closes the connection. Returns whether the server
+    /// closed the connection without sending more bytes.
     pub(crate) fn is_ended(&mut self) -> bool {
         self.unread.is_empty() && self.read() == 0
     }

@@ -119,7 +119,7 @@ impl Frames {
     }
 
     /// Sends a PING, and returns the frames that arrive before its acknowledgement or before the
-    /// server closes.
+    /// server closes the connection.
     pub(crate) fn until_quiet(&mut self) -> Vec<Frame> {
         const ECHO: &[u8] = b"is quiet";
         if self.send(&frame(PING, 0, 0, ECHO)).is_err() {

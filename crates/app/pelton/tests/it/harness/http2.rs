@@ -56,8 +56,8 @@ impl Http2 {
     where
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
-        // Windows that hold all concurrent responses of a test, so that it can read them in any
-        // order.
+        // Use windows that hold all concurrent responses of a test, so that the test can read the
+        // responses in any order.
         let builder = h2::client::Builder::new()
             .initial_window_size(1 << 26)
             .initial_connection_window_size(1 << 30)

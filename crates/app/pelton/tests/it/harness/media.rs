@@ -36,7 +36,7 @@ impl Noise {
     }
 }
 
-/// Returns a JPEG with the settings of a camera.
+/// Returns a JPEG with the quality and subsampling of a camera.
 pub(crate) fn photo(width: u16, height: u16, seed: u32) -> Vec<u8> {
     jpeg(&pixels(width, height, seed), (width, height), 92)
 }
@@ -86,7 +86,7 @@ fn jpeg(rgb: &[u8], (width, height): (u16, u16), quality: u8) -> Vec<u8> {
     jpeg
 }
 
-/// Returns a drawing of few colours: stripes with soft and hard edges on a plain ground.
+/// Returns a drawing of few colours: stripes with soft and hard edges on a plain background.
 pub(crate) fn drawing(width: u16, height: u16) -> Vec<u8> {
     let mut png = Vec::new();
     let mut encoder = png::Encoder::new(&mut png, u32::from(width), u32::from(height));
@@ -110,7 +110,7 @@ pub(crate) fn drawing(width: u16, height: u16) -> Vec<u8> {
     png
 }
 
-/// Returns a picture of strokes that are hardly lighter than their ground. An AVIF encoded at low
+/// Returns a picture of strokes that are hardly lighter than the background. An AVIF encoded at low
 /// effort loses some strokes; an AVIF encoded at higher effort keeps them and is therefore larger.
 pub(crate) fn faint(width: u16, height: u16) -> Vec<u8> {
     let mut png = Vec::new();

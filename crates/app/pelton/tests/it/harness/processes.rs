@@ -47,7 +47,8 @@ fn parents() -> HashMap<u32, u32> {
 /// Returns the parent of a process, or `None` if the process is gone or a zombie.
 fn parent(pid: u32) -> Option<u32> {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    // The name may contain any character, so the fields start after the last parenthesis.
+    // The name of the process may contain any character, so the fields start after the last
+    // parenthesis.
     let (_, after_name) = stat.rsplit_once(") ")?;
     let (state, rest) = after_name.split_once(' ')?;
     let (parent, _) = rest.split_once(' ')?;

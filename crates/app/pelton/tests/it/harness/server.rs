@@ -59,7 +59,7 @@ impl Server {
         Server::start(home, &[&["--improve", "false"], flags].concat())
     }
 
-    /// Runs a command that serves, and waits until it has logged its address.
+    /// Runs a command that starts a server, and waits until it has logged its address.
     pub(crate) fn run(command: &mut Command) -> Server {
         Server::spawn(command.stdin(Stdio::null()))
     }
@@ -205,8 +205,8 @@ impl Server {
     pub(crate) fn cpu_ticks(&self) -> u64 {
         let stat = fs::read_to_string(format!("/proc/{}/stat", self.pid()));
         let stat = stat.expect("the server runs");
-        // The name may contain any character, so the fields start after the last parenthesis: the
-        // state, ten others, utime, stime.
+        // The name of the process may contain any character, so the fields start after the last
+        // parenthesis: the state, ten others, utime, stime.
         let (_, after_name) = stat.rsplit_once(") ").expect("the kernel says so");
         let ticks = after_name.split(' ').skip(11).take(2);
         ticks

@@ -40,7 +40,7 @@ fn p3_p4_a_program_that_fails_costs_the_server_nothing() {
     }
 }
 
-/// Checks promise P15 of the specification: a request at which a program failed is saved, and its
+/// Checks promise P15 of the specification: a request for which a program failed is saved, and its
 /// replay fails in the same way, with the settings of the program's own table.
 #[test]
 fn p15_a_request_that_failed_fails_again_by_hand() {

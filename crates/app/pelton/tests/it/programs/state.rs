@@ -68,8 +68,8 @@ fn p16_state_survives_reloads() {
     }
 }
 
-/// Checks promise P16: the quota is enforced, and writes beyond it are refused with the error of
-/// Redis.
+/// Checks promise P16: the quota is enforced, and writes beyond the quota are refused with the
+/// error message of Redis.
 #[test]
 fn p16_the_quota_holds() {
     const BYTES_MAX: u64 = 256 << 10;
