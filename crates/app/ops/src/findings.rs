@@ -10,7 +10,7 @@ const GIB: u64 = 1 << 30;
 /// Facts from which the findings follow.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Facts {
-    /// File system of the data directory.
+    /// Size and free space of the file system of the data directory.
     pub(crate) disk: Option<Disk>,
     /// Variants in the cache.
     pub(crate) variants: u64,

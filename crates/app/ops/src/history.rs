@@ -28,7 +28,7 @@ struct Ring {
     seconds: u64,
     rows_max: usize,
     rows: VecDeque<Row>,
-    /// Reading at the start of the current interval.
+    /// Values of the counters at the start of the current interval.
     begin: Reading,
     /// Largest values of the gauges in the current interval.
     peaks: Row,

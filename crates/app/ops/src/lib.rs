@@ -6,7 +6,7 @@
 //! ```text
 //! all counters ─► reading (once per second) ─► history: 1 s, 10 s and 60 s ─┐
 //!                               └─► saved bytes, kept in the data directory           ├─► JSON
-//! present state, log, host ─► findings ───────────────────────────────────────────────┘
+//! current state, log, host ─► findings ───────────────────────────────────────────────┘
 //! ```
 //!
 //! Units and limits: the history has a fixed size of less than 400,000 bytes. Byte counts in it are

@@ -59,7 +59,7 @@ impl Sums {
     }
 
     /// Adds `bytes`, the traffic that variants have avoided since the last call, to the total and
-    /// to the number of the day of `now_ms`.
+    /// to the sum of the day that contains `now_ms`.
     fn add(&mut self, bytes: u64, now_ms: u64) {
         let day = now_ms / DAY_MS;
         if self.day != day {
@@ -69,7 +69,7 @@ impl Sums {
         self.today_bytes += bytes;
     }
 
-    /// Returns the bytes that were counted on the day of `now_ms`.
+    /// Returns the bytes that were counted on the day that contains `now_ms`.
     pub(crate) fn today_bytes(&self, now_ms: u64) -> u64 {
         match self.day == now_ms / DAY_MS {
             true => self.today_bytes,
@@ -107,7 +107,7 @@ impl Saved {
         self.is_kept
     }
 
-    /// Adds the bytes that this process has counted since its previous write to the file.
+    /// Adds to the file the bytes that this process has counted since its previous write.
     /// `process_bytes` is the number that it has counted since its start. Blocks.
     pub(crate) fn write(&mut self, process_bytes: u64, now_ms: u64) {
         let new_bytes = process_bytes.saturating_sub(self.counted_bytes);

@@ -163,8 +163,8 @@ where
     Box::new(lines.with(least).with(ours).with(Recent(&recent::KEPT)))
 }
 
-/// Returns whether the event comes from the TLS library. It warns about the behaviour of clients,
-/// which could thus fill the log.
+/// Returns whether the event comes from the TLS library. That library warns about the behaviour of
+/// clients, which could thus fill the log.
 fn is_of_wire(target: &str) -> bool {
     target.split("::").next() == Some("rustls")
 }

@@ -55,7 +55,7 @@ pub(crate) fn read(
     Ok(())
 }
 
-/// Appends our settings.
+/// Appends a SETTINGS frame with the server's settings.
 pub(crate) fn write(out: &mut Vec<u8>, limits: &Limits) {
     let settings = [
         (MAX_CONCURRENT_STREAMS, limits.streams_max),

@@ -1,5 +1,4 @@
-//! Protocol part of a cache hit: parses a browser's request, chooses a response, and writes its
-//! head.
+//! HTTP work of a cache hit: parses a browser's request, chooses a response, and writes its head.
 
 use std::hint::black_box;
 

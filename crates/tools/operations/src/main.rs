@@ -1,5 +1,5 @@
-//! Operations whose CPU instructions a test counts: the protocol part of an HTTP cache hit,
-//! commands of the store from bytes to bytes, and readers of tags.
+//! Operations whose CPU instructions a test counts: the HTTP work of a cache hit, commands of the
+//! store from request bytes to reply bytes, and readers of tags.
 //!
 //! Without arguments, the program prints one line per operation: a name, and the number of
 //! repetitions to measure. `operations NAME COUNT` prepares the operation called NAME, runs it

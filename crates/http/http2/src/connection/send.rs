@@ -8,8 +8,8 @@ use crate::settings::WINDOW_BYTES;
 use crate::streams::End;
 
 impl Connection {
-    /// Appends the head of a response. `write` appends its fields to the given block, `:status`
-    /// first. `ends` is true if the response has no body.
+    /// Appends the head of a response. `write` appends the fields to the given HPACK block,
+    /// `:status` first. `ends` is true if the response has no body.
     ///
     /// # Panics
     /// The stream is not open: a bug of the caller, to whom the end of the stream was reported.

@@ -77,8 +77,8 @@ fn consumed_bytes_are_returned_to_the_windows() {
     assert_eq!(replies.len(), 100);
 }
 
-/// The bytes of padding are returned to the client's windows at once, and so are the bytes of data
-/// for a stream that has ended.
+/// The client's windows are enlarged at once by the bytes of padding and by the bytes of data for a
+/// stream that has ended.
 #[test]
 fn unread_bytes_are_returned_to_the_windows() {
     let mut peer = Peer::greeted();
