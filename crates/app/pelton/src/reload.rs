@@ -14,7 +14,7 @@ use crate::wiring::Handlers;
 pub(crate) struct Configured {
     typed: SettingFlags,
     config: Config,
-    beside: Handlers,
+    handlers: Handlers,
 }
 
 /// Result of reading the configuration again.
@@ -28,10 +28,10 @@ struct Reread {
 }
 
 impl Configured {
-    pub(crate) fn new(typed: SettingFlags, config: &Config, beside: Handlers) -> Configured {
+    pub(crate) fn new(typed: SettingFlags, config: &Config, handlers: Handlers) -> Configured {
         Configured {
             typed,
-            beside,
+            handlers,
             config: config.clone(),
         }
     }
@@ -41,7 +41,7 @@ impl Configured {
     pub(crate) fn reload(&mut self, live: &Live) {
         match self.reread() {
             Ok(reread) => {
-                let mounts = self.beside.mounts();
+                let mounts = self.handlers.mounts();
                 live.replace(live.current().with(reread.settings, mounts));
                 self.config = reread.config;
                 let changed = reread.changed.join(" ");
@@ -76,7 +76,7 @@ impl Configured {
         }
         let concurrency = components::concurrency(&config).map_err(|err| vec![err])?;
         let settings = components::settings(&config, concurrency).map_err(|err| vec![err])?;
-        self.beside.reload(&config).map_err(|err| vec![err])?;
+        self.handlers.reload(&config).map_err(|err| vec![err])?;
         let names = |keys: Vec<&config::Key>| keys.iter().map(|key| key.name).collect();
         Ok(Reread {
             config,

@@ -50,9 +50,9 @@ fn serve(typed: SettingFlags, config: &Config) -> Result<u8, Error> {
     let pool = wiring::conversions(config)?;
     let music = Music::start(config)?;
     let ops = Ops::new(config);
-    let beside = handlers(config, &pool, &music, &ops)?;
+    let handlers = handlers(config, &pool, &music, &ops)?;
     let counters = listeners.counters();
-    let service = wiring::service(config, pool, counters, beside.mounts(), record.store())?;
+    let service = wiring::service(config, pool, counters, handlers.mounts(), record.store())?;
     music.attach(&service);
     let tls = loaded.as_ref().map(|loaded| Arc::clone(&loaded.tls));
     let schemes = https::schemes(config, tls.clone(), listeners.addresses());
@@ -72,7 +72,7 @@ fn serve(typed: SettingFlags, config: &Config) -> Result<u8, Error> {
     let life = Life {
         stop: stop.clone(),
         live: Arc::clone(&live),
-        configured: Configured::new(typed, config, beside),
+        configured: Configured::new(typed, config, handlers),
         tls,
         upgrade: Upgrade::new(Program::own().map_err(reactor_error)?, sockets, patience),
     };

@@ -146,12 +146,12 @@ where
 }
 
 /// Adds two filters to the subscriber: one by level, and one that drops the events of
-/// [`is_of_wire`] unless `level` is at least DEBUG.
+/// [`is_from_tls`] unless `level` is at least DEBUG.
 fn limited<S>(lines: S, level: Level) -> Box<dyn tracing::Subscriber + Send + Sync>
 where
     S: tracing::Subscriber + Send + Sync + 'static,
 {
-    let ours = filter_fn(move |event| Level::DEBUG <= level || !is_of_wire(event.target()));
+    let ours = filter_fn(move |event| Level::DEBUG <= level || !is_from_tls(event.target()));
     let (least, handle) = reload::Layer::new(LevelFilter::from_level(level));
     // Tests create several subscribers; [`set_level`] acts on the first one of a process.
     SET_LEVEL.get_or_init(|| {
@@ -165,6 +165,6 @@ where
 
 /// Returns whether the event comes from the TLS library. That library warns about the behaviour of
 /// clients, which could thus fill the log.
-fn is_of_wire(target: &str) -> bool {
+fn is_from_tls(target: &str) -> bool {
     target.split("::").next() == Some("rustls")
 }
