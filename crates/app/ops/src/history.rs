@@ -18,7 +18,7 @@ type Row = [u32; COUNT];
 #[derive(Debug)]
 pub(crate) struct History {
     rings: [Ring; RINGS.len()],
-    /// Number of readings since the first.
+    /// Number of samples of the counters since the first sample.
     sequence: u64,
 }
 
@@ -35,7 +35,7 @@ struct Ring {
 }
 
 impl History {
-    /// Returns an empty history whose first interval begins with the reading `first`. Allocates all
+    /// Returns an empty history whose first interval begins with the sample `first`. Allocates all
     /// memory that the history will use.
     pub(crate) fn new(first: Reading) -> History {
         let ring = |(seconds, rows_max)| Ring {
@@ -51,12 +51,12 @@ impl History {
         }
     }
 
-    /// Returns the number of readings since the first.
+    /// Returns the number of samples of the counters since the first sample.
     pub(crate) fn sequence(&self) -> u64 {
         self.sequence
     }
 
-    /// Adds the reading of the next second.
+    /// Adds the sample of the next second.
     pub(crate) fn add(&mut self, now: &Reading) {
         self.sequence += 1;
         for ring in &mut self.rings {
@@ -81,7 +81,7 @@ impl History {
             .sum()
     }
 
-    /// Returns the rows that ended after the reading with the number `since`, as JSON.
+    /// Returns the rows that ended after the sample with the number `since`, as JSON.
     pub(crate) fn since(&self, since: u64) -> Value {
         let rings = self.rings.iter();
         rings.map(|ring| ring.since(since, self.sequence)).collect()
@@ -114,7 +114,7 @@ impl Ring {
         self.peaks = [0; COUNT];
     }
 
-    /// Returns the rows that ended after the reading `since` as columns. Columns that contain only
+    /// Returns the rows that ended after the sample `since` as columns. Columns that contain only
     /// zeros are left out.
     fn since(&self, since: u64, sequence: u64) -> Value {
         let wanted = sequence / self.seconds - since.min(sequence) / self.seconds;

@@ -4,7 +4,7 @@
 //! Principal type: [`Ops`], whose thread samples the counters once per second.
 //!
 //! ```text
-//! all counters ─► reading (once per second) ─► history: 1 s, 10 s and 60 s ─┐
+//! all counters ─► sample (once per second) ──► history: 1 s, 10 s and 60 s ─┐
 //!                               └─► saved bytes, kept in the data directory           ├─► JSON
 //! current state, log, host ─► findings ───────────────────────────────────────────────┘
 //! ```

@@ -105,7 +105,7 @@ pub(crate) const SERIES: [Series; COUNT] = [
     percentile("missP99", |it| &it.miss_buckets, 99),
 ];
 
-/// Returns the bucket in which the percentile `percent` of the responses between two readings lies,
+/// Returns the bucket in which the percentile `percent` of the responses between two samples lies,
 /// or [`NO_VALUE`] if there were no responses.
 pub(crate) fn bucket_of(before: &[u64], now: &[u64], percent: u64) -> u32 {
     let counts = now

@@ -1,5 +1,5 @@
-//! Commands that work with both backends of cells. If the host cannot run microVMs, the tests that
-//! need microVMs print a message that says so.
+//! Tests that commands work with both backends of cells. If the host cannot run microVMs, the tests
+//! that need microVMs print a message that says so.
 
 use std::fs;
 use std::process::{Output, Stdio};

@@ -54,15 +54,16 @@ fn wait_for_state(round: u32, server: &Server, home: &Home, clients: &mut [Clien
             .filter_map(|client| client.has_begun().then_some(()));
         let started = started.count();
         let is_reached = match round % 5 {
-            // Immediately.
+            // Kill the server immediately.
             0 => true,
-            // A conversion is running.
+            // Kill the server while a conversion is running.
             1 => 1 <= server.metrics().get("pelton_conversions_running"),
-            // A file is being written.
+            // Kill the server while a file is being written.
             2 => !home.temporaries().is_empty(),
-            // A file was renamed to its final name.
+            // Kill the server after a file was renamed to its final name.
             3 => home.variants().len() != before,
-            // More than `round % clients.len()` responses have started to arrive.
+            // Kill the server once more than `round % clients.len()` responses have started to
+            // arrive.
             _ => round as usize % clients.len() < started,
         };
         (is_reached || started == clients.len()).then_some(())

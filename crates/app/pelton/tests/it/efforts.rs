@@ -97,7 +97,7 @@ fn every_picture_is_made_at_every_effort() {
     server.stop();
 }
 
-/// A background conversion whose result is larger than that of the first, quick conversion: the
+/// A background conversion may produce a larger variant than the quick conversion before it. The
 /// larger variant is discarded, since both have the same average quality.
 #[test]
 fn no_improvement_is_larger_than_what_it_replaces() {

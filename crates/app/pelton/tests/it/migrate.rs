@@ -1,5 +1,5 @@
-//! Migration from Redis 7 to `pelton store` and back: each starts with the data directory that the
-//! other has written.
+//! Migration from Redis 7 to `pelton store` and back: each program starts with the data directory
+//! that the other program has written.
 
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::Path;

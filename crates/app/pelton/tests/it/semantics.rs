@@ -131,7 +131,7 @@ const ROWS: [(&str, &str); 66] = [
     ),
 ];
 
-/// Sends every row for the representation of a photograph that `accept` selects.
+/// Sends the request of every row to the representation of a photograph that `accept` selects.
 fn check(server: &Server, accept: &str, other: &Answer) {
     let whole = server.get_as("/p.jpg", accept);
     assert_eq!((whole.status, whole.body.is_empty()), (200, false));

@@ -10,8 +10,8 @@ use crate::harness::{Client, Home, Metrics, Server, halt, signal};
 
 const CLIENTS: usize = 128;
 const ROUNDS: usize = 40;
-/// Tolerance for the difference between two readings of the counters, in allocations. All hits
-/// together must stay below it.
+/// Tolerance for the difference between two readings of the counters, in allocations. The
+/// allocations of all hits together must stay below this number.
 const TOLERANCE: f64 = 16.0;
 
 /// Counters of the server's work, or their differences.

@@ -27,7 +27,7 @@ fn windows_bound_what_is_sent() {
     answer(&mut peer, 1, false);
     peer.connection.send_data(1, 3, false, &mut peer.out);
     assert_eq!(peer.connection.room(1), 0);
-    // A later setting changes the windows of open streams, which may become negative.
+    // A later setting changes the windows of open streams; windows may become negative.
     let smaller = [&4_u16.to_be_bytes()[..], &1_u32.to_be_bytes()].concat();
     peer.send(&frame(SETTINGS, 0, 0, &smaller))
         .expect("settings");

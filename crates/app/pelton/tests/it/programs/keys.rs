@@ -118,8 +118,8 @@ fn max_boot_time_ends_a_start_and_its_warm_up() {
             let more = format!("main_arguments = [\"loop600\"]\nmax_boot_time = \"{time}\"\n");
             program("v", VISITOR, &more)
         };
-        // The reason does not mention the warm-up: on a slow host, the limit may be exceeded before
-        // the warm-up starts.
+        // The expected message does not mention the warm-up: on a slow host, the limit may be
+        // exceeded before the warm-up starts.
         let reason = "not ready within max_boot_time, 300 ms";
         refused(&home, backend, &table("300ms"), reason);
         let server = serve(&home, backend, &table("60s"));
