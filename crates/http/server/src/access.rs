@@ -1,4 +1,4 @@
-//! Access log: one JSON object per line and response, in UTF-8.
+//! Access log in UTF-8: one line per response, each a JSON object.
 //!
 //! ```text
 //! core 0 ─► lines ─┐ swapped with an empty buffer, ten nanoseconds under a lock
@@ -6,9 +6,9 @@
 //! ```
 //!
 //! A core writes into a buffer of its own and never waits: if the lock is held or the buffer is
-//! full, the line is dropped and counted. The thread polls every [`PAUSE`], and is woken earlier
-//! when a buffer is half full, so that a line usually costs no system call. The file is opened for
-//! appending, and reopened on request after another program has moved it.
+//! full, the line is dropped and counted. The writer thread polls the buffers every [`PAUSE`], and
+//! is woken earlier when a buffer is half full, so that a line usually costs no system call. The
+//! file is opened for appending, and reopened on request after another program has moved it.
 
 mod line;
 #[cfg(test)]
@@ -25,12 +25,12 @@ use std::time::{Duration, Instant};
 
 pub(crate) use line::{LogRequest, LogResponse};
 
-/// Maximum time between two polls of the buffers by the thread.
+/// Maximum time between two polls of the buffers by the writer thread.
 const PAUSE: Duration = Duration::from_millis(50);
-/// Maximum bytes per write. During a shutdown, each complete write counts as progress; see
-/// [`STALL_TIME_MAX`].
+/// Maximum bytes per write. During a shutdown, each completed write shows that the log makes
+/// progress; see [`STALL_TIME_MAX`].
 const WRITE_BYTES_MAX: usize = 64 << 10;
-/// Maximum time without progress after which a shutdown stops waiting. There is no progress while
+/// Maximum time that a shutdown waits for a log without progress. The log makes no progress while
 /// the file, or the reader of standard error, accepts no lines.
 const STALL_TIME_MAX: Duration = Duration::from_secs(1);
 /// Number of times that a core tries to lock the buffer of log lines before it drops its line. Few
@@ -52,7 +52,7 @@ pub enum Sink {
 /// Limits of the access log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Maximum bytes of waiting lines per core. When it is reached, lines are dropped and counted.
+    /// Maximum bytes of waiting lines per core. Lines beyond this limit are dropped and counted.
     /// Default 1 MiB.
     pub buffer_bytes: usize,
     /// Maximum bytes of each client-supplied string, such as the User-Agent. Default 512.
@@ -165,8 +165,9 @@ impl AccessLog {
         self.thread.unpark();
     }
 
-    /// Stops the log after writing the waiting lines; gives up if the file or reader accepts
-    /// nothing for a second ([`STALL_TIME_MAX`]). Later lines are lost.
+    /// Stops the log after writing the waiting lines. Gives up if the file, or the reader of
+    /// standard error, accepts nothing for a second ([`STALL_TIME_MAX`]). Lines that are added
+    /// later are lost.
     pub fn finish(&self) {
         self.shared.ends.store(true, Relaxed);
         self.thread.unpark();
@@ -222,7 +223,7 @@ impl Lines {
 }
 
 impl Shared {
-    /// Writes `bytes` to `out` in pieces, and counts the bytes of each piece once it is written.
+    /// Writes `bytes` to `out` in pieces. Counts the bytes of each piece after writing the piece.
     fn write_out(&self, out: &mut dyn Write, bytes: &[u8]) -> io::Result<()> {
         for piece in bytes.chunks(WRITE_BYTES_MAX) {
             out.write_all(piece)?;
@@ -231,7 +232,7 @@ impl Shared {
         out.flush()
     }
 
-    /// Runs the thread: writes the cores' lines until the log ends.
+    /// Runs the writer thread: writes the lines of all cores until the log stops.
     fn write(&self, mut out: Box<dyn Write + Send>, sink: &Sink) {
         let mut taken = Vec::with_capacity(self.limits.buffer_bytes);
         loop {

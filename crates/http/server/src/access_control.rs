@@ -39,8 +39,8 @@ impl Core {
         self.cached_login(credentials).map(|_| Admission::Known)
     }
 
-    /// Decides whether `request` may be answered, as far as that does not depend on the requested
-    /// file; [`Core::check_file_access`] decides the rest.
+    /// Runs the access checks that do not depend on the requested file; [`Core::check_file_access`]
+    /// runs the others.
     pub(crate) async fn check_access(
         &self,
         request: &Request<'_>,
@@ -57,7 +57,8 @@ impl Core {
         }
         let is_open = gate.is_open(part);
         // A browser adds its stored credentials to the requests of any page, so the page's origin
-        // is checked. Players send credentials of their own, so their requests need no such check.
+        // is checked. Music players send their own credentials with each request, so their requests
+        // need no such check.
         let has_own_credentials = part == Part::Players;
         if (is_listing || !is_open) && !has_own_credentials && is_foreign_change(gate, request) {
             return Err(Problem::ForeignOrigin);
@@ -108,8 +109,9 @@ impl Core {
             .map(|_| Admission::Known)
     }
 
-    /// Decides whether files of the library may be sent in a response of the API. The listener and
-    /// the token of the administration admit to the API, but not to files that need a login.
+    /// Decides whether files of the library may be sent in a response of the API. The
+    /// administration's listener and token grant access to the API, but not to files that need a
+    /// login.
     pub(crate) async fn check_files_of_api(
         &self,
         admission: Admission,
@@ -161,8 +163,8 @@ impl Core {
         has_users.map_err(|_| Problem::Host)
     }
 
-    /// Returns the login of a request. The session of the request identifies the user. Without a
-    /// session, the Authorization field does.
+    /// Returns the login of a request. The session of the request identifies the user, or without a
+    /// session the Authorization field.
     async fn log_in(
         &self,
         by_session: Option<Credentials<'_>>,
@@ -202,9 +204,9 @@ impl Core {
         }
     }
 
-    /// Returns the problem for a request without valid credentials. If this server's web page sent
-    /// the request, the problem is [`Problem::UnauthorizedPage`], for which browsers show no login
-    /// window of their own, since the page has a login form.
+    /// Returns the problem for a request without valid credentials. For a request of this server's
+    /// web page, which has a login form, the problem is [`Problem::UnauthorizedPage`], so that the
+    /// browser shows no login window of its own.
     fn unauthorized(&self, request: &Request<'_>) -> Problem {
         let is_fetch = field(request, "sec-fetch-dest") == Some("empty");
         let view = session_cookie::referring_view(&request.fields());
@@ -279,7 +281,6 @@ fn is_foreign_change(gate: &Gate, request: &Request<'_>) -> bool {
     })
 }
 
-/// Returns whether the request may change something.
 fn is_change(request: &Request<'_>) -> bool {
     !matches!(request.method, Method::Get | Method::Head | Method::Options)
 }

@@ -1,5 +1,5 @@
-//! ZIP archive of several files of the library, uncompressed and read while it is sent: at most one
-//! piece of it is in memory, and nothing on disk.
+//! ZIP archive of several files of the library. The files are not compressed, and are read while
+//! the archive is sent: at most one piece of it is in memory, and nothing on disk.
 //!
 //! ```text
 //! each member: local header · bytes of the file      at the end: a directory entry for each member
@@ -37,7 +37,7 @@ const NAME_BYTES_MAX: usize = 4_096;
 const LOCAL_BYTES: u64 = 30;
 const ENTRY_BYTES: u64 = 46;
 const END_BYTES: u64 = 22;
-/// Flag which says that names are in UTF-8.
+/// Flag of ZIP: member names are in UTF-8.
 const FLAGS: u16 = 1 << 11;
 const VERSION: u16 = 20;
 const STORED: u16 = 0;
@@ -83,7 +83,7 @@ struct Member {
 
 #[derive(Debug)]
 enum Step {
-    /// The next member, or the directory at the end, is to be sent next.
+    /// Step that begins the next member, or the directory at the end.
     Next,
     Opening(JoinHandle<io::Result<(File, u32)>>),
     Sending(File, Chunks),
@@ -139,8 +139,8 @@ impl Archive {
         self.left
     }
 
-    /// Returns the next piece, of at most `bytes_max` bytes and at most one chunk. At the end of
-    /// the archive, the piece is empty.
+    /// Returns the next piece, of at most `bytes_max` bytes and at most one chunk of a file. At the
+    /// end of the archive, the piece is empty.
     ///
     /// # Errors
     /// [`Ended::File`] and [`Ended::ShortFile`] if a file has changed.
@@ -214,7 +214,8 @@ impl Archive {
         let mut out = Vec::new();
         for member in &self.members {
             out.extend(0x0201_4b50_u32.to_le_bytes());
-            // "Made by" field: UNIX, so that the file modes below apply.
+            // The high byte of "version made by" is UNIX, so that programs apply the file modes
+            // below.
             out.extend((3 << 8 | VERSION).to_le_bytes());
             out.extend(VERSION.to_le_bytes());
             out.extend(member.common_header());

@@ -5,8 +5,8 @@ use std::cell::RefCell;
 use crate::metrics::ResponseRecord;
 use crate::request_id::RequestId;
 
-/// Maximum number of unused batches kept for later requests. On one core, fewer connections than
-/// this are served at the same moment.
+/// Maximum number of unused batches kept for later requests. Fewer connections than this are served
+/// at the same moment on one core.
 const BATCHES_MAX: usize = 64;
 /// Maximum capacity of a batch that is kept for later requests, in bytes. A batch that a long
 /// response has enlarged beyond this capacity is freed.
@@ -17,7 +17,8 @@ thread_local! {
     static BATCHES: RefCell<Vec<Batch>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Bytes of one write, and records of the responses in it. A new batch holds no memory.
+/// Bytes of one write, and records of the responses in these bytes. A new batch allocates no
+/// memory.
 #[derive(Debug, Default)]
 pub(crate) struct Batch {
     /// Response heads, and the bodies that are copied behind them.
@@ -38,12 +39,12 @@ pub(crate) struct Entry {
 }
 
 impl Batch {
-    /// Returns an empty batch, with the memory of an earlier one if available.
+    /// Returns an empty batch, which reuses the memory of an earlier batch if possible.
     pub(crate) fn take() -> Batch {
         BATCHES.with_borrow_mut(Vec::pop).unwrap_or_default()
     }
 
-    /// Drops the content, and releases the memory for other batches.
+    /// Clears the batch, and keeps its memory for later batches.
     pub(crate) fn give_back(mut self) {
         self.out.clear();
         self.entries.clear();

@@ -1,4 +1,4 @@
-//! Representation that was chosen for a request and is not prepared yet.
+//! Representation that was chosen for a request, before its response is prepared.
 
 use std::sync::Arc;
 
@@ -49,12 +49,11 @@ pub enum Body {
     Variant(Arc<Variant>, Option<Arc<Sealed>>, MediaType),
     /// Variant in memory only, because the disk did not accept it.
     Uncached(Arc<Sealed>, Key, MediaType),
-    /// The original itself.
+    /// The original file.
     Original(Known),
 }
 
 impl Body {
-    /// Returns the media type.
     pub(crate) fn media_type(&self) -> MediaType {
         match self {
             Body::Variant(_, _, media_type) | Body::Uncached(_, _, media_type) => media_type,

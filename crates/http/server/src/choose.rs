@@ -6,8 +6,8 @@
 //!                                              └─ no ─► conversion, whose variant is then known
 //! ```
 //!
-//! A response is *provisional* until all candidates have been encoded at the higher effort: it is
-//! fresh for seconds, and the improvements are queued.
+//! A response is *provisional* until all candidate formats have been encoded at the higher effort.
+//! Until then it is fresh for seconds only, and the conversions at higher effort are queued.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -35,7 +35,7 @@ use crate::service::Service;
 /// continues. Shorter tracks are sent whole.
 const STREAM_START_BYTES: u64 = 16 << 10;
 /// Maximum number of attempts to choose a representation. An attempt fails if the original or its
-/// variant changes meanwhile.
+/// variant changes during the attempt.
 const ATTEMPTS_MAX: usize = 3;
 
 /// Format that the response may have, and the state of the variants in this format.
@@ -47,10 +47,9 @@ struct Candidate {
     known: Option<Arc<Variant>>,
     /// Bytes of `known`, if it was converted for this request.
     sealed: Option<Arc<Sealed>>,
-    /// True if `known` is the best entry that can be produced.
+    /// True if no later conversion can lead to a better entry than `known`.
     settled: bool,
-    /// True if an improvement (a conversion at higher effort) may be queued now. After a failure
-    /// that the server may have caused, the improvement is delayed.
+    /// True if a conversion at higher effort may be queued now.
     improvable: bool,
 }
 
@@ -202,12 +201,13 @@ impl Service {
         let is_permanent = |found: &Arc<Variant>| found.expires_ms().is_none();
         let (known, settled, improvable) = match self.find(better.0).await {
             Some(found) if found.is_useful() => (Some(found), true, false),
-            // The quick variant is the best one. If it was evicted, it is converted again.
+            // The conversion at higher effort gave no smaller variant, so the variant at low effort
+            // is the best one. If it was evicted, it is converted again.
             Some(found) if found.kind == Kind::Verdict(Verdict::Unimproved) => {
                 (self.find(quick.0).await, true, false)
             }
-            // The conversion at higher effort failed, so the quick variant, if any, is the best
-            // one.
+            // The conversion at higher effort failed, so the variant at low effort, if any, is the
+            // best one.
             Some(found) => {
                 let settled = is_permanent(&found);
                 let quick = self.find(quick.0).await;
@@ -266,7 +266,8 @@ impl Service {
             Ok(Outcome::Uncached(target, sealed)) => Ok(FlightResult::Uncached(sealed, target)),
             Ok(Outcome::Changed) => Ok(FlightResult::Changed),
             Err(WaitError::Late) => Err(self.overloaded(self.flights.retry_after_s())),
-            // `Refused` is a failure of the host. `Cancelled` occurs only for improvements.
+            // `Refused` is a failure of the host. `Cancelled` occurs only for conversions at higher
+            // effort.
             Ok(Outcome::Refused | Outcome::Cancelled) | Err(WaitError::Stopped) => {
                 Err(Problem::Host)
             }
@@ -278,8 +279,8 @@ impl Service {
         Problem::Overloaded { retry_after_s }
     }
 
-    /// Returns the smallest known variant. Returns the original instead if it is smaller and may be
-    /// sent, or if the worker failed.
+    /// Returns the smallest known variant, or the original if it is smaller and may be sent. Also
+    /// returns the original if the worker failed.
     fn decide(
         &self,
         request: &ImageRequest<'_>,
@@ -399,7 +400,8 @@ impl Service {
                 Err(_) if !had_started && start_deadline <= Instant::now() => {
                     return Err(self.busy(self.transcoder.busy()));
                 }
-                // Output exists, so decoding works: undecodable files have failed by now.
+                // Output exists, so decoding works: undecodable files would have failed before any
+                // output.
                 Err(_) if allow_streaming => {
                     if let Some(growing) = waiter.progress().get()
                         && STREAM_START_BYTES <= growing.check_progress()
@@ -477,8 +479,8 @@ impl Candidate {
     /// Stores the entry that a conversion at low effort produced.
     fn take(&mut self, variant: Arc<Variant>, sealed: Option<Arc<Sealed>>) {
         if !variant.is_useful() {
-            // The conversion at higher effort would fail as well, so none is queued. If the failure
-            // expires, the candidate is not settled, and a later request tries again.
+            // The conversion at higher effort would fail as well, so none is queued. If the record
+            // of the failure expires, a later request tries again.
             self.settled = variant.expires_ms().is_none();
             self.improvable = false;
         }

@@ -1,5 +1,5 @@
-//! Content codings of text: selection by the client's fields, and encoding of bodies (RFC 9110
-//! §8.4, §12.5.3).
+//! Content codings of text: selection by the field Accept-Encoding, and encoding of bodies (RFC
+//! 9110 §8.4, §12.5.3).
 //!
 //! Pictures and audio are compressed already. Text is compressed in memory, on the blocking pool,
 //! unless it is too large.
@@ -12,8 +12,8 @@ use flate2::write::GzEncoder;
 use http1::{Request, accept};
 use ruzstd::encoding::{CompressionLevel, compress_to_vec};
 
-/// Minimum size of a body that is compressed, in bytes; for smaller ones the saving is not worth
-/// the cost.
+/// Minimum size of a body that is compressed, in bytes. Compression of smaller bodies saves too
+/// little.
 pub(crate) const CODED_BYTES_MIN: u64 = 256;
 /// Quality setting of Brotli, from 0 to 11. At quality 5, a megabyte of JSON takes 20 ms.
 const BROTLI_QUALITY: i32 = 5;
@@ -29,12 +29,11 @@ pub(crate) enum Coding {
 }
 
 impl Coding {
-    /// Number of content codings.
     pub(crate) const COUNT: usize = 3;
-    /// Codings in order of preference, the smallest result first.
+    /// Codings in order of preference: the coding that gives the smallest result comes first.
     const ALL: [Coding; Coding::COUNT] = [Coding::Brotli, Coding::Gzip, Coding::Zstd];
 
-    /// Returns the name in Content-Encoding.
+    /// Returns the name of the coding in Content-Encoding.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Coding::Brotli => "br",

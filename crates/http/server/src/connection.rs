@@ -36,7 +36,8 @@ enum DetectedProtocol {
     Http2(Input),
 }
 
-/// Reads until the client's protocol is clear. The protocol then applies to the whole connection.
+/// Reads until the first bytes show the client's protocol, which then applies to the whole
+/// connection.
 async fn detect_protocol(conn: &mut Conn) -> Result<DetectedProtocol, Ended> {
     let mut input = Input::default();
     loop {

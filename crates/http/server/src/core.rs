@@ -24,7 +24,7 @@ pub struct Core {
     pub(crate) verified: Verified,
     pub(crate) ready: RefCell<ReadyResponses>,
     requests: Cell<u64>,
-    /// Request bodies in memory whose responses are pending, and their total size.
+    /// Request bodies that are in memory until their responses are ready, and their total size.
     pub(crate) uploads: Rc<Uploads>,
     live: Arc<Live>,
     generation: u64,
@@ -56,8 +56,8 @@ impl Core {
         }
     }
 
-    /// Returns the state of the same core for the current configuration. Handshakes in progress and
-    /// request bodies are still counted.
+    /// Returns the state of the same core for the current configuration. TLS handshakes in progress
+    /// and request bodies in memory stay counted.
     pub(crate) fn renewed(&self) -> Core {
         Core {
             handshakes: Rc::clone(&self.handshakes),
@@ -66,12 +66,10 @@ impl Core {
         }
     }
 
-    /// Returns the scheme of `listener`.
     pub(crate) fn scheme(&self, listener: usize) -> &Scheme {
         &self.schemes()[listener]
     }
 
-    /// Returns the schemes of all listeners.
     pub(crate) fn schemes(&self) -> &[Scheme] {
         self.live.schemes()
     }
@@ -114,7 +112,7 @@ impl Core {
     }
 }
 
-/// Returns the time since `begun` in microseconds, as the metrics count it.
+/// Returns the time since `begun` in microseconds, the unit of the metrics.
 pub(crate) fn elapsed_us(begun: Instant) -> u64 {
     let elapsed: Duration = begun.elapsed();
     elapsed.as_micros() as u64

@@ -1,4 +1,5 @@
-//! `meta=full`: properties of a picture as JSON, with the member names of WebP Server Go.
+//! Response to requests with `meta=full`: properties of a picture as JSON, with the member names of
+//! WebP Server Go.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -19,8 +20,8 @@ impl Service {
     /// Returns a JSON description of the picture at `path`, with the size that the same request
     /// without `meta` would give.
     ///
-    /// `blurhash`, `thumbhash` and `colour` need the pixels: if the original was never converted, a
-    /// tiny variant is created. A picture that cannot be converted lacks them.
+    /// The members `blurhash`, `thumbhash` and `colour` need the pixels: if the original was never
+    /// converted, a tiny variant is created. They are missing if the picture cannot be converted.
     ///
     /// # Errors
     /// [`Problem`]: not found, or not a picture.
@@ -75,8 +76,8 @@ impl Service {
         Ok(out)
     }
 
-    /// Returns the placeholder of an original. The conversion of the smallest variant computes it,
-    /// within the usual limits.
+    /// Returns the placeholder of an original. If there is none yet, creates a tiny variant, whose
+    /// conversion also computes the placeholder.
     async fn placeholder(&self, path: &LibraryPath, identity: &Identity) -> Option<Placeholder> {
         let find = || {
             let (placeholders, identity) = (Arc::clone(self.placeholders()), *identity);

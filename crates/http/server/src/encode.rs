@@ -45,7 +45,7 @@ impl Core {
         response
     }
 
-    /// Returns the length of the body if it may be compressed.
+    /// Returns the length of the body if the body may be compressed.
     fn compressible_length(&self, response: &Response) -> Option<u64> {
         let Fields::Listed(fields) = &response.fields else {
             return None;

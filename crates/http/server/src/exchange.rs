@@ -1,5 +1,5 @@
-//! Exchange of requests and responses over one HTTP/1.1 connection: read, respond to every complete
-//! request in the input, write once.
+//! Requests and responses of one HTTP/1.1 connection. One pass reads once, responds to every
+//! complete request in the input, and writes once.
 
 use std::future::poll_fn;
 use std::io::{self, IoSlice};
@@ -69,17 +69,17 @@ pub(crate) async fn http1(core: Rc<Core>, mut conn: impl Transport, listener: us
 struct Exchange {
     core: Rc<Core>,
     listener: usize,
-    /// Received bytes without a response yet: at most the beginning of a request.
+    /// Received bytes that are not processed yet: at most the beginning of a request.
     input: Input,
     /// Bytes that were read together with the end of a body, and belong to the next request.
     rest: Input,
-    /// True if the beginning of a request had arrived before the last read. The deadline for its
-    /// head is then running.
+    /// True if the beginning of a request head had arrived before the last read, so that the
+    /// deadline for the head is running.
     in_head: bool,
     /// Responses that are not written yet. The buffer has no capacity while the connection waits
     /// for a request.
     batch: Batch,
-    /// Number of requests that got a response.
+    /// Number of requests so far.
     requests: u32,
     /// Method of the request in progress, for its record.
     method: Method,
@@ -155,15 +155,15 @@ impl Exchange {
         Ok(self.input.read(conn).await? != 0)
     }
 
-    /// Responds to the requests in the input and writes the responses.
+    /// Responds to the requests in the input, and writes the responses.
     async fn respond_and_write(&mut self, conn: &mut impl Transport) -> Result<Next, Ended> {
         let next = self.serve_input(conn).await?;
         self.write(conn).await?;
         Ok(next)
     }
 
-    /// Responds to every complete request in the input. The rest of the input is the beginning of a
-    /// request.
+    /// Responds to every complete request in the input, and leaves the beginning of a further
+    /// request there.
     async fn serve_input(&mut self, conn: &mut impl Transport) -> Result<Next, Ended> {
         loop {
             let mut input = std::mem::take(&mut self.input);
@@ -317,9 +317,9 @@ impl Exchange {
             || self.core.reactor.is_draining()
     }
 
-    /// Reads a body: first the bytes that have arrived, then the rest. The content is stored in
-    /// `kept`, or dropped if `kept` is `None`. Returns the number of bytes of the input that the
-    /// body occupied.
+    /// Reads a request body: first the bytes in `after`, which have arrived already, then the
+    /// remaining bytes. The content is stored in `kept`, or dropped if `kept` is `None`. Returns
+    /// the number of bytes of the input that the body occupied.
     async fn take_body(
         &mut self,
         conn: &mut impl Transport,
@@ -476,7 +476,7 @@ impl Exchange {
     }
 
     /// Counts and logs the responses of the batch, whose preparation started at `begun`. Returns
-    /// whether there were any.
+    /// whether the batch contained any response.
     fn count(&mut self, begun: Instant) -> bool {
         let answered = !self.batch.entries.is_empty();
         let duration_us = elapsed_us(begun);
@@ -503,7 +503,7 @@ impl Exchange {
         answered
     }
 
-    /// Records the request for the access log, if that is enabled.
+    /// Records the request for the access log, unless the log is off.
     fn log_request<'a>(
         &mut self,
         request_log: impl FnOnce(IpAddr) -> LogRequest<'a>,
@@ -571,7 +571,7 @@ async fn send_archive(
     }
 }
 
-/// Writes `head` and several ranges of a file.
+/// Writes `head` and then several ranges of a file.
 async fn send_parted(
     conn: &mut impl Transport,
     head: &[u8],

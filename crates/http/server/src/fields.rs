@@ -9,8 +9,8 @@ use http1::Request;
 /// Name and value of a field.
 pub type Field = (Cow<'static, str>, Cow<'static, str>);
 
-/// Fields that the operator configured for every response; they replace the server's fields of the
-/// same name.
+/// Fields that the operator configured for every response. They replace fields of the server that
+/// have the same name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Headers(Vec<(String, String)>);
 
@@ -66,7 +66,8 @@ impl Headers {
     }
 
     /// Returns `own` combined with the operator's fields. Operator's fields for which `is_set`
-    /// returns false are left out. The others replace the fields of the same name in `own`.
+    /// returns false are left out. The other fields of the operator replace those of the same name
+    /// in `own`.
     pub(crate) fn combine(
         &self,
         mut own: Vec<(String, String)>,

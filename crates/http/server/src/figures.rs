@@ -21,7 +21,7 @@ pub struct Figures {
     pub conversions: FlightStats,
     /// Queue of transcodings.
     pub transcodings: TranscodeStats,
-    /// Cells of conversions and transcodings.
+    /// Sandboxes (cells) of conversions and transcodings.
     pub cells: sandbox::Stats,
     /// Shared index in a store, if there is one.
     pub store: Option<SharedIndexStats>,
@@ -51,7 +51,7 @@ pub struct ConnectionTotals {
 
 impl Service {
     /// Returns the figures of all parts. Takes the locks of the queues and of the index briefly,
-    /// and none that a cache hit takes.
+    /// but takes no lock that a cache hit needs.
     #[must_use]
     pub fn figures(&self) -> Figures {
         Figures {

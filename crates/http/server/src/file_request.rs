@@ -1,4 +1,4 @@
-//! Request for a file of the library, which is parsed only once.
+//! Request for a file of the library. The request is parsed only once.
 
 use http1::{Request, Target, accept};
 use image_plan::{Accepts, Grammar, ImageQuery};
@@ -24,12 +24,12 @@ pub(crate) struct FileRequest<'r> {
     query: Result<ImageQuery, String>,
 }
 
-/// Origin of a target, which decides which folders it may name.
+/// Origin of a target. The origin decides which folders the target may name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum TargetOrigin {
     /// The target comes from a client.
     Public,
-    /// The target comes from a part of the server, which may name internal folders.
+    /// The server composed the target, which may therefore name internal folders.
     Internal,
 }
 

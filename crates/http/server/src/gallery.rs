@@ -25,7 +25,8 @@ pub(crate) const POLICY: &str = "default-src 'none'; img-src 'self'; style-src '
 const FOLDER_PICTURES_MAX: usize = 100;
 /// Maximum number of entries of a folder that are examined to find its picture.
 const PICTURE_SEARCH_ENTRIES_MAX: usize = 100;
-/// Extensions of files that are shown as pictures; their content is examined on request.
+/// Extensions of files that are shown as pictures. The content of such a file is examined only when
+/// a client requests the file.
 const SHOWN: [&str; 9] = [
     "jpg", "jpeg", "png", "gif", "webp", "avif", "bmp", "svg", "apng",
 ];
@@ -90,9 +91,9 @@ impl Service {
     }
 }
 
-/// Returns the name of the first picture of each of `folders`; `None` if a folder has none.
-/// Examines at most [`FOLDER_PICTURES_MAX`] folders, and at most `entries_max` entries in all of
-/// them together.
+/// Returns the name of the first picture of each folder in `folders`; `None` if a folder has no
+/// picture. Examines at most [`FOLDER_PICTURES_MAX`] folders, and at most `entries_max` entries in
+/// all folders together.
 fn folder_pictures(
     library: &Library,
     folder: Option<&LibraryPath>,

@@ -59,7 +59,7 @@ impl Token {
 /// Parts that need a login.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum RequireLogin {
-    /// Only players need a login.
+    /// Only music players need a login.
     #[default]
     Off,
     /// Music, covers, music pages and the API need a login.
@@ -73,16 +73,16 @@ pub enum RequireLogin {
 pub enum Part {
     /// Health checks and the files of the web page at `/-/`. They need no login.
     Open,
-    /// Players' endpoints, whose requests carry their own credentials.
+    /// Endpoints for music players, whose requests carry their own credentials.
     Players,
-    /// Metrics and the state of the sandbox's cells.
+    /// Endpoints of the administration, such as metrics and the status of the sandboxes.
     Admin,
     /// The operator's dashboard. Once there are users, only admins may see it, even if
     /// `require_login` is off.
     Dashboard,
     /// API that serves the library as JSON.
     Api,
-    /// Endpoints that begin, end and list sessions. They check credentials themselves.
+    /// Endpoints that start, end and list sessions. They check credentials themselves.
     Sessions,
     /// Pages that play music in a browser, covers, and the paths at which users with a session get
     /// files.
@@ -121,13 +121,13 @@ pub trait Users: Send + Sync {
     /// Returns the login of the user that the credentials identify. May block on the disk.
     ///
     /// # Errors
-    /// [`LoginFailure`]
+    /// [`LoginFailure`], the reason why the login failed.
     fn log_in(&self, credentials: Credentials<'_>, peer: IpAddr) -> Result<Login, LoginFailure>;
 
     /// Returns whether any user exists. May block on the disk.
     ///
     /// # Errors
-    /// [`LoginFailure::Host`]
+    /// [`LoginFailure::Host`] if the list of users cannot be read.
     fn has_users(&self) -> Result<bool, LoginFailure>;
 }
 
@@ -161,8 +161,8 @@ pub(crate) enum Admission {
     Known,
 }
 
-/// Verified logins of a core. The key is a hash of the credentials; the value includes the time
-/// until which the login is trusted.
+/// Logins that a core has verified. The key is a hash of the credentials; the value includes the
+/// time until which the login is trusted.
 pub(crate) struct Verified(pub(crate) RefCell<LruCache<blake3::Hash, (Login, u64)>>);
 
 impl Default for Verified {
@@ -215,14 +215,14 @@ impl Gate {
     /// Paths that need no login on the separate listener for administration.
     pub const ADMIN_PARTS: [&str; 3] = ["/-/api", "/-/metrics", "/-/status"];
 
-    /// Returns whether a request to `part` needs an admin once there are users, even if the part
-    /// needs no login. This applies to every request to the dashboard, and to changes of the
+    /// Returns whether only admins may send a request to `part` once there are users, even if the
+    /// part needs no login. This applies to every request to the dashboard, and to changes of the
     /// administration.
     pub(crate) fn is_for_admins(part: Part, is_change: bool) -> bool {
         part == Part::Dashboard || part == Part::Admin && is_change
     }
 
-    /// Returns the parts that need no credentials, for a warning.
+    /// Returns the parts that need no credentials, for a warning to the operator.
     #[must_use]
     pub fn open_parts(&self) -> Vec<&'static str> {
         let parts = [

@@ -1,14 +1,14 @@
-//! HTTP/2 over the crate `http2`, with the same responses as HTTP/1.1.
+//! HTTP/2 with the crate `http2`. The responses are the same as for HTTP/1.1.
 //!
-//! A stream's head is converted to the form of HTTP/1.1, validated by the same rules
-//! ([`translate`]) and answered by the same code. The fields of the response become a field block
+//! The head of a request is converted to HTTP/1.1 text, validated by the same rules ([`translate`])
+//! and answered by the same code. The fields of the response become a field block
 //! ([`crate::head`]). All requests that arrive in one read are answered together, and the responses
 //! leave in one write ([`outgoing`]). A cache hit needs no task of its own. Bodies in memory are
 //! passed on by reference. Bodies in files are read in chunks, a few at a time per connection.
 //!
-//! The crate `http2` limits the memory that it uses. [`flood_guard`] judges what only the server
-//! knows: whether a client reads the responses it requested, and whether it sends requests or only
-//! other frames. Deadlines belong to the connection, so eviction and drain work as for HTTP/1.1.
+//! The crate `http2` limits the memory that it uses. The module [`flood_guard`] checks whether a
+//! client reads the responses it requested, and whether the client sends requests or only other
+//! frames. Deadlines belong to the connection, so eviction and drain work as for HTTP/1.1.
 
 mod completed_stream;
 mod flood_guard;
@@ -48,8 +48,8 @@ pub(crate) async fn serve<S: Carrier>(core: Rc<Core>, conn: Conn<S>, begun: Inpu
     let session = RefCell::new(Session::new(&core, &conn, stream, begun));
     let serving = poll_fn(|context| {
         let session = &mut *session.borrow_mut();
-        // A reload wakes no connection: as in HTTP/1.1, the reload takes effect at the next
-        // request.
+        // A reload of the configuration wakes no connection. As in HTTP/1.1, it takes effect at the
+        // next request.
         if !session.is_leaving()
             && (session.has_reached_request_limit(0)
                 || core.is_superseded()

@@ -1,5 +1,5 @@
-//! Line of the access log: the request, then the response. Writing a line allocates memory only for
-//! the output buffer.
+//! Line of the access log: first the request, then the response. Writing a line allocates no memory
+//! except for the output buffer.
 
 use std::io::Write as _;
 use std::net::IpAddr;
@@ -72,8 +72,8 @@ impl<'a> LogRequest<'a> {
         asked
     }
 
-    /// Appends the JSON members that the request determines. Strings are truncated to
-    /// `field_bytes_max`.
+    /// Appends the JSON members that describe the request. Strings are truncated to
+    /// `field_bytes_max` bytes.
     pub(crate) fn write(&self, field_bytes_max: usize, out: &mut Vec<u8>) {
         write!(out, ",\"remote\":\"{}\"", self.remote).expect("writing to a Vec cannot fail");
         let texts = [
@@ -134,8 +134,7 @@ impl LogResponse {
         }
     }
 
-    /// Appends the whole line. `asked` is the output of [`LogRequest::write`], which is inserted in
-    /// the middle.
+    /// Appends the whole line. Its middle part is `asked`, the output of [`LogRequest::write`].
     pub(crate) fn write(&self, asked: &[u8], out: &mut Vec<u8>) {
         out.extend_from_slice(b"{\"time\":\"");
         out.extend_from_slice(&timestamp(self.unix_ms));

@@ -8,7 +8,8 @@
 //!   else ─► Wait::Idle
 //! ```
 //!
-//! A step is the progress of `step_bytes` body bytes, or of one whole response.
+//! A step of progress means that `step_bytes` bytes of bodies were written, or that one whole
+//! response was queued.
 
 use reactor::{Deadline, Wait};
 
@@ -18,14 +19,13 @@ use super::limits::Limits;
 #[derive(Debug)]
 pub(super) struct FloodGuard {
     limits: Limits,
-    /// Number of body bytes that count as one step of progress. The client must accept that many
-    /// within one wait.
+    /// Number of written body bytes that count as one step of progress. The client must accept so
+    /// many bytes before the deadline for writing expires.
     step_bytes: u64,
     /// Number of body bytes written since the last step of progress.
     since_step: u64,
     /// Number of steps of progress so far. A response that was queued as a whole is a step too.
     steps: u64,
-    /// Number of requests so far.
     requests: u64,
     /// Number of bytes received since the last request or step of progress. Bytes of request bodies
     /// do not count.
@@ -36,18 +36,19 @@ pub(super) struct FloodGuard {
     armed: Option<Armed>,
 }
 
-/// Event that a deadline is set for. The number is that of requests or steps of progress when the
-/// deadline was set; only if it has grown since then, a new deadline is set.
+/// Event that a deadline is armed for. The number is that of the requests, or of the steps of
+/// progress, when the deadline was armed. The deadline is armed anew only after that number has
+/// grown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Armed {
     Nothing,
-    /// Bytes can be written. Contains a number of steps of progress.
+    /// The client accepts bytes. The number counts steps of progress.
     Write(u64),
-    /// The rest of a head or frame has been received. Contains a number of requests, so that a
-    /// client that sends single bytes gets no extra time.
+    /// The rest of a head or frame arrives. The number counts requests, so a client that sends
+    /// single bytes gets no extra time.
     Head(u64),
-    /// The next request has been received. Contains a number of steps of progress: a response that
-    /// was sent at once is a step, and restarts the wait.
+    /// The next request arrives. The number counts steps of progress: a response that was sent at
+    /// once is a step, after which the client gets the full time again.
     Idle(u64),
 }
 
@@ -82,20 +83,19 @@ impl FloodGuard {
         self.idle_bytes += bytes;
     }
 
-    /// Records that `bytes` of the received bytes belong to a request body. They no longer count as
-    /// idle bytes.
+    /// Records that `bytes` of the received bytes belong to a request body. These bytes no longer
+    /// count as idle bytes.
     pub(super) fn note_upload_bytes(&mut self, bytes: usize) {
         self.idle_bytes = self.idle_bytes.saturating_sub(bytes);
     }
 
-    /// Records a request.
     pub(super) fn note_request(&mut self) {
         self.requests += 1;
         self.idle_bytes = 0;
     }
 
-    /// Records that body bytes were written. Responses to frames other than requests, such as
-    /// pings, do not count.
+    /// Records that body bytes were written. Replies to frames other than requests, such as PING,
+    /// are not counted.
     pub(super) fn note_body_bytes_written(&mut self, bytes: usize) {
         self.since_step += bytes as u64;
         if self.step_bytes <= self.since_step {
@@ -120,8 +120,8 @@ impl FloodGuard {
         self.resets += 1;
     }
 
-    /// Returns whether the client sends too much besides requests, or too many requests that it
-    /// then resets.
+    /// Returns whether the client sends too many bytes without requests, or whether too many of its
+    /// streams end without a response.
     pub(super) fn is_abused(&self) -> bool {
         self.limits.idle_bytes_max < self.idle_bytes || self.limits.resets_max < self.resets
     }

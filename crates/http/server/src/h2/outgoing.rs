@@ -1,5 +1,5 @@
-//! Queue of bytes to the client, in order. Heads and small bodies are copied one behind the other
-//! into a buffer; larger bodies are referenced.
+//! Queue of bytes to the client, in order. Heads and small bodies are copied into one buffer;
+//! larger bodies are referenced.
 
 use std::collections::VecDeque;
 use std::io::{self, IoSlice};
@@ -13,39 +13,39 @@ use tokio::io::AsyncWrite;
 
 use crate::batch::Batch;
 
-/// Maximum number of pieces per system call.
+/// Maximum number of pieces per write.
 const PIECES_AT_ONCE: usize = 32;
-/// Maximum number of written bytes that stay at the front of the buffer. Above this number, the
-/// unwritten bytes are moved to the front.
+/// Maximum number of written bytes that stay at the front of the frame buffer. Above this number,
+/// the unwritten bytes are moved to the front.
 const WRITTEN_TEXT_MAX: usize = 64 << 10;
 
 /// Queue of bytes to be written.
 #[derive(Debug, Default)]
 pub(super) struct Outgoing {
     /// Buffer of frames; its memory comes from a [`Batch`]. Frames behind the offset `text_sealed`
-    /// belong to no piece yet, and are sent after all pieces.
+    /// belong to no piece yet. They are sent after all pieces.
     text: Vec<u8>,
-    /// Number of bytes of `text` that are written (`text_written`), and that belong to a piece
-    /// (`text_sealed`).
+    /// Number of bytes of `text` that were written (`text_written`), and number of bytes of `text`
+    /// that belong to pieces (`text_sealed`).
     text_written: usize,
     text_sealed: usize,
     pieces: VecDeque<Piece>,
-    /// Number of bytes of the first piece that were already written.
+    /// Number of bytes of the first piece that are already written.
     begun: usize,
     /// Total bytes of all pieces (`piece_bytes`), and of the pieces whose memory no other response
     /// shares (`own_bytes`).
     piece_bytes: usize,
     own_bytes: usize,
     /// Bytes of pieces that were completely written since the last call of
-    /// [`Outgoing::take_written`], without pieces that lie in the buffer of frames.
+    /// [`Outgoing::take_written`]. Pieces in the buffer of frames are not counted.
     written_bytes: usize,
 }
 
 /// Part of the queue that is contiguous in memory.
 #[derive(Debug)]
 pub(super) enum Piece {
-    /// Bytes in the buffer of frames, given by their number. They directly follow the bytes of the
-    /// previous `Text` in that buffer.
+    /// This many bytes of the buffer of frames, directly after the bytes of the previous `Text`
+    /// piece.
     Text(usize),
     Shared(Arc<[u8]>, Range<usize>),
     Owned(Bytes),
@@ -73,12 +73,13 @@ impl Outgoing {
         self.queued_bytes() == 0
     }
 
-    /// Returns the number of waiting bytes.
+    /// Returns the number of bytes that wait to be written.
     pub(super) fn queued_bytes(&self) -> usize {
         self.piece_bytes - self.begun + self.text.len() - self.text_sealed
     }
 
-    /// Returns the number of waiting body bytes in memory that no other response shares.
+    /// Returns the number of body bytes that wait to be written, in memory that no other response
+    /// shares.
     pub(super) fn own_bytes(&self) -> usize {
         self.own_bytes
     }
@@ -89,7 +90,7 @@ impl Outgoing {
         std::mem::take(&mut self.written_bytes)
     }
 
-    /// Returns the number of bytes of the buffer that wait to be written.
+    /// Returns the number of bytes of the buffer of frames that wait to be written.
     pub(super) fn text_bytes(&self) -> usize {
         self.text.len() - self.text_written
     }

@@ -1,5 +1,5 @@
-//! Responses that cannot be prepared at once. A task on the core prepares each; the number of
-//! concurrent tasks is limited.
+//! Responses that cannot be prepared at once. Each of them is prepared by a task on the core. The
+//! number of concurrent tasks is limited.
 
 use std::collections::VecDeque;
 use std::panic::resume_unwind;
@@ -77,7 +77,7 @@ impl PendingResponses {
         while let Poll::Ready(Some(joined)) = self.tasks.poll_join_next(context) {
             match joined {
                 Ok((stream, response)) => {
-                    // A stream that was reset meanwhile is no longer listed.
+                    // A stream that was reset during the preparation is not in `running` any more.
                     if let Some(request_info) = self.take(stream) {
                         return Some((stream, request_info, response));
                     }
@@ -98,7 +98,7 @@ impl PendingResponses {
         Some(request_info)
     }
 
-    /// Cancels the response on a stream, in preparation or waiting.
+    /// Cancels the response on a stream, whether it is in preparation or waiting.
     pub(super) fn drop(&mut self, stream: u32) {
         self.waiting
             .retain(|pending_request| pending_request.stream != stream);

@@ -1,4 +1,4 @@
-//! Loop of one connection: handle the received frames, write what is ready, repeat.
+//! Loop of one HTTP/2 connection: handle the received frames, write what is ready, repeat.
 
 use std::cell::Cell;
 use std::collections::VecDeque;
@@ -29,11 +29,11 @@ use crate::response::{Payload, Response, Shape};
 
 /// Maximum size of a body, or of a part of one, that is copied behind its head, in bytes.
 const COPY_BYTES_MAX: usize = 4 << 10;
-/// Number of waiting bytes at which no more body parts are queued, so that streams alternate and a
-/// reset takes effect soon.
+/// Number of bytes that wait to be written, from which on no more body parts are queued. The limit
+/// lets streams alternate, and a reset take effect soon.
 const QUEUED_BYTES_MAX: usize = 128 << 10;
-/// Number of waiting bytes of frames, mostly replies to frames such as PING, above which nothing
-/// more is read.
+/// Number of bytes of frames that wait to be written, above which no more input is read. Most of
+/// these frames are replies to frames such as PING.
 const TEXT_BYTES_MAX: usize = 64 << 10;
 /// Maximum number of finished responses that are collected before they are counted.
 const DONE_MAX: usize = 256;
@@ -48,7 +48,7 @@ pub(super) struct Session<'c, S> {
     out: Outgoing,
     /// Responses whose bodies are not complete; their next parts are queued for writing in turn.
     sending: VecDeque<Sending>,
-    /// Responses that are queued completely and not yet written.
+    /// Responses that are queued completely but not written yet.
     done: Vec<CompletedStream>,
     pending: PendingResponses,
     uploads: Vec<Upload>,
@@ -136,8 +136,8 @@ impl<'c, S: Carrier> Session<'c, S> {
         requests_max.saturating_add(more) <= self.requests
     }
 
-    /// Returns whether the socket works and everything queued was written, so that the client will
-    /// read a GOAWAY.
+    /// Returns whether the socket works and all queued bytes were written, so that the client can
+    /// still read a GOAWAY.
     pub(super) fn is_sound(&self) -> bool {
         self.state != State::Broken && !self.has_ended && self.is_written()
     }
@@ -495,7 +495,7 @@ impl<'c, S: Carrier> Session<'c, S> {
             }
         };
         // Most bodies are queued whole at once. A body that must be read from a file is queued in
-        // parts, alternating with those of other streams.
+        // parts, which alternate with parts of other streams' bodies.
         if self.sending.is_empty() && !sending.is_read() {
             let context = &mut Context::from_waker(Waker::noop());
             if let SendStep::Last = self.queue_body_part(&mut sending, context) {
@@ -513,8 +513,8 @@ impl<'c, S: Carrier> Session<'c, S> {
         }
     }
 
-    /// Queues for writing as much as the client's windows and the limits allow: a part of each body
-    /// in turn.
+    /// Queues for writing as much as the client's flow-control windows and the limits allow: a part
+    /// of each body in turn.
     fn queue_body_parts(&mut self, context: &mut Context<'_>) {
         let mut waiting = 0;
         while waiting < self.sending.len() && self.out.queued_bytes() < QUEUED_BYTES_MAX {

@@ -1,5 +1,5 @@
-//! Conversion of a stream's head to the form of HTTP/1.1, so that the same code validates targets,
-//! hosts, limits and preconditions of both protocols.
+//! Conversion of a request head of HTTP/2 to HTTP/1.1 text, so that the same code validates
+//! targets, hosts, limits and preconditions of both protocols.
 //!
 //! The converted text is never sent. No value can extend beyond its line, since values contain no
 //! CR, LF or NUL. Fields for framing or for the connection are left out, since HTTP/2 handles both
@@ -13,8 +13,8 @@ use http2::Head;
 use crate::access::LogRequest;
 use crate::trace::Traceparent;
 
-/// Validates `head`: converts it into `text`, which must be empty, and parses that. The returned
-/// request borrows `text`.
+/// Validates `head`: converts it to HTTP/1.1 in `text`, which must be empty, and parses `text`. The
+/// returned request borrows `text`.
 ///
 /// # Errors
 /// As [`http1::parse`]. The stream gets the error response and the connection continues, since the
@@ -35,7 +35,7 @@ pub(super) fn request<'t>(
     read(text, limits)
 }
 
-/// Parses again the `text` that [`request`] has written.
+/// Parses `text`, which [`request`] has written before.
 ///
 /// # Errors
 /// As [`request`].
@@ -106,7 +106,7 @@ fn check_target(head: &Head) -> Result<(), Reject> {
     }
 }
 
-/// Appends all Cookie fields as one line. RFC 9113 §8.2.3 lets a client send each pair as its own
+/// Appends all Cookie fields as one line. RFC 9113 §8.2.3 lets a client send each cookie in its own
 /// field; HTTP/1.1 has one field.
 fn cookies(text: &mut Vec<u8>, head: &Head) {
     let is_crumb = |(name, value): &(&[u8], &[u8])| *name == b"cookie" && !value.is_empty();
@@ -129,7 +129,7 @@ pub(super) fn method(head: &Head) -> Method {
     }
 }
 
-/// Returns the record of `head` for the access log, even if it is rejected.
+/// Returns the record of `head` for the access log, even if the request is rejected.
 pub(super) fn log_request(head: &Head, remote: IpAddr) -> LogRequest<'_> {
     let field = |wanted: &[u8]| {
         let mut fields = head.fields();
@@ -153,7 +153,7 @@ pub(super) fn log_request(head: &Head, remote: IpAddr) -> LogRequest<'_> {
     }
 }
 
-/// Returns the path; for CONNECT, which has none, the authority.
+/// Returns the target of a request: the path, or the authority for CONNECT, which has no path.
 fn target(head: &Head) -> &[u8] {
     match (head.path(), head.authority()) {
         (b"", Some(authority)) => authority,

@@ -20,7 +20,7 @@ pub(super) struct Upload {
     pub(super) context: RequestContext,
     /// True if a mount needs the body; otherwise its bytes are dropped.
     pub(super) is_kept: bool,
-    /// Number of body bytes that may still arrive.
+    /// Number of body bytes that may still arrive before the body is too large.
     left: u64,
     /// Number of body bytes that have arrived since `due` was last set.
     window_bytes: u64,

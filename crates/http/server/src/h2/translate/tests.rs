@@ -117,7 +117,8 @@ fn hosts_must_agree_and_be_there() {
     );
 }
 
-/// RFC 9113 §8.2.3: a client may split a cookie into one field per pair; they are joined again.
+/// RFC 9113 §8.2.3: a client may split cookies into one field per pair; the server joins them
+/// again.
 #[test]
 fn cookies_become_one_line() {
     let fields = [
