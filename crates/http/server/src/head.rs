@@ -10,7 +10,7 @@ use crate::representation::Representation;
 use crate::response::{Fields, Response};
 
 impl Response {
-    /// Appends the head in HTTP/1.1.
+    /// Appends the head as HTTP/1.1 text.
     pub(crate) fn write_head(
         &self,
         out: &mut Vec<u8>,

@@ -1,4 +1,4 @@
-//! Input of a connection: bytes that were read and whose requests have no response yet.
+//! Input of a connection: bytes that were read and are not processed yet.
 
 use std::cell::RefCell;
 use std::future::poll_fn;
@@ -11,14 +11,14 @@ use tokio::io::{AsyncRead, ReadBuf};
 
 use crate::transport::Transport;
 
-/// Maximum bytes per read. A usual request head is a tenth of that, so a batch of pipelined
+/// Maximum bytes per read. A usual request head is a tenth of this size, so a batch of pipelined
 /// requests arrives in one read.
 const READ_BYTES: usize = 16 << 10;
-/// Maximum size of an incomplete request that is moved to a buffer of its own size while the rest
-/// is awaited, in bytes.
+/// Maximum size of an incomplete request, in bytes, that is moved to a buffer of exactly its size
+/// until more bytes arrive.
 const REST_BYTES_MAX: usize = 4 << 10;
-/// Maximum number of unused buffers kept for later reads. On one core, fewer connections than this
-/// read at the same moment.
+/// Maximum number of unused buffers kept for later reads. Fewer connections than this read at the
+/// same moment on one core.
 const BUFFERS_MAX: usize = 64;
 
 thread_local! {
@@ -43,9 +43,9 @@ impl Input {
         &self.buffer[..self.filled]
     }
 
-    /// Reads once and returns the number of bytes; 0 if the client closed its side. While the read
-    /// waits, only the bytes received earlier are kept in memory: ten thousand waiting connections
-    /// must not hold ten thousand buffers.
+    /// Reads once and returns the number of bytes, or 0 if the client closed its side. While the
+    /// read waits, only the bytes received earlier are kept in memory: ten thousand waiting
+    /// connections must not hold ten thousand buffers.
     pub(crate) async fn read(&mut self, conn: &mut impl Transport) -> Result<usize, Ended> {
         loop {
             self.rest();
@@ -55,8 +55,8 @@ impl Input {
                 self.filled += read;
                 return Ok(read);
             }
-            // Nothing was read, because a socket may be reported readable before bytes arrive. The
-            // empty buffer is released until the next attempt.
+            // No bytes were read: a socket may be reported readable before bytes arrive. The empty
+            // buffer is released until the next attempt.
             self.drop_front(0);
         }
     }
@@ -80,8 +80,8 @@ impl Input {
         polled.map_ok(|()| read)
     }
 
-    /// Moves the received bytes, if these are few, to a buffer of their size, since the rest of the
-    /// request may take long to arrive.
+    /// Moves the received bytes to a buffer of exactly their size if they are few, since the other
+    /// bytes of the request may take long to arrive.
     pub(crate) fn rest(&mut self) {
         if 0 < self.filled && self.filled <= REST_BYTES_MAX && READ_BYTES <= self.buffer.len() {
             let received = self.bytes().to_vec();
@@ -113,7 +113,7 @@ impl Input {
 
 fn give_back(buffer: Vec<u8>) {
     BUFFERS.with_borrow_mut(|buffers| {
-        // A buffer that a long head enlarged is not kept.
+        // A buffer that was enlarged for a long head is not kept.
         if buffers.len() < BUFFERS_MAX && buffer.len() == READ_BYTES {
             buffers.push(buffer);
         }

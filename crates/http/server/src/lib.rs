@@ -2,11 +2,11 @@
 //! decode.
 //!
 //! Principal types: [`Service`], which all cores share, and [`Core`], its state on one core.
-//! [`serve`] runs one connection. A request passes these files:
+//! [`serve`] runs one connection. A request passes through these files:
 //!
 //! ```text
 //! connection ─► exchange, or h2::session: parse, and write at the end
-//!   └─► route ─► ready ───────────────────────────────► respond: a hit touches nothing shared
+//!   └─► route ─► ready ───────────────────────────────► respond: a hit shares no memory
 //!         ├─► access_control
 //!         ├─► mount, mount_response: paths outside the library
 //!         └─► file_request ─► lookup ─► choose ─► variants::cache

@@ -1,7 +1,7 @@
 //! Reload of the HTTP service while the process runs.
 //!
-//! A [`Service`] is immutable. A reload builds another one from the same parts, and each core uses
-//! the new service from its next connection on. Connections of the old service get one more
+//! A [`Service`] is immutable. A reload builds a new service from the same parts, and each core
+//! uses the new service from its next connection on. Connections of the old service get one more
 //! response, with `Connection: close` or a GOAWAY. Listeners and their schemes are fixed at the
 //! start of a process.
 
@@ -43,7 +43,6 @@ impl Live {
         self.generation.fetch_add(1, Relaxed);
     }
 
-    /// Returns the scheme of each listener.
     pub(crate) fn schemes(&self) -> &[Scheme] {
         &self.schemes
     }

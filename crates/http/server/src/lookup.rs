@@ -1,5 +1,5 @@
-//! Lookup of the response to a request for a file: among the ready responses, or else by choosing a
-//! representation, which may convert the original.
+//! Lookup of the response to a request for a file. If no ready response matches, a representation
+//! is chosen, which may require a conversion of the original.
 
 use std::io;
 use std::rc::Rc;
@@ -68,9 +68,8 @@ impl Core {
         let (path, query) = (file.path()?, file.query()?);
         let begun = Instant::now();
         for _ in 0..ATTEMPTS_MAX {
-            // The original may change during a conversion. So the period in which the response is
-            // trusted, and the original is not checked again, is measured from before the
-            // conversion.
+            // The original may change during a conversion. So the time in which the response is
+            // reused without a check of the original is measured from before the conversion.
             let trusted_until_ms = self.trusted_until_ms();
             let choice = self.service.choose(path, query.recipe, file.accepts);
             let choice = choice.await?;
@@ -90,8 +89,8 @@ impl Core {
             let is_cached = !matches!(choice.body, Body::Uncached(..));
             match self.prepare(choice, path).await {
                 Ok(representation) => {
-                    // Later requests, and others on this core that wait for the same conversion,
-                    // use this response.
+                    // Later requests on this core use this response, as do requests that wait for
+                    // the same conversion.
                     if is_cached {
                         let entry = Entry {
                             representation: Rc::clone(&representation),
@@ -158,7 +157,8 @@ impl Core {
         prepared.map(Rc::new)
     }
 
-    /// Returns the file at `path` of a target, without conversion and content coding.
+    /// Returns the original at `path`, the path of a request target, without conversion or content
+    /// coding.
     pub(crate) async fn find_original(&self, path: &str) -> Result<Rc<Representation>, Problem> {
         let path = self.service.library().path_for_clients(path);
         let path = path.ok_or(Problem::NotFound)?;
@@ -216,7 +216,6 @@ impl Core {
 /// Track that is transcoded for a player, completely or in part.
 #[derive(Debug)]
 pub(crate) enum TranscodeBody {
-    /// The whole track.
     Whole(Found),
     /// A track that is still being transcoded, and that will be stored under this key.
     Growing(Key, Arc<Growing>),

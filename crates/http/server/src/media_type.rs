@@ -50,8 +50,8 @@ const MUSIC: [&str; 13] = [
     "aac", "m4a", "m4b", "m4r", "mka", "mp1", "mp2", "mp3", "mp4", "mpga", "weba", "webm", "wma",
 ];
 
-/// Returns the media type of a file with an extension of [`MUSIC`], if the file is music. Parses it
-/// as a scan of the library does. An `.mp4` with moving pictures is not music.
+/// Returns the media type of a file with an extension of [`MUSIC`], if the file is music. Parses
+/// the file as a scan of the library does. An `.mp4` with moving pictures is not music.
 ///
 /// # Errors
 /// If the file cannot be read.
@@ -85,7 +85,7 @@ pub(crate) fn audio_within(
     }
 }
 
-/// Media types by extension, for files that the operator allowed.
+/// Media types by file extension, for files that the operator allowed.
 const BY_EXTENSION: &[(&str, &str)] = &[
     ("css", "text/css; charset=utf-8"),
     ("csv", "text/csv; charset=utf-8"),
@@ -111,7 +111,7 @@ const BY_EXTENSION: &[(&str, &str)] = &[
 /// Set of file extensions that the operator configured.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AllowedTypes {
-    /// True if the set contains all files, including those without an extension.
+    /// True if every file belongs to the set, with any extension or none.
     pub all: bool,
     /// Extensions in lower case, without the dot.
     pub extensions: BTreeSet<String>,

@@ -1,6 +1,7 @@
 //! Counters of responses, and their OpenMetrics text.
 //!
-//! Each core counts in its own [`CoreMetrics`], on its own cache lines. A scrape adds them up.
+//! Each core counts in its own [`CoreMetrics`], on its own cache lines. A scrape adds up the
+//! counters of all cores.
 
 mod duration;
 mod totals;
@@ -73,13 +74,13 @@ pub enum Handshake {
 /// Source of a response's body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Served {
-    /// A variant that existed.
+    /// A variant that existed before the request.
     Hit,
     /// A variant that was converted for this request.
     Miss,
     /// The untouched original.
     Original,
-    /// Anything else: errors, documents, metrics.
+    /// Any other source: errors, documents, metrics.
     Other,
     /// The response of a mount.
     Mount,
@@ -149,7 +150,6 @@ impl Metrics {
         &self.cores[core]
     }
 
-    /// Writes the metrics of responses.
     pub(crate) fn render(&self, text: &mut Text) {
         let status = |class: usize| self.sum(|core| &core.status[class]);
         text.family(
@@ -235,8 +235,8 @@ impl Metrics {
     }
 }
 
-/// Writes the start of the process under the name that Prometheus's client libraries use. Its
-/// changes show restarts, also those after a panic.
+/// Writes the start time of the process, under the name that Prometheus's client libraries use. The
+/// value changes at each restart, including restarts after a panic.
 pub(crate) fn render_process(text: &mut Text, started_unix_ms: u64) {
     text.family(
         "process_start_time_seconds",

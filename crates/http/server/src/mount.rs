@@ -5,8 +5,8 @@
 //! request ─► a mount's prefix? ─yes─► body, read whole ─► Mount::answer ─┬─ Whole ─────► bytes
 //!                  └─ no ─► the library ◄─┬─────── another target ─ Internal
 //!                                │        ├──── an unchanged file ─ Original
-//!                                │        └────── files in a row ─ Archive
-//!                                └─ transcoder ◄── a plan for it ─ Transcoded
+//!                                │        └─────── several files ─ Archive
+//!                                └─ transcoder ◄─ track and plan ─ Transcoded
 //! ```
 
 use std::fmt;
@@ -30,12 +30,12 @@ pub trait Mount: Send + Sync {
     fn answer<'a>(&'a self, request: MountRequest<'a>)
     -> Pin<Box<dyn Future<Output = Reply> + 'a>>;
 
-    /// Appends the mount's metrics: OpenMetrics families whose names no other part of the server
-    /// uses.
+    /// Appends the mount's metrics as OpenMetrics families. No other part of the server may use the
+    /// same names.
     fn metrics(&self, _out: &mut String) {}
 
-    /// Returns whether the queries of requests may contain secrets. If so, the access log records
-    /// only the path.
+    /// Returns whether the query strings of requests may contain secrets. If so, the access log
+    /// records only the path.
     fn has_secret_queries(&self) -> bool {
         false
     }
@@ -71,9 +71,9 @@ pub struct MountRequest<'a> {
     pub secure: bool,
     /// Parts of the server that need a login.
     pub require_login: RequireLogin,
-    /// Extensions of files to serve although they are neither pictures nor audio.
+    /// Extensions of files that are served although they are neither pictures nor audio.
     pub allowed_types: &'a AllowedTypes,
-    /// Extensions of files to serve at all.
+    /// Extensions that a file must have to be served.
     pub only_types: &'a AllowedTypes,
 }
 
@@ -103,7 +103,7 @@ pub enum Reply {
     },
     /// The library's response for another target, with negotiation, validators, ranges and HEAD.
     Internal {
-        /// Path and query, escaped as in a request.
+        /// Path and query, percent-encoded as in a request.
         target: String,
         /// Additional header fields, which replace the library's fields of the same name.
         fields: Vec<Field>,
@@ -111,16 +111,16 @@ pub enum Reply {
     /// A file of the library without conversion, whatever formats the client accepts, with
     /// validators, ranges and HEAD.
     Original {
-        /// Path of the file, escaped as in a request.
+        /// Path of the file, percent-encoded as in a request.
         path: String,
         /// Additional header fields, as in [`Reply::Internal`].
         fields: Vec<Field>,
     },
-    /// A track, transcoded according to a plan and sent as files are.
+    /// A track that is transcoded according to a plan, and sent like a file.
     Transcoded(Transcoding),
     /// Files of the library as one uncompressed ZIP archive.
     Archive {
-        /// Files to include, in this order.
+        /// Files of the archive, in order.
         files: Vec<ArchiveFile>,
         /// Header fields as in [`Reply::Whole`], without Content-Type.
         fields: Vec<Field>,
@@ -217,12 +217,13 @@ impl Mounts {
         out
     }
 
-    /// Returns the part of a request's target that may be logged.
+    /// Returns the part of a request target that may be logged: without the query if it may contain
+    /// secrets.
     pub(crate) fn loggable<'t>(&self, target: &'t [u8]) -> &'t [u8] {
         let Some(end) = target.iter().position(|byte| *byte == b'?') else {
             return target;
         };
-        // Of an absolute URI, only the path is compared with the prefixes.
+        // Only the path of an absolute URI is compared with the prefixes.
         let path = str::from_utf8(&target[..end]).unwrap_or("");
         let path = match path.split_once("://") {
             Some((_, rest)) => rest.find('/').map_or("", |begin| &rest[begin..]),

@@ -1,4 +1,4 @@
-//! Completion of a mount's reply into a response, where necessary with a file of the library, a
+//! Conversion of a mount's reply to a response, where necessary with a file of the library, a
 //! transcoded track or an archive.
 
 use std::sync::Arc;
@@ -21,7 +21,7 @@ use crate::request_context::RequestContext;
 use crate::response::{Fields, Payload, Response, Shape};
 
 impl Core {
-    /// Calls `mount` and turns its reply into a response.
+    /// Calls `mount` and converts its reply to a response.
     pub(crate) async fn call_mount(
         &self,
         mount: &dyn Mount,
@@ -65,7 +65,7 @@ impl Core {
         }
     }
 
-    /// Turns the reply of `mount` into a response.
+    /// Converts the reply of `mount` to a response.
     async fn complete(
         &self,
         reply: Reply,
@@ -220,7 +220,8 @@ impl Core {
     }
 }
 
-/// Returns the shape of an error response, which does not depend on the accepted formats.
+/// Returns the properties of `request` that an error response respects. Accepted formats are not
+/// among them.
 fn shape_of(request: &Request<'_>) -> Shape {
     Shape {
         bodiless: request.method == Method::Head,
@@ -228,7 +229,7 @@ fn shape_of(request: &Request<'_>) -> Shape {
     }
 }
 
-/// Returns whether a request has neither ranges nor conditions.
+/// Returns whether a request has neither a range nor a condition.
 fn is_plain(request: &Request<'_>) -> bool {
     let mut names = request.fields().map(|(name, _)| name);
     let is_part = |name: &str| {

@@ -109,7 +109,8 @@ impl Parted {
     }
 }
 
-/// Returns the file that contains `bytes`, and their offset in it; `None` if they are in memory.
+/// Returns the file that contains `bytes`, and the offset at which they begin. Returns `None` if
+/// the bytes are in memory.
 fn file(bytes: &Bytes) -> Option<(&File, u64)> {
     match bytes {
         Bytes::Memory(_) => None,

@@ -1,11 +1,11 @@
-//! Paths that the server itself serves, beside the library and the mounts.
+//! Paths that the server itself serves, in addition to the library and the mounts.
 
 /// Paths of health checks, which are served under any host name and without TLS.
 pub(crate) const PROBES: [&str; 3] = ["/healthz", "/-/live", "/-/ready"];
 /// Path of this server's web page. The gallery and the API have paths below it.
 pub(crate) const PAGE: &str = "/-/";
-/// URL of this server's web page relative to `/` and to `/-`. It is also right if a proxy serves
-/// this server below a path of its own.
+/// URL of this server's web page relative to `/` and to `/-`. A relative URL also works if a proxy
+/// serves this server below another path.
 pub(crate) const PAGE_FROM_ROOT: &str = "-/";
 /// Path of the metrics.
 pub(crate) const METRICS_PATH: &str = "/-/metrics";

@@ -1,5 +1,5 @@
-//! Prefetch: creation of variants ahead of requests, in every enabled format. They are stored under
-//! the same keys as variants created on request.
+//! Prefetch: creation of variants ahead of requests, in every enabled format. Prefetched variants
+//! are stored under the same keys as variants created on request.
 
 use std::fs;
 use std::path::Path;
@@ -15,13 +15,13 @@ use variants::library::{Identity, LibraryPath, Mount};
 use crate::known::{Known, detect};
 use crate::service::Service;
 
-/// Maximum depth of folders that are visited; deeper ones are logged and skipped.
+/// Maximum depth of folders that are visited. Deeper folders are logged and skipped.
 const DEPTH_MAX: usize = 64;
 
 /// Progress of a prefetch, while it runs or at its end.
 #[derive(Debug, Default)]
 pub struct PrefetchProgress {
-    /// Number of finished pairs of original and recipe.
+    /// Number of finished pairs of an original and a recipe.
     pub files: AtomicU64,
     /// Number of variants created.
     pub made: AtomicU64,
@@ -52,9 +52,9 @@ impl Service {
     }
 
     /// Creates the missing variants for the pairs of original and recipe in `wanted`, at low or
-    /// high effort, on as many threads as there are concurrent conversions. Counts its progress in
-    /// `tally`, which another thread may read at the same time. Consecutive recipes of one original
-    /// share a decode if possible.
+    /// high effort. Uses as many threads as conversions may run concurrently. Counts its progress
+    /// in `tally`, which another thread may read at the same time. Consecutive recipes of one
+    /// original share a decode if possible.
     pub fn prefetch(
         &self,
         wanted: &[(LibraryPath, Recipe)],
@@ -124,7 +124,8 @@ impl Service {
             }
         }
         if !tasks.is_empty() {
-            // Memory needs no further limit here: the number of threads bounds it.
+            // No further memory limit is needed here, since the number of threads limits the
+            // memory.
             let mut terms = Terms {
                 cancel: None,
                 reserve_memory: &mut |_| true,

@@ -12,14 +12,14 @@ use crate::request_id::RequestId;
 /// Reason why a request gets no representation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Problem {
-    /// The request violates HTTP; the phrase names the rule. The connection closes.
+    /// The request violates HTTP. The phrase names the violated rule. The connection closes.
     BadRequest {
         /// Status 4xx or 5xx from `http1`.
         status: u16,
         /// Name of the violated rule.
         phrase: &'static str,
     },
-    /// A query parameter is invalid; the text names it.
+    /// A query parameter is invalid; the text names the parameter.
     BadParameter(String),
     /// There is no such original, or it may not be served.
     NotFound,
@@ -117,8 +117,7 @@ impl Problem {
             Problem::PreconditionFailed => 412,
             Problem::RangeNotSatisfiable(_) => 416,
             Problem::Misdirected | Problem::UnknownHost => 421,
-            // RFC 9110 §15.5.14: 413 refers to content that the client sent, so it does not fit
-            // here.
+            // RFC 9110 §15.5.14: 413 is only for content that the client sent.
             Problem::Undecodable
             | Problem::Unsupported
             | Problem::TooLarge
@@ -129,7 +128,7 @@ impl Problem {
         }
     }
 
-    /// Returns whether the original is the cause, so that a retry would fail too.
+    /// Returns whether the original caused the problem, so that a retry would fail too.
     pub(crate) fn is_caused_by_original(&self) -> bool {
         matches!(
             self,
@@ -137,8 +136,8 @@ impl Problem {
         )
     }
 
-    /// Returns the title of the problem document: a fixed phrase, so that nothing about the host
-    /// leaks.
+    /// Returns the title of the problem document. The title is a fixed phrase, so that it reveals
+    /// nothing about the host.
     #[must_use]
     pub fn title(&self) -> &'static str {
         match self {
@@ -171,7 +170,8 @@ impl Problem {
         }
     }
 
-    /// Returns the problem document as JSON. `request_id` identifies the line in the log.
+    /// Returns the problem document as JSON. `request_id` identifies the request's line in the
+    /// access log.
     #[must_use]
     pub(crate) fn document(&self, request_id: RequestId) -> String {
         let mut out = String::with_capacity(160);

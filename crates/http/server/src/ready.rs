@@ -11,13 +11,13 @@ use crate::choice::Choice;
 use crate::coding::Coding;
 use crate::representation::Representation;
 
-/// Ready responses, evicted in the order of their last use.
+/// Ready responses. The least recently used response is evicted first.
 #[derive(Debug)]
 pub(crate) struct ReadyResponses {
     entries: LruCache<Box<[u8]>, Entry>,
     memory_bytes: u64,
     memory_bytes_max: u64,
-    /// Grammar of the queries, which decides which parameters distinguish responses.
+    /// Grammar of the queries. The grammar decides which parameters distinguish responses.
     grammar: Grammar,
     /// Buffer in which keys are composed.
     key: Vec<u8>,
@@ -28,9 +28,9 @@ pub(crate) struct ReadyResponses {
 pub(crate) struct Entry {
     pub(crate) representation: Rc<Representation>,
     /// The same response in the content codings that clients requested, indexed by coding. If a
-    /// coding saves nothing, its entry refers to the plain response.
+    /// coding does not make the body smaller, its entry refers to the plain response.
     pub(crate) coded: [Option<Rc<Representation>>; Coding::COUNT],
-    /// Time until which the response is used without checking the original, by the core's clock.
+    /// Time on the core's clock until which the response is used without a check of the original.
     pub(crate) trusted_until_ms: u64,
     /// True if clients cannot request the target themselves.
     pub(crate) is_internal: bool,
@@ -62,15 +62,15 @@ impl ReadyResponses {
         }
     }
 
-    /// Returns the response to `target`, even if it must be compared with the original before it is
-    /// used.
+    /// Returns the response to `target`, even if the original must be checked before the response
+    /// is used.
     pub(crate) fn get(&mut self, target: &Target<'_>, accepts: Accepts) -> Option<&mut Entry> {
         write_key(&mut self.key, target, accepts, self.grammar);
         self.entries.get_mut(&self.key[..])
     }
 
-    /// Returns the ready response if it still matches `choice`, and extends the time for which it
-    /// is trusted.
+    /// Returns the ready response if it still matches `choice`, and extends the time until which
+    /// the response is trusted.
     pub(crate) fn renew(
         &mut self,
         target: &Target<'_>,
@@ -141,8 +141,8 @@ impl ReadyResponses {
     }
 }
 
-/// Writes the key of a response. Parameters that the grammar ignores are left out, so that they do
-/// not multiply the entries.
+/// Writes the key of a response. Parameters that the grammar ignores are left out, so that they
+/// cause no further entries.
 fn write_key(key: &mut Vec<u8>, target: &Target<'_>, accepts: Accepts, grammar: Grammar) {
     key.clear();
     let Accepts { avif, webp, named } = accepts;

@@ -1,5 +1,4 @@
-//! Redirects: to HTTPS, and from targets that are not files to the canonical spelling of a file's
-//! path or to the page of a folder.
+//! Redirects to HTTPS, to the canonical spelling of a file's path, and to the page of a folder.
 
 use std::sync::Arc;
 
@@ -15,10 +14,11 @@ use crate::response::{Fields, Payload, Response, Shape};
 use crate::scheme::{Https, without_port};
 
 impl Core {
-    /// Redirects a client to `https`, unless this listener may serve the request itself.
+    /// Returns a redirect to `https`, unless this listener may serve the request itself.
     ///
-    /// The host comes from the client, so the redirect names it only if a certificate matches it.
-    /// Otherwise a client could make a cache store a redirect that leads other clients to any host.
+    /// The host comes from the client, so the redirect contains it only if a certificate matches
+    /// it. Otherwise a client could make a cache store a redirect that leads other clients to any
+    /// host.
     pub(crate) fn redirect_to_https(
         &self,
         https: &Https,
@@ -59,8 +59,7 @@ impl Core {
     }
 
     /// Returns a redirect for a client whose target is not a file, if there is a suitable
-    /// destination. Pages of folders are for people, so only clients that accept HTML are
-    /// redirected to such a page.
+    /// destination. Only clients that accept HTML are redirected to the page of a folder.
     pub(crate) async fn redirect_missing(&self, request: &Request<'_>) -> Option<Response> {
         let target = request.target;
         let path = LibraryPath::from_loose_target(target.path)?;
@@ -90,8 +89,8 @@ impl Core {
     }
 }
 
-/// Returns the URL of the page's view of `folder`, relative to the target that a client requested:
-/// it also holds if a proxy serves this server below a path of its own.
+/// Returns the URL at which the web page shows `folder`, relative to the target that a client
+/// requested. A relative URL also works if a proxy serves this server below another path.
 fn view_of_folder(target: &str, folder: &LibraryPath) -> String {
     let depth = target.bytes().filter(|byte| *byte == b'/').count();
     let up = "../".repeat(depth.saturating_sub(1));

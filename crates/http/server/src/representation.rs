@@ -150,12 +150,10 @@ impl Representation {
         }
     }
 
-    /// Returns whether the representation is audio.
     pub(crate) fn is_sound(&self) -> bool {
         self.field("content-type").starts_with("audio/")
     }
 
-    /// Returns the value of Cache-Control.
     pub(crate) fn cache_control(&self) -> &str {
         self.field("cache-control")
     }
@@ -194,8 +192,8 @@ impl Representation {
     pub(crate) const NOT_MODIFIED_FIELDS: [&str; 4] =
         ["etag", "cache-control", "vary", "last-modified"];
 
-    /// Names of fields whose values many representations share, so that they are worth an entry in
-    /// HTTP/2's header table.
+    /// Names of fields whose values occur in many representations, so that they are worth an entry
+    /// in the dynamic table of HPACK.
     const SHARED: [&str; 12] = [
         "accept-ranges",
         "access-control-allow-origin",
@@ -211,8 +209,8 @@ impl Representation {
         "x-content-type-options",
     ];
 
-    /// Returns the fields of a 200 response, and the Content-Length field, both prepared for
-    /// HTTP/2. The first call prepares them.
+    /// Returns the fields of a 200 response, and separately its Content-Length field, all of them
+    /// encoded for HTTP/2. The first call encodes them.
     pub(crate) fn lines(&self) -> &(Vec<EncodedField>, EncodedField) {
         self.lines.get_or_init(|| {
             let lines = self.fields.iter().map(|(name, text)| {
@@ -228,7 +226,7 @@ impl Representation {
         })
     }
 
-    /// Returns the fields of a 304 response prepared for HTTP/2.
+    /// Returns the fields of a 304 response, encoded for HTTP/2.
     pub(crate) fn not_modified_lines(&self) -> impl Iterator<Item = &EncodedField> {
         let fields = self.fields.iter().zip(&self.lines().0);
         fields
@@ -257,7 +255,6 @@ impl Representation {
             .finish(connection);
     }
 
-    /// Returns the media type.
     pub(crate) fn media_type(&self) -> &str {
         let mut fields = self.fields.iter();
         let found = fields.find(|(name, _)| name == "content-type");
@@ -301,8 +298,8 @@ impl Representation {
         }
     }
 
-    /// Returns the memory that the prepared head and a body of kind [`Bytes::Memory`] occupy, in
-    /// bytes.
+    /// Returns the number of bytes of memory that the prepared head occupies, together with the
+    /// body if its kind is [`Bytes::Memory`].
     #[must_use]
     pub fn memory_bytes(&self) -> u64 {
         match &self.bytes {

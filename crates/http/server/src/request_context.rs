@@ -22,8 +22,8 @@ pub(crate) struct RequestContext {
     pub(crate) supports_streaming: bool,
 }
 
-/// Bodies of requests to mounts on one core. A body counts until the response to its request is
-/// ready.
+/// Bodies of requests to mounts on one core. A body counts towards the limit until the response to
+/// its request is ready.
 #[derive(Debug, Default)]
 pub(crate) struct Uploads {
     /// Total size of the request bodies on this core whose responses are pending, in bytes.
@@ -42,8 +42,8 @@ struct IncomingBody {
 }
 
 impl Uploads {
-    /// Drops the oldest body, other than `wanted`, that has been arriving for at least
-    /// [`SLOW_TIME`]. Returns whether such a body existed.
+    /// Drops the oldest body that has been arriving for at least [`SLOW_TIME`], except `wanted`.
+    /// Returns whether such a body existed.
     fn drop_slow_body(&self, wanted: Option<&Rc<IncomingBody>>) -> bool {
         let mut incoming = self.incoming.borrow_mut();
         let is_slow = |it: &Rc<IncomingBody>| {
@@ -65,8 +65,8 @@ impl Uploads {
     }
 }
 
-/// Time after which a body is dropped if its memory is needed. At a megabit per second, a form of
-/// one MiB takes eight seconds.
+/// Time after which an incomplete body is dropped if other bodies need its memory. At one megabit
+/// per second, a form of one MiB takes eight seconds.
 pub(crate) const SLOW_TIME: Duration = Duration::from_secs(10);
 
 /// Rejection of a body that arrived too slowly: RFC 9110 §15.5.9.
@@ -99,7 +99,7 @@ impl Upload {
     }
 
     /// Appends received bytes. If the request bodies that this core is receiving would exceed
-    /// `all_bytes_max` in total, bodies that arrive slowly are dropped; if none of these is left,
+    /// `all_bytes_max` in total, bodies that arrive slowly are dropped; if no slow body is left,
     /// this body is rejected.
     pub(crate) fn add(&mut self, part: &[u8], all_bytes_max: usize) -> Result<(), Reject> {
         const MEMORY_FULL: Reject = Reject {

@@ -1,4 +1,4 @@
-//! Request ids, by which a client's report is matched with its line in the access log.
+//! Request ids. When a client reports an error, the id identifies the line of the access log.
 
 use std::fmt;
 

@@ -1,5 +1,5 @@
-//! Responses from the result of a lookup: a representation, a track that is still being transcoded,
-//! or an error. Preconditions and ranges apply to representations.
+//! Responses with a representation, a track that is still being transcoded, or an error.
+//! Preconditions and ranges apply to representations.
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -19,15 +19,14 @@ use crate::response::{ALLOW, Fields, Payload, Response, Shape};
 
 /// Value of WWW-Authenticate. RFC 7617 §2.1: `charset` says that names and passwords are UTF-8.
 const CHALLENGE: &str = "Basic realm=\"Pelton\", charset=\"UTF-8\"";
-/// Value of WWW-Authenticate for requests of this server's web page, which has a form for logins.
-/// RFC 9110 §15.5.2 requires a challenge in every 401. Only for a `Basic` challenge would browsers
-/// show their own login window.
+/// Value of WWW-Authenticate for requests of this server's web page, which has a login form. RFC
+/// 9110 §15.5.2 requires a challenge in every 401. For this challenge, unlike `Basic`, browsers
+/// show no login window of their own.
 const PAGE_CHALLENGE: &str = "Bearer realm=\"Pelton\"";
 /// Seconds in Retry-After for a fault of the host, which an operator must fix.
 const HOST_RETRY_AFTER_S: &str = "30";
 
 impl Core {
-    /// Responds with the representation in `found`.
     pub(crate) fn respond_with(&self, found: Found, request: &Request<'_>) -> Response {
         let mut response = self.representation_response(found.representation, request);
         if let Some(conversion) = found.conversion {

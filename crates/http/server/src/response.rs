@@ -90,7 +90,7 @@ impl Payload {
     }
 }
 
-/// Properties of a request that every response to it must respect.
+/// Properties of a request that every response to the request must respect.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Shape {
     /// True for HEAD: the body is omitted.
@@ -111,8 +111,8 @@ impl Shape {
 pub(crate) const ALLOW: &str = "GET, HEAD, OPTIONS";
 
 impl Response {
-    /// Returns the bytes by which a picture's variant is smaller than its original; 0 for every
-    /// other response, and without a whole body.
+    /// Returns the number of bytes by which the variant of a picture is smaller than its original.
+    /// Returns 0 for any other response, and for responses without the whole body.
     pub(crate) fn saved_bytes(&self) -> u64 {
         let (Fields::Whole(kept), true) = (&self.fields, !matches!(self.payload, Payload::None))
         else {
@@ -125,7 +125,7 @@ impl Response {
         }
     }
 
-    /// Adds fields, which replace those of the same name.
+    /// Adds fields. They replace earlier fields of the same name.
     pub(crate) fn add(&mut self, fields: Vec<Field>) {
         let added = &mut self.added;
         added.retain(|(name, _)| fields.iter().all(|(newer, _)| newer != name));
@@ -150,14 +150,14 @@ impl Response {
         }
     }
 
-    /// Adds the operator's fields. Representations contain them already.
+    /// Adds the operator's fields, unless the response is a representation, which contains them
+    /// already.
     pub(crate) fn complete(&mut self, headers: &Headers) {
         if let Fields::Listed(fields) = &mut self.fields {
             headers.complete(fields);
         }
     }
 
-    /// Adds a field to the response.
     pub(crate) fn add_field(&mut self, name: &'static str, value: String) {
         match &mut self.fields {
             Fields::Listed(fields) if self.added.is_empty() => {

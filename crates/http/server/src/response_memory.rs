@@ -1,6 +1,6 @@
-//! Memory of responses that come from no file and that clients have not read yet, over all cores:
-//! responses of mounts, pages, metrics, and their compressed forms. Without a limit, slow readers
-//! of long documents could occupy all memory.
+//! Memory of responses that clients have not read yet and that do not come from files, over all
+//! cores: responses of mounts, pages, metrics, and their compressed forms. Without a limit, slow
+//! readers of long documents could occupy all memory.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -11,7 +11,7 @@ use bytes::Bytes;
 #[derive(Debug, Default)]
 pub(crate) struct ResponseMemory(Arc<AtomicUsize>);
 
-/// Body that is counted until its last part is dropped.
+/// Body that is counted until its last reference is dropped.
 struct CountedBody {
     body: Bytes,
     held: Arc<AtomicUsize>,

@@ -37,7 +37,8 @@ impl Document {
 }
 
 impl Core {
-    /// Returns the response if it needs no waiting: a cache hit, or a redirect to another listener.
+    /// Returns the response to a request that needs no waiting: a cache hit, or a redirect to
+    /// another listener.
     pub(crate) fn lookup(&self, listener: usize, request: &Request<'_>) -> Option<Response> {
         if let Scheme::Redirect(https) = self.scheme(listener)
             && let Some(response) = self.redirect_to_https(https, request)
@@ -58,7 +59,7 @@ impl Core {
 
     /// Responds to requests for which [`Core::lookup`] returned nothing: those for mounts and
     /// documents, those that fail, and those for pictures that must be looked up or converted. Text
-    /// is compressed if the client accepts that.
+    /// is compressed if the client accepts a content coding.
     pub(crate) async fn respond(
         &self,
         request: &Request<'_>,
@@ -76,8 +77,8 @@ impl Core {
         self.compress(response, request).await
     }
 
-    /// Passes a request to the part of the server that responds. The checks before routing have
-    /// admitted the request.
+    /// Passes a request to the part of the server that responds. The request has passed the access
+    /// checks.
     async fn route(
         &self,
         request: &Request<'_>,
@@ -96,7 +97,7 @@ impl Core {
                         self.description_response(&file, query.recipe, request)
                             .await
                     }
-                    // Respond with a file or an error. A path that cannot belong to a file is
+                    // The response is a file or an error. A path that cannot belong to a file is
                     // reported before an invalid query.
                     _ => {
                         return self
@@ -112,7 +113,6 @@ impl Core {
         response
     }
 
-    /// Parses a request for a file of the library.
     pub(crate) fn parse_file_request<'r>(
         &self,
         request: &Request<'r>,
@@ -122,7 +122,7 @@ impl Core {
         FileRequest::parse(request, target_origin, self.service.library(), grammar)
     }
 
-    /// Responds with the description of a picture.
+    /// Responds with the description of a picture as JSON.
     async fn description_response(
         &self,
         file: &FileRequest<'_>,
@@ -143,8 +143,8 @@ impl Core {
         }
     }
 
-    /// Responds with a file. The checks so far have admitted the client, but the file may turn out
-    /// to need a login.
+    /// Responds with a file. The client has passed the access checks so far, but the file itself
+    /// may need a login.
     pub(crate) async fn respond_with_file(
         &self,
         request: &Request<'_>,
@@ -195,8 +195,7 @@ impl Core {
         }
     }
 
-    /// Responds to a target that is not in the library: a mount responds, or a document or an error
-    /// is sent.
+    /// Responds to a target outside the library: with the reply of a mount, a document or an error.
     async fn respond_outside_library(
         &self,
         request: &Request<'_>,
@@ -239,8 +238,8 @@ impl Core {
     }
 
     fn document_response(&self, document: Document, shape: Shape) -> Response {
-        /// Minimum size of a body that counts towards the memory limit. Shorter bodies are always
-        /// sent, so that health checks succeed when the limit is reached.
+        /// Minimum size in bytes of a body that counts towards the memory limit. Shorter bodies are
+        /// always sent, so that health checks succeed when the limit is reached.
         const HELD_BYTES_MIN: usize = 1_024;
         let length = document.text.len();
         let payload = if shape.bodiless || length == 0 {
@@ -299,7 +298,7 @@ impl Core {
         }
     }
 
-    /// Returns the document at a target, if the target names one.
+    /// Returns the document at a target, if the target is that of a document.
     async fn document(&self, request: &Request<'_>) -> Option<Result<Document, Problem>> {
         const TEXT: &str = "text/plain; charset=utf-8";
         const HTML: &str = "text/html; charset=utf-8";

@@ -1,5 +1,5 @@
-//! State of the HTTP service that all cores share: settings, library, index of variants, conversion
-//! queues, and the detected types of originals.
+//! State of the HTTP service that all cores share: settings, library, index of variants, queues of
+//! conversions, and detected types of originals.
 
 use parking_lot::Mutex;
 use std::io;
@@ -79,7 +79,7 @@ impl std::error::Error for OpenError {
     }
 }
 
-/// Opens the access log; `None` if it is off.
+/// Opens the access log. Returns `None` if the log is off.
 fn open_access_log(settings: &Settings, cores: usize) -> Result<Option<AccessLog>, OpenError> {
     let started = AccessLog::start(&settings.access, cores, settings.access_limits);
     started.map_err(|source| OpenError {
@@ -94,9 +94,9 @@ fn open_access_log(settings: &Settings, cores: usize) -> Result<Option<AccessLog
 
 impl Service {
     /// Opens the library and starts the conversion threads. The index of variants loads in the
-    /// background, and is written to `store`, if there is one. `cores` are the counters of the
-    /// serving cores; empty for commands that do not serve. `mounts` handle paths outside the
-    /// library.
+    /// background; it is also written to `store`, if there is one. `cores` holds the counters of
+    /// the cores that serve requests; it is empty for commands without such cores. `mounts` handle
+    /// paths outside the library.
     ///
     /// # Errors
     /// [`OpenError`] if a root cannot be opened or a thread not started. A data directory that
@@ -168,8 +168,8 @@ impl Service {
         }))
     }
 
-    /// Returns the service with other settings and mounts. Library, variants, conversions and the
-    /// access log are shared, and the settings of these parts are ignored.
+    /// Returns a service with other settings and mounts. It shares the library, variants,
+    /// conversions and access log with this service, and ignores the new settings of these parts.
     #[must_use]
     pub fn with(&self, settings: Settings, mounts: Mounts) -> Arc<Service> {
         Arc::new(Service {
@@ -215,7 +215,7 @@ impl Service {
         &self.library
     }
 
-    /// Returns the metrics of all parts as OpenMetrics text.
+    /// Returns the metrics of the service and its mounts as OpenMetrics text.
     pub(crate) fn render_metrics(&self) -> String {
         let converter = self.flights.converter();
         let access = self.access.as_ref();
@@ -238,7 +238,6 @@ impl Service {
         text.finish()
     }
 
-    /// Returns the counters of the serving cores.
     pub(crate) fn cores(&self) -> &[reactor::Counters] {
         &self.cores
     }

@@ -35,8 +35,8 @@ pub fn token<'a>(path: &str, fields: &Fields<'a>, is_secure: bool) -> Option<&'a
         });
         found.filter(|token| !token.is_empty())
     };
-    // A proxy may have received the request over TLS, even if this server has not. So the name for
-    // TLS is always accepted.
+    // A proxy may have received the request over TLS, even if this server received it over HTTP. So
+    // the cookie's name for TLS is always accepted.
     let plain = || named(NAME).filter(|_| !is_secure);
     named(SECURE_NAME).or_else(plain)
 }
@@ -59,8 +59,8 @@ pub fn remove(page: &str, is_secure: bool) -> String {
     issue("", page, 0, is_secure)
 }
 
-/// Returns the path of this server's web page, as the browser that sent the request sees it: `/-/`,
-/// or a longer path if a proxy serves this server below a path of its own.
+/// Returns the path of this server's web page in the browser that sent the request: `/-/`, or a
+/// longer path if a proxy serves this server below another path.
 #[must_use]
 pub fn page_path<'a>(fields: &Fields<'a>) -> &'a str {
     let is_safe = |byte: u8| byte.is_ascii_alphanumeric() || b"/-._~%!$&'()*+=:@".contains(&byte);
@@ -69,9 +69,9 @@ pub fn page_path<'a>(fields: &Fields<'a>) -> &'a str {
         .unwrap_or(ROOT)
 }
 
-/// Returns two paths from the Referer field of a request that came from this server's web page. The
+/// Returns two paths from the Referer field of a request that this server's web page sent. The
 /// first is the path of the page as the browser sees it. The second is the path of the view within
-/// the page, as this server sees it. Returns `None` if the request came from elsewhere.
+/// the page, as this server sees it. Returns `None` for other requests.
 pub(crate) fn referring_view<'a>(fields: &Fields<'a>) -> Option<(&'a str, &'a str)> {
     let (_, rest) = field(fields, "referer")?.split_once("://")?;
     let (authority, path) = rest.split_at(rest.find('/')?);

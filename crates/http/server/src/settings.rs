@@ -14,7 +14,7 @@ use crate::gate::Gate;
 use crate::h2::limits::Limits as Http2Limits;
 use crate::media_type::AllowedTypes;
 
-/// Settings of the operator, which `pelton check` prints.
+/// Settings of the operator. `pelton check` prints them.
 #[derive(Clone, Debug)]
 pub struct Settings {
     /// Directories of originals, with the paths under which they are served.
@@ -23,7 +23,7 @@ pub struct Settings {
     pub data: PathBuf,
     /// Output formats that clients may get if they accept them.
     pub formats: Accepts,
-    /// Default quality of requests that specify none, on the JPEG scale.
+    /// Quality of pictures if the request specifies none, from 1 to 100 as for JPEG.
     pub quality: u8,
     /// True if variants are encoded again at higher effort when cores are idle.
     pub improve: bool,
@@ -43,8 +43,8 @@ pub struct Settings {
     pub resource_policy: Option<&'static str>,
     /// Seconds for which responses that are not provisional are fresh (`max-age`).
     pub max_age_s: u32,
-    /// Seconds for which provisional responses are fresh: those that a better variant will replace
-    /// soon.
+    /// Seconds for which provisional responses are fresh. A better variant will replace such a
+    /// response soon.
     pub provisional_age_s: u32,
     /// Limits on requests.
     pub http: http1::Limits,
@@ -62,7 +62,7 @@ pub struct Settings {
     pub access_limits: access::Limits,
     /// Limits on the shared index.
     pub ledger: shared_index::Limits,
-    /// Rules of access: logins, host names, origins and the token.
+    /// Access rules: logins, host names, origins and the token.
     pub gate: Gate,
 }
 
@@ -77,7 +77,7 @@ pub struct Limits {
     /// Maximum number of originals whose placeholders are kept, in memory and on disk; about 150
     /// bytes each.
     pub placeholders_max: NonZeroUsize,
-    /// Maximum size of a body that is sent from memory, in bytes; larger ones are sent by
+    /// Maximum size of a body that is sent from memory, in bytes. Larger bodies are sent by
     /// `sendfile`.
     pub memory_body_bytes_max: u64,
     /// Maximum bytes of bodies that one core caches in memory.
@@ -92,28 +92,30 @@ pub struct Limits {
     pub coded_bytes_max: u64,
     /// Maximum number of entries of a folder that its page shows.
     pub gallery_entries_max: usize,
-    /// Maximum size of an original that is converted, in bytes; larger ones are sent unconverted.
+    /// Maximum size of an original that is converted, in bytes. Larger originals are sent
+    /// unconverted.
     pub original_bytes_max: u64,
-    /// Maximum number of TLS handshakes in progress on one core. When it is reached, each new one
-    /// closes the oldest.
+    /// Maximum number of TLS handshakes in progress on one core. When this number is reached, each
+    /// new handshake closes the oldest.
     pub handshakes_max: usize,
     /// Maximum bytes of responses that wait in memory until the client of one TLS connection reads
     /// them. Plain and encrypted bytes both count.
     pub tls_buffer_bytes_max: usize,
     /// Limits on HTTP/2 connections.
     pub h2: Http2Limits,
-    /// Number of bytes of prepared responses at which they are written, even if more pipelined
-    /// requests are waiting.
+    /// Number of bytes of prepared responses that are enough for a write, even if more pipelined
+    /// requests wait for their responses.
     pub queued_bytes_max: usize,
-    /// Maximum number of requests per connection; the response to the last one closes it.
+    /// Maximum number of requests per connection. The response to the last request closes the
+    /// connection.
     pub connection_requests_max: u32,
     /// Maximum duration of a conversion, in milliseconds, even if its estimate is longer.
     pub conversion_wall_ms_max: u32,
     /// Maximum size of the body of a request to a mount, in bytes on the wire.
     pub request_body_bytes: usize,
-    /// Maximum total bytes of the bodies of requests to mounts, on one core, while their responses
-    /// are pending. Above the limit, a body that arrives slowly is dropped; if no body arrives
-    /// slowly, the response is 503.
+    /// Maximum total bytes, on one core, of the bodies of requests to mounts whose responses are
+    /// pending. Above the limit, a body that arrives slowly is dropped; if no body arrives slowly,
+    /// the response is 503.
     pub core_request_body_bytes: usize,
     /// Maximum total bytes of mounts' responses that clients have not read. Above the limit, the
     /// response is 503.

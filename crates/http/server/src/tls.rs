@@ -1,9 +1,10 @@
-//! TLS 1.2 and 1.3 by rustls: certificates by name, replaced while serving; sessions are resumed.
+//! TLS 1.2 and 1.3 with rustls. Certificates are selected by name, and can be replaced while the
+//! server runs. Sessions can be resumed.
 //!
 //! Principal type: [`Tls`], which all cores share. The only shared writes of a handshake are those
-//! of the session cache, for TLS 1.2 clients without tickets. The cryptography is ring's, which a C
-//! compiler builds statically in seconds; aws-lc-rs needs CMake, and takes minutes to build. ring
-//! lacks post-quantum key exchange.
+//! of the session cache, for TLS 1.2 clients without tickets. The cryptographic library is ring,
+//! which a C compiler builds statically in seconds; aws-lc-rs needs CMake, and takes minutes to
+//! build. ring lacks post-quantum key exchange.
 
 mod certificate;
 mod error;
@@ -55,7 +56,7 @@ impl Tls {
     /// If a file cannot be read or is invalid, or a key does not match its certificate.
     ///
     /// # Panics
-    /// Without a pair.
+    /// If `pairs` is empty.
     pub fn load(
         pairs: Vec<Pair>,
         sessions_max: usize,
@@ -98,7 +99,7 @@ impl Tls {
     /// file, cheap enough for a timer, so that renewal tools need not notify the server.
     ///
     /// # Errors
-    /// As [`Tls::reload`], once per change.
+    /// As [`Tls::reload`]. Each change of the files leads to at most one error.
     pub fn reload_if_changed(&self) -> Result<Reload, Error> {
         let modified_times = self.modified_times.lock();
         let unchanged = *modified_times == written(&self.pairs);
@@ -129,6 +130,6 @@ fn written(pairs: &[Pair]) -> Vec<Option<SystemTime>> {
         .iter()
         .flat_map(|pair| [&pair.certificates, &pair.key]);
     let written = files.map(|file| std::fs::metadata(file).and_then(|file| file.modified()));
-    // An error here is ignored: reading the file will report it.
+    // An error here is ignored, since reading the file will report the error.
     written.map(Result::ok).collect()
 }

@@ -1,9 +1,10 @@
-//! `traceparent` of requests, W3C Trace Context Level 1 §3.2, and `traceresponse` of responses.
+//! Fields of traces: `traceparent` in requests (W3C Trace Context Level 1 §3.2), and
+//! `traceresponse` in responses.
 //!
 //! If a request belongs to a trace, the response names the span under which the access log records
 //! the request. The field `traceresponse` is defined by the editors' draft of Trace Context.
-//! Without an access log there is no span, and the field is omitted. The server starts no traces of
-//! its own: that is left to a proxy in front.
+//! Without an access log there is no span, so the field is omitted. The server starts no traces of
+//! its own; a proxy in front of the server can start them.
 
 use crate::request_id::RequestId;
 use crate::response::Response;
@@ -60,7 +61,7 @@ impl TraceId {
     }
 
     /// Adds the `traceresponse` field to `response`. The span derives from the request id of the
-    /// response; if it has none yet, `next_id` supplies one.
+    /// response; if the response has no id yet, `next_id` supplies one.
     pub(crate) fn add_field(self, response: &mut Response, next_id: impl FnOnce() -> RequestId) {
         let id = *response.request_id.get_or_insert_with(next_id);
         response
@@ -68,8 +69,8 @@ impl TraceId {
             .push(("traceresponse".into(), self.response(id).into()));
     }
 
-    /// Formats the value of `traceresponse`: version, trace, span, and the flag which says that the
-    /// span is recorded.
+    /// Formats the value of `traceresponse`: version, trace id, span id, and a flag that means that
+    /// the span is recorded.
     fn response(self, id: RequestId) -> String {
         let trace_id = str::from_utf8(&self.0).expect("hexadecimal digits are ASCII");
         format!("00-{trace_id}-{:016x}-01", id.span())

@@ -22,8 +22,8 @@ use conversion::chunks::{CHUNK_BYTES, Chunks};
 /// TLS over a socket.
 #[derive(Debug)]
 pub(crate) struct Secured {
-    /// TLS stream; boxed, because it would otherwise add a kilobyte to each state of the
-    /// connection's task.
+    /// TLS stream. The stream is boxed, because it would otherwise add a kilobyte to each state of
+    /// the connection's task.
     pub(crate) tls: Box<TlsStream<CountedStream>>,
     /// Number of bytes that the client had acknowledged when the deadline for writing was last
     /// armed.
@@ -44,19 +44,18 @@ pub(crate) trait Transport {
     /// Returns the address of the client.
     fn remote(&self) -> IpAddr;
 
-    /// Returns the deadline of the connection.
     fn deadline(&self) -> &Deadline;
 
-    /// As [`Conn::written_bytes`].
+    /// Returns the same as [`Conn::written_bytes`].
     fn written_bytes(&self) -> u64;
 
-    /// As [`Conn::readable`].
+    /// Waits for bytes to read, as [`Conn::readable`] does.
     async fn readable(&mut self) -> Result<(), Ended>;
 
-    /// As [`Conn::read`].
+    /// Reads as [`Conn::read`] does.
     async fn read(&mut self, buffer: &mut [u8]) -> Result<usize, Ended>;
 
-    /// As [`Conn::write_all`].
+    /// Writes as [`Conn::write_all`] does.
     async fn write_all(&mut self, parts: &mut [IoSlice<'_>]) -> Result<(), Ended>;
 
     /// Writes `head` and then a range of a file, as [`Conn::write_file`] does.
@@ -70,11 +69,11 @@ pub(crate) trait Transport {
     /// Closes a connection whose client has sent its whole request.
     async fn close(self);
 
-    /// Closes a connection whose client may still send. Behaves as [`Conn::linger`].
+    /// Closes a connection whose client may still send, as [`Conn::linger`] does.
     async fn linger(self);
 
-    /// Closes a connection whose client does not read its response. Behaves as
-    /// [`reactor::reset_when_closed`].
+    /// Closes a connection whose client does not read its response, as
+    /// [`reactor::reset_when_closed`] does.
     fn abandon(self);
 }
 
@@ -144,8 +143,8 @@ impl Transport for Conn<Secured> {
 
     async fn readable(&mut self) -> Result<(), Ended> {
         let (socket, session) = self.stream.tls.get_ref();
-        // Bytes that are already decrypted do not make the socket readable, so the wait would be in
-        // vain.
+        // Bytes that are already decrypted do not make the socket readable, so waiting for the
+        // socket would be wrong.
         if !session.wants_read() {
             return Ok(());
         }

@@ -9,7 +9,7 @@ fn within(bytes: &[u8], extension: &str) -> Option<&'static str> {
     found.expect("memory can be read")
 }
 
-/// Returns the M4A file with the brand `isom`, which most MP4 writers use.
+/// Returns the sample M4A file with its brand replaced by `isom`, which most MP4 writers use.
 fn of_brand_isom() -> Vec<u8> {
     let mut file = M4A.to_vec();
     file[8..12].copy_from_slice(b"isom");

@@ -8,9 +8,9 @@ use openmetrics::Text;
 
 use super::add;
 
-/// Upper bounds of the buckets, in microseconds. From 5 ms on they are OpenTelemetry's for
-/// `http.server.request.duration`. Smaller bounds are added because the first standard bucket would
-/// contain every cache hit.
+/// Upper bounds of the buckets, in microseconds. From 5 ms on, they are the bounds that
+/// OpenTelemetry defines for `http.server.request.duration`. Smaller bounds are added because the
+/// first standard bucket would contain every cache hit.
 pub(super) const BOUNDS_US: [u64; 26] = [
     10, 25, 50, 75, 100, 150, 200, 300, 500, 750, 1_000, 2_500, 5_000, 10_000, 25_000, 50_000,
     75_000, 100_000, 250_000, 500_000, 750_000, 1_000_000, 2_500_000, 5_000_000, 7_500_000,
@@ -21,8 +21,8 @@ pub(super) const BOUNDS_US: [u64; 26] = [
 /// last name.
 const METHODS: [&str; 4] = ["GET", "HEAD", "OPTIONS", "_OTHER"];
 
-/// Statuses that are counted separately, frequent ones first; all other statuses count as the last
-/// one.
+/// Statuses that are counted separately, frequent ones first. All other statuses are counted under
+/// the last one.
 const STATUSES: [u16; 21] = [
     200, 206, 304, 404, 204, 303, 308, 400, 405, 408, 412, 413, 414, 416, 421, 422, 431, 501, 503,
     505, 500,
@@ -108,8 +108,8 @@ impl Durations {
     }
 }
 
-/// Writes the sums of all cores. Omits empty histograms, since all of them would be about 2,400
-/// lines per scrape.
+/// Writes the histograms, summed over all cores. Omits empty histograms, since all of them would be
+/// about 2,400 lines per scrape.
 pub(super) fn render<'a>(text: &mut Text, cores: impl Iterator<Item = &'a Durations> + Clone) {
     const NAME: &str = "http_server_request_duration_seconds";
     text.family(
@@ -140,8 +140,8 @@ pub(super) fn render<'a>(text: &mut Text, cores: impl Iterator<Item = &'a Durati
     }
 }
 
-/// Writes the durations of responses by source: each with its name, the counts of its buckets, and
-/// the total in microseconds.
+/// Writes the durations of responses by source. Each element of `sources` has the name of a source,
+/// the counts of its buckets, and its total duration in microseconds.
 pub(super) fn render_sources(text: &mut Text, sources: &[(&str, [u64; BUCKETS], u64)]) {
     const NAME: &str = "pelton_served_duration_seconds";
     text.family(NAME, "histogram", "time to respond, by source of the body");
@@ -153,8 +153,8 @@ pub(super) fn render_sources(text: &mut Text, sources: &[(&str, [u64; BUCKETS], 
     }
 }
 
-/// Writes the buckets of one histogram, each with the sum of those before it, and returns the
-/// total.
+/// Writes the cumulative buckets of one histogram, and returns the number of responses in all
+/// buckets.
 fn render_buckets(text: &mut Text, name: &str, labels: &str, counts: &[u64]) -> u64 {
     let mut total = 0;
     for (bucket, count) in counts.iter().enumerate() {

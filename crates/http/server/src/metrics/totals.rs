@@ -6,19 +6,19 @@ use super::duration::{BOUNDS_US, BUCKETS};
 /// Totals of the responses of all cores since the start of the process.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ResponseTotals {
-    /// Responses from variants that existed.
+    /// Responses with variants that existed before the request.
     pub hits: u64,
-    /// Responses from variants that were converted for their request.
+    /// Responses with variants that were converted for the request.
     pub misses: u64,
     /// Responses with untouched originals.
     pub originals: u64,
-    /// Errors, documents and metrics.
+    /// All other responses: errors, documents and metrics.
     pub others: u64,
     /// Responses of mounts.
     pub mounts: u64,
     /// Responses with a status from 400 to 499.
     pub client_errors: u64,
-    /// Responses with a status from 500 on.
+    /// Responses with a status of at least 500.
     pub server_errors: u64,
     /// Responses with status 421: requests for unknown hosts.
     pub misdirected: u64,
@@ -38,7 +38,7 @@ pub struct ResponseTotals {
     pub handshakes_failed: u64,
     /// Number of hits by duration, in the buckets of [`ResponseTotals::BOUNDS_US`].
     pub hit_buckets: [u64; BUCKETS],
-    /// Number of misses by duration, in the same buckets.
+    /// Number of misses by duration, in the buckets of [`ResponseTotals::BOUNDS_US`].
     pub miss_buckets: [u64; BUCKETS],
 }
 

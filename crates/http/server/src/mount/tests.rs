@@ -1,4 +1,4 @@
-//! Tests of mounts next to a small library, over sockets, in HTTP/1.1 and HTTP/2.
+//! Tests of mounts beside a small library, over sockets, in HTTP/1.1 and HTTP/2.
 
 mod peer;
 mod sessions;
@@ -102,8 +102,8 @@ impl Mount for Odd {
     }
 }
 
-/// Mount that responds with random hexadecimal digits, as many as the query says. Content codings
-/// shrink such a body only to a little more than half.
+/// Mount that responds with random hexadecimal digits; the query says how many. Content codings
+/// shorten such a body to slightly more than half its length.
 struct Long;
 
 impl Mount for Long {
@@ -141,7 +141,7 @@ fn mounts() -> Mounts {
 }
 
 /// Sends a request in both protocols. Asserts that the responses are equal and as expected. `asked`
-/// holds the method, target, fields and body.
+/// contains the method, target, fields and body.
 fn check(server: &TestServer, asked: (&str, &str, &str, &str), expected: Expect) {
     let (method, target, fields, body) = asked;
     let first = server.ask_http1(method, target, fields, body);
@@ -342,7 +342,7 @@ fn a_slow_body_gives_its_room_to_others() {
     });
 }
 
-/// The limit on response bytes in memory holds with and without a content coding, for every kind of
+/// The limit on the memory of responses applies with and without a content coding, to every kind of
 /// response.
 #[test]
 fn answers_that_clients_do_not_take_are_bounded_together() {
@@ -483,7 +483,7 @@ fn another_target_is_answered_as_if_it_was_asked_for() {
 
             {"title":"no such picture","status":404"#]],
     );
-    // Internal redirects lead to files of the library only, not to other mounts.
+    // The target of an internal redirect can only be a file of the library, not another mount.
     check(
         &server,
         ("GET", "/to?/echo", "", ""),

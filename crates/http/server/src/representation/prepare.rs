@@ -31,7 +31,7 @@ impl Service {
     /// Opens the bytes of `choice` and prepares its head. May block on the disk.
     ///
     /// # Errors
-    /// If the bytes no longer exist; the caller chooses again.
+    /// If the bytes no longer exist. The caller then chooses a representation again.
     pub fn prepare(
         &self,
         choice: &Choice,
@@ -94,9 +94,9 @@ impl Service {
             Body::Uncached(_, key, _) => (None, format!("\"{key}\"")),
             Body::Original(_) => (None, choice.identity.etag()),
         };
-        // A provisional representation gets no date: it will be replaced while the original, and so
-        // the date, stays the same. RFC 9110 §8.8.2.1: a date in the future is replaced by the
-        // current time.
+        // A provisional representation gets no Last-Modified field: a variant will replace it, but
+        // the date, which is that of the original, will stay the same. RFC 9110 §8.8.2.1: a date in
+        // the future is replaced by the current time.
         let modified_s = choice.identity.modified_s;
         let modified_unix_s = (!choice.provisional).then_some(modified_s.min(now_unix_s));
         let is_codable = is_text(choice.body.media_type())
@@ -156,7 +156,7 @@ impl Service {
             ("accept-ranges", "bytes".to_owned()),
             ("x-content-type-options", "nosniff".to_owned()),
             ("x-compression-rate", format!("{rate:.2}")),
-            // If the request waited for a conversion, its response replaces these two fields.
+            // If the request waited for a conversion, other values replace these two.
             ("cache-status", "Pelton; hit".to_owned()),
             ("server-timing", "cache;desc=hit".to_owned()),
         ];

@@ -61,7 +61,7 @@ impl Error {
         Error::because(ErrorKind::NoRandomness, Path::new(""), source)
     }
 
-    /// Returns what the operator can do.
+    /// Returns advice for the operator.
     #[must_use]
     pub fn hint(&self) -> &'static str {
         match self.kind {

@@ -1,15 +1,15 @@
-//! Handshakes in progress on one core, and their limit.
+//! TLS handshakes in progress on one core, and their limit.
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 
 use tokio::sync::oneshot::{self, Receiver, Sender};
 
-/// Handshakes in progress. When the limit is reached, a new handshake closes the oldest instead of
-/// being refused. If new handshakes were refused, an attacker who occupies all slots could lock out
-/// other clients for the duration of a handshake. Since the oldest is closed, the attacker can lock
-/// out a client only by starting as many handshakes as there are slots while the client's handshake
-/// runs.
+/// TLS handshakes in progress. When the limit is reached, a new handshake closes the oldest instead
+/// of being refused. If new handshakes were refused, an attacker who occupies all slots could lock
+/// out other clients for the duration of a handshake. Since the oldest is closed, the attacker can
+/// lock out a client only by starting as many handshakes as there are slots while the client's
+/// handshake runs.
 #[derive(Debug)]
 pub(crate) struct Handshakes {
     max: usize,
@@ -54,9 +54,9 @@ impl Handshakes {
 }
 
 impl HandshakeSlot<'_> {
-    /// Waits until the slot is taken away for a newer handshake. Cancel-safe.
+    /// Waits until the slot is taken for a newer handshake. Cancel-safe.
     pub(crate) async fn taken(&mut self) {
-        // Nothing is ever sent, so this waits until the sender is dropped.
+        // The sender sends nothing, so this future waits until the sender is dropped.
         drop((&mut self.ended).await);
     }
 }

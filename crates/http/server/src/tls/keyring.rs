@@ -1,4 +1,4 @@
-//! Certificates with their keys, by the names that clients send.
+//! Certificates and their keys, selected by the server names that clients send.
 
 use parking_lot::RwLock;
 use std::collections::{HashMap, HashSet};
@@ -19,7 +19,7 @@ use super::certificate::CertificateWarning;
 use super::error::{Error, ErrorKind};
 use super::pair::Pair;
 
-/// Maximum bytes read of one file: enough for some hundred certificates.
+/// Maximum number of bytes of a certificate file, enough for some hundred certificates.
 const FILE_BYTES_MAX: u64 = 1 << 20;
 
 /// All loaded certificates.
@@ -30,8 +30,8 @@ pub(super) struct Keyring {
     /// Wildcard certificates, by the name that follows `*.`.
     by_parent: HashMap<String, Vec<Arc<CertifiedKey>>>,
     addresses: HashSet<IpAddr>,
-    /// Certificates for clients that send no known name: that of the first pair, and all others
-    /// that share a name with it.
+    /// Certificates for clients that send no known name: the certificate of the first pair, and all
+    /// certificates that share a name with it.
     default: Vec<Arc<CertifiedKey>>,
     /// Names and validity of each certificate, with its file.
     infos: Vec<(CertificateInfo, PathBuf)>,
@@ -111,8 +111,8 @@ impl Keyring {
     }
 }
 
-/// Inserts `certified` so that certificates with cheaper signatures come first: RSA takes ten times
-/// as long as ECDSA.
+/// Inserts `certified` so that certificates with cheaper signatures come first. An RSA signature
+/// takes ten times as long as an ECDSA signature.
 fn insert(candidates: &mut Vec<Arc<CertifiedKey>>, certified: &Arc<CertifiedKey>) {
     let cost = |certified: &CertifiedKey| certified.key.algorithm() == SignatureAlgorithm::RSA;
     let index = candidates.partition_point(|before| cost(before) <= cost(certified));

@@ -73,7 +73,8 @@ fn an_error_names_the_invalid_file() {
         "-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n".to_owned(),
     );
     let (certificates, key) = (&good.certificates, &good.key);
-    // Columns: file of the certificates, file of the key, expected error, file that it names.
+    // Columns: file of the certificates, file of the key, expected error, file that the error
+    // names.
     for (certificates, key, kind, at) in [
         (&missing, key, ErrorKind::Unreadable, &missing),
         (certificates, &missing, ErrorKind::Unreadable, &missing),

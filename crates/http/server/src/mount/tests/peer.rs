@@ -1,4 +1,4 @@
-//! Service with one core, started for one test, and the clients that send requests to it.
+//! Service with one core, started for one test, and functions that send requests to it.
 
 use std::fs;
 use std::io::{Read as _, Write as _};
@@ -35,14 +35,15 @@ impl TestServer {
         TestServer::limited(mounts, Limits::default().mount_responses_bytes)
     }
 
-    /// Starts a service whose mounts may keep `mount_responses_bytes` of response bodies in memory.
+    /// Starts a service in which response bodies of mounts may occupy `mount_responses_bytes` bytes
+    /// of memory.
     pub(super) fn limited(mounts: Mounts, mount_responses_bytes: usize) -> TestServer {
         TestServer::start(mounts, |settings| {
             settings.limits.mount_responses_bytes = mount_responses_bytes;
         })
     }
 
-    /// Starts a service with these rules of access.
+    /// Starts a service with the access rules `gate`.
     pub(super) fn gated(mounts: Mounts, gate: crate::gate::Gate) -> TestServer {
         TestServer::start(mounts, |settings| settings.gate = gate)
     }
@@ -57,8 +58,8 @@ impl TestServer {
         let limits = reactor::Limits {
             cores_max: 1,
             drain_ms_max: 0,
-            // The core reads and drops surplus bytes that a test sends, so that a connection ends
-            // without a reset.
+            // The core reads and drops the surplus bytes that a test sends, so that no connection
+            // ends with a reset.
             linger_bytes_max: 1 << 20,
             ..reactor::Limits::default()
         };

@@ -1,4 +1,5 @@
-//! Tests of sessions: which requests the session cookie admits, and from which pages.
+//! Tests of sessions: the requests that a session cookie authorizes, and the pages that may send
+//! them.
 
 use std::net::IpAddr;
 use std::pin::Pin;
@@ -41,8 +42,8 @@ impl Users for Nobody {
     }
 }
 
-/// Mount that belongs to the given part of the server. It responds with the name of the part and
-/// with the setting `require_login`.
+/// Mount of one part of the server. It responds with the name of the part and with the setting
+/// `require_login`.
 struct Of(Part);
 
 impl Mount for Of {
@@ -126,7 +127,7 @@ fn status(house: &TestServer, method: &str, target: &str, fields: &str) -> u16 {
     first
 }
 
-/// The token of the administration admits to the API, but not to files that need a login.
+/// The token of the administration grants access to the API, but not to files that need a login.
 #[test]
 fn files_of_the_api_need_the_login_that_files_need() {
     for (login, of_token, of_guest) in [
@@ -273,7 +274,7 @@ fn a_change_in_a_session_needs_an_origin_that_equals_the_host() {
         }
         let refused = house.ask_http1("POST", "/-/api", ANN, "");
         assert!(refused.contains("needs an Origin field"), "{refused}");
-        // Requests with an Authorization field come from programs, which send no Origin.
+        // Requests with an Authorization field come from programs, which send no Origin field.
         let key = "authorization: Bearer ann\r\n";
         assert_eq!(status(&house, "POST", "/-/api", key), 200);
         // A login needs no Origin field, but is refused if the field names another site.
