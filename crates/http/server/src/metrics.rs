@@ -88,8 +88,8 @@ pub enum Served {
 
 impl CoreMetrics {
     /// Counts a TLS handshake.
-    pub fn record_handshake(&self, how: Handshake) {
-        add(&self.handshakes[how as usize], 1);
+    pub fn record_handshake(&self, handshake: Handshake) {
+        add(&self.handshakes[handshake as usize], 1);
     }
 
     /// Counts the protocol of a response.

@@ -45,7 +45,7 @@ impl<'a> LogRequest<'a> {
         let mut words = line.unwrap_or(b"").split(|byte| *byte == b' ');
         let mut word = || words.next().unwrap_or(b"");
         let (method, target) = (word(), word());
-        let mut asked = LogRequest {
+        let mut record = LogRequest {
             protocol: match request.version {
                 http1::Version::Http10 => "HTTP/1.0",
                 http1::Version::Http11 => "HTTP/1.1",
@@ -58,18 +58,18 @@ impl<'a> LogRequest<'a> {
         let mut traceparents = 0;
         for (name, value) in request.fields() {
             if name.eq_ignore_ascii_case("referer") {
-                asked.referer = value;
+                record.referer = value;
             } else if name.eq_ignore_ascii_case("user-agent") {
-                asked.user_agent = value;
+                record.user_agent = value;
             } else if name.eq_ignore_ascii_case("traceparent") {
                 traceparents += 1;
-                asked.traceparent = Traceparent::parse(value);
+                record.traceparent = Traceparent::parse(value);
             }
         }
         if traceparents != 1 {
-            asked.traceparent = None;
+            record.traceparent = None;
         }
-        asked
+        record
     }
 
     /// Appends the JSON members that describe the request. Strings are truncated to
@@ -134,8 +134,8 @@ impl LogResponse {
         }
     }
 
-    /// Appends the whole line. Its middle part is `asked`, the output of [`LogRequest::write`].
-    pub(crate) fn write(&self, asked: &[u8], out: &mut Vec<u8>) {
+    /// Appends the whole line. Its middle part is `request`, the output of [`LogRequest::write`].
+    pub(crate) fn write(&self, request: &[u8], out: &mut Vec<u8>) {
         out.extend_from_slice(b"{\"time\":\"");
         out.extend_from_slice(&timestamp(self.unix_ms));
         write!(
@@ -145,7 +145,7 @@ impl LogResponse {
             self.id.span()
         )
         .expect("writing to a Vec cannot fail");
-        out.extend_from_slice(asked);
+        out.extend_from_slice(request);
         let LogResponse {
             status,
             body_bytes,

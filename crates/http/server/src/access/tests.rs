@@ -17,7 +17,7 @@ const RESPONSE: LogResponse = LogResponse {
     duration_us: 45,
 };
 
-fn asked(head: &str, field_bytes_max: usize) -> Vec<u8> {
+fn request_members(head: &str, field_bytes_max: usize) -> Vec<u8> {
     let head = head.replace('\n', "\r\n");
     let parsed = http1::parse(head.as_bytes(), &http1::Limits::default());
     let remote = "192.0.2.1".parse().expect("an address");
@@ -29,7 +29,7 @@ fn asked(head: &str, field_bytes_max: usize) -> Vec<u8> {
 
 fn check(head: &str, field_bytes_max: usize, expected: Expect) {
     let mut line = Vec::new();
-    RESPONSE.write(&asked(head, field_bytes_max), &mut line);
+    RESPONSE.write(&request_members(head, field_bytes_max), &mut line);
     let line = String::from_utf8(line).expect("a line is ASCII");
     expected.assert_eq(&line);
 }
@@ -79,9 +79,9 @@ fn lines_beyond_the_room_are_dropped_and_counted() {
     };
     let log = AccessLog::start(&Sink::File(path.clone()), 1, limits);
     let log = log.expect("it can be written").expect("it is on");
-    let asked = asked("GET /p.jpg HTTP/1.1\nHost: h\n\n", 64);
+    let request = request_members("GET /p.jpg HTTP/1.1\nHost: h\n\n", 64);
     for _ in 0..100_000 {
-        log.add(0, &asked, &RESPONSE);
+        log.add(0, &request, &RESPONSE);
     }
     log.finish();
     let (logged, dropped) = log.counts();
@@ -91,7 +91,7 @@ fn lines_beyond_the_room_are_dropped_and_counted() {
     std::fs::remove_dir_all(&folder).expect("the log is closed");
     assert_eq!(text.lines().count() as u64, logged);
     let mut line = Vec::new();
-    RESPONSE.write(&asked, &mut line);
+    RESPONSE.write(&request, &mut line);
     assert!(
         text.as_bytes()
             .chunks(line.len())

@@ -78,7 +78,7 @@ impl FloodGuard {
     }
 
     /// Records received bytes.
-    pub(super) fn context(&mut self, bytes: usize) {
+    pub(super) fn note_received(&mut self, bytes: usize) {
         self.armed = self.armed.or(Some(Armed::Nothing));
         self.idle_bytes += bytes;
     }
@@ -128,7 +128,7 @@ impl FloodGuard {
 
     /// Arms the deadline for the current state. Until the first bytes arrive, the initial deadline
     /// remains.
-    pub(super) fn settle(&mut self, deadline: &Deadline, work: Work) {
+    pub(super) fn arm_deadline(&mut self, deadline: &Deadline, work: Work) {
         let Some(armed) = self.armed else {
             return;
         };

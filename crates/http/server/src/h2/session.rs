@@ -205,7 +205,7 @@ impl<'c, S: Carrier> Session<'c, S> {
                 sends: !self.sending.is_empty() || !self.out.is_empty(),
                 has_partial_input: !self.input.is_empty() || self.http2.is_in_head(),
             };
-            self.flood_guard.settle(&self.conn.deadline, work);
+            self.flood_guard.arm_deadline(&self.conn.deadline, work);
         }
         Poll::Pending
     }
@@ -322,7 +322,7 @@ impl<'c, S: Carrier> Session<'c, S> {
                 Ok(None) => break,
                 Ok(Some(received)) => {
                     begin += received.bytes;
-                    self.flood_guard.context(received.bytes);
+                    self.flood_guard.note_received(received.bytes);
                     if let Some(event) = received.event {
                         self.take(event);
                     }

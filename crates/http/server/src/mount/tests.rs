@@ -140,10 +140,10 @@ fn mounts() -> Mounts {
     ])
 }
 
-/// Sends a request in both protocols. Asserts that the responses are equal and as expected. `asked`
+/// Sends a request in both protocols. Asserts that the responses are equal and as expected. `request`
 /// contains the method, target, fields and body.
-fn check(server: &TestServer, asked: (&str, &str, &str, &str), expected: Expect) {
-    let (method, target, fields, body) = asked;
+fn check(server: &TestServer, request: (&str, &str, &str, &str), expected: Expect) {
+    let (method, target, fields, body) = request;
     let first = server.ask_http1(method, target, fields, body);
     let second = server.ask_http2(method, target, fields, body);
     assert_eq!(first, second, "{method} {target}");
@@ -283,9 +283,9 @@ fn bodies_and_methods_arrive_whole() {
     let chunked = "POST /echo HTTP/1.1\r\nhost: h\r\ntransfer-encoding: chunked\r\n\r\n\
                    2\r\nab\r\n1\r\nc\r\n0\r\n\r\nGET /echo HTTP/1.1\r\nhost: h\r\n\r\n";
     assert!(server.say(chunked).contains("3 bytes, Some(97)"));
-    let asked =
+    let text =
         "POST /echo HTTP/1.1\r\nhost: h\r\nexpect: 100-continue\r\ncontent-length: 3\r\n\r\n";
-    let answer = server.say_then(asked, "100 Continue\r\n\r\n", "abc");
+    let answer = server.say_then(text, "100 Continue\r\n\r\n", "abc");
     assert!(answer.contains("3 bytes, Some(97)"), "{answer}");
 }
 

@@ -145,7 +145,7 @@ impl TestServer {
             .enable_all()
             .build()
             .expect("a runtime");
-        let asked = async {
+        let response = async {
             let stream = tokio::net::TcpStream::connect(self.address).await;
             let shaken = h2::client::handshake(stream.expect("the service listens")).await;
             let (mut sender, connection) = shaken.expect("HTTP/2 is spoken");
@@ -179,8 +179,8 @@ impl TestServer {
             let body = String::from_utf8(bytes).expect("text");
             shown(head.status.as_str(), fields, &body)
         };
-        let asked = async { tokio::time::timeout(DEADLINE, asked).await };
-        runtime.block_on(asked).expect("in time")
+        let response = async { tokio::time::timeout(DEADLINE, response).await };
+        runtime.block_on(response).expect("in time")
     }
 }
 

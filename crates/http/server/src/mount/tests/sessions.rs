@@ -104,7 +104,7 @@ const PARTS: [(&str, Part); 8] = [
     ("/program", Part::Files),
 ];
 
-fn house(users: impl Users + 'static, gate: Gate) -> TestServer {
+fn start_server(users: impl Users + 'static, gate: Gate) -> TestServer {
     let mounts = PARTS.map(|(path, part)| {
         let mount: Arc<dyn Mount> = Arc::new(Of(part));
         (path.to_owned(), mount)
@@ -117,10 +117,10 @@ fn house(users: impl Users + 'static, gate: Gate) -> TestServer {
 }
 
 /// Returns the status of the same request in both protocols.
-fn status(house: &TestServer, method: &str, target: &str, fields: &str) -> u16 {
+fn status(server: &TestServer, method: &str, target: &str, fields: &str) -> u16 {
     let [first, second] = [
-        house.ask_http1(method, target, fields, ""),
-        house.ask_http2(method, target, fields, ""),
+        server.ask_http1(method, target, fields, ""),
+        server.ask_http2(method, target, fields, ""),
     ];
     let [first, second] = [first, second].map(|answer| answer[..3].parse().expect("a status"));
     assert_eq!(first, second, "{method} {target} {fields}");
@@ -140,8 +140,8 @@ fn files_of_the_api_need_the_login_that_files_need() {
             token: Some(Token::new("token")),
             ..Gate::default()
         };
-        let house = house(Two, gate);
-        let of = |target, fields| status(&house, "GET", target, fields);
+        let server = start_server(Two, gate);
+        let of = |target, fields| status(&server, "GET", target, fields);
         let token = "authorization: Bearer token\r\n";
         assert_eq!(of("/-/api/x", token), 200);
         for (fields, expected) in [(token, of_token), ("", of_guest), (BOB, 200)] {
@@ -158,11 +158,11 @@ fn files_of_the_api_have_ranges_and_are_private_for_users() {
         login: RequireLogin::All,
         ..Gate::default()
     };
-    let house = house(Two, gate);
+    let server = start_server(Two, gate);
     let part = format!("{BOB}range: bytes=2-4\r\n");
     let answers = [
-        house.ask_http1("GET", "/-/api/file/digits.txt", &part, ""),
-        house.ask_http2("GET", "/-/api/file/digits.txt", &part, ""),
+        server.ask_http1("GET", "/-/api/file/digits.txt", &part, ""),
+        server.ask_http2("GET", "/-/api/file/digits.txt", &part, ""),
     ];
     for answer in answers {
         assert!(answer.starts_with("206\n"), "{answer}");
@@ -171,7 +171,7 @@ fn files_of_the_api_have_ranges_and_are_private_for_users() {
             assert!(answer.contains(field), "{answer}");
         }
     }
-    let head = house.ask_http1("HEAD", "/-/api/file/digits.txt", BOB, "");
+    let head = server.ask_http1("HEAD", "/-/api/file/digits.txt", BOB, "");
     assert!(
         head.starts_with("200\n") && head.contains("content-length: 10\n"),
         "{head}"
@@ -188,8 +188,8 @@ fn the_cookie_authenticates_everything_below_its_path_and_nothing_else() {
         login: RequireLogin::All,
         ..Gate::default()
     };
-    let house = house(Two, gate);
-    let of = |target, fields| status(&house, "GET", target, fields);
+    let server = start_server(Two, gate);
+    let of = |target, fields| status(&server, "GET", target, fields);
     for (target, eve, bob, ann) in [
         ("/-/open", 200, 200, 200),
         ("/-/session", 200, 200, 200),
@@ -225,19 +225,19 @@ fn what_a_session_got_is_private_and_public_files_need_no_cookie() {
         login,
         ..Gate::default()
     };
-    let house = house(Two, gate(RequireLogin::All));
+    let server = start_server(Two, gate(RequireLogin::All));
     for target in ["/-/api", "/-/file/digits.txt"] {
-        let answer = house.ask_http1("GET", target, ANN, "");
+        let answer = server.ask_http1("GET", target, ANN, "");
         assert!(answer.contains("cache-control: private"), "{answer}");
     }
-    drop(house);
-    let house = self::house(Two, gate(RequireLogin::Off));
+    drop(server);
+    let server = start_server(Two, gate(RequireLogin::Off));
     for target in ["/digits.txt", "/-/file/digits.txt"] {
-        let answer = house.ask_http1("GET", target, ANN, "");
+        let answer = server.ask_http1("GET", target, ANN, "");
         assert!(answer.contains("cache-control: public"), "{answer}");
         assert!(!answer.to_lowercase().contains("cookie"), "{answer}");
     }
-    let answer = house.ask_http1("GET", "/-/api", "", "");
+    let answer = server.ask_http1("GET", "/-/api", "", "");
     assert!(answer.ends_with("Api Off"), "{answer}");
 }
 
@@ -249,7 +249,7 @@ fn a_change_in_a_session_needs_an_origin_that_equals_the_host() {
             origins: vec!["http://trusted.example".to_owned()],
             ..Gate::default()
         };
-        let house = house(Two, gate);
+        let server = start_server(Two, gate);
         let cases = [
             ("", 403),
             ("origin: http://h\r\n", 200),
@@ -263,25 +263,25 @@ fn a_change_in_a_session_needs_an_origin_that_equals_the_host() {
             for (origin, expected) in cases {
                 let fields = format!("{ANN}{origin}");
                 for target in ["/-/api", "/-/session", "/-/admin", "/-/dashboard"] {
-                    let answer = house.ask_http1(method, target, &fields, "");
+                    let answer = server.ask_http1(method, target, &fields, "");
                     let which = format!("{login:?} {method} {target} {origin:?}: {answer}");
                     assert_eq!(answer[..3], expected.to_string(), "{which}");
                 }
             }
         }
         for method in ["GET", "HEAD"] {
-            assert_eq!(status(&house, method, "/-/api", ANN), 200);
+            assert_eq!(status(&server, method, "/-/api", ANN), 200);
         }
-        let refused = house.ask_http1("POST", "/-/api", ANN, "");
+        let refused = server.ask_http1("POST", "/-/api", ANN, "");
         assert!(refused.contains("needs an Origin field"), "{refused}");
         // Requests with an Authorization field come from programs, which send no Origin field.
         let key = "authorization: Bearer ann\r\n";
-        assert_eq!(status(&house, "POST", "/-/api", key), 200);
+        assert_eq!(status(&server, "POST", "/-/api", key), 200);
         // A login needs no Origin field, but is refused if the field names another site.
-        assert_eq!(status(&house, "POST", "/-/session", ""), 200);
+        assert_eq!(status(&server, "POST", "/-/session", ""), 200);
         let other = "origin: http://evil.example\r\n";
-        assert_eq!(status(&house, "POST", "/-/session", other), 403);
-        let program = status(&house, "POST", "/rest", ANN);
+        assert_eq!(status(&server, "POST", "/-/session", other), 403);
+        let program = status(&server, "POST", "/rest", ANN);
         assert_eq!(program, 200, "players bring their own credentials");
     }
 }
@@ -289,7 +289,7 @@ fn a_change_in_a_session_needs_an_origin_that_equals_the_host() {
 #[test]
 fn once_there_are_users_only_admins_see_the_dashboard_and_change_the_server() {
     let own = |cookie: &str| format!("{cookie}origin: http://h\r\n");
-    let house = house(Two, Gate::default());
+    let server = start_server(Two, Gate::default());
     for (method, target, guest, bob, ann) in [
         ("GET", "/-/admin", 200, 200, 200),
         ("DELETE", "/-/admin", 401, 403, 200),
@@ -298,24 +298,24 @@ fn once_there_are_users_only_admins_see_the_dashboard_and_change_the_server() {
         ("GET", "/-/api", 200, 200, 200),
     ] {
         for (fields, expected) in [("", guest), (&own(BOB), bob), (&own(ANN), ann)] {
-            let found = status(&house, method, target, fields);
+            let found = status(&server, method, target, fields);
             assert_eq!(found, expected, "{method} {target} {fields}");
         }
     }
-    drop(house);
-    let house = self::house(Nobody, Gate::default());
+    drop(server);
+    let server = start_server(Nobody, Gate::default());
     for (method, target) in [("DELETE", "/-/admin"), ("GET", "/-/dashboard")] {
-        assert_eq!(status(&house, method, target, ""), 200, "{target}");
+        assert_eq!(status(&server, method, target, ""), 200, "{target}");
     }
-    drop(house);
+    drop(server);
     let gate = Gate {
         token: Some(Token::new("sesame")),
         ..Gate::default()
     };
-    let house = self::house(Nobody, gate);
-    assert_eq!(status(&house, "GET", "/-/dashboard", ""), 401);
+    let server = start_server(Nobody, gate);
+    assert_eq!(status(&server, "GET", "/-/dashboard", ""), 401);
     let token = "authorization: Bearer sesame\r\n";
-    assert_eq!(status(&house, "GET", "/-/dashboard", token), 200);
+    assert_eq!(status(&server, "GET", "/-/dashboard", token), 200);
 }
 
 /// For a `Basic` challenge, browsers would show their own login window on top of the page's form.
@@ -325,7 +325,7 @@ fn the_page_is_asked_for_no_password_by_the_browser() {
         login: RequireLogin::All,
         ..Gate::default()
     };
-    let house = house(Two, gate);
+    let server = start_server(Two, gate);
     for (fields, is_basic) in [
         ("", true),
         ("referer: http://h/digits.txt\r\n", true),
@@ -337,7 +337,7 @@ fn the_page_is_asked_for_no_password_by_the_browser() {
         ("sec-fetch-dest: empty\r\n", false),
     ] {
         for target in ["/-/api", "/digits.txt"] {
-            let answer = house.ask_http1("GET", target, fields, "");
+            let answer = server.ask_http1("GET", target, fields, "");
             assert!(answer.starts_with("401"), "{answer}");
             let scheme = ["Bearer", "Basic"][usize::from(is_basic)];
             let challenge = format!("www-authenticate: {scheme} realm=\"Pelton\"");
