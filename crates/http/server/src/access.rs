@@ -97,7 +97,7 @@ struct Lines {
 }
 
 impl AccessLog {
-    /// Starts the log for `cores` cores. Returns `None` if it is off.
+    /// Starts the log for `cores` cores. Returns `None` if the log is off.
     ///
     /// # Errors
     /// If the file cannot be opened, or the thread not started.
@@ -159,7 +159,7 @@ impl AccessLog {
         }
     }
 
-    /// Makes the log's thread reopen the file.
+    /// Makes the writer thread reopen the file.
     pub fn reopen(&self) {
         self.shared.reopen.store(true, Relaxed);
         self.thread.unpark();

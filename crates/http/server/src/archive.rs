@@ -25,7 +25,7 @@ use variants::library::{Identity, Library, LibraryPath, Wait};
 
 use crate::problem::Problem;
 
-/// Maximum size of an archive, in bytes: the largest size that needs no 64-bit extension of the
+/// Maximum size of an archive, in bytes: the largest size that needs no 64-bit extension of the ZIP
 /// format.
 const ARCHIVE_BYTES_MAX: u64 = u32::MAX as u64;
 /// Maximum number of files in one archive. Each file takes about 300 bytes of memory while the
@@ -50,7 +50,7 @@ const READ_BYTES: usize = 256 << 10;
 /// File to be included in an archive.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ArchiveFile {
-    /// Path in the library, written as in a request target.
+    /// Path in the library, percent-encoded as in a request target.
     pub path: String,
     /// Name in the archive; `/` separates folders.
     pub name: String,

@@ -28,7 +28,7 @@ pub struct Choice {
     pub is_only: bool,
 }
 
-/// Response that was chosen for a player's request for a track.
+/// Response that was chosen for a request of a music player for a track.
 #[derive(Clone, Debug)]
 pub enum SoundChoice {
     /// A complete transcoded track, or the original file.

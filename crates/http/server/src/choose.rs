@@ -42,10 +42,10 @@ const ATTEMPTS_MAX: usize = 3;
 struct Candidate {
     quick: (Key, Plan),
     better: (Key, Plan),
-    /// Entry of the index for the variant at higher effort (`better`), or else for the variant at
-    /// low effort (`quick`).
+    /// Index entry of the variant at higher effort (`better`). If there is none, index entry of the
+    /// variant at low effort (`quick`).
     known: Option<Arc<Variant>>,
-    /// Bytes of `known`, if it was converted for this request.
+    /// Bytes of `known`, if the variant was converted for this request.
     sealed: Option<Arc<Sealed>>,
     /// True if no later conversion can lead to a better entry than `known`.
     settled: bool,
@@ -53,7 +53,8 @@ struct Candidate {
     improvable: bool,
 }
 
-/// Result of encoding a candidate. Several requests may share the conversion.
+/// Result of converting the original to a candidate format. Several requests may share the
+/// conversion.
 enum FlightResult {
     /// The entry that the index now has, and the bytes if the entry is a variant.
     Kept(Arc<Variant>, Option<Arc<Sealed>>),
@@ -128,9 +129,9 @@ impl Service {
         Ok(Choice::original(identity, known))
     }
 
-    /// Makes one attempt to choose: looks up the candidates and converts them one after the other
-    /// until one of them decides the response. Returns `None` if the original changed during the
-    /// attempt.
+    /// Makes one attempt to choose: looks up the candidate formats, and converts the original to
+    /// one after the other until a response can be chosen. Returns `None` if the original changed
+    /// during the attempt.
     async fn choose_once(&self, request: &ImageRequest<'_>) -> Result<Option<Choice>, Problem> {
         let mut candidates = self.look_up_candidates(request).await?;
         let (mut made, mut is_too_large) = (false, false);
@@ -161,7 +162,7 @@ impl Service {
         }
     }
 
-    /// Returns the known state of each candidate format.
+    /// Looks up the index entries of each candidate format.
     async fn look_up_candidates(
         &self,
         request: &ImageRequest<'_>,
@@ -322,9 +323,9 @@ impl Service {
 }
 
 impl Service {
-    /// Chooses the response for a player that requests the track at `path`, transcoded according to
-    /// `plan`. Transcodes the track if necessary. With `allow_streaming` the returned track may be
-    /// one that is still being transcoded.
+    /// Chooses the response for a music player that requests the track at `path`, transcoded
+    /// according to `plan`. Transcodes the track if necessary. With `allow_streaming` the returned
+    /// track may be one that is still being transcoded.
     ///
     /// # Errors
     /// The [`Problem`] to respond with.
@@ -351,7 +352,7 @@ impl Service {
                 let body = Body::Variant(variant, None, audio_plan::MEDIA_TYPE);
                 Ok(SoundChoice::Whole(choice(body, made)))
             }
-            // Only sounds and verdicts are stored under the key of a track.
+            // The cache stores no pictures under the key of a track.
             Kind::Picture(_) => Err(Problem::Host),
             Kind::Verdict(verdict) => Err(Problem::of_verdict(verdict).unwrap_or(Problem::Host)),
         };

@@ -92,8 +92,8 @@ pub(crate) fn is_text(media_type: &str) -> bool {
         )
 }
 
-/// Returns the entity tag of a representation in the content coding `coding`. `etag` is its tag
-/// without a content coding. RFC 9110 §8.8.3.3.
+/// Returns the entity tag of a representation in the content coding `coding`. `etag` is the tag of
+/// the same representation without a content coding. RFC 9110 §8.8.3.3.
 pub(crate) fn coded_etag(etag: &str, coding: Coding) -> String {
     let tag = etag.strip_suffix('"').unwrap_or(etag);
     format!("{tag}-{}\"", coding.name())

@@ -81,9 +81,9 @@ struct Exchange {
     batch: Batch,
     /// Number of requests so far.
     requests: u32,
-    /// Method of the request in progress, for its record.
+    /// Method of the request in progress, for the metrics.
     method: Method,
-    /// Trace of the request in progress, if it is logged.
+    /// Trace of the request in progress, if the request is logged.
     trace: Option<TraceId>,
     /// True if the last response was sent before the client had sent its whole request.
     lingers: bool,
@@ -189,8 +189,8 @@ impl Exchange {
             }
             input.drop_front(begin);
             self.input = input;
-            // If the body extended beyond the input, its last read may also have returned the
-            // beginning of the next request.
+            // If the body extended beyond the input, the last read of the body may also have
+            // returned the beginning of the next request.
             if self.rest.is_empty() || next == Next::Close {
                 return Ok(next);
             }
@@ -216,8 +216,8 @@ impl Exchange {
         })
     }
 
-    /// Responds to the first request in `input` and returns how many bytes it occupied. Returns
-    /// `None` while the request is incomplete.
+    /// Responds to the first request in `input` and returns the number of bytes that the request
+    /// occupied. Returns `None` while the request is incomplete.
     async fn serve_first(
         &mut self,
         conn: &mut impl Transport,
@@ -237,7 +237,7 @@ impl Exchange {
         }
     }
 
-    /// Responds to `request`, the first in `input`.
+    /// Responds to `request`, the first request in `input`.
     async fn respond(
         &mut self,
         conn: &mut impl Transport,
@@ -251,14 +251,14 @@ impl Exchange {
         self.method = request.method;
         let mut context = self.core.request_context(self.listener, conn.remote());
         context.supports_streaming = request.version == Version::Http11;
-        // Only mounts, the handlers of paths outside the library, read bodies. Other requests with
-        // `Expect` get the final response at once, without their body.
+        // Only mounts, the handlers of paths outside the library, read bodies. A request with
+        // `Expect` to any other path gets the final response at once, without sending its body.
         let has_body = request.framing != Framing::None;
         let wanted = has_body && self.core.service.mounts.find(request.target.path).is_some();
         let mut unread = request.expect_continue && has_body && !wanted;
         if has_body && !unread {
             let kept = wanted.then_some(&mut context);
-            // Boxed, so that its state does not enlarge every connection's task.
+            // The future is boxed, so that it does not enlarge every connection's task.
             match Box::pin(self.take_body(conn, request, after, kept)).await? {
                 Ok(bytes) => consumed_bytes += bytes,
                 // The response does not depend on the body, and the body is too long to wait for,
@@ -275,7 +275,7 @@ impl Exchange {
             None => {
                 // Earlier responses must not wait for a conversion.
                 self.write(conn).await?;
-                // Boxed, so that its state does not enlarge every connection's task.
+                // The future is boxed, so that it does not enlarge every connection's task.
                 Box::pin(core.respond(request, &mut context)).await
             }
         };
@@ -284,8 +284,8 @@ impl Exchange {
             trace.add_field(&mut response, || core.next_request_id());
         }
         let last = unread || self.is_last(request, conn);
-        // A client that did not request to close may have sent more requests, so the rest of its
-        // bytes is read before the socket closes.
+        // A client that wants to keep the connection may have sent more requests, so its remaining
+        // bytes are read before the socket closes.
         self.lingers = unread || last && request.keep_alive;
         let connection = if last {
             Connection::Close
@@ -344,7 +344,7 @@ impl Exchange {
         self.write(conn).await?;
         conn.deadline().arm(Wait::Body);
         while !drained.is_done {
-            // The body has not ended, so all bytes read before belong to it and have been
+            // The body has not ended, so all bytes read before belong to the body and have been
             // processed.
             self.rest.drop_front(self.rest.bytes().len());
             let read = match self.rest.read(conn).await {
@@ -410,7 +410,8 @@ impl Exchange {
         });
     }
 
-    /// Appends `payload` to its head in [`Batch::out`] if it is a small body; otherwise returns it.
+    /// Appends `payload` to its head in [`Batch::out`] if the body is small. Otherwise returns
+    /// `payload`.
     fn copy(&mut self, payload: Payload) -> Option<Payload> {
         let bytes = match &payload {
             Payload::None => return None,
@@ -450,9 +451,9 @@ impl Exchange {
             }
             Payload::File(file, range) => conn.write_file(out, &file, range).await,
             Payload::Sealed(sealed, range) => conn.write_file(out, &sealed.file, range).await,
-            // Boxed, so that its state does not enlarge every connection's task.
+            // The future is boxed, so that it does not enlarge every connection's task.
             Payload::Parted(parted) => Box::pin(send_parted(conn, out, *parted)).await,
-            // Boxed, so that its state does not enlarge every connection's task.
+            // The future is boxed, so that it does not enlarge every connection's task.
             Payload::Growing(growing) => {
                 Box::pin(send_pieces(conn, out, growing, &mut pieces_bytes)).await
             }

@@ -14,7 +14,7 @@ pub type Field = (Cow<'static, str>, Cow<'static, str>);
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Headers(Vec<(String, String)>);
 
-/// Fields that cannot be configured: they frame a response, describe it, or depend on the request.
+/// Fields that cannot be configured: they frame or describe a response, or depend on the request.
 const RESERVED_FIELDS: [&str; 20] = [
     "accept-ranges",
     "access-control-allow-origin",

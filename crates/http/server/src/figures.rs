@@ -23,7 +23,7 @@ pub struct Figures {
     pub transcodings: TranscodeStats,
     /// Sandboxes (cells) of conversions and transcodings.
     pub cells: sandbox::Stats,
-    /// Shared index in a store, if there is one.
+    /// Index of variants that is shared through a store, if there is one.
     pub store: Option<SharedIndexStats>,
     /// Connections of all cores.
     pub connections: ConnectionTotals,
@@ -50,8 +50,8 @@ pub struct ConnectionTotals {
 }
 
 impl Service {
-    /// Returns the figures of all parts. Takes the locks of the queues and of the index briefly,
-    /// but takes no lock that a cache hit needs.
+    /// Returns the current figures of the service. Takes the locks of the queues and of the index
+    /// briefly, but takes no lock that a cache hit needs.
     #[must_use]
     pub fn figures(&self) -> Figures {
         Figures {

@@ -119,7 +119,7 @@ fn folder_pictures(
 }
 
 /// Renders a page. `folder_pictures` contains the name of each folder's picture, if it has one.
-/// `colour` returns the CSS colour that is shown until a picture is loaded, if it is known.
+/// `colour` returns the CSS colour that is shown until a picture is loaded, if the colour is known.
 fn render(
     folder: Option<&LibraryPath>,
     listed: &Listed,

@@ -30,11 +30,11 @@ const PRIVATE_ENDINGS: [&str; 4] = [".localhost", ".local", ".home.arpa", ".inte
 /// The operator's rules of access: logins, host names, origins and the token.
 #[derive(Clone, Debug, Default)]
 pub struct Gate {
-    /// Parts that need a login.
+    /// Parts of the server that need a login.
     pub login: RequireLogin,
     /// Names of this server, in lower case: `example.org`, `*.example.org`, or `*` for any. If the
-    /// list is empty, files are served under every name, and everything else only under names that
-    /// an attacker cannot own.
+    /// list is empty, files are served under every name. Everything else is then served only under
+    /// names that no attacker can own, such as IP addresses.
     pub hosts: Vec<String>,
     /// Origins (scheme, host and port) whose pages may use the API.
     pub origins: Vec<String>,
@@ -56,7 +56,7 @@ impl Token {
     }
 }
 
-/// Parts that need a login.
+/// Parts of the server that need a login.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum RequireLogin {
     /// Only music players need a login.
@@ -141,7 +141,7 @@ pub struct Login {
 /// Reason why a login failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LoginFailure {
-    /// Unknown user, wrong password or unknown key.
+    /// The user is unknown, the password is wrong, or the API key is unknown.
     Unknown,
     /// Too many logins failed recently.
     Guessing {

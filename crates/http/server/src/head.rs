@@ -1,5 +1,5 @@
 //! Heads of responses in HTTP/1.1 and HTTP/2. [`crate::route`] decides the content once; this
-//! module writes it.
+//! module writes the head.
 
 use http::header::{CONTENT_LENGTH, CONTENT_RANGE, HeaderMap, HeaderValue};
 use http1::{Connection, Head, date::DATE_BYTES};

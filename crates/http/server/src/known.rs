@@ -10,7 +10,7 @@ use variants::source::FileSource;
 use crate::media_type::{self, AllowedTypes};
 use crate::problem::Problem;
 
-/// Type of a file, from its first bytes.
+/// Type of a file, detected from its first bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Known {
     /// Picture that can be converted.

@@ -1,9 +1,9 @@
 //! Reload of the HTTP service while the process runs.
 //!
-//! A [`Service`] is immutable. A reload builds a new service from the same parts, and each core
-//! uses the new service from its next connection on. Connections of the old service get one more
-//! response, with `Connection: close` or a GOAWAY. Listeners and their schemes are fixed at the
-//! start of a process.
+//! A [`Service`] is immutable. A reload builds a new service, which shares the library and the
+//! variants with the old one. Each core uses the new service from its next connection on.
+//! Connections of the old service get one more response, with `Connection: close` or a GOAWAY.
+//! Listeners and their schemes are fixed at the start of a process.
 
 use parking_lot::Mutex;
 use std::sync::Arc;

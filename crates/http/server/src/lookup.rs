@@ -26,7 +26,7 @@ use crate::representation::{Conversion, Found, Representation};
 const ATTEMPTS_MAX: usize = 3;
 
 impl Core {
-    /// Returns the response to `request` if it is among the ready ones.
+    /// Returns the response to `request` if it is among the ready responses.
     pub(crate) fn lookup_ready(
         &self,
         request: &Request<'_>,
@@ -89,8 +89,8 @@ impl Core {
             let is_cached = !matches!(choice.body, Body::Uncached(..));
             match self.prepare(choice, path).await {
                 Ok(representation) => {
-                    // Later requests on this core use this response, as do requests that wait for
-                    // the same conversion.
+                    // Later requests on this core, and requests that wait for the same conversion,
+                    // use this response.
                     if is_cached {
                         let entry = Entry {
                             representation: Rc::clone(&representation),
@@ -213,7 +213,7 @@ impl Core {
     }
 }
 
-/// Track that is transcoded for a player, completely or in part.
+/// Track that is transcoded for a music player, completely or in part.
 #[derive(Debug)]
 pub(crate) enum TranscodeBody {
     Whole(Found),

@@ -38,7 +38,7 @@ pub fn audio(head: &[u8]) -> Option<&'static str> {
         _ if at(0, b"MP+\x07") || at(0, b"MP+\x17") => Some("audio/x-musepack"),
         _ if at(0, b"DSD \x1c\0\0\0") => Some("audio/x-dsf"),
         _ if at(0, b"TTA1") => Some("audio/x-tta"),
-        // AAC in ADTS, which has layer 0.
+        // AAC in ADTS frames, whose layer field is 0.
         [0xff, second, ..] if second & 0xf6 == 0xf0 => Some("audio/aac"),
         _ => None,
     }

@@ -36,7 +36,7 @@ pub struct CoreMetrics {
     handshakes: [AtomicU64; 3],
 }
 
-/// Properties of a response that are counted after it was written.
+/// Properties of a response for the metrics, recorded after the response was written.
 #[derive(Clone, Copy, Debug)]
 pub struct ResponseRecord {
     /// Method of the request.

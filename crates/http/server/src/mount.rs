@@ -142,7 +142,7 @@ pub struct Transcoding {
     /// True if the original may be sent when transcoding fails; otherwise a failure gives a problem
     /// document.
     pub fallback_to_original: bool,
-    /// Body of the 429 response that is sent if too many tracks are waiting.
+    /// Media type and body of the response with status 429, sent if too many tracks are waiting.
     pub busy: BusyResponse,
     /// Header fields as in [`Reply::Internal`].
     pub fields: Vec<Field>,

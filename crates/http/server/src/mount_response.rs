@@ -254,8 +254,8 @@ fn whole(status: u16, fields: Vec<Field>, body: Bytes, bodiless: bool) -> Respon
         "a mount responded with status {status}"
     );
     let mut fields = allowed_fields(fields);
-    // RFC 9110 §8.6: a 204 has no Content-Length, and that of a 304 would be the length of the
-    // corresponding 200 response.
+    // RFC 9110 §8.6: a 204 has no Content-Length. The Content-Length of a 304 would be the length
+    // of the corresponding 200 response.
     if !matches!(status, 204 | 304) {
         let length = body.len().to_string();
         fields.push(("content-length".into(), length.into()));

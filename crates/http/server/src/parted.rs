@@ -11,7 +11,7 @@ use reactor::Ended;
 
 use crate::representation::{Bytes, Representation};
 
-/// Body of type `multipart/byteranges` that is being sent, with its position.
+/// Body of type `multipart/byteranges`, and the position up to which it was sent.
 #[derive(Debug)]
 pub(crate) struct Parted {
     source: Bytes,

@@ -73,7 +73,7 @@ pub enum Problem {
         /// Seconds until a retry may succeed.
         retry_after_s: u64,
     },
-    /// The worker failed, and the original is not an acceptable response.
+    /// The conversion worker failed, and the original is not an acceptable response.
     Worker,
     /// The host failed, for example its disk.
     Host,
@@ -117,7 +117,8 @@ impl Problem {
             Problem::PreconditionFailed => 412,
             Problem::RangeNotSatisfiable(_) => 416,
             Problem::Misdirected | Problem::UnknownHost => 421,
-            // RFC 9110 §15.5.14: 413 is only for content that the client sent.
+            // RFC 9110 §15.5.14: 413 is only for content that the client sent, so these problems
+            // have the status 422.
             Problem::Undecodable
             | Problem::Unsupported
             | Problem::TooLarge

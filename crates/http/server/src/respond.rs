@@ -115,8 +115,8 @@ impl Core {
         }
     }
 
-    /// Returns the fields that depend on the Origin of `request`. Empty if the response is the same
-    /// for all origins.
+    /// Returns the fields that depend on the Origin of `request`. The list is empty if the response
+    /// is the same for all origins.
     fn reflected(&self, request: &Request<'_>) -> Vec<Field> {
         let field = self.service.settings.cors.reflected(request);
         field.into_iter().collect()

@@ -100,7 +100,7 @@ pub(crate) struct Shape {
 }
 
 impl Shape {
-    /// Shape of responses to requests that could not be parsed.
+    /// Properties that apply to requests that could not be parsed.
     pub(crate) const UNPARSED: Shape = Shape {
         bodiless: false,
         negotiable: false,

@@ -278,8 +278,7 @@ impl Core {
         }
     }
 
-    /// Responds with a file of the library. The server itself composed the target of the request,
-    /// not a client.
+    /// Responds with a file of the library to a request whose target the server itself composed.
     pub(crate) async fn internal_file_response(&self, request: &Request<'_>) -> Response {
         let target_origin = TargetOrigin::Internal;
         if let Some(ready) = self.lookup_ready(request, accepts(request), target_origin) {
@@ -298,7 +297,7 @@ impl Core {
         }
     }
 
-    /// Returns the document at a target, if the target is that of a document.
+    /// Returns the document that the target of `request` names, if any.
     async fn document(&self, request: &Request<'_>) -> Option<Result<Document, Problem>> {
         const TEXT: &str = "text/plain; charset=utf-8";
         const HTML: &str = "text/html; charset=utf-8";

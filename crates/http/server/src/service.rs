@@ -283,7 +283,7 @@ impl Service {
             Some(mount) => mount.part(),
             None if PROBES.contains(&path) => Part::Open,
             None if path == METRICS_PATH => Part::Admin,
-            // `/` is not among these paths: it only redirects to [`PAGE`].
+            // The path `/` is not among these paths: it only redirects to [`PAGE`].
             None if path.starts_with(PAGE) => Part::Pages,
             None => Part::Files,
         }
@@ -330,7 +330,7 @@ impl Service {
     }
 }
 
-/// Starts the threads that maintain the index and the shared index.
+/// Starts the threads that maintain the index of variants and the shared index.
 fn start_index(
     variants: &Arc<Variants>,
     ledger: Option<&Arc<SharedIndex>>,

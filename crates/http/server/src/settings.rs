@@ -31,7 +31,7 @@ pub struct Settings {
     pub allowed_types: AllowedTypes,
     /// Extensions that a file must have to be served.
     pub only_types: AllowedTypes,
-    /// Grammar of the queries that select size, format and quality.
+    /// Grammar of the query strings that select size, format and quality.
     pub grammar: Grammar,
     /// Extensions of allowed files whose scripts browsers may run.
     pub active_types: AllowedTypes,

@@ -49,8 +49,8 @@ pub enum Reload {
 
 impl Tls {
     /// Loads the files and returns warnings about their certificates for the operator. The first
-    /// pair serves clients that send no name or an unknown one. At most `sessions_max` sessions are
-    /// kept for clients without tickets.
+    /// pair serves clients that send no server name or an unknown name. At most `sessions_max`
+    /// sessions are kept for clients without tickets.
     ///
     /// # Errors
     /// If a file cannot be read or is invalid, or a key does not match its certificate.

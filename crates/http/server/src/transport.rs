@@ -143,8 +143,8 @@ impl Transport for Conn<Secured> {
 
     async fn readable(&mut self) -> Result<(), Ended> {
         let (socket, session) = self.stream.tls.get_ref();
-        // Bytes that are already decrypted do not make the socket readable, so waiting for the
-        // socket would be wrong.
+        // Bytes that are already decrypted do not make the socket readable, so the function must
+        // not wait for the socket.
         if !session.wants_read() {
             return Ok(());
         }
@@ -187,7 +187,7 @@ impl Transport for Conn<Secured> {
         let mut head = head;
         let mut chunks = Chunks::new(range);
         loop {
-            // Everything is written before the next chunk is read, so that a slow client holds at
+            // All bytes are written before the next chunk is read, so that a slow client holds at
             // most one chunk in memory.
             writing(self, |stream, context| stream.poll_flush(context)).await?;
             let chunk = poll_fn(|context| chunks.poll_next(file, CHUNK_BYTES, context)).await?;

@@ -1,4 +1,4 @@
-//! Records of streams for the metrics and the access log.
+//! Records of HTTP/2 streams for the metrics and the access log.
 
 use std::net::IpAddr;
 use std::time::Instant;

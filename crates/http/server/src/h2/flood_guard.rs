@@ -36,19 +36,18 @@ pub(super) struct FloodGuard {
     armed: Option<Armed>,
 }
 
-/// Event that a deadline is armed for. The number is that of the requests, or of the steps of
-/// progress, when the deadline was armed. The deadline is armed anew only after that number has
-/// grown.
+/// Event that the server waits for until a deadline. Contains the value of a counter when the
+/// deadline was armed. A new deadline is armed only after that counter has grown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Armed {
     Nothing,
-    /// The client accepts bytes. The number counts steps of progress.
+    /// Wait until the client accepts bytes. Contains the number of steps of progress.
     Write(u64),
-    /// The rest of a head or frame arrives. The number counts requests, so a client that sends
-    /// single bytes gets no extra time.
+    /// Wait for the rest of a head or frame. Contains the number of requests, so a client that
+    /// sends single bytes gets no extra time.
     Head(u64),
-    /// The next request arrives. The number counts steps of progress: a response that was sent at
-    /// once is a step, after which the client gets the full time again.
+    /// Wait for the next request. Contains the number of steps of progress: a response that was
+    /// sent at once is a step, after which the client gets the full time again.
     Idle(u64),
 }
 

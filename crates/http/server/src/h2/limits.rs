@@ -15,8 +15,8 @@ pub struct Limits {
     /// Default 256 KiB.
     pub idle_bytes_max: usize,
     /// Maximum number by which failed streams may exceed completed ones. A stream fails if the
-    /// client resets it before its response was sent, or if it is refused for the client's errors.
-    /// Default 256.
+    /// client resets it before its response was sent, or if the server refuses it because of an
+    /// error of the client. Default 256.
     pub resets_max: u32,
 }
 

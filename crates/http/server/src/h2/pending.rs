@@ -19,7 +19,7 @@ use crate::response::Response;
 pub(super) struct PendingRequest {
     pub(super) stream: u32,
     pub(super) request_info: RequestInfo,
-    /// Validated head of the request in the form of HTTP/1.1.
+    /// Validated head of the request, converted to HTTP/1.1 text.
     pub(super) text: Vec<u8>,
     pub(super) context: RequestContext,
 }

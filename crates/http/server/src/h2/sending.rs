@@ -25,7 +25,7 @@ pub(super) struct Sending {
     left: RemainingBody,
 }
 
-/// Rest of the body, which is not queued for writing yet.
+/// Part of a body that is not queued for writing yet.
 #[derive(Debug)]
 enum RemainingBody {
     Memory(Arc<[u8]>, Range<usize>),

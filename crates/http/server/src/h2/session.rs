@@ -27,7 +27,7 @@ use crate::problem::Problem;
 use crate::request_context::TOO_SLOW;
 use crate::response::{Payload, Response, Shape};
 
-/// Maximum size of a body, or of a part of one, that is copied behind its head, in bytes.
+/// Maximum size in bytes of a body, or of a part of a body, that is copied behind its head.
 const COPY_BYTES_MAX: usize = 4 << 10;
 /// Number of bytes that wait to be written, from which on no more body parts are queued. The limit
 /// lets streams alternate, and a reset take effect soon.
@@ -59,7 +59,7 @@ pub(super) struct Session<'c, S> {
     /// speed.
     acked_bytes: Cell<u64>,
     requests: u32,
-    /// Buffer in which a head is converted to the form of HTTP/1.1.
+    /// Buffer for a request head that was converted to HTTP/1.1 text.
     text: Vec<u8>,
     /// Current date, and the Date field encoded from it.
     date: Option<([u8; 29], EncodedField)>,
@@ -136,8 +136,8 @@ impl<'c, S: Carrier> Session<'c, S> {
         requests_max.saturating_add(more) <= self.requests
     }
 
-    /// Returns whether the socket works and all queued bytes were written, so that the client can
-    /// still read a GOAWAY.
+    /// Returns whether the client can still read a GOAWAY: the socket works, the client has not
+    /// closed its side, and all queued bytes were written.
     pub(super) fn is_sound(&self) -> bool {
         self.state != State::Broken && !self.has_ended && self.is_written()
     }
@@ -152,9 +152,9 @@ impl<'c, S: Carrier> Session<'c, S> {
         self.out.is_empty() && !self.needs_flush
     }
 
-    /// Returns whether the client acknowledges bytes at the minimum rate, while the deadline for
-    /// writing is armed. The bytes are counted since the previous call. The first call counts from
-    /// the start of the connection, so it may return true for a slow client.
+    /// Returns whether the deadline for writing is armed and the client has acknowledged bytes at
+    /// the minimum rate since the previous call. The first call counts from the start of the
+    /// connection, so it may return true for a slow client.
     pub(super) fn reads_fast_enough(&self) -> bool {
         self.conn.deadline.is_armed(reactor::Wait::Write)
             && self.stream.acked_bytes().is_ok_and(|acked| {
@@ -177,7 +177,8 @@ impl<'c, S: Carrier> Session<'c, S> {
         }
     }
 
-    /// Makes all progress that is possible without waiting; ready when the connection is over.
+    /// Makes all progress that is possible without waiting. Returns `Ready` when the connection is
+    /// over.
     pub(super) fn poll(&mut self, context: &mut Context<'_>) -> Poll<()> {
         loop {
             let mut has_progressed = false;
@@ -364,7 +365,7 @@ impl<'c, S: Carrier> Session<'c, S> {
         }
     }
 
-    /// Removes a stream that has ended; the bytes sent of its response are counted.
+    /// Removes a stream that has ended, and counts the bytes of its response that were sent.
     fn drop_stream(&mut self, stream: u32) {
         self.pending.drop(stream);
         self.uploads.retain(|upload| upload.stream != stream);

@@ -15,7 +15,7 @@ use crate::request_context::RequestContext;
 pub(super) struct Upload {
     pub(super) stream: u32,
     pub(super) request_info: RequestInfo,
-    /// Head of the request, converted to the form of HTTP/1.1.
+    /// Head of the request, converted to HTTP/1.1 text.
     pub(super) text: Vec<u8>,
     pub(super) context: RequestContext,
     /// True if a mount needs the body; otherwise its bytes are dropped.

@@ -22,7 +22,7 @@ pub(super) const BOUNDS_US: [u64; 26] = [
 const METHODS: [&str; 4] = ["GET", "HEAD", "OPTIONS", "_OTHER"];
 
 /// Statuses that are counted separately, frequent ones first. All other statuses are counted under
-/// the last one.
+/// the last status of this list.
 const STATUSES: [u16; 21] = [
     200, 206, 304, 404, 204, 303, 308, 400, 405, 408, 412, 413, 414, 416, 421, 422, 431, 501, 503,
     505, 500,

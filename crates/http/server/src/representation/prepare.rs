@@ -28,7 +28,7 @@ struct Described<'a> {
 }
 
 impl Service {
-    /// Opens the bytes of `choice` and prepares its head. May block on the disk.
+    /// Opens the bytes of `choice` and prepares the response head. May block on the disk.
     ///
     /// # Errors
     /// If the bytes no longer exist. The caller then chooses a representation again.

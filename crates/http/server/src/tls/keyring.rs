@@ -38,7 +38,7 @@ pub(super) struct Keyring {
 }
 
 impl Keyring {
-    /// Loads the files, and returns the keyring with warnings about the certificates.
+    /// Loads the files of `pairs`, and returns the keyring with warnings about the certificates.
     pub(super) fn read(pairs: &[Pair]) -> Result<(Keyring, Vec<CertificateWarning>), Error> {
         let mut keyring = Keyring {
             by_name: HashMap::new(),
@@ -81,14 +81,14 @@ impl Keyring {
         let fitting = candidates
             .iter()
             .find(|certified| certified.key.choose_scheme(schemes).is_some());
-        // If the client can verify none of the certificates, send the first: perhaps the client
-        // does not verify certificates at all.
+        // If the client can verify none of the certificates, the first certificate is sent: perhaps
+        // the client does not verify certificates at all.
         fitting.or_else(|| candidates.first()).cloned()
     }
 
     fn named(&self, name: &str) -> Option<&Vec<Arc<CertifiedKey>>> {
         self.by_name.get(name).or_else(|| {
-            // RFC 9525 §6.3: the asterisk is the whole first label.
+            // RFC 9525 §6.3: the asterisk of a wildcard name stands for exactly its first label.
             let (_, parent) = name.split_once('.')?;
             self.by_parent.get(parent)
         })

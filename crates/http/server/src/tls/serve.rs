@@ -17,7 +17,7 @@ use crate::transport::Secured;
 /// Performs the handshake, then serves the protocol that ALPN selected.
 pub(crate) async fn serve(core: Rc<Core>, conn: Conn, tls: Arc<Tls>) {
     let listener = conn.listener;
-    // Boxed, so that a connection holds only the state of its current step.
+    // The future is boxed, so that a connection holds only the state of its current step.
     let Some((protocol, conn)) = Box::pin(handshake(&core, conn, &tls)).await else {
         return;
     };

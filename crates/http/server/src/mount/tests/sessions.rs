@@ -9,7 +9,7 @@ use super::peer::TestServer;
 use crate::gate::{Credentials, Gate, Login, LoginFailure, Part, RequireLogin, Token, Users};
 use crate::mount::{Mount, MountRequest, Mounts, Reply};
 
-/// Two users: the admin ann, and bob. The name of each is also the credentials.
+/// Two users: the admin ann, and bob. The credentials of a user are the user's name.
 struct Two;
 
 impl Users for Two {
