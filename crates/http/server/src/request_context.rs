@@ -10,7 +10,7 @@ use bytes::Bytes;
 use http1::Reject;
 use tokio::time::Instant;
 
-/// Context of a request, without its head.
+/// Data of a request that its head does not contain.
 #[derive(Debug)]
 pub(crate) struct RequestContext {
     pub(crate) body: Upload,

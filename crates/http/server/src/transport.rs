@@ -1,6 +1,6 @@
 //! Transports of an HTTP/1.1 connection: a socket, or TLS over a socket.
 //!
-//! The transport is chosen when the connection starts, and its type is static from then on. So a
+//! The transport is chosen when the connection starts, and is a type parameter from then on. So a
 //! response over a plain socket has no overhead for TLS.
 
 use std::cell::{Cell, RefCell};
