@@ -8,7 +8,7 @@ use crate::fault::{Code, Fault};
 use crate::store::{Change, Role, User, avatar_name, check_name};
 use crate::write::Writer;
 
-/// Roles that an admin may deny, with the names of their parameters.
+/// Roles that an admin may deny to a user, each with the request parameter that sets the role.
 const ROLES: [(&str, Role); 5] = [
     ("settingsRole", Role::Settings),
     ("downloadRole", Role::Download),
@@ -17,7 +17,8 @@ const ROLES: [(&str, Role); 5] = [
     ("shareRole", Role::Share),
 ];
 
-/// Returns the user of this name: admins may name any user, others only themselves.
+/// Returns the user named `name`, or an error if this is another user and the client is not an
+/// admin.
 fn own_or_any<'s>(
     call: &Call<'_>,
     seen: &Seen<'s>,
@@ -30,7 +31,8 @@ fn own_or_any<'s>(
     known.ok_or_else(|| Fault::not_found("user"))
 }
 
-/// Returns the roles in `denied` with the changes that the role parameters of the request make.
+/// Returns the denied roles after the request: for each role, `true` in its parameter removes the
+/// role from `denied`, and `false` adds it.
 fn denied_roles(call: &Call<'_>, denied: &BTreeSet<Role>) -> Result<BTreeSet<Role>, Fault> {
     let mut denied = denied.clone();
     for (parameter, role) in ROLES {
@@ -83,7 +85,8 @@ pub(crate) fn user(call: &Call<'_>, seen: &Seen<'_>, out: &mut Writer) -> Result
 /// a name.
 const AVATAR_PX: u32 = 320;
 
-/// Returns the avatar of any user, as the operator set it. Every logged-in user may see it.
+/// Returns the avatar that the operator set for the user in the parameter `username`. Every
+/// logged-in user may see every avatar.
 pub(crate) fn avatar(call: &Call<'_>, seen: &Seen<'_>) -> Result<Answer, Fault> {
     let known = seen.state.user_named(call.text("username")?);
     let (name, user) = known.ok_or_else(|| Fault::not_found("user"))?;
@@ -132,7 +135,7 @@ pub(crate) fn update(call: &Call<'_>, seen: &Seen<'_>) -> Changes {
     seen.admin()?;
     let (name, user) = own_or_any(call, seen, call.text("username")?)?;
     let admin = call.flag("adminRole")?.unwrap_or(user.admin);
-    // No admin may demote themselves: if they were the last one, no other admin could undo it.
+    // Admins may not give up their own admin role: the last admin could not get it back.
     if name == call.user && !admin {
         return Err(Fault::not_allowed());
     }

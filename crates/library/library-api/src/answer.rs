@@ -3,17 +3,17 @@ use std::sync::Arc;
 /// Response to a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Answer {
-    /// Complete document.
+    /// Document whose whole text is known.
     Document {
-        /// HTTP status. It is 200 for most errors of the Subsonic protocol.
+        /// HTTP status. Most errors of the Subsonic protocol have the status 200, too.
         status: u16,
         /// Media type of the document.
         media_type: &'static str,
         /// Text of the document.
         body: String,
     },
-    /// File in the library, or a picture derived from such a file. The program serves the file or
-    /// picture at `target`.
+    /// File in the library, or a picture derived from such a file. The caller responds as to a
+    /// request for `target`.
     File {
         /// Path and query, percent-encoded.
         target: String,
@@ -29,7 +29,7 @@ pub enum Answer {
     },
     /// Several files of the library in one ZIP archive.
     Archive {
-        /// Target of each file in the library, percent-encoded, and its name in the archive.
+        /// For each file, its target in the library, percent-encoded, and its name in the archive.
         files: Vec<(String, String)>,
         /// Value of the Content-Disposition field.
         disposition: String,

@@ -1,7 +1,7 @@
 //! Plain JSON API of the library for web pages and scripts. Responses have no envelope, errors are
 //! HTTP statuses, and long lists are split into pages.
 //!
-//! Reading requires no login, just as the library's files can be read without one. Changing a
+//! Reading needs no login, since the library's files can be read without a login, too. Changing a
 //! user's data requires an API key, `Authorization: Bearer KEY`, or the session of a browser.
 
 mod export;
@@ -41,19 +41,19 @@ pub struct ApiRequest<'a> {
     pub authorization: Option<&'a str>,
     /// Session token of the request, if it has one. It is ignored if `authorization` is set.
     pub session: Option<&'a str>,
-    /// Extensions of videos that the server sends, in lower case.
+    /// File name extensions of the videos that the server serves, in lower case.
     pub videos: &'a [&'a str],
     /// Present time, in milliseconds since 1970.
     pub now_ms: i64,
 }
 
-/// Error of a request.
+/// Reason why a request of the JSON API is refused.
 #[derive(Debug)]
 enum Refusal {
     NotFound,
     /// The parameter of this name has an invalid value.
     Bad(&'static str),
-    /// Method that the path does not allow; the field names the allowed method.
+    /// The path allows only this HTTP method.
     Method(&'static str),
     Unauthorized,
     /// The user has reached the limit on stored data.
@@ -103,7 +103,7 @@ pub(crate) struct ApiCall<'a> {
 /// Returns the response to a request of the JSON API.
 pub(crate) fn respond(context: &Context, request: &ApiRequest<'_>) -> Answer {
     if let (None, Some(token)) = (request.authorization, request.session) {
-        // Records the use of the session. A token without a session is ignored.
+        // Records that the session is used. A token that belongs to no session is ignored.
         drop(context.session_user(token, request.now_ms));
     }
     let (index, derived) = context.index(request.now_ms);
@@ -164,7 +164,8 @@ impl Refusal {
 }
 
 impl ApiCall<'_> {
-    /// Returns the document that the request asks for. `parts` are the segments of its path.
+    /// Returns the document that the request asks for. `parts` are the segments of the request's
+    /// path.
     fn answer(&self, parts: &[&str]) -> Result<Written, Refusal> {
         let file = match parts {
             ["playlists", name] => name.strip_suffix(export::EXTENSION),
@@ -296,8 +297,8 @@ impl ApiCall<'_> {
         Ok(())
     }
 
-    /// Returns one page of the items in `all`, as the parameters `offset` and `limit` request. The
-    /// limit is at most the server's page size, which is also its default.
+    /// Returns the page of `all` that the parameters `offset` and `limit` select. `limit` is at
+    /// most the server's page size, and by default equal to the page size.
     fn part<T>(
         &self,
         all: impl IntoIterator<Item = T>,
@@ -459,8 +460,8 @@ impl ApiCall<'_> {
         Ok(())
     }
 
-    /// Writes two members: `count` names the member with the number of faulty files, `name` the
-    /// member with one page of these files and their faults.
+    /// Writes two members: the member `count` holds the number of faulty files, and the member
+    /// `name` holds one page of these files with their faults.
     fn faults(
         &self,
         out: &mut Writer,
@@ -541,7 +542,7 @@ impl ApiCall<'_> {
         self.get(&["scan"])
     }
 
-    /// Cancels the running scan, and returns the progress that it had made.
+    /// Cancels the running scan, and returns the progress that the scan had made.
     fn cancel_scan(&self) -> Result<String, Refusal> {
         self.context.store.read(|state| self.admin(state))??;
         let progress = self.get(&["scan"]);

@@ -1,4 +1,5 @@
-//! Authentication by the protocol's parameters: a password, a salted token, or an API key.
+//! Authentication by parameters of the Subsonic protocol: a password, a salted token, or an API
+//! key.
 
 use crate::fault::{Code, Fault};
 use crate::params::Params;
@@ -7,7 +8,7 @@ use crate::store::{Secret, State, key_hash};
 /// Message to clients as long as there are no users.
 const NOBODY: &str = "there are no users yet: on the server, run `pelton user add NAME`";
 
-/// Returns the name of the user whom `params` authenticate, or the protocol's error.
+/// Returns the name of the user whom `params` authenticate, or an error of the Subsonic protocol.
 pub(crate) fn user<'s>(
     params: &Params<'_>,
     state: &'s State,
@@ -85,8 +86,8 @@ fn clear(given: &str) -> Vec<u8> {
     decoded.unwrap_or_else(|| given.as_bytes().to_vec())
 }
 
-/// Returns the token that a client sends instead of the password: the MD5 of the password and the
-/// salt.
+/// Returns the token that a client sends instead of the password: the MD5 hash of the password
+/// followed by the salt.
 fn token_of(password: &str, salt: &str) -> String {
     format!("{:x}", md5::compute(format!("{password}{salt}")))
 }

@@ -19,8 +19,8 @@ fn write_queue(call: &Call<'_>, seen: &Seen<'_>, out: &mut Writer, by_index: boo
     } else {
         "playQueue"
     };
-    // Tracks that are no longer in the library are not listed, so the index of the current track
-    // must not count them.
+    // Tracks that are no longer in the library are not listed, so they are not counted in the index
+    // of the current track.
     let current = queue.current.and_then(|at| queue.tracks.get(at as usize));
     let before = queue
         .tracks
@@ -84,7 +84,8 @@ pub(crate) fn save_queue_by_index(call: &Call<'_>, _: &Seen<'_>) -> Changes {
     kept_queue(call, tracks, current)
 }
 
-/// Returns the change that saves the queue; a queue without tracks removes the saved one.
+/// Returns the change that stores the play queue `tracks`, or, if `tracks` is empty, removes the
+/// stored queue.
 fn kept_queue(call: &Call<'_>, tracks: Vec<Id>, current: Option<u32>) -> Changes {
     let queue = Queue {
         current,
@@ -176,7 +177,7 @@ pub(crate) fn stations(_: &Call<'_>, seen: &Seen<'_>, out: &mut Writer) -> Resul
 fn station(call: &Call<'_>) -> Result<Station, Fault> {
     let text = |name| call.kept_text(name)?.ok_or_else(|| Fault::missing(name));
     let stream = text("streamUrl")?;
-    // Players open this URL, so other schemes than those of the web are refused.
+    // Players open this URL, so schemes other than HTTP and HTTPS are refused.
     if !stream.starts_with("http://") && !stream.starts_with("https://") {
         return Err(Fault::bad("streamUrl"));
     }

@@ -11,7 +11,7 @@ use crate::index::{Index, tracks};
 use crate::params::Params;
 use crate::store::{Change, Role, State, User};
 
-/// Subsonic request after login, with the index that it reads.
+/// Subsonic request after login, with the index of the library that answers it.
 pub(crate) struct Call<'a> {
     pub(crate) context: &'a Context,
     pub(crate) index: Arc<Index>,
@@ -29,7 +29,7 @@ pub(crate) struct Call<'a> {
 }
 
 impl Call<'_> {
-    /// Returns `state` as the user of the request sees it.
+    /// Returns `state` together with the user who sent the request.
     pub(crate) fn seen<'s>(&self, state: &'s State) -> Seen<'s> {
         Seen {
             state,
@@ -43,8 +43,8 @@ impl Call<'_> {
         found.ok_or_else(|| Fault::missing(name))
     }
 
-    /// Parses the number in a parameter, if there is one. For integer types the decimals are
-    /// dropped, because players send `320.0`.
+    /// Parses the number in a parameter, if there is one. For integer types, a decimal fraction is
+    /// dropped, because some players send `320.0`.
     pub(crate) fn number<T: std::str::FromStr>(&self, name: &str) -> Result<Option<T>, Fault> {
         let found = self.params.first(name).filter(|text| !text.is_empty());
         let parse = |text: &str| {
@@ -153,11 +153,11 @@ impl Call<'_> {
     }
 }
 
-/// Stored state of all users, as the user of a request sees it.
+/// Stored state of all users, together with the user who sent the request.
 #[derive(Clone, Copy)]
 pub(crate) struct Seen<'s> {
     pub(crate) state: &'s State,
-    /// User of the request; `None` for endpoints that need no login.
+    /// User who sent the request; `None` for endpoints that need no login.
     pub(crate) user: Option<&'s User>,
 }
 
@@ -176,10 +176,10 @@ impl<'s> Seen<'s> {
     }
 }
 
-/// Changes of the stored state that an endpoint decides on, or the error for the client.
+/// Changes that an endpoint makes to the stored state, or the error for the client.
 pub(crate) type Changes = Result<Vec<Change>, Fault>;
 
-/// Returns the digits before the decimal point, if the text after it has only digits.
+/// Returns the digits before the decimal point, if only digits follow the point.
 fn without_decimals(number: &str) -> Option<&str> {
     let (whole, decimals) = number.split_once('.')?;
     decimals

@@ -9,11 +9,11 @@ use tags::Splits;
 use crate::index::{Index, own_albums, tracks};
 use crate::timeline::Timeline;
 
-/// Articles that are ignored at the beginning of a name for sorting.
+/// Articles at the beginning of a name that sort orders ignore.
 pub(crate) const ARTICLES: &str = "The El La Los Las Le Les Der Die Das";
 
-/// Maximum time by which a file's modification time may be in the future, because the clock of the
-/// machine that wrote the file is ahead.
+/// Maximum time by which a file's modification time may be in the future. Such a time comes from a
+/// machine whose clock is ahead.
 const CLOCKS_APART_MS: i64 = 86_400_000;
 
 /// Sort orders, dates and lookup tables of one index.
@@ -21,18 +21,18 @@ const CLOCKS_APART_MS: i64 = 86_400_000;
 pub(crate) struct Derived {
     /// Index from which the data was computed.
     pub(crate) index: Arc<Index>,
-    /// Time of the last change to any file of an album, by the album's row.
+    /// Time of the last change to any file of an album, indexed by the album's row.
     pub(crate) album_ms: Vec<i64>,
     /// Rows of albums, the most recently changed first.
     pub(crate) newest: Vec<u32>,
     /// Rows of albums, ordered by artist, then by title.
     pub(crate) by_artist: Vec<u32>,
-    /// Rows of artists with albums of their own, by the letter under which they are listed.
+    /// Rows of the artists who have albums of their own, by the letter under which they are listed.
     pub(crate) letters: BTreeMap<String, Vec<u32>>,
     /// Rows of artists by the id that [`ArtistId::named`] derives from their name.
     artists: HashMap<ArtistId, u32>,
-    /// MusicBrainz ids of artists by row, computed on first use, because each requires reading tags
-    /// in the index.
+    /// MusicBrainz ids of artists, indexed by row. Each id is computed on first use, because this
+    /// requires reading tags in the index.
     musicbrainz_ids: Vec<OnceLock<Option<String>>>,
     /// Photographs of the timeline, collected on first use.
     timeline: OnceLock<Timeline>,
@@ -41,8 +41,8 @@ pub(crate) struct Derived {
 }
 
 impl Derived {
-    /// Computes the sort orders, dates and lookup tables of `index`. File times after `now_ms` are
-    /// corrected, see [`changed_ms`].
+    /// Computes the sort orders, dates and lookup tables of `index`. Corrects file times after
+    /// `now_ms`, see [`changed_ms`].
     pub(crate) fn new(index: &Arc<Index>, now_ms: i64) -> Derived {
         let counts = index.counts();
         let album_ms: Vec<i64> = (0..counts.albums)
@@ -100,7 +100,7 @@ impl Derived {
         self.timeline.get_or_init(|| Timeline::new(&self.index))
     }
 
-    /// Returns the MusicBrainz id of the artist in this row, if known.
+    /// Returns the MusicBrainz id of the artist in this row of the index, if known.
     pub(crate) fn musicbrainz_id(&self, splits: &Splits, row: u32) -> Option<&str> {
         let kept = self.musicbrainz_ids.get(row as usize)?;
         let id = kept.get_or_init(|| musicbrainz_id(&self.index, splits, row));
@@ -114,9 +114,9 @@ impl Derived {
 }
 
 /// Returns the time of a file's last change, in milliseconds since 1970 and at most `now_ms`. A
-/// time more than [`CLOCKS_APART_MS`] in the future is due to a wrong clock, and would keep the
-/// file's album the newest for years. In that case, returns the file's creation time, or 0 if the
-/// creation time is in the future too.
+/// time more than [`CLOCKS_APART_MS`] in the future is due to a wrong clock, and would list the
+/// file's album as the newest for years. In that case, returns the file's creation time, or 0 if
+/// the creation time is in the future too.
 pub(crate) fn changed_ms(stat: &Stat, now_ms: i64) -> i64 {
     let [changed_ms, born_ms] = [stat.mtime_ns, stat.born_ns].map(|ns| ns.div_euclid(1_000_000));
     if changed_ms <= now_ms.saturating_add(CLOCKS_APART_MS) {
@@ -167,11 +167,12 @@ const JAMO: [char; 19] = [
     'ㅌ', 'ㅍ', 'ㅎ',
 ];
 
-/// Returns the letter under which a folded name is listed; `#` if the name does not begin with a
-/// letter.
+/// Returns the letter under which a name is listed, or `#` if the name does not begin with a
+/// letter. `folded` is the name in the form that searches compare.
 fn letter(folded: &str) -> String {
     match folded.chars().next() {
-        // Folding decomposes syllables into conjoining jamo, which fonts do not display alone.
+        // The folded form of a Hangul syllable is a sequence of conjoining jamo, which fonts do not
+        // display alone.
         Some(first @ '\u{1100}'..='\u{1112}') => JAMO[first as usize - 0x1100].to_string(),
         Some(first) if first.is_alphabetic() => first.to_uppercase().collect(),
         _ => "#".to_owned(),

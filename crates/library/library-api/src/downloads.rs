@@ -10,8 +10,8 @@ pub(crate) fn attachment(name: &[u8]) -> String {
     format!("attachment; filename*=UTF-8''{}", encoded(name))
 }
 
-/// Returns a name for each file of a list, beginning with its number in the list, so that the files
-/// keep their order when sorted by name.
+/// Returns a name for each file of a list. A name begins with the file's number in the list, so
+/// that the files keep their order when sorted by name.
 pub(crate) fn numbered(paths: &[Vec<u8>]) -> Vec<String> {
     let width = paths.len().to_string().len();
     let names = paths
@@ -39,7 +39,8 @@ pub(crate) fn below_common_folder(paths: &[Vec<u8>]) -> Vec<String> {
     names.collect()
 }
 
-/// Returns the folder that all files are in or below, with the slash at its end. The root is empty.
+/// Returns the deepest folder that contains all files, with a slash at the end, or an empty path
+/// for the root.
 pub(crate) fn common_folder(paths: &[Vec<u8>]) -> &[u8] {
     let mut folder = paths.first().map_or(&b""[..], |path| parent(path));
     for path in paths {
@@ -50,7 +51,7 @@ pub(crate) fn common_folder(paths: &[Vec<u8>]) -> &[u8] {
     folder
 }
 
-/// Returns the folder of a path, with the slash at its end.
+/// Returns the folder of a path, with a slash at the end.
 fn parent(path: &[u8]) -> &[u8] {
     let end = path.iter().rposition(|&byte| byte == b'/');
     end.map_or(&[], |end| &path[..=end])

@@ -1,4 +1,4 @@
-//! Table of all endpoints, by name.
+//! Table of all endpoints of the Subsonic API, by name.
 
 use crate::answer::Answer;
 use crate::call::{Call, Changes, Seen};
@@ -9,7 +9,7 @@ use crate::{
     transcoding,
 };
 
-/// Function that writes the response document.
+/// Function that writes the document of a response.
 pub(crate) type Read = fn(&Call<'_>, &Seen<'_>, &mut Writer) -> Result<(), Fault>;
 /// Function that returns the changes that the request makes to the stored state.
 pub(crate) type Decide = fn(&Call<'_>, &Seen<'_>) -> Changes;
@@ -20,7 +20,7 @@ pub(crate) enum Handler {
     Change(Decide),
     ChangeAndRead(Decide, Read),
     Give(fn(&Call<'_>, &Seen<'_>) -> Result<Answer, Fault>),
-    /// Error for an endpoint of the protocol that this server does not offer.
+    /// This server does not offer this endpoint of the protocol, and responds with an error.
     Lack(Lack),
 }
 

@@ -75,8 +75,8 @@ impl Fault {
         }
     }
 
-    /// Returns the error for an endpoint of the protocol that is not offered, with the HTTP status
-    /// that Navidrome sends.
+    /// Returns the error for an endpoint of the protocol that this server does not offer. The HTTP
+    /// status is the one that Navidrome, another Subsonic server, sends.
     pub(crate) fn lacking(lack: Lack) -> Fault {
         let (status, what) = match lack {
             Lack::Yet => (501, "this endpoint is not implemented"),

@@ -17,7 +17,7 @@ pub(crate) enum Id {
 }
 
 impl Id {
-    /// Parses an id; `None` if `text` is not one.
+    /// Parses an id; `None` if `text` is not an id.
     pub(crate) fn parse(text: &str) -> Option<Id> {
         let (kind, digits) = text.split_once('-')?;
         let is_plain = digits.len() == 16 && digits.bytes().all(|byte| byte.is_ascii_hexdigit());

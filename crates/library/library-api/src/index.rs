@@ -1,4 +1,4 @@
-//! Index of the library, and the rows that belong to an artist, an album or a genre's name.
+//! Index of the library, and functions that find rows of the index by artist, album or genre.
 
 use bytes::Bytes;
 use catalog::{Album, Artist, Catalog};
@@ -32,7 +32,7 @@ pub(crate) fn tracks(album: &Album<'_>) -> std::ops::Range<u32> {
 }
 
 /// Returns the row of the genre with this name. If there is none, returns the rows of the genres
-/// whose names are equal after the folding that searches use.
+/// whose names differ only in details that searches ignore, such as case.
 pub(crate) fn genres_named(index: &Index, name: &str) -> Vec<u32> {
     let rows_by = |key: fn(&str) -> String| -> Vec<u32> {
         let wanted = key(name);

@@ -13,12 +13,12 @@ pub trait LibraryAccess: Send + Sync {
     /// Returns the progress of the running or the last scan.
     fn scanning(&self) -> Scanning;
 
-    /// Returns the files and folders that cannot be read, by path below the root, each with the
-    /// reason.
+    /// Returns the files and folders that cannot be read: for each, its path relative to the
+    /// library's root, and the reason.
     fn unreadable(&self, index: &Index) -> Vec<(Vec<u8>, String)>;
 
-    /// Requests a scan of these folders and everything below them, by path below the root. An empty
-    /// list requests a scan of the whole library.
+    /// Requests a scan of these folders and everything below them. Paths are relative to the
+    /// library's root. An empty list requests a scan of the whole library.
     fn scan(&self, folders: Vec<Vec<u8>>);
 
     /// Cancels the running scan, if any; the index stays unchanged.
@@ -38,16 +38,16 @@ pub trait LibraryAccess: Send + Sync {
     /// Returns the placeholder of the picture at this path of the library, if it is known.
     fn placeholder_of_file(&self, path: &[u8]) -> Option<Placeholder>;
 
-    /// Returns the names of the videos in a folder of the library, sorted: of files with one of
-    /// these extensions. Videos are not in the index, so this reads the folder.
+    /// Returns the sorted names of the videos in a folder of the library: the files with one of
+    /// `extensions`. Videos are not in the index, so this reads the folder.
     fn videos(&self, folder: &[u8], extensions: &[&str]) -> Vec<Vec<u8>>;
 
     /// Returns the target (path and query) of the avatar with this file name, if the avatar exists.
     /// [`Store::avatar`](crate::Store::avatar) returns the file name.
     fn avatar(&self, name: &str) -> Option<String>;
 
-    /// Returns the lyrics of a music file, in any encoding: those of a lyrics file beside it, or,
-    /// if there is none, all lyrics in its tags. May read these files.
+    /// Returns the lyrics of a music file, as bytes in any encoding: those of a lyrics file beside
+    /// it, or, if there is none, all lyrics in its tags. May read these files.
     fn lyrics(&self, path: &[u8]) -> Vec<Vec<u8>>;
 }
 
@@ -64,7 +64,7 @@ pub struct Scanning {
     pub ended_ms: Option<i64>,
     /// Reason why the latest scan failed or was cancelled; `None` if it was completed.
     pub failed: Option<String>,
-    /// Number of folders that changed and have not been quiet long enough to be scanned.
+    /// Number of changed folders that are not scanned yet, because their last change is too recent.
     pub unsettled: u64,
     /// Way in which changes of the library are detected.
     pub watch: Watching,

@@ -20,25 +20,27 @@ pub struct Limits {
     /// Maximum duration of a track that may be transcoded, in milliseconds; 0 disables transcoding.
     /// Default 1 hour.
     pub transcoded_ms_max: u64,
-    /// Maximum players whose current track is remembered. Above this limit, the player with the
-    /// oldest report is forgotten. Default 1,000.
+    /// Maximum number of players whose current track is remembered. Above this limit, the player
+    /// with the oldest report is forgotten. Default 1,000.
     pub players_max: usize,
-    /// Maximum players of one user whose current track is remembered. Default 16.
+    /// Maximum number of players of one user whose current track is remembered. Default 16.
     pub user_players_max: usize,
     /// Maximum failed logins from one address for one name. Once it is reached, further logins must
     /// wait. Default 10.
     pub failures_max: u32,
-    /// Wait after the last failed login, in seconds, once `failures_max` is reached. Default 60.
+    /// Time for which logins are refused after the last failed login, in seconds, once
+    /// `failures_max` is reached. Default 60.
     pub failures_wait_s: u32,
-    /// Maximum counters of failed logins for names of users, and also for other names. Default
-    /// 10,000 for each of the two groups.
+    /// Maximum number of failed-login counters for names of users, and the same number for all
+    /// other names together. Default 10,000.
     pub failures_kept: usize,
-    /// Maximum sessions of browsers per user. Above this limit, the session that was unused for the
-    /// longest time ends. Default 50.
+    /// Maximum sessions of browsers per user. Above this limit, the session that has been unused
+    /// for the longest time ends. Default 50.
     pub sessions_max: usize,
     /// Time after which an unused session ends, in seconds. Default 30 days.
     pub session_idle_s: u32,
-    /// Maximum bytes of a session's User-Agent; the rest is cut off. Default 256.
+    /// Maximum bytes of the User-Agent stored with a session; further bytes are cut off. Default
+    /// 256.
     pub agent_bytes_max: usize,
 }
 

@@ -16,8 +16,7 @@ use crate::write::Writer;
 
 type Done = Result<(), Fault>;
 
-/// Time after a player's report during which the reported track counts as playing. Few tracks are
-/// longer.
+/// Time for which a track counts as playing after a player reported it. Few tracks are longer.
 const PLAYING_MS: i64 = 20 * 60_000;
 
 pub(crate) fn albums(call: &Call<'_>, seen: &Seen<'_>, out: &mut Writer) -> Done {
@@ -98,8 +97,8 @@ fn marked<'m, V: Ord + Copy + 'm>(
     rows.into_iter().map(|(_, row)| row).collect()
 }
 
-/// Returns the albums that the user played. `key` computes the sort key of an album from its play
-/// count and the time of the last play. The highest key comes first.
+/// Returns the albums that the user played, sorted by `key`, the highest first. `key` computes the
+/// sort key of an album from its play count and the time of the last play.
 fn played<K: Ord>(call: &Call<'_>, seen: &Seen<'_>, key: impl Fn(i64, i64) -> K) -> Vec<u32> {
     let mut albums: HashMap<u32, (i64, i64)> = HashMap::new();
     for (&id, plays) in seen.user.iter().flat_map(|user| &user.plays) {

@@ -23,14 +23,14 @@ pub struct LoggedIn {
 /// Reason why a login failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LoginError {
-    /// The field names no user, or the password or key is wrong.
+    /// The Authorization field names no user, or its password or key is wrong.
     Unknown,
     /// Too many logins from this address have failed for this name.
     Guessing {
         /// Seconds until the next attempt is allowed.
         wait_s: u64,
     },
-    /// The store of users cannot be read.
+    /// The stored data of users cannot be read.
     Host,
 }
 
@@ -69,7 +69,7 @@ pub(crate) fn log_in(
 }
 
 /// Returns the user with this name and password, unless too many logins failed before. Counts the
-/// attempt.
+/// attempt for the limit on failed logins.
 pub(crate) fn check_password(
     context: &Context,
     (name, password): (&str, &str),

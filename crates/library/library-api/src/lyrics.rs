@@ -19,7 +19,7 @@ const KEYS: [&str; 12] = [
 /// Maximum bytes of text in all lines of a song. A line with several times counts once per time.
 /// Lines above the limit are dropped, so that a small file cannot cause a huge response.
 const TEXT_BYTES_MAX: usize = 4 << 20;
-/// Maximum minutes of a time; text with more minutes is not parsed as a time.
+/// Maximum minutes of a time; text with more minutes does not count as a time.
 const MINUTES_MAX: u64 = 6000;
 
 /// Characters of Windows-1252 for the bytes 0x80 to 0x9F, where ISO 8859-1 has control characters.
@@ -136,7 +136,7 @@ fn time_ms(time: &str) -> Option<u64> {
     let (seconds, fraction) = seconds.split_once(['.', ':']).unwrap_or((seconds, ""));
     let minutes = number(minutes).filter(|minutes| *minutes < MINUTES_MAX)?;
     let seconds = number(seconds).filter(|seconds| *seconds < 60)?;
-    // Fractions finer than a millisecond are cut.
+    // Digits beyond milliseconds are dropped.
     let ms: String = fraction.chars().chain("000".chars()).take(3).collect();
     let ms = number(&ms)?;
     Some(minutes * 60_000 + seconds * 1000 + ms)

@@ -120,7 +120,8 @@ pub(crate) fn report_playback(call: &Call<'_>, _: &Seen<'_>) -> Changes {
     Ok(Vec::new())
 }
 
-/// Records that the user's player plays the track `id`, or with `None` that it stopped.
+/// Records that the user's player plays the track `id`, or, if `id` is `None`, that the player
+/// stopped.
 fn playing(call: &Call<'_>, id: Option<Id>) -> Result<(), Fault> {
     let client = call.kept_text("c")?.unwrap_or_default();
     let player = (call.user.clone(), client);

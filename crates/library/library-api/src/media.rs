@@ -15,7 +15,7 @@ use crate::playlists;
 use crate::store::Role;
 use crate::write::Writer;
 
-/// Maximum side length of a cover in pixels. A larger requested size is reduced to it.
+/// Maximum side length of a cover in pixels. Larger requested sizes are reduced to this size.
 const SIZE_PX_MAX: u32 = 4096;
 /// Maximum tracks of a playlist that are searched for a cover.
 const PLAYLIST_COVERS_MAX: usize = 32;
@@ -35,8 +35,8 @@ fn lyrics_of(call: &Call<'_>, row: u32) -> Vec<Lyrics> {
     found
 }
 
-/// Returns the target of the cover of an object; for a playlist, of its first track with a
-/// cover.
+/// Returns the target of the cover of an object. For a playlist, this is the cover of the first
+/// track that has one.
 fn cover_target(call: &Call<'_>, seen: &Seen<'_>, id: Id, query: &str) -> Option<String> {
     let of = match id {
         Id::Album(id) => CoverOwner::Album(call.index.album_row(id)?),

@@ -1,5 +1,6 @@
-//! HTML pages of the music for browsers: a list of albums with their covers, and per album its
-//! tracks with audio players. The pages contain no scripts; text of the library is always escaped.
+//! HTML pages of the music for browsers: a list of albums with their covers, and a page for each
+//! album with its tracks and audio players. The pages contain no scripts; text from tags and file
+//! names is always escaped.
 
 use html_escape::encode_double_quoted_attribute as escaped;
 use std::fmt::Write as _;
@@ -26,8 +27,8 @@ header{display:flex;gap:1.5rem;align-items:end}header img,header i{width:15rem}\
 span{display:block;overflow:hidden;text-overflow:ellipsis;white-space:nowrap}small{color:#999}\
 td{padding:.2rem .8rem .2rem 0}audio{height:2rem;vertical-align:middle}";
 
-/// Returns the page at `path` below the mount `base`: the list of albums, or the album that the
-/// path names.
+/// Returns the page at `path` below the mount `base`: the list of albums, or the page of the album
+/// that the path names.
 pub(crate) fn respond(
     context: &Context,
     base: &str,

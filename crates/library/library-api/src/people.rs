@@ -11,7 +11,7 @@ pub(crate) struct Contributor<'t> {
     pub(crate) role: &'static str,
     /// Name as the track's tags give it.
     pub(crate) name: &'t str,
-    /// Instrument or other part, if the tags name one.
+    /// Instrument of a performer, if the tags name it.
     pub(crate) part: Option<&'t str>,
     /// Row of the artist with this name; `None` if no track or album is by an artist of this name.
     pub(crate) row: Option<u32>,
@@ -20,7 +20,7 @@ pub(crate) struct Contributor<'t> {
 impl Contributor<'_> {
     /// Returns the id that an artist of this name has, or would have. The protocol requires an id,
     /// and clients distinguish people by their ids. The id depends on the name alone, so a person
-    /// has the same id in every track. It equals the id of an artist who is known by name only.
+    /// has the same id in every track, and the same id as an artist who is known by name only.
     /// While there is no artist of this id, a request for it gets error 70.
     pub(crate) fn id(&self) -> ArtistId {
         ArtistId::named(self.name)

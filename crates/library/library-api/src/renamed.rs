@@ -9,8 +9,8 @@ use crate::index::Index;
 use crate::store::{Change, State};
 
 /// Returns the changes that transfer stars and ratings whose album or artist is not in the index.
-/// Each is transferred to all albums or artists that shared the former id: former ids ignored
-/// accents and punctuation in names.
+/// Former ids ignored accents and punctuation in names, so several albums or artists could share a
+/// former id: the star or rating is transferred to all of them.
 pub(crate) fn handed_on(index: &Index, state: &State) -> Vec<Change> {
     let users = state.users.values();
     let marked = users.flat_map(|user| user.stars.keys().chain(user.ratings.keys()));

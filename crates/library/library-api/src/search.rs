@@ -24,7 +24,7 @@ impl Rows {
     }
 }
 
-/// Writes the songs that match the parameters `any`, `artist`, `album` and `title` together.
+/// Writes the songs that match all of the parameters `any`, `artist`, `album` and `title`.
 /// Deprecated since version 1.4 of the API.
 pub(crate) fn search(call: &Call<'_>, seen: &Seen<'_>, out: &mut Writer) -> Result<(), Fault> {
     const USUAL: usize = 20;

@@ -41,8 +41,8 @@ impl Server {
         }
     }
 
-    /// Returns the number and size of the damaged parts of the users' journal that were skipped so
-    /// far.
+    /// Returns the number and size of the damaged parts of the users' journal that were skipped
+    /// since the store was opened.
     #[must_use]
     pub fn damage(&self) -> Damage {
         self.context.store.damage()
@@ -71,11 +71,10 @@ impl Server {
     }
 
     /// Begins a session of the user with this name and password. Ends expired sessions of the user.
-    /// If the user has too many sessions, ends those that were unused for the longest time as well.
-    /// May wait for the disk.
+    /// If the user has too many sessions, also ends those that have been unused for the longest
+    /// time. May wait for the disk.
     ///
-    /// # Errors
-    /// [`LoginError`]
+    /// # Errors [`LoginError`]
     pub fn begin_session(
         &self,
         login: &SessionLogin<'_>,
@@ -150,8 +149,8 @@ impl Server {
         api::respond(&self.context, request)
     }
 
-    /// Returns the page at `path` below the mount `base`: the list of albums, or the album that the
-    /// path names.
+    /// Returns the page at `path` below the mount `base`: the list of albums, or the page of the
+    /// album that the path names.
     #[must_use]
     pub fn page(&self, base: &str, path: &str, params: &Params<'_>, now_ms: i64) -> Answer {
         page::respond(&self.context, base, path, params, now_ms)

@@ -1,4 +1,4 @@
-//! Sessions of browsers: login by name and password, and a token that the browser then sends in a
+//! Sessions of browsers: a browser logs in with a name and a password, and then sends a token in a
 //! cookie.
 //!
 //! ```text
@@ -7,9 +7,9 @@
 //!
 //! Only the hash of the secret is stored. A session ends when its user logs out, gets another
 //! password or is removed, after [`Limits::session_idle_s`](crate::Limits::session_idle_s) without
-//! use, or when the user has too many newer ones. A browser gets a new token at each login, and at
-//! most once a day when its page starts; the old token is valid until the browser has sent the new
-//! one, because responses can be lost.
+//! use, or when the user has too many newer sessions. A browser gets a new token at each login, and
+//! at most once a day when its page starts; the old token is valid until the browser has sent the
+//! new one, because responses can be lost.
 
 use std::net::IpAddr;
 
@@ -43,10 +43,10 @@ pub struct NewSession {
     pub user: LoggedIn,
 }
 
-/// Session as its user sees it.
+/// Session as listed for its user.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SessionInfo {
-    /// Id. It is not secret.
+    /// Id of the session, which is not secret.
     pub id: String,
     /// Time of the login, in ISO 8601.
     pub created: String,
@@ -54,7 +54,7 @@ pub struct SessionInfo {
     pub used: String,
     /// User-Agent of the browser at the login.
     pub agent: String,
-    /// True for the session of the request.
+    /// True for the session in which the list was requested.
     pub is_present: bool,
 }
 
@@ -68,11 +68,10 @@ impl Context {
     }
 
     /// Begins a session of the user with this name and password. Ends expired sessions of the user.
-    /// If the user has too many sessions, ends those that were unused for the longest time as well.
-    /// May wait for the disk.
+    /// If the user has too many sessions, also ends those that have been unused for the longest
+    /// time. May wait for the disk.
     ///
-    /// # Errors
-    /// [`LoginError`]
+    /// # Errors [`LoginError`]
     pub(crate) fn begin_session(
         &self,
         login: &SessionLogin<'_>,
@@ -119,7 +118,7 @@ impl Context {
         let own = own.filter(|(_, session)| session.user == user);
         let mut own: Vec<(u64, &Session)> = own.map(|(&id, session)| (id, session)).collect();
         own.sort_by_key(|(_, session)| std::cmp::Reverse(session.used_ms));
-        // One place is left free for the new session.
+        // The new session counts towards the limit, too.
         let kept_max = self.limits.sessions_max.saturating_sub(1);
         let replaced = replaces.and_then(|token| self.find(state, token, now_ms));
         let surplus = own.iter().skip(kept_max);

@@ -124,7 +124,7 @@ pub(crate) fn create(call: &Call<'_>, seen: &Seen<'_>) -> Changes {
     if call.context.limits.kept_max <= own.count() {
         return Err(Fault::full());
     }
-    // Drop the visits of shares that no longer exist.
+    // Drop the visit counts of shares that no longer exist.
     let all = &seen.state.shares;
     call.context
         .visits(|visits| visits.retain(|token, _| all.contains_key(token)));

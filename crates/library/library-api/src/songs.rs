@@ -314,7 +314,7 @@ fn genre_names<'c>(call: &'c Call<'_>, rows: &'c [u32]) -> impl Iterator<Item = 
         .filter_map(|&row| Some(call.index.genre(row)?.name))
 }
 
-/// Writes the user's plays, rating and star of an object.
+/// Writes the user's play count, rating and star of an object.
 fn write_marks(call: &Call<'_>, out: &mut Writer, seen: &Seen<'_>, id: Id) {
     let Some(user) = seen.user else {
         return;
@@ -336,7 +336,7 @@ fn write_marks(call: &Call<'_>, out: &mut Writer, seen: &Seen<'_>, id: Id) {
     );
 }
 
-/// Returns the user's plays of an album: the average over its tracks, rounded up.
+/// Returns the user's play count of an album: the average over its tracks, rounded up.
 fn album_plays(call: &Call<'_>, user: &User, id: Id) -> Option<Plays> {
     if user.plays.is_empty() {
         return None;

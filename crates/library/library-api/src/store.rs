@@ -54,7 +54,7 @@ pub struct Store {
     held: RwLock<Held>,
 }
 
-/// State after applying the journal up to `position`.
+/// State after applying all records of the journal up to `position`.
 #[derive(Debug, Default)]
 struct Held {
     state: State,
@@ -86,8 +86,7 @@ impl StoreError {
 impl Store {
     /// Opens the store in `folder`. A missing folder counts as empty; the first change creates it.
     ///
-    /// # Errors
-    /// The journal cannot be read, or has another version.
+    /// # Errors The journal cannot be read, or is in the format of another version.
     pub fn open(folder: &Path) -> Result<Store, StoreError> {
         let store = Store {
             key: folder.join("key"),
@@ -141,8 +140,8 @@ impl Store {
         Ok(view(state))
     }
 
-    /// Makes the changes that `decide` returns, all or none of them, and returns once they are
-    /// synced to disk.
+    /// Applies the changes that `decide` returns, all or none of them. Returns once they are synced
+    /// to disk.
     pub(crate) fn change<E>(
         &self,
         decide: impl FnOnce(&State) -> Result<Vec<Change>, E>,

@@ -24,7 +24,7 @@ pub struct Request<'a> {
     pub body: &'a str,
     /// Address of the client.
     pub peer: IpAddr,
-    /// Scheme and host of the request, such as `https://music.example`. Links begin with it.
+    /// Scheme and host with which links in the response begin, such as `https://music.example`.
     pub base: String,
     /// Present time, in milliseconds since 1970.
     pub now_ms: i64,
@@ -89,7 +89,7 @@ fn handle(context: &Context, request: &Request<'_>) -> Result<Outcome, Fault> {
 fn authenticate(context: &Context, request: &Request<'_>) -> Result<String, Fault> {
     let params = &request.params;
     let (peer, now_ms) = (request.peer, request.now_ms);
-    // Failures are counted by user name only: an API key cannot be guessed, and a request with
+    // Only failures with a user name are counted: an API key cannot be guessed, and a request with
     // a key needs no name.
     let name = params
         .first("u")

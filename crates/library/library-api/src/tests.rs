@@ -217,8 +217,8 @@ fn everybody_who_took_part_is_named_and_only_artists_are_shown() {
         "mixer" null "!!!" 70 null
     "#]]
     .assert_eq(&described.collect::<String>());
-    // One person has one id in all tracks, and people whose names are empty after folding have
-    // different ids.
+    // A person has the same id in all tracks. People have different ids even if their names contain
+    // only characters that searches ignore.
     let artists = people.iter().map(|person| &person["artist"]);
     let mut artists: Vec<String> = artists.map(Value::to_string).collect();
     artists.sort();
@@ -244,7 +244,7 @@ fn a_search_for_nothing_pages_through_everything() {
         .collect();
     assert_eq!(paged, all);
     assert_eq!(titles("search2?query=&albumCount=0&artistCount=0"), all);
-    // One trailing asterisk searches for a prefix; three asterisks are a name, which no song here
+    // One trailing asterisk searches for a prefix; three asterisks search for a name that no song
     // has.
     assert_eq!(scene.all("search3?query=*", "song.id").len(), 3);
     assert_eq!(scene.all("search3?query=erst*", "song.id").len(), 1);
@@ -727,7 +727,7 @@ fn names_of_users_are_the_same_in_any_case() {
         panic!("no document");
     };
     assert_eq!(status, 429);
-    // If two names differ in case only, each must be written exactly.
+    // If the names of two users differ only in case, a login must spell the name exactly.
     let change = |name: &str| Change::User {
         name: name.to_owned(),
         password: String::new(),

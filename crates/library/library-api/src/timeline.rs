@@ -6,12 +6,12 @@ use std::ops::Range;
 use bytes::Bytes;
 use catalog::{Catalog, Month};
 
-/// Photographs of the timeline, sorted by time and by file. Computed once per index.
+/// Photographs of the timeline, sorted once by time and once by file. Computed once per index.
 #[derive(Debug)]
 pub(crate) struct Timeline {
     /// Rows of photographs, in the order of capture.
     rows: Vec<u32>,
-    /// Files of photographs, sorted, each with the row of its photograph.
+    /// Pairs of the file and the row of a photograph, sorted by file.
     files: Vec<(u32, u32)>,
 }
 
@@ -32,7 +32,7 @@ impl Timeline {
         &self.rows
     }
 
-    /// Returns the files of photographs among `files`, each with the row of its photograph.
+    /// Returns the photographs whose files are in the range `files`, as pairs of file and row.
     pub(crate) fn among(&self, files: &Range<u32>) -> &[(u32, u32)] {
         let place = |file: u32| self.files.partition_point(|(known, _)| *known < file);
         &self.files[place(files.start)..place(files.end)]
@@ -41,7 +41,8 @@ impl Timeline {
     /// Returns the photographs that match all words of the query, in the order of capture.
     pub(crate) fn find(index: &Catalog<Bytes>, query: &str) -> Vec<u32> {
         let mut rows = index.find_photos(query);
-        // If a word matches all photographs, looking at each row costs less than searching for it.
+        // A check of each row costs less than a search for the row in the timeline, which matters
+        // if a word matches all photographs.
         rows.retain(|row| {
             index
                 .photo(*row)

@@ -17,7 +17,7 @@ use crate::store::{Role, User};
 use crate::write::Writer;
 use profile::{Client, Stream, Verdict};
 
-/// Requested track.
+/// Track that a request names.
 struct RequestedTrack<'a> {
     path: Vec<u8>,
     track: Track<'a>,
@@ -90,7 +90,7 @@ fn sound_limits(call: &Call<'_>) -> audio_plan::Limits {
     }
 }
 
-/// Returns `plan` with the gain and the titles that the tags of the output will contain.
+/// Returns `plan` with the ReplayGain and the titles that the tags of the output will contain.
 fn with_tags(call: &Call<'_>, plan: Plan, requested: &RequestedTrack<'_>) -> Plan {
     let tagged = tags::Track::new(&requested.media, &requested.path, &call.context.splits);
     Plan {
@@ -120,8 +120,8 @@ fn transcoded(
     }
 }
 
-/// Writes the media type and the file suffix of the transcode, if `stream` sends one to this
-/// user instead of the file.
+/// Writes the media type and the file suffix of the transcode, if the endpoint `stream` sends a
+/// transcode to this user instead of the file.
 pub(crate) fn write_transcoded_members(
     call: &Call<'_>,
     out: &mut Writer,

@@ -1,4 +1,4 @@
-//! Writer of documents as XML or as JSON, from one description.
+//! Writer of documents: the same calls write XML or JSON.
 //!
 //! The members of an object are written in order. XML requires the attributes of an object before
 //! its child elements; the writer asserts this order.

@@ -11,15 +11,15 @@ use super::{ApiCall, Refusal};
 use crate::ids::Id;
 use crate::store::State;
 
-/// Media type of an extended M3U in UTF-8.
+/// Media type of extended M3U files in UTF-8.
 pub(super) const MEDIA_TYPE: &str = "audio/x-mpegurl; charset=utf-8";
 /// Suffix of a playlist's id in the path of its M3U file.
 pub(super) const EXTENSION: &str = ".m3u8";
 
 impl ApiCall<'_> {
-    /// Returns a playlist as M3U: a playlist file of the library, a public playlist, or one of the
-    /// user whose API key was sent. Paths are relative to the library's root, so that a scan of an
-    /// M3U stored there finds the tracks.
+    /// Returns a playlist as M3U: a playlist file of the library, a public playlist, or a playlist
+    /// of the user whose API key was sent. Paths are relative to the library's root, so that a scan
+    /// finds the tracks if the M3U is stored in the root.
     pub(super) fn export(&self, id: &str) -> Result<String, Refusal> {
         let id = Id::parse(id).ok_or(Refusal::NotFound)?;
         self.context.store.read(|state| self.m3u(state, id))?
@@ -55,14 +55,14 @@ impl ApiCall<'_> {
             let Ok(path) = String::from_utf8(path) else {
                 continue;
             };
-            // M3U cannot represent a path with a line break, so this track is left out.
+            // M3U cannot represent a line break in a path, so a track with such a path is left out.
             if path.contains(['\n', '\r']) {
                 continue;
             }
             let seconds = track.duration_ms.div_ceil(1000);
             let (artist, title) = (in_a_line(track.artist), in_a_line(track.title));
             out += &format!("#EXTINF:{seconds},{artist} - {title}\n");
-            // A line that begins with `#` would be a comment, so the path gets `./` in front.
+            // A line that begins with `#` would be a comment, so `./` is put in front of the path.
             if path.starts_with('#') {
                 out += "./";
             }
@@ -73,8 +73,8 @@ impl ApiCall<'_> {
     }
 }
 
-/// Replaces control characters by spaces: line breaks would begin another entry, and other control
-/// characters have no place in a name.
+/// Replaces line breaks, which would begin another entry, and all other control characters with
+/// spaces.
 fn in_a_line(text: &str) -> String {
     text.replace(char::is_control, " ")
 }

@@ -1,4 +1,4 @@
-//! Favourites of a user: objects that players starred for this user, and photographs.
+//! Favourites of a user: artists, albums and tracks, which players can star too, and photographs.
 
 use std::cmp::Reverse;
 
@@ -15,7 +15,8 @@ impl ApiCall<'_> {
         let is_kind = !matches!(id, Id::Playlist(_) | Id::Listing(_));
         self.context.store.change(|state| {
             let user = self.user(state)?;
-            // A favourite whose object is no longer in the library can be removed, but not added.
+            // An object that is no longer in the library can be removed from the favourites, but
+            // not added.
             if !is_kind || at_ms.is_some() && !self.is_there(id) {
                 return Err(Refusal::NotFound);
             }

@@ -1,4 +1,4 @@
-//! Files of the library: the originals of pictures and tracks, each alone or several together.
+//! Downloads of original files of the library: one picture or track, or an archive of several.
 
 use std::collections::HashSet;
 
@@ -14,7 +14,7 @@ const ARCHIVE_NAME: &str = "library";
 
 impl ApiCall<'_> {
     /// Returns the file or files that the request asks for, or `None` if it asks for a document.
-    /// `parts` are the segments of its path.
+    /// `parts` are the segments of the request's path.
     pub(super) fn files(&self, parts: &[&str]) -> Option<Result<Answer, Refusal>> {
         match (parts, self.request.method) {
             ([kind @ ("pictures" | "tracks"), id, "original"], "GET" | "HEAD") => {
@@ -74,8 +74,8 @@ impl ApiCall<'_> {
         })
     }
 
-    /// Returns the paths of a picture, a track or the tracks of an album. Objects of other kinds,
-    /// and those that are not in the library, have none.
+    /// Returns the paths of a picture, a track or the tracks of an album. Returns no path for an
+    /// object of another kind, or for an object that is not in the library.
     fn paths(&self, id: Id) -> Vec<Vec<u8>> {
         let track = |row| Some(self.index.track(row)?.file);
         let files: Vec<u32> = match id {

@@ -46,7 +46,7 @@ impl ApiCall<'_> {
         Ok(())
     }
 
-    /// Writes a folder with its latest photograph.
+    /// Writes the name, the path, the number of photographs and the latest photograph of a folder.
     fn folder(&self, out: &mut Writer, parent: &str, name: &[u8], files: &Range<u32>) {
         let photos = self.derived.timeline().among(files);
         out.text("name", &String::from_utf8_lossy(name));

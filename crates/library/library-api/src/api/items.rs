@@ -131,8 +131,8 @@ impl ApiCall<'_> {
         write_placeholder(out, self.context.library.placeholder(&self.index, of));
     }
 
-    /// Returns the rows of pictures: those of one folder ordered by name, or all pictures, the
-    /// latest first.
+    /// Returns the rows of all pictures, the latest first. If the request names a folder, returns
+    /// only the pictures of this folder, ordered by name.
     pub(super) fn pictures(&self) -> Result<Vec<u32>, Refusal> {
         let all = 0..self.index.counts().photos;
         let Some(folder) = self.request.params.first("folder") else {

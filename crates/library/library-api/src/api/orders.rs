@@ -10,9 +10,9 @@ use crate::store::State;
 #[derive(Clone, Copy, Debug, Default)]
 struct Scores {
     plays: f64,
-    /// Plays, each weighted by its age with a half-life of 20 days.
+    /// Number of plays, where the weight of a play halves every 20 days.
     recent: f64,
-    /// Plays, each weighted by its age with a half-life of 400 days.
+    /// Number of plays, where the weight of a play halves every 400 days.
     long: f64,
     rating: f64,
 }

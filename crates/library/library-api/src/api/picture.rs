@@ -8,8 +8,8 @@ use crate::store::State;
 use crate::write::Writer;
 
 impl ApiCall<'_> {
-    /// Writes a photograph and its neighbours in the timeline. The parameters of the timeline
-    /// select the photographs that may be neighbours.
+    /// Writes a photograph and its neighbours in the timeline. Neighbours are only photographs that
+    /// the timeline parameters of the request select.
     pub(super) fn whole_picture(
         &self,
         state: &State,

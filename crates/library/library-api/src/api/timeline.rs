@@ -151,7 +151,7 @@ impl ApiCall<'_> {
         Ok(rows.filter(|row| timeline.has(*row)).collect())
     }
 
-    /// Returns the value of a parameter that is 0 or 1, if it is present.
+    /// Parses the parameter `name`, which is 0 or 1, if the request has it.
     fn flag(&self, name: &'static str) -> Result<Option<bool>, Refusal> {
         match self.request.params.first(name) {
             None => Ok(None),

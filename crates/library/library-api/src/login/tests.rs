@@ -2,7 +2,7 @@ use super::from_base64;
 
 #[test]
 fn base64_is_that_of_the_rfc() {
-    // RFC 4648 §10.
+    // Test vectors of RFC 4648 §10.
     for (text, bytes) in [
         ("", &b""[..]),
         ("Zg==", b"f"),

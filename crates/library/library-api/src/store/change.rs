@@ -22,7 +22,7 @@ pub(crate) enum Change {
     UserGone {
         name: String,
     },
-    /// Sets the bit rate limit of a user; 0 removes it.
+    /// Sets the bit rate limit of a user; 0 removes the limit.
     MaxBitRate {
         user: String,
         kbps: u32,
@@ -42,13 +42,13 @@ pub(crate) enum Change {
         user: String,
         label: String,
     },
-    /// Stars an object; without a time, removes the star.
+    /// Stars an object at the time `at_ms`, or removes the star if there is no time.
     Star {
         user: String,
         id: Id,
         at_ms: Option<i64>,
     },
-    /// Sets a rating from 1 to 5; 0 removes it.
+    /// Sets a rating from 1 to 5; 0 removes the rating.
     Rating {
         user: String,
         id: Id,
@@ -59,7 +59,8 @@ pub(crate) enum Change {
         id: Id,
         at_ms: i64,
     },
-    /// Sets the totals of all plays so far; written when the journal is rewritten.
+    /// Sets the totals of a user's plays of an object. A rewritten journal contains this record
+    /// instead of one record per play.
     Plays {
         user: String,
         id: Id,

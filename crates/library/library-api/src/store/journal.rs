@@ -1,7 +1,8 @@
 //! Journal file: a sequence of records.
 //!
 //! ```text
-//! "PELTUSR1" · records: bytes u32 · BLAKE3 of the JSON, first 8 bytes · JSON of a list of changes
+//! "PELTUSR1" · records: length of the JSON u32 · first 8 bytes of its BLAKE3 hash · JSON
+//! JSON: a list of changes
 //! ```
 //! Integers are little-endian. A record is applied as a whole or not at all.
 //!
@@ -25,11 +26,10 @@ const MAGIC: &[u8; 8] = b"PELTUSR1";
 const HEAD_BYTES: usize = 12;
 /// First bytes of the JSON of every record: a non-empty list of objects.
 const JSON_BEGIN: &[u8] = b"[{";
-/// Longest JSON of a record; a playlist of 100,000 tracks is shorter.
+/// Maximum length of a record's JSON; the JSON of a playlist of 100,000 tracks is shorter.
 const RECORD_BYTES_MAX: usize = 16 << 20;
-/// Lower bound for the size of a journal after its last rewrite: a smaller size counts as this one.
-/// A journal is rewritten only after its size has doubled, so a journal of at most twice this size
-/// is never rewritten.
+/// Smallest size that is assumed for a journal after its last rewrite. A journal is rewritten only
+/// after its size has doubled, so a journal of at most twice this size is never rewritten.
 const HISTORY_BYTES_MIN: u64 = 1 << 20;
 
 /// Maximum number of damaged files that are kept beside the journal: `journal.bad`, `journal.bad-1`
@@ -42,12 +42,12 @@ pub(super) struct Journal {
     folder: PathBuf,
     path: PathBuf,
     partial: PathBuf,
-    /// Damaged parts that were skipped since this value was created, counted as in [`Damage`].
+    /// Number of damaged parts that were skipped since this value was created, see [`Damage`].
     damaged_parts: AtomicU64,
     damaged_bytes: AtomicU64,
 }
 
-/// Position in a journal file up to which it was read.
+/// Position up to which a journal file was read.
 #[derive(Debug, Default)]
 pub(super) struct Position {
     inode: u64,
@@ -103,7 +103,7 @@ impl Journal {
         }
     }
 
-    /// Reads and applies the whole records after `position`.
+    /// Reads the complete records after `position`, and applies them to `state`.
     pub(super) fn follow(
         &self,
         position: &mut Position,
@@ -133,7 +133,8 @@ impl Journal {
         self.lock_file(position, state)
     }
 
-    /// Locks the journal, reads to its end, and cuts off a partial record that a crash left there.
+    /// Locks the journal, reads to its end, and cuts off a partial record that a crash left at the
+    /// end.
     fn lock_file(
         &self,
         position: &mut Position,
@@ -162,8 +163,8 @@ impl Journal {
                 file.set_len(0)?;
                 (&file).write_all(MAGIC)?;
                 file.sync_all()?;
-                // Without syncing the folders, a power failure could remove the new name, and with
-                // it everything appended since.
+                // Without syncing the folders, a power failure could remove the name of the new
+                // file, and with the name all records in the file.
                 sync_folders(&self.folder)
             };
             begin().map_err(self.failed("initialize"))?;
@@ -245,7 +246,8 @@ impl Journal {
         position.is_damaged = true;
     }
 
-    /// Links the damaged journal under an unused name beside it, and returns the path of the link.
+    /// Creates a hard link to the damaged journal under an unused name in the same folder, and
+    /// returns the path of the link.
     fn keep_damaged(&self) -> io::Result<PathBuf> {
         let kept = |number| match number {
             0 => self.folder.join("journal.bad"),
@@ -257,7 +259,7 @@ impl Journal {
                 linked => return linked.map(|()| path),
             }
         }
-        // All names are taken: the newest file is replaced, because the oldest ones hold the most
+        // All names are taken: the newest file is replaced, because the oldest files hold the most
         // data from before the damage.
         let last = kept(KEPT_MAX - 1);
         std::fs::remove_file(&last)?;
@@ -346,13 +348,13 @@ fn record(changes: &[Change]) -> io::Result<Vec<u8>> {
     Ok(record)
 }
 
-/// Reads `bytes` bytes from `begin` on, or fewer if the file ends before.
+/// Reads `bytes` bytes from the offset `begin` on, or fewer if the file is shorter.
 fn read_from(file: &File, begin: u64, bytes: u64) -> io::Result<Vec<u8>> {
     let mut read = vec![0; bytes as usize];
     let mut filled = 0;
     while filled < read.len() {
         match file.read_at(&mut read[filled..], begin + filled as u64) {
-            // Another process has cut the file since its length was read.
+            // Another process has shortened the file since its length was read.
             Ok(0) => break,
             Ok(count) => filled += count,
             Err(err) if err.kind() == io::ErrorKind::Interrupted => {}

@@ -12,7 +12,7 @@ use super::StoreError;
 
 const KEY_BYTES: usize = 32;
 
-/// ChaCha20-Poly1305 key. Apart from its file, it never leaves this process.
+/// ChaCha20-Poly1305 key that encrypts passwords. Outside this process, it exists only in its file.
 pub(crate) struct Secret(LessSafeKey);
 
 impl std::fmt::Debug for Secret {
@@ -31,7 +31,8 @@ impl Secret {
         }
     }
 
-    /// Reads the key at `path`, or creates the file, readable by its owner only.
+    /// Reads the key at `path`. If the file does not exist, creates it with a new key, readable by
+    /// its owner only.
     pub(crate) fn open_or_make(path: &Path) -> Result<Secret, StoreError> {
         match Secret::open(path)? {
             Some(secret) => Ok(secret),
@@ -77,8 +78,8 @@ pub(crate) fn new_key() -> String {
     hex::encode(random::<24>())
 }
 
-/// Returns the hash that is stored instead of an API key. Keys have 192 random bits, so a single
-/// fast hash is enough against guessing.
+/// Returns the hash that is stored instead of an API key. Keys have 192 random bits, so that a
+/// single fast hash protects them against guessing.
 pub(crate) fn key_hash(key: &str) -> String {
     blake3::hash(key.as_bytes()).to_hex().to_string()
 }
@@ -110,7 +111,7 @@ fn make(path: &Path) -> io::Result<[u8; KEY_BYTES]> {
     read(path)
 }
 
-/// Returns random bytes of the kernel.
+/// Returns random bytes from the kernel.
 pub(crate) fn random<const N: usize>() -> [u8; N] {
     let mut bytes = [0; N];
     let filled = SystemRandom::new().fill(&mut bytes);

@@ -1,6 +1,6 @@
 use serde::{Deserialize, Serialize};
 
-/// Minimum time between two records of the use of a session.
+/// Minimum time between two journal records of the use of a session.
 const USE_STEP_MS: i64 = 3_600_000;
 /// Minimum age of a token before it is replaced.
 const RENEWAL_MS: i64 = 24 * 3_600_000;
@@ -27,7 +27,7 @@ pub(crate) struct Session {
     pub(crate) agent: String,
 }
 
-/// Token that another one replaced.
+/// Token that was replaced by a new token.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Replaced {
     pub(crate) hash: String,
@@ -36,7 +36,7 @@ pub(crate) struct Replaced {
     pub(crate) until_ms: Option<i64>,
 }
 
-/// Token that a request contained: the present token of the session, or the one that it replaced.
+/// Token that a request contained: the present token of the session, or the token before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum TokenMatch {
     Present,
@@ -49,8 +49,8 @@ impl Session {
         self.used_ms.saturating_add(idle_ms) <= now_ms
     }
 
-    /// Returns the token whose secret has this hash, if that token is valid. Comparing hashes does
-    /// not reveal how much of a secret is right.
+    /// Returns which token of the session has a secret with this hash, if that token is valid.
+    /// Comparing hashes does not reveal how much of a secret is correct.
     pub(super) fn match_token(&self, hash: &str, now_ms: i64) -> Option<TokenMatch> {
         if hash == self.hash {
             return Some(TokenMatch::Present);
@@ -60,7 +60,7 @@ impl Session {
         (hash == replaced.hash && is_valid).then_some(TokenMatch::Replaced)
     }
 
-    /// Returns the session as a use changes it, or `None` if this use need not be recorded.
+    /// Returns the session as it is after a use, or `None` if this use need not be recorded.
     pub(crate) fn used(&self, matched: TokenMatch, now_ms: i64) -> Option<Session> {
         let mut session = self.clone();
         if self.used_ms.saturating_add(USE_STEP_MS) <= now_ms {
@@ -75,8 +75,8 @@ impl Session {
         (session != *self).then_some(session)
     }
 
-    /// Returns whether the browser should get a new token: the present one is a day old, or the
-    /// browser still sends the previous one.
+    /// Returns whether the browser should get a new token: the present token is a day old, or the
+    /// browser still sends the previous token a minute after the renewal.
     pub(crate) fn is_renewal_due(&self, matched: TokenMatch, now_ms: i64) -> bool {
         let age_ms = now_ms.saturating_sub(self.issued_ms);
         let is_unsent = || {

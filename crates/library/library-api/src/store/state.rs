@@ -6,7 +6,7 @@ use super::Change;
 use super::session::{Session, TokenMatch};
 use crate::ids::Id;
 
-/// State of all users' data.
+/// Data of all users.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct State {
     pub(crate) users: BTreeMap<String, User>,
@@ -44,7 +44,7 @@ pub(crate) struct User {
 pub(crate) enum Role {
     Download,
     Playlist,
-    /// Change of the user's own password.
+    /// Permission to change the user's own password.
     Settings,
     Share,
     Stream,
@@ -94,7 +94,7 @@ pub(crate) struct Playlist {
     pub(crate) tracks: Vec<Id>,
 }
 
-/// Play queue that a player saved.
+/// Play queue that a player stored on the server.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Queue {
     pub(crate) tracks: Vec<Id>,
@@ -216,7 +216,8 @@ impl State {
     }
 
     /// Returns the user of this name, and the stored spelling of the name. An exact match takes
-    /// precedence; without one, the only user whose name differs just in case is returned.
+    /// precedence. Otherwise, returns the user whose name differs only in case, if there is exactly
+    /// one.
     pub(crate) fn user_named(&self, name: &str) -> Option<(&str, &User)> {
         let found = self.users.get_key_value(name).or_else(|| {
             let folded = name.to_lowercase();
@@ -227,9 +228,9 @@ impl State {
         found.map(|(name, user)| (&**name, user))
     }
 
-    /// Returns the session with this id, and its token whose secret has this hash. Returns `None`
-    /// if there is no such session or token, if the session has expired, or if its user cannot log
-    /// in.
+    /// Returns the session with this id, and which of its tokens has a secret with this hash.
+    /// Returns `None` if there is no such session or token, if the session has expired, or if its
+    /// user cannot log in.
     pub(crate) fn session(
         &self,
         (id, hash): (u64, &str),
@@ -291,14 +292,14 @@ impl State {
         }
     }
 
-    /// Returns whether the data of `user` would take at most `bytes_max` of memory, by estimate,
-    /// after these changes. Changes that add no data are always allowed.
+    /// Returns whether, after these changes, the data of `user` takes at most `bytes_max` bytes of
+    /// memory by estimate. Changes that add no data are always allowed.
     pub(crate) fn has_room(&self, user: &str, changes: &[Change], bytes_max: usize) -> bool {
         let more: usize = changes.iter().map(Change::kept_bytes).sum();
         more == 0 || self.kept_bytes(user).saturating_add(more) <= bytes_max
     }
 
-    /// Estimates the memory of the data of the user `name`.
+    /// Estimates the bytes of memory that the data of the user `name` takes.
     fn kept_bytes(&self, name: &str) -> usize {
         let playlists = self.playlists.values().filter(|it| it.owner == name);
         let shares = self.shares.values().filter(|it| it.owner == name);

@@ -117,7 +117,7 @@ fn a_wrong_bit_anywhere_costs_one_record_and_reading_writes_nothing() {
     let store = Store::open(&folder.0).expect("the rest is read");
     assert_eq!(fs::read(folder.journal()).expect("it is there"), broken);
     assert!(!folder.0.join("journal.bad").exists());
-    // The next writer keeps the damaged file, and continues with a journal that is whole.
+    // The next writer keeps the damaged file, and continues with a journal without damage.
     change(&store, vec![user("d")]);
     let kept = fs::read(folder.0.join("journal.bad")).expect("it is kept");
     assert_eq!(kept, broken);
@@ -146,7 +146,7 @@ fn a_wrong_bit_in_the_head_of_the_file_costs_no_record() {
         let again = Store::open(&folder.0).expect("it is whole again");
         assert_eq!(again.damage(), Damage::default(), "bit {bit}");
     }
-    // A journal of another version is refused and left unchanged.
+    // A journal in the format of another version is refused and left unchanged.
     let mut later = whole.clone();
     later[7] = b'2';
     fs::write(folder.journal(), &later).expect("it is ours");
@@ -154,8 +154,8 @@ fn a_wrong_bit_in_the_head_of_the_file_costs_no_record() {
     assert_eq!(fs::read(folder.journal()).expect("it is there"), later);
 }
 
-/// Checks that a user's text cannot pass for a record. The text in this test would be a whole
-/// record if records could be that long.
+/// Text of a user that looks like a record of the journal. It would be read as a record if records
+/// could be that long.
 #[test]
 fn what_users_write_does_not_pass_for_a_record() {
     let folder = Folder::new("forged");

@@ -35,10 +35,7 @@ impl Store {
         })
     }
 
-    /// Adds a user. The first user becomes an admin, whatever `admin` says.
-    ///
-    /// # Errors
-    /// [`UserError`]
+    /// Adds a user. The first user becomes an admin even if `admin` is false.
     pub fn add_user(
         &self,
         name: &str,

@@ -178,7 +178,7 @@ fn ratings_and_plays_take_a_key_and_make_the_orders() {
     );
 }
 
-/// Checks every example in docs/api.md against the server's response.
+/// Examples in docs/api.md, compared with the server's responses.
 #[test]
 fn the_documented_answers_are_those_given() {
     const DOCUMENT: &str = include_str!("../../../../../docs/api.md");

@@ -21,9 +21,9 @@ fn a_password_or_a_key_lets_in() {
         })
     };
     assert_eq!(log_in(ANN), user("ann", true));
-    // `aNN:sesame`
+    // Base64 of `aNN:sesame`.
     assert_eq!(log_in("Basic YU5OOnNlc2FtZQ=="), user("ann", true));
-    // `bob:secret`
+    // Base64 of `bob:secret`, without padding.
     assert_eq!(log_in("basic Ym9iOnNlY3JldA"), user("bob", false));
     assert_eq!(log_in(&format!("Bearer {key}")), user("bob", false));
     for nobody in [
@@ -33,7 +33,7 @@ fn a_password_or_a_key_lets_in() {
         "Bearer ",
         "Bearer x",
         WRONG,
-        // `ann`, `nobody:`, `ann:`, and bytes that are not UTF-8.
+        // Base64 of `ann`, `nobody:`, `ann:`, and `ann:` with a byte that is not UTF-8.
         "Basic YW5u",
         "Basic bm9ib2R5Og==",
         "Basic YW5uOg==",
@@ -62,8 +62,8 @@ fn guessing_has_to_wait_whichever_way_it_is_tried() {
     }
     let right = scene.server().log_in(ANN, PEER, 1);
     assert!(matches!(right, Err(LoginError::Guessing { .. })));
-    // Logins that fail through a player's API count toward the same limit, per user and address,
-    // as those of the web page.
+    // Failed logins through the Subsonic API count toward the same limit, per user and address, as
+    // failed logins on the web page.
     let scene = Scene::new("login-guess-player");
     for _ in 0..tries {
         scene.ask_as("ping", "u=ann&p=wrong");

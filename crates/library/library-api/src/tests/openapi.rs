@@ -10,7 +10,7 @@ use super::scene::{Scene, ids};
 const TEXT: &str = include_str!("../../../../../docs/openapi/pelton.json");
 const MANUAL: &str = include_str!("../../../../../docs/api.md");
 
-/// Operations that other crates answer, or whose responses are not JSON.
+/// Operations that other crates handle, or whose responses are not JSON.
 const ELSEWHERE: [&str; 14] = [
     "DELETE /quarantine/{blake3}",
     "DELETE /session",
@@ -28,7 +28,7 @@ const ELSEWHERE: [&str; 14] = [
     "POST /session",
 ];
 
-/// Scene whose responses are compared with the document.
+/// Fixture whose responses are compared with the OpenAPI document.
 struct Checked {
     scene: Scene,
     document: Document,
@@ -103,7 +103,7 @@ fn responses_are_those_of_the_openapi_document() {
         checked.ask(method, "/scan", Some(&key));
     }
     checked.ask("DELETE", "/favourites/ph-27a53d7aa89ae068", Some(&key));
-    // Refusals have a schema and a documented status too.
+    // The document must describe the status and the body of errors too.
     for (method, target) in [
         ("GET", "/albums?order=odd"),
         ("GET", "/albums/al-0000000000000000"),
@@ -128,7 +128,7 @@ fn responses_are_those_of_the_openapi_document() {
     assert_eq!(checked.seen, documented);
 }
 
-/// The manual's table of targets names the same operations as the document.
+/// Targets in the manual's table, which must be the operations of the OpenAPI document.
 #[test]
 fn the_openapi_document_has_the_targets_of_the_manual() {
     let document = Document::parse(TEXT);
@@ -149,7 +149,7 @@ fn the_openapi_document_has_the_targets_of_the_manual() {
         {
             let (method, target) = text.split_once(' ').unwrap_or(("GET", text));
             match (text, target.strip_prefix("/-/api")) {
-                // A method alone, after a target of another method.
+                // The table names a further method of the target before.
                 (method, None) => named.insert(plain(&format!("{method} {path}"))),
                 (_, Some(target)) => {
                     path = target.split('?').next().unwrap_or(target);
@@ -162,7 +162,7 @@ fn the_openapi_document_has_the_targets_of_the_manual() {
     assert_eq!(named, documented);
 }
 
-/// Returns an operation with the same placeholder for every part that differs between requests.
+/// Replaces each variable segment of an operation's path with `*`.
 fn plain(operation: &str) -> String {
     let (method, path) = operation.split_once(' ').expect("a path");
     let is_variable = |part: &str| {

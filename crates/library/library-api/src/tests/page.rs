@@ -21,8 +21,8 @@ fn albums_are_shown_searched_and_played() {
         "{all}"
     );
     assert!(all.contains(&format!("href=\"/m/{album}\"")), "{all}");
-    // One album has a cover, with its average colour as background; the other one has a note
-    // symbol.
+    // One album has a cover, with the cover's average colour as background; the other album has a
+    // note symbol.
     assert_eq!(all.matches("<img style=\"background:#1f2e3d\"").count(), 1);
     assert_eq!(all.matches("<i>♪</i>").count(), 1, "{all}");
     let found = page(&scene, "/", "q=erstes");

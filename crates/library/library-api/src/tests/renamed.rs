@@ -41,7 +41,7 @@ fn stars_and_ratings_stay_with_names_that_have_another_id() {
     );
     assert_eq!(scene.all("getStarred2", "album.userRating"), ["2"]);
     // The album that is not in the library keeps its stars and ratings. The former ids of the other
-    // objects have none left.
+    // objects have no stars or ratings left.
     let marked = scene.store().read(|state| {
         let ann = &state.users["ann"];
         OLD.map(|id| {

@@ -140,7 +140,7 @@ impl Scene {
         Scene::open(std::env::temp_dir().join(folder), library(), limits, true)
     }
 
-    /// Creates a fixture with the admin ann and another library.
+    /// Creates a fixture with the admin ann and the library `library`.
     pub(super) fn with_library(name: &str, library: Vec<Entry>) -> Scene {
         let folder = format!("pelton-subsonic-{name}-{}", std::process::id());
         let folder = std::env::temp_dir().join(folder);
@@ -215,7 +215,7 @@ impl Scene {
         })
     }
 
-    /// Returns the document that the user `who` gets.
+    /// Returns the document in the response to a request with the login parameters `who`.
     pub(super) fn ask_as(&self, request: &str, who: &str) -> String {
         match self.answer(request, who) {
             Answer::Document { status, body, .. } => {
@@ -246,7 +246,8 @@ impl Scene {
         answer["subsonic-response"].clone()
     }
 
-    /// Returns all values of `element.attribute` in the response, anywhere in the document.
+    /// Returns the values of one attribute in all elements of one name. `what` names the element
+    /// and the attribute, as in `song.id`.
     pub(super) fn all(&self, request: &str, what: &str) -> Vec<String> {
         let text = self.ask(request);
         let (element, name) = what.split_once('.').expect("an element and an attribute");
@@ -286,7 +287,7 @@ impl Scene {
         }
     }
 
-    /// Returns the response to a request of the JSON API by a guest.
+    /// Returns the response to a request of the JSON API without a login.
     pub(super) fn api_file(&self, method: &str, target: &str) -> Answer {
         self.api_answer(method, target, (None, None))
     }

@@ -17,7 +17,7 @@ fn login<'a>(name: &'a str, password: &'a str) -> SessionLogin<'a> {
     }
 }
 
-/// Begins a session of ann, and returns its token.
+/// Begins a session of the user ann, and returns its token.
 fn begin(scene: &Scene, now_ms: i64) -> String {
     let begun = scene
         .server()
@@ -91,7 +91,7 @@ fn guesses_of_sessions_and_of_other_logins_count_together() {
     for _ in 1..Limits::default().failures_max {
         assert_eq!(wrong("ann"), Err(LoginError::Unknown));
     }
-    // `ann:wrong`
+    // Base64 of `ann:wrong`.
     let basic = scene.server().log_in("Basic YW5uOndyb25n", PEER, 1);
     assert_eq!(basic, Err(LoginError::Unknown));
     let right = scene.server().begin_session(&login("ann", "sesame"), 1);
@@ -127,7 +127,7 @@ fn the_token_is_renewed_once_a_day() {
     let second = renew(&first, 1 + DAY_MS)
         .expect("a session")
         .expect("a token");
-    // A request of another tab was under way, with the old token.
+    // Another tab sent its request with the old token before the renewal.
     assert_eq!(renew(&first, 2 + DAY_MS), Ok(None));
     assert_eq!(who(&scene, &first, 3 + DAY_MS).as_deref(), Some("ann"));
     assert_eq!(who(&scene, &second, 3 + DAY_MS).as_deref(), Some("ann"));
@@ -157,7 +157,7 @@ fn too_many_sessions_end_the_one_unused_longest() {
     let oldest = begin(&scene, 1);
     let tokens: Vec<_> = (0..49).map(|_| begin(&scene, 2)).collect();
     assert_eq!(listed(&scene, None, 3).len(), 50);
-    // The session begun first was used last.
+    // The session that began first was used last, so it does not end when a further session begins.
     let hour_ms = HOUR_MS + 2;
     assert_eq!(who(&scene, &oldest, hour_ms).as_deref(), Some("ann"));
     let newest = begin(&scene, hour_ms);

@@ -1,4 +1,4 @@
-//! Tests of responses to players that request less than the original file.
+//! Tests of responses to players that request a lower bit rate or another format than the original.
 
 use serde_json::Value;
 

@@ -1,8 +1,8 @@
 //! Capabilities that a player describes, and the decision whether the player can play a stream.
 //!
 //! Players send lists in two forms: as JSON arrays, as in the present specification, and as strings
-//! with values separated by commas or bars, as in former versions of the specification. Both forms
-//! are parsed. `*` and an empty or missing list mean that every value is supported.
+//! with values separated by commas or vertical bars, as in former versions of the specification.
+//! Both forms are parsed. `*` and an empty or missing list mean that every value is supported.
 
 use audio_plan::{Plan, SAMPLE_RATE_HZ};
 use catalog::Track;
@@ -42,7 +42,7 @@ struct Limitation {
     required: bool,
 }
 
-/// Properties of a stream, in the terms of the protocol.
+/// Properties of a stream, under the names that the protocol uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Stream<'a> {
     pub(super) container: &'a str,
@@ -56,7 +56,8 @@ pub(super) struct Stream<'a> {
 /// Recommended way to play a track.
 #[derive(Debug, PartialEq)]
 pub(super) struct Verdict {
-    /// Reasons why the player cannot play the file, one per direct-play profile; empty if it can.
+    /// Reasons why the player cannot play the file, one per direct-play profile; empty if the
+    /// player can play it.
     pub(super) reasons: Vec<&'static str>,
     direct: bool,
     /// Plan of a transcode that the player can play, if there is one.
@@ -335,8 +336,8 @@ fn codecs(name: &str) -> &[&str] {
     }
 }
 
-/// Returns the values of the list under either of two names, in lower case. A list that contains
-/// `*` counts as empty.
+/// Returns the values of the list in the member with either of two names, in lower case. A list
+/// that contains `*` counts as empty.
 fn texts(row: &Value, names: [&str; 2]) -> Vec<String> {
     let found = names.map(|name| &row[name]);
     let given = found.iter().flat_map(|value| match value {

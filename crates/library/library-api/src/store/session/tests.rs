@@ -71,13 +71,13 @@ fn the_replaced_token_is_valid_until_the_browser_has_sent_the_new_one() {
         Some(TokenMatch::Replaced)
     );
     assert_eq!(matched(&known, "first", until_ms), None);
-    // Further uses of either token do not extend the validity of the replaced one.
+    // Further uses of either token do not extend the validity of the replaced token.
     assert_eq!(known.used(TokenMatch::Present, at_ms + 10), None);
     assert_eq!(known.used(TokenMatch::Replaced, at_ms + 10), None);
 }
 
-/// Two tabs that send the same token at the same time get only one new token. If each got its own,
-/// the browser could keep a token that has already been replaced by that of the other tab.
+/// Second renewal, in case the response with the new token was lost. It waits a minute, so that two
+/// tabs that send the old token at the same time get only one new token.
 #[test]
 fn a_new_token_that_was_never_sent_is_replaced_after_a_minute() {
     let next = renewed();
@@ -99,7 +99,7 @@ fn a_new_token_that_was_never_sent_is_replaced_after_a_minute() {
         Some(TokenMatch::Replaced)
     );
     assert_eq!(third.match_token(&key_hash("second"), at_ms), None);
-    // Once the browser has sent the new token, the old one renews nothing.
+    // Once the browser has sent the new token, a use of the old token causes no further renewal.
     let known = next.used(TokenMatch::Present, at_ms).expect("a change");
     assert!(!known.is_renewal_due(TokenMatch::Replaced, at_ms + RENEWAL_MS));
 }

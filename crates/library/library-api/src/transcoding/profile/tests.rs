@@ -25,7 +25,7 @@ fn plan(kbps: u32) -> Option<Plan> {
     })
 }
 
-/// Describes the verdict: `direct` or the reasons against it, then the transcode.
+/// Describes the verdict: `direct` or the reasons against direct play, then the transcode.
 fn verdict(client: &str) -> String {
     let client = Client::parse(client).expect("JSON");
     let verdict = judge(&client, &FLAC, plan);
@@ -60,7 +60,7 @@ fn players_get_the_decision_for_their_profile() {
             format!("{{{flac},{opus},\"maxAudioBitrate\":320000,\"maxTranscodingAudioBitrate\":96000}}"),
             "AudioBitrateNotSupported | Some((96000, 2))",
         ),
-        // Texts with commas and stars, as in former versions of the specification.
+        // Strings with commas and asterisks, as in former versions of the specification.
         (
             r#"{"directPlayProfiles":[{"container":"mp4,FLAC","audioCodec":"*","protocol":"*"}]}"#.to_owned(),
             "direct | None",
@@ -69,7 +69,7 @@ fn players_get_the_decision_for_their_profile() {
             r#"{"directPlayProfiles":[{"container":"flac","audioCodec":"alac, flac","protocol":"http","maxAudioChannels":2}]}"#.to_owned(),
             "direct | None",
         ),
-        // One reason per profile.
+        // The server gives one reason per profile.
         (
             r#"{"directPlayProfiles":[
                 {"containers":["mp3"],"audioCodecs":["mp3"],"protocols":["http"]},
