@@ -37,7 +37,7 @@ pub struct Covers {
 }
 
 impl Covers {
-    /// Opens the folder of covers, including those that were extracted before.
+    /// Opens the folder of extracted covers, which may contain covers from before a restart.
     pub fn open(config: &Config) -> Covers {
         let library = &config.library;
         let limits = CoverLimits {

@@ -1,8 +1,9 @@
 //! Files of the library at `/-/file/…`, for users who have logged in to a session.
 //!
 //! The server accepts the session cookie only below `/-/`, so that requests for files carry no
-//! cookie that shared caches would have to respect. If files need a login, the page loads them from
-//! this mount: it serves the same files for the same queries, but with private responses.
+//! cookie that shared caches would have to respect. If files need a login, the web page loads them
+//! from this mount: the mount serves the same files for the same queries, but with private
+//! responses.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -10,7 +11,7 @@ use std::sync::Arc;
 use server::gate::Part;
 use server::mount::{Mount, MountRequest, Reply};
 
-/// Mount of the library's files at another path.
+/// Mount that serves the library's files below `/-/file`.
 pub(crate) struct PageFiles;
 
 impl PageFiles {
@@ -36,14 +37,15 @@ impl PageFiles {
                 Some(query) => format!("{path}?{query}"),
                 None => path.to_owned(),
             },
-            // Pages of other hosts may embed public files, but not those of a user.
+            // Pages of other hosts may embed public files, but not files that need a login.
             fields: vec![("cross-origin-resource-policy".into(), "same-origin".into())],
         }
     }
 }
 
 impl Mount for PageFiles {
-    /// Returns the part of the server that needs a login unless all files are public.
+    /// Returns the part of the server to which this mount belongs: the part that needs a login
+    /// unless all files are public.
     fn part(&self) -> Part {
         Part::Music
     }
@@ -61,7 +63,7 @@ mod tests {
 
     use super::PageFiles;
 
-    /// Returns the target in the library that a request leads to.
+    /// Returns the target in the library from which the mount serves `request`.
     fn target(request: &str) -> Option<String> {
         let text = format!("{request} HTTP/1.1\r\nhost: h\r\n\r\n");
         let parsed = http1::parse(text.as_bytes(), &http1::Limits::default());

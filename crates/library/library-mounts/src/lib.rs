@@ -1,7 +1,7 @@
 //! The library as mounts of the server: interfaces for players, pages, covers, and the metrics of
 //! the indexer.
 //!
-//! Principal type: [`Music`], which starts the indexer and has the mounts.
+//! Principal type: [`Music`], which starts the indexer and provides the mounts.
 //!
 //! ```text
 //! /rest/ /-/api/ /-/plain/music /-/share/ ─► players ─► library_api ─┐

@@ -14,7 +14,7 @@ use crate::covers::{CoverMount, Covers};
 use crate::files::PageFiles;
 use crate::players::Players;
 
-/// Indexer, and the parts that use its catalog.
+/// Indexer, with the covers and the interfaces for players that use its catalog.
 #[derive(Debug)]
 pub struct Music {
     indexer: Arc<LibraryIndexer>,
@@ -24,7 +24,7 @@ pub struct Music {
 }
 
 impl Music {
-    /// Opens the last catalog, and starts to bring it up to date.
+    /// Opens the catalog of the last scan, and starts the indexer that brings it up to date.
     pub fn start(config: &Config) -> Result<Music, Error> {
         let indexer =
             LibraryIndexer::start(components::library(config)).map_err(|err| scan_error(&err))?;
@@ -47,7 +47,7 @@ impl Music {
         self.covers.attach(service);
     }
 
-    /// Returns the mounts of covers, of files for users in sessions, and of the interfaces for
+    /// Returns the mounts of covers, of files for logged-in users, and of the interfaces for
     /// players.
     pub fn mounts(&self, config: &Config) -> Vec<(String, Arc<dyn Mount>)> {
         let covers = CoverMount::new(Arc::clone(&self.covers), Arc::clone(&self.indexer));
@@ -140,7 +140,7 @@ pub(crate) fn metrics(status: &Status, out: &mut String) {
     );
 }
 
-/// Converts an error of a scan.
+/// Converts an error of a scan to an error of the program.
 pub fn scan_error(err: &ScanError) -> Error {
     let what = format!("scan: {err}");
     match std::error::Error::source(err) {

@@ -1,8 +1,8 @@
-//! Mounts of the web page: its files, and the shell, an HTML document that loads them at the
+//! Mounts of the web page: its files, and the shell, an HTML document that loads these files at the
 //! address of every view.
 //!
 //! ```text
-//! /-/ and /-/VIEW/… ─► shell, with a new nonce       /-/app/VERSION/NAME ─► file, for ever
+//! /-/ and /-/VIEW/… ─► shell, with a new nonce      /-/app/VERSION/NAME ─► file, cached for ever
 //! /-/service-worker.js, /-/manifest.webmanifest ─► the same files, where browsers require them
 //! ```
 
@@ -18,7 +18,7 @@ use web_assets::{Asset, Assets, Links};
 
 /// Path of the page.
 const ROOT: &str = "/-/";
-/// Path below which the page's files are served, each below its version.
+/// Path prefix of the page's files, which the version of the page and the name of a file follow.
 const FILES: &str = "/-/app";
 /// Path prefixes of the page's views.
 const VIEWS: [&str; 6] = [
@@ -40,7 +40,7 @@ const FIXED: [(&str, &str); 4] = [
 /// Cache-Control of files whose path contains the version.
 const FOR_EVER: &str = "public, max-age=31536000, immutable";
 
-/// Returns the mounts of the page, with their prefixes.
+/// Returns the mounts of the page, with their path prefixes.
 pub fn mounts(assets: Assets) -> Vec<(String, Arc<dyn Mount>)> {
     let assets = Arc::new(assets);
     let shell: Arc<dyn Mount> = Arc::new(Shell(Arc::clone(&assets)));
@@ -56,7 +56,7 @@ pub fn mounts(assets: Assets) -> Vec<(String, Arc<dyn Mount>)> {
     mounts
 }
 
-/// Mount of the document that loads the page.
+/// Mount of the shell, the document that loads the scripts of the page.
 struct Shell(Arc<Assets>);
 
 impl Shell {
@@ -97,9 +97,9 @@ impl Shell {
 const PERMISSIONS: &str = "camera=(), geolocation=(), microphone=(), payment=(), usb=()";
 
 /// Returns the Content-Security-Policy of a shell: scripts run only if the shell names them, or if
-/// a script that the shell names imports them. Files of the library have the same origin as the
-/// page, so the origin alone proves nothing. The only Trusted Types policy that the page may create
-/// is the one that registers its service worker.
+/// a script that the shell names imports them. The origin of a script does not matter, since files
+/// of the library have the same origin as the page. The only Trusted Types policy that the page may
+/// create is the one that registers its service worker.
 fn policy(nonce: &str) -> String {
     format!(
         "default-src 'none'; script-src 'nonce-{nonce}' 'strict-dynamic'; style-src 'self'; \
@@ -136,8 +136,8 @@ fn plain_of(path: &str) -> String {
 }
 
 impl Mount for Shell {
-    /// Returns the part of the server that needs no login: the shell contains the login form, but
-    /// no data.
+    /// Returns the part of the server to which the shell belongs: the part that needs no login,
+    /// since the shell contains the login form, but no data.
     fn part(&self) -> Part {
         Part::Open
     }
@@ -161,8 +161,8 @@ impl File {
                 let below = visit.path.strip_prefix(FILES).unwrap_or_default();
                 let mut parts = below.trim_start_matches('/').splitn(2, '/');
                 let (version, name) = (parts.next(), parts.next());
-                // Files of another version have another content, which must not be cached as this
-                // version's.
+                // The files of another version may differ, so this version's files must not be
+                // cached under that version's path.
                 if version != Some(self.0.version()) {
                     return not_found();
                 }

@@ -68,7 +68,7 @@ impl Making {
     }
 }
 
-/// Library as `library_api` accesses it.
+/// Access to the library for `library_api`.
 struct IndexedLibrary {
     indexer: Arc<LibraryIndexer>,
     covers: Arc<Covers>,
@@ -79,7 +79,7 @@ struct IndexedLibrary {
 }
 
 impl Players {
-    /// Opens the users and their data.
+    /// Opens the store of users and their data.
     pub(crate) fn open(
         config: &Config,
         indexer: &Arc<LibraryIndexer>,
@@ -119,7 +119,7 @@ impl Players {
         Arc::new(SubsonicUsers(Arc::clone(&self.server)))
     }
 
-    /// Returns the mounts of sessions.
+    /// Returns the mounts for login, logout and the list of a user's sessions.
     pub(crate) fn sessions(&self, config: &Config) -> [(String, Arc<dyn Mount>); 2] {
         Sessions::mounts(&self.server, config)
     }
@@ -305,7 +305,7 @@ impl LibraryAccess for IndexedLibrary {
     }
 }
 
-/// Music file, as the reader of tags accesses it.
+/// Music file from which the crate `tags` reads.
 struct Source(File);
 
 impl tags::ReadAt for Source {
@@ -437,7 +437,7 @@ impl Mount for Api {
     }
 }
 
-/// Returns whether the body of a request is a form, as HTML's forms send it.
+/// Returns whether the media type of a request's body is that of an HTML form.
 fn is_form(visit: &MountRequest<'_>) -> bool {
     let mut fields = visit.fields.clone();
     let media_type = fields.find(|(name, _)| name.eq_ignore_ascii_case("content-type"));
@@ -509,13 +509,14 @@ impl Shares {
 }
 
 impl Mount for Shares {
-    /// Returns the part of the server whose handlers check credentials themselves: here, the link
-    /// is the credential.
+    /// Returns the part of the server to which shares belong: the part whose handlers check
+    /// credentials themselves. Here, the link is the credential.
     fn part(&self) -> Part {
         Part::Players
     }
 
-    /// Returns true, because shared music is served without a login, even if its files need one.
+    /// Returns true, because shared music is served without a login, even if the library's files
+    /// need a login.
     fn reaches_internal(&self) -> bool {
         true
     }
@@ -630,7 +631,7 @@ fn to_reply(answer: Answer) -> Reply {
         }
         Answer::Original { path, disposition } => {
             let fields = fields(&[
-                // Pages of other hosts may embed public files, but not those of a user.
+                // Pages of other hosts may embed public files, but not files that need a login.
                 ("cross-origin-resource-policy", "same-origin"),
             ]);
             let disposition = ("content-disposition".into(), disposition.into());

@@ -2,8 +2,10 @@
 //! `/-/api/sessions`.
 //!
 //! ```text
-//! POST name, password ─► session ─► Set-Cookie      GET ─► user, perhaps a new token ─► Set-Cookie
-//! DELETE ─► end of the session                      /-/api/sessions ─► list, end of another one
+//! /-/api/session:  POST name, password ─► session ─► Set-Cookie
+//!                  GET ─► user, perhaps a new token ─► Set-Cookie
+//!                  DELETE ─► end of the session
+//! /-/api/sessions: GET ─► list · DELETE ─► end of a listed session
 //! ```
 
 use std::net::IpAddr;
@@ -22,7 +24,7 @@ use crate::files::PageFiles;
 use crate::players::{off_core, unix_ms};
 
 /// Challenge in responses with status 401. For a challenge of type `Basic`, browsers would show
-/// their own form in front of the page's.
+/// their own login form instead of the page's form.
 const CHALLENGE: (&str, &str) = ("www-authenticate", "Bearer realm=\"Pelton\"");
 
 /// Mount of `/-/api/session` and of `/-/api/sessions`, optionally followed by the id of a session.
@@ -42,11 +44,11 @@ struct Visit {
     body: bytes::Bytes,
     is_json: bool,
     authorization: Option<String>,
-    /// Token of the session cookie, if the request has one and may use it.
+    /// Token of the session cookie, if the request has this cookie and may use it.
     token: Option<String>,
     agent: String,
     peer: IpAddr,
-    /// Path of the page as the browser sees it.
+    /// Path of the web page in the browser's URL.
     page: String,
     /// True if the browser's connection is encrypted.
     is_secure: bool,
@@ -185,7 +187,8 @@ impl Handler<'_> {
         }
     }
 
-    /// Returns the user of the request, who may be a guest, and a new token if one is due.
+    /// Returns a description of the user of the request, or of a guest, and a new token if the
+    /// present token is due for renewal.
     fn present(&self) -> Result<JsonReply, Refusal> {
         let user = match self.user() {
             // The response does not delete the cookie of a session that has ended: the browser may

@@ -341,7 +341,7 @@ fn users_see_and_end_their_sessions() {
     assert_eq!(scene.ask(&end, &second, "").status, 404);
     assert_eq!(scene.ask("GET /-/api/session", &first, "").body, GUEST);
     assert_eq!(list(&second).len(), 1);
-    // A login in the same browser replaces its session.
+    // A login in the same browser replaces the browser's previous session.
     let third = scene.ask("POST /-/api/session", &format!("{JSON}{second}"), RIGHT);
     assert_eq!(list(&third.cookie_line()).len(), 1);
 }
