@@ -1,10 +1,10 @@
 //! AAC in ADTS, as radio streams and cameras write it. No header counts the frames, so a long
-//! file's duration is estimated from a sample of its frames. In the table, the number before a
-//! field is its width in bits, and `…` stands for ignored bits.
+//! file's duration is estimated from a sample of its frames. In the table, each field is followed
+//! by its width in bits; `…` stands for ignored bits.
 //!
 //! ```text
-//! frame: 12 bits sync · 1 version · 2 layer, 0 · 1 no CRC · 2 profile · 4 rate · 1 private
-//!        3 channels · 4 … · 13 bytes of the frame · 11 fullness · 2 blocks − 1
+//! frame: sync 12 · version 1 · layer 2, zero · no CRC 1 · profile 2 · rate 4 · private 1
+//!        channels 3 · … 4 · length of the frame in bytes 13 · fullness 11 · (blocks − 1) 2
 //! ```
 //! Source: ISO 13818-7 §6.2.
 
@@ -67,7 +67,7 @@ pub(crate) fn is_adts(head: &[u8]) -> bool {
     Frame::parse(head).is_some()
 }
 
-/// Finds the first of three frames in a row, in a file that begins with other data.
+/// Finds the first of three consecutive frames, in a file that begins with other data.
 pub(crate) fn search(input: &mut Input<'_>) -> Result<Option<u64>, Error> {
     let end = input.len().min(input.limits.sync_bytes_max);
     let mut at = 0;
@@ -125,8 +125,8 @@ pub(crate) fn read(input: &mut Input<'_>, audio: u64, mut media: Media) -> Resul
     Ok(media)
 }
 
-/// Parses up to `FRAMES` consecutive frames from the start of `range`. Returns their number of
-/// samples and their bytes.
+/// Parses up to `FRAMES` consecutive frames from the start of `range`. Returns the number of
+/// samples in these frames, and the length of these frames in bytes.
 fn run(input: &mut Input<'_>, range: Range<u64>, first: Frame) -> Result<(u64, u64), Error> {
     let (mut at, mut samples) = (range.start, 0);
     for _ in 0..FRAMES {

@@ -1,10 +1,11 @@
-//! AIFF and AIFF-C: chunks of an IFF file; the samples are skipped. In the table, each number
-//! before a field of `COMM` and `SSND` is its offset in the chunk's content.
+//! AIFF and AIFF-C: chunks of an IFF file; the samples are skipped. In the table, `@` precedes the
+//! offset of a field of `COMM` and `SSND` in the chunk's content, in bytes.
 //!
 //! ```text
 //! "FORM" · length u32 · "AIFF" or "AIFC" · chunks: type · length u32 · content, padded to even
-//! "COMM": 0 channels u16 · 2 frames u32 · 6 bits u16 · 8 rate, an 80-bit float · 18 coding (AIFC)
-//! "SSND": 0 offset u32 · 4 block u32 · 8 samples
+//! "COMM": @0 channels u16 · @2 number of frames u32 · @6 bits per sample u16
+//!         @8 sample rate, an 80-bit float · @18 coding (only in AIFC)
+//! "SSND": @0 offset u32 · @4 block size u32 · @8 samples
 //! ```
 //! Big-endian. Source: Apple's Audio Interchange File Format 1.3, and AIFF-C.
 
@@ -90,7 +91,7 @@ pub(crate) fn read(input: &mut Input<'_>) -> Result<Media, Error> {
         // Encoders write the number of packets here, although the format defines it as the number
         // of samples per channel.
         b"ima4" if frames <= packets => frames * IMA4_SAMPLES,
-        // The writer could not seek back to fill in the count.
+        // The writer could not seek back to fill in the number of frames.
         _ if frames == 0 => Some(room(&media.audio, bytes))
             .filter(|room| *room != u64::MAX)
             .unwrap_or(0),
@@ -104,7 +105,7 @@ pub(crate) fn read(input: &mut Input<'_>) -> Result<Media, Error> {
 /// Returns the number of frames that a chunk of `bytes` bytes can hold, or `u64::MAX` if the codec
 /// does not determine it.
 fn room(audio: &Audio, bytes: u64) -> u64 {
-    // Each sample occupies whole bytes.
+    // Each sample is padded to whole bytes.
     let frame_bytes = u64::from(audio.channels) * u64::from(audio.bits.div_ceil(8));
     match audio.codec {
         Codec::Pcm if frame_bytes != 0 => bytes.saturating_sub(DATA_HEAD_BYTES) / frame_bytes,
@@ -118,8 +119,8 @@ fn format(common: [u8; 18], coding: [u8; 4], media: &mut Media) -> Result<u64, E
     let audio = &mut media.audio;
     audio.channels = u16::from_be_bytes([c1, c0]);
     audio.bits = u8::try_from(u16::from_be_bytes([b1, b0])).unwrap_or(0);
-    // The mantissa has 64 bits. Sample rates are integers below 2³², so its upper 32 bits are
-    // sufficient.
+    // The mantissa has 64 bits. Sample rates are integers below 2³², so the upper 32 bits of the
+    // mantissa are sufficient.
     let exponent = i32::from(u16::from_be_bytes([e1, e0]) & 0x7fff) - 16383;
     let mantissa = u32::from_be_bytes([m7, m6, m5, m4]);
     audio.sample_rate_hz = match 31 - exponent {

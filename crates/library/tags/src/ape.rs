@@ -1,10 +1,10 @@
-//! APEv2 tags, at the end of a file, before an ID3v1 tag. In the table, each number before a field
-//! of the footer is its offset in bytes.
+//! APEv2 tags, at the end of a file, before an ID3v1 tag. In the table, `@` precedes the offset of
+//! a field of the footer in bytes.
 //!
 //! ```text
-//! items · footer: 0 "APETAGEX" · 8 version · 12 bytes of items and footer u32
-//!                 16 number of items u32 · 20 flags · 24 reserved
-//! item: length u32 · flags u32 · key · 0 · value; several values are separated by 0
+//! items · footer: @0 "APETAGEX" · @8 version · @12 length of items and footer in bytes u32
+//!                 @16 number of items u32 · @20 flags · @24 reserved
+//! item: length u32 · flags u32 · key · zero byte · value; zero bytes separate several values
 //! ```
 //! Little-endian.
 
@@ -15,7 +15,7 @@ use crate::{Error, Field, Media, Tags, text};
 pub(crate) const MAGIC: &[u8; 8] = b"APETAGEX";
 pub(crate) const FOOTER_BYTES: u64 = 32;
 
-/// Longest key that the format allows, including the zero after it.
+/// Longest key that the format allows, including the zero byte after it.
 const KEY_BYTES_MAX: usize = 256;
 const HAS_HEADER: u32 = 1 << 31;
 const KIND: u32 = 6;
@@ -109,7 +109,7 @@ fn picture_kind(key: &[u8]) -> Option<PictureKind> {
     found.map(|(_, kind)| PictureKind(kind))
 }
 
-/// Reads a picture value: a file name, 0, and the picture.
+/// Reads a picture value: a file name, a zero byte, and the picture.
 fn picture(
     input: &mut Input<'_>,
     (at, bytes): (u64, u64),

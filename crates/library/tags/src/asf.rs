@@ -1,19 +1,19 @@
-//! Windows Media Audio: the header of an ASF file, and the location of its audio. In the table,
-//! each number is the offset of the field after it within the object's content; for `object`,
-//! `header` and `data object`, it is the offset from the object's start.
+//! Windows Media Audio: the header of an ASF file, and the location of its audio. In the table, `@`
+//! precedes the offset of a field in bytes: in `object`, `header` and `data object` from the
+//! object's start, otherwise from the start of the object's content.
 //!
 //! ```text
-//! object: 0 GUID · 16 bytes of the whole object u64 · 24 content
-//! header: 24 number of objects u32 · 28 reserved · 30 objects
-//! data object, after the header: 24 file id · … · 50 packets
-//! file properties: 0 file id · 40 duration u64, 100 ns · 56 preroll u64, ms
-//!                  64 flags u32, 1 broadcast
-//! stream properties: 0 kind · 16 … · 54 codec u16 · 56 channels u16 · 58 rate u32
-//!                    62 bytes per second u32 · 66 frame u16 · 68 bits u16
-//! content description: 0 lengths u16 × 5 · title, author, copyright, description, rating
-//! extended description: 0 count u16 · name length u16 · name · kind u16 · length u16 · value
-//! header extension: 18 length u32 · 22 objects
-//! metadata library: 0 count u16 · language u16 · stream u16 · name length u16 · kind u16
+//! object: @0 GUID · @16 length of the whole object in bytes u64 · @24 content
+//! header: @24 number of objects u32 · @28 reserved · @30 objects
+//! data object, after the header: @24 file id · … · @50 packets
+//! file properties: @0 file id · @40 duration u64, in units of 100 ns · @56 preroll u64, in ms
+//!                  @64 flags u32; flag 1 means broadcast
+//! stream properties: @0 kind · @16 … · @54 codec u16 · @56 channels u16 · @58 sample rate u32
+//!                    @62 bytes per second u32 · @66 frame u16 · @68 bits per sample u16
+//! content description: @0 five lengths u16 · title, author, copyright, description, rating
+//! extended description: @0 count u16 · name length u16 · name · kind u16 · length u16 · value
+//! header extension: @18 length u32 · @22 objects
+//! metadata library: @0 count u16 · language u16 · stream u16 · name length u16 · kind u16
 //!                   length u32 · name · value
 //! ```
 //! Little-endian, texts in UTF-16. Source: Microsoft's Advanced Systems Format specification,

@@ -23,7 +23,7 @@ pub(crate) trait Flow {
     fn take(&mut self, count: usize) -> Result<&[u8], Error>;
     /// Skips the next `count` bytes.
     fn skip(&mut self, count: u64) -> Result<(), Error>;
-    /// Counts one comment against the limit on the parts of a file.
+    /// Counts one comment against the limit on comments, frames and the like in a file.
     fn part(&mut self) -> Result<(), Error>;
 }
 
@@ -67,8 +67,8 @@ const KEY_BYTES_MAX: usize = 64;
 const PICTURE_KEY: &[u8] = b"METADATA_BLOCK_PICTURE";
 /// Key of a comment that contains a bare picture in base64, by an older convention.
 const COVER_KEY: &[u8] = b"COVERART";
-/// Number of base64 letters that are decoded from the start of a picture block; they contain the
-/// fields before the picture.
+/// Key of a comment that contains a picture in base64 without a picture block, by an older
+/// convention.
 const PICTURE_HEAD_BYTES: usize = 1024;
 
 /// Reads all comments.
@@ -167,10 +167,10 @@ fn comment(
 }
 
 /// Parses the fields before the picture in FLAC's picture block. The last value returned is the
-/// length of these fields in bytes. Numbers before the first two fields are their offsets in bytes:
+/// length of these fields in bytes. `@` precedes the offset of a field in bytes:
 ///
 /// ```text
-/// 0 kind u32 · 4 length u32 · mime · length u32 · description ·
+/// @0 kind u32 · @4 length u32 · media type · length u32 · description ·
 /// width, height, depth, colours u32 · length u32 · picture
 /// ```
 pub(crate) fn picture_head(block: &[u8]) -> Option<(PictureKind, Mime, u32)> {

@@ -16,10 +16,9 @@ pub enum CoverError {
     Changed(#[source] Error),
 }
 
-/// Reads a picture that [`crate::Reader`] located in the same file of `len` bytes.
+/// Reads a picture that [`crate::Reader`] located in the same file, which has `len` bytes.
 ///
-/// # Errors
-/// The picture is larger than `bytes_max`, or the file no longer holds it.
+/// # Errors The picture is larger than `bytes_max`, or the file no longer contains the picture.
 pub fn read_cover(
     source: &(impl ReadAt + ?Sized),
     len: u64,

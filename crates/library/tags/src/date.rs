@@ -39,7 +39,7 @@ impl Date {
                 let month = named_month(text).or_else(&mut next);
                 Date::new(first, month, next())
             }
-            // In the longer numbers, the digits of a time of day follow the date.
+            // In 12 or 14 digits, a time of day follows the date.
             6 | 8 | 12 | 14 => Date::of_digits(first),
             _ => Date::year_last(text),
         }
@@ -79,7 +79,7 @@ impl Date {
         let before: Vec<u8> = before.filter_map(|number| number.parse().ok()).collect();
         let (month, day) = match (&before[..], named_month(text)) {
             (&[day], Some(month)) => (Some(month), Some(day)),
-            // With dots the day always comes first; with slashes both orders are in use.
+            // With dots the day always comes before the month; with slashes both orders are in use.
             (&[one, other], None) if text.contains('.') || 12 < one => (Some(other), Some(one)),
             (&[one, other], None) if 12 < other || one == other => (Some(one), Some(other)),
             _ => (None, None),

@@ -1,12 +1,12 @@
 //! DSF (Sony's file format for DSD) and True Audio: headers with all properties, and an ID3v2 tag.
-//! Each entry below is an offset, the field or its fixed value, and the type of the field.
+//! In the table, `@` precedes the offset of a field in bytes.
 //!
 //! ```text
-//! DSF: "DSD " · 4 28 u64 · 12 file size u64 · 20 tag offset u64
-//!      28 "fmt " · 32 52 u64 · 40 version u32 · 44 id u32 · 48 channel type u32
-//!      52 channels u32 · 56 rate u32 · 60 bits u32 · 64 samples per channel u64
-//! TTA: "TTA1" · 4 format u16 · 6 channels u16 · 8 bits u16 · 10 rate u32 · 14 samples u32
-//!      18 CRC u32
+//! DSF: @0 "DSD " · @4 number 28, u64 · @12 file size u64 · @20 offset of the tag u64
+//!      @28 "fmt " · @32 number 52, u64 · @40 version u32 · @44 id u32 · @48 channel type u32
+//!      @52 channels u32 · @56 rate u32 · @60 bits u32 · @64 samples per channel u64
+//! TTA: @0 "TTA1" · @4 format u16 · @6 channels u16 · @8 bits u16 · @10 rate u32 · @14 samples u32
+//!      @18 CRC u32
 //! ```
 //! Little-endian. Sources: Sony's DSF File Format Specification 1.01; True Audio's format
 //! description.
@@ -54,8 +54,8 @@ pub(crate) fn read_dsf(input: &mut Input<'_>) -> Result<Media, Error> {
     Ok(media)
 }
 
-/// Reads a file whose magic number is at `start`; `media` holds the values of a tag before it, if
-/// any.
+/// Reads a file whose magic number is at `start`; `media` holds the values of a tag before the
+/// magic number, if any.
 pub(crate) fn read_tta(
     input: &mut Input<'_>,
     start: u64,

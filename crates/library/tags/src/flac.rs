@@ -1,10 +1,11 @@
-//! FLAC: block headers, comments, and the locations of pictures. In the table, each number before a
-//! field is its offset in bytes.
+//! FLAC: block headers, comments, and the locations of pictures. In the table, `@` precedes the
+//! offset of a field in bytes.
 //!
 //! ```text
 //! "fLaC" · blocks: last bit and type u8 · length u24 · … · frames
-//! STREAMINFO: 0 block sizes · 4 frame sizes · 10 rate 20 bits, channels − 1 3 bits,
-//!             bits − 1 5 bits, samples 36 bits · 18 MD5 of the samples
+//! STREAMINFO: @0 block sizes · @4 frame sizes · @10 sample rate in 20 bits
+//!             channels − 1 in 3 bits · bits per sample − 1 in 5 bits · total samples in 36 bits
+//!             @18 MD5 of the samples
 //! ```
 //! Source: RFC 9639 §8.
 
@@ -74,7 +75,7 @@ pub(crate) fn read(input: &mut Input<'_>, start: u64) -> Result<Media, Error> {
     Ok(media)
 }
 
-/// STREAMINFO's values, against which frame headers are checked.
+/// Values of the STREAMINFO block, against which frame headers are checked.
 struct StreamInfo {
     /// Samples per frame, if all frames but the last have the same number.
     frame: u16,
@@ -128,13 +129,13 @@ fn last_sample(input: &mut Input<'_>, audio: u64, info: &StreamInfo) -> Result<O
 }
 
 impl StreamInfo {
-    /// Returns the total of samples up to the end of the frame with this header (RFC 9639 §9.1). In
-    /// the table, each number before a field is its offset in bytes:
+    /// Returns the number of samples from the start of the stream to the end of the frame with this
+    /// header (RFC 9639 §9.1). In the table, `@` precedes the offset of a field in bytes:
     ///
     /// ```text
-    /// 0 sync 15 bits, variable 1 · 2 samples 4 bits, rate 4 bits · 3 channels 4 bits, bits 3, 0
-    /// 4 number, coded like UTF-8 · samples u8 or u16, if so coded · rate u8 or u16, if so coded
-    /// CRC-8
+    /// @0 sync in 15 bits, 1 if frame sizes vary · @2 sample code in 4 bits, rate code in 4 bits
+    /// @3 channels in 4 bits, bits per sample in 3 bits, zero bit · @4 number, coded like UTF-8
+    /// samples u8 or u16, for some sample codes · rate u8 or u16, for some rate codes · CRC-8
     /// ```
     fn frame_end(&self, head: &[u8]) -> Option<u64> {
         let &[0xff, sync @ (0xf8 | 0xf9), sizes, kind, ..] = head else {

@@ -1,9 +1,8 @@
-//! ID3v1: the last 128 bytes. In the table, each number before a field is its offset in bytes; a
-//! comment of 28 bytes may be followed by a zero byte and the track number.
+//! ID3v1: the last 128 bytes of a file. In the table, `@` precedes the offset of a field in bytes.
+//! A comment of 28 bytes may be followed by a zero byte and the track number.
 //!
 //! ```text
-//! 0 "TAG" · 3 title · 33 artist · 63 album · 93 year · 97 comment, or 28 bytes, 0 and the track
-//! 127 genre
+//! @0 "TAG" · @3 title · @33 artist · @63 album · @93 year · @97 comment · @127 genre
 //! ```
 
 use crate::{Field, Tags, genres, text};

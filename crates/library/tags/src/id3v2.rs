@@ -1,14 +1,15 @@
-//! ID3v2.2, 2.3 and 2.4: frame headers, text, and the locations of pictures. In the table, each
-//! number before a field of `tag` is its offset in bytes.
+//! ID3v2.2, 2.3 and 2.4: frame headers, text, and the locations of pictures. In the table, `@`
+//! precedes the offset of a field in bytes, and "7-bit" means an integer of four bytes with 7 bits
+//! each.
 //!
 //! ```text
-//! tag: 0 "ID3" · 3 version · 5 flags · 6 length in 4 × 7 bits, without these 10 bytes and a footer
+//! tag: @0 "ID3" · @3 version · @5 flags · @6 length, 7-bit, without these 10 bytes and a footer
 //! frame 2.2: id 3 bytes · length u24      frame 2.3: id 4 bytes · length u32 · flags u16
-//!                                         frame 2.4: id 4 bytes · length in 4 × 7 bits · flags u16
+//!                                         frame 2.4: id 4 bytes · length, 7-bit · flags u16
 //! ```
-//! Unsynchronisation inserts a zero byte after each FF. In 2.2 and 2.3 it covers the whole tag and
-//! shifts every offset, so such a tag, which is rare, is read whole. Sources: id3.org, the informal
-//! standards of 2.2, 2.3 and 2.4.
+//! Unsynchronisation inserts a zero byte after each FF. In 2.2 and 2.3 it is applied to the whole
+//! tag and shifts every offset, so such a tag, which is rare, is read whole. Sources: id3.org, the
+//! informal standards of 2.2, 2.3 and 2.4.
 
 mod frame;
 
@@ -25,10 +26,10 @@ const UNSYNCHRONISED: u8 = 0x80;
 const EXTENDED: u8 = 0x40;
 const FOOTER: u8 = 0x10;
 
-/// Maximum bytes read of a tag that is unsynchronised as a whole; pictures beyond them are not
-/// found.
+/// Maximum bytes that are read of a tag to which unsynchronisation was applied as a whole; pictures
+/// after these bytes are not found.
 const WHOLE_BYTES_MAX: u64 = 1 << 20;
-/// Bytes read at a time of a tag that is unsynchronised as a whole.
+/// Bytes per read of a tag to which unsynchronisation was applied as a whole.
 const STEP_BYTES: usize = 64 << 10;
 
 /// The header of a tag.
@@ -67,7 +68,8 @@ fn head(input: &mut Input<'_>, at: u64) -> Result<Option<Head>, Error> {
     }))
 }
 
-/// Decodes four times seven bits; the eighth bit, which should be zero, is ignored.
+/// Decodes an integer of four bytes with seven bits each. The eighth bit of a byte should be zero,
+/// and is ignored.
 fn synchsafe(bytes: [u8; 4]) -> u64 {
     let bytes = bytes.into_iter();
     bytes.fold(0, |word, byte| word << 7 | u64::from(byte & 0x7f))
@@ -182,11 +184,11 @@ pub(crate) fn undo(bytes: &[u8], after_ff: &mut bool, out: &mut Vec<u8>) {
     }
 }
 
-/// A walk over the frames of a tag.
+/// State of a walk over the frames of a tag.
 struct Walk {
     head: Head,
-    /// True if frame lengths in a 2.4 tag are plain numbers instead of 4 × 7 bits, as old versions
-    /// of iTunes wrote them; `None` until a frame shows which of the two they are.
+    /// True if frame lengths in a 2.4 tag have 8 instead of 7 bits per byte, as old versions of
+    /// iTunes wrote them; `None` until a frame shows the number of bits.
     plain_lengths: Option<bool>,
 }
 
@@ -263,7 +265,7 @@ impl Walk {
         }
         let length: [u8; 4] = input.field(range, 0)?;
         let bytes = match self.head.version {
-            // In 2.3 the length excludes its own four bytes.
+            // In version 2.3, the length of the extended header excludes its own four bytes.
             3 => 4 + u64::from(u32::from_be_bytes(length)),
             _ => synchsafe(length),
         };
@@ -302,7 +304,7 @@ fn fits(input: &mut Input<'_>, at: u64, range: &Range<u64>) -> Result<bool, Erro
 }
 
 /// Returns whether a frame may have this id. Old versions of iTunes wrote the three letters of 2.2
-/// and a zero into 2.3 tags.
+/// and a zero byte into 2.3 tags.
 fn is_id(id: &[u8]) -> bool {
     let letters = match id {
         [three @ .., 0] if three.len() == 3 => three,

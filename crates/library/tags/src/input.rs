@@ -1,4 +1,5 @@
-//! Reads of a file at given offsets, through one window, with limits on their number and bytes.
+//! Reads of a file at given offsets through one buffer, the window. The number of reads and the
+//! bytes read are limited.
 
 use crate::{Error, Limits, ReadAt};
 use std::io;
@@ -8,7 +9,7 @@ use std::ops::Range;
 pub(crate) const WINDOW_BYTES_MAX: usize = 128 << 10;
 /// Alignment of a read's end: the page cache reads whole pages anyway.
 const PAGE_BYTES: u64 = 4096;
-/// Minimum number of bytes that are read beyond the requested ones.
+/// Minimum number of bytes that are read after the requested bytes.
 const AHEAD_BYTES: u64 = 1024;
 
 /// Reader of a file of which only a few bytes are needed.
@@ -49,10 +50,9 @@ impl<'a> Input<'a> {
         self.len
     }
 
-    /// Counts one frame, comment, item, box or chunk against the limit on the parts of a file.
+    /// Counts one frame, comment, item, box or chunk against [`Limits::parts_max`].
     ///
-    /// # Errors
-    /// If the file has more parts than the limit.
+    /// # Errors The file exceeds this limit.
     pub(crate) fn part(&mut self) -> Result<(), Error> {
         match self.parts_left.checked_sub(1) {
             Some(left) => self.parts_left = left,
@@ -61,10 +61,10 @@ impl<'a> Input<'a> {
         Ok(())
     }
 
-    /// Returns the `count` bytes at `at`.
+    /// Returns the `count` bytes at the offset `at`.
     ///
-    /// # Panics
-    /// If `count` exceeds [`WINDOW_BYTES_MAX`]; parsers check lengths against their limits first.
+    /// # Panics If `count` exceeds [`WINDOW_BYTES_MAX`]; parsers check lengths against their limits
+    /// first.
     pub(crate) fn bytes(&mut self, at: u64, count: usize) -> Result<&[u8], Error> {
         assert!(count <= WINDOW_BYTES_MAX, "{count} bytes exceed the window");
         let end = at.checked_add(count as u64);
@@ -81,7 +81,7 @@ impl<'a> Input<'a> {
         Ok(&self.window[start..start + count])
     }
 
-    /// Returns `count` bytes at `at`, or fewer at the end of the file.
+    /// Returns `count` bytes at the offset `at`, or fewer at the end of the file.
     pub(crate) fn up_to(&mut self, at: u64, count: usize) -> Result<&[u8], Error> {
         let left = self.len.saturating_sub(at);
         self.bytes(
@@ -90,7 +90,7 @@ impl<'a> Input<'a> {
         )
     }
 
-    /// Returns the `N` bytes at `at`.
+    /// Returns the `N` bytes at the offset `at`.
     pub(crate) fn array<const N: usize>(&mut self, at: u64) -> Result<[u8; N], Error> {
         let bytes = self.bytes(at, N)?;
         Ok(*bytes

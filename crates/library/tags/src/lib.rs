@@ -1,6 +1,6 @@
-//! Metadata of music, picture and playlist files. The crate reads exactly the bytes that are
-//! needed, and seeks over the rest. It opens no files, reads no clock and stores no index. Pictures
-//! inside music files are located, not read.
+//! Metadata of music, picture and playlist files. The crate reads only the bytes that it needs, and
+//! seeks over all others. It opens no files, reads no clock and stores no index. Pictures inside
+//! music files are located, not read.
 //!
 //! Principal types: [`Reader`], which turns a file into [`Media`], and [`Track`], the interpreted
 //! tags of one file.
@@ -13,13 +13,13 @@
 //! ```
 //!
 //! Parsers are straight-line code that requests the bytes at an offset from an `Input`. The input
-//! keeps one window, so that no bytes are fetched twice, and counts reads and bytes. A pull parser
+//! keeps one buffer, so that no bytes are fetched twice, and counts reads and bytes. A pull parser
 //! that returned each request to its caller would read the same bytes with twice the code.
 //!
 //! Units and limits: offsets and lengths are in bytes, times in milliseconds. [`Limits`] bounds
 //! reads, bytes, values and pictures per file. Every length is checked against the file before
-//! memory is reserved, so memory stays below `text_bytes_max` plus a window of 128 KiB. Errors:
-//! [`Error`] is the file's fault, unless its kind is [`ErrorKind::Io`]; a fault that loses only
+//! memory is reserved, so memory stays below `text_bytes_max` plus a buffer of 128 KiB. Errors: an
+//! [`Error`] is a fault of the file, unless its kind is [`ErrorKind::Io`]; a fault that loses only
 //! some of the tags is recorded in [`Media::issues`]. Threads: none; a reader belongs to one
 //! thread. Sources: RFC 9639 (FLAC), RFC 3533 and 7845 (Ogg, Opus), the Vorbis I specification,
 //! id3.org's ID3v2.2 to 2.4, ISO 14496-12 and 14496-14, the APEv2 format, RIFF and AIFF,

@@ -41,10 +41,9 @@ pub struct Listed {
 
 /// Reads a whole playlist file of `len` bytes.
 ///
-/// # Errors
-/// [`ErrorKind::Limit`] if it is larger, or has more entries, than the limits allow;
-/// [`ErrorKind::Unknown`] if it is a list of the segments of an HTTP stream, or in UTF-16;
-/// [`ErrorKind::Io`] if it cannot be read.
+/// # Errors [`ErrorKind::Limit`] if the file is larger, or has more entries, than the limits allow;
+/// [`ErrorKind::Unknown`] if the file lists the segments of an HTTP stream, or is in UTF-16;
+/// [`ErrorKind::Io`] if the file cannot be read.
 pub fn listing(
     source: &(impl ReadAt + ?Sized),
     len: u64,

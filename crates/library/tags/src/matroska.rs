@@ -2,8 +2,8 @@
 //! attachments; the clusters are skipped.
 //!
 //! ```text
-//! element: id, whose leading zeros give its width (1 to 4 bytes) · length, likewise (1 to 8 bytes;
-//!          all ones: unknown) · content
+//! element: id, whose leading zero bits give its width (1 to 4 bytes) ·
+//!          length, whose leading zero bits do the same (1 to 8 bytes; all ones: unknown) · content
 //! EBML · Segment { SeekHead { Seek { id · position } } · Info { scale · duration · title } ·
 //!        Tracks { TrackEntry { kind · codec · Audio { rate · channels · bits } } } ·
 //!        Tags { Tag { Targets { level } · SimpleTag { name · text } } } ·
@@ -58,7 +58,7 @@ const BLOCK: u32 = 0xa1;
 /// Types of tracks, as numbered in the file.
 const VIDEO: u64 = 1;
 const SOUND: u64 = 2;
-/// Levels at which a tag applies, as numbered in the file: the album, or a part of it.
+/// Levels at which a tag applies, as numbered in the file: the album, or a part of the album.
 const ALBUM: u64 = 50;
 const PART: u64 = 40;
 /// Nanoseconds per tick, unless the segment states another scale.
@@ -73,7 +73,7 @@ const SEEKS_MAX: usize = 16;
 const TAIL_BYTES_MAX: u64 = 1 << 20;
 /// Bytes read per step of the search for the last cluster.
 const STEP_BYTES: u64 = 64 << 10;
-/// Bytes from the first cluster that are included in the audio hash.
+/// Number of bytes of the first cluster that are included in the audio hash.
 const SOUND_BYTES: usize = 256;
 
 /// One element: its id and its body.
@@ -137,7 +137,8 @@ pub(crate) fn read(input: &mut Input<'_>) -> Result<Media, Error> {
     if media.audio.sample_rate_hz == 0 {
         return Err(Error::malformed("matroska without a sound track"));
     }
-    // If the writer could not seek back to state a duration, the last cluster gives it.
+    // If the writer could not seek back to state a duration, the duration is taken from the last
+    // cluster.
     let is_stated = 0.0 < known.ticks;
     if !is_stated && sound_at < segment.end {
         known.ticks = match last_ticks(input, &(sound_at..segment.end)) {
@@ -252,7 +253,7 @@ fn number(bytes: &[u8]) -> u64 {
     bytes.fold(0, |number, &byte| number << 8 | u64::from(byte))
 }
 
-/// Reads one child of the segment. An error within it loses only the rest of this child.
+/// Reads one child of the segment. An error in the child loses only the rest of the child.
 fn part(
     input: &mut Input<'_>,
     element: &Element,

@@ -201,7 +201,8 @@ pub struct Audio {
     pub codec: Codec,
     /// Playing time, without the encoder's delay and padding if the file states them.
     pub duration_ms: u64,
-    /// True if the duration follows from the file's own statements, false if it is an estimate.
+    /// True if the file states the values from which the duration is computed, false if the
+    /// duration is an estimate.
     pub exact: bool,
     /// Samples per second and channel.
     pub sample_rate_hz: u32,

@@ -1,14 +1,15 @@
-//! Monkey's Audio: the header, and the tags at the end. In the table, each number before a field is
-//! its offset in bytes.
+//! Monkey's Audio: the header, and the tags at the end. In the table, `@` precedes the offset of a
+//! field in bytes; a block is one sample of each channel.
 //!
 //! ```text
-//! from 3.98 on: 0 "MAC " · 4 version × 1000 u16 · 8 bytes of this descriptor u32 · … · 36 MD5
-//!               then: 0 level u16 · 2 flags u16 · 4 blocks per frame u32
-//!                     8 blocks of the last frame u32 · 12 frames u32 · 16 bits u16
-//!                     18 channels u16 · 20 rate u32
-//! before:       0 "MAC " · 4 version · 6 level u16 · 8 flags u16 · 10 channels u16
-//!               12 rate u32 · 16, 20 bytes of WAV
-//!               24 frames u32 · 28 blocks of the last frame u32
+//! from version 3.98 on, a descriptor and a header:
+//!   descriptor: @0 "MAC " · @4 version × 1000 u16 · @8 length of the descriptor u32 · … · @36 MD5
+//!   header: @0 level u16 · @2 flags u16 · @4 blocks per frame u32 · @8 blocks of last frame u32
+//!           @12 frames u32 · @16 bits per sample u16 · @18 channels u16 · @20 sample rate u32
+//! before version 3.98:
+//!   @0 "MAC " · @4 version × 1000 u16 · @6 level u16 · @8 flags u16 · @10 channels u16
+//!   @12 sample rate u32 · @16 and @20 lengths of the WAV header and trailer, u32
+//!   @24 frames u32 · @28 blocks of the last frame u32
 //! ```
 //! Little-endian. Source: the format's own headers (MACLib.h) as their documents describe them.
 
@@ -27,8 +28,8 @@ const TWENTY_FOUR_BITS: u16 = 8;
 /// versions.
 const EXTRA_HIGH: u16 = 4000;
 
-/// Reads a file whose magic number is at `start`; `media` holds the values of a tag before it, if
-/// any.
+/// Reads a file whose magic number is at `start`; `media` holds the values of a tag before the
+/// magic number, if any.
 pub(crate) fn read(input: &mut Input<'_>, start: u64, mut media: Media) -> Result<Media, Error> {
     media.container = Container::Monkey;
     media.audio.codec = Codec::Monkey;

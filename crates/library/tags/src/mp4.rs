@@ -1,14 +1,14 @@
 //! MP4 and related formats: boxes down to the first sound track and the list of items; sample
-//! tables and `mdat` are skipped. In the table, braces enclose the boxes inside a box, and each
-//! number before a field is its offset in bytes.
+//! tables and `mdat` are skipped. In the table, braces enclose the boxes inside a box, and `@`
+//! precedes the offset of a field in bytes.
 //!
 //! ```text
 //! ftyp · moov { mvhd ·
 //!        trak { tkhd · mdia { mdhd · hdlr · minf { stbl { stsd · stts · stsz … } } } } ·
 //!        udta { meta { ilst } } } · mdat
-//! box: 0 length u32 · 4 type · (length 1: 8 length u64) · …       length 0: to the end
+//! box: @0 length u32; 0 means to the end, 1 means that a u64 at @8 holds the length · @4 type · …
 //! ilst { ©nam { data … } · covr { data … } · ---- { mean · name · data … } }
-//! data: 8 type u32 · 12 locale · 16 value
+//! data: @8 type u32 · @12 locale · @16 value
 //! ```
 //! Big-endian; `moov` may come last. Sources: ISO 14496-12, 14496-14; Apple's QuickTime file format
 //! for items.

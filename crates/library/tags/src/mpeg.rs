@@ -1,18 +1,18 @@
-//! Bare MPEG audio: the tags before and after it, and its duration. In the table, numbers before
-//! the fields of `frame head` are their widths in bits; bracketed fields of `Xing or Info` are
-//! present if the flag before the colon is set; `at` gives an offset in bytes.
+//! MPEG audio without a container: the tags before and after it, and its duration. In the table,
+//! the fields of `frame head` are followed by their widths in bits, `@` precedes the offset of a
+//! field in bytes, and bracketed fields are present if the flag before the colon is set.
 //!
 //! ```text
 //! ID3v2 · frames, the first perhaps with a Xing, Info or VBRI header, not audio · APEv2 · ID3v1
-//! frame head: 11 bits sync · 2 version · 2 layer · 1 no CRC · 4 bit rate · 2 sample rate
-//!             1 padding · 1 private · 2 channels · …
+//! frame head: sync 11 · version 2 · layer 2 · no CRC 1 · bit rate 4 · sample rate 2 · padding 1
+//!             private 1 · channels 2 · …
 //! Xing or Info: flags u32 · [1: frames u32] · [2: bytes u32] · [4: 100 bytes] · [8: quality u32]
-//!             LAME: 9 bytes name … at 21 of that: delay 12 bits, padding 12 bits
-//! VBRI: at 10 bytes u32 · at 14 frames u32
+//!               LAME: @0 name, 9 bytes · … · @21 delay in 12 bits, padding in 12 bits
+//! VBRI: @10 bytes u32 · @14 frames u32
 //! ```
 //! Without such a header, frames sampled at a few offsets show whether the bit rate is constant; if
-//! it is not, the duration is estimated from their mean. Sources: ISO 11172-3 §2.4, ISO 13818-3,
-//! the Xing and VBRI documents of their vendors.
+//! it is not, the duration is estimated from their mean bit rate. Sources: ISO 11172-3 §2.4, ISO
+//! 13818-3, the Xing and VBRI documents of their vendors.
 
 use crate::input::Input;
 use crate::media::{AudioHash, Codec};
@@ -132,7 +132,7 @@ impl Frame {
 struct HeaderCounts {
     frames: u64,
     bytes: Option<u64>,
-    /// Samples that the encoder added at both ends.
+    /// Number of samples that the encoder added at the start and at the end.
     added: u64,
 }
 
@@ -163,8 +163,8 @@ pub(crate) fn read(input: &mut Input<'_>, audio: u64, mut media: Media) -> Resul
 }
 
 /// Finds the first frame of a file that begins with other data, such as a recorded stream. The file
-/// may be of any format, so the frame must be followed by two others; near the end of the file, by
-/// one.
+/// may be of any format, so two further frames must follow the frame; near the end of the file, one
+/// suffices.
 pub(crate) fn search(input: &mut Input<'_>) -> Result<Option<u64>, Error> {
     let found = find(input, 0, 2)?;
     Ok(found.map(|(at, _)| at))
@@ -190,7 +190,7 @@ fn find(input: &mut Input<'_>, from: u64, followers: usize) -> Result<Option<(u6
     Ok(None)
 }
 
-/// Returns whether `followers` frames of the same stream follow the one at `start`.
+/// Returns whether `followers` frames of the same stream follow the frame at `start`.
 fn is_followed(bytes: &[u8], start: usize, first: Frame, followers: usize) -> bool {
     let mut at = start + first.bytes;
     for found in 0..followers {
@@ -261,7 +261,7 @@ fn vbri(head: &[u8]) -> Option<HeaderCounts> {
     })
 }
 
-/// Reads the tags at the end. Returns the end of the audio.
+/// Reads the tags at the end of the file. Returns the end of the audio.
 pub(crate) fn tail(input: &mut Input<'_>, first_at: u64, media: &mut Media) -> Result<u64, Error> {
     let mut end = input.len();
     let want = id3v1::BYTES as u64 + ape::FOOTER_BYTES;

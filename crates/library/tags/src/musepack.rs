@@ -1,12 +1,14 @@
-//! Musepack, stream versions 7 and 8: the header, and the tags at the end.
+//! Musepack, stream versions 7 and 8: the header, and the tags at the end. In the table, `@`
+//! precedes the offset of a field in bytes, and "7-bit" means a number with 7 bits per byte, the
+//! highest first.
 //!
 //! ```text
-//! SV8: "MPCK" · packets: key 2 bytes · packet length, 7 bits per byte, highest first · content
-//!      "SH": CRC u32 · version u8 · samples · samples of silence, both 7 bits per byte
-//!            rate 3 bits · bands 5 bits · channels − 1 4 bits …
-//! SV7: "MP+" · version in the lower 4 bits u8 · @4 frames u32 · @8 flags u32, rate in 2 bits at
+//! SV8: "MPCK" · packets: key 2 bytes · packet length, 7-bit · content
+//!      "SH": CRC u32 · version u8 · samples, 7-bit · samples of silence, 7-bit
+//!            rate in 3 bits · bands in 5 bits · channels − 1 in 4 bits · …
+//! SV7: @0 "MP+" · @3 version in the lower 4 bits · @4 frames u32 · @8 flags u32, rate in 2 bits at
 //!      bit 16 · … · @20 u32, gapless at bit 31, samples of the last frame in 11 bits at bit 20
-//!      28 bytes in total, little-endian; @n is an offset in bytes
+//!      28 bytes in total, little-endian
 //! ```
 //! Source: the stream specifications of Musepack's authors, SV7 and SV8.
 
@@ -27,8 +29,8 @@ const PACKETS_MAX: u32 = 16;
 /// Maximum bytes of a stream header.
 const STREAM_HEAD_BYTES: usize = 32;
 
-/// Reads a file whose magic number is at `start`; `media` holds the values of a tag before it, if
-/// any.
+/// Reads a file whose magic number is at `start`; `media` holds the values of a tag before the
+/// magic number, if any.
 pub(crate) fn read(input: &mut Input<'_>, start: u64, mut media: Media) -> Result<Media, Error> {
     media.container = Container::Musepack;
     media.audio.codec = Codec::Musepack;

@@ -1,10 +1,11 @@
 //! Ogg with Vorbis, Opus, FLAC or Speex: the first two packets of the first stream, and its last
-//! page. In a file of chained streams, the same is read of each stream. In the table, each number
-//! before a field is its offset in bytes.
+//! page. In a file of chained streams, the same is read of each stream. In the table, `@` precedes
+//! the offset of a field in bytes.
 //!
 //! ```text
-//! page: 0 "OggS" · 4 version · 5 flags · 6 granule u64 · 14 serial u32 · 18 sequence u32 · 22 CRC
-//!       26 segments u8 · 27 lengths u8 each · bodies; a packet ends with a length below 255
+//! page: @0 "OggS" · @4 version · @5 flags · @6 granule u64 · @14 serial u32 · @18 sequence u32
+//!       @22 CRC · @26 number of segments u8 · @27 length of each segment u8 · segments
+//! packet: segments of 255 bytes, and a last segment of fewer
 //! ```
 //! Little-endian. A picture in the comments fills many pages, which mostly have one size, so the
 //! page after the picture is expected at the offset that this size implies. The sequence number
@@ -218,7 +219,7 @@ impl<'a, 'b> Packet<'a, 'b> {
         }
     }
 
-    /// Advances to the next page if this one has no bytes of the packet left.
+    /// Advances to the next page if the current page has no bytes of the packet left.
     fn advance(&mut self) -> Result<(), Error> {
         while self.body_left == 0 {
             if !self.goes_on {
@@ -311,7 +312,7 @@ impl Flow for Packet<'_, '_> {
     }
 }
 
-/// Fields of a page header.
+/// Fields of the header of an Ogg page.
 struct Page {
     at: u64,
     serial: u32,

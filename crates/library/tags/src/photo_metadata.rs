@@ -11,7 +11,7 @@ use crate::{Error, Limits, ReadAt};
 pub struct PhotoMetadata {
     /// Capture time by the camera's clock, as seconds since 1970 in local time.
     pub taken_local_s: Option<i64>,
-    /// Offset of the camera's clock from UTC in minutes, positive if ahead.
+    /// Offset of the camera's clock from UTC in minutes, positive if the clock is ahead of UTC.
     pub offset_min: Option<i16>,
     /// Maker of the camera.
     pub make: Option<String>,
@@ -49,11 +49,10 @@ pub struct Position {
     pub altitude_m: Option<i32>,
 }
 
-/// Reads the EXIF of a JPEG, PNG, WebP, HEIC or AVIF of `len` bytes. Returns empty metadata if
-/// there is no EXIF or it is broken.
+/// Reads the EXIF of a JPEG, PNG, WebP, HEIC or AVIF of `len` bytes. Returns empty metadata if the
+/// EXIF is missing or broken.
 ///
-/// # Errors
-/// The picture's own structure is broken, or reading fails.
+/// # Errors The picture's own structure is broken, or reading fails.
 pub fn read_photo_metadata(
     source: &(impl ReadAt + ?Sized),
     len: u64,

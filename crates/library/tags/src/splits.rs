@@ -52,7 +52,7 @@ impl Splits {
         parts.push(&value[start..]);
         let parts = parts.into_iter().map(str::trim);
         let parts: Vec<&str> = parts.filter(|part| !part.is_empty()).collect();
-        // A value of nothing but separators is kept as a name.
+        // A value that consists only of separators is kept as a name.
         if parts.is_empty() { vec![value] } else { parts }
     }
 }
@@ -69,8 +69,8 @@ fn begins(value: &str, at: usize, word: &str) -> bool {
         && prefix.is_some_and(|prefix| prefix.eq_ignore_ascii_case(word))
 }
 
-/// Returns whether a name may end at offset `at`: this is the value's end, or a separator begins
-/// there.
+/// Returns whether a name may end at the offset `at`: the end of the value or the start of a
+/// separator.
 fn ends(value: &str, at: usize, separators: &[String]) -> bool {
     at == value.len() || separators.iter().any(|word| begins(value, at, word))
 }

@@ -13,7 +13,7 @@ mod rare;
 
 use crate::{Error, Limits, Media, ReadStats, Reader};
 
-/// Half a second of a sine, encoded by flac, lame, ffmpeg, oggenc and opusenc.
+/// Half a second of a sine tone, encoded by flac, lame, ffmpeg, oggenc and opusenc.
 const SINES: [(&str, &[u8]); 11] = [
     ("flac", include_bytes!("../testdata/sine.flac")),
     ("mp3", include_bytes!("../testdata/sine.mp3")),

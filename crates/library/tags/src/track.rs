@@ -105,7 +105,7 @@ const ROLES: &[(Role, Field, Option<Field>)] = &[
     (Role::DjMixer, Field::DjMixer, None),
 ];
 
-/// Maximum number of names per role, of genres and of moods; a file with more is bogus or meant to
+/// Maximum number of names per role, of genres and of moods; a file with more is broken or meant to
 /// fill the index.
 const NAMES_MAX: usize = 1024;
 /// Number of sides of one vinyl record.

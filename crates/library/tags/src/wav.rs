@@ -1,10 +1,10 @@
-//! WAV: chunks of a RIFF file; the samples are skipped. In the table, each number before a field is
-//! its offset in the chunk's content.
+//! WAV: chunks of a RIFF file; the samples are skipped. In the table, `@` precedes the offset of a
+//! field in the chunk's content, in bytes.
 //!
 //! ```text
 //! "RIFF" · length u32 · "WAVE" · chunks: type · length u32 · content, padded to even
-//! "fmt ": 0 codec u16 · 2 channels u16 · 4 rate u32 · 8 bytes per second u32
-//!         12 bytes per frame u16 · 14 bits u16 · 18 samples per frame u16 (ADPCM)
+//! "fmt ": @0 codec u16 · @2 channels u16 · @4 sample rate u32 · @8 bytes per second u32
+//!         @12 bytes per frame u16 · @14 bits per sample u16 · @18 samples per frame u16 (ADPCM)
 //! "fact": samples u32
 //! "LIST": "INFO" · chunks of text      "id3 ": an ID3v2 tag      "ds64": lengths of RF64 and BW64
 //! ```
@@ -99,7 +99,7 @@ pub(crate) fn read(input: &mut Input<'_>) -> Result<Media, Error> {
     Ok(media)
 }
 
-/// Returns whether a chunk may begin at `at`, or the file ends there.
+/// Returns whether a chunk may begin at the offset `at`, or the file ends there.
 fn is_chunk(input: &mut Input<'_>, at: u64) -> Result<bool, Error> {
     let left = input.len() - at;
     Ok(match input.up_to(at, 8)?.first_chunk::<8>() {
@@ -157,8 +157,8 @@ fn finish(
 }
 
 impl SampleCounts {
-    /// Returns the number of samples in `bytes` bytes of audio. The number is the one that the file
-    /// states, or else is computed from whole frames, or else from the mean rate.
+    /// Returns the number of samples in `bytes` bytes of audio: the number that the file states, if
+    /// it is plausible, otherwise a number computed from whole frames or from the mean rate.
     fn samples(&self, format: &[u8; 16], bytes: u64, rate_hz: u32) -> u64 {
         let u16_at = |at: usize| u64::from(u16::from_le_bytes([format[at], format[at + 1]]));
         let (coding, frame_bytes) = (u16_at(0), u16_at(12));
@@ -181,7 +181,7 @@ impl SampleCounts {
     }
 }
 
-/// Returns the hash of samples from the middle and of the length of all samples.
+/// Returns the hash of samples from the middle of `data` and of the length of `data`.
 pub(crate) fn sampled(
     input: &mut Input<'_>,
     kind: &str,

@@ -1,12 +1,13 @@
-//! WavPack: the headers of the first blocks, and the tags at the end. In the table, each number
-//! before a field of `block` is its offset in bytes.
+//! WavPack: the headers of the first blocks, and the tags at the end. In the table, `@` precedes
+//! the offset of a field in bytes.
 //!
 //! ```text
-//! block: 0 "wvpk" · 4 bytes after these 8 u32 · 8 version u16 · 10 index, upper 8 bits
-//!        11 samples, upper 8 bits · 12 samples u32 · 16 index u32 · 20 samples of the block u32
-//!        24 flags u32 · 28 CRC · metadata: id u8 · words u8 or u24 · content
-//! flags: 2 bits bytes per sample − 1 · bit 2 mono · … · bit 12 last block of a frame
-//!        5 bits at 13 shift · 4 bits at 23 rate · bit 31 DSD
+//! block: @0 "wvpk" · @4 number of bytes after this field u32 · @8 version u16
+//!        @10 upper 8 bits of the index · @11 upper 8 bits of the total samples
+//!        @12 total samples u32 · @16 index u32 · @20 samples of the block u32 · @24 flags u32
+//!        @28 CRC · metadata: id u8 · length in 16-bit words, u8 or u24 · content
+//! flags: bits 0 and 1 bytes per sample − 1 · bit 2 mono · … · bit 12 last block of a frame
+//!        bits 13 to 17 shift · bits 23 to 26 sample rate · bit 31 DSD
 //! ```
 //! Little-endian. A frame of more than two channels consists of several blocks. Source: WavPack 4 &
 //! 5 Binary File / Block Format.
@@ -43,8 +44,8 @@ const DOUBLINGS_MAX: u8 = 30;
 const ITEM_ODD: u8 = 0x40;
 const ITEM_LARGE: u8 = 0x80;
 
-/// Reads a file whose first block is at `start`; `media` holds the values of a tag before it, if
-/// any.
+/// Reads a file whose first block is at `start`; `media` holds the values of a tag before this
+/// block, if any.
 pub(crate) fn read(input: &mut Input<'_>, start: u64, mut media: Media) -> Result<Media, Error> {
     media.container = Container::WavPack;
     media.audio.codec = Codec::WavPack;
@@ -52,7 +53,7 @@ pub(crate) fn read(input: &mut Input<'_>, start: u64, mut media: Media) -> Resul
     let first = word(&head, 24);
     let is_dsd = first & DSD != 0;
     let stated = u64::from(head[11]) << 32 | u64::from(word(&head, 12));
-    // The writer could not seek back to fill in the count; ffmpeg leaves it at zero.
+    // The writer could not seek back to fill in the number of samples; ffmpeg leaves zero there.
     let is_open = word(&head, 12) == u32::MAX || stated == 0;
     let mut rate = Rate {
         hz: RATES_HZ.get((first >> 23 & 15) as usize).copied(),
@@ -106,7 +107,7 @@ pub(crate) fn read(input: &mut Input<'_>, start: u64, mut media: Media) -> Resul
     Ok(media)
 }
 
-/// Finds the last audio block and returns the total of samples up to its end.
+/// Finds the last audio block, and returns the number of samples up to the end of this block.
 fn last_sample(input: &mut Input<'_>, blocks: Range<u64>) -> Result<Option<u64>, Error> {
     let mut end = blocks.end;
     let first = blocks.end.saturating_sub(TAIL_BYTES_MAX).max(blocks.start);

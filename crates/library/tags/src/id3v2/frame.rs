@@ -9,7 +9,7 @@ use std::ops::Range;
 /// The header of a frame.
 pub(super) struct Frame {
     pub(super) version: u8,
-    /// Frame id; the three letters of version 2.2 have a zero appended.
+    /// Frame id; the three letters of version 2.2 have a zero byte appended.
     pub(super) name: [u8; 4],
     /// Second byte of the frame's flags; it describes the encoding of the content.
     pub(super) flags: u8,
@@ -123,7 +123,8 @@ impl Frame {
     /// Reads the fields before the picture of a picture frame whose body begins at `at`:
     ///
     /// ```text
-    /// encoding u8 · MIME type, 0 (PIC: three letters) · kind u8 · description, 0 · picture
+    /// encoding u8 · media type and zero byte, or three letters in version 2.2 · kind u8 ·
+    /// description and terminator · picture
     /// ```
     pub(super) fn picture_head(
         &self,
@@ -280,7 +281,7 @@ impl PictureHead {
     }
 }
 
-/// Splits `bytes` after their first string in this encoding, and drops its terminator.
+/// Splits `bytes` after the first string in this encoding, and drops the terminator of the string.
 fn split_terminated(encoding: u8, bytes: &[u8]) -> Option<(&[u8], &[u8])> {
     if matches!(encoding, UTF16 | UTF16_BE) {
         let (units, _) = bytes.as_chunks::<2>();
@@ -325,8 +326,8 @@ fn texts(content: &[u8]) -> Vec<String> {
     texts
 }
 
-/// Reads a frame of encoding, three letters of language, description and text. Skips a text with a
-/// description, which is meant for programs.
+/// Reads a frame that consists of an encoding, three letters of language, a description and a text.
+/// Skips a text with a description, because such a text is meant for programs.
 fn described(content: &[u8], tags: &mut Tags, field: Field) {
     let Some((&encoding, rest)) = content.split_first() else {
         return;
@@ -408,8 +409,8 @@ fn people(content: &[u8], tags: &mut Tags) {
     }
 }
 
-/// Reads `RVA2`: a name, 0, then per channel its type u8, a gain i16 in 1/512 dB, and a peak.
-/// Channel type 1 is the master volume.
+/// Reads `RVA2`: a name, a zero byte, and for each channel its type u8, its gain i16 in 1/512 dB,
+/// and its peak. Channel type 1 is the master volume.
 fn volume(content: &[u8], tags: &mut Tags) {
     let Some((name, rest)) = split_terminated(LATIN1, content) else {
         return;

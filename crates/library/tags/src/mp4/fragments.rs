@@ -2,15 +2,15 @@
 //!
 //! ```text
 //! moov { … mvex { trex } } · ( [sidx] · moof { mfhd · traf { tfhd · tfdt · trun … } } · mdat ) …
-//! trex: 4 track u32 · 12 duration of a sample u32
-//! tfhd: 1 flags u24 · 4 track u32 · [1: offset u64] · [2: description u32]
+//! trex: @4 track u32 · @12 duration of a sample u32
+//! tfhd: @1 flags u24 · @4 track u32 · [1: offset u64] · [2: description u32]
 //!       [8: duration of a sample u32] …
-//! tfdt: 0 version u8 · 4 time of the first sample, u32 or u64
-//! trun: 1 flags u24 · 4 samples u32 · [1: offset u32] · [4: flags u32]
-//!       samples: [100: duration u32] · [200] · [400] · [800]
+//! tfdt: @0 version u8 · @4 time of the first sample, u32 or u64
+//! trun: @1 flags u24 · @4 number of samples u32 · [1: offset u32] · [4: flags u32] · samples
+//! sample: [100: duration u32] · [200: u32] · [400: u32] · [800: u32]
 //! ```
-//! A number before a field is its offset in bytes. Bracketed fields are present if the flag before
-//! the colon, in hexadecimal, is set. Source: ISO 14496-12 §8.8.
+//! `@` precedes the offset of a field in bytes. Bracketed fields are present if the flag before the
+//! colon, in hexadecimal, is set. Source: ISO 14496-12 §8.8.
 
 use super::sound::Sound;
 use super::{find, next};
@@ -25,7 +25,7 @@ const WALKED_MAX: usize = 64;
 const TAIL_BYTES_MAX: u64 = 1 << 20;
 /// Bytes read per step of the search for the last fragment.
 const STEP_BYTES: u64 = 64 << 10;
-/// Bytes read at a time of the durations of samples.
+/// Bytes per read of the durations of samples.
 const SAMPLES_BYTES: u64 = 64 << 10;
 
 /// Extends the duration to the end of the last fragment, if known.
@@ -90,7 +90,7 @@ fn end_of_last(
     }
 }
 
-/// Finds the last fragment within `TAIL_BYTES_MAX` bytes before the end.
+/// Finds the last fragment that begins within `TAIL_BYTES_MAX` bytes before the end of the file.
 fn last_fragment(
     input: &mut Input<'_>,
     fragments: &Range<u64>,
@@ -99,8 +99,8 @@ fn last_fragment(
     let first = end.saturating_sub(TAIL_BYTES_MAX).max(fragments.start);
     while first < end {
         let at = end.saturating_sub(STEP_BYTES).max(first);
-        // Reads beyond `end`, so that every header that begins before `end` is complete. A header:
-        // length u32 · "moof" · length u32 · "mfhd".
+        // Reads beyond `end`, so that every header that begins before `end` is complete. A header
+        // consists of length u32 · "moof" · length u32 · "mfhd".
         let bytes = input.up_to(at, (end - at) as usize + 15)?;
         let mut heads = bytes.windows(16).enumerate().rev();
         let is_head = |head: &[u8]| &head[4..8] == b"moof" && &head[12..] == b"mfhd";
@@ -115,8 +115,8 @@ fn last_fragment(
     Ok(None)
 }
 
-/// Returns the time at which a track's fragment ends. The fragment begins at `before`, unless it
-/// states its own start.
+/// Returns the time at which a track's fragment ends. The fragment begins at the time `before`,
+/// unless it states its own start.
 fn fragment_end(
     input: &mut Input<'_>,
     moof: &Range<u64>,

@@ -8,12 +8,12 @@ use std::ops::Range;
 
 /// Bytes of the table of sample sizes (`stsz`) that are included in the audio hash.
 const SIZES_BYTES: u64 = 256;
-/// Bytes of the table of sample durations read at a time.
+/// Bytes per read of the table of sample durations.
 const TIMES_BYTES: u64 = 64 << 10;
 /// Bytes of a sample entry's fields before its boxes, by QuickTime version.
 const ENTRY_BYTES: [u64; 3] = [28, 44, 64];
 
-/// Properties of a track.
+/// Properties of a sound track.
 pub(super) struct Sound {
     /// Track id, by which fragments refer to the track.
     pub(super) id: u32,
@@ -82,8 +82,8 @@ fn track_id(input: &mut Input<'_>, tkhd: &Range<u64>) -> Result<u32, Error> {
     Ok(u32::from_be_bytes(id))
 }
 
-/// Returns the total duration of the samples. `stts`, with offsets in bytes: 4 count u32 · 8
-/// (samples u32 · duration of each u32) …
+/// Returns the total duration of the samples. The fields of `stts`, with `@` before an offset in
+/// bytes: @4 count u32 · @8 pairs of samples u32 and duration of each sample u32.
 fn times(input: &mut Input<'_>, stts: &Range<u64>) -> Result<u64, Error> {
     let count = u32::from_be_bytes(input.field(stts, 4)?);
     let bytes = (stts.end - stts.start - 8).min(u64::from(count) * 8);
@@ -104,9 +104,9 @@ fn times(input: &mut Input<'_>, stts: &Range<u64>) -> Result<u64, Error> {
     Ok(duration)
 }
 
-/// Returns the time scale and the duration from `mdhd`. With offsets in bytes, version 0: 12 scale
-/// u32 · 16 duration u32. Version 1: 20 scale u32 · 24 duration u64. A duration of all ones means
-/// that it is unknown.
+/// Returns the time scale and the duration from `mdhd`. With `@` before an offset in bytes, version
+/// 0 is: @12 scale u32 · @16 duration u32. Version 1 is: @20 scale u32 · @24 duration u64. A
+/// duration of all ones is unknown.
 fn media_head(input: &mut Input<'_>, body: &Range<u64>) -> Result<(u32, u64), Error> {
     let [version] = input.field(body, 0)?;
     let (scale, duration) = match version {
@@ -127,12 +127,12 @@ fn media_head(input: &mut Input<'_>, body: &Range<u64>) -> Result<(u32, u64), Er
     }
 }
 
-/// Reads the first sample entry, which follows a count. Each number before a field is its offset in
+/// Reads the first sample entry, which follows a count. `@` precedes the offset of a field in
 /// bytes:
 ///
 /// ```text
-/// 0 length u32 · 4 format · 8 reserved · 16 version u16 · 24 channels u16 · 26 bits u16 ·
-/// 32 rate 16.16 · 36 boxes
+/// @0 length u32 · @4 format · @8 reserved · @16 version u16 · @24 channels u16 ·
+/// @26 bits per sample u16 · @32 sample rate, 16.16 fixed point · @36 boxes
 /// ```
 fn entry(input: &mut Input<'_>, body: &Range<u64>, media: &mut Media) -> Result<(), Error> {
     let Some(entry) = super::atom(input, body.start + 8, body.end)? else {
@@ -175,8 +175,8 @@ fn entry(input: &mut Input<'_>, body: &Range<u64>, media: &mut Media) -> Result<
     }
 }
 
-/// Reads ALAC's settings, which follow a version. With offsets in bytes: 5 bits u8 · 9 channels u8
-/// · 20 rate u32.
+/// Reads ALAC's settings, which follow a version field. With `@` before an offset in bytes: @5 bits
+/// per sample u8 · @9 channels u8 · @20 sample rate u32.
 fn alac(input: &mut Input<'_>, boxes: &Range<u64>, media: &mut Media) -> Result<(), Error> {
     let Some(config) = find(input, boxes, b"alac")? else {
         return Ok(());

@@ -1,5 +1,5 @@
 //! Chained streams: several links in sequence in one file (RFC 3533 §4), each with its own headers,
-//! serial numbers and times. A link consists of one stream or of several concurrent ones.
+//! serial numbers and times. A link consists of one stream or of several concurrent streams.
 //!
 //! The end of a link is found by bisection, as in libvorbisfile. The searched range begins with a
 //! page of the link's streams and ends with a page of other streams; the page in its middle decides
@@ -30,8 +30,8 @@ pub(super) struct Chain {
 }
 
 /// Measures a chain whose last page, `last`, does not belong to the first stream of the file.
-/// Returns `None` if the file is not a chain, but `last` belongs to a stream concurrent with the
-/// first one.
+/// Returns `None` if the file is not a chain, because `last` belongs to a stream that is concurrent
+/// with the first stream.
 pub(super) fn measure(
     input: &mut Input<'_>,
     first: Audio,
@@ -63,7 +63,7 @@ pub(super) fn measure(
 
 struct Walk {
     first: Audio,
-    /// Number of samples of the links before `at`, at the first link's rate.
+    /// Number of samples of the links before `at`, converted to the sample rate of the first link.
     samples: u64,
     /// Start of the first link that is not measured yet.
     at: u64,
@@ -92,7 +92,8 @@ impl Walk {
         Err(Error::limit("more links than the limit allows"))
     }
 
-    /// Returns the samples, at the first link's rate, of the link from `self.at` to `end`.
+    /// Returns the number of samples of the link from `self.at` to `end`, converted to the sample
+    /// rate of the first link.
     fn link(&self, input: &mut Input<'_>, serial: u32, end: u64) -> Result<u64, Error> {
         let mut packet = Packet::begin(input, self.at, serial)?;
         let head_bytes = packet.body_left.min(IDENT_BYTES) as usize;
@@ -108,7 +109,7 @@ impl Walk {
     }
 }
 
-/// Returns the serial numbers of the streams whose first pages follow one another from `at` on; at
+/// Returns the serial numbers of the streams whose first pages are consecutive from `at` on; at
 /// least one.
 fn streams(input: &mut Input<'_>, mut at: u64) -> Result<Vec<u32>, Error> {
     let mut serials = Vec::new();

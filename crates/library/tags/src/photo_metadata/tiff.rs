@@ -1,7 +1,7 @@
-//! The directories of a TIFF file. In the table, each number before a field is its offset in bytes.
+//! Directories of a TIFF file. In the table, `@` precedes the offset of a field in bytes.
 //!
 //! ```text
-//! 0 "II" little-endian or "MM" big-endian · 2 the number 42 · 4 offset of the first directory
+//! @0 "II" little-endian or "MM" big-endian · @2 the number 42 · @4 offset of the first directory
 //! directory: count u16 · count × (tag u16 · type u16 · values u32 · value or its offset u32)
 //! ```
 
@@ -29,7 +29,7 @@ const OFFSET_TAKEN: u16 = 0x9011;
 const FOCAL_LENGTH: u16 = 0x920a;
 const LENS: u16 = 0xa434;
 
-/// Longest exposure that is believed: a day.
+/// Longest plausible exposure time: one day.
 const EXPOSURE_S_MAX: f64 = 86_400.0;
 /// Value of [`SENSITIVITY`] for a sensitivity that 16 bits cannot hold (Exif 2.3, table 22).
 const SENSITIVITY_MAX: u64 = 65_535;
@@ -79,7 +79,7 @@ pub(super) fn read(input: &mut Input<'_>, block: Range<u64>) -> Result<PhotoMeta
         }
     }
     let (mut taken, mut speed) = (None, None);
-    // Each directory is walked once, at whatever offset, so offsets cannot form a loop.
+    // Each directory is read once, whatever its offset, so offsets cannot form a loop.
     for entry in exif.map_or_else(|| Ok(Vec::new()), |at| tiff.directory(at))? {
         match (entry.tag, entry.kind) {
             (TAKEN, ASCII) => taken = tiff.text(entry)?,

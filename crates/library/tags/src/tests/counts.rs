@@ -16,7 +16,7 @@ fn with(file: &[u8], at: usize, bytes: &[u8]) -> Vec<u8> {
     file
 }
 
-/// Returns the duration, and whether it is exact.
+/// Returns the duration of a file in milliseconds, and whether the duration is exact.
 fn duration(file: &[u8]) -> (u64, bool) {
     let Media { audio, .. } = read(file).expect("a sound file");
     (audio.duration_ms, audio.exact)
@@ -25,7 +25,7 @@ fn duration(file: &[u8]) -> (u64, bool) {
 #[test]
 fn flac_from_a_pipe_is_as_long_as_its_last_frame_says() {
     // In STREAMINFO, the upper four bits of the sample count share a byte with the sample size,
-    // which is kept.
+    // which stays unchanged.
     let sine = sine("flac");
     let open = with(sine, 21, &[sine[21] & 0xf0, 0, 0, 0, 0]);
     assert_eq!(duration(&open), (500, true));
@@ -118,7 +118,7 @@ fn coded_samples_in_wav_last_as_long_as_their_frames() {
         // IMA ADPCM with and without a count; 22 frames of 2,041 samples.
         wav(17, 11_100, 1024, 2041, Some(44_100)),
         wav(17, 11_100, 1024, 2041, None),
-        // The stated count is ignored: it is implausible, being in bytes of PCM.
+        // The stated count is ignored, since it is implausible: it counts bytes of PCM.
         wav(17, 11_100, 1024, 2041, Some(4_410_000)),
         // MP3 in WAV: with a sample count, with a mean rate only, with a count only, and with
         // neither.
@@ -208,8 +208,8 @@ fn mp4_without_a_duration_lasts_as_long_as_its_samples() {
 #[test]
 fn mp4_in_fragments_lasts_until_the_last_one_ends() {
     expect![[r#"Aac 628 ms 8000 Hz 1 ch 0 bit 24 kbit/s [("title", "Sine"), ("artist", "Ann")] 0 pictures []"#]].assert_eq(&summary(FRAGMENTS));
-    // If the file has more fragments than are walked, the last one is found from the end, and
-    // states its own start.
+    // If the file has too many fragments to parse each, the last fragment is searched from the end
+    // of the file. This fragment states its own start.
     let (first, last) = places(FRAGMENTS, b"moof");
     let (tfdt, _) = places(&FRAGMENTS[last..], b"tfdt");
     let end = places(FRAGMENTS, b"mfra").0 - 4;
@@ -219,8 +219,8 @@ fn mp4_in_fragments_lasts_until_the_last_one_ends() {
     let many = [head, &fragment.repeat(5_000), &late].concat();
     let (ms, exact) = duration(&many);
     assert!((3_600_000..3_600_200).contains(&ms) && exact, "{ms}");
-    // A truncated file lasts as long as its complete fragments; without any, the duration is
-    // unknown.
+    // A truncated file lasts as long as its complete fragments. Without a complete fragment, the
+    // duration is unknown.
     let cut = duration(&FRAGMENTS[..last + 20]);
     assert!((300..600).contains(&cut.0), "{cut:?}");
     assert_eq!(duration(head), (0, false));
@@ -241,7 +241,7 @@ fn matroska_from_a_pipe_lasts_until_its_last_block() {
         r#"Opus 501 ms 48000 Hz 1 ch 0 bit 30 kbit/s about [("title", "Sine")] 0 pictures []"#
     ]]
     .assert_eq(&summary(LIVE));
-    // If the file has several clusters, the last one states its own start.
+    // If the file has several clusters, the last cluster states its own start.
     let (cluster, _) = places(LIVE, b"\x1f\x43\xb6\x75");
     let (timestamp, _) = places(&LIVE[cluster..], b"\xe7");
     let one = &LIVE[cluster..];

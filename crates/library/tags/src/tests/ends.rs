@@ -139,8 +139,8 @@ fn junk_before_the_first_frame_is_stepped_over() {
 
 #[test]
 fn a_stream_that_was_recorded_from_its_middle_on_is_music() {
-    // Junk may be the rest of a frame, or any bytes up to the limit; a single match of a frame
-    // header is not taken as a frame.
+    // The bytes before the first frame may be the rest of a frame, or any bytes up to the limit. A
+    // frame header that no other frame follows does not count as a frame.
     let rests = [
         frame(9)[100..].to_vec(),
         b"\xff\xfb\x90\xc0 alone".repeat(10),
@@ -238,8 +238,8 @@ fn flac_behind_an_id3_tag() {
 
 #[test]
 fn a_tag_that_is_unsynchronised_as_a_whole() {
-    // FF E0 would look like a frame's sync, so a zero byte is inserted; the lengths do not count
-    // it.
+    // FF E0 would look like a frame's sync, so a zero byte is inserted; the lengths do not include
+    // this zero byte.
     let frames = b"TIT2\0\0\0\x04\0\0\0\xff\0\xe0xTALB\0\0\0\x02\0\0\0A";
     let tag = [&b"ID3\x03\0\x80\0\0\0"[..], &[frames.len() as u8], frames].concat();
     let media = read(&[&tag[..], sine("mp3")].concat()).expect("a sound file");

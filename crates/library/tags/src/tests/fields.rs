@@ -19,7 +19,7 @@ const GUEST: &str = "55555555-0b3b-4d2c-9b3a-000000000005";
 const TRACK: &str = "66666666-0b3b-4d2c-9b3a-000000000006";
 const WORK: &str = "77777777-0b3b-4d2c-9b3a-000000000007";
 
-/// Fields with the values that lofty writes, and that are expected to be read.
+/// Fields with the values that lofty writes and that the reader must return.
 const FIELDS: &[(ItemKey, Field, &[&str])] = &[
     (ItemKey::TrackTitle, Field::Title, &["Für Elise – エリーゼ"]),
     (
@@ -433,7 +433,7 @@ fn id3v2_2_by_hand() {
     }
 }
 
-/// ID3v1 is the only tag of many MP3 files: title, artist, album, year, comment, number, genre.
+/// ID3v1, the only tag of many MP3 files: title, artist, album, year, comment, number, genre.
 #[test]
 fn id3v1_by_hand() {
     let mut tag = b"TAG".to_vec();

@@ -1,12 +1,12 @@
-//! Tests of truncated and cyclic files, and of files with false values: reading each stays within
-//! the limits.
+//! Tests of truncated and cyclic files, and of files with false values. The reader stays within its
+//! limits.
 
 use super::{SINES, read, sine, summary};
 use crate::{ErrorKind, Limits, Reader};
 use expect_test::expect;
 use proptest::prelude::*;
 
-/// Reads a file and asserts that the limits were kept.
+/// Reads a file and asserts that the reader stays within its limits.
 fn survive(bytes: &[u8]) {
     let limits = Limits::default();
     let mut reader = Reader::new(limits.clone());
@@ -125,13 +125,13 @@ fn reasons() {
 
 #[test]
 fn ogg_without_a_page_of_sound_cannot_be_read() {
-    // The file's three pages begin at 0, 58 and 3,536. The first contains the header, the second
-    // the comments and the setup, the third all audio.
+    // The file's three pages begin at the offsets 0, 58 and 3,536. The first contains the header,
+    // the second the comments and the setup, the third all audio.
     let vorbis = sine("ogg");
     for end in [200, 3_536, 3_540] {
         expect!["Truncated: ogg ends before its audio begins"].assert_eq(&summary(&vorbis[..end]));
     }
-    // The second page of Opus has only the comments and ends at 841.
+    // The second page of the Opus file contains only the comments and ends at the offset 841.
     let opus = sine("opus");
     for end in [100, 841] {
         expect!["Truncated: ogg ends before its audio begins"].assert_eq(&summary(&opus[..end]));

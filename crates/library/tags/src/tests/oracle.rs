@@ -1,4 +1,4 @@
-//! Comparison with lofty: tags that it writes are read back, and durations agree.
+//! Comparison with the crate lofty: tags that lofty writes are read back, and durations agree.
 
 use super::{SINES, read, read_counted};
 use crate::{Field, Media, PictureKind, Stored, read_cover};
@@ -141,8 +141,8 @@ fn durations_are_those_of_lofty() {
         let added_ms = match name {
             // Lofty includes the samples that the encoder added at both ends: three frames.
             "mp3" => 79,
-            // Lofty assumes that all frames have the first one's rate; the file has five frames of
-            // 1,024 samples at 8 kHz.
+            // Lofty assumes that all frames have the rate of the first frame; the file has five
+            // frames of 1,024 samples at 8 kHz.
             "aac" => 28,
             _ => 1,
         };
@@ -151,7 +151,7 @@ fn durations_are_those_of_lofty() {
             "{name}: {} and {their_ms} ms",
             ours.duration_ms
         );
-        // For Opus lofty returns the rate before encoding; decoded audio has 48 kHz.
+        // For Opus, lofty returns the sample rate before encoding; decoded audio has 48 kHz.
         let rate_hz = if name == "opus" {
             44_100
         } else {

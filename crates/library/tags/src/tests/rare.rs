@@ -141,7 +141,7 @@ fn wide(text: &str) -> Vec<u8> {
     units.flat_map(u16::to_le_bytes).collect()
 }
 
-/// Returns a value of the extended description.
+/// Returns a value of the extended content description of an ASF file.
 fn value(name: &str, kind: u16, value: &[u8]) -> Vec<u8> {
     let name = wide(name);
     let mut out = halves(&[name.len() as u16]);
@@ -178,7 +178,7 @@ fn values_of_asf_are_texts_numbers_and_pictures() {
     ];
     let mut extended = halves(&[values.len() as u16]);
     extended.extend(values.concat());
-    // The object is inserted before those of ffmpeg's file, so the values of that file come later.
+    // The object is inserted before the objects that ffmpeg wrote, so its values are listed first.
     let guid = b"\x40\xa4\xd0\xd2\x07\xe3\xd2\x11\x97\xf0\0\xa0\xc9\x5e\xa8\x50";
     let object = object(guid, &extended);
     let mut file = WMA[..30].to_vec();
@@ -218,7 +218,7 @@ fn matroska(track: &[u8], tags: &[u8]) -> Vec<u8> {
     .concat()
 }
 
-/// Returns a tag of this level with one value.
+/// Returns a Matroska tag of this level with one value.
 fn simple_tag(level: u8, name: &str, value: &str) -> Vec<u8> {
     let targets = element(b"\x63\xc0", &element(b"\x68\xca", &[level]));
     let name = element(b"\x45\xa3", name.as_bytes());
