@@ -527,7 +527,8 @@ impl ApiCall<'_> {
         }
     }
 
-    /// Starts a scan of the requested folders, or of the whole library, and returns its progress.
+    /// Starts a scan of the requested folders, or of the whole library. Returns the progress of the
+    /// scan.
     fn start_scan(&self) -> Result<String, Refusal> {
         self.context.store.read(|state| self.admin(state))??;
         let folders = self.request.params.all("folder").map(|folder| {

@@ -12,7 +12,7 @@ use crate::store::{Change, Playlist, Role};
 use crate::time::{iso, seconds};
 use crate::write::Writer;
 
-/// Playlist for display: one stored for a user, or a playlist file of the library.
+/// Playlist for display: a playlist that is stored for a user, or a playlist file of the library.
 pub(crate) struct Shown<'s> {
     id: Id,
     pub(crate) name: &'s str,

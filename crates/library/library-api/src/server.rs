@@ -74,7 +74,8 @@ impl Server {
     /// If the user has too many sessions, also ends those that have been unused for the longest
     /// time. May wait for the disk.
     ///
-    /// # Errors [`LoginError`]
+    /// # Errors
+    /// [`LoginError`]
     pub fn begin_session(
         &self,
         login: &SessionLogin<'_>,

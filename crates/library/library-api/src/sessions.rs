@@ -28,7 +28,8 @@ pub struct SessionLogin<'a> {
     pub password: &'a str,
     /// User-Agent of the browser.
     pub agent: &'a str,
-    /// Token of the session that the new one replaces, if the browser has one.
+    /// Token of the browser's present session, if it has one. The new session replaces this
+    /// session.
     pub replaces: Option<&'a str>,
     /// Address of the client.
     pub peer: IpAddr,
@@ -37,7 +38,7 @@ pub struct SessionLogin<'a> {
 /// Session that a login began.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewSession {
-    /// Token that the browser must send. It cannot be read again.
+    /// Token that the browser must send. It cannot be read again, since only its hash is stored.
     pub token: String,
     /// User of the session.
     pub user: LoggedIn,
@@ -50,7 +51,8 @@ pub struct SessionInfo {
     pub id: String,
     /// Time of the login, in ISO 8601.
     pub created: String,
-    /// Time of the last recorded use, in ISO 8601. It is less than an hour before the last use.
+    /// Time of the last recorded use, in ISO 8601. The session may have been used again within an
+    /// hour after this time.
     pub used: String,
     /// User-Agent of the browser at the login.
     pub agent: String,
@@ -71,7 +73,8 @@ impl Context {
     /// If the user has too many sessions, also ends those that have been unused for the longest
     /// time. May wait for the disk.
     ///
-    /// # Errors [`LoginError`]
+    /// # Errors
+    /// [`LoginError`]
     pub(crate) fn begin_session(
         &self,
         login: &SessionLogin<'_>,
@@ -141,7 +144,7 @@ impl Context {
         let (id, user, is_due) = found.ok_or(LoginError::Unknown)?;
         if is_due {
             self.store.change(|state| {
-                // Another request may have recorded the use, or ended the session.
+                // Another request may have recorded the use, or ended the session, in the meantime.
                 let found = self.find(state, token, now_ms);
                 let used = found.and_then(|(_, session, matched)| session.used(matched, now_ms));
                 let changes = used.into_iter().map(|session| Change::Session {

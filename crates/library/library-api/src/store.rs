@@ -86,7 +86,8 @@ impl StoreError {
 impl Store {
     /// Opens the store in `folder`. A missing folder counts as empty; the first change creates it.
     ///
-    /// # Errors The journal cannot be read, or is in the format of another version.
+    /// # Errors
+    /// The journal cannot be read, or is in the format of another version.
     pub fn open(folder: &Path) -> Result<Store, StoreError> {
         let store = Store {
             key: folder.join("key"),

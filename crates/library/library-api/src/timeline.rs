@@ -41,8 +41,8 @@ impl Timeline {
     /// Returns the photographs that match all words of the query, in the order of capture.
     pub(crate) fn find(index: &Catalog<Bytes>, query: &str) -> Vec<u32> {
         let mut rows = index.find_photos(query);
-        // A check of each row costs less than a search for the row in the timeline, which matters
-        // if a word matches all photographs.
+        // Photographs beside music are not in the timeline. Checking this property costs less than
+        // searching the timeline for each row.
         rows.retain(|row| {
             index
                 .photo(*row)

@@ -153,7 +153,7 @@ struct Accepted {
 /// Media type of transcoded tracks. It has no parameters, because players compare it as text.
 const CONTENT_TYPE: &str = "audio/ogg";
 
-/// Returns the lower of the user's bit rate limit and the requested one; 0 means unlimited.
+/// Returns the lower of the user's bit rate limit and the requested limit; 0 means unlimited.
 fn bit_rate_kbps_max(user: Option<&User>, asked: u32) -> u32 {
     let own = user.map_or(0, |user| user.max_bit_rate_kbps);
     match (own, asked) {

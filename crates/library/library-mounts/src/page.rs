@@ -18,7 +18,7 @@ use web_assets::{Asset, Assets, Links};
 
 /// Path of the page.
 const ROOT: &str = "/-/";
-/// Path prefix of the page's files, which the version of the page and the name of a file follow.
+/// Path prefix of the page's files. The page's version and the name of the file follow the prefix.
 const FILES: &str = "/-/app";
 /// Path prefixes of the page's views.
 const VIEWS: [&str; 6] = [

@@ -34,8 +34,8 @@ use crate::sessions::Sessions;
 
 /// Maximum size of a lyrics file beside a song; larger files are ignored.
 const LYRICS_BYTES_MAX: u64 = 1 << 20;
-/// Extensions of lyrics files in their usual spellings, those with timed lines first. Each is
-/// tried, so that the folder need not be listed.
+/// Extensions of lyrics files in their usual spellings, those of files with timed lines first. Each
+/// spelling is tried, so that the folder need not be listed.
 const LYRICS: [&str; 6] = ["lrc", "LRC", "Lrc", "txt", "TXT", "Txt"];
 
 /// Extensions of videos that browsers can play.
@@ -329,7 +329,7 @@ impl Rest {
         let name = visit.path.strip_prefix(Rest::PREFIX).unwrap_or("");
         let name = name.trim_matches('/').to_owned();
         let query = visit.query.unwrap_or("").to_owned();
-        // A form that is not UTF-8 has no valid parameters.
+        // Invalid UTF-8 is replaced, since valid parameters do not contain it.
         let body = String::from_utf8_lossy(&visit.body).into_owned();
         let is_json = visit.fields.clone().any(|(name, value)| {
             name.eq_ignore_ascii_case("content-type") && value.starts_with(b"application/json")

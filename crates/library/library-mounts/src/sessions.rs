@@ -86,7 +86,7 @@ impl From<StoreError> for Refusal {
 type JsonReply = (Value, Option<String>);
 
 impl Sessions {
-    /// Returns the mounts with their prefixes.
+    /// Returns the mounts with their path prefixes.
     pub(crate) fn mounts(server: &Arc<Server>, config: &Config) -> [(String, Arc<dyn Mount>); 2] {
         let sessions: Arc<dyn Mount> = Arc::new(Sessions {
             server: Arc::clone(server),
@@ -136,7 +136,7 @@ impl Visit {
         let peer = visit.peer.to_canonical();
         let is_from_proxy = proxies.0.iter().any(|proxy| proxy.contains(peer));
         let forwarded = field("x-forwarded-proto").filter(|_| is_from_proxy);
-        // If there are several values, the first one is from the proxy to which the browser
+        // If there are several values, the first value is from the proxy to which the browser
         // connects.
         let forwarded = forwarded.and_then(|value| value.split(',').next());
         let is_forwarded_https =

@@ -2,7 +2,8 @@ use std::io;
 
 /// Source of bytes at any offset: a file, memory, or an object behind HTTP.
 pub trait ReadAt {
-    /// Reads bytes at `offset` into the beginning of `buf` and returns their number; 0 at the end.
+    /// Reads bytes from `offset` on into the beginning of `buf`. Returns the number of bytes read,
+    /// which is 0 at the end of the source.
     ///
     /// # Errors
     /// The source's I/O error.

@@ -103,7 +103,7 @@ pub(crate) fn read(input: &mut Input<'_>) -> Result<Media, Error> {
 }
 
 /// Returns the number of frames that a chunk of `bytes` bytes can hold, or `u64::MAX` if the codec
-/// does not determine it.
+/// does not determine this number.
 fn room(audio: &Audio, bytes: u64) -> u64 {
     // Each sample is padded to whole bytes.
     let frame_bytes = u64::from(audio.channels) * u64::from(audio.bits.div_ceil(8));

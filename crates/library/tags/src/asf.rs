@@ -197,8 +197,8 @@ fn content(input: &mut Input<'_>, body: &Range<u64>, media: &mut Media) -> Resul
     Ok(())
 }
 
-/// Reads named values. In the metadata library each value also has a stream number, and its name
-/// follows the lengths.
+/// Reads named values. In the metadata library each value also has a stream number, and the name
+/// follows the lengths of the name and the value.
 fn values(
     input: &mut Input<'_>,
     body: &Range<u64>,
@@ -297,8 +297,8 @@ fn push(
     Ok(())
 }
 
-/// Reads a picture, whose value consists of: kind u8 · length u32 · MIME type, 0 · description, 0 ·
-/// picture.
+/// Reads a picture, whose value consists of: kind u8 · length u32 · media type and terminator ·
+/// description and terminator · picture.
 fn picture(input: &mut Input<'_>, value: &Range<u64>, media: &mut Media) -> Result<(), Error> {
     if input.limits.pictures_max <= media.pictures.len() {
         media.issue("more pictures than the limit allows");

@@ -14,8 +14,8 @@ use std::ops::Range;
 /// Sequential reader: over a block of a FLAC file, or over a packet that spans the pages of an Ogg
 /// stream.
 pub(crate) trait Flow {
-    /// Returns an upper bound of the remaining bytes, without reading further pages of an Ogg
-    /// stream.
+    /// Returns an upper bound for the number of remaining bytes, without reading further pages of
+    /// an Ogg stream.
     fn left(&self) -> u64;
     /// Returns the file offset of the next byte.
     fn offset(&mut self) -> Result<u64, Error>;
@@ -65,10 +65,11 @@ impl Flow for Block<'_, '_> {
 const KEY_BYTES_MAX: usize = 64;
 /// Key of a comment that contains a FLAC picture block in base64.
 const PICTURE_KEY: &[u8] = b"METADATA_BLOCK_PICTURE";
-/// Key of a comment that contains a bare picture in base64, by an older convention.
-const COVER_KEY: &[u8] = b"COVERART";
 /// Key of a comment that contains a picture in base64 without a picture block, by an older
 /// convention.
+const COVER_KEY: &[u8] = b"COVERART";
+/// Number of base64 letters that are decoded from the start of a picture block; they contain the
+/// fields before the picture.
 const PICTURE_HEAD_BYTES: usize = 1024;
 
 /// Reads all comments.

@@ -18,7 +18,8 @@ pub enum CoverError {
 
 /// Reads a picture that [`crate::Reader`] located in the same file, which has `len` bytes.
 ///
-/// # Errors The picture is larger than `bytes_max`, or the file no longer contains the picture.
+/// # Errors
+/// The picture is larger than `bytes_max`, or the file no longer contains the picture.
 pub fn read_cover(
     source: &(impl ReadAt + ?Sized),
     len: u64,

@@ -39,7 +39,7 @@ impl Date {
                 let month = named_month(text).or_else(&mut next);
                 Date::new(first, month, next())
             }
-            // In 12 or 14 digits, a time of day follows the date.
+            // In a number of 12 or 14 digits, a time of day follows the date.
             6 | 8 | 12 | 14 => Date::of_digits(first),
             _ => Date::year_last(text),
         }

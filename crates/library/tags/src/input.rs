@@ -1,5 +1,5 @@
 //! Reads of a file at given offsets through one buffer, the window. The number of reads and the
-//! bytes read are limited.
+//! number of bytes that are read are limited.
 
 use crate::{Error, Limits, ReadAt};
 use std::io;
@@ -52,7 +52,8 @@ impl<'a> Input<'a> {
 
     /// Counts one frame, comment, item, box or chunk against [`Limits::parts_max`].
     ///
-    /// # Errors The file exceeds this limit.
+    /// # Errors
+    /// The file exceeds this limit.
     pub(crate) fn part(&mut self) -> Result<(), Error> {
         match self.parts_left.checked_sub(1) {
             Some(left) => self.parts_left = left,
@@ -63,8 +64,8 @@ impl<'a> Input<'a> {
 
     /// Returns the `count` bytes at the offset `at`.
     ///
-    /// # Panics If `count` exceeds [`WINDOW_BYTES_MAX`]; parsers check lengths against their limits
-    /// first.
+    /// # Panics
+    /// If `count` exceeds [`WINDOW_BYTES_MAX`]; parsers check lengths against their limits first.
     pub(crate) fn bytes(&mut self, at: u64, count: usize) -> Result<&[u8], Error> {
         assert!(count <= WINDOW_BYTES_MAX, "{count} bytes exceed the window");
         let end = at.checked_add(count as u64);

@@ -41,7 +41,8 @@ pub struct Listed {
 
 /// Reads a whole playlist file of `len` bytes.
 ///
-/// # Errors [`ErrorKind::Limit`] if the file is larger, or has more entries, than the limits allow;
+/// # Errors
+/// [`ErrorKind::Limit`] if the file is larger, or has more entries, than the limits allow;
 /// [`ErrorKind::Unknown`] if the file lists the segments of an HTTP stream, or is in UTF-16;
 /// [`ErrorKind::Io`] if the file cannot be read.
 pub fn listing(

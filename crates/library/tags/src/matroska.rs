@@ -67,7 +67,7 @@ const SCALE_NS: u64 = 1_000_000;
 const HEAD_BYTES: usize = 12;
 /// Maximum bytes of the name of a codec, a tag or a MIME type; longer names are ignored.
 const NAME_BYTES_MAX: u64 = 64;
-/// Maximum number of elements after the clusters that are read.
+/// Maximum number of elements that are read after the clusters.
 const SEEKS_MAX: usize = 16;
 /// Maximum bytes before the end of the file that are searched for the last cluster.
 const TAIL_BYTES_MAX: u64 = 1 << 20;

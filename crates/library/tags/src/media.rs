@@ -42,7 +42,7 @@ impl Media {
         }
     }
 
-    /// Records a fault; the same text is recorded once.
+    /// Records a fault. The same text is recorded only once.
     pub(crate) fn issue(&mut self, issue: &'static str) {
         if !self.issues.iter().any(|known| known == issue) {
             self.issues.push(Cow::Borrowed(issue));
@@ -304,12 +304,12 @@ impl Mime {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum Stored {
-    /// Without an encoding.
+    /// The bytes are not encoded.
     Plain = 0,
     /// Base64, in one contiguous piece.
     Base64 = 1,
     /// Base64, interrupted by the headers of Ogg pages.
     OggBase64 = 2,
-    /// Stored with a zero byte inserted after each FF, as in ID3v2.
+    /// Plain bytes, but with a zero byte inserted after each FF, as in ID3v2.
     Unsynchronised = 3,
 }

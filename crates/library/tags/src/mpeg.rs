@@ -196,7 +196,8 @@ fn is_followed(bytes: &[u8], start: usize, first: Frame, followers: usize) -> bo
     for found in 0..followers {
         match frame_in(bytes, at).filter(|next| first.is_like(*next)) {
             Some(next) => at += next.bytes,
-            // `bytes` has room for the longest frames, so it ends here only if the file does.
+            // `bytes` has room for the longest frames, so `bytes` ends here only if the file ends
+            // here.
             None => return found + 1 == followers && bytes.len() <= at + HEAD_BYTES,
         }
     }
@@ -309,8 +310,8 @@ fn estimate(
             next.is_like(first).then_some([frame, next])
         });
         // Two frames per offset are sampled. A search from an arbitrary offset starts inside a long
-        // frame more often than inside a short one, and finds the frame after it, so the first
-        // frame alone would not be a representative sample.
+        // frame more often than inside a short one, and finds the next frame, so the first frame
+        // alone would not be a representative sample.
         rates.extend(found.into_iter().flatten().map(|frame| frame.bitrate_bps));
         // At least seven frames have been sampled, and all have the same bit rate, so no more
         // frames are read.

@@ -5,14 +5,14 @@
 //! ```text
 //! page: @0 "OggS" · @4 version · @5 flags · @6 granule u64 · @14 serial u32 · @18 sequence u32
 //!       @22 CRC · @26 number of segments u8 · @27 length of each segment u8 · segments
-//! packet: segments of 255 bytes, and a last segment of fewer
+//! packet: segments of 255 bytes, and a last segment of fewer bytes
 //! ```
-//! Little-endian. A picture in the comments fills many pages, which mostly have one size, so the
-//! page after the picture is expected at the offset that this size implies. The sequence number
+//! Little-endian. A picture in the comments fills many pages, most of which have the same size, so
+//! the page after the picture is expected at the offset that this size implies. The sequence number
 //! found there proves the number of pages in between. All segments of these pages are 255 bytes
 //! long, since the packet continues from each page to the next. So the distance determines how many
-//! bytes of the packet the pages contain, and they need not be read. Sources: RFC 3533, RFC 7845,
-//! the Vorbis I specification §4.2, RFC 9639 §10.1, the Speex manual's header.
+//! bytes of the packet the pages contain, and the pages need not be read. Sources: RFC 3533, RFC
+//! 7845, the Vorbis I specification §4.2, RFC 9639 §10.1, the Speex manual's header.
 
 mod chain;
 

@@ -52,7 +52,8 @@ pub struct Position {
 /// Reads the EXIF of a JPEG, PNG, WebP, HEIC or AVIF of `len` bytes. Returns empty metadata if the
 /// EXIF is missing or broken.
 ///
-/// # Errors The picture's own structure is broken, or reading fails.
+/// # Errors
+/// The picture's own structure is broken, or reading fails.
 pub fn read_photo_metadata(
     source: &(impl ReadAt + ?Sized),
     len: u64,

@@ -102,8 +102,8 @@ fn dispatch(input: &mut Input<'_>) -> Result<Media, Error> {
     if !is_tagged && rare.is_none() && !matches!(head, [0xff, second, ..] if 0xe0 <= *second) {
         return recorded(input);
     }
-    // The tag is read completely while its start is in the buffer; only then is the format of the
-    // data after the tag detected.
+    // The tag is read completely while its start is in the buffer. The format of the data after the
+    // tag is detected afterwards.
     let first_end = id3v2::end(input, 0)?;
     let mut audio = first_end.map_or(0, |end| end.min(input.len()));
     let mut media = Media::new(Container::Mpeg, Codec::Mp3);

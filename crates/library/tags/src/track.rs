@@ -16,7 +16,7 @@ pub struct Track {
     pub artist: String,
     /// Names of the album's artists, as displayed.
     pub album_artist: String,
-    /// All people named, by role and in the file's order.
+    /// All people that the tags name, grouped by role, otherwise in the file's order.
     pub people: Vec<Person>,
     pub genres: Vec<String>,
     pub moods: Vec<String>,
@@ -60,7 +60,7 @@ pub struct Track {
 pub struct Person {
     /// Role in the recording.
     pub role: Role,
-    /// Name as written.
+    /// Name as written in the tag.
     pub name: String,
     /// Sort name, if stated.
     pub sort: Option<String>,
@@ -118,7 +118,8 @@ const UNKNOWN: &str = "Unknown Artist";
 const R128_TO_REPLAYGAIN_CDB: i32 = 500;
 
 impl Track {
-    /// Interprets the tags of a file at `path`, relative to the library's root.
+    /// Interprets the tags of a file. `path` is the path of the file relative to the library's
+    /// root.
     #[must_use]
     pub fn new(media: &Media, path: &[u8], splits: &Splits) -> Track {
         let tags = &media.tags;

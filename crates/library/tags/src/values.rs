@@ -70,8 +70,8 @@ impl Tags {
         self.present |= bit(field);
     }
 
-    /// Adds the values of `other` in those fields that have no values yet. The better of a file's
-    /// tags must therefore be added first.
+    /// Adds the values of `other` in those fields that have no values yet. If a file has several
+    /// tags, the best tag must therefore be added first.
     pub(crate) fn fill(&mut self, other: &Tags) {
         let known = self.present;
         for (field, value) in other.iter() {

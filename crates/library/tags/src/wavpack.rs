@@ -53,7 +53,8 @@ pub(crate) fn read(input: &mut Input<'_>, start: u64, mut media: Media) -> Resul
     let first = word(&head, 24);
     let is_dsd = first & DSD != 0;
     let stated = u64::from(head[11]) << 32 | u64::from(word(&head, 12));
-    // The writer could not seek back to fill in the number of samples; ffmpeg leaves zero there.
+    // The number of samples is unknown if the writer could not seek back to fill it in; ffmpeg
+    // leaves zero there.
     let is_open = word(&head, 12) == u32::MAX || stated == 0;
     let mut rate = Rate {
         hz: RATES_HZ.get((first >> 23 & 15) as usize).copied(),

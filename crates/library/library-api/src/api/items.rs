@@ -222,7 +222,7 @@ impl ApiCall<'_> {
     }
 }
 
-/// Writes the placeholder that clients show until a picture is loaded, if it is known.
+/// Writes the placeholder that clients show until a picture is loaded, if the placeholder is known.
 fn write_placeholder(out: &mut Writer, placeholder: Option<Placeholder>) {
     if let Some(placeholder) = placeholder {
         out.object("placeholder", |out| {

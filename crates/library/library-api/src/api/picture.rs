@@ -8,8 +8,8 @@ use crate::store::State;
 use crate::write::Writer;
 
 impl ApiCall<'_> {
-    /// Writes a photograph and its neighbours in the timeline. Neighbours are only photographs that
-    /// the timeline parameters of the request select.
+    /// Writes a photograph and its neighbours in the timeline. Only photographs that the timeline
+    /// parameters of the request select can be neighbours.
     pub(super) fn whole_picture(
         &self,
         state: &State,

@@ -19,7 +19,7 @@ pub(crate) struct Session {
     /// Token that was replaced last, if it may still be valid.
     pub(crate) replaced: Option<Replaced>,
     pub(crate) created_ms: i64,
-    /// Time of the last recorded use. It is less than an hour before the last use.
+    /// Time of the last recorded use. The session may have been used again within an hour after it.
     pub(crate) used_ms: i64,
     /// Time at which the present token was issued.
     pub(crate) issued_ms: i64,

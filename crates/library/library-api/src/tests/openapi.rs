@@ -128,7 +128,7 @@ fn responses_are_those_of_the_openapi_document() {
     assert_eq!(checked.seen, documented);
 }
 
-/// Targets in the manual's table, which must be the operations of the OpenAPI document.
+/// Targets that the manual's table lists. They must be the operations of the OpenAPI document.
 #[test]
 fn the_openapi_document_has_the_targets_of_the_manual() {
     let document = Document::parse(TEXT);
@@ -149,7 +149,7 @@ fn the_openapi_document_has_the_targets_of_the_manual() {
         {
             let (method, target) = text.split_once(' ').unwrap_or(("GET", text));
             match (text, target.strip_prefix("/-/api")) {
-                // The table names a further method of the target before.
+                // The cell of the table names only a method. It belongs to the target before it.
                 (method, None) => named.insert(plain(&format!("{method} {path}"))),
                 (_, Some(target)) => {
                     path = target.split('?').next().unwrap_or(target);

@@ -2,8 +2,8 @@ use super::scene::Scene;
 use crate::ids::Id;
 use crate::store::Change;
 
-/// Former ids of the artist Björk and the album Über, computed from folded names, and the id of an
-/// album that is not in the library.
+/// Former ids of the artist Björk and the album Über, computed from names without accents and
+/// punctuation, and the id of an album that is not in the library.
 const OLD: [&str; 3] = [
     "ar-a7a7b354db8aa4d3",
     "al-0475a7867d371d75",

@@ -336,7 +336,7 @@ fn codecs(name: &str) -> &[&str] {
     }
 }
 
-/// Returns the values of the list in the member with either of two names, in lower case. A list
+/// Returns the values of the list in the member that has either of two names, in lower case. A list
 /// that contains `*` counts as empty.
 fn texts(row: &Value, names: [&str; 2]) -> Vec<String> {
     let found = names.map(|name| &row[name]);

@@ -7,7 +7,8 @@ use std::ops::Range;
 
 const PNG_MAGIC: &[u8] = b"\x89PNG\r\n\x1a\n";
 const EXIF_PREFIX: &[u8; 6] = b"Exif\0\0";
-/// Maximum bytes between two JPEG segments that are skipped, as decoders do.
+/// Maximum number of bytes that are skipped between two JPEG segments. Decoders skip such bytes,
+/// too.
 const GARBAGE_BYTES_MAX: u64 = 4096;
 
 /// Returns the range of the picture's EXIF block, which has the structure of a TIFF file.

@@ -51,7 +51,7 @@ fn wavpack_from_a_pipe_is_as_long_as_its_last_block_says() {
         let cut = [&first[..], &second[..second.len() - 1]].concat();
         assert_eq!(duration(&cut), (500, true));
     }
-    // A count stated by the header takes precedence.
+    // If the header states a sample count, this count takes precedence.
     assert_eq!(duration(&[sine, &second].concat()), (500, true));
 }
 
@@ -115,13 +115,13 @@ fn wav(coding: u16, rate: u32, frame: u16, frame_samples: u16, counted: Option<u
 #[test]
 fn coded_samples_in_wav_last_as_long_as_their_frames() {
     let lines = [
-        // IMA ADPCM with and without a count; 22 frames of 2,041 samples.
+        // IMA ADPCM, 22 frames of 2,041 samples, with and without a sample count in the header.
         wav(17, 11_100, 1024, 2041, Some(44_100)),
         wav(17, 11_100, 1024, 2041, None),
         // The stated count is ignored, since it is implausible: it counts bytes of PCM.
         wav(17, 11_100, 1024, 2041, Some(4_410_000)),
-        // MP3 in WAV: with a sample count, with a mean rate only, with a count only, and with
-        // neither.
+        // MP3 in WAV: with a sample count, with only a mean bit rate, with only a sample count, and
+        // with neither.
         wav(0x55, 11_250, 1, 0, Some(44_100)),
         wav(0x55, 11_250, 1, 0, None),
         wav(0x55, 0, 1152, 0, Some(44_100)),

@@ -271,7 +271,7 @@ fn places_on_discs_and_records() {
     assert_eq!(place("12.5", ""), (0, 12, 0));
     assert_eq!(place("-1", ""), (0, 0, 0));
     assert_eq!(place("70000", "x"), (0, 0, 0));
-    // Sides of records, whose letters either continue over all records or restart on each.
+    // Sides of vinyl records. Their letters continue over all records, or restart on each record.
     assert_eq!(place("A1", ""), (1, 1, 0));
     assert_eq!(place("b2", "1/1"), (2, 2, 0));
     assert_eq!(place("C-3", "2"), (3, 3, 0));

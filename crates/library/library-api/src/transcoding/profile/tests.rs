@@ -96,7 +96,7 @@ fn players_get_the_decision_for_their_profile() {
             format!("{{{opus},{}}}", limit("opus", "audioSamplerate", "Equals", "\"44100\"")),
             " | None",
         ),
-        // Limitations of the file's codec.
+        // The player's limitations apply to the codec of the file.
         (
             format!("{{{flac},{}}}", limit("flac", "audioSamplerate", "LessThanEqual", "\"44099\"")),
             "AudioSamplerateNotSupported | None",
