@@ -7,8 +7,8 @@ use crate::fields::trim;
 ///
 /// `*/*` and `image/*` are ignored, because every browser sends them, whatever it can read. A media
 /// range with parameters does not count, because it covers only one form of the type. If a client
-/// names a type twice, a weight of zero wins. Members that are not media ranges are ignored one by
-/// one.
+/// names a type twice, a weight of zero wins. Members that are not media ranges are ignored; the
+/// other members still count.
 #[must_use]
 pub fn fold<'a, const N: usize>(
     values: impl IntoIterator<Item = &'a [u8]>,
@@ -49,8 +49,9 @@ pub fn names<'a>(values: impl IntoIterator<Item = &'a [u8]>, kind: &str) -> bool
     })
 }
 
-/// Returns the weight of a media range in thousandths, from its parameters: 1,000 if it states
-/// none. Returns `None` if the weight is invalid or occurs twice, or if there is another parameter.
+/// Returns the weight of a media range in thousandths, from the parameters of the range; without
+/// parameters, the weight is 1,000. Returns `None` if the weight is invalid or occurs twice, or if
+/// there is another parameter.
 fn weight_of_bare<'a>(parameters: impl Iterator<Item = &'a [u8]>) -> Option<u16> {
     let mut millis = None;
     // RFC 9110 §5.6.6: empty parameters are ignored.

@@ -6,7 +6,7 @@
 //! and it accepts spaces around a date. It takes 180 to 230 ns to format a date, against 32 ns
 //! here. It parses a date in 140 ns, against 390 ns here.
 
-/// Length of every date that this crate writes.
+/// Length, in bytes, of every date that this crate writes.
 pub const DATE_BYTES: usize = 29;
 
 const DAYS: [&str; 7] = [
@@ -146,9 +146,9 @@ fn weekday(days: i64) -> &'static str {
     DAYS[days.rem_euclid(7) as usize]
 }
 
-/// Returns the days since 1970-01-01, or `None` if the date does not exist. For this computation,
-/// years begin in March, so that a leap day is the last day of its year; 400 years have 146,097
-/// days.
+/// Returns the number of days from 1970-01-01 to a date, or `None` if the date does not exist. For
+/// this computation, years begin in March, so that a leap day is the last day of its year; 400
+/// years have 146,097 days.
 fn days(year: i64, month: i64, day: i64) -> Option<i64> {
     let march_year = if month <= 2 { year - 1 } else { year };
     let era = march_year.div_euclid(400);

@@ -123,7 +123,8 @@ impl<'a> Iterator for Fields<'a> {
     }
 }
 
-/// Values of all lines of one name. RFC 9110 §5.3: for a list-valued field they form one list.
+/// Values of all field lines with one name. RFC 9110 §5.3: the values of a list-valued field form
+/// one list.
 #[derive(Clone, Copy, Debug)]
 pub struct Values<'a> {
     name: &'static str,

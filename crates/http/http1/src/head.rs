@@ -129,7 +129,8 @@ impl<'o> Head<'o> {
         self.out.extend_from_slice(connection.end());
     }
 
-    /// Leaves the head unfinished; [`Template::write`] appends the rest.
+    /// Leaves the head unfinished; [`Template::write`] appends the Connection field and the empty
+    /// line.
     fn leave_open(self) {}
 }
 

@@ -4,7 +4,7 @@
 /// fixed.
 pub const FIELDS_BOUND: usize = 100;
 
-/// Limits of one request. The defaults are those of the server.
+/// Limits of one request. The default values are the values that the server uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// Maximum bytes of the request line, the fields and the empty line after them. A longer head

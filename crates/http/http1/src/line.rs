@@ -75,7 +75,7 @@ pub(crate) fn parse<'a>(
 
 type Split<'a> = Option<(&'a [u8], &'a [u8])>;
 
-/// Returns the method and the bytes after its single SP.
+/// Returns the method, and the bytes after the single space that ends the method.
 fn split_method(bytes: &[u8]) -> Result<Split<'_>, Reject> {
     let end = bytes.iter().position(|&byte| !is_token(byte));
     // RFC 9112 §3: a method longer than any implemented one gets 501.
@@ -93,7 +93,7 @@ fn split_method(bytes: &[u8]) -> Result<Split<'_>, Reject> {
     Ok(Some((&bytes[..end], &bytes[end + 1..])))
 }
 
-/// Returns the target and the bytes after its single SP.
+/// Returns the target, and the bytes after the single space that ends the target.
 fn split_target(bytes: &[u8], target_bytes_max: usize) -> Result<Split<'_>, Reject> {
     let end = bytes.iter().position(|&byte| !is_target(byte));
     if target_bytes_max < end.unwrap_or(bytes.len()) {

@@ -28,13 +28,13 @@ pub enum Served {
 pub const PARTS_MAX: usize = 10;
 
 /// Maximum gap between two ranges that are merged into one part. The bytes of the gap are sent too,
-/// but they cost no more than the head that a second part would need. Merging also keeps every
-/// response about as short as the representation; without it, many small or overlapping ranges
-/// would be an attack (§17.15).
+/// but they cost no more than the head that a second part would need. Merging also limits the
+/// response to about the length of the representation. Without this limit, a request for many small
+/// or overlapping ranges would be an attack (§17.15).
 const GAP_BYTES_MAX: u64 = 128;
 
-/// At least two parts, in order, each non-empty and separated from the next by more than
-/// `GAP_BYTES_MAX`.
+/// At least two parts in ascending order. Each part is non-empty, and is separated from the next
+/// part by more than `GAP_BYTES_MAX`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Parts {
     parts: [(u64, u64); PARTS_MAX],

@@ -131,8 +131,8 @@ impl<'a> Request<'a> {
         self.known.values(Known::IfRange)
     }
 
-    /// Returns the Connection field of a response after which the server would keep the connection.
-    /// It is `close` if the client does not allow another request.
+    /// Returns the Connection field for the response to this request, if the server itself would
+    /// keep the connection. The field is `close` if the client does not allow another request.
     #[must_use]
     pub fn connection(&self) -> Connection {
         match (self.keep_alive, self.version) {

@@ -36,8 +36,8 @@ pub fn double(value: f64, out: &mut Vec<u8>) {
     if value.is_infinite() {
         return out.extend_from_slice(if value < 0.0 { b"-inf" } else { b"inf" });
     }
-    // Only integers below 2⁵² are always printed without an exponent: from there on, Redis formats
-    // them like other numbers.
+    // Only integers below 2⁵² are always printed without an exponent: from 2⁵² on, Redis formats
+    // integers like other numbers.
     if value.fract() == 0.0 && value.abs() < 4_503_599_627_370_496.0 {
         if value == 0.0 && value.is_sign_negative() {
             return out.extend_from_slice(b"-0");
@@ -90,7 +90,7 @@ impl Scientific {
         }
     }
 
-    /// Appends the digits with a point after the first `point` of them. If `point` is not positive,
+    /// Appends the digits with a point after the first `point` digits. If `point` is not positive,
     /// zeros precede the digits.
     fn with_point(&self, point: i32, out: &mut Vec<u8>) {
         if point <= 0 {

@@ -1,4 +1,4 @@
-//! Output buffer for replies: small bytes in one vector, blobs by reference.
+//! Output buffer for replies: short data in one vector, blobs by reference.
 
 use std::collections::VecDeque;
 use std::io::IoSlice;
@@ -14,8 +14,8 @@ use crate::{BLOB_BYTES_MIN, Proto, number};
 /// blobs                    ▲ 20,000 bytes       ▲ 30,000 bytes, each with its offset in `small`
 /// ```
 ///
-/// A caller that writes the head of an aggregate must write that many elements (twice as many for a
-/// map). This type does not check the count; the differential tests do.
+/// A caller that writes the head of an aggregate must then write as many elements as the head
+/// states (twice as many for a map). This type does not check the count; the differential tests do.
 #[derive(Debug)]
 pub struct Out {
     proto: Proto,
