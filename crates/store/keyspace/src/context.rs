@@ -19,7 +19,8 @@ pub(crate) struct Context<'a> {
     pub(crate) now: i64,
     /// Index of the selected database.
     pub(crate) db: usize,
-    /// Number of changes that the command has made; a command without changes is not journaled.
+    /// Number of changes that the command has made; a command without changes is not recorded in
+    /// the append-only file.
     pub(crate) dirty: u64,
     journal: Journal<'a>,
     /// Hash of the first argument, which is a key in most commands; computed on first use.
@@ -66,12 +67,13 @@ impl<'a> Context<'a> {
         self.ks.commit(self.db, self.dirty, self.journal);
     }
 
-    /// Journals `args` instead of the command that runs.
+    /// Records the command `args` in the append-only file instead of the running command.
     pub(crate) fn rewrite<const N: usize>(&mut self, args: [Bytes; N]) {
         self.rewrite_as(args.into());
     }
 
-    /// Journals `args` instead of the command that runs. Several calls journal several commands.
+    /// Records the command `args` in the append-only file instead of the running command. Several
+    /// calls record several commands.
     pub(crate) fn rewrite_as(&mut self, args: Vec<Bytes>) {
         if !self.ks.journals() {
             return;
@@ -114,7 +116,7 @@ impl<'a> Context<'a> {
     }
 
     /// Removes a key if its deadline has passed or one of its cache tags was dropped. During a
-    /// replay, keys are kept after their deadline, because the journal itself contains the
+    /// replay, keys are kept after their deadline, because the append-only file itself contains the
     /// removals.
     fn remove_expired(&mut self, slot: u32, key: &[u8]) -> Option<u32> {
         let db = &self.ks.dbs[self.db];
@@ -226,7 +228,7 @@ impl<'a> Context<'a> {
         self.edit_slot(slot, change)
     }
 
-    /// Adds a key that does not exist.
+    /// Adds a key that does not exist yet.
     pub(crate) fn insert(&mut self, key: &[u8], value: Value, deadline_ms: i64) -> u32 {
         let now = self.now;
         let hash = self.hash(key);
@@ -272,14 +274,15 @@ impl<'a> Context<'a> {
         self.ks.dbs[self.db].remove_hashed(hash, key)
     }
 
-    /// Removes a key without event or journal entry. Returns whether it existed.
+    /// Removes a key without an event or an entry in the append-only file. Returns whether the key
+    /// existed.
     pub(crate) fn clear(&mut self, key: &[u8]) -> bool {
         let removed = self.remove(key);
         let retired = removed.map(|(slot, entry)| self.ks.retire(self.db, slot, entry));
         retired.is_some()
     }
 
-    /// Removes a key and reports the change. Returns whether it existed.
+    /// Removes a key and reports the change. Returns whether the key existed.
     pub(crate) fn delete(&mut self, key: &[u8]) -> bool {
         let removed = self.clear(key);
         if removed {
@@ -288,8 +291,8 @@ impl<'a> Context<'a> {
         removed
     }
 
-    /// Records the change of a key: counts it, invalidates watches, sends the event, and removes a
-    /// collection that became empty.
+    /// Records a change of a key: counts the change, invalidates watches of the key, sends the
+    /// event, and removes the key if its collection became empty.
     pub(crate) fn changed(&mut self, key: &[u8], class: Class, event: &'static str) {
         self.dirty += 1;
         self.ks.touch(self.db, key);

@@ -59,7 +59,7 @@ pub struct Effects {
     /// Keys that got a value and that clients block on, each with the index of its database, in the
     /// order in which they got the value.
     pub ready: Vec<(usize, Bytes)>,
-    /// Changes since the start; save points compare against this counter.
+    /// Number of changes since the start of the server; save points are compared with this counter.
     pub changes: u64,
     /// True if a command emptied all databases.
     pub flushed_all: bool,
@@ -96,8 +96,8 @@ pub struct LastLoad {
 }
 
 impl Keyspace {
-    /// Returns an empty store. The seed should be random: a client that knew it could choose keys
-    /// whose hashes collide.
+    /// Returns an empty store. The seed should be random: a client that knew the seed could choose
+    /// keys whose hashes collide.
     #[must_use]
     pub fn new(limits: Limits, seed: u64) -> Self {
         let mut rng = fastrand::Rng::with_seed(seed);
@@ -159,8 +159,8 @@ impl Keyspace {
         self.notify = notify;
     }
 
-    /// Sets the function that turns the buffers of blobs into immutable bytes. It must not change
-    /// their content.
+    /// Sets the function that turns the buffer of a blob (a string of at least 16 KiB) into
+    /// immutable bytes. The function must not change the content.
     pub fn set_blob_freezer(&mut self, keep: fn(BytesMut) -> Bytes) {
         self.discarded.keep = keep;
     }
@@ -218,8 +218,8 @@ impl Keyspace {
         self.dbs.iter().map(Db::blob_bytes).sum()
     }
 
-    /// Returns the number of keys in a database, the number of those with a deadline, and the mean
-    /// time to these deadlines in milliseconds.
+    /// Returns the number of keys in a database, the number of keys with a deadline, and the mean
+    /// time, in milliseconds, until the first 100 deadlines.
     #[must_use]
     pub fn db_figures(&self, db: usize, now_ms: u64) -> (usize, usize, u64) {
         const SAMPLE: usize = 100;
@@ -256,8 +256,8 @@ impl Keyspace {
         self.watches.touch_all(db, dbs, now);
     }
 
-    /// Handles a key that got a value where there was none: releases its build lock, and marks it
-    /// ready for clients that block on it.
+    /// Handles the creation of a key: releases the key's build lock, and marks the key as ready for
+    /// clients that block on it.
     #[inline]
     pub(crate) fn key_created(&mut self, db: usize, key: &[u8]) {
         let locks = &mut self.dbs[db].locks;
@@ -270,7 +270,7 @@ impl Keyspace {
         self.emit_event(db, Class::New, "new", key);
     }
 
-    /// Adds to the ready keys every key of a database that exists and that clients block on.
+    /// Marks as ready, in one database, every existing key that clients block on.
     pub(crate) fn mark_all_ready(&mut self, db: usize) {
         for key in self.waiting.keys(db) {
             if self.dbs[db].dict.find(key).is_some() {
@@ -296,8 +296,8 @@ impl Keyspace {
         self.journaling
     }
 
-    /// Removes a key whose deadline has passed, and reports the removal to watchers, events and
-    /// journal.
+    /// Removes a key whose deadline has passed. Reports the removal to watching clients, as an
+    /// event, and to the append-only file.
     pub(crate) fn expire(&mut self, db: usize, key: &[u8]) {
         if let Some(slot) = self.dbs[db].dict.find(key) {
             self.before_removal(db, slot);
@@ -307,15 +307,16 @@ impl Keyspace {
         }
     }
 
-    /// Removes a key without an event or a journal entry, and frees its value now or later.
+    /// Removes a key without an event or an entry in the append-only file, and frees its value now
+    /// or later.
     pub(crate) fn remove_key(&mut self, db: usize, key: &[u8]) {
         if let Some((slot, entry)) = self.dbs[db].remove(key) {
             self.retire(db, slot, entry);
         }
     }
 
-    /// Reports to watchers, events and journal that a key was removed without a command: because it
-    /// expired, was evicted, or was removed by code of this process.
+    /// Reports a removal without a command (a key expired, was evicted, or was removed by a caller
+    /// in this process) to watching clients, as an event, and to the append-only file.
     pub(crate) fn report_removal(
         &mut self,
         db: usize,

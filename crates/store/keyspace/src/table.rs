@@ -91,7 +91,7 @@ pub(crate) fn named(name: &[u8]) -> Option<&'static Command> {
     TABLE.find(small)
 }
 
-/// Returns the command or subcommand that a call names, if it exists.
+/// Returns the command or subcommand that a call names, if that command exists.
 #[must_use]
 pub fn command(args: &[Bytes]) -> Option<&'static Command> {
     resolve(args).ok()

@@ -167,7 +167,7 @@ fn families() {
     );
 }
 
-/// Journaled commands have the same effect at any later time.
+/// Commands that are recorded for the append-only file have the same effect at any later time.
 #[test]
 fn the_journal_is_exact() {
     let mut client = Client::new();
@@ -358,8 +358,8 @@ fn eviction_is_bounded_in_each_turn_and_command() {
     };
     client.keyspace.set_limits(limits);
     let evicted = |client: &Client| client.keyspace.stats().evicted;
-    // Far above its limit, the store still serves commands, and each command and each turn of the
-    // event loop evicts some keys.
+    // Far above its memory limit, the store still serves commands, and each command and each turn
+    // of the event loop evicts some keys.
     assert_eq!(client.send("SET new value"), "+OK");
     assert_eq!(evicted(&client), 20);
     client.keyspace.turn(client.now_ms);
@@ -589,7 +589,7 @@ fn large_collections_are_freed_in_turns() {
     assert_eq!(client.send("SET other string"), "+OK");
     assert_eq!(client.send("EXISTS set zset"), ":0");
     assert_eq!(client.keyspace.discarded(), 2);
-    // The set and the sorted set have 30,000 members each, and a turn frees 1,000 elements. Of a
+    // The set and the sorted set have 30,000 members each, and a turn frees 1,000 elements. In a
     // sorted set, the tree is freed first, leaf by leaf, and then the members.
     let needed = turns(&mut client);
     assert!((60..70).contains(&needed), "{needed} turns");
@@ -716,7 +716,8 @@ fn sieve_protects_used_keys_from_unused_large_values() {
         let mut rng = fastrand::Rng::with_seed(1);
         let mut hits = 0;
         for round in 0..20_000 {
-            // A few keys are read often; in between, large keys are written that are never read.
+            // A few keys are read often. Between these reads, large keys are written that are never
+            // read.
             let key = (rng.f64().powi(3) * HOT as f64) as u64;
             if client.send(&format!("GET hot{key}")) == "$-1" {
                 client.send(&format!("SET hot{key} {}", "v".repeat(500)));

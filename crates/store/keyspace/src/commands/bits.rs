@@ -143,7 +143,7 @@ impl BitRange {
         &bytes[first + 1..last]
     }
 
-    /// Returns one byte XORed with `flip`, with the bits outside the range cleared.
+    /// Returns the byte at index `at`, XORed with `flip`, with the bits outside the range cleared.
     fn byte(&self, bytes: &[u8], at: usize, flip: u8) -> u8 {
         let (first, last) = self.ends();
         let head = if at == first {

@@ -12,7 +12,8 @@ use crate::value::Value;
 
 type Done = Result<(), Fault>;
 
-/// Maximum number of random keys tried. If all of them have expired, the reply is null.
+/// Maximum number of random keys that RANDOMKEY tries. If all of them have expired, the reply is
+/// null.
 const RANDOM_TRIES: usize = 100;
 
 pub(crate) fn del(cx: &mut Context<'_>, out: &mut Out) -> Done {

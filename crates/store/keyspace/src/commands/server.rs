@@ -122,8 +122,8 @@ fn send_info(command: &Command, out: &mut Out) {
         .for_each(|subcommand| send_info(subcommand, out));
 }
 
-/// Returns the index of the first key, that of the last key, and the step between keys. Keys whose
-/// positions depend on the arguments are left out.
+/// Returns the index of the first key, the index of the last key, and the step between keys. Keys
+/// whose positions depend on other arguments are left out.
 fn positions(keys: Keys) -> (i64, i64, i64) {
     match keys {
         Keys::None | Keys::Counted { .. } => (0, 0, 0),
@@ -225,8 +225,8 @@ fn send_docs(command: &Command, out: &mut Out) {
     }
 }
 
-/// Assigns key specs to arguments: the first key argument gets the first spec, all others get the
-/// last.
+/// Assigns key specs to arguments: the first key argument gets the first spec, every other key
+/// argument gets the last spec.
 struct KeySpecs {
     count: usize,
     specs: usize,

@@ -204,7 +204,7 @@ fn set_at<'a>(cx: &'a Context<'_>, key: &[u8]) -> &'a Set {
     Set::of(&entry.value).expect("the caller checked its type")
 }
 
-/// Returns members that are in all sets. The maximum number of members is `count_max`.
+/// Returns members that all of the sets contain, at most `count_max` of them.
 fn intersect(cx: &mut Context<'_>, keys: &[Bytes], count_max: usize) -> Result<Vec<Key>, Fault> {
     if present(cx, keys)?.contains(&false) {
         return Ok(Vec::new());

@@ -1,4 +1,4 @@
-//! SORT: by the elements themselves, or by the values of other keys.
+//! The command SORT, which sorts by the elements themselves or by the values of other keys.
 
 use std::cmp::Ordering;
 
@@ -133,9 +133,9 @@ fn run(cx: &mut Context<'_>, request: &Request<'_>, out: &mut Out) -> Done {
     Ok(())
 }
 
-/// Returns the elements in the order in which the key holds them. If the request stores the result
-/// of an unsorted set, returns them in byte order instead, so that the result is the same on all
-/// servers.
+/// Returns the elements in the order in which the value holds them. If the command stores the
+/// elements of a set without sorting them, returns them in byte order instead, so that the result
+/// is the same on all servers.
 fn elements(cx: &mut Context<'_>, request: &Request<'_>) -> Result<Vec<Bytes>, Fault> {
     let args = cx.args;
     let mut elements = Vec::new();

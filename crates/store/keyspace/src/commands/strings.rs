@@ -146,8 +146,8 @@ pub(crate) fn set(cx: &mut Context<'_>, out: &mut Out) -> Done {
     Ok(())
 }
 
-/// Sets the key in the first argument to the argument at index `value`, and removes the key's cache
-/// tags.
+/// Sets the key that the first argument names to the value in the argument at index `value`, and
+/// removes the key's cache tags.
 fn store(cx: &mut Context<'_>, value: usize, deadline: Deadline) {
     let args = cx.args;
     let value = Value::Str(Str::new(&args[value]));
@@ -308,7 +308,8 @@ pub(crate) fn append(cx: &mut Context<'_>, out: &mut Out) -> Done {
     Ok(())
 }
 
-/// Returns an error if `more` bytes at offset `at` would make a string longer than the maximum.
+/// Returns an error if writing `more` bytes at offset `at` would make a string longer than the
+/// maximum.
 pub(super) fn check_length(cx: &Context<'_>, at: usize, more: usize) -> Done {
     match at.checked_add(more) {
         Some(len) if len <= cx.ks.limits.string_bytes_max => Ok(()),

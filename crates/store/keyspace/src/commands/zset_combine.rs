@@ -1,5 +1,5 @@
-//! Unions, intersections and differences of sorted sets; in plain sets, each member has the score
-//! 1.
+//! Unions, intersections and differences of sorted sets and plain sets. Each member of a plain set
+//! has the score 1.
 
 use bytes::Bytes;
 use resp::Out;

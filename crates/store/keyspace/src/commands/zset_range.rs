@@ -1,6 +1,7 @@
 //! Ranges of sorted sets: by rank, score or name.
 //!
-//! Every range is converted to a range of ranks, which is then sent, counted, removed or stored.
+//! Every range is converted to a range of ranks. The members with these ranks are then sent,
+//! counted, removed or stored.
 
 use std::ops::Range;
 

@@ -1,4 +1,5 @@
-//! Sorted sets: commands on members. Ranges are in `zset_range`, combinations in `zset_combine`.
+//! Commands on members of sorted sets. Commands on ranges are in `zset_range`; unions,
+//! intersections and differences are in `zset_combine`.
 
 use bytes::Bytes;
 use resp::{Out, Proto};

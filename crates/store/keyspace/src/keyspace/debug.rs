@@ -15,8 +15,8 @@ use crate::value::Value;
 const SEED: Seed = Seed(0, 0);
 
 impl Keyspace {
-    /// Runs DEBUG; `args[0]` is `DEBUG` itself. Returns `false`, with nothing written, for a
-    /// subcommand that this crate does not have.
+    /// Runs DEBUG; `args[0]` is `DEBUG` itself. If this crate does not have the subcommand, returns
+    /// `false` and writes nothing.
     pub fn debug(&mut self, session: &Session, args: &[Bytes], out: &mut Out) -> bool {
         let name = args.get(1).map(|arg| arg.to_ascii_lowercase());
         match (name.as_deref(), args) {

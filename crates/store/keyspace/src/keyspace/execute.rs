@@ -57,8 +57,8 @@ impl Keyspace {
         })
     }
 
-    /// Writes the error reply. A refused command aborts the transaction around it; a refused EXEC
-    /// ends the transaction.
+    /// Writes the error reply. If a command within a transaction is refused, EXEC fails later; a
+    /// refused EXEC ends the transaction.
     fn refuse(&mut self, session: &mut Session, fault: &Fault, out: &mut Out) {
         if session
             .command

@@ -1,4 +1,4 @@
-//! The keyspace's memory: uses and eviction of keys, lazy free, defragmentation.
+//! Memory of the keyspace: last use of keys, eviction, lazy free, and defragmentation.
 
 use super::Keyspace;
 use crate::db::{Entry, WriteTime};
@@ -21,7 +21,7 @@ impl Keyspace {
         evict::set_use(entry, &self.limits, used, now);
     }
 
-    /// Adds a key that does not exist, given its hash.
+    /// Adds a key that does not exist yet and whose hash is known.
     pub(crate) fn insert(
         &mut self,
         db: usize,
@@ -39,9 +39,9 @@ impl Keyspace {
         slot
     }
 
-    /// Evicts until the data fits. Returns `false` if no key can be evicted. Returns `true` if the
-    /// data fits, or if the limit of evictions per turn of the event loop was reached; later turns
-    /// then continue.
+    /// Evicts keys until the data fits in the memory limits. Returns `false` if no key can be
+    /// evicted. Returns `true` if the data fits, or if the limit of evictions per turn of the event
+    /// loop was reached; later turns then continue.
     pub(crate) fn make_room(&mut self, now_ms: u64) -> bool {
         if self.limits.maxmemory_bytes == 0 && self.limits.maxmemory_blob_bytes == 0 {
             return true;

@@ -1,11 +1,11 @@
 //! Prefetch for pipelines: the keys of all buffered commands are looked up together before the
 //! commands run one after the other.
 //!
-//! A key that was not used lately costs three or four accesses to memory: to its bucket, its entry
-//! and its value. Each access takes as long as a hundred instructions, and depends on the previous
-//! access. Accesses for different keys do not depend on each other. So all keys are looked up side
-//! by side, one step for all keys at a time; the commands then find their data in the processor's
-//! caches.
+//! A lookup of a key that was not used recently takes three or four accesses to memory: to its
+//! bucket, its entry and its value. Each access takes as long as a hundred instructions, and
+//! depends on the previous access. Accesses for different keys do not depend on each other. So all
+//! keys are looked up together, one step for all keys at a time; the commands then find their data
+//! in the processor's caches.
 
 use std::hint::black_box;
 

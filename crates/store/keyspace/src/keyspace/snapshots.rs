@@ -13,8 +13,8 @@ impl Keyspace {
         if self.snapshots.is_running() {
             return false;
         }
-        // Keys with a dropped tag must not appear in the file. A caller that must not block for a
-        // whole sweep calls `sweep_tagged` first.
+        // Keys with a dropped tag must not appear in the file, so they are all removed first. A
+        // caller that must not block for the whole removal calls `sweep_tagged` before.
         while !self.sweep(usize::MAX) {}
         self.snapshots.start(&self.dbs, &self.functions, options)
     }
@@ -38,19 +38,19 @@ impl Keyspace {
     }
 
     /// Appends the next part of the file, and returns whether it was the last one. `work_bytes`
-    /// limits the number of bytes that are read, those of the table included. The appended part has
-    /// about the same size, or is smaller if it can be compressed.
+    /// limits the number of bytes that are read, including the bytes of the hash table. The
+    /// appended part has about the same size, or is smaller if it can be compressed.
     ///
-    /// # Panics
-    /// If no snapshot is in progress.
+    /// # Panics If no snapshot is in progress.
     pub fn write_snapshot_part(&mut self, work_bytes: usize, to: &mut Vec<u8>) -> bool {
         let (dbs, free) = (&mut self.dbs, &mut self.discarded);
         self.snapshots.write_part(dbs, free, work_bytes, to)
     }
 
-    /// Returns the bytes kept for the old state of entries that changed or were removed, until the
-    /// next calls of [`Keyspace::write_snapshot_part`] write it. The large blob that is next in the
-    /// file, if any, is not counted: its memory is freed only as fast as the disk accepts data.
+    /// Returns the number of bytes that hold the old state of entries that have changed or were
+    /// removed. The next calls of [`Keyspace::write_snapshot_part`] write this state to the file.
+    /// The large blob that is next in the file, if any, is not counted: its memory is freed only as
+    /// fast as the disk accepts data.
     #[must_use]
     pub fn snapshot_waiting_bytes(&self) -> usize {
         self.snapshots.waiting_bytes()

@@ -45,14 +45,15 @@ impl Keyspace {
         first.min().map(|due| due.0.max(0).unsigned_abs())
     }
 
-    /// Returns the string at a key, by reference if it is a blob. Counts as a use.
+    /// Returns the string at a key, by reference if the string is a blob. Counts as a use of the
+    /// key.
     pub fn get(&mut self, db: usize, key: &[u8], now_ms: u64) -> Option<Bytes> {
         let slot = self.find_live(db, key, now_ms)?;
         let entry = self.used(db, slot, now_ms as i64);
         Str::of(&entry.value).map(Str::to_bytes)
     }
 
-    /// Returns whether a key exists. Does not count as a use.
+    /// Returns whether a key exists. Does not count as a use of the key.
     pub fn contains(&mut self, db: usize, key: &[u8], now_ms: u64) -> bool {
         self.find_live(db, key, now_ms).is_some()
     }
@@ -98,7 +99,7 @@ impl Keyspace {
         }
     }
 
-    /// Removes a key. Returns whether it existed.
+    /// Removes a key. Returns whether the key existed.
     pub fn remove(&mut self, db: usize, key: &[u8], now_ms: u64) -> bool {
         let Some(slot) = self.find_live(db, key, now_ms) else {
             return false;
@@ -133,8 +134,8 @@ impl Keyspace {
         None
     }
 
-    /// Removes a key whose cache tag was dropped. The journal contains the TAG INVALIDATE command,
-    /// so it needs no entry for each key.
+    /// Removes a key whose cache tag was dropped. The append-only file contains the command TAG
+    /// INVALIDATE, so no entry for each key is needed.
     pub(crate) fn drop_tagged(&mut self, db: usize, slot: u32) {
         self.before_removal(db, slot);
         let key = self.dbs[db].dict.at(slot).key.clone();
@@ -184,8 +185,8 @@ impl Keyspace {
         dropped
     }
 
-    /// Acquires the build lock of a key that does not exist. If another client holds the lock,
-    /// returns the time at which that lock expires.
+    /// Acquires the build lock of a key that does not exist: the right to compute its value. If
+    /// another client holds the lock, returns the time at which that lock expires.
     pub(crate) fn lock(&mut self, db: usize, key: &[u8], (now, until): (i64, i64)) -> Option<i64> {
         let max = self.limits.locks_max;
         let locks = &mut self.dbs[db].locks;

@@ -1,4 +1,4 @@
-//! Rows of the command table for strings, also as arrays of bits.
+//! Rows of the command table for strings, including strings as arrays of bits.
 
 use super::rows::{ALL, KEY, rows};
 use crate::command::Handler::{Container, Help, Run, Wait};

@@ -17,7 +17,7 @@ mod tests;
 pub(crate) struct Argument {
     pub(crate) name: String,
     pub(crate) kind: Kind,
-    /// Literal token before the argument, or the whole argument if it is only a token.
+    /// Literal token before the argument, or the whole argument if the argument is only a token.
     pub(crate) token: Option<&'static str>,
     pub(crate) is_optional: bool,
     /// True if the argument may be repeated.
@@ -209,7 +209,7 @@ impl Argument {
     }
 
     /// Combines a sequence into one argument. If the sequence starts with a token and the next part
-    /// is not a token, this first token names the rest.
+    /// is not a token, the first token becomes the token of the argument that the other parts form.
     fn of_sequence(mut parts: Vec<Argument>) -> Argument {
         if parts.len() == 1 {
             return parts.remove(0);

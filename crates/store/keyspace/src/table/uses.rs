@@ -126,7 +126,7 @@ const ROWS: &[(Use, Use, &[&str])] = &[
     (TAKE, SET_NEW, &["renamenx"]),
 ];
 
-/// Returns the use of the first key in a call, and that of the other keys.
+/// Returns the use of the first key in a call, and the use of the other keys.
 pub(crate) fn uses(command: &Command, call: &[Bytes]) -> (Use, Use) {
     let has = |from: usize, word: &str| {
         let mut words = call.iter().skip(from);
@@ -141,8 +141,8 @@ pub(crate) fn uses(command: &Command, call: &[Bytes]) -> (Use, Use) {
     }
 }
 
-/// Returns the use of a command's first key, and that of its other keys, if the arguments of the
-/// call are not known.
+/// Returns the use of a command's first key, and the use of its other keys, for a call whose
+/// arguments are not known.
 fn uses_of_any(command: &Command) -> (Use, Use) {
     let row = ROWS.iter().find(|row| row.2.contains(&command.name));
     match row {

@@ -1,4 +1,4 @@
-//! Runs every data command with arguments that its syntax allows, extreme numbers among them. Each
+//! Runs every data command with arguments that its syntax allows, including extreme numbers. Each
 //! command must get a reply of limited size.
 
 use bytes::Bytes;
