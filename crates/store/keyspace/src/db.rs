@@ -20,7 +20,7 @@ const BLOB_SLOT_BYTES: usize = 8;
 /// Heap bytes per deadline in `Db::due`, a B-tree, assuming average fill.
 const DUE_BYTES: usize = 34;
 
-/// Divisor that defines when a table is compacted: at least one slot in 8 is vacant.
+/// Part of vacant slots from which a table is compacted: at least one slot in this many.
 const VACANT_PART_MIN: usize = 8;
 
 /// A key and its value: 64 bytes, one cache line of the processor, plus their heap memory. The key
@@ -107,7 +107,7 @@ pub(crate) struct Db {
     pub(crate) dict: Dict<Entry>,
     /// Deadlines with the slots of their keys.
     pub(crate) due: BTreeSet<(i64, u32)>,
-    /// Slots of the keys that hold a blob.
+    /// Slots of the keys whose value is a blob: a string of at least 16 KiB.
     pub(crate) blobs: BTreeSet<u32>,
     blob_bytes: usize,
     pub(crate) tags: Tags,
@@ -139,7 +139,7 @@ impl Db {
         self.blob_bytes
     }
 
-    /// Updates the blob accounting of a slot whose value had `before` bytes of blob and now has
+    /// Updates the blob accounting of a slot whose value had `before` blob bytes and now has
     /// `after`.
     fn recount_blob(&mut self, slot: u32, before: usize, after: usize) {
         if before == after {
@@ -153,7 +153,7 @@ impl Db {
         }
     }
 
-    /// Adds a key that does not exist, given its hash.
+    /// Adds a key that does not exist yet and whose hash is known.
     pub(crate) fn insert(
         &mut self,
         (hash, key): (u64, &[u8]),
@@ -233,7 +233,7 @@ impl Db {
             || entry.access & TAGGED != 0 && self.tags.is_stale(slot)
     }
 
-    /// Sets or removes the deadline of a key. Returns the previous one.
+    /// Sets or removes the deadline of a key. Returns the previous deadline.
     pub(crate) fn set_deadline(&mut self, slot: u32, deadline_ms: i64) -> i64 {
         let entry = self.dict.at_mut(slot);
         let old = std::mem::replace(&mut entry.deadline_ms, deadline_ms);

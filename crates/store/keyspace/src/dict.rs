@@ -45,7 +45,7 @@ const JOINS_PER_REMOVAL: usize = 16;
 /// Maximum number of keys per call of [`Dict::warm`].
 pub(crate) const WARM_MAX: usize = 64;
 /// Number of slots that [`Dict::random`] tries at random before it searches for the next occupied
-/// one.
+/// slot.
 const RANDOM_TRIES: usize = 100;
 
 /// Secret key of the hash function.
@@ -466,8 +466,8 @@ impl<T: Item> Dict<T> {
         last.reverse_bits().wrapping_add(1).reverse_bits()
     }
 
-    /// Returns a random occupied slot. All are equally likely, except in a table that is almost
-    /// empty.
+    /// Returns a random occupied slot. All occupied slots are equally likely, except in a table
+    /// that is almost empty.
     pub(crate) fn random(&self, rng: &mut fastrand::Rng) -> Option<u32> {
         if self.is_empty() {
             return None;
@@ -499,8 +499,8 @@ impl<T: Item> Dict<T> {
     }
 
     /// Passes the items that [`Dict::guard`] protects to `visit`: each item once, in its state at
-    /// the call of `guard`. Stops when `visit` returns `false`; the next call continues there.
-    /// Returns whether all items were passed; the protection then ends.
+    /// the call of `guard`. Stops when `visit` returns `false`; the next call continues with the
+    /// next item. Returns whether all items were passed; the protection then ends.
     pub(crate) fn take_guarded(&mut self, visit: impl FnMut(&T) -> bool) -> bool {
         self.guard.take(&self.slots, visit)
     }
@@ -511,8 +511,9 @@ impl<T: Item> Dict<T> {
         slots.filter_map(|(next, item)| item.as_ref().map(|item| (next, item)))
     }
 
-    /// Reallocates the heap memory of the items, starting at slot `from`. Returns the slot to
-    /// continue with, unless all are done.
+    /// Reallocates the heap memory of items, starting at slot `from`; `left` is the maximum number
+    /// of slots. Returns the slot at which the next call continues, or `None` at the end of the
+    /// table.
     pub(crate) fn reallocate(
         &mut self,
         from: usize,
@@ -534,7 +535,7 @@ impl<T: Item> Dict<T> {
         None
     }
 
-    /// Frees up to `left` items of a removed table. Returns whether none are left.
+    /// Frees up to `left` items of a removed table. Returns whether all items are freed.
     pub(crate) fn free_some(&mut self, left: &mut usize) -> bool {
         while 0 < *left {
             match self.pop_slot() {

@@ -1,10 +1,10 @@
 //! Eviction: the last use of keys, and the choice of keys to evict when memory exceeds its limit.
 //!
-//! Each key has a stamp of 28 bits. Under the LRU policies it is the time of the last use in
-//! sixteenths of a second: it wraps around after 194 days, like the 24 bits of whole seconds in
-//! Redis, and distinguishes keys that were used within the same second. Under the LFU policies, 16
-//! bits are the minute of the last decay of the counter, and 8 bits are a counter that grows
-//! logarithmically.
+//! Each key has a stamp of 28 bits. Under the LRU policies, the stamp is the time of the last use
+//! in sixteenths of a second. This time wraps around after 194 days, like the 24 bits of whole
+//! seconds in Redis, and distinguishes keys that were used within the same second. Under the LFU
+//! policies, 16 bits are the minute of the last decay of the counter, and 8 bits are a counter that
+//! grows logarithmically.
 //!
 //! ```text
 //! access:  flags 4 │ stamp 28:  tick   or   0 4 │ minute 16 │ counter 8
@@ -30,13 +30,13 @@ const POOL_MAX: usize = 16;
 const VISITED: u32 = 1 << 28;
 /// Initial value of an LFU counter, so that new keys are not the first to be evicted.
 const COUNTER_START: u32 = 5;
-/// Divisor that defines a large value under SIEVE: one that uses more than the memory limit divided
-/// by this number. A new key with a large value is on probation: it is evicted first, unless it is
-/// used.
+/// Divisor that defines a large value under SIEVE: a value that uses more than the memory limit
+/// divided by this number. A new key with a large value is on probation: it is evicted first,
+/// unless it is used.
 const PROBATION_PART: usize = 16;
 /// Maximum number of keys on probation.
 const PROBATION_MAX: usize = 1024;
-/// Number of random slots tried per sample before a linear search.
+/// Number of random slots that are tried per sample before a linear search.
 const SAMPLE_TRIES: usize = 16;
 
 impl Entry {
@@ -313,11 +313,11 @@ impl Evictor {
     }
 
     /// Advances the hand to the next unused key. The hand passes new and old keys alike in the
-    /// order of slots, and clears the mark of each used key.
+    /// order of slots, and clears the bit VISITED of each used key.
     fn sieve(&mut self, dbs: &mut [Db], share: Share) -> Option<(usize, u32)> {
         let total: usize = dbs.iter().map(|db| db.dict.slots() as usize).sum();
-        // The first round clears all marks, so the second finds a key, if there is one. Moving on
-        // to the next database is a step too.
+        // The first walk over all slots clears all VISITED bits, so the second walk finds a key, if
+        // any key qualifies. A step to the next database counts as a step too.
         for _ in 0..2 * (total + dbs.len()) {
             let (db, slot) = self.hand;
             let dict = &mut dbs[db].dict;

@@ -1,4 +1,4 @@
-//! Errors of commands, with the texts of Redis, which clients match on.
+//! Error replies of commands. The texts are those of Redis, because clients compare them.
 
 use std::borrow::Cow;
 

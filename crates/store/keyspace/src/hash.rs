@@ -71,8 +71,9 @@ impl Hash {
             }
     }
 
-    /// Reallocates the heap memory of the fields, starting at slot `from`. Returns the slot to
-    /// continue with, unless all are done.
+    /// Reallocates the heap memory of fields, starting at slot `from`; `left` is the maximum number
+    /// of slots. Returns the slot at which the next call continues, or `None` at the end of the
+    /// hash.
     pub(crate) fn reallocate(&mut self, from: usize, left: &mut usize) -> Option<usize> {
         match self {
             Self::Packed(packed) => {
@@ -104,7 +105,7 @@ impl Hash {
         }
     }
 
-    /// Sets a field. Returns whether it is new.
+    /// Sets a field. Returns whether the field is new.
     pub(crate) fn set(&mut self, name: &[u8], value: Str, growth: Growth) -> bool {
         let Growth { encodings, seed } = growth;
         let is_long = encodings.hash_value_bytes_max < name.len().max(value.len());
@@ -227,7 +228,8 @@ impl Hash {
     }
 
     /// Passes the fields, as they were when [`Hash::guard`] was called, to `visit` until it returns
-    /// `false`; the next call continues there. Returns whether all were passed.
+    /// `false`; the next call continues with the next field. Returns whether all fields were
+    /// passed.
     pub(crate) fn take_guarded(
         &mut self,
         mut visit: impl FnMut(&[u8], FieldValue<'_>) -> bool,
@@ -240,8 +242,7 @@ impl Hash {
         }
     }
 
-    /// Frees up to `left` fields of a removed hash. Returns whether the rest may be dropped at
-    /// once.
+    /// Frees up to `left` fields of a removed hash. Returns whether the hash may then be dropped.
     pub(crate) fn free_some(&mut self, left: &mut usize) -> bool {
         match self {
             Self::Packed(_) => true,
@@ -266,7 +267,7 @@ impl Hash {
         }
     }
 
-    /// Returns a random field; all are equally likely.
+    /// Returns a random field; all fields are equally likely.
     pub(crate) fn random(&self, rng: &mut fastrand::Rng) -> Option<(&[u8], FieldValue<'_>)> {
         match self {
             Self::Packed(packed) if packed.is_empty() => None,

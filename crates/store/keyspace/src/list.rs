@@ -162,7 +162,7 @@ pub(crate) struct List {
     len: usize,
     heap_bytes: usize,
     limit: NodeLimit,
-    /// True once the list has outgrown one node, until it shrinks to half of a node.
+    /// True from the time when the list outgrows one node until the list fits in half of a node.
     is_long: bool,
 }
 
@@ -196,15 +196,15 @@ impl List {
         self.limit
     }
 
-    /// Reallocates the heap memory of the nodes, starting at node `from`. Returns the node to
-    /// continue with, unless all are done.
+    /// Reallocates the heap memory of nodes, starting at node `from`, until `left` is used up.
+    /// Returns the node at which the next call continues, or `None` at the end of the list.
     pub(crate) fn reallocate(&mut self, from: usize, left: &mut usize) -> Option<usize> {
         for (index, node) in self.nodes.iter_mut().enumerate().skip(from) {
             if *left == 0 {
                 return Some(index);
             }
-            // A full node of 8 KiB costs as much as many small blocks, so a node counts by its
-            // elements.
+            // A full node of 8 KiB costs as much as many small blocks, so the cost of a node
+            // depends on its number of elements.
             *left = left.saturating_sub(1 + node.len() / 8);
             if let Node::Packed(packed) = node {
                 packed.reallocate();
@@ -261,7 +261,7 @@ impl List {
         }
     }
 
-    /// Makes the node exclusive before a change, if it is shared.
+    /// Makes the node at index `at` exclusive before a change, if the node is shared.
     #[inline]
     fn make_exclusive(&mut self, at: usize) {
         if let Some(node @ Node::Shared(_)) = self.nodes.get_mut(at) {
@@ -420,7 +420,7 @@ impl List {
         self.grown(value.len());
     }
 
-    /// Splits a node in two before an element.
+    /// Splits the node at index `at` in two, before its element `within`.
     fn split(&mut self, at: usize, within: usize) {
         if within == 0 {
             return;
@@ -446,7 +446,7 @@ impl List {
         pieces.skip(within).take(range.len())
     }
 
-    /// Frees up to `left` nodes of a removed list. Returns whether none are left.
+    /// Frees up to `left` nodes of a removed list. Returns whether all nodes are freed.
     pub(crate) fn free_some(&mut self, left: &mut usize) -> bool {
         while 0 < *left {
             if self.nodes.pop_back().is_none() {
@@ -462,8 +462,8 @@ impl List {
         self.nodes.iter().flat_map(Node::pieces)
     }
 
-    /// Removes up to `most` elements equal to `value`, starting from one end. Returns the number
-    /// removed.
+    /// Removes up to `most` elements equal to `value`, starting from one end. Returns the number of
+    /// removed elements.
     pub(crate) fn remove_equal(&mut self, value: &[u8], most: usize, from: End) -> usize {
         let mut found: Vec<usize> = match from {
             End::Left => indices(self.iter().enumerate(), value, most),

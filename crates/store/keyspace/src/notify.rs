@@ -25,7 +25,7 @@ pub enum Class {
     Stream,
     /// `d`: key types of modules; never sent.
     Module,
-    /// `m`: a read missed; not among the classes that the letter `A` enables.
+    /// `m`: a read found no key; not among the classes that the letter `A` enables.
     KeyMiss,
     /// `n`: a key was created; not among the classes that the letter `A` enables.
     New,

@@ -109,7 +109,7 @@ impl Packed {
         Self { bytes, count }
     }
 
-    /// Releases spare capacity, if it is more than half.
+    /// Releases the spare capacity, if more than half of the capacity is spare.
     pub(crate) fn shrink(&mut self) {
         if self.bytes.len() * 2 < self.bytes.capacity() {
             self.bytes.shrink_to_fit();

@@ -36,7 +36,7 @@ pub(crate) use encode::{
 pub(crate) const VERSION_MAX: u16 = 12;
 /// Versions of Valkey's own format, which differs from the formats of Redis.
 pub(crate) const VALKEY_VERSIONS: std::ops::RangeInclusive<u16> = 80..=80;
-/// Version of written payloads: accepted by Redis 7.0 and all later versions.
+/// Format version of the payloads that DUMP writes. Redis 7.0 and all later versions accept it.
 pub(crate) const PAYLOAD_VERSION: u16 = 10;
 
 static CRC: Crc<u64, Table<16>> = Crc::<u64, Table<16>>::new(&CRC_64_REDIS);
@@ -89,7 +89,8 @@ pub(crate) mod kind {
     pub(crate) const SET_LISTPACK: u8 = 20;
 }
 
-/// Auxiliary field with the cache tags of the following key, each as a string; Redis skips it.
+/// Auxiliary field with the cache tags of the following key, each as a string; Redis skips this
+/// field.
 pub(crate) const TAGS_FIELD: &[u8] = b"pelton-tags";
 
 /// Returns the checksum of `bytes`, continued from the checksum `before`; the first call passes 0.

@@ -26,7 +26,7 @@ pub struct Session {
 pub struct Prefetched {
     /// The command, if its name is known.
     pub(crate) command: Option<&'static Command>,
-    /// Hash of the first argument, if it is a key.
+    /// Hash of the first argument, if this argument is a key.
     pub(crate) hash: Option<u64>,
 }
 
@@ -107,14 +107,14 @@ impl Session {
         self.watched.len()
     }
 
-    /// Marks the open transaction as failed, for a command that the caller refused.
+    /// Marks the open transaction as failed, because the caller refused a command.
     pub fn abort_multi(&mut self) {
         if let Some(queue) = &mut self.queue {
             queue.aborted = true;
         }
     }
 
-    /// Ends EXEC, after the caller has run all of its commands.
+    /// Ends EXEC, after the caller has run all commands of the transaction.
     pub fn exec_done(&mut self) {
         self.in_exec = false;
     }
@@ -130,8 +130,8 @@ impl Session {
         self.deny_blocking = deny;
     }
 
-    /// Marks the session as the replay of a journal: memory limits and deadlines do not apply, and
-    /// nothing is journaled again.
+    /// Marks the session as the replay of an append-only file: memory limits and deadlines do not
+    /// apply, and no command is recorded again.
     pub fn set_replay(&mut self, replay: bool) {
         self.replay = replay;
     }

@@ -45,8 +45,9 @@ impl Set {
             }
     }
 
-    /// Reallocates the heap memory of the members, starting at slot `from`. Returns the slot to
-    /// continue with, unless all are done.
+    /// Reallocates the heap memory of members, starting at slot `from`; `left` is the maximum
+    /// number of slots. Returns the slot at which the next call continues, or `None` at the end of
+    /// the set.
     pub(crate) fn reallocate(&mut self, from: usize, left: &mut usize) -> Option<usize> {
         match self {
             Self::Ints(ints) => {
@@ -79,7 +80,7 @@ impl Set {
         }
     }
 
-    /// Adds a member. Returns whether it is new.
+    /// Adds a member. Returns whether the member is new.
     pub(crate) fn add(&mut self, name: &[u8], growth: Growth) -> bool {
         if let Self::Ints(ints) = self {
             if let Some(number) = resp::parse_int(name) {
@@ -222,7 +223,8 @@ impl Set {
     }
 
     /// Passes the members, as they were when [`Set::guard`] was called, to `visit` until it returns
-    /// `false`; the next call continues there. Returns whether all were passed.
+    /// `false`; the next call continues with the next member. Returns whether all members were
+    /// passed.
     pub(crate) fn take_guarded(&mut self, mut visit: impl FnMut(&[u8]) -> bool) -> bool {
         match self {
             Self::Table(table) => table.take_guarded(|member| visit(member.name.bytes())),
@@ -230,8 +232,7 @@ impl Set {
         }
     }
 
-    /// Frees up to `left` members of a removed set. Returns whether the rest may be dropped at
-    /// once.
+    /// Frees up to `left` members of a removed set. Returns whether the set may then be dropped.
     pub(crate) fn free_some(&mut self, left: &mut usize) -> bool {
         match self {
             Self::Ints(_) | Self::Packed(_) => true,
@@ -253,7 +254,7 @@ impl Set {
         }
     }
 
-    /// Returns a random member; all are equally likely.
+    /// Returns a random member; all members are equally likely.
     pub(crate) fn random(&self, rng: &mut fastrand::Rng) -> Option<Key> {
         match self {
             Self::Ints(ints) => {

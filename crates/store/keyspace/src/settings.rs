@@ -16,7 +16,7 @@ pub struct Limits {
     pub free_elements_per_turn: usize,
     /// Maximum number of keys evicted before a command or per turn of the event loop.
     pub evict_keys_per_turn: usize,
-    /// Maximum number of build locks (`GETORLOCK`) per database. While this maximum is reached,
+    /// Maximum number of build locks (`GETORLOCK`) per database. While this many locks exist,
     /// `GETORLOCK` lets every client compute the value itself.
     pub locks_max: usize,
     /// Maximum bytes for data and its overhead; 0 means unlimited: `maxmemory`.

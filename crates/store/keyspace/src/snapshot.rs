@@ -40,7 +40,8 @@ use line::{Flushed, Location, ValueQueue};
 /// Bit of `Entry::access`: the epoch in which a snapshot last wrote the entry.
 const EPOCH: u32 = 1 << 29;
 
-/// Work counted for an occupied slot besides its content, in bytes: the entry fills one cache line.
+/// Work that an occupied slot counts in addition to its content, in bytes: the entry fills one
+/// cache line.
 const ENTRY_WORK: usize = 64;
 const VACANT_WORK: usize = 8;
 
@@ -58,7 +59,7 @@ struct Snapshot {
     /// Epoch that marks an entry as written by this snapshot.
     epoch: u32,
     parts: Vec<Part>,
-    /// Databases that were flushed during the snapshot; the first one is written next.
+    /// Databases that were flushed during the snapshot. The first of them is written next.
     flushed: Vec<Flushed>,
     /// Number of flushes during the snapshot; gives each flushed database its id.
     flushes: u64,
@@ -94,7 +95,7 @@ impl Part {
 }
 
 impl Snapshot {
-    /// Writes one entry and, if needed, the selection of its database before it. An entry that is
+    /// Writes one entry, preceded by the selection of its database if needed. An entry that is
     /// written in parts is only queued. Returns the work done.
     fn write(&mut self, number: usize, db: &mut Db, (location, slot): (Location, u32)) -> usize {
         if self.is_cancelled {
@@ -124,7 +125,7 @@ impl Snapshot {
         writer.work
     }
 
-    /// Continues to write the large values, up to the work in `left`.
+    /// Continues to write the large values, until the work in `left` is used up.
     fn continue_values(&mut self, dbs: &mut [Db], left: &mut usize) {
         while 0 < *left && !self.line.is_empty() {
             let mut writer = self.pending.writer(self.options.compress);
@@ -141,8 +142,8 @@ impl Snapshot {
         }
     }
 
-    /// Writes entries of one database that are still unwritten, up to the work in `left`. Returns
-    /// the new progress.
+    /// Writes entries of one database that are still unwritten, until the work in `left` is used
+    /// up. Returns the new progress.
     fn walk_db(
         &mut self,
         mut part: Part,
@@ -165,8 +166,8 @@ impl Snapshot {
         part
     }
 
-    /// Writes entries of all databases that are still unwritten, up to the work in `left`. Returns
-    /// whether none remain.
+    /// Writes entries of all databases that are still unwritten, until the work in `left` is used
+    /// up. Returns whether all entries are written.
     fn walk(&mut self, dbs: &mut [Db], free: &mut LazyFreeQueue, mut left: usize) -> bool {
         loop {
             self.continue_values(dbs, &mut left);
@@ -215,7 +216,7 @@ impl Snapshot {
     }
 }
 
-/// Writes the selection of a database, unless it is selected already.
+/// Writes the selection of a database, unless this database is already selected.
 fn select(selected: &mut Option<usize>, number: usize, writer: &mut Writer<'_>) {
     if *selected != Some(number) {
         *selected = Some(number);
@@ -224,7 +225,7 @@ fn select(selected: &mut Option<usize>, number: usize, writer: &mut Writer<'_>) 
     }
 }
 
-/// Writes the head of an entry: all that precedes its value's elements.
+/// Writes the head of an entry: everything that precedes the elements of its value.
 fn write_entry_head(db: &Db, slot: u32, writer: &mut Writer<'_>) {
     let entry = db.dict.at(slot);
     let tags = db.tags.names(slot);
@@ -318,9 +319,9 @@ impl Snapshots {
         is_done
     }
 
-    /// Returns the bytes kept for the old state of entries that changed or were removed. The large
-    /// blob that is next in the file, if any, is not counted: its memory is freed only as fast as
-    /// the disk accepts data.
+    /// Returns the number of bytes that hold the old state of entries that have changed or were
+    /// removed. The large blob that is next in the file, if any, is not counted: its memory is
+    /// freed only as fast as the disk accepts data.
     pub(crate) fn waiting_bytes(&self) -> usize {
         self.running.as_ref().map_or(0, |it| {
             let pending = it.pending.waiting_bytes() - it.pending.next_blob_bytes();
@@ -346,9 +347,9 @@ impl Snapshots {
         self.epoch
     }
 
-    /// Must be called before an entry's value changes. If a snapshot needs the entry, the snapshot
-    /// writes it now. If the value is being written in parts, the snapshot makes sure that the old
-    /// elements are kept.
+    /// Prepares for a change of an entry's value; the caller changes the value afterwards. If a
+    /// snapshot needs the entry, the snapshot writes it now. If the value is being written in
+    /// parts, the snapshot makes sure that the old elements are kept.
     #[inline]
     pub(crate) fn before_change(&mut self, dbs: &mut [Db], db: usize, slot: u32) {
         self.before_removal(dbs, db, slot);
@@ -359,8 +360,8 @@ impl Snapshots {
         }
     }
 
-    /// Must be called before an entry is removed or its value is replaced. If a snapshot needs the
-    /// entry, the snapshot writes it now. A caller that takes the value out then calls
+    /// Prepares for the removal of an entry or the replacement of its value. If a snapshot needs
+    /// the entry, the snapshot writes it now. A caller that takes the value out then calls
     /// [`Snapshots::take`], or [`Snapshots::moved`] if the value moves to another entry.
     #[inline]
     pub(crate) fn before_removal(&mut self, dbs: &mut [Db], db: usize, slot: u32) {
@@ -408,8 +409,8 @@ impl Snapshots {
         }
     }
 
-    /// Replaces a database by an empty one. A snapshot that has not finished the old database keeps
-    /// it; otherwise the old database goes to `free`.
+    /// Replaces a database with an empty database. If a snapshot has not finished the old database,
+    /// the snapshot keeps it; otherwise the old database goes to `free`.
     pub(crate) fn replace_db(
         &mut self,
         dbs: &mut [Db],

@@ -10,7 +10,7 @@ const TINY: usize = 22;
 /// Maximum length of a string that Redis allocates together with its object (`embstr`).
 const EMBEDDED_BYTES_MAX: usize = 44;
 
-/// Minimum length of a blob whose memory sockets can send without a copy.
+/// Minimum length of a blob that the kernel can send from its memory without a copy.
 const ZERO_COPY_BYTES_MIN: usize = 64 << 10;
 
 /// Returns the memory that a blob of `bytes` bytes uses: its content, overhead and reference count.
@@ -52,7 +52,7 @@ pub(crate) enum Str {
 }
 
 impl Str {
-    /// Creates a string. A blob keeps the buffer by reference; anything shorter is copied.
+    /// Creates a string. A blob keeps the buffer by reference; a shorter string is copied.
     pub(crate) fn new(value: &Bytes) -> Self {
         if BLOB_BYTES_MIN <= value.len() {
             Self::Blob(Box::new(value.clone()))
@@ -61,7 +61,7 @@ impl Str {
         }
     }
 
-    /// Creates a string from a slice. Integers are recognised.
+    /// Creates a string from a slice. The text of an integer is stored as an integer.
     pub(crate) fn copied(value: &[u8]) -> Self {
         if value.len() <= 20
             && let Some(number) = resp::parse_int(value)
@@ -80,7 +80,7 @@ impl Str {
         }
     }
 
-    /// Creates a string without recognising integers.
+    /// Creates a string that is stored as text, even if it is the text of an integer.
     pub(crate) fn text(value: &[u8]) -> Self {
         if value.len() <= TINY {
             let mut bytes = [0; TINY];
@@ -151,7 +151,8 @@ impl Str {
         }
     }
 
-    /// Reads the first and last byte on the heap, to bring them into the processor's caches.
+    /// Reads the first and the last byte of the string's heap memory, to bring them into the
+    /// processor's caches.
     #[inline]
     pub(crate) fn touch(&self) -> usize {
         let ends = |bytes: &[u8]| match bytes {

@@ -2,8 +2,8 @@
 //!
 //! A tag has a generation, and a key stores the generation of each of its tags at the time of
 //! tagging. Once the tag has a newer generation, keys with an older generation count as removed. So
-//! a single increment can drop a million keys. A sweep frees their memory, some keys per turn of
-//! the event loop.
+//! a single increment can drop a million keys. A sweep then frees the memory of the dropped keys,
+//! some keys per turn of the event loop.
 
 use std::collections::BTreeMap;
 
@@ -25,7 +25,7 @@ pub(crate) struct Tags {
 
 type Tag = Node<TagUses>;
 
-/// Generation of a tag, and the number of keys that have it.
+/// Generation of a tag, and the numbers of keys with the tag.
 #[derive(Clone, Debug, Default)]
 struct TagUses {
     generation: u64,
@@ -102,8 +102,8 @@ impl Tags {
         }
     }
 
-    /// Moves the tags from the key's old slot to its new one, and moves a sweep in progress back to
-    /// the new slot if the sweep has already passed it.
+    /// Moves the tags from the key's old slot to its new slot. If a sweep in progress has already
+    /// passed the new slot, the sweep goes back to it.
     pub(crate) fn moved(&mut self, from: u32, to: u32) {
         if let Some(tag_refs) = self.by_key.remove(&from) {
             self.by_key.insert(to, tag_refs);
@@ -141,7 +141,7 @@ impl Tags {
             .collect()
     }
 
-    /// Checks the next `count` tagged keys, and returns the slots of the dropped ones.
+    /// Checks the next `count` tagged keys, and returns the slots of the dropped keys.
     pub(crate) fn sweep(&mut self, count: usize) -> Vec<u32> {
         let Some(from) = self.sweep else {
             return Vec::new();

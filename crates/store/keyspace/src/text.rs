@@ -7,7 +7,7 @@ use crate::memory::allocated;
 /// Maximum length of a string that is stored in a [`Key`] itself.
 const INLINE: usize = 22;
 
-/// An immutable byte string of 24 bytes: up to 22 bytes are inline, longer ones on the heap.
+/// An immutable byte string of 24 bytes: up to 22 bytes are inline, a longer string is on the heap.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub(crate) enum Key {
     Inline { len: u8, bytes: [u8; INLINE] },

@@ -88,7 +88,7 @@ impl<T: Copy> Tree<T> {
         }
     }
 
-    /// Inserts an item. No item in the tree may compare equal to it.
+    /// Inserts an item. No item in the tree may compare equal to the new item.
     pub(crate) fn insert(&mut self, item: T, order: &impl Fn(&T, &T) -> Ordering) {
         self.len += 1;
         if let Some(right) = self.root.insert(item, order) {
@@ -98,7 +98,7 @@ impl<T: Copy> Tree<T> {
         }
     }
 
-    /// Removes the item that compares equal to `item`. Returns whether there was one.
+    /// Removes the item that compares equal to `item`. Returns whether there was such an item.
     pub(crate) fn remove(&mut self, item: &T, order: &impl Fn(&T, &T) -> Ordering) -> bool {
         let removed = self.root.remove(item, order);
         self.len -= usize::from(removed);
@@ -110,8 +110,7 @@ impl<T: Copy> Tree<T> {
         removed
     }
 
-    /// Frees up to `left` leaves of a removed tree. Returns whether the rest may be dropped at
-    /// once.
+    /// Frees up to `left` leaves of a removed tree. Returns whether the tree may then be dropped.
     pub(crate) fn free_some(&mut self, left: &mut usize) -> bool {
         let Node::Inner(children) = &mut self.root else {
             return true;

@@ -87,8 +87,8 @@ impl Value {
         }
     }
 
-    /// Frees up to `left` elements of a removed value. Returns whether the rest may be dropped at
-    /// once.
+    /// Frees up to `left` elements of a removed value. Returns whether the value may then be
+    /// dropped.
     pub(crate) fn free_some(&mut self, left: &mut usize) -> bool {
         match self {
             Self::Str(_) => true,
@@ -99,8 +99,9 @@ impl Value {
         }
     }
 
-    /// Reallocates the heap memory of the value. A large collection is reallocated from element
-    /// `from` on. Returns the element to continue with, unless all are done.
+    /// Reallocates the heap memory of the value; of a large collection, only elements from `from`
+    /// on, until `left` is used up. Returns the element at which the next call continues, or `None`
+    /// if no elements remain.
     pub(crate) fn reallocate(&mut self, from: usize, left: &mut usize) -> Option<usize> {
         match self {
             Self::Str(string) => {

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use bytes::Bytes;
 
-/// Keys of each database on which clients block, with the number of those clients.
+/// For each database, the keys that clients block on, with the number of these clients.
 #[derive(Debug)]
 pub(crate) struct WaitedKeys {
     dbs: Vec<HashMap<Bytes, usize>>,
@@ -38,7 +38,7 @@ impl WaitedKeys {
         self.dbs[db].get_key_value(key).map(|(key, _)| key)
     }
 
-    /// Returns all keys of a database on which clients block.
+    /// Returns, for one database, all keys that clients block on.
     pub(crate) fn keys(&self, db: usize) -> impl Iterator<Item = &Bytes> {
         self.dbs[db].keys()
     }

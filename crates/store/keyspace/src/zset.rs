@@ -15,7 +15,7 @@ use crate::tree::Tree;
 /// A sorted set in one of its encodings.
 #[derive(Clone, Debug)]
 pub(crate) enum Zset {
-    /// Members and scores alternate, in order; a score is eight bytes.
+    /// Members and scores alternate, in ascending order; a score has eight bytes.
     Packed(Packed),
     Large(Large),
 }
@@ -134,8 +134,9 @@ impl Zset {
     }
 
     /// Reallocates the heap memory of the members, then the leaves of the tree, starting at
-    /// position `from`. The first positions are the slots of the members; the ranks in the tree
-    /// follow. Returns the position to continue with, unless all are done.
+    /// position `from`, until `left` is used up. The first positions are the slots of the members;
+    /// the ranks in the tree follow. Returns the position at which the next call continues, or
+    /// `None` at the end.
     pub(crate) fn reallocate(&mut self, from: usize, left: &mut usize) -> Option<usize> {
         let large = match self {
             Self::Packed(packed) => {
@@ -256,7 +257,8 @@ impl Zset {
         Some(self.rank(|other, it| compare((other, it), (score, name)).is_lt()))
     }
 
-    /// Visits the members of a range of ranks, from either end, until `visit` returns `false`.
+    /// Visits the members of a range of ranks, in ascending or descending order, until `visit`
+    /// returns `false`.
     pub(crate) fn each(
         &self,
         range: Range<usize>,
@@ -312,7 +314,7 @@ impl Zset {
 
     /// Visits members from position `place` on (0 is the start), in no particular order, until
     /// `visit` returns `false`. Returns the next position, unless the end was reached. Positions
-    /// are valid until the sorted set changes; a packed one is visited as a whole.
+    /// are valid until the sorted set changes; a packed sorted set is visited as a whole.
     pub(crate) fn each_from(
         &self,
         place: usize,
@@ -349,7 +351,8 @@ impl Zset {
     }
 
     /// Passes the members, as they were when [`Zset::guard`] was called, to `visit` until it
-    /// returns `false`; the next call continues there. Returns whether all were passed.
+    /// returns `false`; the next call continues with the next member. Returns whether all members
+    /// were passed.
     pub(crate) fn take_guarded(&mut self, mut visit: impl FnMut(&[u8], f64) -> bool) -> bool {
         match self {
             Self::Large(large) => large
@@ -359,8 +362,8 @@ impl Zset {
         }
     }
 
-    /// Frees up to `left` parts of a removed sorted set: the leaves of its tree, then its members.
-    /// Returns whether the rest can be dropped at once.
+    /// Frees up to `left` elements of a removed sorted set: leaves of its tree first, then members.
+    /// Returns whether the sorted set may then be dropped.
     pub(crate) fn free_some(&mut self, left: &mut usize) -> bool {
         match self {
             Self::Packed(_) => true,
@@ -383,7 +386,7 @@ impl Zset {
         }
     }
 
-    /// Returns a random member; all are equally likely.
+    /// Returns a random member; all members are equally likely.
     pub(crate) fn random(&self, rng: &mut fastrand::Rng) -> Option<(Key, f64)> {
         match self {
             Self::Packed(packed) if packed.is_empty() => None,

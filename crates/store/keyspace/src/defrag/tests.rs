@@ -22,7 +22,7 @@ struct Model {
     tag: Option<usize>,
 }
 
-/// A store, its model, and its running snapshot with the content that is expected in it.
+/// A store, its model, and the snapshot in progress with its expected content.
 struct ModelledStore {
     keyspace: Keyspace,
     session: Session,
@@ -43,7 +43,8 @@ fn name(number: usize) -> String {
 impl ModelledStore {
     fn new() -> ModelledStore {
         let limits = Limits {
-            // The limit is low, so that a sweep takes many turns of the event loop.
+            // The limit is low, so that the removal of expired or invalidated keys takes many turns
+            // of the event loop.
             expire_keys_per_turn: 20,
             ..Limits::default()
         };
@@ -104,7 +105,7 @@ impl ModelledStore {
         assert_eq!(reply, expected.as_bytes(), "{}", name(number));
     }
 
-    /// Makes one random step, with keys from a random part of all keys.
+    /// Makes one random step, with keys from a random range of all keys.
     fn step(&mut self, rng: &mut fastrand::Rng) {
         let from = rng.usize(..KEYS);
         let many = from..KEYS.min(from + rng.usize(..1_500));
@@ -137,8 +138,8 @@ impl ModelledStore {
         let reply = self.send(&[b"TAG", b"INVALIDATE", format!("tag:{tag}").as_bytes()]);
         let expected = format!(":{}\r\n", before - self.model.len());
         assert_eq!(reply, expected.as_bytes());
-        // The sweep of removed keys and the defragmentation take turns, so keys move while the
-        // sweep is in the middle of the table.
+        // The removal of keys with the dropped tag and the defragmentation take turns, so keys move
+        // while the removal is in the middle of the table.
         self.keyspace.start_defrag();
         for _ in 0..6 {
             self.keyspace.turn(self.now_ms);

@@ -115,8 +115,8 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(if cfg!(miri) { 2 } else { 64 }))]
 
-    /// A whole scan visits every item that existed throughout it, however the table grew and
-    /// shrank.
+    /// A complete scan visits every item that exists during the whole scan, even if the table grows
+    /// and shrinks meanwhile.
     #[test]
     fn scan_misses_nothing(steps in steps()) {
         let mut dict: Dict<Pair> = Dict::new(SEED);

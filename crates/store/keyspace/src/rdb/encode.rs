@@ -15,7 +15,7 @@ use crate::value::Value;
 /// take.
 const COMPRESS_BYTES_MIN: usize = 20;
 
-/// Work counted for each string besides its bytes; the unit of [`Writer::work`] is bytes.
+/// Work that each string counts in addition to its bytes; the unit of [`Writer::work`] is bytes.
 const STRING_WORK: usize = 16;
 
 /// Writer that appends to a file or a payload.
@@ -82,7 +82,8 @@ impl<'a> Writer<'a> {
         self.to.extend_from_slice(text);
     }
 
-    /// Writes a string in compressed form, if that is shorter. Returns whether it was.
+    /// Writes a string in compressed form, if this form is shorter. Returns whether the string was
+    /// written.
     fn compressed(&mut self, text: &[u8]) -> bool {
         let begin = self.to.len();
         if !lzf::compress(text, self.to) {
@@ -99,7 +100,7 @@ impl<'a> Writer<'a> {
         true
     }
 
-    /// Writes an integer in binary, if it fits in 32 bits. Returns whether it did.
+    /// Writes an integer in binary, if it fits in 32 bits. Returns whether the integer was written.
     fn int(&mut self, number: i64) -> bool {
         if let Ok(number) = i8::try_from(number) {
             self.to.extend_from_slice(&[0xc0, number as u8]);
@@ -231,7 +232,7 @@ pub(crate) fn write_part(
 }
 
 /// Writes elements of a protected table, as they were when the protection started, until the work
-/// of the writer reaches `work_max`. Returns whether none are left.
+/// of the writer reaches `work_max`. Returns whether all elements are written.
 pub(crate) fn write_protected(value: &mut Value, work_max: usize, writer: &mut Writer<'_>) -> bool {
     match value {
         Value::Str(_) | Value::List(_) => unreachable!("only tables are guarded"),

@@ -90,19 +90,18 @@ impl Loader {
         }
     }
 
-    /// Sets the function that turns the buffers of blobs into immutable bytes. It must not change
-    /// their content.
+    /// Sets the function that turns the buffer of a blob (a string of at least 16 KiB) into
+    /// immutable bytes. The function must not change the content.
     #[must_use]
     pub fn with_blob_freezer(self, keep: fn(BytesMut) -> Bytes) -> Self {
         Self { keep, ..self }
     }
 
-    /// Consumes all complete items and leaves the incomplete rest in `input`. Returns whether the
-    /// file has ended. If nothing was consumed, the caller should double the input before the next
-    /// call, so that a long value is not parsed too often.
+    /// Consumes all complete items and leaves an incomplete item at the end in `input`. Returns
+    /// whether the file has ended. If nothing was consumed, the caller should double the input
+    /// before the next call, so that a long value is not parsed too often.
     ///
-    /// # Errors
-    /// If the input violates the format.
+    /// # Errors If the input violates the format.
     pub fn feed(&mut self, keyspace: &mut Keyspace, input: &mut BytesMut) -> Result<bool, Error> {
         while !self.is_done {
             let mut cursor = Cursor::new(input);

@@ -48,8 +48,8 @@ pub(super) fn decompress(from: &[u8], len: usize) -> Option<Vec<u8>> {
     (to.len() == len).then_some(to)
 }
 
-/// Appends the compressed form of `from`, if it is shorter than `from`. Returns whether it was
-/// appended. Bytes beyond the first 64 KiB are not compressed.
+/// Appends `from` in compressed form, if this form is shorter than `from`. Returns whether the
+/// compressed form was appended. Bytes beyond the first 64 KiB are not compressed.
 pub(super) fn compress(from: &[u8], to: &mut Vec<u8>) -> bool {
     // The table is cleared for each string, so short strings use a small one.
     match from.len() {

@@ -33,10 +33,10 @@ fn number(bytes: &[u8]) -> usize {
     u64::from_le_bytes(whole) as usize
 }
 
-/// Returns the elements of a listpack; `None` if it is invalid.
+/// Returns the elements of a listpack; `None` if the listpack is invalid.
 ///
 /// ```text
-/// bytes 4 │ count 2 │ (encoding and data │ length of both, backwards) … │ 255
+/// bytes 4 │ count 2 │ (encoding and data │ length of the two, backwards) … │ 255
 /// ```
 ///
 /// `bytes` is the size of the listpack, and `count` the number of elements; 4 and 2 are the widths
@@ -92,7 +92,7 @@ pub(super) fn listpack(pack: &[u8]) -> Option<Vec<Piece<'_>>> {
     }
 }
 
-/// Returns the elements of a ziplist; `None` if it is invalid.
+/// Returns the elements of a ziplist; `None` if the ziplist is invalid.
 ///
 /// ```text
 /// bytes 4 │ last 4 │ count 2 │ (length of the previous element │ encoding │ data) … │ 255
@@ -140,7 +140,7 @@ pub(super) fn ziplist(pack: &[u8]) -> Option<Vec<Piece<'_>>> {
     }
 }
 
-/// Returns the alternating fields and values of a zipmap; `None` if it is invalid.
+/// Returns the alternating fields and values of a zipmap; `None` if the zipmap is invalid.
 ///
 /// ```text
 /// count 1 │ (length │ field │ length │ unused 1 │ value │ unused bytes) … │ 255
@@ -170,7 +170,7 @@ pub(super) fn zipmap(pack: &[u8]) -> Option<Vec<Piece<'_>>> {
     }
 }
 
-/// Returns the members of an intset; `None` if it is invalid.
+/// Returns the members of an intset; `None` if the intset is invalid.
 ///
 /// ```text
 /// width 4 │ count 4 │ numbers

@@ -287,7 +287,7 @@ fn changes_between_turns_are_written_in_parts() {
     const KEYS: usize = if cfg!(miri) { 1_000 } else { 2_000 };
     let mut keyspace = Keyspace::new(Limits::default(), 1);
     for number in 0..KEYS {
-        // Text that compresses badly.
+        // A text that LZF can hardly compress.
         let value: String = (0..60)
             .map(|place| format!("{:02x}", (number * 7919 + place * place * 31) % 251))
             .collect();

@@ -45,8 +45,8 @@ impl Buffer {
         self.bytes.extend_from_slice(&bytes);
     }
 
-    /// Moves at most `bytes_max` bytes to `to`. Returns whether nothing remains. Blobs that are no
-    /// longer used are freed through `keep`.
+    /// Moves at most `bytes_max` bytes to `to`. Returns whether the buffer is empty afterwards.
+    /// Blobs that are no longer used are freed through `keep`.
     pub(crate) fn hand_over(
         &mut self,
         bytes_max: usize,

@@ -4,8 +4,8 @@
 //! A queued value remains in its entry as long as it does not change. Before its first change, the
 //! value is protected: a table then copies each item before the item's first change, and a list is
 //! copied at once, but the copy shares the nodes of the list. A value that is removed moves into
-//! the queue, which frees it once it is written. So a change copies only what it changes, however
-//! much of the value is already written.
+//! the queue, which frees the value after it was written. So a change copies only the changed
+//! elements, at any point of the writing.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -39,7 +39,7 @@ struct QueuedValue {
     /// Bytes that precede the value's elements; empty once written.
     head: Vec<u8>,
     source: ValueSource,
-    /// Next element to write, unless the value is protected.
+    /// Position of the next element to write, unless the value is protected.
     place: usize,
     is_protected: bool,
 }
@@ -51,7 +51,7 @@ enum ValueSource {
     Own(Value, usize),
 }
 
-/// Large values to write, the current one first.
+/// Queue of the large values to write. The first value is the one that is being written.
 #[derive(Debug, Default)]
 pub(crate) struct ValueQueue {
     queue: VecDeque<QueuedValue>,
@@ -66,7 +66,7 @@ impl ValueQueue {
         self.queue.is_empty()
     }
 
-    /// Appends a value to the queue. `head` is written before its elements.
+    /// Appends a value to the queue. `head` is written before the elements of the value.
     pub(crate) fn push(&mut self, number: usize, head: Vec<u8>, location: Location, slot: u32) {
         self.queue.push_back(QueuedValue {
             number,
@@ -211,8 +211,8 @@ impl ValueQueue {
         }
     }
 
-    /// Returns the bytes of copied items, and of values that only the queue owns, except the first
-    /// value in the queue.
+    /// Returns the number of bytes that copied items use, plus the bytes of values that only the
+    /// queue owns, except the first value in the queue.
     pub(crate) fn waiting_bytes(&self) -> usize {
         let first = self.queue.front().map_or(0, |queued| match queued.source {
             ValueSource::Own(_, bytes) => bytes,

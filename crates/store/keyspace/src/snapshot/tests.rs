@@ -152,7 +152,8 @@ fn a_snapshot_equals_the_data_at_its_start() {
         let mut keyspace = filled();
         let expected = digest(&mut keyspace);
         let mut session = Session::new();
-        // Few commands per part of the snapshot leave most data unchanged; many change everything.
+        // Few commands per part of the snapshot leave most data unchanged; many commands change all
+        // data.
         let commands_a_turn = [1, 3, 30][rng.usize(..3)];
         let mut file = Vec::new();
         begin(&mut keyspace);
@@ -175,8 +176,8 @@ fn a_snapshot_equals_the_data_at_its_start() {
     }
 }
 
-/// A database whose keys were removed one by one has no slots. Keys that are added during the
-/// snapshot are not part of it.
+/// A database whose keys were removed one by one has no slots, but the snapshot contains these
+/// keys. Keys that are added during the snapshot are not part of it.
 #[test]
 fn keys_removed_during_a_snapshot_are_in_it() {
     const KEYS: usize = if cfg!(miri) { 500 } else { 5_000 };
