@@ -10,7 +10,8 @@ use crate::{Error, ErrorKind};
 /// shares. Code 2 is "unspecified", which on the web always means sRGB.
 const SRGB_PRIMARIES: [u16; 2] = [1, 2];
 /// Codes of transfer characteristics that are treated as sRGB (H.273 §8.2). Code 13 is sRGB, and
-/// code 2 is "unspecified". The other four are BT.709's curve, which browsers show as sRGB's.
+/// code 2 is "unspecified". The other four codes mean BT.709's curve, which browsers show as
+/// sRGB's.
 const SRGB_TRANSFERS: [u16; 6] = [1, 2, 6, 13, 14, 15];
 const TRANSFER_SRGB: u16 = 13;
 const TRANSFER_PQ: u16 = 16;
@@ -37,8 +38,7 @@ pub(crate) fn profile(primaries: u16, transfer: u16) -> Result<Option<Vec<u8>>, 
     } else {
         transfer
     };
-    // Code 2 is "unspecified". It means sRGB's primaries, also together with a curve other than
-    // sRGB's.
+    // Code 2 is "unspecified" and means sRGB's primaries, even if the transfer curve is not sRGB's.
     let gamut = if primaries == 2 { 1 } else { primaries };
     let numbers = CicpProfile {
         color_primaries: narrow(gamut, &unsupported)?,

@@ -31,8 +31,9 @@ pub struct Decoded {
 /// opaque.
 ///
 /// # Errors
-/// [`ErrorKind::Undecodable`], [`ErrorKind::Unsupported`] and [`ErrorKind::TooLarge`] are the
-/// file's fault, [`ErrorKind::OutOfMemory`] is the host's, [`ErrorKind::Failed`] is ours.
+/// [`ErrorKind::Undecodable`], [`ErrorKind::Unsupported`] and [`ErrorKind::TooLarge`] mean a fault
+/// of the file, [`ErrorKind::OutOfMemory`] a lack of memory on the host, and [`ErrorKind::Failed`]
+/// a bug of this program.
 pub fn decode(format: Format, bytes: &[u8], options: &DecodeOptions) -> Result<Decoded, Error> {
     match format {
         Format::Jpeg => jpeg::decode(bytes, options),

@@ -5,15 +5,15 @@ use std::fmt;
 /// Kind of an [`Error`], grouped by who is at fault. Callers choose their response by the kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ErrorKind {
-    /// The media's fault: the bytes are not a complete picture of the stated format.
+    /// Fault of the file: the bytes are not a complete picture of the stated format.
     Undecodable,
-    /// The media's fault: a valid picture of a kind that this build does not read or write.
+    /// Fault of the file: a valid picture of a kind that this build does not read or write.
     Unsupported,
-    /// The media's fault: more pixels, scans or profile bytes than the limits or the format allow.
+    /// Fault of the file: more pixels, scans or profile bytes than the limits or the format allow.
     TooLarge,
-    /// The host's fault: memory could not be allocated.
+    /// Fault of the host: memory could not be allocated.
     OutOfMemory,
-    /// Our fault: a caller broke an encoder's contract, or a library failed unexpectedly.
+    /// Bug of this program: a caller broke an encoder's contract, or a library failed unexpectedly.
     Failed,
 }
 

@@ -23,9 +23,10 @@
 //! its result, a decoder allocates 2 bytes per sample for a progressive JPEG, and one more picture
 //! for AVIF.
 //!
-//! Errors by fault: the media's ([`ErrorKind::Undecodable`], [`ErrorKind::Unsupported`],
-//! [`ErrorKind::TooLarge`]), the host's ([`ErrorKind::OutOfMemory`]), ours ([`ErrorKind::Failed`]).
-//! Damage that leaves a usable picture is not an error: [`Decoded::damaged`].
+//! Errors mean a fault of the file ([`ErrorKind::Undecodable`], [`ErrorKind::Unsupported`],
+//! [`ErrorKind::TooLarge`]), a lack of memory on the host ([`ErrorKind::OutOfMemory`]), or a bug of
+//! this program ([`ErrorKind::Failed`]). Damage that leaves a usable picture is not an error, but
+//! is reported by [`Decoded::damaged`].
 //!
 //! Threads: none started; calls may run on any thread concurrently. [`warm_up`] fills the codecs'
 //! tables before a fork.

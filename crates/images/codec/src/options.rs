@@ -28,8 +28,8 @@ impl DecodeOptions {
     }
 }
 
-/// Scaling inside JPEG's inverse DCT. It is cheap, but its box filter is coarse, so a better filter
-/// should do the rest of the reduction.
+/// Scaling inside JPEG's inverse DCT. Such scaling is cheap, but its box filter is coarse, so a
+/// better filter should do a part of the reduction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 #[repr(u8)]
 pub enum Shrink {

@@ -52,8 +52,8 @@ fn set_up(decoder: &mut avif::avifDecoder) {
     decoder.ignoreExif = 1;
     decoder.ignoreXMP = 1;
     decoder.imageCountLimit = 1;
-    // Disables libavif's own check. `Limits::admit` checks the sides and reports the right error
-    // kind; nothing is allocated before that.
+    // Disables libavif's own limit on the sides. `Limits::admit` checks the sides and reports the
+    // right error kind, before any memory for pixels is allocated.
     decoder.imageDimensionLimit = 0;
     // Accepts what browsers accept: files without `pixi`, and files with an invalid clean aperture.
     decoder.strictFlags = avif::AVIF_STRICT_ALPHA_ISPE_REQUIRED;

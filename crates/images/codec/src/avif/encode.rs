@@ -16,7 +16,7 @@ pub(crate) struct Effort {
     pub(crate) quality: u8,
     /// libaom's speed, 0…9; higher is faster. 10 has the effect of 9.
     pub(crate) speed: u8,
-    /// True for 4:4:4 with the identity matrix and quantiser 0.
+    /// True for lossless encoding: 4:4:4 with the identity matrix and quantiser 0.
     pub(crate) lossless: bool,
 }
 
@@ -26,8 +26,8 @@ pub(crate) struct Effort {
 const QUANTISER_MATRICES: &CStr = c"color:enable-qm";
 
 /// libaom's option to search for motion of the whole frame, which a still picture does not have.
-/// Disabling it saves the allocation of three pyramids of the picture, whose pages would all be
-/// faulted in by a fresh process. The output is the same.
+/// Without this option, libaom does not allocate three image pyramids, and a fresh process saves
+/// the page faults on their memory. The output is the same.
 const GLOBAL_MOTION: &CStr = c"enable-global-motion";
 
 /// libaom's option to predict blocks from other blocks of the same picture, used at speeds up to 6.

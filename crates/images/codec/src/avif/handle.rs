@@ -51,8 +51,8 @@ impl<T> Deref for Owned<T> {
     type Target = T;
 
     fn deref(&self) -> &T {
-        // SAFETY: initialised by libavif, see `new`. Not written to while borrowed, because calls
-        // that write need `&mut self`.
+        // SAFETY: libavif initialised the struct, see `new`. Nothing writes to it while it is
+        // borrowed, because calls that write need `&mut self`.
         unsafe { self.start.as_ref() }
     }
 }
@@ -89,7 +89,7 @@ pub(super) fn new_encoder() -> Result<Owned<avif::avifEncoder>, Error> {
 }
 
 /// Creates an 8-bit picture without planes. Planes that are assigned later are not freed with the
-/// picture, because `imageOwns…` stay 0.
+/// picture, because the picture's fields `imageOwns…` stay 0.
 pub(super) fn new_image(
     size: Size,
     format: avif::avifPixelFormat,

@@ -42,8 +42,8 @@ impl Handle {
         self.instance.as_ptr()
     }
 
-    /// Sets a parameter. An invalid value is reported as our bug, because callers check values from
-    /// the file first.
+    /// Sets a parameter. An invalid value is reported as [`ErrorKind::Failed`], a bug of this
+    /// program, because callers check values from the file first.
     pub(super) fn set(&mut self, parameter: tj::TJPARAM, value: i32) -> Result<(), Error> {
         // SAFETY: the instance lives until `self` drops, and `&mut self` excludes other calls on
         // it. The callee checks parameter and value.

@@ -10,8 +10,8 @@ use crate::{DecodeOptions, Decoded, Error, ErrorKind, buffer, cicp};
 
 pub(crate) fn decode(bytes: &[u8], options: &DecodeOptions) -> Result<Decoded, Error> {
     let mut decoder = Decoder::new(Cursor::new(bytes));
-    // Limits the memory that the `png` crate allocates for chunks and rows. Pixels are read into
-    // our own buffer.
+    // Limits the memory that the `png` crate allocates for chunks and rows. Pixels are read into a
+    // buffer of this crate.
     decoder.set_limits(png::Limits {
         bytes: options.limits.scratch_bytes_max,
     });

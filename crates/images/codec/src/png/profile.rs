@@ -12,7 +12,8 @@ pub(super) enum Embedded {
     Invalid,
 }
 
-/// Reads the first `iCCP` chunk before the pixels. The `png` crate validates the rest of the file.
+/// Reads the profile from the first `iCCP` chunk that precedes the pixels. The other chunks are
+/// validated by the `png` crate.
 pub(super) fn read(file: &[u8], limits: &Limits) -> Result<Embedded, Error> {
     let Some(payload) = find(file) else {
         return Ok(Embedded::Nothing);

@@ -32,7 +32,7 @@ fn smooth(size: Size, channel: u32) -> impl Iterator<Item = u8> {
     })
 }
 
-/// Returns a plane with 3 bytes of padding per row, which must never be read as samples.
+/// Returns a plane with 3 bytes of padding per row, which no code may read as samples.
 pub(crate) fn plane(size: Size, channel: u32) -> Plane {
     let width = size.width_px as usize;
     let samples: Vec<u8> = smooth(size, channel).collect();

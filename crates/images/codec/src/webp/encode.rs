@@ -172,8 +172,9 @@ enum EncodeFailure {
 /// Encodes `picture` and returns the file.
 ///
 /// # Safety
-/// The planes or pixels that `picture` references have its stated sizes and strides. Those that
-/// `WebPEncode` modifies may be written to, and nothing else accesses them during the call.
+/// The planes or pixels that `picture` references have the sizes and strides that `picture` states.
+/// Planes that `WebPEncode` modifies are writable. Nothing else accesses the planes or pixels
+/// during the call.
 unsafe fn run(
     config: &webp::WebPConfig,
     picture: &mut webp::WebPPicture,
@@ -251,8 +252,8 @@ fn new_config(effort: Effort) -> Result<webp::WebPConfig, Error> {
 
 fn new_picture(size: Size) -> Result<webp::WebPPicture, Error> {
     let mut picture = MaybeUninit::<webp::WebPPicture>::zeroed();
-    // SAFETY: the callee fills the struct at the given address, and checks the version that it was
-    // built for.
+    // SAFETY: the callee writes only the struct at the given address, and fails if the library's
+    // version differs from the header's.
     let ok = unsafe { webp::WebPPictureInit(picture.as_mut_ptr()) };
     if !ok {
         let detail = "webp: library version mismatch";

@@ -125,7 +125,7 @@ fn animations_are_not_supported() {
 }
 
 /// Noise of this size needs 530 KB of prediction modes, but VP8's partition 0 holds only 512 KiB.
-/// The encoder must therefore save modes.
+/// The encoder must therefore choose modes that need fewer bytes.
 #[test]
 fn modes_are_reduced_to_fit_partition_0() {
     let size = Size::new(4400, 4400);
