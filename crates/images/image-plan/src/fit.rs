@@ -18,10 +18,10 @@ pub(crate) struct Geometry {
 impl Geometry {
     /// Returns the geometry that `recipe` gives a picture of size `upright`.
     ///
-    /// Without `enlarge` no axis is ever scaled up. If the box is larger than the picture, the
-    /// result then depends on the fit: the box shrinks but keeps its proportions (cover, fill), the
-    /// unscaled picture is padded (contain), or the picture touches the box on one axis at most
-    /// (inside).
+    /// Without `enlarge` no axis is ever scaled up. If a side of the box exceeds that of the
+    /// picture, the result then depends on the fit: the box shrinks but keeps its proportions
+    /// (cover, fill), the unscaled picture is padded (contain), or the picture fills the box on one
+    /// axis or on none (inside).
     pub(crate) fn of(upright: Size, recipe: &Recipe) -> Geometry {
         let (width, height) = match (recipe.width_px, recipe.height_px) {
             (Some(width), Some(height)) => (width, height),

@@ -91,10 +91,11 @@ impl Format {
 }
 
 /// Returns the brands of the `ftyp` box at the start of `head`, major brand first. Returns no
-/// brands if there is no such box.
+/// brands if there is no such box. In the table, `@` precedes the offset of a field in bytes; each
+/// brand has 4 bytes.
 ///
 /// ```text
-/// 0 size u32 · 4 "ftyp" · 8 major brand · 12 minor version · 16 compatible brands, 4 bytes each
+/// @0 size u32 · @4 "ftyp" · @8 major brand · @12 minor version · @16 compatible brands
 /// ```
 pub(crate) fn ftyp_brands(head: &[u8]) -> impl Iterator<Item = &[u8]> {
     let is_ftyp = head.get(4..8) == Some(b"ftyp");
@@ -135,7 +136,7 @@ pub fn untouched(head: &[u8]) -> Option<&'static str> {
 }
 
 /// Returns the media type of a HEIF file (ISO/IEC 23008-12): that of the first entry of `BRANDS`
-/// that occurs in the file. So specific brands come before generic ones in the list.
+/// that occurs in the file. Specific brands therefore come before generic ones in `BRANDS`.
 fn heif(head: &[u8]) -> Option<&'static str> {
     const BRANDS: [(&[u8], &str); 12] = [
         (b"heic", "image/heic"),

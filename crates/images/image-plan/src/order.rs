@@ -1,8 +1,8 @@
 //! Batch of several outputs from one decode: the job that a worker receives, and the layout of its
-//! outputs. In the row `batch`, each number before a field is its offset in bytes.
+//! outputs. In the table, `@` precedes the offset of a field in bytes.
 //!
 //! ```text
-//! batch    0 "ORD1" · 4 plans u8 · placeholder u8 · zero u16 · 8 plans, each as its own bytes
+//! batch    @0 "ORD1" · @4 number of plans u8 · placeholder u8 · zero u16 · @8 plans
 //! outputs  first output · second · … · placeholder, if requested · length of each, u32
 //! ```
 //! The lengths come last, so that the first output begins at offset 0, as a single output does.
@@ -13,7 +13,7 @@ mod tests;
 use crate::{MalformedPlan, PLACEHOLDER_BYTES, PLAN_BYTES, Plan};
 use std::ops::Range;
 
-/// Maximum number of plans in one batch. A cover is requested in fewer sizes than this.
+/// Maximum number of plans in one batch. The sizes in which one cover is requested are fewer.
 pub const BATCH_PLANS_MAX: usize = 8;
 
 const MAGIC: [u8; 4] = *b"ORD1";

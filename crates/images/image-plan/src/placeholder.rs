@@ -1,9 +1,9 @@
 //! Placeholder of a picture, shown until the picture has loaded: a dominant colour, a BlurHash and
-//! a ThumbHash. In the table, each number before a field is its offset in bytes.
+//! a ThumbHash. In the table, `@` precedes the offset of a field in bytes.
 //!
 //! ```text
-//! 0 colour, RGB · 3 length of the BlurHash u8 · 4 BlurHash, 28 bytes
-//! 32 length of the ThumbHash u8 · 33 ThumbHash, 25 bytes · 58 zero · 64 end
+//! @0 colour, RGB · @3 length of the BlurHash u8 · @4 BlurHash, 28 bytes
+//! @32 length of the ThumbHash u8 · @33 ThumbHash, 25 bytes · @58 zeros · @64 end
 //! ```
 //! A worker computes the placeholder from the pixels (`pixel::placeholder`); this module only
 //! stores and checks it. Sources: the BlurHash algorithm as described by its authors
@@ -112,8 +112,8 @@ fn put(field: &mut [u8], part: &[u8]) {
     field[1..=part.len()].copy_from_slice(part);
 }
 
-/// Reads a part that `put` wrote. Returns `None` if the length is invalid, or if the rest of the
-/// field is not zero.
+/// Reads from `field` the bytes that `put` wrote. Returns `None` if the length is invalid, or if a
+/// later byte of the field is not zero.
 fn part(field: &[u8]) -> Option<&[u8]> {
     let (&length, rest) = field.split_first()?;
     let (part, padding) = rest.split_at_checked(length.into())?;

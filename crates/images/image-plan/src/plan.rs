@@ -244,15 +244,15 @@ impl Plan {
     /// Returns the factor by which a JPEG decoder may shrink each side in its DCT: 1, 2, 4 or 8.
     ///
     /// DCT shrinking averages blocks, which is coarser than the scaler's filter. Two conditions
-    /// limit it:
+    /// limit the factor:
     ///
     /// - After shrinking, the scaler must still reduce both axes by a factor of at least 2, as in
-    ///   libvips, or by 5/3 if the decoder only halves. If the decoder did all of the reduction,
-    ///   this would cost up to 20 points of SSIMULACRA2.
-    /// - The decoded picture must have at least [`HALVED_PIXELS_MIN`] pixels if the decoder halves,
-    ///   and [`DECODED_PIXELS_MIN`] if it shrinks further. With fewer pixels little time is saved.
-    ///   The limits also let all small sizes of a picture, up to 300 pixels square, share one
-    ///   decode.
+    ///   libvips, or by 5/3 if the decoder only halves the sides. If the decoder did all of the
+    ///   reduction, this would cost up to 20 points of SSIMULACRA2.
+    /// - The decoded picture must have at least [`HALVED_PIXELS_MIN`] pixels if the decoder halves
+    ///   the sides, and [`DECODED_PIXELS_MIN`] if it shrinks them further. With fewer pixels little
+    ///   time is saved. The limits also let all small sizes of a picture, up to 300 pixels square,
+    ///   share one decode.
     #[must_use]
     pub fn shrink(&self) -> u8 {
         if self.source != Format::Jpeg {
@@ -307,8 +307,8 @@ impl Default for Limits {
     }
 }
 
-/// Reason for which a picture is not converted. All are the original's fault except
-/// `TargetTooLarge`, which is the client's.
+/// Reason for which a picture is not converted. All reasons are a fault of the original, except
+/// `TargetTooLarge`, which is a fault of the client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Error)]
 pub enum Refusal {
     /// The decoded original would have more pixels than the limit.

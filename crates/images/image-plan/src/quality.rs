@@ -10,8 +10,8 @@ use crate::{Stage, Target};
 /// photographs and corresponds to 80 on WebP's scale, which is WebP's usual setting.
 pub const DEFAULT_QUALITY_PCT: u8 = 70;
 
-/// Settings that give equal mean SSIMULACRA2 scores, one row per JPEG quality. Columns: JPEG, WebP
-/// quick, WebP better, AVIF quick, AVIF better.
+/// Settings that give equal mean SSIMULACRA2 scores, one row per JPEG quality. Columns: JPEG; WebP
+/// at [`Stage::Quick`] and [`Stage::Better`]; AVIF at both stages likewise.
 ///
 /// Measured by `lab quality` on the photographs of Debian's mate-backgrounds, reduced to a third;
 /// the record is lab/record/2026-11-22T0112Z-quality.toml. The JPEG scale is that of libjpeg-turbo

@@ -4,12 +4,13 @@
 //!
 //! ```text
 //! phase     memory                                      CPU time
-//! decode    decoder's own + raster × decoded pixels     stored pixels × decoder's rate
+//! decode    decoder × stored + raster × decoded pixels   stored pixels × decoder's rate
 //! shape     raster × (2 × decoded + inner pixels)       decoded pixels × SHAPE_MS_MP
-//! encode    (raster + encoder's own) × target pixels    target pixels × encoder's rate
+//! encode    (raster + encoder) × target pixels          target pixels × encoder's rate
 //! measure   raster × target pixels                      MEASURE_MS + target pixels × MEASURE_MS_MP
 //! ```
-//! The last phase, which measures the quality of the output, exists for lossy encodings only.
+//! In the column `memory`, `raster`, `decoder` and `encoder` are numbers of bytes per pixel. The
+//! last phase, which measures the quality of the output, exists for lossy encodings only.
 
 use super::{Encoding, Plan};
 use crate::Format;
@@ -36,7 +37,7 @@ const fn rate(bytes_px: u128, ms_mp: u128) -> Rate {
 
 /// Fixed memory per job in bytes, for arena, codec tables and stacks.
 const BASE_BYTES: u128 = 16 << 20;
-/// Fixed CPU time per job in milliseconds, for starting on warm pages, reading the input and
+/// Fixed CPU time per job in milliseconds, for starting in a warmed process, reading the input and
 /// writing the output.
 const BASE_MS: u128 = 2;
 /// Returns the number of bytes per pixel of a decoded raster. A JPEG has at most three planes,
@@ -60,8 +61,8 @@ const MEASURE_MS: u128 = 24;
 const MEASURE_MS_MP: u128 = 8;
 
 impl Plan {
-    /// Estimates the cost of the plan. The numbers saturate at `u64::MAX`, which pictures with
-    /// sides of 32 bits can exceed.
+    /// Estimates the cost of the plan. The numbers saturate at `u64::MAX`, since sides of 32 bits
+    /// could make them larger.
     #[must_use]
     pub fn cost(&self) -> Cost {
         let [stored, inner, target] =
@@ -106,7 +107,7 @@ const fn decode_rate(source: Format) -> Rate {
 
 /// Returns the cost of the encoder. The times of lossy WebP and AVIF were measured. The memory of
 /// lossy WebP follows the figures of the program oximg: 5.8 bytes per pixel up to method 2, and
-/// 18.9 above. The other rates are estimates until the lab has measured them.
+/// 18.9 above. The other rates are estimates.
 const fn encode_rate(encoding: Encoding) -> Rate {
     match encoding {
         Encoding::Jpeg { .. } => rate(8, 10),

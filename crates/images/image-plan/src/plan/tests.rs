@@ -369,7 +369,7 @@ fn an_original_too_short_for_its_pixels_is_refused() {
 }
 
 /// The picture has the size that the largest current cameras produce. By default, conversions may
-/// use a gigabyte, so such a picture must be convertible within it.
+/// use a gigabyte of memory, so the conversion of such a picture must need less.
 #[test]
 fn a_photograph_of_102_megapixels_fits_into_a_gigabyte() {
     let facts = facts(Format::Jpeg, (11_648, 8_736));

@@ -1,10 +1,10 @@
-//! Serialized plans, sent by the server to a worker of the same build. Each number before a field
-//! is its offset in bytes; `inner` and `target` each consist of width u32 and height u32.
+//! Serialized plans, sent by the server to a worker of the same build. In the table, `@` precedes
+//! the offset of a field in bytes; `inner` and `target` each consist of width u32 and height u32.
 //!
 //! ```text
-//!  0  "PLN1"        4  source u8 · orientation u8 · encoder u8 · lossless u8
-//!  8  quality u8 · effort u8 · zero u16             12  stored: width u32 · height u32
-//! 20  crop: x u32 · y u32 · width u32 · height u32  36  inner  44  target           52  end
+//! @0 "PLN1" · @4 source u8 · orientation u8 · encoder u8 · lossless u8
+//! @8 quality u8 · effort u8 · zero u16 · @12 stored: width u32 · height u32
+//! @20 crop: x u32 · y u32 · width u32 · height u32 · @36 inner · @44 target · @52 end
 //! ```
 
 use super::{Encoding, Plan, Rect, Target};

@@ -5,7 +5,7 @@
 //! meta ─┬─ pitm   id of the primary item
 //!       └─ iprp ─┬─ ipco   properties from 1: ispe · av1C · colr · irot · imir · clap · auxC …
 //!                └─ ipma   item id → property indices, in the order in which they apply
-//! moov ─── trak ─── tkhd   width and height of a track, 16.16
+//! moov ─── trak ─── tkhd   width and height of a track, 16.16 fixed point
 //! ```
 //! Sources: AV1 Image File Format 1.1; ISO/IEC 14496-12 and 23008-12 for the boxes.
 

@@ -1,12 +1,14 @@
 //! BMP: parses the file header, and those fields of the bitmap header that exist in its version. In
-//! the table, each number before a field is its offset in the file; `size` is the size of the
-//! bitmap header.
+//! the table, `@` precedes the offset of a field in the file, in bytes; the lines that begin with a
+//! size show the fields of bitmap headers of that size.
 //!
 //! ```text
-//! 0 "BM" · 2 size · 10 offset of pixels · 14 size of the bitmap header
-//! size 12:       18 width u16 · 20 height u16 · 24 bits
-//! size 16…124:   18 width i32 · 22 height i32, negative if top-down · 28 bits · 30 compression
-//! size 56…124:   66 alpha mask        size 124:   70 colour space · 130 profile's size
+//! @0 "BM" · @2 size of the file · @10 offset of the pixels · @14 size of the bitmap header
+//! size 12:      @18 width u16 · @20 height u16 · @24 bits per pixel
+//! size 16…124:  @18 width i32 · @22 height i32, negative if top-down · @28 bits per pixel
+//!               @30 compression
+//! size 56…124:  @66 alpha mask
+//! size 124:     @70 colour space · @130 size of the profile
 //! ```
 //! Sources: Microsoft, BITMAPINFOHEADER and BITMAPV5HEADER; OS/2's headers of 12, 16 and 64 bytes.
 

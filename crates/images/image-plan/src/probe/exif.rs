@@ -1,8 +1,8 @@
 //! Reads the orientation from an EXIF block, which has the structure of a TIFF file. In the table,
-//! each number before a field is its offset in bytes.
+//! `@` precedes the offset of a field in bytes.
 //!
 //! ```text
-//! 0 "II" little-endian or "MM" big-endian · 2 the number 42 · 4 offset of the first directory
+//! @0 "II" little-endian or "MM" big-endian · @2 the number 42 · @4 offset of the first directory
 //! directory: count u16, then count × 12 bytes: tag u16 · type u16 · values u32 · value or offset
 //! ```
 

@@ -45,8 +45,8 @@ pub struct Facts {
 }
 
 impl Facts {
-    /// Returns facts with the given properties; all others are those of a plain upright 8-bit
-    /// picture.
+    /// Returns facts with the given properties; all other properties are those of a plain upright
+    /// 8-bit picture.
     pub(super) const fn new(format: Format, stored: Size, colour: Colour) -> Facts {
         Facts {
             format,

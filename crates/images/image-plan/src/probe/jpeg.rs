@@ -194,11 +194,11 @@ impl Segments {
 }
 
 impl Frame {
-    /// Reads a start-of-frame segment. Each number before a field is its offset in bytes.
+    /// Reads a start-of-frame segment. In the table, `@` precedes the offset of a field in bytes.
     ///
     /// ```text
-    /// 0 precision u8 · 1 height u16 · 3 width u16 · 5 components u8
-    /// 6 id u8 · sampling u8 · table u8, for each component
+    /// @0 precision u8 · @1 height u16 · @3 width u16 · @5 number of components u8
+    /// @6 for each component: id u8 · sampling u8 · table u8
     /// ```
     fn read(
         head: &mut HeaderReader<'_>,

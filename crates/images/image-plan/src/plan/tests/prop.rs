@@ -44,7 +44,7 @@ fn any_fit() -> impl Strategy<Value = Fit> {
     ]
 }
 
-/// Generates all recipes that queries can produce, and some that they cannot.
+/// Generates all recipes that queries can produce, and some recipes that no query produces.
 fn any_recipe() -> impl Strategy<Value = Recipe> {
     let side = || {
         prop_oneof![
