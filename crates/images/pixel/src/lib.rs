@@ -13,9 +13,9 @@
 //! In addition, [`shrink_for_placeholder`] and [`placeholder`] compute a picture's placeholder.
 //!
 //! - **Gamma.** Filters work on the encoded (non-linear) samples, as in libvips, imgproxy and
-//!   browsers. Filtering in linear light would be more accurate for thin bright lines. But our
-//!   responses would then differ from those of every peer, and from the browser's own scaling of
-//!   the original; and planes would have to be converted to RGB.
+//!   browsers. Filtering in linear light would be more accurate for thin bright lines. But the
+//!   responses would then differ from those of all comparable programs and from the browser's own
+//!   scaling of the original, and planes would have to be converted to RGB.
 //! - **Filter.** Lanczos3 for every change of size; for reductions its support grows with the
 //!   scale. If only the chroma subsampling changes, chroma is reduced by means and enlarged by
 //!   linear interpolation, as in JPEG decoders.
@@ -30,8 +30,8 @@
 //! Units and limits: sizes in pixels, 8 bits per sample. Each step holds its input and its output
 //! in memory; scaling RGBA also holds a premultiplied copy. The caller bounds the sizes; empty
 //! sizes and areas outside the picture are bugs of the caller and panic. Errors: none, except that
-//! a colour profile may be malformed ([`colour::ProfileAction::Malformed`]), which is the media's
-//! fault. Threads: pure functions, one thread.
+//! a colour profile may be malformed ([`colour::ProfileAction::Malformed`]), which is a fault of
+//! the file. Threads: none; all functions are pure.
 
 mod alpha;
 pub mod colour;

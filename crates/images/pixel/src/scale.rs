@@ -96,7 +96,7 @@ impl From<Rect> for Area {
 /// or without chroma if they had none.
 ///
 /// Pixels that `area` does not touch never affect the result. A picture that needs no change is
-/// returned as it is. Planes with alpha are returned as RGBA if their size changes, because only
+/// returned unchanged. Planes with alpha are returned as RGBA if their size changes, because only
 /// premultiplied colours can be filtered.
 ///
 /// # Panics
@@ -315,7 +315,7 @@ impl Scaler {
     }
 }
 
-/// Number of entries of [`LANCZOS3`] per unit of its argument.
+/// Number of entries of [`LANCZOS3`] per unit of the filter's argument.
 const LANCZOS3_STEPS: usize = 512;
 
 /// Weights of Lanczos3 from 0 to 3. `fast_image_resize` computes its weights again for every plane,

@@ -108,7 +108,7 @@ fn transposing_exchanges_the_divisors_of_chroma() {
 }
 
 /// The tolerances are below 1.5: on this picture, a chroma shift of one luma sample would change
-/// the mean by more than that.
+/// the mean by more than 1.5.
 #[test]
 fn chroma_keeps_its_place_under_every_orientation_and_size() {
     for subsampling in COLOURED {

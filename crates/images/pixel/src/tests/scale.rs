@@ -88,7 +88,7 @@ fn pixels_outside_the_area_have_no_effect() {
 
 /// Scaling planes separately must give the same picture as scaling RGB, for all chroma grids. The
 /// tolerance is below 3, because a chroma shift of one output pixel would change the mean by more
-/// than that.
+/// than 3.
 #[test]
 fn separately_scaled_planes_stay_aligned() {
     let from = Size::new(97, 83);
@@ -172,7 +172,7 @@ fn halving_chroma_takes_the_means_of_blocks() {
 
 #[test]
 fn colours_of_transparent_pixels_do_not_bleed() {
-    // Opaque red lies next to transparent green, which must not bleed into it.
+    // Opaque red lies next to transparent green, which must not bleed into the red.
     let size = Size::new(64, 8);
     let data = (0..size.pixels())
         .flat_map(|at| {
