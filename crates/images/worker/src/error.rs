@@ -7,15 +7,15 @@ use sandbox_protocol::Status;
 /// Kind of an [`Error`], grouped by who is at fault. The server chooses its response by the kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ErrorKind {
-    /// The media's fault: the original cannot be decoded.
+    /// Fault of the file: the original cannot be decoded.
     Undecodable,
-    /// The media's fault: the original is valid, but of an unsupported kind.
+    /// Fault of the file: the original is valid, but of an unsupported kind.
     Unsupported,
-    /// The media's fault: the original or the output exceeds the limits of the job.
+    /// Fault of the file: the original or the output exceeds the limits of the job.
     TooLarge,
-    /// Our fault: an encoder failed on a valid picture.
+    /// Bug of this program: an encoder failed on a valid picture.
     Unencodable,
-    /// Our fault: the plan is malformed, or a decoder failed unexpectedly.
+    /// Bug of this program: the plan is malformed, or a decoder failed unexpectedly.
     Failed,
 }
 

@@ -1,9 +1,9 @@
 //! Minimum quality of lossy outputs: a sample of each output is decoded and compared with the
 //! picture before encoding.
 //!
-//! A quality setting gives its quality on average only. An encoder may treat dark or faint detail
-//! as noise and lose it at a setting that preserves photographs well. Such outputs are encoded
-//! again at a higher setting, unless the request named a quality below the default.
+//! A quality setting gives the intended quality only on average. An encoder may treat dark or faint
+//! detail as noise and lose it at a setting that preserves photographs well. Such outputs are
+//! encoded again at a higher setting, unless the request named a quality below the default.
 //!
 //! ```text
 //! picture ─ tiles ─► sample ──────────────────────┬─► SSIMULACRA2 ─► low: encode again, higher
@@ -203,7 +203,8 @@ impl<'floor> Search<'floor> {
         self.below.is_some() && self.reaching.is_none()
     }
 
-    /// Returns the smallest output that reaches the floor. If none does, returns the best one.
+    /// Returns the smallest output that reaches the floor, or the output with the best score if no
+    /// output reaches it.
     pub(crate) fn into_best(self) -> Vec<u8> {
         self.best
     }
@@ -263,7 +264,7 @@ fn with_quality(mut encoding: Encoding, raised: u8) -> Encoding {
 }
 
 /// Returns up to `tiles` times `tiles` evenly spread tiles of `raster` as one picture, or all of
-/// `raster` if the tiles would cover most of it.
+/// `raster` if the tiles would cover most of `raster`.
 fn sample(raster: &Raster, tiles: u32) -> Packed {
     let Some(tiles) = Tiles::of(raster.size(), tiles) else {
         return to_packed(raster.clone());

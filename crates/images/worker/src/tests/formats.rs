@@ -17,7 +17,7 @@ struct Source {
     format: Format,
     bytes: Vec<u8>,
     pixels: Packed,
-    /// Additional distance of a lossy output due to hard edges.
+    /// Additional distance that is permitted for lossy outputs, because the picture has hard edges.
     edges: f64,
 }
 

@@ -32,7 +32,7 @@ pub(super) const JPEG: Encoding = Encoding::Jpeg { quality: 89 };
 pub(super) const JPEG_FULL_CHROMA: Encoding = Encoding::Jpeg { quality: 95 };
 pub(super) const PNG: Encoding = Encoding::Png;
 
-/// All encoders, each with the pixel layouts that it accepts.
+/// Encodings that cover all encoders with their lossless modes and chroma subsamplings.
 pub(super) const ENCODINGS: [Encoding; 7] = [
     AVIF,
     AVIF_LOSSLESS,
@@ -145,7 +145,7 @@ pub(super) fn done(plan: &Plan, original: &[u8]) -> ConvertedPicture {
     answer
 }
 
-/// Decodes an output; returns its pixels and its profile, if any.
+/// Decodes an output. Returns the output's pixels, and its profile, if any.
 #[track_caller]
 pub(super) fn read(plan: &Plan, answer: &[u8]) -> (Packed, Option<Vec<u8>>) {
     let format = plan.encoding.target().format();

@@ -226,8 +226,8 @@ fn an_original_that_is_no_picture_fails_its_job_and_no_other() {
     );
 }
 
-/// The codecs differ: libavif aborts if an allocation fails; libaom and dav1d return errors of
-/// their own. Either must be reported as a picture that is too large.
+/// If an allocation fails, libavif aborts, whereas libaom and dav1d return errors of their own. In
+/// both cases, the reply must be that the picture is too large.
 #[test]
 fn failed_allocations_in_c_code_are_reported_as_too_large() {
     const LARGE: Size = Size::new(1_500, 1_000);
