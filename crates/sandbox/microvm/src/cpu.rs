@@ -315,7 +315,7 @@ pub(super) fn write_ring0(system: &mut [u8]) {
     for (selector, descriptor) in descriptors {
         put(GDT + u64::from(selector), &descriptor.to_le_bytes());
     }
-    // Stack to which exceptions in ring 3 push.
+    // Top of the stack to which the processor pushes the frame of an exception in ring 3.
     put(TSS + 4, &EXCEPTION_STACK_TOP.to_le_bytes());
     // Offset of the I/O permission map: beyond the segment's end, so ring 3 has no ports.
     put(TSS + 102, &104_u16.to_le_bytes());
@@ -345,8 +345,8 @@ pub(super) fn write_return(system: &mut [u8], rip: u64, flags: u64, rsp: u64) {
     }
 }
 
-/// Returns the instruction and stack pointers that an exception pushed. `None` if the stack pointer
-/// `stack` is not at the frame of an exception.
+/// Returns the instruction pointer and the stack pointer that an exception pushed. Returns `None`
+/// if the stack pointer `stack` is not at the frame of an exception.
 pub(super) fn pushed(system: &[u8], stack: u64) -> Option<(u64, u64)> {
     let word = |place: u64| {
         let within = RING0_STACK.contains(&place) && place + 8 <= RING0_STACK.start + PAGE_BYTES;

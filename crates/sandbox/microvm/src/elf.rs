@@ -1,4 +1,4 @@
-//! ELF files of programs, as far as a cell needs them: whether a file can run, and its memory
+//! ELF files of programs, as far as a microVM needs them: whether a file can run, and its memory
 //! layout.
 //!
 //! The operator chose the file, but nothing in it is trusted: every offset and size is checked
@@ -32,7 +32,7 @@ pub(crate) struct Segment {
     pub(crate) execute: bool,
 }
 
-/// Reason why a file does not run in a cell.
+/// Reason why a file cannot run in a microVM.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ElfError {
     /// The file is not a 64-bit little-endian ELF file.
@@ -43,9 +43,9 @@ pub enum ElfError {
     NotExecutable,
     /// The file requires this interpreter, usually the dynamic linker.
     NotStatic(String),
-    /// The named part lies beyond the end of the file.
+    /// The named part of the file lies beyond the end of the file.
     Truncated(&'static str),
-    /// The named part has an impossible value.
+    /// The named part of the file has an impossible value.
     Malformed(&'static str),
     /// A segment is both writable and executable.
     WritableCode,
@@ -73,7 +73,7 @@ impl Image {
     /// Reads and checks the headers of `file`.
     ///
     /// # Errors
-    /// [`ElfError`] names the reason why the file does not run in a cell.
+    /// [`ElfError`] names the reason why the file cannot run in a microVM.
     pub fn parse(file: &[u8]) -> Result<Image, ElfError> {
         let head = file
             .first_chunk::<HEADER_BYTES>()

@@ -29,7 +29,7 @@ pub enum JobProtocol {
     Jobs,
     /// The program's input and output belong to one job: the program starts anew for each job.
     Streams,
-    /// The program's input and output are requests and answers, one after another.
+    /// The program's input is a sequence of requests, and its output a sequence of answers.
     Records,
 }
 
@@ -43,9 +43,9 @@ pub struct Plan<'a> {
     pub words: StartArguments,
     /// Files that the program may open.
     pub allowed: Rc<[AllowedFile]>,
-    /// Maximum memory that may be allocated before the first job.
+    /// Maximum number of bytes that the guest may allocate before its first job.
     pub boot_bytes_max: u64,
-    /// Maximum memory that jobs may allocate.
+    /// Maximum number of bytes that jobs may allocate.
     pub work_bytes_max: u64,
     /// True if code is laid out in huge pages.
     pub hugepages: bool,
@@ -161,7 +161,7 @@ pub struct Running<'a> {
 /// costs a page fault, or the clearing of a large page.
 const CANARY_EVERY: u64 = 64;
 
-/// Result of a wipe.
+/// Result of a wipe, the reset of a machine to its snapshot.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct WipeResult {
     /// Size of the pages that the job touched and that the wipe freed. Pages that had content
@@ -252,7 +252,7 @@ impl Running<'_> {
         }
     }
 
-    /// Returns the peak of the memory that the guest had allocated.
+    /// Returns the peak number of bytes that the guest had allocated.
     #[must_use]
     pub fn memory_peak_bytes(&self) -> u64 {
         self.linux.memory_peak_bytes()
@@ -264,7 +264,7 @@ impl Running<'_> {
         self.linux.refused_calls()
     }
 
-    /// Passes the job to a worker that waits for it.
+    /// Passes the job to a worker that waits for a job.
     fn deliver(&mut self, bytes: &[u8]) -> Result<(), String> {
         let (address, room) = self.wait;
         let place = self
@@ -278,8 +278,8 @@ impl Running<'_> {
         self.machine.answer(bytes as i64)
     }
 
-    /// Passes the request to a program that waits for it. An error of the inner `Result` concerns
-    /// only this job, not the machine.
+    /// Passes the job's request to a program that waits for a request. An error of the inner
+    /// `Result` concerns only this job, not the machine.
     fn ask(&mut self, job: &Job<'_>) -> Result<Result<(), String>, String> {
         let asked = job.environment_bytes().ok_or(Errno::INVAL);
         if let Err(errno) = asked.and_then(|bytes| self.linux.ask(bytes)) {
@@ -310,8 +310,8 @@ impl Running<'_> {
         Ok(Ok(()))
     }
 
-    /// Restores the machine to the snapshot. At random, a canary checks that the wipe removed the
-    /// job's memory.
+    /// Restores the machine to the snapshot. In a random sample of wipes, a canary checks that the
+    /// wipe removed the job's memory.
     ///
     /// # Errors
     /// Message for the operator. The machine must not be used again.
@@ -395,7 +395,7 @@ fn load(memory: &mut Memory, image: &Image, elf: &[u8], bias: u64) -> Result<(),
     Ok(())
 }
 
-/// Writes a program's first stack, and returns the stack pointer.
+/// Writes a program's initial stack, and returns the stack pointer.
 fn push(
     machine: &mut Machine,
     image: &Image,

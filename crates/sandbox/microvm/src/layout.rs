@@ -5,17 +5,17 @@
 //!
 //! ```text
 //! 0            ring 0: descriptor tables, stub, its stack, page tables; no access from ring 3
-//! 2 MB         nothing (a null pointer with an offset ends here)
+//! 2 MB         not mapped, because a null pointer with an offset can point here
 //! image        the program: code r-x, constants r--, data rw-
 //! heap begin   brk grows up ►
 //!              ◄ mappings grow down
-//! guard        2 MB of nothing
+//! guard        2 MB, not mapped
 //! stack        rw-, its top just above a 2 MB boundary
 //! ```
 //!
 //! A page of 2 MB is used wherever all of it has the same rights. The tables never change while the
-//! guest runs: memory that a program has not allocated is mapped all the same, and zero. So the
-//! guest has no page faults that the host could serve.
+//! guest runs: memory that a program has not allocated is mapped too, and zero. Therefore the host
+//! serves no page faults of the guest.
 
 use crate::elf::Image;
 use std::fmt::Write as _;
@@ -61,7 +61,7 @@ pub(crate) struct Rights {
     pub(crate) execute: bool,
 }
 
-/// Division of a guest's memory.
+/// Division of a guest's memory into program, heap, mappings and stack.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Layout {
     /// Offset added to each address of the program.

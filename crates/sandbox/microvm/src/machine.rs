@@ -195,7 +195,7 @@ impl Machine {
     }
 
     /// Returns a new thread that also continues from the current system call, with another stack
-    /// and other thread-locals.
+    /// and, if `tls` is given, other thread-local storage.
     pub(crate) fn fork(&self, stack: u64, tls: Option<u64>) -> Result<Parked, Refused> {
         let mut parked = self.park(true)?;
         parked.regs.rsp = stack;
@@ -205,7 +205,8 @@ impl Machine {
         Ok(parked)
     }
 
-    /// Loads a thread into the CPU. If it is at a system call, that call returns `result`.
+    /// Loads the CPU state of a thread. If the thread is at a system call, that call returns
+    /// `result`.
     pub(crate) fn unpark(&mut self, parked: &Parked, result: i64) -> Result<(), Refused> {
         self.vcpu
             .set_sregs(&parked.sregs)

@@ -10,7 +10,8 @@
 //! ```
 //!
 //! The guest runs only while this thread is in `Machine::run`, which borrows the memory, so slices
-//! of the memory cannot change while they are borrowed. No page is ever offered for merging.
+//! of the memory cannot change while they are borrowed. No page is ever offered to the kernel for
+//! merging with equal pages (KSM).
 
 use super::layout::{LARGE_BYTES, Layout, PAGE_BYTES, RING0_STACK, SYSTEM};
 use super::seals::add_seals;
@@ -26,12 +27,12 @@ pub(crate) struct Memory {
     /// Start of the memory, aligned to 2 MB.
     base: NonNull<u8>,
     bytes: u64,
-    /// Ranges that the program's page tables map. On the program's behalf, the host reads only
-    /// there.
+    /// Ranges that the program's page tables map. On the program's behalf, the host reads only in
+    /// these ranges.
     mapped: Vec<Range<u64>>,
     /// Ranges that the program's page tables make writable. On the program's behalf, the host
-    /// writes only there. The ranges consist of pages, not chunks, because a chunk may hold code
-    /// and data.
+    /// writes only in these ranges. The ranges consist of pages, not chunks, because a chunk may
+    /// hold code and data.
     writable: Vec<Range<u64>>,
     /// Ranges whose pages a wipe drops.
     wiped: Vec<Range<u64>>,
@@ -168,7 +169,7 @@ impl Memory {
         self.bytes
     }
 
-    /// Returns memory that the program may read.
+    /// Returns the `bytes` bytes at `address`. Fails if the program may not read them.
     pub(crate) fn slice(&self, address: u64, bytes: u64) -> Result<&[u8], BadAddress> {
         let place = self.within(&self.mapped, address, bytes)?;
         // SAFETY: `within` checked that the whole slice lies within the reservation, which lives as
@@ -177,7 +178,8 @@ impl Memory {
         Ok(unsafe { std::slice::from_raw_parts(place, bytes as usize) })
     }
 
-    /// Returns memory that the program may write to.
+    /// Returns the `bytes` bytes at `address` for writing. Fails if the program may not write to
+    /// them.
     pub(crate) fn slice_mut(&mut self, address: u64, bytes: u64) -> Result<&mut [u8], BadAddress> {
         let place = self.within(&self.writable, address, bytes)?;
         // SAFETY: `within` checked that the whole slice lies within the reservation, which lives as
@@ -186,7 +188,8 @@ impl Memory {
         Ok(unsafe { std::slice::from_raw_parts_mut(place, bytes as usize) })
     }
 
-    /// Returns memory for a program's image while it is loaded, including code.
+    /// Returns the `bytes` bytes at `address` for writing while the guest boots. They may belong to
+    /// the program's code.
     pub(crate) fn image_mut(&mut self, address: u64, bytes: u64) -> Result<&mut [u8], BadAddress> {
         assert!(self.boots, "code can be written only while the guest boots");
         let place = self.within(&self.mapped, address, bytes)?;
@@ -303,7 +306,7 @@ impl Memory {
         Ok(used as u64 * PAGE_BYTES)
     }
 
-    /// Returns which pages of a range are resident, one byte per page.
+    /// Returns one byte per page of a range, whose lowest bit is 1 if the page is resident.
     fn resident(&self, range: Range<u64>) -> Result<Vec<u8>, Errno> {
         let bytes = range.end - range.start;
         let mut pages = vec![0_u8; (bytes / PAGE_BYTES) as usize];

@@ -10,7 +10,7 @@
 use crate::elf::Image;
 use std::arch::x86_64::__cpuid_count;
 
-/// User and group of a program.
+/// User ID and group ID that are reported to a program.
 pub(crate) const NOBODY: u64 = 65_534;
 
 /// Arguments and environment with which a program starts.

@@ -350,7 +350,7 @@ impl Linux {
         Ok(rustix::io::pread(file, place, offset)? as u64)
     }
 
-    /// Writes to the answer directly from the guest's memory.
+    /// Writes from the guest's memory directly to the file of the job's answer.
     pub(super) fn write_at(
         &mut self,
         machine: &Machine,

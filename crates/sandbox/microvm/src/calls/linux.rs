@@ -18,14 +18,14 @@ use std::os::fd::OwnedFd;
 use std::rc::Rc;
 use threads::Threads;
 
-/// Maximum number of distinct unimplemented calls that are counted.
+/// Maximum number of different unimplemented system calls that are counted.
 const REFUSED_MAX: usize = 16;
 pub(super) const DESCRIPTORS_MAX: usize = 64;
 
 /// Effect of a system call on the guest.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Next {
-    /// The call returned, and the guest continues.
+    /// The system call returned, and the guest continues.
     Go,
     /// The guest requests its job: the host must write the job to `address`, at most `bytes` bytes.
     Wait {
@@ -46,17 +46,17 @@ pub(crate) enum Next {
     TooLarge,
 }
 
-/// Result of a call: a number, or the reason why it does not return one.
+/// Result of a system call: a number, or the reason why the call does not return a number.
 pub(super) type Answer = Result<u64, Stop>;
 
 pub(super) enum Stop {
     Errno(i32),
     Next(Next),
-    /// The calling thread waits, and another thread may run.
+    /// The thread that made the system call waits, and another thread may run.
     Wait(threads::Wait),
 }
 
-/// Returns the result of a call that fails with `errno`.
+/// Returns the result of a system call that fails with `errno`.
 pub(super) fn fails<T>(errno: i32) -> Result<T, Stop> {
     Err(Stop::Errno(errno))
 }
@@ -211,7 +211,7 @@ impl Linux {
         self.space.allow(limits.memory_bytes_max);
     }
 
-    /// Reads the strings of a job's environment from the head of its original.
+    /// Reads the strings of a job's environment from the first bytes of the job's original.
     pub(crate) fn environment(&self, bytes: u32) -> Result<Vec<Vec<u8>>, rustix::io::Errno> {
         let files = self.files.as_ref().expect("`begin` came first");
         let mut head = vec![0; bytes as usize];
@@ -252,7 +252,8 @@ impl Linux {
         self.refused.values().map(|count| u64::from(*count)).sum()
     }
 
-    /// Describes a program that failed: its standard error, and its unimplemented calls.
+    /// Describes a program that failed: its standard error, and the unimplemented calls that it
+    /// made.
     pub(crate) fn last_message(&self) -> String {
         let mut words = String::from_utf8_lossy(&self.errors).trim().to_owned();
         if !self.refused.is_empty() {
@@ -274,7 +275,8 @@ impl Linux {
         words
     }
 
-    /// Appends to the standard error for the log, up to its limit.
+    /// Appends to the program's standard error that is kept for the log, up to `DETAIL_BYTES_MAX`
+    /// bytes.
     pub(super) fn log_stderr(&mut self, bytes: &[u8]) {
         let room = DETAIL_BYTES_MAX - self.errors.len();
         self.errors.extend(bytes.iter().take(room));

@@ -1,5 +1,5 @@
 //! System calls on memory. All memory of a guest is mapped and zero from the start, so these calls
-//! only keep account of it.
+//! only record which parts of the memory are allocated.
 
 use super::linux::{Answer, Linux, Stop, fails};
 use crate::layout::PAGE_BYTES;
@@ -67,8 +67,8 @@ pub(super) fn madvise(linux: &mut Linux, machine: &mut Machine, arguments: [u64;
     Ok(0)
 }
 
-/// Rounds `bytes` up to whole pages. `None` if `address` is not the start of a page, or the range
-/// is empty.
+/// Returns the whole pages that contain `bytes` bytes from `address` on. Returns `None` if
+/// `address` is not the start of a page, or if `bytes` is 0.
 fn pages(address: u64, bytes: u64) -> Option<Range<u64>> {
     let bytes = bytes.checked_next_multiple_of(PAGE_BYTES)?;
     let end = address.checked_add(bytes)?;

@@ -7,7 +7,7 @@ use rustix::rand::GetRandomFlags;
 use std::ops::Range;
 use std::time::Duration;
 
-/// Addresses that are canonical and belong to ring 3.
+/// Canonical addresses of ring 3: the lower half of the address space.
 pub(super) const ADDRESSES: Range<u64> = 0..1 << 47;
 
 pub(super) fn clock_gettime(_: &mut Linux, machine: &mut Machine, call: [u64; 6]) -> Answer {
@@ -105,7 +105,7 @@ pub(super) fn arch_prctl(_: &mut Linux, machine: &mut Machine, call: [u64; 6]) -
     Ok(0)
 }
 
-/// Ignores the new action, because no signal is ever delivered to a guest.
+/// Ignores the new signal action, because no signal is ever delivered to a guest.
 pub(super) fn rt_sigaction(_: &mut Linux, machine: &mut Machine, call: [u64; 6]) -> Answer {
     forget(machine, call[2], 32)
 }
@@ -158,7 +158,7 @@ pub(super) fn sched_getaffinity(_: &mut Linux, machine: &mut Machine, call: [u64
     Ok(8)
 }
 
-/// Reports the memory limit of the job as the size of the memory.
+/// Reports the memory limit of the job as the size of the guest's memory.
 pub(super) fn sysinfo(linux: &mut Linux, machine: &mut Machine, call: [u64; 6]) -> Answer {
     let memory = linux.space.bytes_max() as i64;
     // Fields: uptime, three loads, total and free memory, seven more sizes, and the unit of the

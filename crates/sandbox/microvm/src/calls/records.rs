@@ -74,8 +74,8 @@ impl Linux {
     }
 
     /// Processes the next piece of the answer that the program writes. Once the answer is complete,
-    /// the guest stops. The number with which it stops is the one that the program's system call
-    /// must return.
+    /// stops the guest with [`Next::Answered`], which holds the number that the program's system
+    /// call must return.
     pub(super) fn write_answer(&mut self, machine: &mut Machine, place: (u64, u64)) -> Answer {
         let (address, bytes) = place;
         let violation = |why: &str| Err(Stop::Next(Next::Broken(why.as_bytes().to_vec())));
@@ -115,7 +115,7 @@ impl Linux {
 
 /// Computes the result of a vectored call. The first parts of the call transferred `done` bytes,
 /// then one part stopped with `stop`. If `done` is not 0, a wait or an error only ends the call
-/// early.
+/// early, and the call returns `done`.
 pub(super) fn combine_parts(done: u64, stop: Stop) -> Answer {
     match stop {
         Stop::Next(Next::Answered(bytes)) => Err(Stop::Next(Next::Answered(done + bytes))),

@@ -16,8 +16,8 @@ use crate::slices;
 use std::collections::VecDeque;
 use std::time::Duration;
 
-/// Maximum number of concurrent threads of a guest. For each, the host process keeps the state of a
-/// CPU, some 5 KB.
+/// Maximum number of concurrent threads of a guest. For each thread, the host process keeps the
+/// state of a CPU, about 5 KB.
 pub const THREADS_MAX: usize = 64;
 
 /// Flags of `clone` that are required for a new thread: the thread shares memory, open files and
@@ -57,21 +57,21 @@ struct Thread {
     wait: Wait,
 }
 
-/// Event for which a thread waits, with the data for the result of its call.
+/// Event for which a thread waits, and data for the result of the system call that waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Wait {
-    /// Waits only until the thread gets the CPU; the call then returns `result`.
+    /// Waits only until the thread gets the CPU; its system call then returns `result`.
     Turn { result: i64 },
     /// Waits for a time of the monotonic clock.
     Time { until: Duration },
-    /// Waits for a wake-up of the futex word at `address` with at least one of these bits.
+    /// Waits for a wake-up of the futex word at `address` with at least one bit of `bits`.
     Futex {
         address: u64,
         bits: u32,
         until: Option<Duration>,
     },
-    /// Waits for events of this epoll instance. `place` is the address to which the events are
-    /// written, and their maximum number.
+    /// Waits for events of the epoll instance `descriptor`. `place` is the address to which the
+    /// events are written, and their maximum number.
     Events {
         descriptor: u64,
         place: (u64, u64),
@@ -115,7 +115,8 @@ impl Threads {
         self.running.id == id || self.queue.iter().any(|(thread, _)| thread.id == id)
     }
 
-    /// Wakes at most `count` threads that wait for the word at `address`, and returns their number.
+    /// Wakes at most `count` threads that wait for the futex word at `address`, and returns the
+    /// number of threads woken.
     fn wake(&mut self, address: u64, count: u64, bits: u32) -> u64 {
         let mut woken = 0;
         for (thread, _) in &mut self.queue {
@@ -139,7 +140,7 @@ impl Threads {
 }
 
 impl Linux {
-    /// Makes the current call wait: another thread runs, or this process waits.
+    /// Makes the current system call wait: another thread runs, or the host process waits.
     pub(super) fn wait(&mut self, machine: &mut Machine, wait: Wait) -> Result<Next, String> {
         self.threads.running.wait = wait;
         if !self.threads.has_several() {
@@ -205,7 +206,7 @@ impl Linux {
     }
 
     /// Waits until the time `until`. If `until` is `None`, no thread can ever run again, so the
-    /// function returns the end of the guest.
+    /// function returns [`Next::Died`], which ends the guest.
     fn pass_time(&mut self, until: Option<Duration>) -> Option<Next> {
         let Some(until) = until else {
             let why = "of a deadlock: every thread waits for another";

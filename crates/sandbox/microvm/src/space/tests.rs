@@ -55,8 +55,8 @@ fn step() -> impl Strategy<Value = Step> {
 }
 
 proptest! {
-    /// Compares the allocator with a set of pages: no page is allocated twice, and the limit is
-    /// kept.
+    /// Compares the allocator with a set of pages: no page is allocated twice, and the memory limit
+    /// is never exceeded.
     #[test]
     fn no_page_is_given_twice(steps in prop::collection::vec(step(), 1..60)) {
         let mut space = Space::new(HEAP, TOP, MAX);
