@@ -1,4 +1,5 @@
-//! Classes of bytes, as tables: each byte of a head is looked up about once.
+//! Tables of the bytes that may occur in parts of a request's head. About one look-up per byte of
+//! the head is needed.
 
 /// Returns whether `byte` may occur in a token; RFC 9110 §5.6.2.
 pub(crate) fn is_token(byte: u8) -> bool {

@@ -13,8 +13,8 @@ pub(crate) fn validate(known: &KnownFields<'_>, version: Version) -> Result<Fram
         return Ok(Framing::None);
     }
     if coding.is_empty() {
-        // RFC 9110 §8.6 allows a recipient to accept repeated equal values as one. Servers differ
-        // here; this one rejects a second line even if its value is equal.
+        // RFC 9110 §8.6 allows a recipient to accept repeated equal values as a single value. This
+        // server rejects a second line even if its value is equal.
         let digits = length
             .only()
             .ok_or(Reject::bad("more than one Content-Length"))?;

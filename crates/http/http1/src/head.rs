@@ -38,7 +38,8 @@ pub struct Head<'o> {
 }
 
 impl<'o> Head<'o> {
-    /// Writes the status line. RFC 9112 §4: a status without a [`phrase`] gets an empty one.
+    /// Writes the status line. RFC 9112 §4: a status without a [`phrase`] gets an empty reason
+    /// phrase.
     ///
     /// # Panics
     /// `status` does not have three digits: a bug of the caller.

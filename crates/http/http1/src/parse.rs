@@ -42,7 +42,7 @@ fn more_or<'a>(is_cut: bool, reject: Reject) -> Result<Option<Request<'a>>, Reje
 }
 
 /// Number of fields that almost all requests stay below. A table of this size is faster to clear
-/// than one of [`FIELDS_BOUND`].
+/// than a table of [`FIELDS_BOUND`] entries.
 const FIELDS_USUAL: usize = 32;
 
 /// Returns the length of the field lines without the empty line after them, and the positions of
@@ -137,8 +137,9 @@ fn validate<'a>(
     })
 }
 
-/// Returns the value of the Host field. RFC 9112 §3.2: HTTP/1.1 requires exactly one, and HTTP/1.0
-/// allows at most one. The value must be valid even if an absolute target overrides it.
+/// Returns the value of the Host field. RFC 9112 §3.2: HTTP/1.1 requires exactly one Host field,
+/// and HTTP/1.0 allows at most one. The value must be valid even if an absolute target overrides
+/// it.
 fn parse_host<'a>(known: &KnownFields<'a>, version: Version) -> Result<Option<&'a str>, Reject> {
     let values = known.values(Known::Host);
     if values.is_empty() {
@@ -173,8 +174,9 @@ fn parse_expect(known: &KnownFields<'_>) -> Result<bool, Reject> {
     Ok(expects)
 }
 
-/// Returns whether the connection persists. RFC 9112 §9.3: `close` wins; otherwise HTTP/1.1
-/// persists, and HTTP/1.0 only with `keep-alive`.
+/// Returns whether the connection persists. RFC 9112 §9.3: with `close`, the connection does not
+/// persist. Otherwise an HTTP/1.1 connection persists, and an HTTP/1.0 connection only with
+/// `keep-alive`.
 fn parse_keep_alive(known: &KnownFields<'_>, version: Version) -> bool {
     let values = known.values(Known::Connection);
     let mut keep_alive = version == Version::Http11;

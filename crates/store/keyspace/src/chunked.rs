@@ -70,7 +70,7 @@ impl<T> Chunked<T> {
         }
     }
 
-    /// Returns the heap bytes of the vector itself, without those of its elements.
+    /// Returns the heap bytes of the vector itself, without the heap bytes of its elements.
     pub(crate) fn heap_bytes(&self) -> usize {
         let first = self.chunks.first().map_or(0, Vec::capacity);
         let whole = self.chunks.len().saturating_sub(1);

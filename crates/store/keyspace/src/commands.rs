@@ -30,8 +30,8 @@ use crate::context::Context;
 use crate::fault::Fault;
 use crate::text::{self, Key};
 
-/// Returns the byte range between two positions, the last one included; negative positions count
-/// from the end.
+/// Returns the byte range between two positions, the last position included; negative positions
+/// count from the end.
 fn byte_range(start: i64, end: i64, len: usize) -> Range<usize> {
     let signed = len as i64;
     if start < 0 && end < 0 && end < start {
@@ -52,8 +52,8 @@ fn byte_range(start: i64, end: i64, len: usize) -> Range<usize> {
     }
 }
 
-/// Returns the index range between two indices, the last one included; negative indices count from
-/// the end.
+/// Returns the index range between two indices, the last index included; negative indices count
+/// from the end.
 fn index_range(start: i64, end: i64, len: usize) -> Range<usize> {
     let signed = len as i64;
     let start = if start < 0 {
@@ -196,8 +196,7 @@ where
     fn take(mut self, count: u64, rng: &mut fastrand::Rng) -> Vec<Key> {
         let many = usize::try_from(count).unwrap_or(usize::MAX);
         if self.len < many.saturating_mul(3) {
-            // More than a third of the elements is requested: shuffle all of them and cut off the
-            // rest.
+            // More than a third of the elements is requested: shuffle all elements, then truncate.
             let mut all = (self.all)();
             if many < all.len() {
                 rng.shuffle(&mut all);

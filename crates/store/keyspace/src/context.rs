@@ -62,7 +62,8 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// Records the number of changes and the journal entries of the command in the keyspace.
+    /// Records the number of changes, and the command's entries for the append-only file, in the
+    /// keyspace.
     pub(crate) fn finish(self) {
         self.ks.commit(self.db, self.dirty, self.journal);
     }

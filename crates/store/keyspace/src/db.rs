@@ -23,9 +23,9 @@ const DUE_BYTES: usize = 34;
 /// Part of vacant slots from which a table is compacted: at least one slot in this many.
 const VACANT_PART_MIN: usize = 8;
 
-/// A key and its value: 64 bytes, one cache line of the processor, plus their heap memory. The key
-/// and value are not wrapped in a [`Node`](crate::dict::Node), because the entry would then be
-/// larger.
+/// A key and its value. An entry uses 64 bytes, one cache line of the processor, plus the heap
+/// memory of the key and the value. The key and value are not wrapped in a
+/// [`Node`](crate::dict::Node), because the entry would then be larger.
 #[derive(Clone, Debug)]
 #[repr(align(64))]
 pub(crate) struct Entry {

@@ -40,7 +40,8 @@ const BUCKETS_MIN: usize = 4;
 const LOAD_MAX_OF_4: usize = 3;
 /// Maximum number of buckets per entry; above this, the table shrinks.
 const BUCKETS_PER_ENTRY_MAX: usize = 8;
-/// Maximum number of buckets joined per removal: enough to keep up with any number of removals.
+/// Maximum number of buckets that are removed per removal of an entry. With this number, the table
+/// shrinks as fast as entries are removed.
 const JOINS_PER_REMOVAL: usize = 16;
 /// Maximum number of keys per call of [`Dict::warm`].
 pub(crate) const WARM_MAX: usize = 64;

@@ -276,8 +276,8 @@ impl Evictor {
                 }
             }
         }
-        // A remembered slot may be empty or hold another key by now, so each one is evaluated
-        // again.
+        // A remembered slot may be empty or hold another key by now, so each remembered slot is
+        // evaluated again.
         self.pool.retain_mut(|it| {
             let Some(entry) = dbs[it.db].dict.peek(it.slot) else {
                 return false;

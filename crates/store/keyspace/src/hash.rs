@@ -242,7 +242,8 @@ impl Hash {
         }
     }
 
-    /// Frees up to `left` fields of a removed hash. Returns whether the hash may then be dropped.
+    /// Frees up to `left` fields of a removed hash. Returns whether the hash is now small enough to
+    /// be dropped.
     pub(crate) fn free_some(&mut self, left: &mut usize) -> bool {
         match self {
             Self::Packed(_) => true,

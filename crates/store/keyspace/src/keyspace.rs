@@ -44,7 +44,7 @@ pub struct Keyspace {
     defrag: Defrag,
     /// Function libraries from a loaded snapshot, kept unparsed.
     pub(crate) functions: Vec<Bytes>,
-    /// Effects of the commands run so far; the server drains them.
+    /// Effects of the commands that have run; the server takes them out.
     pub effects: Effects,
 }
 
@@ -131,7 +131,8 @@ impl Keyspace {
         &self.limits
     }
 
-    /// Sets the bytes outside the data that count for `maxmemory`: the buffers of clients.
+    /// Sets the number of bytes that count for `maxmemory` although they are not data: the buffers
+    /// of clients.
     pub fn set_non_data_bytes(&mut self, bytes: usize) {
         self.non_data_bytes = bytes;
     }
@@ -206,13 +207,14 @@ impl Keyspace {
         self.stats = Stats::default();
     }
 
-    /// Returns the bytes of all data, overhead included.
+    /// Returns the number of bytes that all data uses, overhead included.
     #[must_use]
     pub fn used_bytes(&self) -> usize {
         self.dbs.iter().map(Db::heap_bytes).sum()
     }
 
-    /// Returns the bytes of values of at least 16 KiB, which are part of [`Keyspace::used_bytes`].
+    /// Returns the number of bytes that values of at least 16 KiB use. They are part of
+    /// [`Keyspace::used_bytes`].
     #[must_use]
     pub fn blob_bytes(&self) -> usize {
         self.dbs.iter().map(Db::blob_bytes).sum()
@@ -296,8 +298,8 @@ impl Keyspace {
         self.journaling
     }
 
-    /// Removes a key whose deadline has passed. Reports the removal to watching clients, as an
-    /// event, and to the append-only file.
+    /// Removes a key whose deadline has passed. Invalidates watches of the key, sends the event,
+    /// and records the removal in the append-only file.
     pub(crate) fn expire(&mut self, db: usize, key: &[u8]) {
         if let Some(slot) = self.dbs[db].dict.find(key) {
             self.before_removal(db, slot);
@@ -315,8 +317,9 @@ impl Keyspace {
         }
     }
 
-    /// Reports a removal without a command (a key expired, was evicted, or was removed by a caller
-    /// in this process) to watching clients, as an event, and to the append-only file.
+    /// Handles a removal without a command: a key expired, was evicted, or was removed by a caller
+    /// in this process. Invalidates watches of the key, sends the event, and records the removal in
+    /// the append-only file.
     pub(crate) fn report_removal(
         &mut self,
         db: usize,

@@ -97,8 +97,8 @@ impl Node {
         self.clone()
     }
 
-    /// Turns a shared node into one that may be changed; copies it if a snapshot still refers to
-    /// its memory.
+    /// Turns a shared node into a node that may be changed. Copies the node's memory if a snapshot
+    /// still refers to it.
     fn make_exclusive(&mut self) {
         if let Self::Shared(packed) = self {
             let packed = std::mem::take(packed);
@@ -296,7 +296,8 @@ impl List {
         }
     }
 
-    /// Returns the node of an element, and the index within the node.
+    /// Returns the index of the node that holds an element, and the index of the element within
+    /// this node.
     fn location(&self, index: usize) -> (usize, usize) {
         if index * 2 < self.len {
             let mut rest = index;

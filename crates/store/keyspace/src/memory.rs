@@ -6,10 +6,10 @@ use bytes::{Bytes, BytesMut};
 /// are freed directly.
 const RELEASED_BYTES_MIN: usize = 1 << 20;
 
-/// Returns the bytes that the allocator reserves for a block. jemalloc, which the program links,
-/// has size classes in steps of 16 bytes up to 128, and four per power of two above. From 16 KiB
-/// on, a block has its own pages; pages beyond its length, up to its size class, are never touched
-/// and do not count.
+/// Returns the number of bytes that the allocator reserves for a block. jemalloc, which the program
+/// links, has size classes in steps of 16 bytes up to 128, and four per power of two above. From 16
+/// KiB on, a block has its own pages; pages beyond its length, up to its size class, are never
+/// touched and do not count.
 pub(crate) const fn allocated(bytes: usize) -> usize {
     const QUANTUM: usize = 16;
     const PAGE: usize = 4096;
@@ -48,7 +48,7 @@ pub(crate) fn reallocate_vec<T>(vec: &mut Vec<T>) {
 
 /// Frees a blob. If the blob is large, not shared, and built by a command, it is freed through
 /// `keep`, which may move the work of freeing a very large buffer to another thread. Blobs that
-/// were received from a client went through `keep` on arrival.
+/// were received from a client were passed to `keep` when they arrived.
 pub(crate) fn release(blob: Bytes, keep: fn(BytesMut) -> Bytes) {
     if RELEASED_BYTES_MIN <= blob.len()
         && let Ok(alone) = blob.try_into_mut()

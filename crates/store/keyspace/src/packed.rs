@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! element:  length │ bytes │ length
-//! length:   one byte below 254, else 254 and four bytes (mirrored at the end)
+//! length:   one byte if less than 254, else the byte 254 and four bytes; reversed after the bytes
 //! ```
 //!
 //! The length is stored at both ends of the bytes, so that a walk can start at either end.

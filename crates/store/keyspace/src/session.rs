@@ -87,7 +87,7 @@ impl Session {
         self.queue.as_ref().map(|queue| queue.commands.len())
     }
 
-    /// Returns the bytes of memory that queued commands and watched keys use, overhead included.
+    /// Returns the number of bytes that queued commands and watched keys use, overhead included.
     #[must_use]
     pub fn held_bytes(&self) -> usize {
         let queued = self.queue.as_ref().map_or(0, |queue| queue.bytes);

@@ -232,7 +232,8 @@ impl Set {
         }
     }
 
-    /// Frees up to `left` members of a removed set. Returns whether the set may then be dropped.
+    /// Frees up to `left` members of a removed set. Returns whether the set is now small enough to
+    /// be dropped.
     pub(crate) fn free_some(&mut self, left: &mut usize) -> bool {
         match self {
             Self::Ints(_) | Self::Packed(_) => true,

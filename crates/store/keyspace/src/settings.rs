@@ -104,11 +104,11 @@ pub enum Policy {
     AllKeysLfu,
     /// A random key.
     AllKeysRandom,
-    /// The least recently used key among those with a deadline.
+    /// The least recently used key among the keys with a deadline.
     VolatileLru,
-    /// The least frequently used key among those with a deadline.
+    /// The least frequently used key among the keys with a deadline.
     VolatileLfu,
-    /// A random key among those with a deadline.
+    /// A random key among the keys with a deadline.
     VolatileRandom,
     /// The key with the nearest deadline.
     VolatileTtl,

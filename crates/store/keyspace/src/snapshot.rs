@@ -40,8 +40,8 @@ use line::{Flushed, Location, ValueQueue};
 /// Bit of `Entry::access`: the epoch in which a snapshot last wrote the entry.
 const EPOCH: u32 = 1 << 29;
 
-/// Work that an occupied slot counts in addition to its content, in bytes: the entry fills one
-/// cache line.
+/// Work, in bytes, that is counted for an occupied slot in addition to its content: the entry fills
+/// one cache line.
 const ENTRY_WORK: usize = 64;
 const VACANT_WORK: usize = 8;
 
@@ -284,11 +284,10 @@ impl Snapshots {
         self.running.is_some()
     }
 
-    /// Appends the next part of the file, and returns whether it was the last one. Values that were
-    /// written and can be freed go to `free`.
+    /// Appends the next part of the file, and returns whether this part was the last. Values that
+    /// were written and can be freed go to `free`.
     ///
-    /// # Panics
-    /// If no snapshot is in progress.
+    /// # Panics If no snapshot is in progress.
     pub(crate) fn write_part(
         &mut self,
         dbs: &mut [Db],

@@ -30,7 +30,7 @@ pub(crate) fn blob_bytes(bytes: usize) -> usize {
     }
 }
 
-/// A string: 24 bytes and its heap memory.
+/// A string, which uses 24 bytes plus its heap memory.
 #[derive(Clone, Debug)]
 pub(crate) enum Str {
     /// A string that is the canonical text of an integer, stored as this integer.

@@ -110,7 +110,8 @@ impl<T: Copy> Tree<T> {
         removed
     }
 
-    /// Frees up to `left` leaves of a removed tree. Returns whether the tree may then be dropped.
+    /// Frees up to `left` leaves of a removed tree. Returns whether the tree is now small enough to
+    /// be dropped.
     pub(crate) fn free_some(&mut self, left: &mut usize) -> bool {
         let Node::Inner(children) = &mut self.root else {
             return true;
@@ -125,7 +126,8 @@ impl<T: Copy> Tree<T> {
         false
     }
 
-    /// Returns the number of items at the front for which `is_before` holds.
+    /// Returns the number of items, counted from the lowest rank, for which `is_before` returns
+    /// true.
     pub(crate) fn rank(&self, is_before: impl Fn(&T) -> bool) -> usize {
         let mut node = &self.root;
         let mut rank = 0;

@@ -12,7 +12,7 @@ const AT_ONCE_BYTES_MAX: usize = 64 << 10;
 
 /// Maximum number of elements of a collection that is freed immediately.
 pub(crate) const AT_ONCE_MAX: usize = 512;
-/// A value: 24 bytes and its heap memory.
+/// A value, which uses 24 bytes plus its heap memory.
 #[derive(Clone, Debug)]
 pub(crate) enum Value {
     Str(Str),
@@ -87,8 +87,8 @@ impl Value {
         }
     }
 
-    /// Frees up to `left` elements of a removed value. Returns whether the value may then be
-    /// dropped.
+    /// Frees up to `left` elements of a removed value. Returns whether the value is now small
+    /// enough to be dropped.
     pub(crate) fn free_some(&mut self, left: &mut usize) -> bool {
         match self {
             Self::Str(_) => true,

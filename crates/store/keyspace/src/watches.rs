@@ -26,7 +26,7 @@ pub(crate) enum KeyState {
 }
 
 impl Watched {
-    /// Returns the bytes of memory that one watch of `key` uses: its entry in the session and its
+    /// Returns the number of bytes that one watch of `key` uses: its entry in the session and its
     /// entry in the keyspace.
     pub(crate) fn bytes(key: &Bytes) -> usize {
         const MAP_ENTRY_BYTES: usize = 64;

@@ -237,7 +237,8 @@ impl Zset {
         }
     }
 
-    /// Returns the number of members at the front for which `is_before` holds.
+    /// Returns the number of members, counted from the lowest rank, for which `is_before` returns
+    /// true.
     pub(crate) fn rank(&self, is_before: impl Fn(f64, &[u8]) -> bool) -> usize {
         match self {
             Self::Packed(packed) => {
@@ -363,7 +364,7 @@ impl Zset {
     }
 
     /// Frees up to `left` elements of a removed sorted set: leaves of its tree first, then members.
-    /// Returns whether the sorted set may then be dropped.
+    /// Returns whether the sorted set is now small enough to be dropped.
     pub(crate) fn free_some(&mut self, left: &mut usize) -> bool {
         match self {
             Self::Packed(_) => true,

@@ -245,8 +245,8 @@ impl Out {
         }
     }
 
-    /// Appends text for people, with three letters for its format, such as `txt`; in RESP2, a
-    /// string.
+    /// Appends a verbatim string: text, and three letters for its format, such as `txt`; in RESP2,
+    /// a plain string.
     pub fn verbatim(&mut self, format: [u8; 3], text: &[u8]) {
         match self.proto {
             Proto::Resp2 => self.bulk(text),
@@ -403,7 +403,7 @@ impl Out {
     }
 
     /// Frees the memory of bytes that were already written: all of it once the buffer is empty,
-    /// otherwise as soon as the written bytes outnumber the unwritten ones.
+    /// otherwise as soon as more bytes are written than unwritten.
     fn reclaim(&mut self) {
         if self.is_empty() {
             self.small.clear();

@@ -111,13 +111,11 @@ impl Parser {
         self.limits = limits;
     }
 
-    /// Advances to the next request: one parsed ahead, or one from `input`. Returns `false` if more
-    /// bytes are needed; the caller reads them into [`Parser::blob_mut`] if there is one, else into
-    /// `input`. Empty requests are skipped, as in Redis.
+    /// Advances to the next request: a request that was parsed ahead, or a request from `input`.
+    /// Returns `false` if more bytes are needed; the caller reads them into [`Parser::blob_mut`] if
+    /// a blob is being read, else into `input`. Empty requests are skipped, as in Redis.
     ///
-    /// # Errors
-    /// If the input violates the protocol. The caller sends the error's text and closes the
-    /// connection.
+    /// # Errors If the input violates the protocol. The caller sends the error's text and closes the connection.
     pub fn next(&mut self, input: &mut BytesMut) -> Result<bool, ProtocolError> {
         if !self.has_ahead() {
             self.parse_ahead(input, 1);
@@ -283,7 +281,7 @@ impl Parser {
         matches!(self.state, State::Idle) && !self.has_ahead()
     }
 
-    /// Returns the bytes of memory that requests parsed ahead and the incomplete request use
+    /// Returns the number of bytes that requests parsed ahead and the incomplete request use
     /// outside the read buffer.
     pub fn held_bytes(&self) -> usize {
         let blob = match &self.state {
@@ -394,7 +392,7 @@ impl Parser {
     }
 }
 
-/// Returns the bytes of memory that an argument uses, including its entry in a list: even an empty
+/// Returns the number of bytes that an argument uses, including its entry in a list: even an empty
 /// argument uses some.
 pub fn arg_bytes(arg: &Bytes) -> usize {
     arg.len() + size_of::<Bytes>()

@@ -46,8 +46,8 @@ impl Reply {
     /// # Errors
     /// If the input is not a reply; the connection is then unusable.
     pub fn take(input: &mut BytesMut, limits: &ReplyLimits) -> Result<Option<Reply>, BadReply> {
-        // Find the end first: a complete blob is then removed without a copy, and an incomplete one
-        // is not removed at all.
+        // Find the end first: a complete blob is then removed without a copy, and an incomplete
+        // reply is not removed at all.
         let mut scanner = ReplyScanner {
             input,
             at: 0,

@@ -131,7 +131,7 @@ fn move_key(cx: &mut Context<'_>) {
     cx.changed(&args[2], Class::Generic, "rename_to");
 }
 
-/// Returns the cache tags of a key; none if the key does not exist.
+/// Returns the cache tags of a key, or no tags if the key does not exist.
 fn tags_of(cx: &mut Context<'_>, key: &[u8]) -> Vec<Bytes> {
     let slot = cx.find(key);
     let names = slot.map_or(Vec::new(), |slot| cx.ks.dbs[cx.db].tags.names(slot));

@@ -79,13 +79,14 @@ fn value_bytes(value: &Str) -> Vec<u8> {
     value.bytes(&mut itoa::Buffer::new()).to_vec()
 }
 
-/// Table of the lengths of the longest common subsequence, one for each pair of prefixes.
+/// Table of the lengths of the longest common subsequence, for each pair of prefixes of the two
+/// strings.
 struct Lengths {
     width: usize,
     cells: Vec<u32>,
 }
 
-/// A subsequence, and the contiguous matches it consists of, the last one first.
+/// A subsequence, and the contiguous matches it consists of, the last match first.
 struct Found {
     text: Vec<u8>,
     matches: Vec<Substring>,

@@ -433,7 +433,7 @@ impl<'a> MultiPop<'a> {
         Ok(Self { keys, end, count })
     }
 
-    /// Pops from the first of the lists that exists. Returns whether one exists.
+    /// Pops elements from the first list that exists. Returns whether any of the lists exists.
     fn run(&self, cx: &mut Context<'_>, out: &mut Out) -> Result<bool, Fault> {
         for key in self.keys {
             let Some(list) = cx.peek_as::<List>(key)? else {

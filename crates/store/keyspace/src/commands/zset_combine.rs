@@ -34,9 +34,9 @@ enum Aggregate {
 impl Aggregate {
     fn combine(self, left: f64, right: f64) -> f64 {
         match self {
-            // The sum of opposite infinities is NaN; Redis makes it zero.
+            // The sum of opposite infinities is NaN. As in Redis, the result is then 0.
             Self::Sum => number_or_zero(left + right),
-            // 0 and -0 compare equal, so the first one is kept.
+            // 0 and -0 compare equal, so `left` is kept.
             Self::Min if right < left => right,
             Self::Max if left < right => right,
             Self::Min | Self::Max => left,

@@ -432,7 +432,8 @@ impl<'a> MultiPop<'a> {
         })
     }
 
-    /// Pops from the first sorted set that exists. Returns whether one exists.
+    /// Pops members from the first sorted set that exists. Returns whether any of the sorted sets
+    /// exists.
     fn run(&self, cx: &mut Context<'_>, out: &mut Out) -> Result<bool, Fault> {
         for key in self.keys {
             if let Some(popped) = pop(cx, key, self.extreme, self.count)? {

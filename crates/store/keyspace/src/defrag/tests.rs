@@ -70,7 +70,7 @@ impl ModelledStore {
     }
 
     /// Sets a key to a number, a text or a blob. On average, one key in three gets a deadline, and
-    /// one in five a tag.
+    /// one key in five gets a tag.
     fn set(&mut self, number: usize, rng: &mut fastrand::Rng) {
         let value = match rng.usize(..40) {
             0 => vec![b'b'; 16_384 + rng.usize(..5_000)],

@@ -56,7 +56,7 @@ impl<T: Item> Guarded<T> {
         })))
     }
 
-    /// Copies the item of a slot that is about to change, if a guard needs it.
+    /// Copies the item of a slot that is about to change, if a guard needs the copy.
     #[inline]
     pub(crate) fn changes(&mut self, slot: u32, slots: &Chunked<Option<T>>) {
         if let Some(guard) = &mut self.0 {

@@ -37,7 +37,7 @@ impl Keyspace {
         self.snapshots.is_running()
     }
 
-    /// Appends the next part of the file, and returns whether it was the last one. `work_bytes`
+    /// Appends the next part of the file, and returns whether this part was the last. `work_bytes`
     /// limits the number of bytes that are read, including the bytes of the hash table. The
     /// appended part has about the same size, or is smaller if it can be compressed.
     ///

@@ -144,7 +144,7 @@ pub(crate) struct Reading {
 }
 
 /// Reads a value of the RDB type `kind`. Returns `None` for an empty collection, since no key may
-/// hold one.
+/// hold an empty collection.
 pub(crate) fn read_value(
     kind: u8,
     from: &mut Cursor<'_>,

@@ -15,7 +15,8 @@ use crate::value::Value;
 /// take.
 const COMPRESS_BYTES_MIN: usize = 20;
 
-/// Work that each string counts in addition to its bytes; the unit of [`Writer::work`] is bytes.
+/// Work that is counted for each string in addition to its bytes; the unit of [`Writer::work`] is
+/// bytes.
 const STRING_WORK: usize = 16;
 
 /// Writer that appends to a file or a payload.

@@ -176,8 +176,8 @@ fn a_snapshot_equals_the_data_at_its_start() {
     }
 }
 
-/// A database whose keys were removed one by one has no slots, but the snapshot contains these
-/// keys. Keys that are added during the snapshot are not part of it.
+/// A snapshot contains keys that are removed one by one while it is in progress, even if the table
+/// then has no slots. It does not contain keys that are added during that time.
 #[test]
 fn keys_removed_during_a_snapshot_are_in_it() {
     const KEYS: usize = if cfg!(miri) { 500 } else { 5_000 };

@@ -10,13 +10,13 @@ use crate::keyspace::Keyspace;
 use crate::settings::Limits;
 use crate::table::{Argument, Kind, arguments};
 
-/// Number of commands that the test runs; small enough for every test run.
+/// Number of commands that the test runs: few enough for a short test.
 const COMMANDS: usize = if cfg!(miri) { 600 } else { 40_000 };
 /// Maximum length of a string.
 const STRING_BYTES_MAX: usize = 64 << 10;
 /// Length above which a reply may be cut off.
 const REPLY_BYTES_MAX: usize = 1 << 20;
-/// A key for each type of value, and one that does not exist.
+/// A key for each type of value, and a key that does not exist.
 const KEYS: &[&str] = &["s", "n", "l", "h", "z", "t", "i", "none"];
 const NUMBERS: &[&str] = &[
     "0",
