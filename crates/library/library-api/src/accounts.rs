@@ -122,7 +122,7 @@ pub(crate) fn create(call: &Call<'_>, seen: &Seen<'_>) -> Changes {
     }
     check_name(name).map_err(|_| Fault::bad("username"))?;
     let admin = call.flag("adminRole")?.unwrap_or(false);
-    let mut changes = vec![kept(call, name, &typed(password), admin)?];
+    let mut changes = vec![kept(call, name, &decoded_password(password), admin)?];
     changes.extend(denied(call, name, &BTreeSet::new())?);
     changes.extend(call.number("maxBitRate")?.map(|kbps| Change::MaxBitRate {
         user: name.to_owned(),
@@ -140,7 +140,7 @@ pub(crate) fn update(call: &Call<'_>, seen: &Seen<'_>) -> Changes {
         return Err(Fault::not_allowed());
     }
     let mut changes = vec![match call.params.first("password") {
-        Some(password) => kept(call, name, &typed(password), admin)?,
+        Some(password) => kept(call, name, &decoded_password(password), admin)?,
         None => Change::User {
             name: name.to_owned(),
             password: user.password.clone(),
@@ -168,7 +168,7 @@ fn denied(call: &Call<'_>, name: &str, now: &BTreeSet<Role>) -> Result<Option<Ch
 pub(crate) fn change_password(call: &Call<'_>, seen: &Seen<'_>) -> Changes {
     let (name, user) = own_or_any(call, seen, call.text("username")?)?;
     seen.may(Role::Settings)?;
-    let password = typed(call.text("password")?);
+    let password = decoded_password(call.text("password")?);
     Ok(vec![kept(call, name, &password, user.admin)?])
 }
 
@@ -184,7 +184,7 @@ pub(crate) fn delete(call: &Call<'_>, seen: &Seen<'_>) -> Changes {
 }
 
 /// Decodes a password parameter: hexadecimal digits after `enc:`, or the password as text.
-fn typed(given: &str) -> String {
+fn decoded_password(given: &str) -> String {
     let digits = given
         .strip_prefix("enc:")
         .and_then(|text| hex::decode(text).ok());

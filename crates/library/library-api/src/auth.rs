@@ -31,7 +31,7 @@ pub(crate) fn user<'s>(
     let known = state.user_named(name);
     let password = known.and_then(|(name, user)| secret?.open_sealed(name, &user.password));
     let fits = |password: &str| match (params.first("p"), params.first("t")) {
-        (Some(given), _) => Ok(is_same(&clear(given), password.as_bytes())),
+        (Some(given), _) => Ok(is_same(&decoded_password(given), password.as_bytes())),
         (None, Some(token)) => {
             let salt = params.first("s").ok_or_else(|| Fault::missing("s"))?;
             let expected = token_of(password, salt);
@@ -80,7 +80,7 @@ pub(crate) fn of_key<'s>(key: &str, state: &'s State) -> Option<&'s str> {
 }
 
 /// Decodes the parameter `p`: hexadecimal digits after `enc:`, or the password as text.
-fn clear(given: &str) -> Vec<u8> {
+fn decoded_password(given: &str) -> Vec<u8> {
     let encoded = given.strip_prefix("enc:");
     let decoded = encoded.and_then(|text| hex::decode(text).ok());
     decoded.unwrap_or_else(|| given.as_bytes().to_vec())

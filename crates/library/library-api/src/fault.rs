@@ -19,8 +19,8 @@ pub(crate) enum Code {
 /// Reason why an endpoint is not offered: not implemented yet, or never to be implemented.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Lack {
-    Yet,
-    ForGood,
+    NotYet,
+    Never,
 }
 
 /// Error response of the Subsonic protocol. The HTTP status is 200 for most errors.
@@ -79,8 +79,8 @@ impl Fault {
     /// status is the one that Navidrome, another Subsonic server, sends.
     pub(crate) fn lacking(lack: Lack) -> Fault {
         let (status, what) = match lack {
-            Lack::Yet => (501, "this endpoint is not implemented"),
-            Lack::ForGood => (410, "this endpoint will not be implemented"),
+            Lack::NotYet => (501, "this endpoint is not implemented"),
+            Lack::Never => (410, "this endpoint will not be implemented"),
         };
         Fault {
             status,

@@ -153,8 +153,8 @@ fn run(call: &Call<'_>, endpoint: &Endpoint, is_xml: bool) -> Result<Outcome, Fa
             change(decide)?;
             read(write)
         }
-        Handler::Give(give) => {
-            let outcome = store.read(|state| give(call, &call.seen(state)));
+        Handler::Respond(respond) => {
+            let outcome = store.read(|state| respond(call, &call.seen(state)));
             Ok(Outcome::Answer(outcome??))
         }
     }

@@ -238,17 +238,17 @@ fn admins_have_folders_scanned() {
         let refused = post(&format!("/scan?folder={odd}"), Some(&bearer));
         assert!(refused.starts_with("400 "), "{odd}: {refused}");
     }
-    assert!(scene.asked().is_empty());
+    assert!(scene.requested_folders().is_empty());
     let response = post("/scan?folder=/B/%C3%9Cber/&folder=C", Some(&bearer));
     let progress = r#"200 {"scanning":true,"files":7,"reading":{"done":3,"of":7,"perSecond":12.5,"secondsLeft":0.32}"#;
     assert!(response.starts_with(progress), "{response}");
-    assert_eq!(scene.asked(), ["B/Über".as_bytes(), b"C"]);
+    assert_eq!(scene.requested_folders(), ["B/Über".as_bytes(), b"C"]);
     assert!(scene.api("DELETE", "/scan", None).starts_with("401 "));
-    assert!(!scene.asked().is_empty());
+    assert!(!scene.requested_folders().is_empty());
     let response = scene.api("DELETE", "/scan", Some(&bearer));
     assert!(response.starts_with(progress), "{response}");
-    assert!(scene.asked().is_empty());
+    assert!(scene.requested_folders().is_empty());
     post("/scan?folder=C", Some(&bearer));
     post("/scan", Some(&bearer));
-    assert!(scene.asked().is_empty());
+    assert!(scene.requested_folders().is_empty());
 }

@@ -70,11 +70,11 @@ impl LibraryAccess for FixedLibrary {
 
     fn placeholder(&self, index: &Index, of: CoverOwner) -> Option<Placeholder> {
         let is_album = matches!(of, CoverOwner::Album(_));
-        (is_album && self.has_cover(index, of)).then(seen)
+        (is_album && self.has_cover(index, of)).then(placeholder)
     }
 
     fn placeholder_of_file(&self, path: &[u8]) -> Option<Placeholder> {
-        path.ends_with(b"cover.jpg").then(seen)
+        path.ends_with(b"cover.jpg").then(placeholder)
     }
 
     fn videos(&self, folder: &[u8], extensions: &[&str]) -> Vec<Vec<u8>> {
@@ -99,7 +99,7 @@ impl LibraryAccess for FixedLibrary {
 }
 
 /// Returns the one placeholder that all pictures in the fixture have.
-fn seen() -> Placeholder {
+fn placeholder() -> Placeholder {
     Placeholder::new(
         [0x1f, 0x2e, 0x3d],
         "LEHV6nWB2yk8pyo0adR*.7kCMdnj",
@@ -192,7 +192,7 @@ impl Scene {
     }
 
     /// Returns the folders of the last requested scan.
-    pub(super) fn asked(&self) -> Vec<Vec<u8>> {
+    pub(super) fn requested_folders(&self) -> Vec<Vec<u8>> {
         self.library.1.lock().expect("one thread").clone()
     }
 

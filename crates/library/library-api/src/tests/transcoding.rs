@@ -8,7 +8,7 @@ use crate::Answer;
 const ANN: &str = "u=ann&p=sesame";
 
 /// Describes the response: `raw` for the file, the plan of a transcode, or the error.
-fn heard(scene: &Scene, request: &str) -> String {
+fn described(scene: &Scene, request: &str) -> String {
     match scene.answer(request, ANN) {
         Answer::Original { .. } => panic!("{request} is a download"),
         Answer::Archive { .. } => panic!("{request} is an archive"),
@@ -89,10 +89,10 @@ fn a_stream_is_what_is_asked_for() {
         ),
     ] {
         let request = format!("stream?id={song}{asked}");
-        assert_eq!(heard(&scene, &request), expected, "{asked}");
+        assert_eq!(described(&scene, &request), expected, "{asked}");
     }
     let download = format!("download?id={song}&format=opus&maxBitRate=64");
-    assert_eq!(heard(&scene, &download), "raw");
+    assert_eq!(described(&scene, &download), "raw");
 }
 
 #[test]
@@ -115,13 +115,13 @@ fn a_users_own_limit_holds_for_their_players_and_is_described() {
     let limited = child(&scene);
     assert_eq!(limited["transcodedSuffix"], "opus");
     assert_eq!(limited["transcodedContentType"], "audio/ogg");
-    assert!(heard(&scene, &format!("stream?id={song}")).starts_with("160000 bit/s"));
+    assert!(described(&scene, &format!("stream?id={song}")).starts_with("160000 bit/s"));
     let less = format!("stream?id={song}&maxBitRate=96");
-    assert!(heard(&scene, &less).starts_with("96000 bit/s"));
+    assert!(described(&scene, &less).starts_with("96000 bit/s"));
     let more = format!("stream?id={song}&maxBitRate=320");
-    assert!(heard(&scene, &more).starts_with("160000 bit/s"));
+    assert!(described(&scene, &more).starts_with("160000 bit/s"));
     scene.ok("updateUser?username=ann&maxBitRate=0");
-    assert_eq!(heard(&scene, &format!("stream?id={song}")), "raw");
+    assert_eq!(described(&scene, &format!("stream?id={song}")), "raw");
 }
 
 fn decide(scene: &Scene, song: &str, body: &str) -> Value {
@@ -155,13 +155,13 @@ fn a_decision_leads_to_its_stream() {
     let parameters = decision["transcodeParams"].as_str().expect("text");
     let stream =
         format!("getTranscodeStream?mediaId={song}&mediaType=song&transcodeParams={parameters}");
-    let made = heard(&scene, &format!("{stream}&offset=20"));
+    let made = described(&scene, &format!("{stream}&offset=20"));
     assert_eq!(
         made,
         "96000 bit/s, 2 ch, from 20000 ms of 122000, Erstes Lied by Björk feat. Guest on Über, Some(-3136)"
     );
     let mono = stream.replace("-2", "-1");
-    assert!(heard(&scene, &mono).starts_with("96000 bit/s, 1 ch"));
+    assert!(described(&scene, &mono).starts_with("96000 bit/s, 1 ch"));
 }
 
 #[test]
@@ -178,7 +178,7 @@ fn what_makes_no_sense_is_refused_with_its_name() {
     let reason = &neither["transcodeDecision"]["errorReason"];
     assert!(reason.as_str().is_some_and(|text| !text.is_empty()));
     assert_eq!(decide(&scene, &album, "{}")["error"]["code"], 70);
-    let stream = |words: &str| heard(&scene, &format!("getTranscodeStream?{words}"));
+    let stream = |words: &str| described(&scene, &format!("getTranscodeStream?{words}"));
     let whole = format!("mediaId={song}&mediaType=song");
     for parameters in ["", "opus", "opus-x-2", "opus-96-3", "mp3-96-2"] {
         let message = stream(&format!("{whole}&transcodeParams={parameters}"));
