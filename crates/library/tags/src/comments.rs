@@ -70,7 +70,7 @@ const PICTURE_KEY: &[u8] = b"METADATA_BLOCK_PICTURE";
 const COVER_KEY: &[u8] = b"COVERART";
 /// Number of base64 letters that are decoded from the start of a picture block; they contain the
 /// fields before the picture.
-const PICTURE_HEAD_BYTES: usize = 1024;
+const PICTURE_HEAD_LETTERS: usize = 1024;
 
 /// Reads all comments.
 pub(crate) fn read(
@@ -124,7 +124,8 @@ fn comment(
         let value_bytes = bytes - key_bytes as u64 - 1;
         let taken = head_bytes - key_bytes - 1;
         let mut letters = head[key_bytes + 1..].to_vec();
-        let more = (value_bytes as usize).min(PICTURE_HEAD_BYTES) - taken.min(PICTURE_HEAD_BYTES);
+        let more =
+            (value_bytes as usize).min(PICTURE_HEAD_LETTERS) - taken.min(PICTURE_HEAD_LETTERS);
         letters.extend_from_slice(flow.take(more)?);
         let offset = start + key_bytes as u64 + 1;
         let picture = match is_block {

@@ -110,7 +110,7 @@ fn items(input: &mut Input<'_>) -> Result<Option<Range<u64>>, Error> {
     let Some(id) = exif_item(input, &names)? else {
         return Ok(None);
     };
-    let Some(block) = place(input, places, id)? else {
+    let Some(block) = item_range(input, places, id)? else {
         return Ok(None);
     };
     // The first field states the number of bytes between itself and the TIFF data.
@@ -165,7 +165,7 @@ impl Fields<'_, '_> {
 /// Returns the range of an item. `iloc`: version u8 · flags u24 · widths of offset, length, base
 /// and index, 4 bits each · count · items: id · [method u16, in versions 1 and 2] · 2 bytes · base
 /// · count u16 · ([index] · offset · length)…
-fn place(
+fn item_range(
     input: &mut Input<'_>,
     places: Range<u64>,
     wanted: u32,

@@ -186,7 +186,7 @@ const LIVE: &[u8] = include_bytes!("../../testdata/sine-live.webm");
 const FILM: &[u8] = include_bytes!("../../testdata/film.mp4");
 
 /// Returns the offsets of the first and the last occurrence of these bytes in a file.
-fn places(file: &[u8], bytes: &[u8]) -> (usize, usize) {
+fn offsets(file: &[u8], bytes: &[u8]) -> (usize, usize) {
     let mut found = file.windows(bytes.len()).enumerate();
     let mut found = found.by_ref().filter(|(_, window)| *window == bytes);
     let (first, _) = found.next().expect("they are there");
@@ -196,7 +196,7 @@ fn places(file: &[u8], bytes: &[u8]) -> (usize, usize) {
 #[test]
 fn mp4_without_a_duration_lasts_as_long_as_its_samples() {
     let sine = sine("m4a");
-    let (mdhd, _) = places(sine, b"mdhd");
+    let (mdhd, _) = offsets(sine, b"mdhd");
     let stated = duration(sine).0;
     for unknown in [0, u32::MAX] {
         let file = with(sine, mdhd + 20, &unknown.to_be_bytes());
@@ -210,9 +210,9 @@ fn mp4_in_fragments_lasts_until_the_last_one_ends() {
     expect![[r#"Aac 628 ms 8000 Hz 1 ch 0 bit 24 kbit/s [("title", "Sine"), ("artist", "Ann")] 0 pictures []"#]].assert_eq(&summary(FRAGMENTS));
     // If the file has too many fragments to parse each, the last fragment is searched from the end
     // of the file. This fragment states its own start.
-    let (first, last) = places(FRAGMENTS, b"moof");
-    let (tfdt, _) = places(&FRAGMENTS[last..], b"tfdt");
-    let end = places(FRAGMENTS, b"mfra").0 - 4;
+    let (first, last) = offsets(FRAGMENTS, b"moof");
+    let (tfdt, _) = offsets(&FRAGMENTS[last..], b"tfdt");
+    let end = offsets(FRAGMENTS, b"mfra").0 - 4;
     let fragment = &FRAGMENTS[last - 4..end];
     let late = with(fragment, tfdt + 4 + 8, &(8_000_u64 * 3_600).to_be_bytes());
     let head = &FRAGMENTS[..first - 4];
@@ -230,7 +230,7 @@ fn mp4_in_fragments_lasts_until_the_last_one_ends() {
 fn moving_pictures_are_distinguished_from_chapter_pictures() {
     let moves = |file: &[u8]| crate::has_video(file, file.len() as u64, &Limits::default());
     assert!(moves(FILM).expect("a whole file"));
-    let (format, _) = places(FILM, b"mp4v");
+    let (format, _) = offsets(FILM, b"mp4v");
     assert!(!moves(&with(FILM, format, b"jpeg")).expect("a whole file"));
     assert!(!moves(sine("m4a")).expect("a whole file"));
 }
@@ -242,8 +242,8 @@ fn matroska_from_a_pipe_lasts_until_its_last_block() {
     ]]
     .assert_eq(&summary(LIVE));
     // If the file has several clusters, the last cluster states its own start.
-    let (cluster, _) = places(LIVE, b"\x1f\x43\xb6\x75");
-    let (timestamp, _) = places(&LIVE[cluster..], b"\xe7");
+    let (cluster, _) = offsets(LIVE, b"\x1f\x43\xb6\x75");
+    let (timestamp, _) = offsets(&LIVE[cluster..], b"\xe7");
     let one = &LIVE[cluster..];
     let late = element(b"\xe7", &3_600_000_u32.to_be_bytes());
     let late = [
@@ -264,7 +264,7 @@ fn matroska_from_a_pipe_lasts_until_its_last_block() {
 #[test]
 fn wav_and_aiff_from_a_pipe_last_as_long_as_their_files() {
     let wav = sine("wav");
-    let (data, _) = places(wav, b"data");
+    let (data, _) = offsets(wav, b"data");
     assert_eq!(duration(&with(wav, data + 4, &[0; 4])), duration(wav));
     // First a file without samples; then a file whose empty chunk is followed by another chunk.
     assert_eq!(duration(&with(&wav[..data + 8], data + 4, &[0; 4])).0, 0);
@@ -273,7 +273,7 @@ fn wav_and_aiff_from_a_pipe_last_as_long_as_their_files() {
     let broadcast = with(wav, 0, b"BW64");
     assert_eq!(duration(&broadcast), duration(wav));
     let aiff = sine("aiff");
-    let (common, sound) = (places(aiff, b"COMM").0, places(aiff, b"SSND").0);
+    let (common, sound) = (offsets(aiff, b"COMM").0, offsets(aiff, b"SSND").0);
     let open = with(&with(aiff, common + 10, &[0; 4]), sound + 4, &[0; 4]);
     assert_eq!(duration(&open), duration(aiff));
 }
