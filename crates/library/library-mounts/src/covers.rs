@@ -31,7 +31,7 @@ pub struct Covers {
     rules: CoverRules,
     /// Folder of covers that were extracted from music files, or `None` if the data directory is
     /// not writable.
-    inside: Option<scan::Covers>,
+    extracted: Option<scan::Covers>,
     /// Placeholders and library of the server's [`Service`], once [`Covers::attach`] has set them.
     seen: OnceLock<(Arc<Placeholders>, Arc<Library>)>,
 }
@@ -44,7 +44,7 @@ impl Covers {
             bytes_max: library.covers_bytes_max.0,
             ..CoverLimits::default()
         };
-        let inside =
+        let extracted =
             scan::Covers::open(&config.root, &config.data.join(components::COVERS), limits);
         Covers {
             rules: CoverRules {
@@ -53,8 +53,8 @@ impl Covers {
                 album: library.cover_album.0.clone(),
                 artist: library.cover_artist.0.clone(),
             },
-            inside: match inside {
-                Ok(inside) => Some(inside),
+            extracted: match extracted {
+                Ok(extracted) => Some(extracted),
                 Err(err) => {
                     tracing::warn!(%err, "cannot open the folder of covers: embedded covers are not shown");
                     None
@@ -84,11 +84,11 @@ impl Covers {
     /// Returns the placeholder of the cover of the object `of`, if it is known. May block, as
     /// [`Covers::path`] may.
     pub(crate) fn placeholder(&self, catalog: &Index, of: CoverOwner) -> Option<Placeholder> {
-        self.look_at(&self.path(catalog, of)?)
+        self.placeholder_at(&self.path(catalog, of)?)
     }
 
     /// Returns the placeholder of a picture, if it is known. May block on the file system.
-    pub(crate) fn look_at(&self, path: &LibraryPath) -> Option<Placeholder> {
+    pub(crate) fn placeholder_at(&self, path: &LibraryPath) -> Option<Placeholder> {
         let (placeholders, library) = self.seen.get()?;
         placeholders.find(&library.identify(path, Wait::Allowed).ok()?)
     }
@@ -110,7 +110,7 @@ impl Covers {
         let Some(inside) = &cover.inside else {
             return LibraryPath::from_relative(Path::new(OsStr::from_bytes(&cover.path)));
         };
-        match self.inside.as_ref()?.extract(&cover, inside) {
+        match self.extracted.as_ref()?.extract(&cover, inside) {
             Ok(name) => LibraryPath::from_target(&format!("{}/{name}", components::ART)),
             Err(ExtractError::Host(err)) => {
                 tracing::error!(%err, "cannot store the cover");
@@ -160,16 +160,16 @@ impl CoverMount {
         CoverMount { covers, indexer }
     }
 
-    async fn reply(&self, visit: MountRequest<'_>) -> Reply {
-        if !matches!(visit.method, "GET" | "HEAD") {
+    async fn reply(&self, request: MountRequest<'_>) -> Reply {
+        if !matches!(request.method, "GET" | "HEAD") {
             let allow = ("allow".into(), "GET, HEAD".into());
             return plain(405, "method not allowed\n", Some(allow));
         }
-        let id = visit
+        let id = request
             .path
             .strip_prefix(Self::PREFIX)
             .map(|rest| rest.trim_matches('/').to_owned());
-        let query = visit.query.unwrap_or("").to_owned();
+        let query = request.query.unwrap_or("").to_owned();
         let (covers, catalog) = (Arc::clone(&self.covers), self.indexer.catalog());
         let found = tokio::task::spawn_blocking(move || {
             let of = parse(&catalog, &id?)?;
@@ -193,8 +193,11 @@ impl Mount for CoverMount {
         Part::Music
     }
 
-    fn answer<'a>(&'a self, visit: MountRequest<'a>) -> Pin<Box<dyn Future<Output = Reply> + 'a>> {
-        Box::pin(self.reply(visit))
+    fn answer<'a>(
+        &'a self,
+        request: MountRequest<'a>,
+    ) -> Pin<Box<dyn Future<Output = Reply> + 'a>> {
+        Box::pin(self.reply(request))
     }
 
     /// Returns true, because covers embedded in music have paths that clients cannot request.

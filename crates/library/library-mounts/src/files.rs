@@ -22,18 +22,18 @@ impl PageFiles {
         (PageFiles::PREFIX.to_owned(), Arc::new(PageFiles))
     }
 
-    fn reply(visit: &MountRequest<'_>) -> Reply {
-        if !matches!(visit.method, "GET" | "HEAD") {
+    fn reply(request: &MountRequest<'_>) -> Reply {
+        if !matches!(request.method, "GET" | "HEAD") {
             return Reply::Whole {
                 status: 405,
                 fields: vec![("allow".into(), "GET, HEAD".into())],
                 body: bytes::Bytes::new(),
             };
         }
-        let path = visit.path.strip_prefix(PageFiles::PREFIX);
+        let path = request.path.strip_prefix(PageFiles::PREFIX);
         let path = path.filter(|path| !path.is_empty()).unwrap_or("/");
         Reply::Internal {
-            target: match visit.query {
+            target: match request.query {
                 Some(query) => format!("{path}?{query}"),
                 None => path.to_owned(),
             },
@@ -50,8 +50,11 @@ impl Mount for PageFiles {
         Part::Music
     }
 
-    fn answer<'a>(&'a self, visit: MountRequest<'a>) -> Pin<Box<dyn Future<Output = Reply> + 'a>> {
-        Box::pin(std::future::ready(PageFiles::reply(&visit)))
+    fn answer<'a>(
+        &'a self,
+        request: MountRequest<'a>,
+    ) -> Pin<Box<dyn Future<Output = Reply> + 'a>> {
+        Box::pin(std::future::ready(PageFiles::reply(&request)))
     }
 }
 

@@ -60,14 +60,14 @@ pub fn mounts(assets: Assets) -> Vec<(String, Arc<dyn Mount>)> {
 struct Shell(Arc<Assets>);
 
 impl Shell {
-    fn reply(&self, visit: &MountRequest<'_>) -> Reply {
-        if !matches!(visit.method, "GET" | "HEAD") {
+    fn reply(&self, request: &MountRequest<'_>) -> Reply {
+        if !matches!(request.method, "GET" | "HEAD") {
             return not_allowed();
         }
-        let (nonce, root) = (nonce(), root_of(visit.path));
+        let (nonce, root) = (nonce(), root_of(request.path));
         let links = Links {
             root: &root,
-            plain: &format!("{root}-/{}", plain_of(visit.path)),
+            plain: &format!("{root}-/{}", plain_of(request.path)),
             nonce: &nonce,
         };
         let Some(shell) = self.0.shell(links) else {
@@ -142,8 +142,11 @@ impl Mount for Shell {
         Part::Open
     }
 
-    fn answer<'a>(&'a self, visit: MountRequest<'a>) -> Pin<Box<dyn Future<Output = Reply> + 'a>> {
-        Box::pin(std::future::ready(self.reply(&visit)))
+    fn answer<'a>(
+        &'a self,
+        request: MountRequest<'a>,
+    ) -> Pin<Box<dyn Future<Output = Reply> + 'a>> {
+        Box::pin(std::future::ready(self.reply(&request)))
     }
 }
 
@@ -151,14 +154,14 @@ impl Mount for Shell {
 struct File(Arc<Assets>, Option<&'static str>);
 
 impl File {
-    fn reply(&self, visit: &MountRequest<'_>) -> Reply {
-        if !matches!(visit.method, "GET" | "HEAD") {
+    fn reply(&self, request: &MountRequest<'_>) -> Reply {
+        if !matches!(request.method, "GET" | "HEAD") {
             return not_allowed();
         }
         let (name, caching) = match self.1 {
             Some(name) => (name, "no-cache"),
             None => {
-                let below = visit.path.strip_prefix(FILES).unwrap_or_default();
+                let below = request.path.strip_prefix(FILES).unwrap_or_default();
                 let mut parts = below.trim_start_matches('/').splitn(2, '/');
                 let (version, name) = (parts.next(), parts.next());
                 // The files of another version may differ, so this version's files must not be
@@ -175,15 +178,15 @@ impl File {
             }
         };
         match self.0.find(name) {
-            Some(asset) => file(asset, caching, visit),
+            Some(asset) => file(asset, caching, request),
             None => not_found(),
         }
     }
 }
 
 /// Returns a file in the smallest content encoding that the client accepts.
-fn file(asset: Asset, caching: &'static str, visit: &MountRequest<'_>) -> Reply {
-    let values = visit.fields.clone();
+fn file(asset: Asset, caching: &'static str, request: &MountRequest<'_>) -> Reply {
+    let values = request.fields.clone();
     let values = values.filter(|(name, _)| name.eq_ignore_ascii_case("accept-encoding"));
     let [brotli, gzip] = accept::fold(values.map(|(_, value)| value), &["br", "gzip"]);
     let has_forms = asset.brotli.or(asset.gzip).is_some();
@@ -220,8 +223,11 @@ impl Mount for File {
         Part::Open
     }
 
-    fn answer<'a>(&'a self, visit: MountRequest<'a>) -> Pin<Box<dyn Future<Output = Reply> + 'a>> {
-        Box::pin(std::future::ready(self.reply(&visit)))
+    fn answer<'a>(
+        &'a self,
+        request: MountRequest<'a>,
+    ) -> Pin<Box<dyn Future<Output = Reply> + 'a>> {
+        Box::pin(std::future::ready(self.reply(&request)))
     }
 }
 

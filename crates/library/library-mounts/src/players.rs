@@ -47,16 +47,16 @@ const FOLDER_ENTRIES_MAX: usize = 20_000;
 #[derive(Debug)]
 pub(crate) struct Players {
     server: Arc<Server>,
-    making: Arc<Making>,
+    response_limit: Arc<ResponseLimit>,
 }
 
 /// Limit on the number of responses that are composed at the same time, on all cores together. A
 /// list of a hundred thousand tracks takes more than a hundred megabytes while it is composed. The
 /// limit on the memory of responses cannot prevent that, since it counts only finished responses.
 #[derive(Debug)]
-struct Making(Semaphore);
+struct ResponseLimit(Semaphore);
 
-impl Making {
+impl ResponseLimit {
     /// Runs `work` on a blocking thread, once the limit allows it.
     pub(crate) async fn off_core<T: Send + 'static>(
         &self,
@@ -107,10 +107,10 @@ impl Players {
             ..Limits::default()
         };
         let server = Server::new(library, store, components::splits(config), limits);
-        let making = config.limits.player_responses_max.get() as usize;
+        let response_limit = config.limits.player_responses_max.get() as usize;
         Ok(Players {
             server: Arc::new(server),
-            making: Arc::new(Making(Semaphore::new(making))),
+            response_limit: Arc::new(ResponseLimit(Semaphore::new(response_limit))),
         })
     }
 
@@ -126,12 +126,16 @@ impl Players {
 
     /// Returns the mounts of all interfaces for players.
     pub(crate) fn mounts(&self) -> [(String, Arc<dyn Mount>); 4] {
-        let rest: Arc<dyn Mount> =
-            Arc::new(Rest(Arc::clone(&self.server), Arc::clone(&self.making)));
+        let rest: Arc<dyn Mount> = Arc::new(Rest(
+            Arc::clone(&self.server),
+            Arc::clone(&self.response_limit),
+        ));
         let api: Arc<dyn Mount> = Arc::new(Api(Arc::clone(&self.server)));
         let page: Arc<dyn Mount> = Arc::new(Page(Arc::clone(&self.server)));
-        let shares: Arc<dyn Mount> =
-            Arc::new(Shares(Arc::clone(&self.server), Arc::clone(&self.making)));
+        let shares: Arc<dyn Mount> = Arc::new(Shares(
+            Arc::clone(&self.server),
+            Arc::clone(&self.response_limit),
+        ));
         [
             (Rest::PREFIX.to_owned(), rest),
             (Api::PREFIX.to_owned(), api),
@@ -241,7 +245,7 @@ impl LibraryAccess for IndexedLibrary {
 
     fn placeholder_of_file(&self, path: &[u8]) -> Option<Placeholder> {
         let path = LibraryPath::from_relative(Path::new(OsStr::from_bytes(path)))?;
-        self.covers.look_at(&path)
+        self.covers.placeholder_at(&path)
     }
 
     fn videos(&self, folder: &[u8], extensions: &[&str]) -> Vec<Vec<u8>> {
@@ -315,26 +319,26 @@ impl tags::ReadAt for Source {
 }
 
 /// Mount of the Subsonic protocol at `/rest/NAME`.
-struct Rest(Arc<Server>, Arc<Making>);
+struct Rest(Arc<Server>, Arc<ResponseLimit>);
 
 impl Rest {
     const PREFIX: &str = "/rest";
 
-    async fn reply(&self, visit: MountRequest<'_>) -> Reply {
-        match visit.method {
+    async fn reply(&self, request: MountRequest<'_>) -> Reply {
+        match request.method {
             "GET" | "HEAD" | "POST" => {}
             "OPTIONS" => return preflight(),
             _ => return not_allowed("GET, HEAD, POST, OPTIONS"),
         }
-        let name = visit.path.strip_prefix(Rest::PREFIX).unwrap_or("");
+        let name = request.path.strip_prefix(Rest::PREFIX).unwrap_or("");
         let name = name.trim_matches('/').to_owned();
-        let query = visit.query.unwrap_or("").to_owned();
+        let query = request.query.unwrap_or("").to_owned();
         // Invalid UTF-8 is replaced, since valid parameters do not contain it.
-        let body = String::from_utf8_lossy(&visit.body).into_owned();
-        let is_json = visit.fields.clone().any(|(name, value)| {
+        let body = String::from_utf8_lossy(&request.body).into_owned();
+        let is_json = request.fields.clone().any(|(name, value)| {
             name.eq_ignore_ascii_case("content-type") && value.starts_with(b"application/json")
         });
-        let (peer, base) = (visit.peer, base(&visit));
+        let (peer, base) = (request.peer, base(&request));
         let server = Arc::clone(&self.0);
         let answer = self.1.off_core(move || {
             let mut params = Params::parse(&query);
@@ -362,8 +366,11 @@ impl Mount for Rest {
         Part::Players
     }
 
-    fn answer<'a>(&'a self, visit: MountRequest<'a>) -> Pin<Box<dyn Future<Output = Reply> + 'a>> {
-        Box::pin(self.reply(visit))
+    fn answer<'a>(
+        &'a self,
+        request: MountRequest<'a>,
+    ) -> Pin<Box<dyn Future<Output = Reply> + 'a>> {
+        Box::pin(self.reply(request))
     }
 
     fn metrics(&self, out: &mut String) {
@@ -392,22 +399,22 @@ struct Api(Arc<Server>);
 impl Api {
     const PREFIX: &str = "/-/api";
 
-    async fn reply(&self, visit: MountRequest<'_>) -> Reply {
-        let path = visit.path.strip_prefix(Api::PREFIX).unwrap_or("");
-        let (path, method) = (path.to_owned(), visit.method.to_owned());
-        let query = visit.query.unwrap_or("").to_owned();
-        let mut authorization = visit.fields.clone().filter_map(|(name, value)| {
+    async fn reply(&self, request: MountRequest<'_>) -> Reply {
+        let path = request.path.strip_prefix(Api::PREFIX).unwrap_or("");
+        let (path, method) = (path.to_owned(), request.method.to_owned());
+        let query = request.query.unwrap_or("").to_owned();
+        let mut authorization = request.fields.clone().filter_map(|(name, value)| {
             let is_it = name.eq_ignore_ascii_case("authorization");
             is_it.then(|| str::from_utf8(value).ok().map(str::to_owned))?
         });
         let authorization = authorization.next();
-        let session = session_cookie::token(visit.path, &visit.fields, visit.secure);
+        let session = session_cookie::token(request.path, &request.fields, request.secure);
         let session = session.map(str::to_owned);
-        let form = match is_form(&visit) {
-            true => String::from_utf8_lossy(&visit.body).into_owned(),
+        let form = match is_form(&request) {
+            true => String::from_utf8_lossy(&request.body).into_owned(),
             false => String::new(),
         };
-        let videos = VIDEOS.into_iter().filter(|it| visit.serves_extension(it));
+        let videos = VIDEOS.into_iter().filter(|it| request.serves_extension(it));
         let videos: Vec<&str> = videos.collect();
         let server = Arc::clone(&self.0);
         let answer = off_core(move || {
@@ -432,14 +439,17 @@ impl Mount for Api {
         Part::Api
     }
 
-    fn answer<'a>(&'a self, visit: MountRequest<'a>) -> Pin<Box<dyn Future<Output = Reply> + 'a>> {
-        Box::pin(self.reply(visit))
+    fn answer<'a>(
+        &'a self,
+        request: MountRequest<'a>,
+    ) -> Pin<Box<dyn Future<Output = Reply> + 'a>> {
+        Box::pin(self.reply(request))
     }
 }
 
 /// Returns whether the media type of a request's body is that of an HTML form.
-fn is_form(visit: &MountRequest<'_>) -> bool {
-    let mut fields = visit.fields.clone();
+fn is_form(request: &MountRequest<'_>) -> bool {
+    let mut fields = request.fields.clone();
     let media_type = fields.find(|(name, _)| name.eq_ignore_ascii_case("content-type"));
     let media_type = media_type.and_then(|(_, value)| str::from_utf8(value).ok());
     media_type.is_some_and(|value| {
@@ -457,12 +467,12 @@ impl Page {
     /// itself.
     const POLICY: &str = "default-src 'none'; img-src 'self'; media-src 'self'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'";
 
-    async fn reply(&self, visit: MountRequest<'_>) -> Reply {
-        if !matches!(visit.method, "GET" | "HEAD") {
+    async fn reply(&self, request: MountRequest<'_>) -> Reply {
+        if !matches!(request.method, "GET" | "HEAD") {
             return not_allowed("GET, HEAD");
         }
-        let path = visit.path.strip_prefix(Page::PREFIX).unwrap_or("");
-        let (path, query) = (path.to_owned(), visit.query.unwrap_or("").to_owned());
+        let path = request.path.strip_prefix(Page::PREFIX).unwrap_or("");
+        let (path, query) = (path.to_owned(), request.query.unwrap_or("").to_owned());
         let server = Arc::clone(&self.0);
         let now_ms = unix_ms(SystemTime::now());
         let page = move || server.page(Page::PREFIX, &path, &Params::parse(&query), now_ms);
@@ -479,22 +489,25 @@ impl Mount for Page {
         Part::Music
     }
 
-    fn answer<'a>(&'a self, visit: MountRequest<'a>) -> Pin<Box<dyn Future<Output = Reply> + 'a>> {
-        Box::pin(self.reply(visit))
+    fn answer<'a>(
+        &'a self,
+        request: MountRequest<'a>,
+    ) -> Pin<Box<dyn Future<Output = Reply> + 'a>> {
+        Box::pin(self.reply(request))
     }
 }
 
 /// Mount of shares at `/-/share/ID`, for all clients that have the link.
-struct Shares(Arc<Server>, Arc<Making>);
+struct Shares(Arc<Server>, Arc<ResponseLimit>);
 
 impl Shares {
     const PREFIX: &str = "/-/share";
 
-    async fn reply(&self, visit: MountRequest<'_>) -> Reply {
-        if !matches!(visit.method, "GET" | "HEAD") {
+    async fn reply(&self, request: MountRequest<'_>) -> Reply {
+        if !matches!(request.method, "GET" | "HEAD") {
             return not_allowed("GET, HEAD");
         }
-        let path = visit.path.strip_prefix(Shares::PREFIX).unwrap_or("");
+        let path = request.path.strip_prefix(Shares::PREFIX).unwrap_or("");
         let path = path.trim_start_matches('/').to_owned();
         let server = Arc::clone(&self.0);
         let now_ms = unix_ms(SystemTime::now());
@@ -521,15 +534,18 @@ impl Mount for Shares {
         true
     }
 
-    fn answer<'a>(&'a self, visit: MountRequest<'a>) -> Pin<Box<dyn Future<Output = Reply> + 'a>> {
-        Box::pin(self.reply(visit))
+    fn answer<'a>(
+        &'a self,
+        request: MountRequest<'a>,
+    ) -> Pin<Box<dyn Future<Output = Reply> + 'a>> {
+        Box::pin(self.reply(request))
     }
 }
 
 /// Returns the scheme and host of the URL to which a client sent its request.
-fn base(visit: &MountRequest<'_>) -> String {
-    let scheme = if visit.secure { "https" } else { "http" };
-    let mut fields = visit.fields.clone();
+fn base(request: &MountRequest<'_>) -> String {
+    let scheme = if request.secure { "https" } else { "http" };
+    let mut fields = request.fields.clone();
     let host = fields.find(|(name, _)| name.eq_ignore_ascii_case("host"));
     let host = host.and_then(|(_, value)| str::from_utf8(value).ok());
     format!("{scheme}://{}", host.unwrap_or("localhost"))

@@ -24,14 +24,14 @@ impl Quarantine {
 
     const PREFIX: &str = "/-/api/quarantine";
 
-    async fn reply(&self, visit: MountRequest<'_>) -> Reply {
-        let below = visit
+    async fn reply(&self, request: MountRequest<'_>) -> Reply {
+        let below = request
             .path
             .strip_prefix(Quarantine::PREFIX)
             .unwrap_or_default();
         let hash = below.trim_matches('/').to_owned();
         let data = Arc::clone(&self.data);
-        match (visit.method, hash.is_empty()) {
+        match (request.method, hash.is_empty()) {
             ("GET" | "HEAD", true) => {
                 let listed = tokio::task::spawn_blocking(move || quarantine::list(&data));
                 match listed
@@ -72,8 +72,11 @@ impl Mount for Quarantine {
         Part::Admin
     }
 
-    fn answer<'a>(&'a self, visit: MountRequest<'a>) -> Pin<Box<dyn Future<Output = Reply> + 'a>> {
-        Box::pin(self.reply(visit))
+    fn answer<'a>(
+        &'a self,
+        request: MountRequest<'a>,
+    ) -> Pin<Box<dyn Future<Output = Reply> + 'a>> {
+        Box::pin(self.reply(request))
     }
 }
 

@@ -37,7 +37,7 @@ pub(crate) struct Sessions {
 }
 
 /// Request, copied so that another thread can handle it.
-struct Visit {
+struct OwnedRequest {
     method: String,
     /// Path below `/-/api`.
     path: String,
@@ -99,13 +99,13 @@ impl Sessions {
     const ONE: &str = "/-/api/session";
     const ALL: &str = "/-/api/sessions";
 
-    async fn reply(&self, visit: MountRequest<'_>) -> Reply {
-        let visit = Visit::new(&visit, &self.proxies);
+    async fn reply(&self, request: MountRequest<'_>) -> Reply {
+        let request = OwnedRequest::new(&request, &self.proxies);
         let (server, max_age_s) = (Arc::clone(&self.server), self.max_age_s);
         off_core(move || {
             let handled = Handler {
                 server: &server,
-                visit: &visit,
+                request: &request,
                 max_age_s,
             };
             match handled.answer() {
@@ -125,15 +125,18 @@ impl Mount for Sessions {
         Part::Sessions
     }
 
-    fn answer<'a>(&'a self, visit: MountRequest<'a>) -> Pin<Box<dyn Future<Output = Reply> + 'a>> {
-        Box::pin(self.reply(visit))
+    fn answer<'a>(
+        &'a self,
+        request: MountRequest<'a>,
+    ) -> Pin<Box<dyn Future<Output = Reply> + 'a>> {
+        Box::pin(self.reply(request))
     }
 }
 
-impl Visit {
-    fn new(visit: &MountRequest<'_>, proxies: &Networks) -> Visit {
-        let field = |name| field(visit, name);
-        let peer = visit.peer.to_canonical();
+impl OwnedRequest {
+    fn new(request: &MountRequest<'_>, proxies: &Networks) -> OwnedRequest {
+        let field = |name| field(request, name);
+        let peer = request.peer.to_canonical();
         let is_from_proxy = proxies.0.iter().any(|proxy| proxy.contains(peer));
         let forwarded = field("x-forwarded-proto").filter(|_| is_from_proxy);
         // If there are several values, the first value is from the proxy to which the browser
@@ -141,23 +144,23 @@ impl Visit {
         let forwarded = forwarded.and_then(|value| value.split(',').next());
         let is_forwarded_https =
             forwarded.is_some_and(|scheme| scheme.trim().eq_ignore_ascii_case("https"));
-        let token = session_cookie::token(visit.path, &visit.fields, visit.secure);
+        let token = session_cookie::token(request.path, &request.fields, request.secure);
         let is_json = |value: &str| {
             let media_type = value.split(';').next().unwrap_or_default();
             media_type.trim().eq_ignore_ascii_case("application/json")
         };
-        Visit {
-            method: visit.method.to_owned(),
-            path: visit.path["/-/api".len()..].to_owned(),
-            body: visit.body.clone(),
+        OwnedRequest {
+            method: request.method.to_owned(),
+            path: request.path["/-/api".len()..].to_owned(),
+            body: request.body.clone(),
             is_json: field("content-type").is_some_and(is_json),
             authorization: field("authorization").map(str::to_owned),
             token: token.map(str::to_owned),
             agent: field("user-agent").unwrap_or_default().to_owned(),
-            peer: visit.peer,
-            page: session_cookie::page_path(&visit.fields).to_owned(),
-            is_secure: visit.secure || is_forwarded_https,
-            require_login: visit.require_login,
+            peer: request.peer,
+            page: session_cookie::page_path(&request.fields).to_owned(),
+            is_secure: request.secure || is_forwarded_https,
+            require_login: request.require_login,
             now_ms: unix_ms(SystemTime::now()),
         }
     }
@@ -166,15 +169,15 @@ impl Visit {
 /// Handler of one request. May wait for the disk.
 struct Handler<'a> {
     server: &'a Server,
-    visit: &'a Visit,
+    request: &'a OwnedRequest,
     max_age_s: u32,
 }
 
 impl Handler<'_> {
     fn answer(&self) -> Result<JsonReply, Refusal> {
-        let parts = self.visit.path.split('/').filter(|part| !part.is_empty());
+        let parts = self.request.path.split('/').filter(|part| !part.is_empty());
         let parts: Vec<_> = parts.collect();
-        match (&parts[..], &*self.visit.method) {
+        match (&parts[..], &*self.request.method) {
             (["session"], "GET" | "HEAD") => self.present(),
             (["session"], "POST") => self.begin(),
             (["session"], "DELETE") => self.end(),
@@ -193,11 +196,11 @@ impl Handler<'_> {
         let user = match self.user() {
             // The response does not delete the cookie of a session that has ended: the browser may
             // have received the cookie of another session since it sent this request.
-            Err(LoginError::Unknown) if self.visit.authorization.is_none() => None,
+            Err(LoginError::Unknown) if self.request.authorization.is_none() => None,
             user => Some(user?),
         };
-        let token = self.visit.token.as_deref().filter(|_| user.is_some());
-        let renewed = token.map(|token| self.server.renew_session(token, self.visit.now_ms));
+        let token = self.request.token.as_deref().filter(|_| user.is_some());
+        let renewed = token.map(|token| self.server.renew_session(token, self.request.now_ms));
         let renewed = match renewed {
             // The session has ended in the meantime.
             None | Some(Err(LoginError::Unknown)) => None,
@@ -213,35 +216,37 @@ impl Handler<'_> {
         }
         // Refuses other media types than JSON: a form on another site could send those, but not
         // JSON.
-        let body: Value = match serde_json::from_slice(&self.visit.body) {
-            Ok(body) if self.visit.is_json => body,
+        let body: Value = match serde_json::from_slice(&self.request.body) {
+            Ok(body) if self.request.is_json => body,
             _ => return Err(Refusal::BadBody),
         };
         let text = |name: &str| body[name].as_str().ok_or(Refusal::BadBody);
         let login = SessionLogin {
             name: text("name")?,
             password: text("password")?,
-            agent: &self.visit.agent,
-            replaces: self.visit.token.as_deref(),
-            peer: self.visit.peer,
+            agent: &self.request.agent,
+            replaces: self.request.token.as_deref(),
+            peer: self.request.peer,
         };
-        let begun = self.server.begin_session(&login, self.visit.now_ms)?;
+        let begun = self.server.begin_session(&login, self.request.now_ms)?;
         let cookie = self.cookie(&begun.token);
         Ok((self.described(Some(&begun.user))?, Some(cookie)))
     }
 
     fn end(&self) -> Result<JsonReply, Refusal> {
-        if let Some(token) = &self.visit.token {
-            self.server.end_session(token, self.visit.now_ms)?;
+        if let Some(token) = &self.request.token {
+            self.server.end_session(token, self.request.now_ms)?;
         }
-        let removed = session_cookie::remove(&self.visit.page, self.visit.is_secure);
+        let removed = session_cookie::remove(&self.request.page, self.request.is_secure);
         Ok((self.described(None)?, Some(removed)))
     }
 
     fn list(&self) -> Result<JsonReply, Refusal> {
         let user = self.user()?;
-        let token = self.visit.token.as_deref();
-        let sessions = self.server.sessions(&user.name, token, self.visit.now_ms)?;
+        let token = self.request.token.as_deref();
+        let sessions = self
+            .server
+            .sessions(&user.name, token, self.request.now_ms)?;
         let item = |session: &SessionInfo| {
             json!({
                 "id": session.id,
@@ -265,8 +270,8 @@ impl Handler<'_> {
 
     /// Returns the user whom the request authenticates, by its Authorization field or its session.
     fn user(&self) -> Result<LoggedIn, LoginError> {
-        let Visit { peer, now_ms, .. } = *self.visit;
-        match (&self.visit.authorization, &self.visit.token) {
+        let OwnedRequest { peer, now_ms, .. } = *self.request;
+        match (&self.request.authorization, &self.request.token) {
             (Some(field), _) => self.server.log_in(field, peer, now_ms),
             (None, Some(token)) => self.server.session_user(token, now_ms),
             (None, None) => Err(LoginError::Unknown),
@@ -274,7 +279,7 @@ impl Handler<'_> {
     }
 
     fn described(&self, user: Option<&LoggedIn>) -> Result<Value, Refusal> {
-        let needs_login = self.visit.require_login != RequireLogin::Off;
+        let needs_login = self.request.require_login != RequireLogin::Off;
         Ok(json!({
             "name": user.map(|user| &user.name),
             "isAdmin": user.is_some_and(|user| user.is_admin),
@@ -284,9 +289,9 @@ impl Handler<'_> {
     }
 
     fn cookie(&self, token: &str) -> String {
-        let Visit {
+        let OwnedRequest {
             page, is_secure, ..
-        } = self.visit;
+        } = self.request;
         session_cookie::issue(token, page, self.max_age_s, *is_secure)
     }
 }
@@ -351,8 +356,8 @@ fn answer(status: u16, json: &Value, field: Option<(&'static str, &str)>) -> Rep
 }
 
 /// Returns the value of the first field called `name`, if it is UTF-8.
-fn field<'a>(visit: &MountRequest<'a>, name: &str) -> Option<&'a str> {
-    let mut fields = visit.fields.clone();
+fn field<'a>(request: &MountRequest<'a>, name: &str) -> Option<&'a str> {
+    let mut fields = request.fields.clone();
     let (_, value) = fields.find(|(other, _)| other.eq_ignore_ascii_case(name))?;
     str::from_utf8(value).ok()
 }

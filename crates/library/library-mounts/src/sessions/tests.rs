@@ -104,7 +104,7 @@ impl Scene {
         let text = format!("{request} HTTP/1.1\r\nhost: h\r\n{fields}\r\n");
         let parsed = http1::parse(text.as_bytes(), &http1::Limits::default());
         let parsed = parsed.expect("sound").expect("whole");
-        let visit = MountRequest {
+        let request = MountRequest {
             method: parsed.method_name,
             path: parsed.target.path,
             query: parsed.target.query,
@@ -118,7 +118,7 @@ impl Scene {
         };
         let runtime = tokio::runtime::Builder::new_current_thread().build();
         let runtime = runtime.expect("a runtime");
-        let reply = runtime.block_on(self.sessions.reply(visit));
+        let reply = runtime.block_on(self.sessions.reply(request));
         let Reply::Whole {
             status,
             fields,
