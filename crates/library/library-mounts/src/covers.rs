@@ -81,8 +81,8 @@ impl Covers {
         catalog.cover(of, &self.rules).is_some()
     }
 
-    /// Returns the placeholder of the cover of the object `of`, if it is known. May block, as
-    /// [`Covers::path`] may.
+    /// Returns the placeholder of the cover of the object `of`, if the placeholder is known. May
+    /// block, because the cover may have to be extracted from a file.
     pub(crate) fn placeholder(&self, catalog: &Index, of: CoverOwner) -> Option<Placeholder> {
         self.placeholder_at(&self.path(catalog, of)?)
     }
@@ -104,7 +104,7 @@ impl Covers {
     }
 
     /// Returns the path in the library of the cover of a track, album, artist or disc. May block,
-    /// as [`Covers::target`] may.
+    /// because the picture may have to be extracted from a file.
     pub fn path(&self, catalog: &Index, of: CoverOwner) -> Option<LibraryPath> {
         let cover = catalog.cover(of, &self.rules)?;
         let Some(inside) = &cover.inside else {

@@ -118,8 +118,12 @@ fn items(input: &mut Input<'_>) -> Result<Option<Range<u64>>, Error> {
     Ok(Some(block.start.saturating_add(4 + skip)..block.end))
 }
 
-/// Returns the id of the EXIF item. `iinf`: version u8 · flags u24 · count · `infe` boxes: version
-/// u8 · flags u24 · id · 2 bytes · type.
+/// Returns the id of the EXIF item. The fields of the boxes `iinf` and `infe`:
+///
+/// ```text
+/// iinf: version u8 · flags u24 · count · infe boxes
+/// infe: version u8 · flags u24 · id · 2 bytes · type
+/// ```
 fn exif_item(input: &mut Input<'_>, names: &Range<u64>) -> Result<Option<u32>, Error> {
     let [version] = input.field(names, 0)?;
     let mut at = names.start + if version == 0 { 6 } else { 8 };
@@ -162,9 +166,13 @@ impl Fields<'_, '_> {
     }
 }
 
-/// Returns the range of an item. `iloc`: version u8 · flags u24 · widths of offset, length, base
-/// and index, 4 bits each · count · items: id · [method u16, in versions 1 and 2] · 2 bytes · base
-/// · count u16 · ([index] · offset · length)…
+/// Returns the range of an item. The fields of the box `iloc`, where brackets mean "only if present":
+///
+/// ```text
+/// version u8 · flags u24 · widths of offset, length, base and index, 4 bits each · count · items
+/// item: id · [method u16, in versions 1 and 2] · 2 bytes · base · count u16 · extents
+/// extent: [index] · offset · length
+/// ```
 fn item_range(
     input: &mut Input<'_>,
     places: Range<u64>,
