@@ -48,8 +48,8 @@ impl Context {
         }
     }
 
-    /// Returns the current index and the data derived from it, which is kept until the index
-    /// changes.
+    /// Returns the current index and the data derived from the index. The derived data is reused
+    /// until the index changes.
     pub(crate) fn index(&self, now_ms: i64) -> (Arc<Index>, Arc<Derived>) {
         let index = self.library.index();
         let mut derived = self.derived.lock();

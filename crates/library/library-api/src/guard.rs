@@ -113,7 +113,7 @@ fn guesser(this: &Try<'_>) -> Guesser {
 }
 
 /// Returns an IPv4 address unchanged. In an IPv6 address, clears all but the first 64 bits, because
-/// a client can choose the others freely.
+/// a client can choose the other bits freely.
 fn network(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V6(address) => {

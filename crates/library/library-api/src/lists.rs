@@ -179,8 +179,8 @@ pub(crate) fn songs_by_genre(call: &Call<'_>, seen: &Seen<'_>, out: &mut Writer)
     Ok(())
 }
 
-/// Writes random tracks that share an artist or a genre with the given artist, album or song. The
-/// library has no other data on similarity.
+/// Writes random tracks that share an artist or a genre with the artist, album or song in the
+/// parameter `id`. The library has no other data on similarity.
 fn similar(call: &Call<'_>, seen: &Seen<'_>, name: &str, out: &mut Writer) -> Done {
     let (_, count) = call.page(("count", ""), 50, call.context.limits.page_max)?;
     let (artists, genres) = match call.id("id")? {

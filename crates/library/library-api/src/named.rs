@@ -35,7 +35,7 @@ pub(crate) fn song(index: &Index, title: &str, artist: &str) -> Option<u32> {
             && (by.is_empty() || is_by || searched(track.artist).contains(&by));
         is_alike.then(|| (row, (is_written(track.title, title), is_by)))
     });
-    // Of equal matches, the first is kept.
+    // Among equally good matches, the first is used.
     let best = rows.reduce(|best, next| if best.1 < next.1 { next } else { best });
     best.map(|(row, _)| row)
 }

@@ -1,5 +1,5 @@
-//! Playlists: those stored for users, and the playlist files of the library, which all users can
-//! see and none can change.
+//! Playlists that are stored for users, and the playlist files of the library. All users can see
+//! playlist files, but none can change them.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -132,8 +132,8 @@ fn describe(call: &Call<'_>, out: &mut Writer, shown: &Shown<'_>) {
     }
 }
 
-/// Writes the playlists that the user may see; an admin may request those that another user may
-/// see.
+/// Writes the playlists that the user may see. An admin may request the playlists that another user
+/// may see.
 pub(crate) fn list(call: &Call<'_>, seen: &Seen<'_>, out: &mut Writer) -> Result<(), Fault> {
     let named = call.params.first("username").filter(|it| !it.is_empty());
     let known = named.and_then(|name| Some(seen.state.user_named(name)?.0));
@@ -180,7 +180,7 @@ fn whole(call: &Call<'_>, seen: &Seen<'_>, out: &mut Writer, id: Id) -> Result<(
     Ok(())
 }
 
-/// Returns the change that creates a playlist, or replaces the tracks of an existing one.
+/// Returns the change that creates a playlist, or replaces the tracks of an existing playlist.
 pub(crate) fn create(call: &Call<'_>, seen: &Seen<'_>) -> Changes {
     seen.may(Role::Playlist)?;
     let tracks = call.tracks("songId")?;

@@ -70,8 +70,8 @@ impl Context {
     }
 
     /// Begins a session of the user with this name and password. Ends expired sessions of the user.
-    /// If the user has too many sessions, also ends those that have been unused for the longest
-    /// time. May wait for the disk.
+    /// If the user has too many sessions, also ends the sessions that have been unused for the
+    /// longest time. May wait for the disk.
     ///
     /// # Errors
     /// [`LoginError`]

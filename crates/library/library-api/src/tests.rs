@@ -331,7 +331,7 @@ fn stars_ratings_and_plays_are_kept_by_user() {
         other.contains("playCount=\"0\"") && !other.contains("starred"),
         "{other}"
     );
-    // A new process restores all stars, ratings and plays.
+    // Another server with the same data directory reads all stars, ratings and plays.
     let again = scene.again();
     assert_eq!(
         again.ask(&format!("getSong?id={song}")),
@@ -772,7 +772,7 @@ fn what_an_admin_takes_from_a_user_is_gone() {
     ] {
         assert_eq!(as_cid(&request), "refused", "{request}");
     }
-    // Another process reads the roles from the disk.
+    // Another server with the same data directory reads the roles.
     let again = scene.again();
     assert!(
         again

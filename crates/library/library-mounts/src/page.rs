@@ -30,14 +30,14 @@ const VIEWS: [&str; 6] = [
     "/-/settings",
 ];
 /// Files at fixed paths, because a service worker controls only paths below its own folder (Service
-/// Workers, section 4.1), and because the manifest names its icons relative to itself.
+/// Workers, section 4.1), and because the manifest refers to its icons by relative URLs.
 const FIXED: [(&str, &str); 4] = [
     ("/-/service-worker.js", "service-worker.js"),
     ("/-/manifest.webmanifest", "manifest.webmanifest"),
     ("/-/icon-192.png", "icon-192.png"),
     ("/-/icon-512.png", "icon-512.png"),
 ];
-/// Cache-Control of files whose path contains the version.
+/// Cache-Control of files whose path contains the version of the page.
 const FOR_EVER: &str = "public, max-age=31536000, immutable";
 
 /// Returns the mounts of the page, with their path prefixes.

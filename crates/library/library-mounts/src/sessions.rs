@@ -44,7 +44,8 @@ struct OwnedRequest {
     body: bytes::Bytes,
     is_json: bool,
     authorization: Option<String>,
-    /// Token of the session cookie, if the request has this cookie and may use it.
+    /// Token of the session cookie. `None` if there is no cookie, or if the Authorization field
+    /// takes precedence over the cookie.
     token: Option<String>,
     agent: String,
     peer: IpAddr,
@@ -214,8 +215,8 @@ impl Handler<'_> {
         if !self.server.has_users()? {
             return Err(Refusal::NoUsers);
         }
-        // Refuses other media types than JSON: a form on another site could send those, but not
-        // JSON.
+        // Refuses media types other than JSON: a form on another site can send some media types,
+        // but not JSON.
         let body: Value = match serde_json::from_slice(&self.request.body) {
             Ok(body) if self.request.is_json => body,
             _ => return Err(Refusal::BadBody),

@@ -184,7 +184,7 @@ pub(crate) fn undo(bytes: &[u8], after_ff: &mut bool, out: &mut Vec<u8>) {
     }
 }
 
-/// State of a walk over the frames of a tag.
+/// Iteration over the frames of a tag.
 struct Walk {
     head: Head,
     /// True if frame lengths in a 2.4 tag have 8 instead of 7 bits per byte, as old versions of

@@ -240,7 +240,7 @@ pub struct Picture {
     pub stored: Stored,
     /// Offset of the picture in the file.
     pub offset: u64,
-    /// Length of the picture in the file as the tag states it; it does not exceed the file.
+    /// Length of the picture in the file, as the tag states it. The picture lies within the file.
     pub bytes: u64,
     /// Length of the fields before the picture, to be skipped after the stored bytes are decoded.
     pub skip: u32,

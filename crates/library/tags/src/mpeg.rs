@@ -320,8 +320,8 @@ fn estimate(
         }
     }
     let constant = rates.iter().all(|&rate| rate == first.bitrate_bps);
-    // All frames last equally long, whatever their bit rate, so the mean over frames is the mean
-    // over time.
+    // All frames have the same duration, whatever their bit rate, so the mean over frames is the
+    // mean over time.
     let mean = rates.iter().map(|&rate| u64::from(rate)).sum::<u64>() / rates.len() as u64;
     let samples =
         u128::from(bytes) * 8 * u128::from(first.sample_rate_hz) / u128::from(mean.max(1));

@@ -264,7 +264,8 @@ impl Track {
             self.album_artist = VARIOUS.to_owned();
             self.people(Role::AlbumArtist, &[VARIOUS], &[], &[]);
         } else {
-            // The first artist is the album artist; the others may be guests on this track only.
+            // The first artist is the album artist. The other artists may appear on this track
+            // only.
             if let Some(first) = self.people.first().cloned() {
                 self.album_artist.clone_from(&first.name);
                 let role = Role::AlbumArtist;

@@ -11,7 +11,7 @@ use crate::ids::Id;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "change", rename_all = "snake_case")]
 pub(crate) enum Change {
-    /// Creates a user, or changes the password or the admin role of an existing one.
+    /// Creates a user, or changes the password or the admin role of an existing user.
     User {
         name: String,
         /// Password, encrypted by [`super::Secret`].
@@ -27,7 +27,7 @@ pub(crate) enum Change {
         user: String,
         kbps: u32,
     },
-    /// Sets the roles that an admin denies to a user, replacing the previous ones.
+    /// Sets the roles that an admin denies to a user, replacing the previous roles.
     Denied {
         user: String,
         roles: BTreeSet<Role>,

@@ -365,7 +365,8 @@ fn read_from(file: &File, begin: u64, bytes: u64) -> io::Result<Vec<u8>> {
     Ok(read)
 }
 
-/// Syncs `folder` and its parent, so that the names of its files and its own name are on disk.
+/// Syncs `folder` and its parent, so that the names of the files in `folder` and the name of
+/// `folder` are on disk.
 fn sync_folders(folder: &Path) -> io::Result<()> {
     File::open(folder)?.sync_all()?;
     match folder.parent() {

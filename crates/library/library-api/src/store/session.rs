@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 const USE_STEP_MS: i64 = 3_600_000;
 /// Minimum age of a token before it is replaced.
 const RENEWAL_MS: i64 = 24 * 3_600_000;
-/// Time for which a replaced token remains valid once the browser has sent the new one, because
+/// Time for which a replaced token remains valid once the browser has sent the new token, because
 /// requests with the replaced token may still be under way. If the browser has not sent a new token
 /// within this time, the new token is replaced in turn.
 const OVERLAP_MS: i64 = 60_000;
@@ -90,7 +90,7 @@ impl Session {
     }
 
     /// Returns the session with a new token. The token that the browser sent remains valid until
-    /// the browser sends the new one.
+    /// the browser sends the new token.
     pub(crate) fn renewed(&self, matched: TokenMatch, hash: String, now_ms: i64) -> Session {
         let replaced = match matched {
             TokenMatch::Present => Some(Replaced {

@@ -314,7 +314,7 @@ impl State {
         lists + marks * ENTRY_BYTES + bookmarks.sum::<usize>() + queue
     }
 
-    /// Returns the changes that recreate this state from an empty one.
+    /// Returns the changes that recreate this state from an empty state.
     pub(crate) fn changes(&self) -> Vec<Change> {
         let mut changes = Vec::new();
         for (name, user) in &self.users {

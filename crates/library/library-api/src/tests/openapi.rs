@@ -149,7 +149,7 @@ fn the_openapi_document_has_the_targets_of_the_manual() {
         {
             let (method, target) = text.split_once(' ').unwrap_or(("GET", text));
             match (text, target.strip_prefix("/-/api")) {
-                // The cell of the table names only a method. It belongs to the target before it.
+                // The cell has no target here, but a further method of the previous target.
                 (method, None) => named.insert(plain(&format!("{method} {path}"))),
                 (_, Some(target)) => {
                     path = target.split('?').next().unwrap_or(target);

@@ -280,7 +280,7 @@ fn favourites_belong_to_a_user_and_last() {
     assert!(!starred.contains("ph-"), "{starred}");
     let answer = scene.api("GET", "/favourites", None);
     assert!(answer.starts_with("401 "), "{answer}");
-    // Another process reads the favourites from the journal.
+    // Another server with the same data directory reads the favourites from the journal.
     let again = scene.again();
     let user = again.store().read(|state| state.users["ann"].stars.len());
     assert_eq!(user.expect("a journal"), 2);

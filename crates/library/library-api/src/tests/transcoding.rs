@@ -106,7 +106,7 @@ fn a_users_own_limit_holds_for_their_players_and_is_described() {
         Value::Null
     );
     scene.ok("updateUser?username=ann&maxBitRate=160");
-    // Another process reads the user's limit from the disk.
+    // Another server with the same data directory reads the user's limit.
     let scene = scene.again();
     assert_eq!(
         scene.json("getUser?username=ann")["user"]["maxBitRate"],

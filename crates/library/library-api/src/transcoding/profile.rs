@@ -100,8 +100,9 @@ impl Client {
         })
     }
 
-    /// Returns the reason why the player cannot play this stream under any profile, if there is
-    /// one: the player's bit rate limit, or a limitation of the stream's codec.
+    /// Returns the reason why the player cannot play this stream, whatever the profile: the
+    /// player's bit rate limit, or a limitation of the stream's codec. Returns `None` if neither
+    /// applies.
     fn objection(&self, stream: &Stream<'_>) -> Option<&'static str> {
         if self.bps_max != 0 && self.bps_max < stream.bit_rate_bps {
             return Some("AudioBitrateNotSupported");

@@ -53,7 +53,7 @@ pub(super) fn lengthen(
     Ok(())
 }
 
-/// Returns the default duration of a sample (`trex`), for fragments that do not state one.
+/// Returns the default duration of a sample (`trex`), for fragments that do not state a duration.
 fn usual_duration(input: &mut Input<'_>, mvex: &Range<u64>, id: u32) -> Result<u32, Error> {
     let mut at = mvex.start;
     while let Some(atom) = next(input, &mut at, mvex)? {
@@ -116,7 +116,7 @@ fn last_fragment(
 }
 
 /// Returns the time at which a track's fragment ends. The fragment begins at the time `before`,
-/// unless it states its own start.
+/// unless the fragment states its own start.
 fn fragment_end(
     input: &mut Input<'_>,
     moof: &Range<u64>,

@@ -25,7 +25,8 @@ const SEARCH_BYTES: u64 = 68 << 10;
 pub(super) struct Chain {
     /// Number of samples, converted to the sample rate of the first link.
     pub(super) samples: u64,
-    /// True if every link was measured; otherwise the rest is extrapolated from the measured links.
+    /// True if every link was measured; otherwise the length of the other links is extrapolated
+    /// from the measured links.
     pub(super) exact: bool,
 }
 
@@ -128,8 +129,8 @@ fn streams(input: &mut Input<'_>, mut at: u64) -> Result<Vec<u32>, Error> {
     Err(Error::limit("more streams than the limit allows"))
 }
 
-/// Returns the offset of the first page of other streams than `serials`. `range` starts at a page
-/// of `serials` and ends at a page of another stream.
+/// Returns the offset of the first page of a stream that is not in `serials`. `range` starts at a
+/// page of `serials` and ends at a page of another stream.
 fn boundary(input: &mut Input<'_>, range: Range<u64>, serials: &[u32]) -> Result<u64, Error> {
     let Range { mut start, mut end } = range;
     let mut found = end;

@@ -166,7 +166,7 @@ impl Fields<'_, '_> {
     }
 }
 
-/// Returns the range of an item. The fields of the box `iloc`, where brackets mean "only if present":
+/// Returns the range of an item. The fields of the box `iloc`, where brackets mean "if present":
 ///
 /// ```text
 /// version u8 · flags u24 · widths of offset, length, base and index, 4 bits each · count · items

@@ -266,7 +266,7 @@ fn wav_and_aiff_from_a_pipe_last_as_long_as_their_files() {
     let wav = sine("wav");
     let (data, _) = offsets(wav, b"data");
     assert_eq!(duration(&with(wav, data + 4, &[0; 4])), duration(wav));
-    // First a file without samples; then a file whose empty chunk is followed by another chunk.
+    // The first file has no samples. The second file has an empty chunk that another chunk follows.
     assert_eq!(duration(&with(&wav[..data + 8], data + 4, &[0; 4])).0, 0);
     let none = [&wav[..data + 4], &[0; 4], b"LIST\x04\0\0\0INFO"].concat();
     assert_eq!(duration(&none).0, 0);

@@ -139,8 +139,8 @@ fn junk_before_the_first_frame_is_stepped_over() {
 
 #[test]
 fn a_stream_that_was_recorded_from_its_middle_on_is_music() {
-    // The bytes before the first frame may be the rest of a frame, or any bytes up to the limit. A
-    // frame header that no other frame follows does not count as a frame.
+    // The bytes before the first frame may be the rest of a frame, or any bytes up to the limit of
+    // the search. A frame header that no other frame follows does not count as a frame.
     let rests = [
         frame(9)[100..].to_vec(),
         b"\xff\xfb\x90\xc0 alone".repeat(10),
