@@ -17,7 +17,8 @@ const TRANSFER_SRGB: u16 = 13;
 const TRANSFER_PQ: u16 = 16;
 const TRANSFER_HLG: u16 = 18;
 
-/// Returns an ICC profile for these code points; `None` for sRGB, which needs no profile.
+/// Returns an ICC profile for the code points `primaries` and `transfer`; `None` for sRGB, which
+/// needs no profile.
 ///
 /// High dynamic range is unsupported: reduced to 8 bits without tone mapping, it looks wrong in
 /// every viewer.

@@ -17,7 +17,7 @@ use crate::{Error, ErrorKind, avif, jpeg, png, webp};
 ///
 /// # Errors
 /// [`ErrorKind::Failed`] if the encoding does not accept `raster`, [`ErrorKind::TooLarge`] if the
-/// format cannot hold the picture, [`ErrorKind::OutOfMemory`].
+/// format cannot hold the picture, and [`ErrorKind::OutOfMemory`] if memory cannot be allocated.
 pub fn encode(
     raster: &Raster,
     profile: Option<&[u8]>,

@@ -82,7 +82,7 @@ fn grey_png_gives_back_every_sample() {
     }
 }
 
-/// Asserts that a lossy round trip keeps the layout and changes samples little.
+/// Asserts that a lossy round trip keeps the layout and changes the samples only slightly.
 #[track_caller]
 fn check_close(encoding: Encoding, subsampling: Subsampling, range: Range, alpha: bool) {
     for size in SIZES {

@@ -26,8 +26,8 @@ pub(crate) struct Effort {
 const QUANTISER_MATRICES: &CStr = c"color:enable-qm";
 
 /// libaom's option to search for motion of the whole frame, which a still picture does not have.
-/// Without this option, libaom does not allocate three image pyramids, and a fresh process saves
-/// the page faults on their memory. The output is the same.
+/// Disabling the option saves the allocation of three image pyramids and, in a fresh process, the
+/// page faults on their memory. The output is the same.
 const GLOBAL_MOTION: &CStr = c"enable-global-motion";
 
 /// libaom's option to predict blocks from other blocks of the same picture, used at speeds up to 6.
@@ -175,8 +175,8 @@ fn set_option(
     })
 }
 
-/// Returns the initial capacity for the file: two bits per pixel, which is four times the size of a
-/// photograph at the default quality.
+/// Returns the initial capacity of the buffer for the encoded file: two bits per pixel, which is
+/// four times the size of a photograph at the default quality.
 fn capacity_bytes(size: Size) -> usize {
     const BOXES_BYTES: u64 = 4 << 10;
     usize::try_from(size.pixels() / 4 + BOXES_BYTES)

@@ -117,7 +117,7 @@ impl File {
         Ok(file)
     }
 
-    /// Returns the struct in which a call stores the address and length of its allocation.
+    /// Returns the struct in which libavif stores the address and length of its allocation.
     pub(super) fn slot(&mut self) -> *mut avif::avifRWData {
         &raw mut self.0
     }

@@ -27,7 +27,7 @@ pub(crate) fn encode(
     handle.set(tj::TJPARAM_TJPARAM_QUALITY, i32::from(quality))?;
     // Baseline instead of progressive: progressive needs three times the CPU time and a buffer of
     // all coefficients. Progressive encoding saves a few per cent on large grainy photographs and
-    // nothing on others.
+    // nothing on other pictures.
     handle.set(tj::TJPARAM_TJPARAM_OPTIMIZE, 1)?;
     carry_profile(&mut handle, profile)?;
     match raster {
@@ -78,12 +78,12 @@ fn encode_planes(handle: &mut Handle, yuv: &Yuv) -> Result<Vec<u8>, Error> {
     let mut block = Block::empty();
     let (start, len) = block.slots();
     // SAFETY: the callee reads, in each plane and at the given stride, the rows and columns of
-    // `padded` for this size and subsampling. `extend_to` returned planes of these sizes, given
-    // whole planes, and `encode::check` verified that they are whole and that chroma exists exactly
-    // if the subsampling has it. A test compares `padded` with TurboJPEG's own arithmetic. The
-    // block's slots are exclusive borrows and empty, so the callee allocates, and stores address
-    // and length also on failure. Breaks if the subsampling set on the handle ever differs from
-    // `yuv.subsampling`.
+    // `padded` for this size and subsampling. `extend_to` returned planes of these sizes, since the
+    // planes of `yuv` are whole. `encode::check` verified that they are whole, and that chroma
+    // exists exactly if the subsampling has chroma. A test compares `padded` with TurboJPEG's own
+    // arithmetic. The block's slots are exclusive borrows and empty, so the callee allocates, and
+    // stores address and length also on failure. Breaks if the subsampling set on the handle ever
+    // differs from `yuv.subsampling`.
     let status = unsafe {
         tj::tj3CompressFromYUVPlanes8(
             handle.as_ptr(),

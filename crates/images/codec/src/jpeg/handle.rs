@@ -107,7 +107,8 @@ pub(super) struct Block {
 }
 
 impl Block {
-    /// Creates a block without memory; a call fills it through [`Block::slots`].
+    /// Creates a block without memory; a call of TurboJPEG fills the block through
+    /// [`Block::slots`].
     pub(super) const fn empty() -> Block {
         Block {
             start: std::ptr::null_mut(),

@@ -51,8 +51,8 @@ pub(crate) fn decode(bytes: &[u8], options: &DecodeOptions) -> Result<Decoded, E
     })
 }
 
-/// Reads rows into `samples`, 8 bits each, until the end of the file or of the valid data. Returns
-/// whether all rows were read.
+/// Reads rows as 8-bit samples into `samples`, until the end of the file or of the valid data.
+/// Returns whether all rows were read.
 fn read_rows(
     reader: &mut Reader<Cursor<&[u8]>>,
     depth: BitDepth,

@@ -63,7 +63,7 @@ pub(super) fn with_profile(file: &[u8], size: Size, profile: &[u8]) -> Result<Ve
     extended.extend_from_slice(b"WEBP");
     for (name, payload) in all() {
         extended.extend_from_slice(name);
-        // The cast is lossless, because the sum of all lengths above fits into u32.
+        // The cast is lossless, because `body_bytes`, which includes this length, fits into u32.
         extended.extend_from_slice(&(payload.len() as u32).to_le_bytes());
         extended.extend_from_slice(payload);
         extended.extend_from_slice(&[0][..payload.len() % 2]);

@@ -74,8 +74,8 @@ fn encode_planes(yuv: &Yuv, effort: Effort) -> Result<Vec<u8>, Error> {
         let detail = "webp: planes must be limited-range BT.601 at 4:2:0";
         return Err(Error::new(ErrorKind::Failed, detail));
     };
-    // If there is alpha, libwebp smooths the samples under fully transparent pixels in place, so it
-    // gets copies.
+    // If there is alpha, libwebp smooths the samples under fully transparent pixels in place, so
+    // libwebp gets copies.
     let mut copies = match &yuv.alpha {
         None => None,
         Some(_) => Some([duplicate(&yuv.luma)?, duplicate(cb)?, duplicate(cr)?]),
