@@ -12,7 +12,7 @@ use crate::Target;
 use crate::recipe::{Fit, REQUESTED_SIDE_PX_MAX, Recipe};
 use thiserror::Error;
 
-/// Maximum number of characters that an error repeats of a parameter's name.
+/// Maximum number of characters of a parameter's name that an error message repeats.
 const NAME_CHARS_MAX: usize = 32;
 
 /// Parsed meaning of a query.
@@ -320,7 +320,8 @@ impl RawParameters {
         }
     }
 
-    /// Determines the box from `w`, `h`, `fit`, `dpr` and `enlarge`.
+    /// Determines the box into which the picture is fitted, from `w`, `h`, `fit`, `dpr` and
+    /// `enlarge`.
     fn parse_box(&self) -> Result<BoxParameters, QueryError> {
         let (width, height) = self.sides(Parameter::W, Parameter::H)?;
         let needs_box = self.first(&[Parameter::Fit, Parameter::Dpr, Parameter::Enlarge]);
@@ -344,10 +345,10 @@ impl RawParameters {
         Ok((width, height, fit, self.enlarge()?))
     }
 
-    /// Determines the box from `width` and `height`, with their meaning in WebP Server Go. If both
-    /// are given, the picture is cropped; if only one is given, the picture keeps its proportions.
-    /// A picture that is smaller than a given side is not resized. For a single side,
-    /// [`Fit::Inside`] has exactly this effect.
+    /// Determines the box into which the picture is fitted, from `width` and `height`, with their
+    /// meaning in WebP Server Go. If both are given, the picture is cropped; if only one is given,
+    /// the picture keeps its proportions. A picture that is smaller than a given side is not
+    /// resized. For a single side, [`Fit::Inside`] has exactly this effect.
     fn parse_exact_box(&self) -> Result<BoxParameters, QueryError> {
         let (width, height) = self.sides(Parameter::Width, Parameter::Height)?;
         let fit = match (width, height) {

@@ -37,7 +37,8 @@ pub struct Recipe {
     pub height_px: Option<u32>,
     /// Rule for fitting the picture into the box; [`Fit::Inside`] unless both sides are given.
     pub fit: Fit,
-    /// True if the output may be larger than the picture. False if there is no box.
+    /// True if the output may be larger than the picture. False if the request states neither width
+    /// nor height.
     pub enlarge: bool,
     /// Quality on the JPEG scale, 1…100.
     pub quality_pct: Option<u8>,

@@ -2,8 +2,8 @@ use super::*;
 use crate::parse_query;
 use expect_test::{Expect, expect};
 
-/// Compares the geometry of each query on a picture of size `upright` with `expect`. Steps that
-/// change nothing are left out.
+/// Compares the geometry of each query on a picture of size `upright` with `expect`. The text of a
+/// geometry leaves out the steps that change nothing.
 fn check((width, height): (u32, u32), queries: &[&str], expect: Expect) {
     let upright = Size::new(width, height);
     let mut table = String::new();

@@ -18,8 +18,8 @@ fn formats_are_detected_by_magic_bytes() {
         (b"\0\0\0\x10ftypavif\0\0\0\0", Some(Format::Avif)),
         (b"\0\0\0\x18ftypmif1\0\0\0\0miafavif", Some(Format::Avif)),
         (b"\0\0\0\x18ftypmsf1\0\0\0\0msf1avis", Some(Format::Avif)),
-        // The next four are not AVIF: HEIC; a minor version that equals a brand; a brand after the
-        // end of the box; a box of size 0.
+        // The next four files are not AVIF: HEIC; a minor version that equals a brand; a brand
+        // after the end of the box; a box of size 0.
         (b"\0\0\0\x18ftypheic\0\0\0\0mif1heic", None),
         (b"\0\0\0\x14ftypmif1avifmif1", None),
         (b"\0\0\0\x10ftypmif1\0\0\0\0avif", None),
@@ -129,7 +129,7 @@ fn types_and_endings() {
     }
 }
 
-/// Returns the new position of pixel (x, y), as the EXIF specification defines the orientations.
+/// Returns the position to which `orientation` moves pixel (x, y), by the EXIF specification.
 fn moved(orientation: Orientation, (x, y): (u8, u8), (width, height): (u8, u8)) -> (u8, u8) {
     let (right, bottom) = (width - 1 - x, height - 1 - y);
     match orientation {

@@ -50,8 +50,8 @@ const fn raster_bytes_px(source: Format) -> u128 {
 }
 
 /// Milliseconds per decoded megapixel for orientation, colour conversion and Lanczos3 scaling.
-/// fast_image_resize needs 0.85 ms per megapixel from 16 MP to 0.5 MP, and moxcms needs about the
-/// same.
+/// fast_image_resize needs 0.85 ms per megapixel to scale 16 MP to 0.5 MP, and moxcms needs about
+/// the same time.
 const SHAPE_MS_MP: u128 = 3;
 
 /// Milliseconds to compute SSIMULACRA2 of a sample of the output. The sample has a fixed size,

@@ -236,7 +236,7 @@ fn jpeg_is_shrunk_only_where_the_scaler_keeps_a_factor() {
         // A shrinking decoder must leave at least 360,000 pixels.
         ("w=248", 4),
         ("w=1", 4),
-        // The size of the crop determines the factor, on both axes.
+        // The decoder's shrink factor depends on the width and the height of the crop.
         ("w=1000&h=100&fit=cover", 2),
         ("w=500&h=500&fit=cover", 2),
         ("w=375&h=375&fit=cover", 4),

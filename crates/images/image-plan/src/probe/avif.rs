@@ -3,7 +3,7 @@
 //! ```text
 //! ftyp
 //! meta ─┬─ pitm   id of the primary item
-//!       └─ iprp ─┬─ ipco   properties from 1: ispe · av1C · colr · irot · imir · clap · auxC …
+//!       └─ iprp ─┬─ ipco   properties, numbered from 1: ispe · av1C · colr · irot · imir · clap …
 //!                └─ ipma   item id → property indices, in the order in which they apply
 //! moov ─── trak ─── tkhd   width and height of a track, 16.16 fixed point
 //! ```

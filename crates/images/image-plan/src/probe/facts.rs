@@ -140,7 +140,8 @@ pub enum ProbeErrorKind {
     Truncated,
     /// The picture's header contradicts itself or its format, or exceeds the probe's limits.
     Malformed,
-    /// The source could not be read. This is the host's fault, and must not be cached as a verdict.
+    /// The source could not be read. This is a fault of the host, and must not be remembered as a
+    /// fault of the picture.
     Io,
 }
 

@@ -96,7 +96,7 @@ impl<'a> HeaderReader<'a> {
         self.array(at)
     }
 
-    /// Moves the window to `offset` and reads at least `count` bytes.
+    /// Fills the window with at least `count` bytes of the file from `offset` on.
     fn fetch(&mut self, offset: u64, count: usize) -> Result<(), ProbeError> {
         let target_bytes = (self.len_bytes - offset).min(self.window_bytes as u64) as usize;
         self.window.resize(target_bytes, 0);

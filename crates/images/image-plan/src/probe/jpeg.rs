@@ -219,8 +219,8 @@ impl Frame {
             table: 0,
         };
         if frame.size.height_px == 0 {
-            // T.81 B.2.5 allows the height to be 0 here and to follow in a DNL segment after the
-            // first scan, but libjpeg does not support this.
+            // T.81 B.2.5 allows a height of 0 in this segment if a DNL segment after the first scan
+            // states the height, but libjpeg does not support such files.
             return Err(ProbeError::malformed("jpeg without a height"));
         }
         for index in 0..usize::from(components.min(4)) {

@@ -1,4 +1,5 @@
-//! PNG: parses the header chunk, then the heads of the chunks before the first image data.
+//! PNG: parses the header chunk, then the length and type of each chunk before the first image
+//! data.
 //!
 //! ```text
 //! 8 bytes of signature · (length u32 · type · data · CRC u32)…

@@ -170,8 +170,8 @@ fn bombs_cost_no_more_than_other_headers() {
     );
 }
 
-/// Both files state 100 megapixels. With fewer than 10,000 bytes they cannot contain that many
-/// pixels.
+/// The GIF and the PNG state 100 megapixels. With fewer than 10,000 bytes they cannot contain that
+/// many pixels.
 #[test]
 fn a_file_too_short_for_its_pixels_is_sparse() {
     let gif = gif((10_000, 10_000), &[gif_image((10_000, 10_000), &[9])]);
