@@ -3,8 +3,8 @@
 //! ```text
 //! decoded ─ thin ─► ≤ 128 px ─ scale ─► ≤ 32 px ─ (caller: colour, orient) ─► placeholder
 //! ```
-//! Sources: BlurHash's Algorithm.md and ThumbHash's reference description, by their authors; the
-//! code is ours. Both hashes are computed at 32 pixels, which preserves all detail that they can
+//! Sources: BlurHash's Algorithm.md and ThumbHash's reference description, by their authors; no
+//! code was copied. Both hashes are computed at 32 pixels, which preserves all detail that they can
 //! store.
 
 mod blurhash;

@@ -20,8 +20,8 @@ pub fn to_packed(raster: Raster) -> Packed {
     let (range, matrix) = (range_of(yuv.range), matrix_of(yuv.matrix));
     let converted = match &yuv.chroma {
         None => yuv::yuv400_to_rgb(&grey_image(&yuv.luma), &mut rgb, stride, range, matrix),
-        // Planes that exceed the limited range need our own conversion: the kernels of the crate
-        // `yuv` turn luma below 16 into black, regardless of chroma.
+        // Planes that exceed the limited range need the conversion of this crate: the kernels of
+        // the crate `yuv` turn luma below 16 into black, regardless of chroma.
         Some(chroma) if exceeds_limited(&yuv) => {
             limited_to_rgb(&yuv.luma, chroma, yuv.matrix, &mut rgb);
             Ok(())

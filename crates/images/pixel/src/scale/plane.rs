@@ -265,7 +265,6 @@ mod avx2 {
     }
 }
 
-/// Transposes a plane.
 fn transpose(plane: &Plane) -> Plane {
     let (width, height) = (plane.size.width_px as usize, plane.size.height_px as usize);
     let mut out = Plane::filled(size(height, width), 0);

@@ -81,7 +81,7 @@ fn srgb_is_dropped_however_its_curve_is_written() {
     srgb.green_trc = curve.clone();
     srgb.blue_trc = curve;
     check(&bytes(&srgb), &rgb, "drop");
-    // Gamma 2.2 is not sRGB: dark colours differ by eight steps.
+    // Gamma 2.2 is not sRGB: dark colours differ by eight levels.
     let gamma = Some(curve_from_gamma(2.2));
     srgb.red_trc = gamma.clone();
     srgb.green_trc = gamma.clone();
