@@ -20,8 +20,8 @@ fn main() {
     println!("cargo::rustc-link-arg-bins=-Wl,-z,max-page-size=0x200000");
     for name in ALLOCATIONS {
         println!("cargo::rustc-link-arg-bins=-Wl,--wrap={name}");
-        // Makes the symbol required from the start, so that the linker finds it in `sandbox`, even
-        // if that library precedes the code that calls the symbol.
+        // Marks the symbol as undefined from the start, so that the linker takes it from `sandbox`,
+        // even if that library precedes the code that calls the symbol.
         println!("cargo::rustc-link-arg-bins=-Wl,--undefined=__wrap_{name}");
     }
 }

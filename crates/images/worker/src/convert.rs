@@ -109,7 +109,7 @@ fn produce_file(plan: &Plan, raster: Raster, colours: &Colours) -> Result<(Vec<u
     let profile = colours.profile.as_deref();
     let profile = profile.filter(|_| matches!(profile_action, ProfileAction::Carry));
     let size = raster.size();
-    // The quality floor takes its sample here, because the conversion to the encoder's input
+    // The sample for the quality floor is taken here, because the conversion to the encoder's input
     // reduces the resolution of chroma.
     let bytes = match Floor::of(&raster, plan.encoding) {
         None => encode(&form.convert_raster(raster), profile, plan.encoding)?,
@@ -188,7 +188,7 @@ fn shrink(plan: &Plan) -> Shrink {
     shrink.expect("a plan shrinks by a power of two up to eight")
 }
 
-/// Scales the plan's crop to the plan's size. The picture is not yet oriented.
+/// Crops and scales the picture as the plan states, before the picture is oriented.
 fn scaled(
     plan: &Plan,
     raster: Raster,

@@ -41,22 +41,22 @@ const QUALITY_MAX: u8 = 98;
 const HEADROOM_POINTS_MIN: f64 = 8.0;
 /// Minimum percentage of pixels equal to their left neighbour in a flat picture.
 const FLAT_PCT: u64 = 60;
-/// Maximum number of pixels of a lossless output, whose encoding takes several times as long as a
-/// lossy one.
+/// Maximum number of pixels of a lossless output. Lossless encoding takes several times as long as
+/// lossy encoding.
 const LOSSLESS_PIXELS_MAX: u64 = 4 << 20;
 
-/// Side of a tile in pixels; a multiple of all chroma divisors.
+/// Side of a sampled tile in pixels; a multiple of all chroma divisors.
 const TILE_PX: u32 = 128;
-/// Maximum number of tiles along each side of a picture, while a client waits.
+/// Maximum number of sampled tiles along each side of a picture, while a client waits.
 const TILES: u32 = 4;
-/// Maximum number of tiles along each side at high effort. Encoding then costs far more than
-/// comparing a larger sample.
+/// Maximum number of sampled tiles along each side of a picture, at high effort. Encoding then
+/// costs far more than comparing a larger sample.
 const TILES_BETTER: u32 = 6;
 
 /// Sample of a picture before encoding, with which outputs are compared.
 pub(crate) struct Floor {
     size: Size,
-    /// Maximum number of tiles along each side.
+    /// Maximum number of sampled tiles along each side of the picture.
     tiles: u32,
     has_alpha: bool,
     is_flat: bool,
@@ -135,9 +135,9 @@ pub(crate) struct Search<'floor> {
     /// Number of outputs that the search may still request.
     attempts_left: u32,
     points_per_step: f64,
-    /// Highest quality below the floor so far, with its score.
+    /// Highest quality tried so far whose output is below the floor, with the output's score.
     below: Option<(u8, f64)>,
-    /// Lowest quality that reaches the floor so far, with its score.
+    /// Lowest quality tried so far whose output reaches the floor, with the output's score.
     reaching: Option<(u8, f64)>,
     best: Vec<u8>,
 }
@@ -198,7 +198,7 @@ impl<'floor> Search<'floor> {
         }
     }
 
-    /// Returns whether outputs were measured and none reached the floor.
+    /// Returns whether outputs were measured, and no output reached the floor.
     pub(crate) fn has_failed(&self) -> bool {
         self.below.is_some() && self.reaching.is_none()
     }
@@ -245,7 +245,8 @@ fn default_quality(target: Target) -> u8 {
     native(Stage::Quick).min(native(Stage::Better))
 }
 
-/// Returns the maximum number of tiles along each side for outputs of `encoding`.
+/// Returns the maximum number of sampled tiles along each side of the picture, for outputs of
+/// `encoding`.
 const fn tiles_for(encoding: Encoding) -> u32 {
     match encoding {
         Encoding::Avif { speed: ..9, .. } | Encoding::Webp { method: 3.., .. } => TILES_BETTER,

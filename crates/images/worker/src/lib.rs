@@ -22,7 +22,7 @@
 //! only the small picture is converted and oriented.
 //!
 //! - **Forms.** Planes are not converted to RGB if the encoder accepts planes: a 4:2:0 JPEG becomes
-//!   a full-range AVIF without changing a sample, and a WebP by a change of range alone.
+//!   a full-range AVIF without changing a sample, and becomes a WebP by a change of range alone.
 //! - **Subsampling.** Lossy outputs are 4:2:0 for every source, as in comparable programs: at usual
 //!   qualities the bytes of full chroma are better spent on luma. Exceptions: grey stays grey if
 //!   the format supports it; JPEG is 4:4:4 from quality 90 on; and a picture that would fall below
@@ -34,9 +34,9 @@
 //!   without a usable profile is converted as in viewers without colour management.
 //!
 //! Units and limits: those of the plan, set by the server; a decoder refuses a file that states
-//! another size than the plan. The sandbox bounds the memory. Errors: [`ErrorKind`], mostly the
-//! media's fault; `Unencodable` and `Failed` are bugs. Threads: none; the same plan and original
-//! give the same bytes.
+//! another size than the plan. The sandbox bounds the memory. Errors: [`ErrorKind`], mostly a fault
+//! of the file; `Unencodable` and `Failed` are bugs. Threads: none; the same plan and original give
+//! the same bytes.
 
 #![forbid(unsafe_code)]
 

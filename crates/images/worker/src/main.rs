@@ -1,10 +1,10 @@
 //! `worker`, the program that runs inside a sandbox.
 //!
-//! Without arguments it is a zygote, which must have been started by a pool of sandboxes. `worker
-//! once PLAN_HEX [--repeat N]` runs one job without a sandbox, from stdin to stdout, and prints the
-//! CPU time of each run on stderr. `worker follow PLAN_HEX ORIGINAL` runs the job once for each
-//! byte that it reads from stdin, and writes each output preceded by its length. The lab compares
-//! `once` and `follow` with jobs in sandboxes.
+//! Without arguments the program is a zygote (a process that is forked for each job), which only a
+//! pool of sandboxes can start. `worker once PLAN_HEX [--repeat N]` runs one job without a sandbox,
+//! from stdin to stdout, and prints the CPU time of each run on stderr. `worker follow PLAN_HEX
+//! ORIGINAL` runs the job once for each byte that it reads from stdin, and writes each output
+//! preceded by its length. The lab compares `once` and `follow` with jobs in sandboxes.
 
 #![forbid(unsafe_code)]
 

@@ -94,7 +94,7 @@ fn deep_png(rgb: &Packed) -> Vec<u8> {
     bytes
 }
 
-/// Reduces the scene to 64 colours, four levels per channel.
+/// Reduces the picture to 64 colours, four levels per channel.
 fn patchwork(rgb: &Packed) -> Packed {
     let mut picture = rgb.clone();
     for sample in &mut picture.data {

@@ -66,7 +66,7 @@ pub(super) fn scene(size: Size) -> Packed {
     }
 }
 
-/// Returns the scene with transparency that increases from top to bottom.
+/// Returns the picture of `scene`, with transparency that increases from top to bottom.
 pub(super) fn seen_through(size: Size) -> Packed {
     let rgb = scene(size);
     let pixels = rgb.data.as_chunks::<3>().0.iter().enumerate();
