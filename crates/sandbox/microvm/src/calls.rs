@@ -1,5 +1,5 @@
-//! System calls of a guest. A call is a row of [`CALLS`] or, for programs, of [`PROGRAM_CALLS`];
-//! every other call fails with `ENOSYS` and is counted.
+//! System calls of a guest. Each implemented call is a row of [`CALLS`] or, only for programs, of
+//! [`PROGRAM_CALLS`]; every other call fails with `ENOSYS` and is counted.
 //!
 //! Addresses from the guest are not trusted: [`Memory`](super::memory::Memory) checks each against
 //! the bounds of the guest's memory. Structures are copied once, then checked.

@@ -285,12 +285,12 @@ fn hide(entry: &mut kvm_cpuid_entry2) {
             entry.eax &= XCR0_MAX as u32;
             entry.edx = 0;
         }
-        // Hide the compacted forms of XSAVE and its supervisor states.
+        // Hides the compacted forms of XSAVE and its supervisor states from the guest.
         (0xd, 1) => (entry.eax, entry.ebx, entry.ecx, entry.edx) = (entry.eax & 1, 0, 0, 0),
         (0xd, index) if XCR0_MAX & 1 << index == 0 => {
             (entry.eax, entry.ebx, entry.ecx, entry.edx) = (0, 0, 0, 0);
         }
-        // Hide SVM.
+        // Hides SVM, AMD's virtualisation extension.
         (0x8000_0001, _) => entry.ecx &= !(1 << 2),
         (0x8000_000a, _) => (entry.eax, entry.ebx, entry.ecx, entry.edx) = (0, 0, 0, 0),
         _ => {}

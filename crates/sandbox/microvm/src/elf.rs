@@ -37,9 +37,9 @@ pub(crate) struct Segment {
 pub enum ElfError {
     /// The file is not a 64-bit little-endian ELF file.
     NotElf,
-    /// The file is for another kind of processor.
+    /// The file is for a processor other than x86-64.
     NotX86_64,
-    /// The file is of another kind than a program, such as an object file or a core dump.
+    /// The file is not a program but, for example, an object file or a core dump.
     NotExecutable,
     /// The file requires this interpreter, usually the dynamic linker.
     NotStatic(String),

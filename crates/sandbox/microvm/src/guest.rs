@@ -1,5 +1,5 @@
-//! A program that was run to the point where it needs a job, and the microVMs that start from
-//! there.
+//! A program that was run to the point where it needs a job, and the microVMs that start from that
+//! point.
 //!
 //! A worker is booted: it warms up and requests a job, and its snapshot (the template) is taken at
 //! this moment. A persistent program is booted in the same way, until it requests its first record.

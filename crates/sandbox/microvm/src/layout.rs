@@ -30,8 +30,8 @@ pub(crate) const GDT: u64 = 0x1000;
 pub(crate) const IDT: u64 = 0x2000;
 pub(crate) const TSS: u64 = 0x3000;
 pub(crate) const STUB: u64 = 0x4000;
-/// Two stacks of ring 0 in one page: one to which exceptions push, and one where the host writes
-/// the frame that `iretq` pops.
+/// Two stacks of ring 0 in one page: one for the frames that exceptions push, and one for the frame
+/// that the host writes and `iretq` pops.
 pub(crate) const RING0_STACK: Range<u64> = 0x5000..0x6000;
 pub(crate) const EXCEPTION_STACK_TOP: u64 = 0x5800;
 pub(crate) const RETURN_FRAME: u64 = 0x5f00;
@@ -86,8 +86,8 @@ pub(crate) struct LayoutSeed {
 }
 
 impl Layout {
-    /// Divides the memory for a program. The image and the stack take memory in addition to
-    /// `memory_bytes`.
+    /// Creates the layout for the program `image`, with `memory_bytes` bytes for heap and mappings
+    /// in addition to the image and the stack.
     pub(crate) fn new(
         image: &Image,
         memory_bytes: u64,

@@ -3,8 +3,8 @@
 //! depends on neither.
 //!
 //! Principal types: [`Guest`], a program that was run to the point where it needs a job, and
-//! [`Running`], a machine that starts from there, runs a job, and is wiped. [`Image`] checks the
-//! program's file.
+//! [`Running`], a machine that starts from that point, runs a job, and is wiped. [`Image`] checks
+//! the program's file.
 //!
 //! ```text
 //! program (ring 3) ─ syscall ─► stub (ring 0): out ─► this process

@@ -1,4 +1,4 @@
-//! One microVM with one CPU: enters the guest, and returns with a system call or the guest's end.
+//! One microVM with one CPU, which runs the guest until the guest makes a system call or ends.
 
 use super::cpu::{self, CALL_PORT, Refused, State, refused};
 use super::layout::{LARGE_BYTES, Layout, RETURN_FRAME, STUB, SYSTEM};
@@ -24,7 +24,8 @@ pub(crate) struct Machine {
 /// Reason why the guest stopped.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Exit {
-    /// The guest made a system call, which is in the registers. `answer` lets the guest continue.
+    /// The guest made a system call, whose number and arguments are in the registers. `answer` lets
+    /// the guest continue.
     Call,
     /// A signal of this process interrupted the guest.
     Interrupted,
@@ -139,8 +140,8 @@ impl Machine {
     /// Returns whether the page fault at which the guest stopped is a system call. If so, restores
     /// the guest's stack pointer. Software virtualisation may leave the CPU in ring 3 after
     /// `syscall`, so that the CPU faults on the stub's first instruction; all other state is as
-    /// expected. A program that jumps to the stub makes a call too, and returns to the address in
-    /// its `rcx`.
+    /// expected. A program that jumps to the stub makes a system call too, and returns to the
+    /// address in its `rcx`.
     fn is_call(&mut self) -> bool {
         match cpu::pushed(self.memory.system_mut(), self.regs.rsp) {
             Some((STUB, rsp)) => {

@@ -333,7 +333,7 @@ impl Memory {
         // mutably, so nothing else refers to these pages. A dropped page shows its mapped content
         // again, as every caller expects.
         match unsafe { madvise(place, bytes, advice) } {
-            // The kernel does not support huge pages.
+            // The kernel does not support huge pages, which are optional.
             Err(Errno::INVAL) if advice == Advice::LinuxHugepage => Ok(()),
             result => result,
         }
@@ -426,14 +426,15 @@ impl Memory {
 impl Drop for Memory {
     fn drop(&mut self) {
         let place = self.place(0).cast::<c_void>();
-        // SAFETY: the range is all that this value used, and nothing borrows it any more.
+        // SAFETY: the range is all the address space that this value owns, and nothing borrows the
+        // range any more.
         let gone = unsafe { libc::munmap(place, self.bytes as usize) };
         assert_eq!(gone, 0, "unmapping an own reservation cannot fail");
     }
 }
 
 impl Template {
-    /// Returns the runs of adjacent chunks of the same kind.
+    /// Returns the ranges of adjacent chunks of the same kind.
     fn runs(&self) -> impl Iterator<Item = (Chunk, Range<u64>)> {
         let mut begin = 0;
         self.chunks.chunk_by(|a, b| a == b).map(move |run| {

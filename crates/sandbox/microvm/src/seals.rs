@@ -1,4 +1,4 @@
-//! Sealing of memory files.
+//! Sealing of memory files (memfds).
 
 use rustix::fs::{SealFlags, fcntl_add_seals};
 use rustix::io::Errno;

@@ -8,7 +8,8 @@ use super::threads::Wait;
 use crate::machine::Machine;
 use std::time::Duration;
 
-/// Size of one event of epoll_wait(2) in the guest's memory: a mask and a word, without padding.
+/// Size of one event of epoll_wait(2) in the guest's memory: a mask of 4 bytes and a word of 8
+/// bytes, without padding.
 const EVENT_BYTES: u64 = 12;
 
 /// A descriptor that an epoll instance watches.

@@ -198,7 +198,7 @@ pub(super) fn openat(linux: &mut Linux, machine: &mut Machine, call: [u64; 6]) -
 
 fn path_at(machine: &Machine, address: u64) -> Result<Vec<u8>, Stop> {
     let mut path = Vec::new();
-    // Read byte by byte, because the string may end where the mapped memory ends.
+    // The string is read byte by byte, because it may end where the mapped memory ends.
     for place in address..address.saturating_add(PATH_BYTES_MAX) {
         match machine.memory.slice(place, 1)? {
             [0] => return Ok(path),
@@ -315,7 +315,7 @@ impl Linux {
         service.ok_or(Stop::Errno(libc::EBADF))
     }
 
-    /// Reads from the stream to the service, and waits for the service's answer if necessary. No
+    /// Reads from the job's stream to a service of the server, and waits for data if necessary. No
     /// thread of the guest runs meanwhile.
     fn read_service(&self, machine: &mut Machine, (address, bytes): (u64, u64)) -> Answer {
         let place = machine.memory.slice_mut(address, bytes)?;

@@ -103,7 +103,7 @@ pub(super) enum Open {
     Errors,
     /// Stream to a service in the server, such as the program's store.
     Service,
-    /// An allowed file.
+    /// A file that the program may open by name.
     File {
         index: usize,
         at: u64,
@@ -116,7 +116,7 @@ pub(super) enum Open {
     Poll,
 }
 
-/// Original and answer of one job, and its stream to a service, if any.
+/// Files of one job: its original, its answer, and its stream to a service, if any.
 pub struct Files {
     /// Original, read-only.
     pub original: OwnedFd,
@@ -141,9 +141,10 @@ pub(crate) struct Linux {
     pub(super) answer_bytes_max: u64,
     /// Length of the answer: the highest offset at which a write to it ended.
     pub(super) answer_bytes: u64,
-    /// The request in progress and its answer, in a persistent program.
+    /// Request in progress and its answer, for a program that serves several requests.
     pub(super) exchange: Option<records::Exchange>,
-    /// True for a program, which may make more calls than a worker.
+    /// True if the guest runs a program of the operator, which may make more system calls than a
+    /// worker.
     pub(super) runs_program: bool,
     pub(super) threads: Threads,
     pub(super) watched: Vec<events::Watched>,
@@ -187,7 +188,8 @@ impl Linux {
     /// standard error, and the stream to a service if the job has one.
     pub(crate) fn open_streams(&mut self, begin: u64) {
         self.runs_program = true;
-        // The program has not started, so the memory allowed before its job is still available too.
+        // The program has not started yet, so the bytes that a guest may allocate before its first
+        // job are added to the limit.
         self.space.allow_more(self.boot_bytes_max);
         let input = Open::Original { begin, at: 0 };
         self.open = vec![
@@ -211,7 +213,7 @@ impl Linux {
         self.space.allow(limits.memory_bytes_max);
     }
 
-    /// Reads the strings of a job's environment from the first bytes of the job's original.
+    /// Reads the strings of a job's environment from the first `bytes` bytes of the job's original.
     pub(crate) fn environment(&self, bytes: u32) -> Result<Vec<Vec<u8>>, rustix::io::Errno> {
         let files = self.files.as_ref().expect("`begin` came first");
         let mut head = vec![0; bytes as usize];
@@ -275,8 +277,8 @@ impl Linux {
         words
     }
 
-    /// Appends to the program's standard error that is kept for the log, up to `DETAIL_BYTES_MAX`
-    /// bytes.
+    /// Appends `bytes` to the copy of the program's standard error that is kept for the log. The
+    /// copy holds at most `DETAIL_BYTES_MAX` bytes.
     pub(super) fn log_stderr(&mut self, bytes: &[u8]) {
         let room = DETAIL_BYTES_MAX - self.errors.len();
         self.errors.extend(bytes.iter().take(room));

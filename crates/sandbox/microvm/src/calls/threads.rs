@@ -6,8 +6,9 @@
 //!    └────── its slice is over ───────────────────►
 //! ```
 //!
-//! A thread gives up the CPU by a call that waits, or at the end of its slice if another thread can
-//! run. If no thread can run, this process waits until one can; if none ever will, the guest ends.
+//! A thread gives up the CPU by a system call that waits, or at the end of its time slice if
+//! another thread can run. If no thread can run, the host process waits until a thread can run; if
+//! no thread can ever run again, the guest ends.
 
 use super::linux::{Answer, Linux, Next, Stop, fails};
 use super::process;
@@ -217,7 +218,8 @@ impl Linux {
         None
     }
 
-    /// Returns the result of a call that waited, if its wait is over.
+    /// Returns the result of the system call that waits for `wait`, or `None` if that wait is not
+    /// over.
     fn result_of(&mut self, machine: &mut Machine, wait: Wait) -> Option<i64> {
         if !self.is_ready(wait) {
             return None;

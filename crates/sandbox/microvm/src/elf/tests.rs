@@ -5,7 +5,7 @@ const FILE_BYTES: usize = 0x1100;
 
 type Change = fn(&mut Vec<u8>);
 
-/// Builds a program of two segments, code and data, with one change.
+/// Builds an ELF file of two segments, code and data, and applies `change` to the file.
 fn file(change: impl FnOnce(&mut Vec<u8>)) -> Vec<u8> {
     let mut file = vec![0; FILE_BYTES];
     put(&mut file, 0, b"\x7fELF\x02\x01\x01");
