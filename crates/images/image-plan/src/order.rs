@@ -13,7 +13,7 @@ mod tests;
 use crate::{MalformedPlan, PLACEHOLDER_BYTES, PLAN_BYTES, Plan};
 use std::ops::Range;
 
-/// Maximum number of plans in one batch. The sizes in which one cover is requested are fewer.
+/// Maximum number of plans in one batch.
 pub const BATCH_PLANS_MAX: usize = 8;
 
 const MAGIC: [u8; 4] = *b"ORD1";

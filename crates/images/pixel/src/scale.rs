@@ -38,8 +38,8 @@ impl Area {
         }
     }
 
-    /// Returns the corresponding area after the picture was reduced by the factors `across` and
-    /// `down`.
+    /// Returns the area that corresponds to `self` in the picture reduced by the factors `across`
+    /// and `down`.
     #[must_use]
     pub fn divided(self, across: u32, down: u32) -> Area {
         let (across, down) = (f64::from(across), f64::from(down));

@@ -1,5 +1,5 @@
-//! Tests that compare kernels with naive implementations, for odd sizes, rows with poisoned
-//! padding, and every subsampling.
+//! Tests that compare kernels with naive implementations, for odd sizes, rows with arbitrary bytes
+//! as padding, and every subsampling.
 
 mod alpha;
 mod colour;

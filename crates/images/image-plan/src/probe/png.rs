@@ -14,7 +14,7 @@ use crate::{Format, Size};
 
 /// Number of bytes of a chunk in addition to its data: length, type, CRC.
 const CHUNK_FRAME_BYTES: u64 = 12;
-/// Maximum value of lengths and sides, below 2³¹ by PNG (third edition) §7.1.
+/// Maximum value of lengths and sides. PNG (third edition) §7.1 requires values below 2³¹.
 const INTEGER_MAX: u32 = i32::MAX as u32;
 
 /// Transfer characteristics of HDR, by ITU-T H.273.

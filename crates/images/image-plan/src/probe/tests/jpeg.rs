@@ -244,8 +244,8 @@ fn exif_orientations() {
         exif(false, 9),
         patched(6, b"IM"),
         patched(8, &[43]),
-        // The directory offset lies after the end of the block, then near the maximum of u32, then
-        // so that the directory crosses the end of the block.
+        // The directory offset lies after the end of the block, or near the maximum of u32, or the
+        // directory crosses the end of the block.
         patched(10, &1000u32.to_le_bytes()),
         patched(10, &u32::MAX.to_le_bytes()),
         patched(10, &(valid.len() as u32 - 7).to_le_bytes()),
