@@ -171,8 +171,7 @@ const JAMO: [char; 19] = [
 /// letter. `folded` is the name in the form that searches compare.
 fn letter(folded: &str) -> String {
     match folded.chars().next() {
-        // A name that begins with a Hangul syllable begins with a conjoining jamo in `folded`.
-        // Fonts do not display conjoining jamo alone.
+        // Converts a conjoining jamo, which fonts do not display alone, to the stand-alone letter.
         Some(first @ '\u{1100}'..='\u{1112}') => JAMO[first as usize - 0x1100].to_string(),
         Some(first) if first.is_alphabetic() => first.to_uppercase().collect(),
         _ => "#".to_owned(),

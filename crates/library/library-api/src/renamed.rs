@@ -52,7 +52,7 @@ pub(crate) fn handed_on(index: &Index, state: &State) -> Vec<Change> {
     changes
 }
 
-/// Returns the present ids of the albums or artists for each former id in `lost`.
+/// For each former id in `lost`, returns the present ids of the albums or artists that had this id.
 fn heirs(index: &Index, lost: &HashSet<Id>) -> HashMap<Id, Vec<Id>> {
     let counts = index.counts();
     let artists = (0..counts.artists).filter_map(|row| {

@@ -1,4 +1,4 @@
-//! Files of the library at `/-/file/…`, for users who have logged in to a session.
+//! Files of the library at `/-/file/…`, for users who have logged in with a browser.
 //!
 //! The server accepts the session cookie only below `/-/`, so that requests for files carry no
 //! cookie that shared caches would have to respect. If files need a login, the web page loads them

@@ -91,7 +91,7 @@ pub(crate) fn read(input: &mut Input<'_>) -> Result<Media, Error> {
         // Encoders write the number of packets here, although the format defines it as the number
         // of samples per channel.
         b"ima4" if frames <= packets => frames * IMA4_SAMPLES,
-        // The writer could not seek back to fill in the number of frames.
+        // Zero means that the writer could not seek back to fill in the number of frames.
         _ if frames == 0 => Some(room(&media.audio, bytes))
             .filter(|room| *room != u64::MAX)
             .unwrap_or(0),
