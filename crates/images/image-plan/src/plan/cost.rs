@@ -35,7 +35,7 @@ const fn rate(bytes_px: u128, ms_mp: u128) -> Rate {
     Rate { bytes_px, ms_mp }
 }
 
-/// Fixed memory per job in bytes, for arena, codec tables and stacks.
+/// Fixed memory per job in bytes, for the allocator's arena, the codecs' tables and the stacks.
 const BASE_BYTES: u128 = 16 << 20;
 /// Fixed CPU time per job in milliseconds, for starting in a warmed process, reading the input and
 /// writing the output.

@@ -249,8 +249,8 @@ fn exif_orientations() {
         patched(10, &1000u32.to_le_bytes()),
         patched(10, &u32::MAX.to_le_bytes()),
         patched(10, &(valid.len() as u32 - 7).to_le_bytes()),
-        // First an orientation of type LONG, then a directory without the tag, then one with too
-        // many entries.
+        // An orientation of type LONG; a directory without the tag; a directory with too many
+        // entries; and two blocks that end too early.
         patched(6 + 24, &[4]),
         patched(6 + 22, &[0x13]),
         [&patched(14, &[0xff, 0xff])[..20], &[0; 20]].concat(),
