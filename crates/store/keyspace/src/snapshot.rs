@@ -287,7 +287,8 @@ impl Snapshots {
     /// Appends the next part of the file, and returns whether this part was the last. Values that
     /// were written and can be freed go to `free`.
     ///
-    /// # Panics If no snapshot is in progress.
+    /// # Panics
+    /// If no snapshot is in progress.
     pub(crate) fn write_part(
         &mut self,
         dbs: &mut [Db],

@@ -115,7 +115,9 @@ impl Parser {
     /// Returns `false` if more bytes are needed; the caller reads them into [`Parser::blob_mut`] if
     /// a blob is being read, else into `input`. Empty requests are skipped, as in Redis.
     ///
-    /// # Errors If the input violates the protocol. The caller sends the error's text and closes the connection.
+    /// # Errors
+    /// If the input violates the protocol. The caller sends the error's text and closes the
+    /// connection.
     pub fn next(&mut self, input: &mut BytesMut) -> Result<bool, ProtocolError> {
         if !self.has_ahead() {
             self.parse_ahead(input, 1);

@@ -41,7 +41,8 @@ impl Keyspace {
     /// limits the number of bytes that are read, including the bytes of the hash table. The
     /// appended part has about the same size, or is smaller if it can be compressed.
     ///
-    /// # Panics If no snapshot is in progress.
+    /// # Panics
+    /// If no snapshot is in progress.
     pub fn write_snapshot_part(&mut self, work_bytes: usize, to: &mut Vec<u8>) -> bool {
         let (dbs, free) = (&mut self.dbs, &mut self.discarded);
         self.snapshots.write_part(dbs, free, work_bytes, to)

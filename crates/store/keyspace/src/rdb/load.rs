@@ -101,7 +101,8 @@ impl Loader {
     /// whether the file has ended. If nothing was consumed, the caller should double the input
     /// before the next call, so that a long value is not parsed too often.
     ///
-    /// # Errors If the input violates the format.
+    /// # Errors
+    /// If the input violates the format.
     pub fn feed(&mut self, keyspace: &mut Keyspace, input: &mut BytesMut) -> Result<bool, Error> {
         while !self.is_done {
             let mut cursor = Cursor::new(input);
