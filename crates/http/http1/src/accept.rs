@@ -2,8 +2,8 @@
 
 use crate::fields::trim;
 
-/// Returns, for each of `media_types`, whether the Accept field names it in full with a weight
-/// above zero. `values` are the values of that field.
+/// Returns, for each of `media_types`, whether the Accept field names that type in full, with a
+/// weight above zero. `values` are the values of that field.
 ///
 /// `*/*` and `image/*` are ignored, because every browser sends them, whatever it can read. A media
 /// range with parameters does not count, because it covers only one form of the type. If a client
@@ -85,8 +85,8 @@ fn weight(value: &[u8]) -> Option<u16> {
     (millis <= 1_000).then_some(millis)
 }
 
-/// Splits at the separators outside quotes and trims the parts. A quote that is never closed
-/// extends to the end.
+/// Splits `value` at the separators outside quotes and trims the parts. A quote that is never
+/// closed extends to the end.
 fn split(value: &[u8], separator: u8) -> impl Iterator<Item = &[u8]> {
     let mut rest = Some(value);
     std::iter::from_fn(move || {

@@ -30,7 +30,7 @@ pub enum Verdict {
 
 /// Evaluates the request's preconditions in the order of RFC 9110 §13.2.2. Call only if the
 /// response would otherwise be 2xx. Returns [`Verdict::Proceed`] for methods other than GET and
-/// HEAD (§13.2.1): their requests select no representation here.
+/// HEAD (§13.2.1): a request with such a method selects no representation here.
 #[must_use]
 pub fn evaluate(request: &Request<'_>, current: &Validators<'_>) -> Verdict {
     if !matches!(request.method, Method::Get | Method::Head) {

@@ -78,7 +78,7 @@ type Split<'a> = Option<(&'a [u8], &'a [u8])>;
 /// Returns the method, and the bytes after the single space that ends the method.
 fn split_method(bytes: &[u8]) -> Result<Split<'_>, Reject> {
     let end = bytes.iter().position(|&byte| !is_token(byte));
-    // RFC 9112 §3: a method longer than any implemented one gets 501.
+    // RFC 9112 §3: a method longer than all implemented methods gets 501.
     if METHOD_BYTES_MAX < end.unwrap_or(bytes.len()) {
         return Err(Reject::with(501, "the method is not implemented"));
     }

@@ -40,8 +40,9 @@ pub enum Method {
     Head,
     /// `OPTIONS`
     Options,
-    /// Any other known method: `PATCH`, or one of RFC 9110 except CONNECT. [`Request::method_name`]
-    /// is its name. A server that does not offer it responds with 405 and `Allow`.
+    /// Any other known method: `PATCH`, or a method of RFC 9110 other than CONNECT.
+    /// [`Request::method_name`] is its name. A server that does not offer this method responds with
+    /// 405 and `Allow`.
     Other,
 }
 

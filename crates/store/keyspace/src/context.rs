@@ -90,7 +90,7 @@ impl<'a> Context<'a> {
         self.ks.growth()
     }
 
-    /// Returns the hash of a key; cached if the key is the first argument.
+    /// Returns the hash of a key; the hash is cached if the key is the first argument.
     #[inline]
     fn hash(&mut self, key: &[u8]) -> u64 {
         let seed = self.ks.seed;

@@ -215,9 +215,9 @@ impl<T: Item> Dict<T> {
         self.slots.get(slot as usize)?.as_ref()
     }
 
-    /// Returns the item in a slot, if it is occupied. The caller may reallocate the item, but must
-    /// keep it equal to its old value, because this function, unlike [`Dict::change`], makes no
-    /// copy for a snapshot in progress.
+    /// Returns the item in a slot, if the slot is occupied. The caller may reallocate the item, but
+    /// must keep it equal to its old value, because this function, unlike [`Dict::change`], makes
+    /// no copy for a snapshot in progress.
     pub(crate) fn peek_mut(&mut self, slot: u32) -> Option<&mut T> {
         self.slots.at_mut(slot as usize).as_mut()
     }
@@ -365,7 +365,7 @@ impl<T: Item> Dict<T> {
     ///
     /// # Panics
     ///
-    /// If a snapshot guards the items, because it identifies them by their slots.
+    /// If a snapshot guards the items: a snapshot identifies items by their slots.
     pub(crate) fn compact(&mut self) -> Compaction {
         assert!(self.guard.is_none(), "guarded items keep their slots");
         let Some(last) = self.slots().checked_sub(1).filter(|last| self.hole < *last) else {

@@ -213,8 +213,8 @@ impl Keyspace {
         self.dbs.iter().map(Db::heap_bytes).sum()
     }
 
-    /// Returns the number of bytes that values of at least 16 KiB use. They are part of
-    /// [`Keyspace::used_bytes`].
+    /// Returns the number of bytes that values of at least 16 KiB use; [`Keyspace::used_bytes`]
+    /// contains this number.
     #[must_use]
     pub fn blob_bytes(&self) -> usize {
         self.dbs.iter().map(Db::blob_bytes).sum()

@@ -392,7 +392,7 @@ impl List {
         self.insert(index, value);
     }
 
-    /// Inserts before the element with this index, or at the end.
+    /// Inserts an element before the element with this index, or at the end.
     pub(crate) fn insert(&mut self, index: usize, value: &Bytes) {
         if index == 0 {
             return self.push(End::Left, value);
@@ -458,7 +458,7 @@ impl List {
         false
     }
 
-    /// Returns an iterator over all elements, which can start at either end.
+    /// Returns an iterator over all elements; the iteration can start at either end.
     pub(crate) fn iter(&self) -> impl DoubleEndedIterator<Item = Piece<'_>> {
         self.nodes.iter().flat_map(Node::pieces)
     }

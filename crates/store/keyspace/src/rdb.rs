@@ -8,8 +8,8 @@
 //! ```
 //!
 //! The reader accepts versions 1 to 12, with every encoding of strings, lists, sets, hashes and
-//! sorted sets. The writer uses the plain encodings, which every Redis since 4 loads and packs by
-//! its own settings.
+//! sorted sets. The writer uses the plain encodings, which every Redis since version 4 can load;
+//! Redis then packs the values by its own settings.
 //!
 //! Errors: input that violates the format yields [`Error`] with its offset. Lengths and counts in a
 //! file are checked against the input before they are used.

@@ -47,7 +47,7 @@ pub(crate) enum Str {
         reason = "a value has 24 bytes, its tag included"
     )]
     Raw(Box<Vec<u8>>),
-    /// Bytes that replies refer to without a copy; at least [`BLOB_BYTES_MIN`] of them.
+    /// Bytes that replies refer to without a copy; at least [`BLOB_BYTES_MIN`] bytes.
     Blob(Box<Bytes>),
 }
 

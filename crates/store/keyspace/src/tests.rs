@@ -677,7 +677,7 @@ fn small_data_and_blobs_have_separate_limits() {
         }
         client.keyspace.turn(client.now_ms);
         assert!((1..=10).contains(&(blobs(&client) / 100_000)), "{policy:?}");
-        // No small key was evicted for blobs.
+        // No small key was evicted to make room for blobs.
         assert_eq!(
             client.send("EXISTS small0 small1500 small2999"),
             ":3",
@@ -692,7 +692,7 @@ fn small_data_and_blobs_have_separate_limits() {
         }
         client.keyspace.turn(client.now_ms);
         assert!(small(&client) <= MB as usize, "{policy:?}");
-        // No blob was evicted for small keys.
+        // No blob was evicted to make room for small keys.
         assert_eq!(blobs(&client), kept, "{policy:?}");
     }
     // With `noeviction`, small data is refused too if only the blobs exceed their limit.
@@ -747,7 +747,7 @@ fn keys_in_use_are_not_evicted_by_recent_keys() {
             client.send(&format!("SET {} v EX 1000", hot(number)));
         }
         // Ten thousand other keys are written in two seconds. Memory has room for about five
-        // thousand, so the others must be evicted while the hot keys stay in use.
+        // thousand keys, so keys must be evicted while the hot keys stay in use.
         for round in 0..200 {
             client.now_ms += 10;
             for number in 0..50 {

@@ -55,7 +55,7 @@ impl Value {
         }
     }
 
-    /// Returns the heap bytes if the value is a blob, else 0.
+    /// Returns the heap bytes of the value if it is a blob, else 0.
     #[inline]
     pub(crate) fn blob_bytes(&self) -> usize {
         match self {

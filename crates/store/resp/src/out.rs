@@ -370,7 +370,7 @@ impl Out {
         self.reclaim();
     }
 
-    /// Removes and returns the blob, if the content is exactly one bulk string with a blob.
+    /// Removes and returns the blob, if the unwritten content is exactly one string that is a blob.
     pub fn take_blob(&mut self) -> Option<Bytes> {
         let [(offset, _)] = self.blobs.make_contiguous() else {
             return None;

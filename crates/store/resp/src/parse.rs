@@ -92,7 +92,7 @@ impl Parser {
         }
     }
 
-    /// Sets whether the client has authenticated; if not, stricter limits apply.
+    /// Sets whether the client has authenticated; until then, stricter limits apply.
     pub fn set_authenticated(&mut self, authenticated: bool) {
         self.authenticated = authenticated;
     }
@@ -360,7 +360,8 @@ impl Parser {
             return Err(ProtocolError::QueryTooLarge);
         }
         self.state = if len < BLOB_BYTES_MIN {
-            // Space for the rest of the argument, so that the argument is contiguous in memory.
+            // Reserve space for the rest of the argument, so that the argument is contiguous in
+            // memory.
             input.reserve((len + 2).saturating_sub(input.len()));
             State::Bulk { len, left }
         } else {
@@ -395,7 +396,7 @@ impl Parser {
 }
 
 /// Returns the number of bytes that an argument uses, including its entry in a list: even an empty
-/// argument uses some.
+/// argument uses some bytes.
 pub fn arg_bytes(arg: &Bytes) -> usize {
     arg.len() + size_of::<Bytes>()
 }

@@ -108,7 +108,7 @@ fn the_arguments_of_one_request_are_bounded_together() {
         parsed(b"*2\r\n$6\r\nabcdef\r\n$6\r\n", limits),
         "Protocol error: query buffer limit reached\n"
     );
-    // Each empty argument counts too: its entry in `args` has a size.
+    // Each empty argument counts too, because its entry in `args` uses memory.
     let empty = [&b"*5\r\n"[..], &b"$0\r\n\r\n".repeat(5)].concat();
     assert_eq!(
         parsed(&empty, limits),

@@ -212,7 +212,7 @@ fn read(cx: &mut Context<'_>, steps: &[Step], out: &mut Out) -> Done {
 
 impl Step {
     /// Runs one operation of BITFIELD and writes its reply. Returns whether the operation counts as
-    /// a change: INCRBY does unless it fails, and SET only if the value differs.
+    /// a change: INCRBY counts unless it fails; SET counts only if the value differs.
     fn run(&self, bytes: &mut [u8], out: &mut Out) -> bool {
         let Self { kind, offset, .. } = *self;
         let old = kind.read(bytes, offset);

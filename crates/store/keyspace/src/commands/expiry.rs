@@ -66,7 +66,7 @@ impl Expire {
         Self { at, ..self }
     }
 
-    /// Returns the deadline in Unix milliseconds, unless it overflows.
+    /// Returns the deadline in Unix milliseconds, or `None` if the number is too large.
     fn deadline(self, value: i64, now: i64) -> Option<i64> {
         let ms = if self.is_seconds {
             value.checked_mul(1000)?

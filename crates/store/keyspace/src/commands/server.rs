@@ -23,7 +23,7 @@ pub(crate) fn time(cx: &mut Context<'_>, out: &mut Out) -> Done {
     Ok(())
 }
 
-/// Replies to `CONTAINER HELP`: subcommands, their arguments and summaries.
+/// Replies to `CONTAINER HELP` with the subcommands, their arguments and summaries.
 pub(crate) fn help(cx: &mut Context<'_>, out: &mut Out) -> Done {
     let name = cx.args[0].to_ascii_lowercase();
     let container = table::named(&name).expect("HELP is a subcommand of a known command");

@@ -108,8 +108,8 @@ impl<'a> Span<'a> {
         })
     }
 
-    /// Returns the ranks that the range covers. If `reverse` is true, ranks in the request count
-    /// from the highest score.
+    /// Returns the ranks that the range covers. If `reverse` is true, the ranks in the request are
+    /// counted from the highest score.
     fn ranks(self, zset: &Zset, reverse: bool) -> Range<usize> {
         let (start, end) = match self {
             Self::Ranks(start, end) => {

@@ -25,7 +25,7 @@ struct AddOptions {
 }
 
 impl AddOptions {
-    /// Parses the options. Returns them with the index of the first score.
+    /// Parses the options. Returns the options and the index of the first score.
     fn parse(cx: &Context<'_>) -> Result<(Self, usize), Fault> {
         let mut options = Self::default();
         let mut at = 2;

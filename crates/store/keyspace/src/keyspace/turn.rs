@@ -170,8 +170,9 @@ impl Keyspace {
         slot.is_some()
     }
 
-    /// Drops all keys of a database that have this cache tag, and returns their number. The keys
-    /// vanish for clients at once; their memory is freed over the next turns of the event loop.
+    /// Drops all keys of a database that have this cache tag, and returns their number. For
+    /// clients, the keys disappear at once; their memory is freed over the next turns of the event
+    /// loop.
     pub fn invalidate(&mut self, db: usize, tag: &Bytes) -> usize {
         let dropped = self.dbs[db].tags.invalidate(tag);
         if 0 < dropped && self.journals() {
