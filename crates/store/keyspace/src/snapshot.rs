@@ -15,16 +15,16 @@
 //! ```
 //!
 //! A large value is written in parts. Meanwhile, keys that are about to change are written to a
-//! second buffer, which follows the large value in the file. `line.rs` describes how a large value
-//! may change while it is written.
+//! second buffer, which follows the large value in the file. `value_queue.rs` describes how a large
+//! value may change while it is written.
 //!
 //! The work per call is limited by the bytes read, not by the bytes written: for values that
 //! compress well, writing a few bytes of the file requires much reading.
 
 mod buffer;
-mod line;
 #[cfg(test)]
 mod tests;
+mod value_queue;
 
 use bytes::Bytes;
 
@@ -35,7 +35,7 @@ use crate::rdb::{Options, TAGS_FIELD, Writer, crc64, opcode, value_kind, write_c
 use crate::value::Value;
 
 use buffer::Buffer;
-use line::{Flushed, Location, ValueQueue};
+use value_queue::{Flushed, Location, ValueQueue};
 
 /// Bit of `Entry::access`: the epoch in which a snapshot last wrote the entry.
 const EPOCH: u32 = 1 << 29;
@@ -69,7 +69,7 @@ struct Snapshot {
     /// being written.
     is_cancelled: bool,
     /// Large values that are being written in parts.
-    line: ValueQueue,
+    values: ValueQueue,
     /// Entries of keys that were about to change while a large value was being written.
     deferred: Buffer,
     /// Values that were written and can be freed.
@@ -107,10 +107,10 @@ impl Snapshot {
             entry.access |= IN_VALUE_QUEUE;
             let mut head = Vec::new();
             write_entry_head(db, slot, &mut Writer::new(&mut head, compress));
-            self.line.push(number, head, location, slot);
+            self.values.push(number, head, location, slot);
             return 0;
         }
-        let to = match self.line.is_open {
+        let to = match self.values.is_open {
             true => &mut self.deferred,
             false => &mut self.pending,
         };
@@ -127,14 +127,16 @@ impl Snapshot {
 
     /// Continues to write the large values, until the work in `left` is used up.
     fn continue_values(&mut self, dbs: &mut [Db], left: &mut usize) {
-        while 0 < *left && !self.line.is_empty() {
+        while 0 < *left && !self.values.is_empty() {
             let mut writer = self.pending.writer(self.options.compress);
-            if let Some((number, head)) = self.line.open() {
+            if let Some((number, head)) = self.values.open() {
                 select(&mut self.selected, number, &mut writer);
                 writer.to.extend_from_slice(&head);
             }
             let homes = (&mut *dbs, &mut self.flushed[..]);
-            let is_whole = self.line.write(homes, *left, &mut writer, &mut self.unused);
+            let is_whole = self
+                .values
+                .write(homes, *left, &mut writer, &mut self.unused);
             *left = left.saturating_sub(writer.work + ENTRY_WORK);
             if is_whole {
                 self.pending.append(&mut self.deferred);
@@ -151,7 +153,7 @@ impl Snapshot {
         location: Location,
         left: &mut usize,
     ) -> Part {
-        while !part.is_done() && self.line.is_empty() && 0 < *left {
+        while !part.is_done() && self.values.is_empty() && 0 < *left {
             let slot = part.next;
             part.next += 1;
             let entry = db.dict.peek(slot);
@@ -175,21 +177,21 @@ impl Snapshot {
                 let part = self.parts[index];
                 self.parts[index] = self.walk_db(part, db, Location::Db(index), &mut left);
             }
-            while self.line.is_empty() && 0 < left && !self.flushed.is_empty() {
+            while self.values.is_empty() && 0 < left && !self.flushed.is_empty() {
                 let mut next = self.flushed.remove(0);
                 let location = Location::Flushed(next.id);
                 next.part = self.walk_db(next.part, &mut next.db, location, &mut left);
-                if next.part.is_done() && self.line.is_empty() {
+                if next.part.is_done() && self.values.is_empty() {
                     free.add_db(next.db);
                 } else {
                     self.flushed.insert(0, next);
                 }
             }
-            if self.line.is_empty() || left == 0 {
+            if self.values.is_empty() || left == 0 {
                 break;
             }
         }
-        self.line.is_empty() && self.flushed.is_empty() && self.parts.iter().all(Part::is_done)
+        self.values.is_empty() && self.flushed.is_empty() && self.parts.iter().all(Part::is_done)
     }
 
     fn write_head(&mut self, used_bytes: usize, functions: &[Bytes]) {
@@ -267,7 +269,7 @@ impl Snapshots {
             flushes: 0,
             pending: Buffer::default(),
             is_cancelled: false,
-            line: ValueQueue::default(),
+            values: ValueQueue::default(),
             deferred: Buffer::default(),
             unused: Vec::new(),
             selected: None,
@@ -325,7 +327,7 @@ impl Snapshots {
     pub(crate) fn waiting_bytes(&self) -> usize {
         self.running.as_ref().map_or(0, |it| {
             let pending = it.pending.waiting_bytes() - it.pending.next_blob_bytes();
-            pending + it.deferred.waiting_bytes() + it.line.waiting_bytes()
+            pending + it.deferred.waiting_bytes() + it.values.waiting_bytes()
         })
     }
 
@@ -337,7 +339,7 @@ impl Snapshots {
             snapshot.pending = Buffer::default();
             snapshot.deferred = Buffer::default();
             let homes = (dbs, &mut snapshot.flushed[..]);
-            snapshot.line.cancel(homes, &mut snapshot.unused);
+            snapshot.values.cancel(homes, &mut snapshot.unused);
         }
     }
 
@@ -356,7 +358,7 @@ impl Snapshots {
         if let Some(snapshot) = &mut self.running
             && dbs[db].dict.at(slot).access & IN_VALUE_QUEUE != 0
         {
-            snapshot.line.protect(db, slot, dbs);
+            snapshot.values.protect(db, slot, dbs);
         }
     }
 
@@ -386,7 +388,7 @@ impl Snapshots {
     ) -> Option<Value> {
         match &mut self.running {
             Some(snapshot) if access & IN_VALUE_QUEUE != 0 => {
-                snapshot.line.take(db, slot, value);
+                snapshot.values.take(db, slot, value);
                 None
             }
             _ => Some(value),
@@ -404,7 +406,7 @@ impl Snapshots {
         if access & IN_VALUE_QUEUE != 0
             && let Some(snapshot) = &mut self.running
         {
-            snapshot.line.moved(from, to);
+            snapshot.values.moved(from, to);
             dbs[to.0].dict.at_mut(to.1).access |= IN_VALUE_QUEUE;
         }
     }
@@ -423,12 +425,12 @@ impl Snapshots {
             return free.add_db(old);
         };
         let part = &mut snapshot.parts[db];
-        if part.is_done() && snapshot.line.is_empty() {
+        if part.is_done() && snapshot.values.is_empty() {
             return free.add_db(old);
         }
         let id = snapshot.flushes;
         snapshot.flushes += 1;
-        snapshot.line.relocate(|location| match location {
+        snapshot.values.relocate(|location| match location {
             Location::Db(index) if index == db => Location::Flushed(id),
             other => other,
         });
@@ -445,7 +447,7 @@ impl Snapshots {
         dbs.swap(first, second);
         if let Some(snapshot) = &mut self.running {
             snapshot.parts.swap(first, second);
-            snapshot.line.relocate(|location| match location {
+            snapshot.values.relocate(|location| match location {
                 Location::Db(index) if index == first => Location::Db(second),
                 Location::Db(index) if index == second => Location::Db(first),
                 other => other,

@@ -40,7 +40,7 @@ struct QueuedValue {
     head: Vec<u8>,
     source: ValueSource,
     /// Position of the next element to write, unless the value is protected.
-    place: usize,
+    position: usize,
     is_protected: bool,
 }
 
@@ -72,7 +72,7 @@ impl ValueQueue {
             number,
             head,
             source: ValueSource::Entry(location, slot),
-            place: 0,
+            position: 0,
             is_protected: false,
         });
     }
@@ -108,9 +108,9 @@ impl ValueQueue {
         let is_whole = if first.is_protected {
             write_protected(value, work_max, writer)
         } else {
-            match write_part(value, first.place, work_max, writer) {
+            match write_part(value, first.position, work_max, writer) {
                 Some(rest) => {
-                    first.place = rest;
+                    first.position = rest;
                     false
                 }
                 None => true,
@@ -150,7 +150,7 @@ impl ValueQueue {
         if queued.is_protected {
             return;
         }
-        let place = queued.place;
+        let position = queued.position;
         match &mut entry.value {
             Value::Str(_) => unreachable!("a string is written at once"),
             Value::List(list) => {
@@ -159,9 +159,9 @@ impl ValueQueue {
                 entry.access &= !IN_VALUE_QUEUE;
                 return;
             }
-            Value::Hash(hash) => hash.guard(place, &copied_bytes),
-            Value::Set(set) => set.guard(place, &copied_bytes),
-            Value::Zset(zset) => zset.guard(place, &copied_bytes),
+            Value::Hash(hash) => hash.guard(position, &copied_bytes),
+            Value::Set(set) => set.guard(position, &copied_bytes),
+            Value::Zset(zset) => zset.guard(position, &copied_bytes),
         }
         queued.is_protected = true;
     }
