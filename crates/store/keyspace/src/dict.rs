@@ -43,8 +43,8 @@ const BUCKETS_PER_ENTRY_MAX: usize = 8;
 /// Maximum number of buckets that are removed per removal of an entry. With this number, the table
 /// shrinks as fast as entries are removed.
 const JOINS_PER_REMOVAL: usize = 16;
-/// Maximum number of keys per call of [`Dict::warm`].
-pub(crate) const WARM_MAX: usize = 64;
+/// Maximum number of keys per call of [`Dict::prefetch`].
+pub(crate) const PREFETCH_MAX: usize = 64;
 /// Number of slots that [`Dict::random`] tries at random before it searches for the next occupied
 /// slot.
 const RANDOM_TRIES: usize = 100;
@@ -179,8 +179,8 @@ impl<T: Item> Dict<T> {
     /// caches. Each loop makes one step of all lookups. The loads of this step do not wait for each
     /// other, unlike the loads of a single lookup. `touch` reads the heap memory of an item. The
     /// returned value depends on everything that was read, so that no read is optimised away.
-    pub(crate) fn warm(&self, keys: &[(u64, &[u8])], touch: impl Fn(&T) -> usize) -> usize {
-        let mut slots = [NONE; WARM_MAX];
+    pub(crate) fn prefetch(&self, keys: &[(u64, &[u8])], touch: impl Fn(&T) -> usize) -> usize {
+        let mut slots = [NONE; PREFETCH_MAX];
         let slots = &mut slots[..keys.len()];
         for (slot, (hash, _)) in slots.iter_mut().zip(keys) {
             *slot = *self.heads.at(self.bucket(*hash));

@@ -121,11 +121,11 @@ impl Hash {
                 let mut buffer = itoa::Buffer::new();
                 let value = value.bytes(&mut buffer);
                 if let Some(at) = at {
-                    let place = packed
+                    let offset = packed
                         .element(at * 2 + 1)
                         .expect("each field has a value")
                         .at;
-                    packed.replace(place, value);
+                    packed.replace(offset, value);
                 } else {
                     packed.push_back(name);
                     packed.push_back(value);
@@ -189,12 +189,12 @@ impl Hash {
         }
     }
 
-    /// Visits fields from position `place` on (0 is the start) until `visit` returns `false`.
+    /// Visits fields from `position` on (0 is the start) until `visit` returns `false`.
     /// Returns the next position, unless the end was reached. Positions are valid until the hash
     /// changes; a packed hash is visited as a whole.
     pub(crate) fn each_from<'a>(
         &'a self,
-        place: usize,
+        position: usize,
         mut visit: impl FnMut(&'a [u8], FieldValue<'a>) -> bool,
     ) -> Option<usize> {
         match self {
@@ -203,7 +203,7 @@ impl Hash {
                 None
             }
             Self::Table(table) => table
-                .iter_from(place)
+                .iter_from(position)
                 .find(|(_, field)| !visit(field.name.bytes(), FieldValue::Str(&field.value)))
                 .map(|it| it.0),
         }
@@ -213,11 +213,11 @@ impl Hash {
         matches!(self, Self::Table(_))
     }
 
-    /// Starts to protect the fields of a table at position `place` and all later positions, for
+    /// Starts to protect the fields of a table at `position` and all later positions, for
     /// [`Hash::take_guarded`]: each field is copied before its first change.
-    pub(crate) fn guard(&mut self, place: usize, copied_bytes: &Arc<AtomicUsize>) {
+    pub(crate) fn guard(&mut self, position: usize, copied_bytes: &Arc<AtomicUsize>) {
         if let Self::Table(table) = self {
-            table.guard(place, copied_bytes);
+            table.guard(position, copied_bytes);
         }
     }
 

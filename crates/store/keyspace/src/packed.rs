@@ -116,7 +116,7 @@ impl Packed {
         }
     }
 
-    fn put(&mut self, place: Range<usize>, value: &[u8]) {
+    fn put(&mut self, replaced: Range<usize>, value: &[u8]) {
         let mut front = [0; 5];
         let mut back = [0; 5];
         let width = length_bytes(value.len());
@@ -130,7 +130,7 @@ impl Packed {
             back[..4].copy_from_slice(&len.to_le_bytes());
             back[4] = LONG;
         }
-        if place.start == self.bytes.len() {
+        if replaced.start == self.bytes.len() {
             self.bytes.extend_from_slice(&front[..width]);
             self.bytes.extend_from_slice(value);
             self.bytes.extend_from_slice(&back[..width]);
@@ -138,7 +138,7 @@ impl Packed {
         }
         let record = front[..width].iter().chain(value).chain(&back[..width]);
         self.bytes
-            .splice(place, record.copied().collect::<Vec<u8>>());
+            .splice(replaced, record.copied().collect::<Vec<u8>>());
     }
 
     fn record(&self, at: usize) -> Range<usize> {

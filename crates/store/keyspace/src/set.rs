@@ -181,12 +181,12 @@ impl Set {
         }
     }
 
-    /// Visits members from position `place` on (0 is the start) until `visit` returns `false`.
+    /// Visits members from `position` on (0 is the start) until `visit` returns `false`.
     /// Returns the next position, unless the end was reached. Positions are valid until the set
     /// changes; a small set is visited as a whole.
     pub(crate) fn each_from(
         &self,
-        place: usize,
+        position: usize,
         mut visit: impl FnMut(&[u8]) -> bool,
     ) -> Option<usize> {
         match self {
@@ -198,7 +198,7 @@ impl Set {
                 None
             }
             Self::Table(table) => table
-                .iter_from(place)
+                .iter_from(position)
                 .find(|(_, member)| !visit(member.name.bytes()))
                 .map(|it| it.0),
         }
@@ -208,11 +208,11 @@ impl Set {
         matches!(self, Self::Table(_))
     }
 
-    /// Starts to protect the members of a table at position `place` and all later positions, for
+    /// Starts to protect the members of a table at `position` and all later positions, for
     /// [`Set::take_guarded`]: each member is copied before its removal.
-    pub(crate) fn guard(&mut self, place: usize, copied_bytes: &Arc<AtomicUsize>) {
+    pub(crate) fn guard(&mut self, position: usize, copied_bytes: &Arc<AtomicUsize>) {
         if let Self::Table(table) = self {
-            table.guard(place, copied_bytes);
+            table.guard(position, copied_bytes);
         }
     }
 

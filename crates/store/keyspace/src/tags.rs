@@ -146,15 +146,15 @@ impl Tags {
         let Some(from) = self.sweep else {
             return Vec::new();
         };
-        let looked: Vec<u32> = self
+        let checked: Vec<u32> = self
             .by_key
             .range(from..)
             .take(count)
             .map(|it| *it.0)
             .collect();
-        let last = looked.last().filter(|_| looked.len() == count);
+        let last = checked.last().filter(|_| checked.len() == count);
         self.sweep = last.map(|slot| slot + 1);
-        looked
+        checked
             .into_iter()
             .filter(|&slot| self.is_stale(slot))
             .collect()

@@ -71,14 +71,14 @@ impl Large {
         assert!(removed, "every member has a rank");
     }
 
-    fn member(&self, place: ScoredSlot) -> (&[u8], f64) {
-        (self.members.at(place.slot).name.bytes(), place.score)
+    fn member(&self, scored: ScoredSlot) -> (&[u8], f64) {
+        (self.members.at(scored.slot).name.bytes(), scored.score)
     }
 }
 
 fn order(members: &Dict<Scored>) -> impl Fn(&ScoredSlot, &ScoredSlot) -> Ordering {
     |left, right| {
-        let name = |place: &ScoredSlot| members.at(place.slot).name.bytes();
+        let name = |scored: &ScoredSlot| members.at(scored.slot).name.bytes();
         let by_score = left
             .score
             .partial_cmp(&right.score)
@@ -248,7 +248,7 @@ impl Zset {
             }
             Self::Large(large) => large
                 .order
-                .rank(|place| is_before(place.score, large.members.at(place.slot).name.bytes())),
+                .rank(|scored| is_before(scored.score, large.members.at(scored.slot).name.bytes())),
         }
     }
 
@@ -281,8 +281,8 @@ impl Zset {
                 }
             }
             Self::Large(large) => {
-                let mut visit = |place| {
-                    let (name, score) = large.member(place);
+                let mut visit = |scored| {
+                    let (name, score) = large.member(scored);
                     visit(name, score)
                 };
                 if reverse {
@@ -313,12 +313,12 @@ impl Zset {
         matches!(self, Self::Large(_))
     }
 
-    /// Visits members from position `place` on (0 is the start), in no particular order, until
+    /// Visits members from `position` on (0 is the start), in no particular order, until
     /// `visit` returns `false`. Returns the next position, unless the end was reached. Positions
     /// are valid until the sorted set changes; a packed sorted set is visited as a whole.
     pub(crate) fn each_from(
         &self,
-        place: usize,
+        position: usize,
         mut visit: impl FnMut(&[u8], f64) -> bool,
     ) -> Option<usize> {
         match self {
@@ -331,17 +331,17 @@ impl Zset {
             }
             Self::Large(large) => large
                 .members
-                .iter_from(place)
+                .iter_from(position)
                 .find(|(_, member)| !visit(member.name.bytes(), member.value))
                 .map(|it| it.0),
         }
     }
 
-    /// Starts to protect the members of a large sorted set at position `place` and all later
+    /// Starts to protect the members of a large sorted set at `position` and all later
     /// positions, for [`Zset::take_guarded`]: each member is copied before its first change.
-    pub(crate) fn guard(&mut self, place: usize, copied_bytes: &Arc<AtomicUsize>) {
+    pub(crate) fn guard(&mut self, position: usize, copied_bytes: &Arc<AtomicUsize>) {
         if let Self::Large(large) = self {
-            large.members.guard(place, copied_bytes);
+            large.members.guard(position, copied_bytes);
         }
     }
 

@@ -52,7 +52,7 @@ impl Default for BlobAllocator {
     fn default() -> BlobAllocator {
         BlobAllocator {
             make: |_, bytes| BytesMut::with_capacity(bytes + 2),
-            keep: |place, blob| place.freeze().slice(blob),
+            keep: |buffer, blob| buffer.freeze().slice(blob),
         }
     }
 }
@@ -228,13 +228,13 @@ impl Parser {
                     if blob.has_remaining_mut() {
                         return Ok(false);
                     }
-                    let mut place = std::mem::take(blob.get_mut());
+                    let mut buffer = std::mem::take(blob.get_mut());
                     // A client may send any two bytes in place of the line end here, but a reply
                     // that contains this blob needs a line end.
-                    let end = place.len() - 2;
-                    place[end..].copy_from_slice(b"\r\n");
+                    let end = buffer.len() - 2;
+                    buffer[end..].copy_from_slice(b"\r\n");
                     self.args
-                        .push((self.blob_allocator.keep)(place, *head..end));
+                        .push((self.blob_allocator.keep)(buffer, *head..end));
                     self.state = State::Args { left: *left };
                 }
             }
@@ -367,10 +367,10 @@ impl Parser {
         } else {
             // The kernel backs only pages that are written to, so an excessive length costs only
             // address space.
-            let place = (self.blob_allocator.make)(format!("${len}\r\n").as_bytes(), len);
+            let buffer = (self.blob_allocator.make)(format!("${len}\r\n").as_bytes(), len);
             State::Blob {
-                head: place.len(),
-                blob: place.limit(len + 2),
+                head: buffer.len(),
+                blob: buffer.limit(len + 2),
                 left,
             }
         };

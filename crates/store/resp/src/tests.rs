@@ -128,9 +128,9 @@ fn a_blob_is_read_into_its_own_allocation() {
     assert_eq!(parser.next(&mut input), Ok(false));
     assert!(input.is_empty());
 
-    let place = parser.blob_mut().expect("a blob is on its way");
-    let address = place.get_ref().as_ptr();
-    bytes::BufMut::put_slice(place, &blob[2..]);
+    let buffer = parser.blob_mut().expect("a blob is on its way");
+    let address = buffer.get_ref().as_ptr();
+    bytes::BufMut::put_slice(buffer, &blob[2..]);
     assert_eq!(parser.next(&mut BytesMut::from("\r")), Ok(false));
     let mut input = BytesMut::from("\nPING\r\n");
     assert_eq!(parser.next(&mut input), Ok(true));

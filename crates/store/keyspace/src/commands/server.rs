@@ -139,7 +139,7 @@ fn send_spec(spec: &Spec, out: &mut Out) {
     out.set(spec.key_use.len());
     spec.key_use.iter().for_each(|word| out.simple(word));
     let index = |at: usize| ("index", vec![("index", at as i64)]);
-    let (begin, find) = match spec.place {
+    let (begin, find) = match spec.positions {
         KeyPosition::Range { at, last, step } => {
             let fields = [
                 ("lastkey", i64::from(last)),

@@ -13,7 +13,7 @@ use bytes::Bytes;
 
 use super::Keyspace;
 use crate::command::Keys;
-use crate::dict::WARM_MAX;
+use crate::dict::PREFETCH_MAX;
 use crate::session::{Prefetched, Session};
 use crate::table;
 
@@ -45,7 +45,7 @@ impl Keyspace {
         session: &Session,
         found: &mut impl Extend<Prefetched>,
     ) {
-        let mut keys: [(u64, &[u8]); WARM_MAX] = [(0, &[]); WARM_MAX];
+        let mut keys: [(u64, &[u8]); PREFETCH_MAX] = [(0, &[]); PREFETCH_MAX];
         let mut count = 0;
         for call in calls {
             let command = table::command(call);
@@ -58,8 +58,8 @@ impl Keyspace {
                 if index == 1 {
                     prefetched.hash = Some(hash);
                 }
-                if count == WARM_MAX {
-                    self.warm(session, &keys);
+                if count == PREFETCH_MAX {
+                    self.prefetch_keys(session, &keys);
                     count = 0;
                 }
                 keys[count] = (hash, key);
@@ -67,14 +67,14 @@ impl Keyspace {
             }
             found.extend([prefetched]);
         }
-        self.warm(session, &keys[..count]);
+        self.prefetch_keys(session, &keys[..count]);
     }
 
-    fn warm(&self, session: &Session, keys: &[(u64, &[u8])]) {
+    fn prefetch_keys(&self, session: &Session, keys: &[(u64, &[u8])]) {
         black_box(
             self.dbs[session.db]
                 .dict
-                .warm(keys, |entry| entry.value.touch()),
+                .prefetch(keys, |entry| entry.value.touch()),
         );
     }
 }

@@ -90,8 +90,8 @@ impl Keyspace {
         self.retire_value((db, slot), before, value);
     }
 
-    fn retire_value(&mut self, place: (usize, u32), access: u32, value: Value) {
-        if let Some(value) = self.snapshots.take(place, access, value) {
+    fn retire_value(&mut self, location: (usize, u32), access: u32, value: Value) {
+        if let Some(value) = self.snapshots.take(location, access, value) {
             self.discarded.discard(value);
         }
     }

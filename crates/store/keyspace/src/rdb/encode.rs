@@ -189,12 +189,12 @@ pub(crate) fn write_count(value: &Value, writer: &mut Writer<'_>) {
     }
 }
 
-/// Writes elements from position `place` on (0 is the start) until the work of the writer reaches
+/// Writes elements from `position` on (0 is the start) until the work of the writer reaches
 /// `work_max`. Returns the next position, unless the value is complete. Positions are valid until
 /// the value changes; the positions in a table are its slots.
 pub(crate) fn write_part(
     value: &Value,
-    place: usize,
+    position: usize,
     work_max: usize,
     writer: &mut Writer<'_>,
 ) -> Option<usize> {
@@ -204,8 +204,8 @@ pub(crate) fn write_part(
             None
         }
         Value::List(list) => {
-            let mut next = place;
-            for piece in list.range(place..list.len()) {
+            let mut next = position;
+            for piece in list.range(position..list.len()) {
                 match piece {
                     Piece::Short(bytes) => writer.string(bytes),
                     Piece::Blob(blob) => writer.blob(blob),
@@ -217,15 +217,15 @@ pub(crate) fn write_part(
             }
             (next < list.len()).then_some(next)
         }
-        Value::Set(set) => set.each_from(place, |name| {
+        Value::Set(set) => set.each_from(position, |name| {
             writer.string(name);
             writer.work < work_max
         }),
-        Value::Zset(zset) => zset.each_from(place, |name, score| {
+        Value::Zset(zset) => zset.each_from(position, |name, score| {
             writer.scored(name, score);
             writer.work < work_max
         }),
-        Value::Hash(hash) => hash.each_from(place, |name, value| {
+        Value::Hash(hash) => hash.each_from(position, |name, value| {
             writer.field(name, value);
             writer.work < work_max
         }),

@@ -289,7 +289,7 @@ fn changes_between_turns_are_written_in_parts() {
     for number in 0..KEYS {
         // A text that LZF can hardly compress.
         let value: String = (0..60)
-            .map(|place| format!("{:02x}", (number * 7919 + place * place * 31) % 251))
+            .map(|index| format!("{:02x}", (number * 7919 + index * index * 31) % 251))
             .collect();
         run(&mut keyspace, &format!("SET key{number} {value}"));
     }

@@ -155,7 +155,7 @@ fn uses_of_any(command: &Command) -> (Use, Use) {
 /// A group of keys that a command uses in the same way, with their positions.
 pub(crate) struct Spec {
     pub(crate) key_use: Use,
-    pub(crate) place: KeyPosition,
+    pub(crate) positions: KeyPosition,
 }
 
 /// Positions of the keys of a [`Spec`].
@@ -172,7 +172,7 @@ pub(crate) enum KeyPosition {
 /// Returns the key specifications of a command, as in COMMAND INFO.
 pub(crate) fn specs(command: &Command) -> Vec<Spec> {
     let (first_use, rest_use) = uses_of_any(command);
-    let spec = |key_use, place| Spec { key_use, place };
+    let spec = |key_use, positions| Spec { key_use, positions };
     let one = |at| KeyPosition::Range {
         at,
         last: 0,
