@@ -16,7 +16,7 @@ use toolkit::{build, debian};
 
 const TARGET: &str = "aarch64-unknown-linux-gnu";
 
-/// Compiler flags, also for the examples in the documentation.
+/// Flags for the compiler, and for rustdoc when it compiles the examples in doc comments.
 const STATIC: &str = "-C target-feature=+crt-static";
 
 /// Debian's packages with the linker, the C library and the emulator.

@@ -1,6 +1,6 @@
-//! `conform cells`: the complete sandbox tests, which the gate runs with fewer repetitions. They
-//! search memory and registers for secrets of earlier jobs, and make system calls with arbitrary
-//! arguments.
+//! `conform cells`: the complete sandbox tests, which the checks before a merge run with fewer
+//! repetitions. They search memory and registers for secrets of earlier jobs, and make system calls
+//! with arbitrary arguments.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -21,7 +21,7 @@ const HOSTILE_MS: &str = "8000";
 /// tests with hostile programs. The tests print the backends that they covered.
 ///
 /// # Errors
-/// When the tests cannot be built, or one fails.
+/// When the tests cannot be built, or when a test fails.
 pub(crate) fn run(root: PathBuf, _arguments: &[OsString]) -> Result<ExitCode, Stop> {
     let build = Build::open(root)?;
     let mut cargo = build.cargo("test");
@@ -42,8 +42,8 @@ pub(crate) fn run(root: PathBuf, _arguments: &[OsString]) -> Result<ExitCode, St
     hostile.args(["--package", "sandbox", "--test", "it", "--", "--nocapture"]);
     hostile.args(["--test-threads=1", "hostile::"]);
     hostile.env("CELL_IT_HOSTILE_MS", HOSTILE_MS);
-    // This variable keeps each test from starting itself again in a process of its own. That is not
-    // needed here, because the test process runs only one test at a time.
+    // This variable keeps each test from starting itself again in a process of its own. A process
+    // per test is not needed here, because the test process runs only one test at a time.
     hostile.env("CELL_IT_CHILD", "1");
     timed("conform cells, hostile programs", || succeed(&mut hostile))?;
     Ok(ExitCode::SUCCESS)

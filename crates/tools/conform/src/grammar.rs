@@ -13,10 +13,9 @@ pub(crate) struct Template(Vec<Part>);
 
 enum Part {
     Word(String),
-    /// Placeholder, given by its name. The caller supplies a value.
+    /// Name of a placeholder. The caller of [`Template::write`] supplies a value for it.
     Placeholder(String),
-    /// One of these templates, chosen at random. If the flag is true, the choice may also be no
-    /// template.
+    /// Random choice of one template. If the flag is true, the choice may also be empty.
     Choice(Vec<Template>, bool),
     Repeated(Box<Template>),
 }

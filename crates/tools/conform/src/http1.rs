@@ -2,9 +2,9 @@
 //!
 //! Principal type: [`reading::Reading`], a server's interpretation of the bytes of one connection.
 //! Our parser and each oracle parse every case. A case that we accept and an oracle refuses or
-//! frames differently is a finding, unless it is on the list of reviewed differences, whose every
-//! line gives a reason. Cases that we refuse and an oracle accepts are only counted, because a
-//! stricter parser does not enable request smuggling.
+//! frames differently is a finding, unless it is on the list of reviewed differences, which gives a
+//! reason for each. Cases that we refuse and an oracle accepts are only counted, because a stricter
+//! parser does not enable request smuggling.
 //!
 //! ```text
 //! http1's tables ─► cases ─► mutations ─┬─► ours ──────────┐

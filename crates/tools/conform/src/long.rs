@@ -1,4 +1,4 @@
-//! Tests of the gate that run against the real server, here with far more repetitions.
+//! Tests against the real server, with far more repetitions than in the checks before a merge.
 
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;

@@ -15,7 +15,7 @@ use toolkit::command::{output, succeed, timed};
 use toolkit::stop::Stop;
 use toolkit::target_dir::TargetDir;
 
-/// Crates whose tests do not need the kernel beyond reading a file.
+/// Crates whose tests make no system calls except to read files.
 const CRATES: &[&str] = &["http1", "http2", "keyspace", "resp"];
 
 /// Number of cases of a property test.

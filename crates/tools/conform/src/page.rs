@@ -1,6 +1,6 @@
-//! `conform page`: journeys through the page in Debian's Chromium, against the shipped server with
-//! a small library, which the suite generates. The journeys are TypeScript, in `web/e2e`, and run
-//! in Node.
+//! `conform page`: user journeys through the web page in Debian's Chromium, against the shipped
+//! server with a small library, which the suite generates. The journeys are TypeScript, in
+//! `web/e2e`, and run in Node.
 //!
 //! Screenshots and Lighthouse's reports are stored in the folder `page-artifacts` of the cache.
 
@@ -20,8 +20,8 @@ const BROWSER: &str = "/usr/bin/chromium";
 
 /// Runs the suite, or the journeys named in `arguments`.
 ///
-/// With `--program PELTON`, as in the checks before a merge, that server is used, and nothing is
-/// installed: without Node or a browser, the suite is skipped with a message.
+/// With `--program PELTON`, as in the checks before a merge, the server `PELTON` is used, and
+/// nothing is installed: if Node or the browser is missing, the suite is skipped with a message.
 ///
 /// # Errors
 /// When a program is missing, or a journey fails.

@@ -1,5 +1,5 @@
 //! `conform pictures`: converts every picture of Debian's wallpaper packages to every format at
-//! every effort, and measures the quality.
+//! every encoder effort, and measures the quality of the results.
 
 use std::ffi::OsString;
 use std::path::PathBuf;

@@ -58,8 +58,8 @@ pub(crate) fn run(root: PathBuf, arguments: &[OsString]) -> Result<ExitCode, Sto
         let served = Served::start(&mut serve)?;
         let course = timed(name, || attack(name, words, served.http, &folder))?;
         // The server's count of timeouts is used, because an attacker may not notice for minutes
-        // that its connection is closed: it still reads the bytes that arrived before, as slowly as
-        // it can.
+        // that its connection is closed: it still reads the bytes that arrived before the close, as
+        // slowly as it can.
         let ended = served.metric("pelton_timeouts_total")?;
         println!(
             "slow {name}: {}; {ended} connections timed out",

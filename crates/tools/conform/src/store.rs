@@ -67,7 +67,7 @@ const STARTING: &[&str] = &[
 ];
 
 /// Script that the units in [`STARTING`] run in place of redis-server. The suite expects the
-/// process id in the output, whether the server serves or has ended.
+/// process id in the output as soon as the server serves or has ended.
 const START: &str = r#"#!/bin/bash
 port=$(awk '$1 == "port" { port = $2 } END { print port }' "$1")
 (
@@ -98,7 +98,7 @@ struct Counted {
     hung: bool,
 }
 
-/// Runs all units, or those named, and prints the results of each.
+/// Runs all units, or those in `named`, and prints the results of each.
 ///
 /// # Errors
 /// When the suite or the server cannot be installed or built, or does not run.

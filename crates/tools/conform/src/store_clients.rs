@@ -77,7 +77,7 @@ const CLIENTS: &[Client] = &[
     },
 ];
 
-/// Runs all clients, or those named, each against a new store.
+/// Runs all clients, or those in `named`, each against a new store.
 ///
 /// # Errors
 /// When the store cannot be built or started.

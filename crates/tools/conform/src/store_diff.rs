@@ -39,7 +39,7 @@ struct Typed {
 const GRAMMAR: &str = include_str!("store_diff.txt");
 /// Number of commands between two comparisons of all data.
 const WHOLE_EVERY: u64 = 5000;
-/// Average number of commands per spoilt command, in which an argument is added, removed or
+/// Average number of commands per corrupted command, in which an argument is added, removed or
 /// replaced by nonsense.
 const CORRUPT_EVERY: u32 = 25;
 /// Number of recent commands that are remembered. When replies differ, the remembered commands on
@@ -234,9 +234,9 @@ fn value(rng: &mut Rng) -> Vec<u8> {
 }
 
 fn corrupt(rng: &mut Rng, words: &mut Vec<Vec<u8>>) {
-    // Commands whose names end in RANK accept one more argument in Redis 7.2 and in our store, so
-    // the replies would differ. Commands with random elements return a random reply if they get
-    // fewer arguments.
+    // Some commands are never corrupted. Those whose names end in RANK accept one more argument in
+    // Redis 7.2 and in our store than in Redis 7.0, so the replies would differ. Those with random
+    // elements return a random reply if they get fewer arguments.
     let name = String::from_utf8_lossy(&words[0]).into_owned();
     let is_fragile = name.ends_with("RANK") || name.contains("RAND") || name == "SPOP";
     if rng.u32(..CORRUPT_EVERY) != 0 || is_fragile {

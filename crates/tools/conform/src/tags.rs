@@ -1,5 +1,5 @@
-//! `conform tags`: compares `tags` with the manifest of a generated library, and with mutagen and
-//! ffprobe.
+//! `conform tags`: compares the results of the crate `tags` with the manifest of a generated
+//! library, and with mutagen and ffprobe.
 //!
 //! ```text
 //! library ─┬─ tags ───────┬─► against the manifest: equal

@@ -42,7 +42,8 @@ struct Definition {
     query: String,
     rounds: usize,
     seconds: f64,
-    /// Number of jobs per contender for the measurement of waits, at four fifths of full load.
+    /// Number of jobs per contender for the measurement of waiting times, at four fifths of full
+    /// load.
     wait_jobs: usize,
     empty_jobs: u32,
     wipes: Vec<u32>,
@@ -421,8 +422,8 @@ impl Lab<'_> {
         Ok(calls)
     }
 
-    /// Measures the cost of wipes with the first setting of a microVM. In the definition,
-    /// this setting uses large pages throughout.
+    /// Measures the cost of wipes in the definition's first pool of microVMs, whose settings use
+    /// large pages throughout.
     fn wipes(&self) -> Result<Vec<Wipe>, Stop> {
         let Some(setting) = self.settings().find(|setting| setting.needs_machine()) else {
             return Ok(Vec::new());

@@ -52,7 +52,7 @@ use toolkit::stop::{EXIT_HOST, EXIT_USAGE};
 
 use given::SharedFlags;
 
-/// Command line of the lab.
+/// Command line of `lab`.
 #[derive(clap::Parser)]
 #[command(
     name = "lab",

@@ -116,8 +116,8 @@ struct Point {
     bytes: Vec<u64>,
 }
 
-/// Row of the table of equal quality: the settings of all encoders that reach the mean quality of
-/// one JPEG quality.
+/// Row of the table of equal quality: the setting at which each encoder reaches the mean score that
+/// cjpeg has at one JPEG quality.
 #[derive(Serialize)]
 struct Knot {
     jpeg: u8,

@@ -1,4 +1,4 @@
-//! Server process that the lab starts, waits for, measures and stops.
+//! Server process that a benchmark starts, waits for, measures and stops.
 
 #[cfg(test)]
 mod tests;

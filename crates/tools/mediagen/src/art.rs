@@ -1,5 +1,5 @@
-//! Pictures for covers: a few drawn by ffmpeg, each made unique to an album by a comment in the
-//! file.
+//! Pictures for covers. ffmpeg draws a few pictures. The copy for each album is made unique by a
+//! comment in the file.
 
 use std::fs;
 use std::path::Path;
@@ -11,7 +11,7 @@ use toolkit::stop::{Stop, at};
 use crate::random::Random;
 
 /// Each picture's file name, side in pixels, strength of the noise, and quality on ffmpeg's scale.
-/// The files have 40 KB to 600 KB. The last one has 10 MB, like a scan.
+/// The files have 40 KB to 600 KB. The last file has 10 MB, like a scanned cover.
 const DRAWN: &[(&str, u32, u32, u32)] = &[
     ("a.jpg", 500, 6, 4),
     ("b.jpg", 600, 12, 3),

@@ -9,9 +9,9 @@
 //!                     odd files (odd) ─────┘
 //! ```
 //!
-//! No encoder runs per track: there are a few dozen payloads, and each track gets a part of one, in
-//! a container with tags and cover that this crate writes. The manifest has a line per file with
-//! the properties that a reader must find, or the error that it must report.
+//! No encoder runs per track: there are a few dozen payloads (encoded sounds), and each track gets
+//! a part of one, in a container with tags and cover that this crate writes. The manifest has a
+//! line per file with the properties that a reader must find, or the error that it must report.
 
 #![forbid(unsafe_code)]
 

@@ -8,11 +8,12 @@ use crate::{Order, write};
 /// Number of empty, truncated or inconsistent files per hundred tracks.
 const BROKEN_PCT: u32 = 2;
 
-/// One way to spoil an audio file.
+/// Way to corrupt an audio file.
 struct Corruption {
     name: &'static str,
     verdict: &'static str,
-    /// Kind of the audio file to spoil, or `None` if the spoilt file does not depend on the kind.
+    /// Kind of the audio file to corrupt, or `None` if the corrupted file does not depend on the
+    /// kind.
     kind: Option<Kind>,
     corrupt: fn(&[u8]) -> Vec<u8>,
 }
@@ -92,7 +93,7 @@ pub(super) fn files<'a>(
     order: &'a Order<'_>,
 ) -> impl Iterator<Item = (Vec<u8>, Vec<u8>, Expected)> + 'a {
     let count = (order.tracks * BROKEN_PCT).div_ceil(100) as usize;
-    // The files to spoil are written from the songs of a second library, which is not generated
+    // The files to corrupt are written from the songs of a second library, which is not generated
     // itself.
     let mut intact: Vec<Song> = albums(order.seed ^ 1, 4)
         .flat_map(|album| album.songs)

@@ -39,7 +39,7 @@ pub(crate) enum End {
     Refuses(String),
 }
 
-/// Difference between an oracle's interpretation and ours that counts against us.
+/// Difference between an oracle's interpretation and ours that may be a fault of our parser.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Difference {
     /// We accept the bytes, and the oracle refuses them for the reason given.

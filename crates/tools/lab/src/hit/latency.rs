@@ -89,7 +89,7 @@ pub(super) fn run(given: &SharedFlags, definition: &Definition) -> Result<Vec<La
     Ok(latencies)
 }
 
-/// Requests variants that are not in the cache, one after the other, until `stop`.
+/// Requests variants that are not in the cache, one after the other, until `stop` is set.
 fn convert(server: &Server, definition: &Definition, wish: &AtomicU32, stop: &AtomicBool) {
     while !stop.load(Ordering::Relaxed) {
         let number = wish.fetch_add(1, Ordering::Relaxed);

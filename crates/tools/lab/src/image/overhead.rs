@@ -86,7 +86,7 @@ pub(super) fn run(
     Ok(overheads)
 }
 
-/// Returns the plan of low effort that the server makes while a client waits.
+/// Returns the plan that the server uses while a client waits, at low encoder effort.
 fn plan(photograph: &Photograph, query: &str) -> Result<Plan, Stop> {
     let ask =
         image_plan::parse_query(query).map_err(|err| Stop::usage(format!("{query}: {err}")))?;

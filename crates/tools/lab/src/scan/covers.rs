@@ -28,7 +28,7 @@ pub(super) struct Definition {
 #[derive(Serialize)]
 pub(super) struct Sample {
     round: usize,
-    /// True if the run makes provisional variants only, without improvements.
+    /// True if the run makes only provisional variants, and no better variants afterwards.
     quick: bool,
     /// Sides of the boxes that each picture was scaled to.
     boxes_px: Vec<u32>,
