@@ -1,11 +1,11 @@
 //! Check of JSON responses against an OpenAPI 3.1 document.
 //!
-//! Only the keywords that [`KEYWORDS`] lists are known. A schema with another keyword panics,
-//! because a keyword that is ignored would check nothing.
+//! Only the keywords in [`KEYWORDS`] and [`REMARKS`] are known. The check panics if a schema has
+//! another keyword, because a keyword that is ignored would check nothing.
 
 use serde_json::{Map, Value};
 
-/// Keywords of schemas, except those that only describe.
+/// Keywords of schemas that the check evaluates.
 const KEYWORDS: [&str; 11] = [
     "$ref",
     "type",
@@ -19,7 +19,7 @@ const KEYWORDS: [&str; 11] = [
     "enum",
     "minimum",
 ];
-/// Keywords that describe a schema, and that the check leaves out.
+/// Keywords of schemas that the check ignores.
 const REMARKS: [&str; 3] = ["description", "format", "maximum"];
 
 /// Parsed OpenAPI document.

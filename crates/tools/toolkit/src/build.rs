@@ -1,4 +1,5 @@
-//! The one way to call cargo, and the order in which the programs are built.
+//! Cargo commands with the same flags and the same build folder for all tools, and the order in
+//! which the programs are built.
 
 use std::ffi::OsString;
 use std::fs;
@@ -98,7 +99,7 @@ impl Build {
     /// Builds the server, after the worker if that is not built yet, and returns the server's path.
     ///
     /// # Errors
-    /// When one of them does not build.
+    /// When the worker or the server does not build.
     pub fn server(&mut self) -> Result<PathBuf, Stop> {
         if self.worker.is_none() {
             self.worker()?;

@@ -48,7 +48,7 @@ const PEERS: &[(&str, &[&str])] = &[
 ];
 
 /// Returns the packages of the programs with which the benchmark `name` compares Pelton. The list
-/// is empty for an unknown name, which the lab itself reports.
+/// is empty for an unknown name; the program `lab` reports that error.
 pub fn peers(name: &str) -> &'static [&'static str] {
     PEERS
         .iter()
@@ -97,7 +97,7 @@ pub fn ensure(packages: &[&str]) -> Result<(), Stop> {
 /// Runs apt-get once for each row of arguments.
 ///
 /// # Errors
-/// When this user may not run it as root; the hint has the commands for a user who may. When
+/// When this user may not run apt-get as root; the hint then has the commands to run as root. When
 /// apt-get fails.
 pub fn apt_get(rows: &[&[&str]]) -> Result<(), Stop> {
     let Some(prefix) = privilege() else {

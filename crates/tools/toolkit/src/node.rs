@@ -1,5 +1,5 @@
-//! Node.js, and the packages that build and test the page. Only people who change the page need
-//! them: the built files are committed.
+//! Node.js, and the packages that build and test the web page. Only people who change the page need
+//! Node: the built files are committed.
 //!
 //! The packages are installed once per lock file into a folder of the cache, and `web/node_modules`
 //! is a link to that folder, so that a fresh checkout finds them.

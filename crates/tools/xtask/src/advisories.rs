@@ -1,10 +1,10 @@
 //! Known vulnerabilities of the crates in the lock files, from a copy of RustSec's advisory
 //! database in this folder.
 //!
-//! The gate reads the copy, not the database on the network. So a commit gets the same verdict on
-//! every day, and on machines without a network. The copy's date is printed with the verdict.
-//! `cargo xtask advisories --from CHECKOUT` renews the copy; CONTRIBUTING.md says when. The copy
-//! has facts only: names, versions, dates, titles.
+//! `cargo xtask test` reads the copy, not the database on the network. So a commit gets the same
+//! verdict on every day, and on machines without a network. The copy's date is printed with the
+//! verdict. `cargo xtask advisories --from CHECKOUT` renews the copy; CONTRIBUTING.md says when.
+//! The copy has facts only: names, versions, dates, titles.
 //!
 //! ```text
 //! # RustSec advisory-db 2026-08-21 1a2b3c4d
@@ -50,8 +50,8 @@ impl Advisory {
         self.package == package.name && !safe.any(|versions| versions.matches(&package.version))
     }
 
-    /// Returns whether the advisory fails the gate. Unmaintained crates and notices are only
-    /// printed.
+    /// Returns whether the advisory makes the check fail. Advisories of other kinds (unmaintained
+    /// crates and notices) are only printed.
     fn is_failure(&self) -> bool {
         matches!(self.kind.as_str(), "vulnerability" | "unsound")
     }
@@ -104,7 +104,7 @@ struct Package {
 }
 
 /// Checks every package of the lock files, prints the findings, and returns the number of those
-/// that fail the gate.
+/// that make the check fail.
 ///
 /// # Errors
 /// When the list, a lock file or `deny.toml` cannot be read.

@@ -9,7 +9,7 @@ use toolkit::build::Build;
 use toolkit::command::{succeed, timed};
 use toolkit::stop::Stop;
 
-/// Number of mutations that the gate compares. Outside the gate, the default is higher.
+/// Number of mutations that `cargo xtask test` compares. The suite's default is higher.
 const GATE_MUTATIONS: &str = "5000";
 
 /// Runs the suite called `name` with `arguments`.
@@ -25,8 +25,8 @@ pub(crate) fn run(root: PathBuf, name: &str, arguments: &[OsString]) -> Result<E
     Err(Stop::host(format!("exec {}: {failed}", program.display())))
 }
 
-/// Runs the suite `http1` for the gate, with fewer mutations than by default. The build folder
-/// stays locked meanwhile, because the suite does not need it.
+/// Runs the suite `http1` for `cargo xtask test`, with fewer mutations than by default. The build
+/// folder stays locked meanwhile, because the suite does not need it.
 ///
 /// # Errors
 /// When `conform` cannot be built or run, or finds a difference.
@@ -36,8 +36,8 @@ pub(crate) fn gate(build: &Build) -> Result<(), Stop> {
     timed("conform http1", || succeed(&mut conform))
 }
 
-/// Returns the command that runs the suite `page` for the gate: few journeys (sequences of a user's
-/// actions), with the server of `build`. The build folder stays locked meanwhile.
+/// Returns the command that runs the suite `page` for `cargo xtask test`: few journeys (sequences
+/// of a user's actions), with the server of `build`. The build folder stays locked meanwhile.
 ///
 /// # Errors
 /// When the server or `conform` cannot be built.

@@ -1,4 +1,5 @@
-//! `cargo xtask figures`: writes the tables of `docs/FIGURES.md` from the records of the lab.
+//! `cargo xtask figures`: writes the tables of `docs/FIGURES.md` from the records of the
+//! benchmarks.
 //!
 //! ```text
 //! lab/record/*.toml ─► newest record per table or row ─► Markdown ─► between two markers

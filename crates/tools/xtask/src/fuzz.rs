@@ -6,8 +6,8 @@
 //! ```
 //!
 //! Address sanitizer and coverage need compiler flags that a stable compiler accepts only with
-//! `RUSTC_BOOTSTRAP` set. It is set here, so that the fuzzed code is built by the same compiler as
-//! the product.
+//! `RUSTC_BOOTSTRAP` set. The variable is set here, so that the fuzzed code is built by the same
+//! compiler as the product.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,5 +1,5 @@
-//! `cargo xtask test`: runs the steps of the gate and counts what passed and failed. A failed step
-//! does not stop the steps after it.
+//! `cargo xtask test`: runs the gate (the checks that must pass before a merge), and counts the
+//! tests that passed and failed. A failed step does not stop the steps after it.
 
 #[cfg(test)]
 mod tests;
@@ -221,7 +221,7 @@ fn advisories(gate: &Gate) -> Result<Count, Stop> {
     })
 }
 
-/// Checks, tests and builds the page, and compares it with the committed files.
+/// Checks, tests and builds the web page, and compares the result with the committed files.
 fn web(gate: &Gate) -> Result<Count, Stop> {
     web::gate(gate.build.root(), gate.build.cache())
 }

@@ -1,5 +1,5 @@
-//! Instruction-count gate: counts the instructions of the operations of the crate `operations`, and
-//! compares them with the recorded counts.
+//! Check of instruction counts: counts the instructions of the operations of the crate
+//! `operations`, and compares them with the recorded counts.
 //!
 //! ```text
 //! operations NAME n  ─ cachegrind ─► a ─┐
@@ -7,8 +7,8 @@
 //! ```
 //!
 //! Times differ from run to run and from machine to machine; instruction counts do not. Instruction
-//! counts depend on the compiler, so those recorded with another compiler are shown, but cannot
-//! fail the gate.
+//! counts depend on the compiler, so those recorded with another compiler are shown, but do not
+//! make the check fail.
 
 #[cfg(test)]
 mod tests;

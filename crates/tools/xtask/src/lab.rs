@@ -16,8 +16,9 @@ use crate::demo;
 const LIBRARY_TRACKS: u32 = 16_000;
 const LIBRARY_SEED: u64 = 1;
 
-/// Runs the benchmark called `name`. The lab gets the paths of its programs as flags, because
-/// variables that begin with `PELTON_` would configure the servers it starts.
+/// Runs the benchmark called `name`. The program `lab` gets the paths of the server and the worker
+/// as flags, because environment variables that begin with `PELTON_` would configure the servers
+/// that `lab` starts.
 ///
 /// # Errors
 /// When something cannot be installed, built or started.

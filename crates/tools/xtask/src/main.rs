@@ -1,8 +1,10 @@
-//! `cargo xtask`: the commands for developers, for the gate, and for users who try Pelton.
+//! `cargo xtask`: the commands for developers, for the checks before a merge, and for users who try
+//! Pelton.
 //!
-//! Principal type: [`toolkit::build::Build`], the one way to call cargo. Every crate, test and lint
-//! is built in release mode, for the host's triple, as a static program, into one target directory
-//! outside the checkout. So the C codecs are built only once, and all commands share them:
+//! Principal type: [`toolkit::build::Build`], through which all commands call cargo. Every crate,
+//! test and lint is built in release mode, for the host's triple, as a static program, into one
+//! target directory outside the checkout. So the C codecs are built only once, and all commands
+//! share them:
 //!
 //! ```text
 //! debian packages ─► worker (static ELF, stripped) ─► pelton (embeds it) ─► serve, lab

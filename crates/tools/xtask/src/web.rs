@@ -1,5 +1,5 @@
-//! `cargo xtask web`: checks, tests and builds the page with Node. The gate does the same, and
-//! compares the result with the files in `web/dist`, which the server embeds.
+//! `cargo xtask web`: checks, tests and builds the web page with Node. `cargo xtask test` does the
+//! same, and compares the result with the files in `web/dist`, which the server embeds.
 
 #[cfg(test)]
 mod tests;
@@ -17,7 +17,7 @@ use toolkit::{cache, node};
 
 use crate::gate::Count;
 
-/// Checks, tests and builds the page into `web/dist`. If `watch` is set, builds it after each
+/// Checks, tests and builds the web page into `web/dist`. If `watch` is set, builds it after each
 /// change instead, until the user ends the command.
 ///
 /// # Errors
@@ -38,7 +38,7 @@ pub(crate) fn run(root: &Path, watch: bool) -> Result<ExitCode, Stop> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Checks and tests the page, builds it beside the checkout, and checks the result. Each check
+/// Checks and tests the web page, builds it beside the checkout, and checks the result. Each check
 /// counts as one test. Without Node, nothing is checked.
 ///
 /// # Errors
@@ -79,7 +79,7 @@ fn node(web: &Path, words: &[&str]) -> Command {
     node
 }
 
-/// Checks types and lints.
+/// Checks the types of the web page, and runs its linter.
 fn check(web: &Path) -> Result<(), Stop> {
     let mut npm = Command::new("npm");
     succeed(npm.args(["run", "--silent", "check"]).current_dir(web))

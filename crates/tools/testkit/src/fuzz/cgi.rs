@@ -2,9 +2,9 @@
 
 use cgi::{Answer, Limits, Request};
 
-/// Checks `bytes` in two roles. As the output of a CGI program, their head must not break the head
-/// of the response. As the path and a field of a request, no part of them may become an additional
-/// variable.
+/// Checks `bytes` as the output of a CGI program: the head of the output must not break the head of
+/// the response. Also checks `bytes` as the path and as a field of a request: no part of `bytes`
+/// may become an additional variable of the program.
 pub fn cgi(bytes: &[u8]) {
     let limits = Limits::default();
     if let Ok(Answer::Document {

@@ -37,7 +37,7 @@ pub fn message(bytes: &[u8]) {
     }
 }
 
-/// Checks that feeding the record byte by byte gives the same result as feeding it at once.
+/// Checks that decoding the bytes one by one gives the same result as decoding them at once.
 fn answer(bytes: &[u8]) {
     let (mut whole, mut cut) = (AnswerRecord::default(), AnswerRecord::default());
     let at_once = whole.take(bytes);

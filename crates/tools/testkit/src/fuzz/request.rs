@@ -14,7 +14,7 @@ const TIGHT: Limits = Limits {
     trailer_bytes_max: 32,
 };
 
-/// Maximum length in bytes of an input of which every prefix is tried. Of longer inputs, only
+/// Maximum length in bytes of an input for which every prefix is tried. For longer inputs, only
 /// prefixes at equal steps are tried.
 const EVERY_CUT_BYTES_MAX: usize = 192;
 

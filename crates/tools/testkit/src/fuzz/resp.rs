@@ -6,8 +6,9 @@ use resp::{Limits, Parser, ProtocolError, Reply, ReplyLimits};
 /// Complete requests before the first error or before the end of the input, and the error, if any.
 type Read = (Vec<Vec<Bytes>>, Result<(), ProtocolError>);
 
-/// Checks `bytes` in two roles. As requests, they give the same result as a whole and in pieces. As
-/// replies, each reply gets a verdict and is consumed only when it is complete.
+/// Checks `bytes` as requests: parsing gives the same result for the whole input as for pieces of
+/// it. Also checks `bytes` as replies: each reply gets a verdict, and is consumed only when it is
+/// complete.
 pub fn resp(bytes: &[u8]) {
     let whole = read(bytes, bytes.len().max(1));
     for piece_bytes in [1, 7] {

@@ -1,4 +1,4 @@
-//! Records of the lab, as tables of values.
+//! Records of the benchmarks, as tables of values.
 //!
 //! The tools write all records, so a value that is missing or has another type is a bug of the
 //! record or of a table. Reading such a value panics. The message names the missing member, or
@@ -60,7 +60,7 @@ impl Records {
         })
     }
 
-    /// Returns the value `part` of the newest record of `lab` that has this value.
+    /// Returns the value `part` of the newest record of the benchmark `lab` that has this value.
     pub(super) fn newest(&self, lab: &str, part: &str) -> Row<'_> {
         let row = self.all(lab, part).into_iter().next();
         let row = row.unwrap_or_else(|| panic!("no record of {lab} has {part}"));
@@ -68,9 +68,9 @@ impl Records {
         row
     }
 
-    /// Returns the rows of the list `part`, each from the newest record of `lab` that has the row.
-    /// `key` names the value that distinguishes the rows. The order, and the choice of rows, are
-    /// those of the record with the most rows.
+    /// Returns the rows of the list `part`, each from the newest record of the benchmark `lab` that
+    /// has the row. `key` names the value that distinguishes the rows. The order, and the choice of
+    /// rows, are those of the record with the most rows.
     pub(super) fn rows(&self, lab: &str, part: &str, key: &str) -> Vec<Row<'_>> {
         let all = self.all(lab, part);
         let most = all.iter().map(|record| list(record.value).len()).max();
@@ -133,7 +133,7 @@ pub(super) fn numbers(rows: &Value, name: &str, is_wanted: impl Fn(&Value) -> bo
     rows.map(|row| number(row, name)).collect()
 }
 
-/// Returns the number `name`.
+/// Returns the number in the member `name`.
 pub(super) fn number(value: &Value, name: &str) -> f64 {
     let value = member(value, name);
     let integer = value.as_integer().map(|integer| integer as f64);
@@ -143,7 +143,7 @@ pub(super) fn number(value: &Value, name: &str) -> f64 {
         .unwrap_or_else(|| panic!("not a number: {value:?}"))
 }
 
-/// Returns the text `name`.
+/// Returns the text in the member `name`.
 pub(super) fn text<'a>(value: &'a Value, name: &str) -> &'a str {
     let value = member(value, name);
     value
@@ -151,7 +151,7 @@ pub(super) fn text<'a>(value: &'a Value, name: &str) -> &'a str {
         .unwrap_or_else(|| panic!("not a text: {value:?}"))
 }
 
-/// Returns whether the text or boolean `name` of a row is `expected`.
+/// Returns whether the text or boolean in the member `name` is `expected`.
 pub(super) fn is(value: &Value, name: &str, expected: impl Into<Value>) -> bool {
     member(value, name) == &expected.into()
 }

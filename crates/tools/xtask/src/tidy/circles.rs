@@ -79,8 +79,8 @@ fn crates(tree: &Tree) -> BTreeMap<&str, Modules<'_>> {
     crates
 }
 
-/// Returns the module path of a file in `src`, or `None` for other files. The root of a library and
-/// of a program of the same crate are one module.
+/// Returns the module path of a file in `src`, or `None` for other files. If a crate has a library
+/// and a program, the roots of both are one module.
 fn module(path: &str) -> Option<String> {
     let mut parts = path.splitn(4, '/').skip(3);
     let inner = parts.next()?.strip_prefix("src/")?.strip_suffix(".rs")?;

@@ -80,7 +80,8 @@ const TEST_PROGRAM: &str = "conform";
 /// Highest layer whose crates must not use clocks, files, sockets or threads.
 const PURE_LAYER_MAX: u8 = 2;
 
-/// Names that layers without I/O must not use. Each matches consecutive whole names of a path.
+/// Names that layers without I/O must not use. Each entry matches consecutive whole names of a
+/// path.
 const IMPURE: &[&str] = &[
     "std::fs",
     "std::net",

@@ -1,5 +1,6 @@
 //! Rules about the sources of the web page in `web`: the TypeScript of the page, of its tests and
-//! of its build. The gate's step `web` checks the files in `web/dist`, which are built from them.
+//! of its build. The step `web` of `cargo xtask test` checks the files in `web/dist`, which are
+//! built from them.
 
 use super::prose;
 use super::tree::{Finding, Rule, Tree, TreeFile};

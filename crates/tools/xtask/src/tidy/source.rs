@@ -7,7 +7,7 @@ use proc_macro2::{TokenStream, TokenTree};
 use syn::spanned::Spanned as _;
 use syn::visit::{self, Visit};
 
-/// One parsed file.
+/// One parsed Rust file.
 #[derive(Debug, Default)]
 pub(super) struct Source {
     /// Text of the `//!` lines at the top of the file.
@@ -36,7 +36,7 @@ pub(super) struct Mention {
     pub(super) text: String,
 }
 
-/// Function, or the declaration of one in a trait.
+/// Function, or the declaration of a function in a trait.
 #[derive(Debug)]
 pub(super) struct Function {
     pub(super) name: String,

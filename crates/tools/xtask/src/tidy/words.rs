@@ -21,7 +21,7 @@ const RITUALS: &[&str] = &[
 const UNFINISHED: &[&str] = &["FIXME", "TODO", "XXX", "HACK"];
 /// Macros for temporary use, which must not be committed.
 const PASSING: &[&str] = &["dbg", "todo", "unimplemented"];
-/// Folders at the root of a developer's machine.
+/// Folders at the root of a developer's machine. No file may name a path in one of them.
 const MACHINE_FOLDERS: &[&str] = &["home", "root", "work", "Users"];
 
 pub(super) const RULES: &[Rule] = &[
