@@ -5,7 +5,7 @@ use crate::authority;
 use crate::class::{is_target, is_token};
 use crate::{Limits, Method, Reject, Target, Version};
 
-/// Maximum length of a method; the longest registered one has 17 bytes.
+/// Maximum length of a method; the longest registered method has 17 bytes.
 const METHOD_BYTES_MAX: usize = 24;
 
 /// Known methods. CONNECT is excluded: the bytes after it are a tunnel, not a request.

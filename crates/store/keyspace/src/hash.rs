@@ -189,9 +189,9 @@ impl Hash {
         }
     }
 
-    /// Visits fields from `position` on (0 is the start) until `visit` returns `false`.
-    /// Returns the next position, unless the end was reached. Positions are valid until the hash
-    /// changes; a packed hash is visited as a whole.
+    /// Visits fields from `position` on (0 is the start) until `visit` returns `false`. Returns the
+    /// next position, unless the end was reached. Positions are valid until the hash changes; a
+    /// packed hash is visited as a whole.
     pub(crate) fn each_from<'a>(
         &'a self,
         position: usize,

@@ -5,7 +5,7 @@
 //!
 //! ```text
 //! [Bytes] ─► execute ─► table ─► handler ─► Db ─► Dict ─► Value        reply ─► Out
-//!               │                    └─► effects: journal, events, ready keys
+//!               │                    └─► effects: commands for the AOF, events, ready keys
 //!               └─► Outcome: done, refused, queued, block, service command, run these (EXEC)
 //! ```
 //!
@@ -23,14 +23,14 @@
 //! ```
 //!
 //! Callers in the same process read and write the data without commands: [`Keyspace::get`] returns
-//! the very buffer that replies refer to.
+//! the same buffer that replies refer to.
 //!
 //! Units and limits: times are Unix milliseconds, sizes bytes; [`Limits`] bounds databases,
 //! strings, memory and the work of one turn (a pass of the event loop). `now` is an argument of
 //! every function that needs it; the caller reads the clock once per turn. Errors: refused commands
-//! get error replies with the texts of Redis, always because of the client's request; nothing else
-//! can fail. Threads: plain values, owned by one core. Sources: the command reference of Redis 7.2,
-//! and the replies of Redis servers.
+//! get error replies with the texts of Redis, always because of the client's request; loading a
+//! file that violates the RDB format fails. Threads: plain values, owned by one core. Sources: the
+//! command reference of Redis 7.2, and the replies of Redis servers.
 
 #![forbid(unsafe_code)]
 

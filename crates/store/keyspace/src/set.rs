@@ -181,9 +181,9 @@ impl Set {
         }
     }
 
-    /// Visits members from `position` on (0 is the start) until `visit` returns `false`.
-    /// Returns the next position, unless the end was reached. Positions are valid until the set
-    /// changes; a small set is visited as a whole.
+    /// Visits members from `position` on (0 is the start) until `visit` returns `false`. Returns
+    /// the next position, unless the end was reached. Positions are valid until the set changes; a
+    /// small set is visited as a whole.
     pub(crate) fn each_from(
         &self,
         position: usize,

@@ -19,7 +19,7 @@ pub(crate) struct Tags {
     /// Tags of each tagged key, by the key's slot.
     by_key: BTreeMap<u32, Box<[TagRef]>>,
     tag_refs: usize,
-    /// Slot at which the sweep continues, if a sweep is in progress.
+    /// Slot at which the sweep of keys with dropped tags continues, if a sweep is in progress.
     sweep: Option<u32>,
 }
 

@@ -337,8 +337,8 @@ impl Zset {
         }
     }
 
-    /// Starts to protect the members of a large sorted set at `position` and all later
-    /// positions, for [`Zset::take_guarded`]: each member is copied before its first change.
+    /// Starts to protect the members of a large sorted set at `position` and all later positions,
+    /// for [`Zset::take_guarded`]: each member is copied before its first change.
     pub(crate) fn guard(&mut self, position: usize, copied_bytes: &Arc<AtomicUsize>) {
         if let Self::Large(large) = self {
             large.members.guard(position, copied_bytes);
