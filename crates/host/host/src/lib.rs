@@ -1,5 +1,5 @@
-//! Queries of the host's disks (whether a disk is rotational, and at which offset of its disk a
-//! file begins), and files mapped into memory. The crate changes nothing on the host.
+//! Queries of the host's disks (if a disk is rotational, and the offset on its disk at which a file
+//! begins), and files mapped into memory. The crate changes nothing on the host.
 //!
 //! Principal items: [`rotates`], [`first_extent`] and [`Mapped`].
 //!

@@ -11,14 +11,15 @@ use std::time::Duration;
 use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, memfd_create};
 use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
 
-/// Interval at which the thread checks whether another process wants to change the file. Such a
-/// process waits until the lease is given up.
+/// Interval at which the thread checks whether another process wants to change the file. The kernel
+/// blocks such a process until this process gives up its lease on the file.
 const LEASE_POLL_INTERVAL: Duration = Duration::from_secs(2);
-/// Minimum number of seconds that the kernel must wait for a lease to be given up. If the kernel
-/// waited for less, it could break the lease and let the file change before we react.
+/// Minimum number of seconds for which the kernel must wait until a process gives up its lease on a
+/// file. With a shorter wait, the kernel could break the lease, and let the file change, before the
+/// thread has copied the file.
 const BREAK_S_MIN: u32 = 15;
-/// File in `/proc` that contains the number of seconds that the kernel waits for a lease to be
-/// given up. After this time, the kernel breaks the lease.
+/// File in `/proc` that contains the number of seconds for which the kernel waits until a process
+/// gives up its lease on a file. After this time, the kernel breaks the lease.
 const BREAK_TIME: &str = "/proc/sys/fs/lease-break-time";
 /// `fcntl` command that sets the signal sent when a lease must be given up. `libc` defines this
 /// constant for some targets only.
@@ -35,7 +36,7 @@ const F_SETSIG: libc::c_int = 10;
 #[derive(Debug)]
 pub struct Mapped {
     pages: Pages,
-    /// Dropping the sender stops the thread.
+    /// Channel to the thread; dropping this sender stops the thread.
     ending: Option<Sender<()>>,
     thread: Option<JoinHandle<()>>,
 }
@@ -85,7 +86,7 @@ impl Mapped {
         };
         let watch = move || {
             while ended.recv_timeout(LEASE_POLL_INTERVAL) == Err(RecvTimeoutError::Timeout) {
-                // If there is not enough memory for the copy, the loop retries until the kernel
+                // If there is too little memory for the copy, the loop retries until the kernel
                 // breaks the lease.
                 if is_lease_requested(&file) && pages.copy().is_ok() {
                     break;

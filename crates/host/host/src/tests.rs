@@ -36,7 +36,7 @@ fn a_missing_device_has_no_rotation_property() {
     assert_eq!(rotates(0xfff << 32 | 0xffff), None);
 }
 
-/// Temporary file with the given bytes, removed when dropped.
+/// Temporary file, deleted when this value is dropped.
 struct TempFile(PathBuf);
 
 impl TempFile {

@@ -1,5 +1,5 @@
-//! Boot of a program: from its entry in the configuration to a pool of cells that has passed the
-//! warm-up.
+//! Boot of a program: from its entry in the configuration to a pool of cells (sandboxed processes
+//! or microVMs) that has passed the warm-up.
 
 use std::fs::{self, File, Metadata};
 use std::io::{self, Read, Write};
@@ -66,8 +66,9 @@ impl Bootable {
         let millis = |time: config::Timeout| time.0.as_millis() as u32;
         let common = components::cell_limits(config, entry.concurrency.get() as usize);
         let limits = Limits {
-            // A persistent program needs no spare cell, because its cells are never wiped. They are
-            // not renewed either, because a renewal would lose the program's state.
+            // A persistent program needs no spare cell, because its cells are never wiped. Its
+            // cells are also not replaced after a number of jobs, because the program's state would
+            // be lost.
             spare: if entry.ephemeral { common.spare } else { 0 },
             jobs_per_zygote: if entry.ephemeral {
                 common.jobs_per_zygote
@@ -123,8 +124,8 @@ impl Bootable {
         Ok(Booted { pool, stamp })
     }
 
-    /// Sends one synthetic request, and accepts any well-formed response. State that the program
-    /// stores meanwhile is dropped.
+    /// Sends one synthetic request, and accepts any well-formed response. The state that the
+    /// program stores during this request is dropped.
     fn warm(&self, pool: &Pool, deadline: Instant) -> Result<(), Error> {
         let state = state::empty(&self.entry);
         let request = cgi::Request {
@@ -213,7 +214,7 @@ pub(super) fn check(entry: &Entry) -> Result<(), Error> {
     program.check().map_err(|err| unfit(entry, &err))
 }
 
-/// Output of one run.
+/// Output of one run of a program.
 pub(super) struct Output {
     /// Standard output.
     pub(super) bytes: Bytes,

@@ -1,5 +1,5 @@
-//! Programs of the operator as routes of the server, each run in cells of its own
-//! (`[programs.NAME]`, docs/cells.md).
+//! Programs of the operator as routes of the server, each run in cells of its own: sandboxed
+//! processes or microVMs (`[programs.NAME]`, docs/cells.md).
 //!
 //! Principal type: [`Programs`], a mount of the server.
 //!

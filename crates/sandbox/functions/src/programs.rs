@@ -38,7 +38,8 @@ pub(super) struct Table {
 pub(super) struct Route {
     pub(super) name: String,
     pub(super) path: String,
-    /// One program, or the programs of a chain.
+    /// Programs that handle a request: one, or several in a chain, in which each program gets the
+    /// output of the previous one as its input.
     pub(super) stages: Vec<Arc<Unit>>,
     pub(super) fallback: Fallback,
     pub(super) counts: Arc<Counts>,
@@ -170,7 +171,8 @@ impl Programs {
 
     /// Boots programs whose files have changed. A changed file is booted only if two successive
     /// polls find it in the same state: a file that is still being copied changes from one poll to
-    /// the next. `changed_stamps` holds the stamps of the changed files at the last poll.
+    /// the next. `changed_stamps` holds the identity and version (the stamp) of each file that was
+    /// found changed at the last poll.
     fn poll_files(&self, changed_stamps: &mut BTreeMap<String, Stamp>) {
         let _alone = self.changing.lock();
         for (name, unit) in &self.table().units {

@@ -70,7 +70,7 @@ fn starts_with_ignore_case(bytes: &[u8], head: &[u8]) -> bool {
 
 /// Reason why a route sends no output of its programs.
 enum Stop {
-    /// Error status and phrase for a request that is the client's fault.
+    /// Status and text of the error response to a faulty request.
     Refused(u16, &'static str),
     /// Name of the program that failed, and its failure, which may be the host's fault.
     Failed(String, Failure),
@@ -222,10 +222,10 @@ enum ParsedOutput {
 }
 
 impl ParsedOutput {
-    /// Parses a program's output. If the request's body begins with the same head as the output,
-    /// the client wrote this head, and the program, which does not use CGI, has echoed it. The
-    /// whole output is then treated as plain bytes: otherwise any web page could make a browser
-    /// show arbitrary content in the name of this server.
+    /// Parses a program's output. If the request's body begins with the same CGI header as the
+    /// output, the client wrote this header, and the program, which does not use CGI, has echoed
+    /// it. The whole output is then treated as plain bytes: otherwise any web page could make a
+    /// browser show arbitrary content in the name of this server.
     fn read(output: &Bytes, sent: &[u8]) -> Result<ParsedOutput, cgi::Malformed> {
         Ok(match Answer::parse(output, &Limits::default())? {
             Answer::Document { body_at, .. }
@@ -313,7 +313,7 @@ fn document(status: u16, mut fields: Vec<Field>, body: Body) -> Reply {
 }
 
 /// Adds the field `Server-Timing` with the duration of the request. If a program failed, the field
-/// also has the name of this program.
+/// also contains the name of this program.
 fn timed(mut reply: Reply, begin: Instant, failed: Option<(&str, &Failure)>) -> Reply {
     let took_ms = begin.elapsed().as_secs_f64() * 1e3;
     let mut timing = format!("program;dur={took_ms:.3}");

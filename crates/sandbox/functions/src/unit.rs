@@ -31,7 +31,7 @@ pub(super) struct Unit {
 /// Counters of a unit besides those of its pools. They only grow.
 #[derive(Debug, Default)]
 pub(super) struct UnitCounts {
-    /// Total time in microseconds that requests waited until fewer than `concurrency` others ran.
+    /// Total time in microseconds that requests waited because `concurrency` other requests ran.
     pub(super) wait_us: AtomicU64,
     /// Number of requests that were refused because they waited too long or found the queue full.
     pub(super) refused: AtomicU64,

@@ -5,8 +5,8 @@
 /// Maximum size of a packet in bytes. The largest packet is a report with a text of
 /// [`TEXT_BYTES_MAX`] bytes.
 pub const CONTROL_BYTES_MAX: usize = 8 + TEXT_BYTES_MAX;
-/// Maximum bytes of a text: the reason why a zygote cannot start, or an argument, variable or path
-/// of a program.
+/// Maximum length in bytes of a text. A text is the reason why a zygote cannot start, or an
+/// argument, variable or path of a program.
 pub const TEXT_BYTES_MAX: usize = 1_000;
 
 /// Id of one child of a zygote, never reused.
@@ -52,7 +52,7 @@ pub struct Start {
     pub program: bool,
     /// True if no state of a job is visible to the next job.
     pub ephemeral: bool,
-    /// True if huge pages are used for the memory that exists before a job.
+    /// True if huge pages are used for the memory that is allocated before the first job.
     pub hugepages: bool,
     /// True if huge pages are used for the memory that a job allocates.
     pub work_hugepages: bool,
@@ -71,11 +71,12 @@ pub struct Start {
 pub struct ChildReady {
     /// CPU time that the child consumed since its previous report, in microseconds.
     pub cpu_us: u64,
-    /// Duration of the wipe after the previous job, in microseconds.
+    /// Duration in microseconds of the wipe (the restoring of memory) after the previous job.
     pub wipe_us: u64,
     /// Bytes of memory that the wipe after the previous job freed.
     pub dirty_bytes: u64,
-    /// Number of system calls of the previous job that the guest does not implement and refused.
+    /// Number of system calls of the previous job that were refused because the microVM does not
+    /// implement them.
     pub refused_calls: u64,
     /// True if the wipe after the previous job failed: a test value that was written before the
     /// wipe was still there after it.
@@ -101,8 +102,8 @@ pub enum Command {
     Start(Start),
     /// Text of at most [`TEXT_BYTES_MAX`] bytes for the program.
     ProgramText(ProgramText, Vec<u8>),
-    /// Order to fork a child as soon as the number of children allows it. The child serves the
-    /// socket that accompanies this packet.
+    /// Order to fork a child as soon as fewer than [`Start::children`] children exist. The child
+    /// serves the socket that accompanies this packet.
     Fork(SlotId),
 }
 
@@ -113,7 +114,7 @@ pub enum Report {
     Ready(Jail),
     /// A child was forked; its pidfd accompanies this packet.
     Forked(SlotId),
-    /// The zygote could not fork this child; the number is the error of `fork`.
+    /// The zygote could not fork this child; the number is the `errno` of `fork`.
     Refused(SlotId, i32),
     /// The child ended.
     Reaped(SlotId, ExitReport),
@@ -223,7 +224,7 @@ impl Start {
 }
 
 impl Report {
-    /// Encodes the report as a packet; a text is cut to fit.
+    /// Encodes the report as a packet; a longer text is cut at [`TEXT_BYTES_MAX`].
     #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
         match self {
@@ -319,7 +320,7 @@ pub fn broken_reason(bytes: &[u8]) -> String {
     }
 }
 
-/// Returns a packet of a tag and a text, which is cut to fit.
+/// Returns a packet that consists of `tag` and of `text`, cut at [`TEXT_BYTES_MAX`].
 fn tagged(tag: u64, text: &[u8]) -> Vec<u8> {
     let mut bytes = words(&[tag]);
     bytes.extend(text.iter().take(TEXT_BYTES_MAX));

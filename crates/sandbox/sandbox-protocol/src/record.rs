@@ -1,9 +1,9 @@
 //! Requests and answers of a persistent program, as records on its standard input and output.
 //!
 //! ```text
-//! request  environment bytes, u32 │ body bytes, u32 │ environment │ body
+//! request  length of environment, u32 │ length of body, u32 │ environment │ body
 //!          environment: NAME=VALUE, each followed by a zero byte
-//! answer   bytes, u32 │ the output that an ephemeral program would write
+//! answer   length, u32 │ the output that an ephemeral program would write
 //! ```
 //!
 //! Numbers are little-endian. There is one request at a time: the program reads all of it, answers

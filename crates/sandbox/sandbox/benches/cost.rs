@@ -1,4 +1,5 @@
-//! Benchmark of a cell: time from sending a job to its answer, and CPU time of all participants.
+//! Benchmark of a cell (a sandboxed process or microVM): the time from sending a job until its
+//! answer arrives, and the CPU time of all processes involved.
 //!
 //! `cargo bench` runs each job often enough for a comparison; without `--bench`, as in a test, each
 //! job runs a few times. On a host with other load, compare the CPU time. `cargo bench -- touch`
@@ -10,8 +11,9 @@ use std::fs::{self, File};
 use std::os::fd::AsFd;
 use std::time::{Duration, Instant};
 
-/// Names of the jobs, each with its plan for the attacker, which is the worker of these tests. The
-/// first plan is that of a probe's empty job, which the cell runs itself.
+/// Jobs to measure: the name of each in the output, and its plan for the attacker, which is the
+/// worker of these tests. The job with the empty plan does not reach the attacker: the sandbox
+/// itself answers it.
 const JOBS: [(&str, &str); 6] = [
     ("nothing", ""),
     ("echo of 1 KB", "echo"),
@@ -30,8 +32,8 @@ fn main() {
     let only = arguments.iter().find(|argument| !argument.starts_with('-'));
     let elf = fs::read(env!("CARGO_BIN_EXE_attacker")).expect("cargo has built the attacker");
     let limits = Limits {
-        // The zygote is not renewed during the benchmark, because the cost of a renewal would be
-        // added to one row of the output.
+        // The zygote is not replaced during the benchmark, because the cost of its replacement
+        // would be added to one row of the output.
         jobs_per_zygote: u32::MAX,
         ..Limits::default()
     };
@@ -88,7 +90,8 @@ fn measure(pool: &Pool, name: &str, plan: &str, rounds: usize) {
     );
 }
 
-/// Waits until every child is ready, so that work caused by one job is not measured in the next.
+/// Waits until every child is ready, so that the cleanup after one job is not measured as part of
+/// the next job.
 fn settle(pool: &Pool) {
     let all = u64::from(pool.limits().concurrency + pool.limits().spare);
     while pool.stats().ready < all {

@@ -92,7 +92,7 @@ pub enum FailureKind {
     Cancelled,
 }
 
-/// Failure of a job: it has no answer.
+/// Failure of a job, which therefore has no answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failure {
     /// Kind of the failure, for the caller to branch on.

@@ -26,7 +26,7 @@ impl PendingExit {
     }
 
     /// Waits at most `time` for the report, which usually arrives within a millisecond of the
-    /// death.
+    /// child's end.
     pub(crate) fn wait(&self, time: Duration) -> ExitOutcome {
         let outcome = self.outcome.lock().expect(UNPOISONED);
         let (outcome, _) = self

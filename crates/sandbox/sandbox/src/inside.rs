@@ -1,5 +1,5 @@
-//! Worker's side: a program whose `main` calls [`serve`] is a zygote, and its forked children run
-//! one job each.
+//! Worker's side of the sandbox. A program whose `main` calls [`serve`] becomes a zygote: a process
+//! that forks a child for each job.
 //!
 //! Descriptors: 0, 1 and 2 are `/dev/null`. A zygote has its socket to the pool as 3, and a
 //! signalfd. A child has its socket to the pool as 4, followed by the two descriptors that arrive

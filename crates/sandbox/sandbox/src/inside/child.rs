@@ -1,5 +1,5 @@
-//! Child of a zygote: runs one job, replies, and exits. If children are not ephemeral, it runs jobs
-//! one after another.
+//! Child of a zygote: runs one job, replies, and exits. A child that is not ephemeral runs jobs one
+//! after another.
 
 use super::filter::Program;
 use super::jail::{close_from, refused, set_limit, set_soft_limit};
@@ -43,8 +43,8 @@ pub(super) fn run(
     };
     loop {
         if !rules.ephemeral {
-            // The report states no CPU time, because the exit report of this process states all of
-            // it.
+            // The report contains no CPU time, because the exit report of this process contains the
+            // sum.
             let child_ready = Report::ChildReady(ChildReady::default());
             if set_timer(0).is_err()
                 || rustix::io::write(&*socket, &child_ready.to_bytes()).is_err()
@@ -59,7 +59,7 @@ pub(super) fn run(
     }
 }
 
-/// Runs one job, from its arrival to its reply.
+/// Receives one job, runs it and sends its reply.
 fn one(socket: &OwnedFd, rules: &Rules, work: &impl Fn(&Job<'_>, &File, &File) -> AllegedReply) {
     let mut bytes = [0; MESSAGE_BYTES_MAX];
     let (job, files) = receive(socket.as_fd(), &mut bytes);
@@ -190,8 +190,8 @@ pub(super) fn set_idle_priority(idle: bool) -> Result<(), Errno> {
     checked(result).map(|_| ())
 }
 
-/// Applies the job's limits. CPU time has two limits: a timer in milliseconds, and one in whole
-/// seconds that no signal handler can stop.
+/// Applies the job's limits. CPU time has two limits: a timer in milliseconds, and RLIMIT_CPU in
+/// whole seconds, which no signal handler can disable.
 fn limit(limits: &JobLimits, rules: &Rules) -> Result<(), Errno> {
     let memory = rules.mapped_bytes.saturating_add(limits.memory_bytes_max);
     if rules.ephemeral {
@@ -234,7 +234,7 @@ pub(super) fn probe_filter(job: &Job<'_>) -> AllegedReply {
     AllegedReply::new(job.id, Status::Unsupported, (0, 0), 0).with_detail(&detail)
 }
 
-/// Answers with the job's seed, which shows that descriptors and messages work.
+/// Answers with the job's seed, which proves that descriptors and messages work.
 pub(super) fn probe_answer(job: &Job<'_>, answer: &File) -> AllegedReply {
     match answer.write_all_at(&job.seed, 0) {
         Ok(()) => AllegedReply::new(job.id, Status::Done, (0, 0), job.seed.len() as u64),

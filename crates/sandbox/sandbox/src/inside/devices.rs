@@ -1,5 +1,5 @@
-//! Descriptors that the server passes to a zygote before its jail closes: KVM, the program, and
-//! files.
+//! Descriptors that the server passes to a zygote before the zygote loses access to files: those of
+//! `/dev/kvm`, of the program, and of files that the program may read.
 
 use super::command::command;
 use super::helper::Host;
@@ -20,8 +20,8 @@ use std::rc::Rc;
 pub(super) const HOST_BYTES: u64 = 1 << 30;
 
 pub(super) struct Devices {
-    /// Open `/dev/kvm`, if children host microVMs. `program` is then set too: it is the operator's
-    /// program or the worker itself.
+    /// Open `/dev/kvm`, if children host microVMs. If this is set, `program` is set too, to the
+    /// operator's program or to the worker.
     pub(super) device: Option<OwnedFd>,
     pub(super) program: Option<OwnedFd>,
     pub(super) words: StartArguments,

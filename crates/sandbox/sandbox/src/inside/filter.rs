@@ -1,8 +1,8 @@
 //! System call filters: tables of rules, and the BPF program compiled from each.
 //!
-//! A call that no rule matches kills the process; for launchers and their programs it fails with
-//! ENOSYS instead. A filter cannot read through a pointer, so a rule matches the call's number and
-//! at most one of its arguments.
+//! A call that no rule matches kills the process; for the operator's programs and the launchers
+//! that start them, the call fails with ENOSYS instead. A filter cannot read through a pointer, so
+//! a rule matches the call's number and at most one of its arguments.
 //!
 //! The compiler is ours because a filter here has up to five verdicts, and `seccompiler` allows
 //! two: one for calls that match, one for all others. `seccompiler` also treats x32 calls as
@@ -71,9 +71,9 @@ const CONTROL: u32 = crate::contract::CONTROL_FD as u32;
 const JOB: u32 = crate::contract::JOB_FD as u32;
 const SERVICE: u32 = crate::contract::SERVICE_FD as u32;
 
-/// Rules of the zygote, inherited by its children. The only allowed calls that can block are those
-/// that read a socket to the server. When the server dies, these calls return, and a child that
-/// does not end then is ended by its CPU limit.
+/// Rules of the zygote, inherited by its children. The only allowed calls that can block are reads
+/// from a socket to the server. When the server dies, these reads return; if a child then does not
+/// end, its CPU limit ends it.
 const ZYGOTE: &[Rule] = &[
     // Reads of the job's original, writes to its answer, and the child's reply.
     allow(libc::SYS_read, Always),
@@ -85,7 +85,7 @@ const ZYGOTE: &[Rule] = &[
     allow(libc::SYS_lseek, Always),
     allow(libc::SYS_fstat, Always),
     allow(libc::SYS_close, Always),
-    // The allocator.
+    // Calls of the allocator.
     allow(libc::SYS_brk, Always),
     allow(libc::SYS_mmap, Lacks(2, EXECUTABLE)),
     allow(libc::SYS_mprotect, Lacks(2, EXECUTABLE)),
@@ -96,9 +96,9 @@ const ZYGOTE: &[Rule] = &[
     // allowed, because a process with one thread never needs to wait for a lock.
     allow(libc::SYS_futex, Is(1, FUTEX_WAKE_PRIVATE)),
     allow(libc::SYS_futex, Is(1, libc::FUTEX_WAKE as u32)),
-    // Random keys of hash tables.
+    // Hash tables get random keys from this call.
     allow(libc::SYS_getrandom, Always),
-    // The clock, on hosts where the vDSO cannot read it; the resource usage of the job.
+    // Reads of the clock, on hosts where the vDSO cannot read it, and of the job's resource usage.
     allow(libc::SYS_clock_gettime, Always),
     allow(libc::SYS_getrusage, Always),
     // Codecs query the number of cores.
@@ -143,7 +143,7 @@ const ZYGOTE: &[Rule] = &[
 ];
 
 /// Rules of helpers, on top of a zygote's: the calls of KVM that the host of a microVM makes. Once
-/// the device is closed, none of these calls can create another machine.
+/// `/dev/kvm` is closed, none of these calls can create another machine.
 const MACHINE: &[Rule] = &[
     // Calls with which a helper creates its machine.
     allow(libc::SYS_ioctl, Is(1, KVM_CREATE_VM)),
@@ -159,18 +159,18 @@ const MACHINE: &[Rule] = &[
     allow(libc::SYS_ioctl, Is(1, KVM_GET_REGS)),
     allow(libc::SYS_ioctl, Is(1, KVM_SET_REGS)),
     allow(libc::SYS_ioctl, Is(1, KVM_GET_SREGS)),
-    // The threads of a program take turns: their vector registers are saved, and the helper blocks
-    // when none can run. When the server closes its socket, this wait ends.
+    // The guest's threads take turns on one CPU: their vector registers are saved, and the helper
+    // waits while no thread can run. If the server closes its socket, the wait ends.
     allow(libc::SYS_ioctl, Is(1, KVM_GET_XSAVE)),
     allow(libc::SYS_ppoll, Always),
-    // A wipe restores this state of the CPU.
+    // Calls by which a wipe restores the state of the CPU.
     allow(libc::SYS_ioctl, Is(1, KVM_SET_SREGS)),
     allow(libc::SYS_ioctl, Is(1, KVM_SET_XCRS)),
     allow(libc::SYS_ioctl, Is(1, KVM_SET_XSAVE)),
     allow(libc::SYS_ioctl, Is(1, KVM_SET_DEBUGREGS)),
     allow(libc::SYS_ioctl, Is(1, KVM_SET_MSRS)),
     allow(libc::SYS_ioctl, Is(1, KVM_SET_VCPU_EVENTS)),
-    // A wipe measures the memory that the job used.
+    // Call by which a wipe measures the memory that the job used.
     allow(libc::SYS_mincore, Always),
 ];
 
@@ -198,20 +198,20 @@ const KVM_SET_MSR_FILTER: u32 = 0x4188_aec6;
 /// denied the same calls as a worker, but a denied call returns an error and does not kill the
 /// program, since its author did not write it for a sandbox.
 const LAUNCHER: &[Rule] = &[
-    // The launcher's single start of a program, from a descriptor that this call closes.
+    // The launcher starts its program once, from a descriptor that the kernel closes at this call.
     allow(libc::SYS_execveat, Is(4, libc::AT_EMPTY_PATH as u32)),
     allow(libc::SYS_pipe2, Always),
-    // The program's streams, and its stream to a service.
+    // The launcher sets up the program's standard streams and its stream to a service.
     allow(libc::SYS_dup3, Is(1, 0)),
     allow(libc::SYS_dup3, Is(1, 1)),
     allow(libc::SYS_dup3, Is(1, 2)),
     allow(libc::SYS_dup3, Is(1, SERVICE)),
     allow(libc::SYS_prctl, Is(0, libc::PR_SET_PDEATHSIG as u32)),
-    // The launcher of a persistent program: its ends of the pipes do not block, and it polls all of
-    // them.
+    // The launcher of a persistent program makes its ends of the pipes non-blocking, and polls all
+    // of them.
     allow(libc::SYS_fcntl, Is(1, libc::F_SETFL as u32)),
     allow(libc::SYS_ppoll, Always),
-    // The start-up code of programs in C, Rust and Go.
+    // Calls of the start-up code of programs in C, Rust and Go.
     allow(libc::SYS_arch_prctl, Always),
     allow(libc::SYS_set_tid_address, Always),
     allow(libc::SYS_sigaltstack, Always),
@@ -219,7 +219,7 @@ const LAUNCHER: &[Rule] = &[
     allow(libc::SYS_fcntl, Is(1, libc::F_GETFL as u32)),
     allow(libc::SYS_fcntl, Is(1, libc::F_GETFD as u32)),
     allow(libc::SYS_uname, Always),
-    // Threads. `fork` has other flags and is not allowed.
+    // Calls of programs with several threads. `fork` calls `clone` with other flags, and is denied.
     allow(libc::SYS_clone, Is(0, THREAD_FLAGS_GO)),
     allow(libc::SYS_clone, Is(0, THREAD_FLAGS_LIBC)),
     allow(libc::SYS_futex, Always),
@@ -233,13 +233,14 @@ const LAUNCHER: &[Rule] = &[
     allow(libc::SYS_epoll_ctl, Always),
     allow(libc::SYS_epoll_pwait, Always),
     allow(libc::SYS_eventfd2, Always),
-    // Ids of user, group and parent. All programs run as one user.
+    // Calls that return the ids of user, group and parent process. All programs run as the same
+    // user.
     allow(libc::SYS_getuid, Always),
     allow(libc::SYS_geteuid, Always),
     allow(libc::SYS_getgid, Always),
     allow(libc::SYS_getegid, Always),
     allow(libc::SYS_getppid, Always),
-    // Every path is reported as missing.
+    // Opening any path fails with ENOENT.
     answer(libc::SYS_open, NO_ENTRY),
     answer(libc::SYS_openat, NO_ENTRY),
     answer(libc::SYS_readlink, NO_ENTRY),
@@ -249,9 +250,9 @@ const LAUNCHER: &[Rule] = &[
 ];
 
 /// Rules that precede those of a launcher if its programs may open files; Landlock decides which
-/// files. Only opening for reading is allowed, for two reasons. Landlock does not check a path that
-/// is opened with O_PATH, which would reveal whether any given file exists. Before its version 3,
-/// Landlock does not check O_TRUNC either.
+/// files. Files can be opened only for reading, for two reasons. Landlock does not check paths that
+/// are opened with O_PATH, so a program could find out which files exist. Landlock before ABI
+/// version 3 does not check O_TRUNC either.
 const FILES: &[Rule] = &[
     allow(libc::SYS_open, Lacks(1, WRITE_FLAGS)),
     allow(libc::SYS_openat, Lacks(2, WRITE_FLAGS)),
@@ -259,7 +260,7 @@ const FILES: &[Rule] = &[
     answer(libc::SYS_openat, NO_ACCESS),
 ];
 
-/// Flags of `open` that request more than reading an existing file.
+/// Flags of `open` that request anything else than reading an existing file.
 const WRITE_FLAGS: u32 =
     (libc::O_ACCMODE | libc::O_CREAT | libc::O_TRUNC | libc::O_PATH | libc::O_TMPFILE) as u32;
 
@@ -271,7 +272,7 @@ const LAUNCHER_ONLY: &[libc::c_long] = &[
     libc::SYS_sendmsg,
 ];
 
-/// Rules of the process that only keeps the process namespace alive.
+/// Rules of the init process, whose only task is to keep the process namespace alive.
 const INIT: &[Rule] = &[
     allow(libc::SYS_pause, Always),
     allow(libc::SYS_rt_sigreturn, Always),
@@ -354,8 +355,8 @@ impl Program {
         self.0.len() as u32
     }
 
-    /// Returns FNV-1a over the instructions. It distinguishes filters, but does not withstand
-    /// forgery.
+    /// Returns the FNV-1a hash of the instructions. It distinguishes filters, but an attacker could
+    /// construct two filters with the same hash.
     pub(super) fn hash(&self) -> u64 {
         let words = self.0.iter().map(|op| {
             u64::from(op.code) << 48
@@ -369,8 +370,8 @@ impl Program {
         })
     }
 
-    /// Installs the filter for this thread, which must be the only one, and for all processes it
-    /// forks.
+    /// Installs the filter for this thread, which must be the only one, and for all processes that
+    /// this thread forks.
     pub(super) fn install(&self) -> Result<(), Errno> {
         let program = libc::sock_fprog {
             len: u16::try_from(self.0.len())

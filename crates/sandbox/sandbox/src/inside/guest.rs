@@ -1,6 +1,6 @@
-//! A worker inside a microVM: the same program, serving jobs in turn. After each reply the host
-//! stops the guest and, if the guest is ephemeral, restores it to the moment when it requested the
-//! job.
+//! The worker inside a microVM: the same program as in a process, which serves jobs one after
+//! another. After each reply the host stops the guest and, if the guest is ephemeral, restores the
+//! state that the guest had when it requested the job.
 
 use super::child::probe_answer;
 use super::heap;
@@ -30,17 +30,17 @@ pub(super) fn serve(
     // SAFETY: the host provides this descriptor for as long as the guest lives, and nothing closes
     // it.
     let jobs = unsafe { BorrowedFd::borrow_raw(JOB_FD) };
-    // SAFETY: the number is the original's, present in the guest's table of descriptors from the
-    // start; nothing closes it.
+    // SAFETY: this is the descriptor of the original. It is open from the guest's start, and
+    // nothing closes it.
     let original = ManuallyDrop::new(unsafe { File::from_raw_fd(ORIGINAL_FD) });
-    // SAFETY: the number is the answer's, present in the guest's table of descriptors from the
-    // start; nothing closes it.
+    // SAFETY: this is the descriptor of the answer. It is open from the guest's start, and nothing
+    // closes it.
     let answer = ManuallyDrop::new(unsafe { File::from_raw_fd(ANSWER_FD) });
     let mut bytes = [0; MESSAGE_BYTES_MAX];
     loop {
         let len = match rustix::io::read(jobs, &mut bytes) {
             Ok(len @ 1..) => len,
-            // There is no host: a user has set the variable `MARK` by hand.
+            // No host serves this process: a user has set the environment variable `MARK` manually.
             Ok(_) | Err(_) => exit(EXIT_USAGE),
         };
         let Ok(job) = Job::from_bytes(&bytes[..len]) else {

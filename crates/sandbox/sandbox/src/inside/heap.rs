@@ -17,36 +17,39 @@ pub struct Heap;
 // allocated. A failed allocation ends the job, or returns the null pointer if no job is running.
 unsafe impl GlobalAlloc for Heap {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        // SAFETY: the caller's promise about `layout` is the one that `System` requires.
+        // SAFETY: the caller guarantees for `layout` everything that `System` requires.
         checked(unsafe { System.alloc(layout) })
     }
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
-        // SAFETY: the caller's promise about `layout` is the one that `System` requires.
+        // SAFETY: the caller guarantees for `layout` everything that `System` requires.
         checked(unsafe { System.alloc_zeroed(layout) })
     }
 
     unsafe fn realloc(&self, block: *mut u8, layout: Layout, new_size: usize) -> *mut u8 {
-        // SAFETY: `block` came from `System` with `layout`, since all blocks of this allocator do.
+        // SAFETY: all blocks of this allocator come from `System`; the caller guarantees that
+        // `layout` is the block's.
         checked(unsafe { System.realloc(block, layout, new_size) })
     }
 
     unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
-        // SAFETY: `block` came from `System` with `layout`, since all blocks of this allocator do.
+        // SAFETY: all blocks of this allocator come from `System`; the caller guarantees that
+        // `layout` is the block's.
         unsafe { System.dealloc(block, layout) }
     }
 }
 
-/// Prepares the heap for warm-up: large blocks get mappings of their own, which disappear when they
-/// are freed. Otherwise freed blocks would leave holes in the heap. A child's first blocks would
-/// lie in these holes, and each page that the child writes to would be a copy of the zygote's.
+/// Prepares the heap for warm-up: large blocks get their own mappings, which disappear when the
+/// blocks are freed. Otherwise freed blocks would leave holes in the heap. The first blocks of a
+/// child would lie in these holes, and the kernel would have to copy each page there that the child
+/// writes to, since the zygote has the page too.
 pub(super) fn prepare_for_warm_up() {
     const LARGE_BYTES: i32 = 16 << 10;
     tune(libc::M_MMAP_THRESHOLD, LARGE_BYTES);
 }
 
 /// Prepares the heap for jobs after warm-up. From here on, large blocks get no mappings of their
-/// own, and the next block from the heap's top starts at an untouched huge page.
+/// own, and the next block from the free end (top) of the heap starts at an unused huge page.
 ///
 /// ```text
 ///             heap's end before here
@@ -56,16 +59,17 @@ pub(super) fn prepare_for_warm_up() {
 ///        └ freed again: the zygote's own blocks  └ header of the top
 /// ```
 ///
-/// When a child writes to a huge page that the zygote wrote to, the kernel copies it in small
-/// pages. The pages before the first huge page are small too. 2 MB of small pages cost a job
-/// 600 µs, one huge page 150 µs. No huge page spans the heap's previous end, because the kernel
-/// extends a heap that was forked (by init) with a separate mapping.
+/// When a child writes to a huge page that the zygote wrote to, the kernel copies the page in small
+/// pages. The pages before the first huge page are small too. Faults on 2 MB of memory cost a job
+/// 600 µs with small pages, and 150 µs with one huge page. No huge page spans the heap's previous
+/// end, because the kernel extends the heap of a forked process, such as the zygote, by a separate
+/// mapping.
 pub(super) fn prepare_for_jobs() {
     const HUGE_PAGE_BYTES: usize = 2 << 20;
     const HEADER_BYTES: usize = 16;
     const SMALL_BYTES: usize = 8 << 10;
-    /// Step in which the heap grows, in bytes. A job that allocates at most this much makes no
-    /// system call for memory.
+    /// Number of bytes by which the heap grows at a time. A job that allocates no more than this
+    /// needs no system call for memory.
     const GROW_BYTES: i32 = 16 << 20;
     const NEVER: i32 = 1 << 30;
     tune(libc::M_MMAP_THRESHOLD, NEVER);
@@ -80,10 +84,10 @@ pub(super) fn prepare_for_jobs() {
     unsafe { libc::free(small) };
 }
 
-/// Gives the pages of free blocks back to the kernel, then allocates every block that warm-up
-/// freed. Otherwise a child's first blocks would lie there, and each page that the child writes to
-/// would be a copy of the zygote's. libc keeps small free blocks by size, so this function requests
-/// each size.
+/// Returns the pages of free blocks to the kernel, then allocates every block that warm-up freed.
+/// Otherwise a child's first blocks would lie in these places, and the kernel would have to copy
+/// each page there that the child writes to. libc keeps a list of small free blocks per size, so
+/// this function requests each size.
 fn fill_holes() {
     const HOLE_BYTES_MAX: usize = 64 << 10;
     const HALVINGS: usize = 6;
@@ -97,15 +101,15 @@ fn fill_holes() {
     let small = (0..SMALL_SIZES).rev();
     let small = small.map(|steps| SMALL_BYTES_MIN + steps * SMALL_STEP);
     for bytes in large.chain(small) {
-        // The first block that fits no hole comes from the top or is null, and ends the loop.
+        // The loop ends at the first block that fits into no hole: it lies above `top`, or is null.
         while (1..top).contains(&(block(bytes) as usize)) {}
     }
 }
 
 /// Returns the address of the heap's last and largest free block.
 fn top() -> usize {
-    // SAFETY: the call takes nothing and returns its counts by value. It walks the heap's lists
-    // under the heap's own lock, which no other thread holds, as this process has no other.
+    // SAFETY: the call takes no pointer and returns its counts by value. It walks the heap's lists
+    // under the heap's own lock, which no other thread holds, since this process has one thread.
     end() - unsafe { libc::mallinfo2() }.keepcost
 }
 
@@ -117,12 +121,12 @@ fn end() -> usize {
 /// Allocates a block directly from libc, only so that later allocations cannot use this part of
 /// the heap; nothing touches its memory. The `black_box` keeps the compiler from removing the call.
 fn block(bytes: usize) -> *mut libc::c_void {
-    // SAFETY: any size is allowed; without memory the call returns null.
+    // SAFETY: any size is allowed; if there is too little memory, the call returns null.
     std::hint::black_box(unsafe { libc::malloc(bytes) })
 }
 
 fn tune(parameter: i32, value: i32) {
-    // SAFETY: the call sets a number of the allocator; this process has one thread.
+    // SAFETY: the call sets a parameter of the allocator; this process has one thread.
     let done = unsafe { libc::mallopt(parameter, value) };
     assert_eq!(done, 1, "glibc knows parameter {parameter}");
 }
@@ -163,7 +167,7 @@ mod c {
 
     #[unsafe(no_mangle)]
     unsafe extern "C" fn __wrap_realloc(block: *mut c_void, bytes: usize) -> *mut c_void {
-        // SAFETY: the caller's promise about `block` is the one that glibc requires.
+        // SAFETY: the caller guarantees for `block` everything that glibc requires.
         let grown = unsafe { __libc_realloc(block, bytes) };
         // A size of 0 bytes frees the block and returns null without an error.
         match bytes {
@@ -196,7 +200,7 @@ mod c {
         if block.is_null() {
             return libc::ENOMEM;
         }
-        // SAFETY: POSIX requires the caller to pass a valid place for a pointer.
+        // SAFETY: POSIX requires the caller to pass an address to which a pointer can be written.
         unsafe { *place = block };
         0
     }

@@ -1,8 +1,9 @@
 //! A helper: the jailed process that hosts one microVM and runs jobs in it, one after another.
 //!
-//! It relays a worker's reply and adds the job's resource usage. The CPU time of the guest counts
-//! as CPU time of the helper. So the timer that limits the job's CPU time kills the helper, and
-//! with it the guest. Memory is bounded by the size of the guest's memory slot in KVM.
+//! The helper forwards the worker's reply, and adds the job's resource usage. The CPU time of the
+//! guest counts as CPU time of the helper, so the timer that limits the job's CPU time kills the
+//! helper and the guest together. The guest's memory is limited by the size of its memory slot in
+//! KVM.
 
 use super::child::{self, set_idle_priority};
 use super::filter::Program;
@@ -22,15 +23,15 @@ pub(super) struct Host {
     pub(super) ephemeral: bool,
 }
 
-/// Creates a machine and serves jobs from `socket` until the socket is closed. `signals` is the
+/// Creates a microVM and serves jobs from `socket` until the socket is closed. `signals` is the
 /// zygote's signalfd.
 pub(super) fn run(socket: OwnedFd, host: &Host, signals: BorrowedFd<'_>) -> ! {
     let socket = match child::place(socket) {
         Ok(socket) => socket,
         Err(_) => exit(EXIT_ABANDONED),
     };
-    // SAFETY: `place` put the socket under this number, and nothing closes it before this process
-    // ends.
+    // SAFETY: `place` moved the socket to this descriptor, and nothing closes it before this
+    // process ends.
     let server = unsafe { BorrowedFd::borrow_raw(JOB_FD) };
     let server = Server {
         socket: server,
@@ -46,8 +47,8 @@ pub(super) fn run(socket: OwnedFd, host: &Host, signals: BorrowedFd<'_>) -> ! {
         // Nothing drops their owners, since this process ends first.
         unsafe { rustix::io::close(descriptor) };
     }
-    // A filter denies `fork` here, because a limit of processes does not deny it to all users, and
-    // because KVM may add a thread of its own when the guest first runs.
+    // Here a filter denies `fork`, for two reasons: a limit on the number of processes does not
+    // apply to every user, and KVM may add a thread when the guest first runs.
     if let Err(errno) = Program::child().install() {
         refuse(socket.as_fd(), &format!("seccomp: {errno}"));
     }
@@ -68,7 +69,7 @@ pub(super) fn run(socket: OwnedFd, host: &Host, signals: BorrowedFd<'_>) -> ! {
         } else {
             running.keep().map(|()| WipeResult::default())
         };
-        // If the wipe fails in any way, the machine ends with this process.
+        // If the wipe fails, the microVM ends together with this process.
         let Ok(wiped) = wiped else {
             exit(EXIT_FAILED);
         };
@@ -82,7 +83,7 @@ pub(super) fn run(socket: OwnedFd, host: &Host, signals: BorrowedFd<'_>) -> ! {
     }
 }
 
-/// Runs one job. Returns false if the machine cannot be used again.
+/// Runs one job. Returns false if the microVM cannot be used again.
 fn serve(socket: BorrowedFd<'_>, running: &mut Running<'_>) -> bool {
     let mut bytes = [0; MESSAGE_BYTES_MAX];
     let (job, files) = child::receive(socket, &mut bytes);
@@ -109,14 +110,14 @@ fn serve(socket: BorrowedFd<'_>, running: &mut Running<'_>) -> bool {
         Ok(reply) => reply
             .with_usage(running.memory_peak_bytes(), spent_us)
             .to_bytes(),
-        // Not a valid reply: the server will report it as a protocol violation.
+        // These bytes are no valid reply; the server will report a protocol violation.
         Err(bytes) => bytes,
     };
     child::send_to_pool(socket, &reply);
     is_reusable && stopped
 }
 
-/// Reports that the machine did not start, in place of the report that it is ready, and exits.
+/// Reports to the pool that the microVM did not start, and exits.
 fn refuse(socket: BorrowedFd<'_>, why: &str) -> ! {
     child::send_to_pool(socket, &Report::Broken(why.to_owned()).to_bytes());
     exit(EXIT_FAILED)

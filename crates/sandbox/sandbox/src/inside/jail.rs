@@ -1,4 +1,4 @@
-//! First half of the jail, before warm-up: everything but the system call filter.
+//! First step of a zygote's isolation, before warm-up: all mechanisms except the seccomp filter.
 
 use super::filter::Program;
 use super::landlock;
@@ -20,8 +20,8 @@ use rustix::thread::{
 use sandbox_protocol::control::Jail;
 use std::os::fd::{BorrowedFd, OwnedFd};
 
-/// Maximum number of open descriptors, enough for a zygote: each child costs one pidfd, which
-/// counts for the zygote until the pool receives it.
+/// Maximum number of open descriptors, enough for a zygote: each child needs one pidfd, which
+/// counts as open in the zygote until the pool receives it.
 const DESCRIPTORS_MAX: u64 = 1_024;
 const STACK_BYTES: u64 = 8 << 20;
 
@@ -32,37 +32,38 @@ pub(super) fn refused(action: &'static str) -> impl FnOnce(Errno) -> Refusal {
     move |errno| format!("{action}: {errno}")
 }
 
-/// Socket to the pool. It stays open so that the process can report its failure at any time.
+/// Socket to the pool. The socket stays open, so that the process can report a failure at any time.
 pub(super) type Control = BorrowedFd<'static>;
 
 /// Returns the socket to the pool, if a pool started this program.
 pub(super) fn control() -> Option<Control> {
-    // SAFETY: `spawn` put the socket under this number, and no code closes it except in children,
-    // which do not use it. If the number is not open, the call below returns an error, and nothing
-    // worse happens.
+    // SAFETY: `spawn` moved the socket to this descriptor. Only children close it, and they do not
+    // use it. If the descriptor is not open, the call below only returns an error.
     let control = unsafe { BorrowedFd::borrow_raw(CONTROL_FD) };
     (socket_type(control) == Ok(SocketType::SEQPACKET)).then_some(control)
 }
 
-/// Result of the first half of the jail.
+/// Result of [`enter`].
 pub(super) struct Jailed {
     pub(super) jail: Jail,
-    /// `/proc/self/statm`, opened while that was possible; `None` on a host without `/proc`.
+    /// `/proc/self/statm`, opened before files could no longer be opened; `None` on a host without
+    /// `/proc`.
     pub(super) statm: Option<OwnedFd>,
 }
 
-/// Makes this process end when the server ends, and closes all inherited descriptors but the
-/// standard streams and the socket. Runs before everything else.
+/// Makes this process end when the server ends, and closes all inherited descriptors except the
+/// standard streams and the socket. This must be the zygote's first step.
 pub(super) fn tie_to_server() -> Result<(), Refusal> {
-    // The parent is the pool's supervisor thread; when it ends, this process ends, and with it the
-    // process namespace.
+    // The parent is the pool's supervisor thread. When that thread ends, the kernel kills this
+    // process and its process namespace.
     set_parent_process_death_signal(Some(Signal::KILL)).map_err(refused("PR_SET_PDEATHSIG"))?;
     set_name(c"pelton zygote").map_err(refused("PR_SET_NAME"))?;
     close_from(CONTROL_FD + 1).map_err(refused("close_range"))
 }
 
-/// Jails this process in the order of the crate's documentation. `filter` is the filter that will
-/// complete the jail, and `files` are the files that may still be read afterwards.
+/// Isolates this process, in the order that the crate's documentation gives. `filter` is the
+/// seccomp filter that will be installed later, and `files` are the files that can still be read
+/// afterwards.
 pub(super) fn enter(
     max_memory_bytes: u64,
     filter: &Program,
@@ -103,14 +104,14 @@ pub(super) fn mapped_bytes(statm: OwnedFd) -> Option<u64> {
 }
 
 pub(super) fn close_from(first: i32) -> Result<(), Errno> {
-    // SAFETY: the call takes numbers only. Nothing in this process uses a descriptor from `first`
-    // on: the callers are a zygote that has opened none yet, and a child that no longer uses its
-    // zygote's.
+    // SAFETY: the call takes numbers only. Nothing in this process uses descriptors from `first`
+    // on. The callers are a zygote, which has not opened any yet, and a child, which no longer uses
+    // those of its zygote.
     let result = unsafe { libc::syscall(libc::SYS_close_range, first, i32::MAX, 0) };
     checked(result).map(|_| ())
 }
 
-/// Sets the limits of the zygote. A child may raise the limit on memory again for its job.
+/// Sets the resource limits of the zygote. A child may raise the memory limit again for its job.
 fn limit(max_memory_bytes: u64) -> Result<(), Errno> {
     let hard = [
         (Resource::Core, 0),
@@ -146,23 +147,24 @@ pub(super) fn set_limit(resource: Resource, bound: u64) -> Result<(), Errno> {
     setrlimit(resource, limit)
 }
 
-/// Makes this process and its children the first choice of the out-of-memory killer. Without
-/// `/proc` the kernel chooses.
+/// Makes the out-of-memory killer choose this process and its children first. Has no effect on a
+/// host without `/proc`.
 fn prefer_oom_kill() {
     if let Ok(file) = open("/proc/self/oom_score_adj", OFlags::WRONLY, Mode::empty()) {
         let _chosen = rustix::io::write(&file, b"1000");
     }
 }
 
-/// Turns off merging of equal pages: pages merged with another process's are a timing channel. The
-/// setting can be inherited; kernels without it return EINVAL.
+/// Turns off the merging of pages with equal content (KSM): whether a page is merged with one of
+/// another process can be measured by timing. Children of a process inherit the setting; old
+/// kernels lack it and return EINVAL.
 fn disable_page_merging() {
     const PR_SET_MEMORY_MERGE: i32 = 67;
     // SAFETY: the call takes numbers only.
     let _unknown = unsafe { libc::prctl(PR_SET_MEMORY_MERGE, 0, 0, 0, 0) };
 }
 
-/// Moves this process to a user namespace of its own, unless `spawn` has done so. The kernel counts
+/// Moves this process to its own user namespace, unless `spawn` has done so. The kernel counts
 /// processes and threads per user and user namespace, so those of this namespace are then counted
 /// separately. Returns true if they are counted separately. Call this function before capabilities
 /// are dropped, since the creator of a user namespace holds all capabilities in it.
@@ -170,8 +172,8 @@ pub(super) fn count_separately() -> bool {
     // SAFETY: the call takes a number, and changes nothing that memory or descriptors depend on.
     // This process has one thread.
     let made = checked(unsafe { libc::unshare(libc::CLONE_NEWUSER) });
-    // A user namespace that `spawn` made maps no user, so `unshare` fails inside it; an empty map
-    // shows that this process is in such a namespace.
+    // `spawn` creates a user namespace that maps no user, so `unshare` fails inside it. An empty
+    // map shows that this process is in such a namespace.
     let is_in_new_namespace =
         || std::fs::read("/proc/self/uid_map").is_ok_and(|names| names.is_empty());
     made.is_ok() || is_in_new_namespace()
@@ -188,9 +190,9 @@ fn drop_capabilities() -> Result<(), Errno> {
     set_capabilities(None, sets)
 }
 
-/// Splits off the init process of this process namespace. When the first process of such a
-/// namespace dies, all others in it are killed. So init does nothing but stay alive, and the zygote
-/// continues as its child: children that run a job survive the death of their zygote.
+/// Forks, so that this process only stays alive as the init process of its process namespace, and
+/// its child continues as the zygote. When the init process of a namespace dies, the kernel kills
+/// all other processes in it. So children that run a job survive the death of their zygote.
 fn split_off_init() -> Result<(), Errno> {
     if !rustix::process::getpid().is_init() {
         return Ok(());
@@ -203,13 +205,13 @@ fn split_off_init() -> Result<(), Errno> {
 }
 
 fn wait_forever() -> ! {
-    // SAFETY: SIG_IGN installs no handler, so no code of ours runs on a signal. It makes the kernel
-    // reap orphans.
+    // SAFETY: SIG_IGN installs no handler, so no code of ours runs on a signal. With SIG_IGN the
+    // kernel reaps orphans.
     unsafe { libc::signal(libc::SIGCHLD, libc::SIG_IGN) };
     // Tools such as `ps` show this name.
     let _unnamed = set_name(c"pelton init");
-    // This process gives up its copy of the zygote's socket: otherwise the pool would not notice
-    // when the zygote closes the socket.
+    // This process closes its copy of the zygote's socket; otherwise the pool would not notice that
+    // the zygote closed the socket.
     if close_from(CONTROL_FD).is_err() || Program::init().install().is_err() {
         exit(EXIT_FAILED);
     }

@@ -1,5 +1,5 @@
-//! Landlock: denies everything that this kernel can deny, except for reading allowed files. Open
-//! descriptors keep their rights.
+//! Landlock: denies every access that the kernel's version can deny, except for reading allowed
+//! files. Descriptors that are already open can still be used.
 //!
 //! Source: the kernel's `Documentation/userspace-api/landlock.rst`.
 
@@ -13,8 +13,8 @@ use std::os::fd::BorrowedFd;
 /// that it supports.
 const NEWEST: ABI = ABI::V6;
 
-/// Denies everything but reading `files`, for this process and those it forks. Returns the kernel's
-/// ABI version; 0 without Landlock.
+/// Denies all access to files except reading `files`, for this process and the processes that it
+/// forks. Returns the kernel's Landlock ABI version, or 0 if the kernel has no Landlock.
 pub(super) fn deny_all_but(files: &[BorrowedFd<'_>]) -> Result<u32, RulesetError> {
     let rules = files
         .iter()
@@ -25,7 +25,7 @@ pub(super) fn deny_all_but(files: &[BorrowedFd<'_>]) -> Result<u32, RulesetError
         .scope(Scope::from_all(NEWEST))?
         .create()?
         .add_rules(rules)?
-        // The jail has set `no_new_privs` already, and reports a failure as an error of its own.
+        // The caller has set `no_new_privs` already, with an error message of its own.
         .no_new_privs(false)
         .restrict_self()?;
     Ok(match status.landlock {
@@ -45,11 +45,11 @@ mod tests {
 
     #[test]
     fn the_rights_of_version_6_are_denied() {
-        // The last right is `LANDLOCK_ACCESS_FS_IOCTL_DEV`, bit 15.
+        // Bit 15 is `LANDLOCK_ACCESS_FS_IOCTL_DEV`, the last right of this version.
         assert_eq!(AccessFs::from_all(NEWEST).bits(), 0xffff);
-        // Rights to bind and connect TCP sockets.
+        // The two bits are the rights to bind and to connect TCP sockets.
         assert_eq!(AccessNet::from_all(NEWEST).bits(), 0b11);
-        // Scopes for abstract sockets and for signals.
+        // The two bits are the scopes of abstract sockets and of signals.
         assert_eq!(Scope::from_all(NEWEST).bits(), 0b11);
     }
 }

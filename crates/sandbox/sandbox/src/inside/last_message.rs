@@ -9,13 +9,13 @@ use std::sync::Mutex;
 
 /// Exit code of a program that was not started by a pool.
 pub(super) const EXIT_USAGE: i32 = 2;
-/// Exit code of a process whose counterpart in the server is gone, or sent an invalid message.
+/// Exit code of a process whose peer in the server closed the socket or sent an invalid message.
 pub(super) const EXIT_ABANDONED: i32 = 3;
 /// Exit code of a process that failed and reported why.
 pub(super) const EXIT_FAILED: i32 = 4;
 
-/// Current job, and the reply to send if the job's memory runs out. The reply is built early, while
-/// there is memory.
+/// Id of the current job, and the reply to send if the job runs out of memory. The reply is encoded
+/// in advance, since encoding needs memory.
 struct LastMessage {
     job_id: u64,
     too_large: Vec<u8>,
@@ -25,13 +25,13 @@ struct LastMessage {
 /// this lock.
 static LAST_MESSAGE: Mutex<Option<LastMessage>> = Mutex::new(None);
 
-/// Installs a hook by which a panic ends the process, after a report to the pool or, in a child, a
-/// reply to its job.
+/// Installs a hook for panics. The hook sends a report to the pool or, if a job runs, a reply to
+/// the job, and then ends the process.
 pub(super) fn to_pool() {
     std::panic::set_hook(Box::new(|info| fail(&info.to_string())));
 }
 
-/// Makes the last message a reply to this job from here on.
+/// Makes a reply to the job `job_id` the last message from now on.
 pub(super) fn to_job(job_id: u64) {
     let detail = "out of memory";
     let reply = AllegedReply::new(job_id, Status::TooLarge, (0, 0), 0).with_detail(detail);
@@ -56,7 +56,8 @@ pub(super) fn fail(why: &str) -> ! {
 
 /// Ends a job whose memory is used up, without allocating. Returns if there is no job.
 pub(super) fn out_of_memory() {
-    // If the lock is held, `fail` holds it and ran out of memory itself; its message is lost.
+    // If the lock is held, `fail` holds it and has itself run out of memory. The message of `fail`
+    // is then lost.
     let Ok(last_message) = LAST_MESSAGE.try_lock() else {
         return;
     };
@@ -68,21 +69,20 @@ pub(super) fn out_of_memory() {
 
 /// Writes a message. If the server is gone, the error does not matter.
 fn write(descriptor: i32, bytes: &[u8]) {
-    // SAFETY: CONTROL_FD is open for a zygote's whole life (`spawn`), and JOB_FD for a child's from
-    // `child::place` on; nothing closes them. A child without a job writes to CONTROL_FD, which
-    // `place` closed: the write fails, since the number is closed or belongs to a descriptor that
-    // refuses writes.
+    // SAFETY: CONTROL_FD is open from a zygote's start to its end, and JOB_FD from a child's call
+    // of `child::place` to its end. A child without a job writes to CONTROL_FD, which `place`
+    // closed: the write fails, since the descriptor is closed or refuses writes.
     let descriptor = unsafe { BorrowedFd::borrow_raw(descriptor) };
     let _sent = rustix::io::write(descriptor, bytes);
 }
 
-/// Ends this process because its counterpart in the server is gone.
+/// Ends this process because its peer in the server is gone.
 pub(super) fn abandon() -> ! {
     exit(EXIT_ABANDONED)
 }
 
 /// Ends the process at once: no destructor runs, and no buffered output is written.
 pub(super) fn exit(code: i32) -> ! {
-    // SAFETY: the call ends the process; nothing of it is used again.
+    // SAFETY: the call ends the process, and accesses no memory.
     unsafe { libc::_exit(code) }
 }

@@ -27,8 +27,8 @@ use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::ptr;
 
-/// Maximum number of threads of a program, the same as in a microVM. Here the kernel enforces only
-/// the sum over all cells of a pool.
+/// Maximum number of threads of a program, the same as in a microVM. In processes, unlike in a
+/// microVM, the kernel limits only the sum over all cells of a pool.
 const THREADS_MAX: u64 = microvm::THREADS_MAX as u64;
 
 /// Settings that all launchers of a zygote share. A launcher starts a program.
@@ -40,10 +40,10 @@ pub(super) struct Launch {
     /// Address space in bytes that a program may allocate for a job, in addition to
     /// `max_memory_bytes`.
     pub(super) max_work_memory_bytes: u64,
-    /// True if the program starts anew for each job.
+    /// True if the program is started again for each job.
     pub(super) ephemeral: bool,
     /// Maximum number of threads of all programs together, plus init, the zygote and the launchers,
-    /// which the kernel counts too. In force only if `bounds_threads`.
+    /// which the kernel counts too. Applies only if `bounds_threads` is true.
     threads_max: u64,
     pub(super) bounds_threads: bool,
 }
@@ -216,19 +216,19 @@ fn become_program(start: &Start) -> ! {
         )
     };
     let error = std::io::Error::last_os_error();
-    // The standard error is the pipe by now, so the launcher reads this message.
+    // The standard error has been replaced by the pipe, so the launcher reads this message.
     eprintln!("{error}");
     exit(NOT_STARTED)
 }
 
 fn prepare(start: &Start) -> Result<(), Errno> {
     set_parent_process_death_signal(Some(Signal::KILL))?;
-    // The service's stream was received after the original, so its number is not one of those that
-    // this loop replaces.
+    // The descriptor of the service's stream is not among those that this loop replaces, since it
+    // was received after the original.
     for (from, to) in start.streams.iter().chain(&start.service).zip(0..) {
         // SAFETY: the call replaces the standard streams and the number of the service's stream,
-        // which this process uses under no other name. It sets no CLOEXEC, so that the program
-        // inherits the descriptors.
+        // which this process does not use for anything else. It sets no CLOEXEC, so that the
+        // program inherits the descriptors.
         checked(unsafe { libc::syscall(libc::SYS_dup3, *from, to, 0) })?;
     }
     if let Some(limits) = &start.once {
@@ -241,7 +241,7 @@ fn prepare(start: &Start) -> Result<(), Errno> {
     if let Some(threads_max) = start.threads_max {
         set_limit(Resource::Nproc, threads_max)?;
     }
-    // This limit is set last, since it also counts what this process itself has mapped.
+    // This limit is set last, since it also counts the memory that this process has mapped.
     set_limit(Resource::As, start.memory_bytes_max)
 }
 

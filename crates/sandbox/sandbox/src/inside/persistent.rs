@@ -8,8 +8,9 @@
 //! ```
 //!
 //! Requests and answers are the records of [`sandbox_protocol::request_head`] and
-//! [`sandbox_protocol::AnswerRecord`]. A program that breaks their order, or exits, is not used
-//! again: its state may belong to another request. The program ends with its launcher.
+//! [`sandbox_protocol::AnswerRecord`]. A program that exits, or writes an answer without a request,
+//! is not used again, since its state may belong to another request. The program ends with its
+//! launcher.
 
 use super::child;
 use super::filter::Program as Filter;
@@ -29,11 +30,11 @@ use sandbox_protocol::{
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::time::Duration;
 
-/// Time for which a launcher still waits for a job if its program ended before the first request.
-/// So a program that cannot run is restarted at most once per second.
+/// Time for which a launcher continues to wait for a job if its program ended before the first
+/// request. Because of this wait, a program that cannot run is started at most once per second.
 const LINGER: Duration = Duration::from_secs(1);
-/// Interval at which a program's CPU time is checked. Only this check ends a program whose threads
-/// together exceed the CPU time of a request.
+/// Interval at which a program's CPU time is checked. No other limit ends a program whose threads
+/// together exceed the CPU time of one request.
 const CHECK_INTERVAL: Duration = Duration::from_millis(10);
 /// Maximum number of bytes per read or write.
 const PIECE_BYTES: usize = 64 << 10;
@@ -100,7 +101,7 @@ impl PersistentProgram {
             arguments: Strings::new(launch.words.arguments.clone()),
             environment: Strings::new(launch.words.environment.clone()),
             streams: [&requested, &answered, &stderr_writer].map(AsRawFd::as_raw_fd),
-            // A service belongs to one job, and this program starts before its jobs.
+            // The stream to a service belongs to one job, and this program starts before its jobs.
             service: None,
             filter: Filter::of_program(launch.program.as_raw_fd()),
             memory_bytes_max: launch

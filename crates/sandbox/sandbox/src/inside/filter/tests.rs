@@ -1,5 +1,5 @@
-//! Compares the compiled filters with the tables they were made from, by interpreting them as the
-//! kernel does.
+//! Compares the compiled filters with the tables from which they are compiled, by interpreting the
+//! filters as the kernel does.
 
 use super::{
     ALLOW, ARCHITECTURE, ARGUMENTS, Always, INIT, Is, KILL, LAUNCHER, Lacks, MACHINE, NO_ACCESS,
@@ -7,7 +7,7 @@ use super::{
 };
 use proptest::prelude::*;
 
-/// One system call, as the kernel shows it to a filter.
+/// One system call, as a filter sees it (`struct seccomp_data` of the kernel).
 #[derive(Clone, Copy, Debug)]
 struct Call {
     number: u32,
@@ -59,7 +59,7 @@ fn interpret(program: &[libc::sock_filter], call: &Call) -> u32 {
     }
 }
 
-/// Returns the verdict of a table: that of the first rule that matches.
+/// Returns the verdict of the first rule that matches `call`, or `otherwise` if no rule matches.
 fn expected_verdict(rules: &[Rule], otherwise: u32, call: &Call) -> u32 {
     if call.architecture != X86_64 || X32 <= call.number {
         return KILL;
