@@ -1,7 +1,7 @@
-//! Sandboxes that run one job each, in one of two forms. A process is jailed before it sees a byte
-//! from outside, and dies after its reply. A microVM in such a process (`microvm`) is wiped after
-//! each reply: it returns to the state before the job. This crate does not depend on the content of
-//! a job: the job's author and the worker agree on the meaning of its plan.
+//! Sandboxes (cells), each of which runs one job at a time, in one of two forms. A process is
+//! isolated before it reads any input, and exits after its reply. A microVM in such a process
+//! (`microvm`) is wiped after each reply: its state before the job is restored. This crate does not
+//! interpret a job: the job's author and the worker agree on the meaning of its plan.
 //!
 //! Principal types: [`Pool`], the server's side, and [`inside::serve`], which a worker's `main`
 //! calls.
@@ -15,8 +15,7 @@
 //! ```
 //!
 //! The zygote never sees a job, so a child inherits nothing of earlier jobs; the memory of a job is
-//! freed with its child. Every kind of cell is a slot with a socket and a pidfd, and the pool
-//! drives all kinds alike:
+//! freed when its child ends. For the pool, every kind of cell is a slot with a socket and a pidfd:
 //!
 //! ```text
 //! worker, process   child: runs the job itself, and exits
@@ -25,32 +24,28 @@
 //! program, kvm      helper: hosts a microVM in which the program starts anew for each job
 //! ```
 //!
-//! All four are the worker's executable in another role, which [`sandbox_protocol::control::Start`]
-//! names: there is no second executable to build, to ship or to keep at the same version.
+//! The worker's executable has all four roles; [`sandbox_protocol::control::Start`] selects one. So
+//! no second executable must be built, shipped and kept at the same version.
 //!
-//! The jail, in the order in which its parts take effect:
+//! Isolation mechanisms (the jail), in the order in which they take effect:
 //!
-//! 1. Namespaces for processes, network, IPC, mounts, host name and cgroups. Another user where the
-//!    server is root; a user namespace where it is not; no namespaces where the host refuses
-//!    (`spawn`).
-//! 2. The process is killed when the server ends. The standard streams come from `/dev/null`, and
-//!    all other descriptors but the socket are closed.
-//! 3. Limits: no core file, few descriptors, bounded address space. The process is the first choice
-//!    of the out-of-memory killer, and its pages are not merged with those of others. For programs
-//!    also a user namespace, so that their threads are counted and bounded apart from those of
-//!    other processes.
-//! 4. No capabilities, `no_new_privs`, not dumpable.
-//! 5. Init is split off, with a filter that lets it only wait and exit.
-//! 6. Landlock without a rule, except for files that a program may read.
-//! 7. Warm-up, the only code of the worker that runs with most system calls. It runs before any
-//!    byte from outside arrives. Then heap and code are laid out in huge pages, which a child
-//!    inherits or gets fresh at 2 MB per page fault.
-//! 8. The seccomp filter: an allow-list without paths, sockets, processes, executable memory or
-//!    sleep. A denied call kills the process.
-//! 9. In a child: the zygote's descriptors are replaced, and the child can start no process (by a
-//!    limit, or by a second filter where the worker is the host's root). With the job come limits
-//!    on memory, file size and CPU time; the server enforces the wall time. A helper creates its
-//!    machine, then loses the device and `fork`; its guest's memory is as large as a slot's.
+//! 1. Namespaces for processes, network, IPC, mounts, host name and cgroups. If the server is root,
+//! the process runs as another user; otherwise it gets a user namespace. If the host denies
+//! namespaces, there are none (`spawn`). 2. The process is killed when the server ends. The
+//! standard streams come from `/dev/null`, and all other descriptors but the socket are closed. 3.
+//! Limits: no core file, few descriptors, bounded address space. The process is the first choice of
+//! the out-of-memory killer, and its pages are not merged with those of others. For programs also a
+//! user namespace, so that their threads are counted and bounded apart from those of other
+//! processes. 4. No capabilities, `no_new_privs`, not dumpable. 5. Init is split off, with a filter
+//! that lets it only wait and exit. 6. Landlock without a rule, except for files that a program may
+//! read. 7. Warm-up, the only code of the worker that runs with most system calls. It runs before
+//! any byte from outside arrives. Then heap and code are laid out in huge pages, which a child
+//! inherits or gets fresh at 2 MB per page fault. 8. The seccomp filter: an allow-list without
+//! paths, sockets, processes, executable memory or sleep. A denied call kills the process. 9. In a
+//! child: the zygote's descriptors are replaced, and the child can start no process (by a limit, or
+//! by a second filter where the worker is the host's root). With the job come limits on memory,
+//! file size and CPU time; the server enforces the wall time. A helper creates its machine, then
+//! loses the device and `fork`; its guest's memory is as large as a slot's.
 //!
 //! [`Posture`] lists the mechanisms that were applied; [`Limits::min_isolation`] states the
 //! minimum.

@@ -5,10 +5,10 @@ use crate::posture::{Backend, Isolation};
 pub struct Limits {
     /// Maximum number of concurrent jobs. Default 2, at most [`Limits::CONCURRENCY_MAX`].
     pub concurrency: u32,
-    /// Number of ready children beyond `concurrency`, so that a job finds a ready child while
+    /// Number of children in addition to `concurrency`, so that a job finds a ready child while
     /// another child is being wiped. Default 2.
     pub spare: u32,
-    /// Longest wait of a job for a cell, in milliseconds. After that the job fails with
+    /// Longest wait of a job for a cell, in milliseconds. A job that waits longer fails with
     /// [`FailureKind::Host`](crate::FailureKind). Default 1,000.
     pub max_queue_time_ms: u32,
     /// Number of forks after which a new zygote, with a new memory layout and new stack canaries,
@@ -16,36 +16,36 @@ pub struct Limits {
     pub jobs_per_zygote: u32,
     /// Longest time from the start of a zygote until it is ready, in milliseconds. Default 16,000.
     pub max_boot_time_ms: u32,
-    /// Longest run of a job, in milliseconds of wall time; a task may request less. Default 8,000.
+    /// Maximum wall time of a job, in milliseconds; a task may set a lower limit. Default 8,000.
     pub max_request_time_ms: u32,
     /// CPU time, in milliseconds, after which a program's job is deprioritized: it then gets only a
-    /// small share of a CPU for which others compete. CPU time that the job uses in its first
-    /// `give_way_time_ms` of wall time does not count. 0 means never. Jobs of a worker are never
-    /// deprioritized. Default 100.
+    /// small share of the CPU time if other processes need the CPU. CPU time that the job uses in
+    /// its first `give_way_time_ms` of wall time does not count. 0 means never. Jobs of a worker
+    /// are never deprioritized. Default 100.
     pub give_way_time_ms: u32,
     /// Maximum address space of the zygote, including code and warmed-up tables, in bytes. Default
     /// 256 MiB.
     pub max_memory_bytes: u64,
-    /// Maximum address space of a job in addition to the zygote's, in bytes; a task may request
-    /// less. Default 1 GiB.
+    /// Maximum address space of a job in addition to the zygote's, in bytes; a task may set a lower
+    /// limit. Default 1 GiB.
     pub max_work_memory_bytes: u64,
-    /// Largest answer, in bytes; a task may request less. Default 256 MiB.
+    /// Maximum size of an answer, in bytes; a task may set a lower limit. Default 256 MiB.
     pub max_answer_bytes: u64,
     /// Longest pause before the restart of a zygote that died, in milliseconds. The first pause is
     /// 10 ms; each further one is twice as long, up to this limit. Default 5,000.
     pub max_restart_pause_ms: u32,
-    /// True if memory that exists before a job is backed by transparent huge pages, where the host
-    /// has them. Default true.
+    /// True if memory that is allocated before the first job is backed by transparent huge pages,
+    /// if the host has them. Default true.
     pub hugepages: bool,
-    /// True if memory that a job allocates in a microVM is backed by transparent huge pages, where
-    /// the host has them. Default true.
+    /// True if memory that a job allocates in a microVM is backed by transparent huge pages, if the
+    /// host has them. Default true.
     pub request_hugepages: bool,
     /// True if each cell is wiped after its job, so that the next job finds no data of the previous
     /// job. Default true.
     pub ephemeral: bool,
     /// Kind of sandbox that runs the jobs. Default [`Backend::Process`].
     pub backend: Backend,
-    /// Minimum level of isolation: the pool does not start with less. Default
+    /// Minimum level of isolation: the pool does not start if the host provides less. Default
     /// [`Isolation::Filter`].
     pub min_isolation: Isolation,
 }
@@ -74,8 +74,8 @@ impl Default for Limits {
 }
 
 impl Limits {
-    /// Maximum of `concurrency` and of `spare`. It is low because each child is a process, and a
-    /// zygote searches its children linearly.
+    /// Maximum of `concurrency` and of `spare`. The maximum is low because each child is a process,
+    /// and a zygote searches its children linearly.
     pub const CONCURRENCY_MAX: u32 = 255;
 
     /// Returns the name of the first field that is out of range, if any.
@@ -101,7 +101,8 @@ impl Limits {
         None
     }
 
-    /// Returns the number of live children, whether running, ready or being wiped.
+    /// Returns the number of live children: those that run a job, are ready for one, or are being
+    /// wiped.
     pub(crate) fn children(&self) -> usize {
         (self.concurrency + self.spare) as usize
     }

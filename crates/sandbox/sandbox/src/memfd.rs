@@ -8,8 +8,8 @@ use rustix::io::{Errno, fcntl_dupfd_cloexec, write};
 use std::fs::File;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 
-/// Minimum number for a descriptor that must not collide with the fixed low numbers of a new
-/// process.
+/// Lowest number of a descriptor that must not collide with the descriptors of a new process, whose
+/// numbers are fixed and lower.
 const DESCRIPTOR_MIN: i32 = 16;
 
 /// Creates a sealed, executable copy of `bytes`.
@@ -35,7 +35,7 @@ pub(crate) fn reopen(file: BorrowedFd<'_>) -> Result<OwnedFd, Errno> {
     open(path, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())
 }
 
-/// Duplicates a descriptor to a number that no child uses.
+/// Duplicates a descriptor to a number of at least [`DESCRIPTOR_MIN`], which no child uses.
 pub(crate) fn dup_above(descriptor: BorrowedFd<'_>) -> Result<OwnedFd, Errno> {
     fcntl_dupfd_cloexec(descriptor, DESCRIPTOR_MIN)
 }

@@ -1,20 +1,21 @@
 //! Choice of the core on which a job starts.
 //!
-//! The kernel wakes a process on the core where it last ran, or beside the process that wakes it,
-//! unless some core is idle at that moment. Between two jobs no core is idle: the previous child is
-//! still being freed. So a job would start on a core where another job runs, and would wait there
-//! for a time slice of some milliseconds. The core that becomes free a moment later would stay idle
-//! until a timer tick moves a process to it. Each job therefore starts on a core where no other job
-//! of its pool started, and may then move anywhere.
+//! The kernel wakes a process on the core where it last ran, or on that of the waking process,
+//! unless another core is idle at that moment. Between two jobs no core is idle: the previous child
+//! is still being freed. So a job could start on a core where another job runs, and would wait
+//! there for some milliseconds until that job's time slice ends. The core that becomes free a
+//! moment later would stay idle until a timer tick moves a process to it. Each job therefore starts
+//! on the core where the fewest running jobs of its pool started; after that, the kernel may move
+//! the job to any core.
 
 use crate::procfs;
 use rustix::process::Pid;
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use std::os::fd::OwnedFd;
 
-/// Cores of a pool, with the number of jobs that started on each.
+/// Cores of a pool, each with the number of running jobs that started on it.
 pub(crate) struct Cores {
-    /// Cores in the order in which jobs last ended on them. The last one is the likeliest to be
+    /// Cores in the order in which jobs last ended on them. The last core is the most likely to be
     /// idle.
     cores: Vec<Core>,
     all: CpuSet,
@@ -31,8 +32,8 @@ struct Core {
 pub(crate) struct CoreId(usize);
 
 impl Cores {
-    /// Returns the cores that this thread may use. Empty if the kernel does not report them, or if
-    /// there is only one.
+    /// Returns the cores that this thread may use. The result is empty if the kernel does not
+    /// report the cores, or reports only one.
     pub(crate) fn own() -> Cores {
         let all = sched_getaffinity(None).unwrap_or_else(|_| CpuSet::new());
         let ids = (0..CpuSet::MAX_CPU).filter(|id| all.is_set(*id));
@@ -52,8 +53,8 @@ impl Cores {
         }
     }
 
-    /// Returns the core for another job and counts the job there: among the cores with the fewest
-    /// jobs, the one on which a job ended most recently.
+    /// Returns the core for another job, and counts the job there. The core is one with the fewest
+    /// jobs; of several such cores, the core on which a job ended most recently.
     pub(crate) fn take(&mut self) -> Option<CoreId> {
         let cores = self.cores.iter_mut().rev();
         let core = cores.min_by_key(|core| core.jobs)?;
@@ -61,7 +62,7 @@ impl Cores {
         Some(CoreId(core.id))
     }
 
-    /// Records that a job which started on this core has ended.
+    /// Records that a job that started on this core has ended.
     pub(crate) fn leave(&mut self, CoreId(id): CoreId) {
         let at = self.cores.iter().position(|core| core.id == id);
         let mut core = self
@@ -81,8 +82,8 @@ pub(crate) fn process(pidfd: &OwnedFd) -> Option<Pid> {
     procfs::id(pidfd)
 }
 
-/// Makes a sleeping child wake on this core. Returns false if the kernel refuses; then the kernel
-/// chooses the core.
+/// Makes a sleeping child wake on this core. Returns false if the kernel refuses, in which case the
+/// kernel chooses the core.
 pub(crate) fn wake_on(child: Pid, CoreId(id): CoreId) -> bool {
     let mut one = CpuSet::new();
     one.set(id);
@@ -114,8 +115,8 @@ mod tests {
         assert_eq!(taken, [CoreId(0), CoreId(1), CoreId(2)]);
         cores.leave(CoreId(1));
         assert_eq!(cores.take(), Some(CoreId(1)));
-        // A fourth job must share one of the three cores. After it and the job on core 0 have
-        // ended, core 0 is the only one without a job.
+        // A fourth job must share one of the three cores. After the fourth job and the job on core
+        // 0 have ended, core 0 is the only core without a job.
         let fourth = cores.take().expect("there are cores");
         cores.leave(fourth);
         cores.leave(CoreId(0));

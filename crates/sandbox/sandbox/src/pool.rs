@@ -1,8 +1,8 @@
-//! Pool of sandboxes as its callers see it: a job goes in, an answer or a failure comes out.
+//! Interface of a pool of sandboxes: it runs a job, and returns the job's answer or failure.
 //!
-//! Callers and the supervisor meet in [`Queue`]. The supervisor's thread owns the zygotes and
-//! refills the queue; a caller's thread owns its slot from [`Pool::acquire`] until it drops the
-//! slot or gives it back.
+//! Callers and the supervisor share a [`Queue`]. The supervisor's thread owns the zygotes and
+//! refills the queue. A caller's thread owns a slot from [`Pool::acquire`] until the thread drops
+//! the slot or gives it back.
 
 use crate::channel;
 use crate::error::{Error, ErrorKind, Failure, FailureKind};
@@ -33,29 +33,31 @@ use std::sync::{Arc, mpsc};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// Longest wait for a dead child's exit report, which its zygote sends; usually a fraction of a
-/// millisecond.
+/// Longest wait for the exit report of a dead child. The child's zygote usually sends the report
+/// within a fraction of a millisecond.
 const REAP_TIME_MAX: Duration = Duration::from_secs(2);
 
-/// Time of an empty job in a microVM above which [`Backend::Auto`] chooses processes instead.
+/// Maximum duration of an empty job in a microVM: if it takes longer, [`Backend::Auto`] chooses
+/// processes.
 const AUTO_JOB_MAX: Duration = Duration::from_millis(1);
 
-/// One job as the pool's caller describes it.
+/// Description of a job by the pool's caller.
 #[derive(Clone, Copy, Debug)]
 pub struct Task<'a> {
     /// Original, as a file. The pool opens it again, read-only, for the worker.
     pub original: BorrowedFd<'a>,
     /// Plan of the job, at most [`sandbox_protocol::PLAN_BYTES_MAX`] bytes. Plans of fewer than two
-    /// bytes are reserved for the probe: the cell runs them itself.
+    /// bytes are reserved for test jobs, which the cell runs without the worker's function.
     pub plan: &'a [u8],
     /// Expected size of the answer, if it is a picture.
     pub size_px: Option<(u32, u32)>,
-    /// Resource limits of the job, lowered to the pool's limits.
+    /// Resource limits of the job; higher values are replaced by the pool's limits.
     pub limits: JobLimits,
-    /// Longest wall time of the job, in milliseconds, lowered to the pool's limit.
+    /// Maximum wall time of the job in milliseconds; a higher value is replaced by the pool's
+    /// limit.
     pub wall_ms_max: u32,
-    /// True if the job runs only when a core is otherwise idle. The job's wait for an idle core
-    /// counts as wall time.
+    /// True if the job runs only while a core is otherwise idle. The time that the job waits for an
+    /// idle core counts as wall time.
     pub idle: bool,
 }
 
@@ -71,27 +73,28 @@ pub struct Finished {
     pub cpu_us: u64,
     /// Peak resident memory of the worker, as the worker reports it.
     pub memory_peak_bytes: u64,
-    /// Time that the job waited for a child.
+    /// Time that the job waited for a ready child.
     pub acquire_us: u64,
-    /// Remark of the worker, or the standard error of the program; printable and bounded.
+    /// Remark of the worker, or the program's standard error: printable text of limited length.
     pub remark: String,
 }
 
-/// Pool of children that are ready for jobs, with the thread that keeps it filled.
+/// Pool of children that are ready for jobs, with the supervisor thread that adds new children.
 pub struct Pool {
     shared: Arc<Shared>,
     supervisor: Option<JoinHandle<()>>,
-    /// Value of the line `runs` in this pool's reproducers: `worker`, or `program NAME`.
+    /// Value of the line `runs` in this pool's reproducers (files of failed jobs): `worker`, or
+    /// `program NAME`.
     runs: String,
     /// Folder for reproducers of failed jobs, if they are kept.
     crashes: Option<ReproducerFolder>,
     job_ids: AtomicU64,
 }
 
-/// Permission to run one job in a slot.
+/// Permission to run one job in a slot (a cell of the pool).
 type SlotPermit<'a> = Permit<'a, Slot, Wake>;
 
-/// Chosen backend, with the reason if a better one was not available.
+/// Chosen backend, and the reason if microVMs were preferred but not available.
 struct Choice {
     backend: Backend,
     fell_back: Option<String>,
@@ -130,7 +133,7 @@ impl WaitLimits<'_> {
 
 impl Pool {
     /// Starts the worker `elf` and waits until it is ready for jobs. The executable should be
-    /// static: it is jailed before `main` could load a library.
+    /// static: its isolation begins before `main`, so `main` cannot load libraries.
     ///
     /// # Errors
     /// [`ErrorKind`](crate::ErrorKind) says who is at fault: the limits, the host, or the worker.
@@ -150,11 +153,11 @@ impl Pool {
         }
     }
 
-    /// Starts a pool whose jobs are runs of `program`, hosted by `worker`. The head of a job's
-    /// original is the run's environment, the rest is its standard input. Without
-    /// [`Limits::ephemeral`] the program starts once per cell, and environment and input reach it
-    /// as a record on its standard input ([`sandbox_protocol::request_head`]). [`Backend::Auto`]
-    /// means a process here; to find out whether microVMs are fast, start a pool of workers first.
+    /// Starts a pool whose jobs are runs of `program`, hosted by `worker`. A job's original begins
+    /// with the environment of the run, followed by its standard input. If [`Limits::ephemeral`] is
+    /// false, the program starts once per cell, and receives environment and input as a record on
+    /// its standard input ([`sandbox_protocol::request_head`]). [`Backend::Auto`] means a process
+    /// here. To find out if microVMs are fast on this host, start a pool of workers first.
     ///
     /// # Errors
     /// As [`Pool::start`]. If the program's file cannot run in a cell, the program is at fault.
@@ -166,8 +169,8 @@ impl Pool {
         Pool::begin(worker, Some(program), limits, choice)
     }
 
-    /// Starts a pool of microVMs. Fails if they do not run, or if an empty job takes longer than
-    /// [`AUTO_JOB_MAX`] and the minimum isolation allows processes.
+    /// Starts a pool of microVMs. Fails if the host cannot run microVMs, or if an empty job takes
+    /// longer than [`AUTO_JOB_MAX`] and the minimum isolation allows processes.
     fn start_if_fast(elf: &[u8], limits: Limits) -> Result<Pool, Error> {
         let pool = Pool::begin(elf, None, limits, Choice::kvm())?;
         let job = crate::probe::empty_job(&pool)?;
@@ -195,9 +198,9 @@ impl Pool {
         let zygote_source = zygote_source(worker, program, machine, &limits)?;
         let wake = Wake::new().map_err(|errno| Error::host("create an eventfd", errno))?;
         let reuses_children = machine || !limits.ephemeral;
-        // Only root can raise a child's priority again. Without root, a deprioritized child is
-        // killed after its job: a microVM is replaced without loss, but a persistent program would
-        // lose its state.
+        // Only root can raise a child's priority again. If the server is not root, a deprioritized
+        // child is killed after its job. That loses nothing with an ephemeral program, but a
+        // persistent program would lose its state.
         let can_restore_priority = rustix::process::geteuid().is_root();
         let may_deprioritize = program.is_some() && (limits.ephemeral || can_restore_priority);
         let deprioritize_after = Duration::from_millis(u64::from(limits.give_way_time_ms));
@@ -242,8 +245,8 @@ impl Pool {
         Ok(pool)
     }
 
-    /// Runs one job in a child and blocks until the job has ended. Any number of threads may call;
-    /// at most [`Limits::concurrency`] jobs run, and the others wait.
+    /// Runs one job in a child and blocks until the job has ended. Any number of threads may call
+    /// this function; at most [`Limits::concurrency`] jobs run at a time, and further jobs wait.
     ///
     /// # Errors
     /// [`Failure`], whose kind says who is at fault.
@@ -254,9 +257,9 @@ impl Pool {
         self.run_with(task, None)
     }
 
-    /// Runs one job like [`Pool::run`], and passes the answer's file to `on_start` as soon as a
-    /// worker has the job. The worker may change the content of this file until the job is done, so
-    /// it is not yet trustworthy.
+    /// Runs one job like [`Pool::run`], and passes the answer's file to `on_start` as soon as the
+    /// job was sent to a worker. The worker may change the content of this file until the job is
+    /// done, so it is not yet trustworthy.
     ///
     /// # Errors
     /// As [`Pool::run`].
@@ -271,8 +274,8 @@ impl Pool {
         self.kept(&task, self.attempt(task, None, Some(on_start), None))
     }
 
-    /// Runs one job like [`Pool::run`], unless `cancel` becomes readable first: then the job is
-    /// killed, and fails with [`FailureKind::Cancelled`].
+    /// Runs one job like [`Pool::run`], but kills the job when the descriptor `cancel` becomes
+    /// readable. The job then fails with [`FailureKind::Cancelled`].
     ///
     /// # Errors
     /// As [`Pool::run`].
@@ -283,9 +286,9 @@ impl Pool {
         self.kept(&task, self.attempt(task, None, None, Some(cancel)))
     }
 
-    /// Runs one job like [`Pool::run`], with a service for the program at
-    /// [`SERVICE_FD`](crate::SERVICE_FD), which the calling thread provides. Workers and persistent
-    /// programs do not use a service.
+    /// Runs one job like [`Pool::run`]. The calling thread provides a service that the program
+    /// reaches at [`SERVICE_FD`](crate::SERVICE_FD). Workers and persistent programs do not use a
+    /// service.
     ///
     /// # Errors
     /// As [`Pool::run`].
@@ -300,7 +303,7 @@ impl Pool {
         self.kept(&task, self.attempt(task, service, None, None))
     }
 
-    /// Writes a reproducer of the job if it failed and its cell is at fault, and if the pool keeps
+    /// Saves a reproducer of the job if the job failed, its cell is at fault, and the pool saves
     /// reproducers.
     fn kept(&self, task: &Task<'_>, ended: Result<Finished, Failure>) -> Result<Finished, Failure> {
         match (ended, &self.crashes) {
@@ -311,8 +314,8 @@ impl Pool {
         }
     }
 
-    /// Returns the same pool, set to keep reproducers in `crashes`. Jobs that crash, violate the
-    /// protocol, time out or fail to encode are kept, each of them once.
+    /// Returns this pool, set to save reproducers in the folder `crashes`: files of jobs that
+    /// crash, violate the protocol, time out or fail to encode. Each such job is saved once.
     #[must_use]
     pub fn keep_reproducers(mut self, crashes: Option<ReproducerFolder>) -> Pool {
         self.crashes = crashes;
@@ -383,7 +386,7 @@ impl Pool {
         Ok(finished)
     }
 
-    /// Returns the isolation mechanisms in force, as the present zygote reports them.
+    /// Returns the isolation mechanisms in force, as the current zygote reports them.
     #[must_use]
     pub fn posture(&self) -> Posture {
         let state = self.shared.queue.lock();
@@ -393,8 +396,8 @@ impl Pool {
             .clone()
     }
 
-    /// Returns the page tables of a microVM's guest as text, one line per range of pages with equal
-    /// size and rights; empty without a guest.
+    /// Returns the page tables of a microVM's guest as text, with one line per range of pages with
+    /// equal size and access rights. The text is empty if the cells are processes.
     #[must_use]
     pub fn page_tables(&self) -> String {
         self.shared.queue.lock().zygote.page_tables.clone()
@@ -441,8 +444,8 @@ impl Pool {
         let begin = Instant::now();
         loop {
             let (slot, permit) = self.acquire(begin, idle)?;
-            // The wait for a child is measured before the job is sent: the child may take this
-            // thread's core and keep it for a time slice.
+            // The wait for a child is measured before the job is sent: afterwards, the child may
+            // run on this thread's core for a whole time slice, which would be counted too.
             let acquired = begin.elapsed();
             let placed = slot.process.zip(permit.core);
             let placed = placed.filter(|(child, core)| place::wake_on(*child, *core));
@@ -502,8 +505,8 @@ impl Pool {
             if deadline <= next_check || wait(slot, next_check).map_err(host)? {
                 break;
             }
-            // CPU time counts here, not wall time: on a busy host, wall time would deprioritize
-            // jobs that are slow already.
+            // The limit is CPU time, not wall time. On a busy host, a limit on wall time would
+            // deprioritize jobs that get little CPU time already.
             let now = slot.cpu();
             if used.is_some_and(|used| used + time <= now) {
                 slot.deprioritize();
@@ -531,7 +534,7 @@ impl Pool {
             Err(errno) => return Err(Failure::host("receive the reply", errno)),
         };
         if len == 0 {
-            // The child is not killed yet: a kill would hide the cause of its end.
+            // The child is not killed here, since its exit status would then not show why it ended.
             if !slot.wait_exited(deadline).map_err(host)? {
                 return Err(self.time_out(slot));
             }
@@ -545,9 +548,9 @@ impl Pool {
             .map_err(|violation| self.violation(&format!("{violation:?}")))
     }
 
-    /// Releases a child after its job, or a child that had no job. A single-use child is killed,
-    /// which is its wipe. A reusable child whose reply was valid (`is_reply_valid`) goes back to
-    /// the supervisor until it reports ready; a reusable child whose reply was invalid is killed.
+    /// Releases a child after its job, or a child that had no job. A single-use child is killed. A
+    /// reusable child is killed if its reply was invalid; otherwise it is returned to the
+    /// supervisor, until the child reports that it is ready again.
     fn leave(&self, mut slot: Slot, is_reply_valid: bool) {
         if !self.shared.reuses_children || !is_reply_valid || !slot.restore_weight() {
             slot.kill();
@@ -557,8 +560,8 @@ impl Pool {
     }
 
     fn time_out(&self, slot: &mut Slot) -> Failure {
-        // The child must run once more to exit. If its priority cannot be raised, its exit waits
-        // for other processes to leave it a CPU.
+        // The child needs CPU time to exit. If its priority cannot be raised, it exits only when
+        // other processes leave a CPU idle.
         slot.restore_weight();
         slot.end_at_once();
         // The caller holds the job's permit until the job's memory is free, not just until the

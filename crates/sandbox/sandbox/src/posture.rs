@@ -1,4 +1,4 @@
-//! Isolation mechanisms in force on this host: those applied, not those requested.
+//! Isolation mechanisms that are in force on this host, which may be fewer than requested.
 
 use std::fmt;
 
@@ -18,21 +18,22 @@ pub enum HugePages {
 pub enum Backend {
     /// A microVM if one starts and a trial job in it is fast; otherwise a process.
     Auto,
-    /// A jailed process that dies after its job.
+    /// A process with restricted rights that exits after its job.
     #[default]
     Process,
-    /// A microVM in a jailed process, wiped after its job.
+    /// A microVM in a process with restricted rights. The microVM is wiped after each job.
     Kvm,
 }
 
 /// Level of isolation around a job. Each level includes all levels before it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Isolation {
-    /// A seccomp filter and no way to gain privileges; every cell has at least these.
+    /// A seccomp filter, and `no_new_privs`, which prevents gaining privileges. Every cell has at
+    /// least these two.
     #[default]
     Filter,
-    /// All of [`Isolation::Filter`], and Landlock, so that two mechanisms of the kernel deny files
-    /// and sockets.
+    /// All of [`Isolation::Filter`], and Landlock, so that two independent mechanisms of the kernel
+    /// deny access to files and sockets.
     Landlock,
     /// All of [`Isolation::Landlock`], and separate namespaces.
     Namespaces,

@@ -1,4 +1,4 @@
-//! Probe of this host's isolation by trial: one job that must answer, and one that must be killed.
+//! Test of this host's isolation: runs a job that must answer, and a job that must be killed.
 
 use crate::contract::{PROBE_ANSWER, PROBE_FILTER};
 use crate::error::{Error, ErrorKind, FailureKind};
@@ -15,29 +15,29 @@ use std::time::{Duration, Instant};
 
 const LARGE_BYTES: usize = 2 << 20;
 
-/// Number of empty jobs: enough for a 99th percentile. Together they take some 50 ms.
+/// Number of empty jobs to measure: enough for a 99th percentile. All these jobs together take
+/// about 50 ms.
 const JOBS: usize = 100;
 
-/// Results of a probe.
+/// Results of a test of the isolation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Probe {
-    /// Isolation in force.
+    /// Isolation mechanisms in force.
     pub posture: Posture,
     /// Time from the start of the worker until it was ready for jobs.
     pub start: Duration,
-    /// Median time of an empty job, from its sending to its answer.
+    /// Median time of an empty job, from sending the job to receiving its answer.
     pub job_p50: Duration,
     /// 99th percentile of the time of an empty job.
     pub job_p99: Duration,
-    /// CPU time of the kernel for 2 MiB of a job's private memory, from the first touch to the
-    /// release.
+    /// CPU time that the kernel needs to provide, zero and free 2 MiB of memory for a job.
     pub memory: Duration,
-    /// Average time to wipe a microVM after its answer; `None` without a microVM.
+    /// Average time to wipe a microVM after its answer; `None` if the cells are processes.
     pub wipe: Option<Duration>,
 }
 
-/// Starts the worker `elf`, runs a job that answers and a job that dies, and measures the time of
-/// an empty job.
+/// Starts the worker `elf`, runs a job that must answer and a job that must be killed, and measures
+/// the time of an empty job.
 ///
 /// # Errors
 /// As [`Pool::start`], or [`ErrorKind::Worker`] if a job did not end as it must.
@@ -81,9 +81,9 @@ fn fresh_page() -> Result<Duration, Error> {
     Ok(times[TRIES / 2])
 }
 
-/// Allocates `bytes` bytes from the kernel as a job does, in large pages where the kernel provides
-/// them, touches them and frees them. Returns the CPU time that this takes. The wipe of a cell that
-/// frees as many pages cannot take less CPU time.
+/// Allocates `bytes` bytes from the kernel, in huge pages if the kernel provides them, writes to
+/// every page, and frees the memory. Returns the CPU time of these steps: a lower bound for the
+/// wipe of a cell whose job used as much memory.
 ///
 /// # Errors
 /// If the host does not have that much memory.
@@ -101,11 +101,11 @@ pub fn fresh_memory(bytes: usize) -> Result<Duration, Error> {
         return Err(Error::host("allocate memory", Errno::NOMEM));
     }
     let aligned = pages.map_addr(|address| address.next_multiple_of(LARGE_BYTES));
-    // SAFETY: the range lies within the pages just mapped, since `room` includes the alignment; the
-    // advice changes no content, and a refusal does no harm.
+    // SAFETY: the range lies within the pages just mapped, since `room` includes the alignment;
+    // `madvise` changes no content, and its failure does no harm.
     unsafe { libc::madvise(aligned, bytes, libc::MADV_HUGEPAGE) };
-    // SAFETY: the range lies within the pages just mapped, which no other code refers to, and which
-    // are zeros.
+    // SAFETY: the range lies within the pages just mapped, to which no other code refers. The pages
+    // are filled with zeros.
     let slice = unsafe { std::slice::from_raw_parts_mut(aligned.cast::<u8>(), bytes) };
     for page in slice.chunks_mut(SMALL_BYTES) {
         page[0] = std::hint::black_box(1);
@@ -115,7 +115,7 @@ pub fn fresh_memory(bytes: usize) -> Result<Duration, Error> {
     Ok(thread_time() - begin)
 }
 
-/// Returns the time of an empty job: the shortest of a few tries.
+/// Returns the shortest time that an empty job took in a few tries.
 pub(crate) fn empty_job(pool: &Pool) -> Result<Duration, Error> {
     const TRIES: u32 = 5;
     let original = memfd_create("original", MemfdFlags::CLOEXEC)

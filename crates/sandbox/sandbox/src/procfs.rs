@@ -1,4 +1,4 @@
-//! Information about a child and its descendants from `/proc`. Where `/proc` is not available, each
+//! Information about a child and its descendants from `/proc`. If `/proc` is not available, each
 //! value is absent or zero.
 
 use rustix::process::Pid;
@@ -7,8 +7,8 @@ use std::path::Path;
 use std::time::Duration;
 
 /// Returns the id of a live process in this process's PID namespace. The process may end before the
-/// id is used, and the kernel may reuse the id, though only after all other ids. Use it only for
-/// actions that do little harm to another process.
+/// caller uses the id, and the kernel may then give the id to another process. Use the id only for
+/// actions that would do little harm to another process.
 pub(crate) fn id(pidfd: &OwnedFd) -> Option<Pid> {
     let about = format!("/proc/self/fdinfo/{}", pidfd.as_raw_fd());
     let about = std::fs::read_to_string(about).ok()?;
@@ -17,7 +17,7 @@ pub(crate) fn id(pidfd: &OwnedFd) -> Option<Pid> {
     Pid::from_raw(number.trim().parse().ok()?).filter(|pid| 0 < pid.as_raw_nonzero().get())
 }
 
-/// Returns the CPU time of a child and of its descendants that still run.
+/// Returns the sum of the CPU times of a child and of its descendants that still run.
 pub(crate) fn cpu(pidfd: &OwnedFd) -> Duration {
     let mut nanos = 0;
     visit(pidfd, &mut |task| {
@@ -30,7 +30,8 @@ pub(crate) fn cpu(pidfd: &OwnedFd) -> Duration {
     Duration::from_nanos(nanos)
 }
 
-/// Maximum depth of descendants to visit: a launcher's program, and that program's children.
+/// Maximum depth of descendants to visit: the program that a launcher started, and the children of
+/// that program.
 const DEPTH_MAX: u32 = 2;
 
 /// Returns the threads of a child and of its descendants.
@@ -67,8 +68,8 @@ fn visit_tree(id: &str, depth: u32, on_thread: &mut dyn FnMut(&Path)) {
     }
 }
 
-/// Returns the largest peak of resident memory among the running processes that a child started; 0
-/// if there are none.
+/// Returns the largest peak resident memory, in bytes, of the running processes that a child
+/// started; 0 if no such process runs.
 pub(crate) fn memory_peak_bytes(pidfd: &OwnedFd) -> u64 {
     let children = || {
         let id = id(pidfd)?.as_raw_nonzero();

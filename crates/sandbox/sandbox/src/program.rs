@@ -14,8 +14,9 @@ use std::path::PathBuf;
 /// Maximum total number of a program's arguments, variables and paths.
 const WORDS_MAX: usize = 64;
 
-/// A static program for Linux. An ephemeral program gets a job as its environment and standard
-/// input and answers on standard output; a persistent program exchanges records on these streams.
+/// A static program for Linux. An ephemeral program receives a job as its environment and its
+/// standard input, and writes the answer to its standard output. A persistent program receives and
+/// writes records on these streams.
 #[derive(Clone, Debug)]
 pub struct Program {
     /// Name for messages, and the first argument of the program.
@@ -24,13 +25,13 @@ pub struct Program {
     pub elf: Vec<u8>,
     /// Arguments after the name.
     pub arguments: Vec<String>,
-    /// Environment variables as `NAME=value`, present in every job.
+    /// Environment variables as `NAME=value`, the same for every job.
     pub environment: Vec<String>,
     /// Files that the program may open for reading, under these names.
     pub allowed_paths: Vec<PathBuf>,
 }
 
-/// Environment variable that announces to a persistent program that its requests are records.
+/// Environment variable that tells a persistent program that its requests arrive as records.
 const KEPT: &str = "PELTON_REQUESTS=records";
 
 /// Builds the files and strings from which the zygotes of a pool start.
@@ -78,7 +79,7 @@ pub(crate) fn zygote_source(
     })
 }
 
-/// Opens `/dev/kvm` in the server: a helper runs as another user, who may not open it.
+/// Opens `/dev/kvm` in the server: helpers run as another user, which may not open this device.
 fn device() -> Result<OwnedFd, Error> {
     let flags = OFlags::RDWR | OFlags::CLOEXEC;
     let device =

@@ -1,4 +1,4 @@
-//! Queue of the slots of a pool, where callers and the supervisor meet.
+//! Queue of the slots of a pool, through which callers and the supervisor exchange slots.
 //!
 //! ```text
 //! supervisor ── push ──► ready ── acquire ──► caller ── drop ──► gone
@@ -6,10 +6,10 @@
 //!     └── take_returned ◄── returned ◄────────── give_back
 //! ```
 //!
-//! There is one lock, held only to change a list or a number. A slot has one owner at a time: the
-//! supervisor, this queue, or the caller that acquired it. A caller also holds a [`Permit`] while
-//! its job runs. The supervisor's [`Signal`] makes the only system calls here, so the tests run the
-//! queue without processes, in many interleavings of its threads.
+//! The queue has one lock, which is held only while a list or a number changes. A slot has one
+//! owner at a time: the supervisor, this queue, or the caller that acquired it. A caller also holds
+//! a [`Permit`] while its job runs. Only the supervisor's [`Signal`] makes system calls, so the
+//! tests can run the queue without processes, and try many interleavings of threads.
 
 use crate::place::{CoreId, Cores};
 use crate::posture::Posture;
@@ -17,7 +17,7 @@ use crate::sync::{Condvar, Mutex, MutexGuard, UNPOISONED};
 use std::collections::VecDeque;
 use std::time::Duration;
 
-/// Signal that wakes the supervisor. Once raised, it stays raised until the supervisor clears it.
+/// Signal that wakes the supervisor. A raised signal stays raised until the supervisor clears it.
 pub(crate) trait Signal {
     fn raise(&self);
     fn clear(&self);
@@ -26,11 +26,11 @@ pub(crate) trait Signal {
 /// Slots of type `S`, and the signal to the supervisor.
 pub(crate) struct Queue<S, W> {
     state: Mutex<State<S>>,
-    /// Notified once for each slot that becomes ready, and for each permit that ends.
+    /// Notified once for each slot that becomes ready, and once for each permit that is dropped.
     changed: Condvar,
     /// Maximum number of jobs that run at a time.
     concurrency: u32,
-    /// Signal that a slot was returned, or that the pool stops.
+    /// Signal to the supervisor that a slot was returned, or that the pool stops.
     pub(crate) wake: W,
 }
 
@@ -39,7 +39,7 @@ pub(crate) struct State<S> {
     /// Slots ready for a job. Single-use slots are in the order in which they were forked, so that
     /// the children of a retired zygote are used first.
     ready: VecDeque<S>,
-    /// Slots that finished a job and are not yet ready for another.
+    /// Slots that finished a job and are not yet ready for the next job.
     returned: Vec<S>,
     running: u32,
     /// Cores on which the running jobs started.
@@ -48,10 +48,10 @@ pub(crate) struct State<S> {
     pub(crate) zygote: ZygoteFacts,
 }
 
-/// State of the pool's zygotes, for callers to read.
+/// State of the pool's zygotes, which callers of the pool can read.
 #[derive(Default)]
 pub(crate) struct ZygoteFacts {
-    /// Posture of the last zygote that became ready.
+    /// Isolation mechanisms in force in the zygote that last became ready.
     pub(crate) posture: Option<Posture>,
     /// Page tables of the guest of the zygote that last became ready, as text; empty if that zygote
     /// has no guest.
@@ -90,13 +90,14 @@ impl<S, W: Signal> Queue<S, W> {
         self.state.lock().expect(UNPOISONED)
     }
 
-    /// Adds a slot that had no job yet.
+    /// Adds a slot that has not run a job yet.
     pub(crate) fn push(&self, slot: S) {
         self.lock().ready.push_back(slot);
         self.changed.notify_one();
     }
 
-    /// Adds a slot that already had a job. It goes to the front, because its memory is warm.
+    /// Adds a slot that has run a job. The slot goes to the front of the queue, because its memory
+    /// is likely to be in the CPU's cache.
     pub(crate) fn push_again(&self, slot: S) {
         self.lock().ready.push_front(slot);
         self.changed.notify_one();
@@ -117,8 +118,8 @@ impl<S, W: Signal> Queue<S, W> {
         gone
     }
 
-    /// Waits at most `longest` for a slot and the permission to run a job in it. An idle job gets
-    /// no core of its own. Returns `None` if there was no slot in time.
+    /// Waits at most `longest` for a slot and the permission to run a job in this slot. Returns
+    /// `None` if no slot became ready in time. No core is chosen for an idle job.
     pub(crate) fn acquire(
         &self,
         longest: Duration,
@@ -135,7 +136,7 @@ impl<S, W: Signal> Queue<S, W> {
         }
         let slot = state.ready.pop_front()?;
         state.running += 1;
-        // An idle job delays no other job, so it needs no core of its own.
+        // An idle job delays no other job, so no core is chosen for it.
         let core = if is_idle { None } else { state.cores.take() };
         Some((slot, Permit { queue: self, core }))
     }
@@ -148,7 +149,8 @@ impl<S, W: Signal> Queue<S, W> {
 
     /// Removes and returns the slots that were given back.
     pub(crate) fn take_returned(&self) -> Vec<S> {
-        // The signal is cleared first: a slot that is given back after this line raises it again.
+        // The signal is cleared first: if a slot is given back after this line, the signal is
+        // raised again.
         self.wake.clear();
         std::mem::take(&mut self.lock().returned)
     }

@@ -1,6 +1,6 @@
-//! Reproducers: failed jobs whose cell is at fault, kept so that they can be run again.
+//! Reproducers: files with failed jobs whose cell is at fault, so that these jobs can be run again.
 //!
-//! There is one file per job, readable only by its owner, because it holds data that a client sent:
+//! There is one file per job. Only its owner can read it, because it holds data of clients:
 //!
 //! ```text
 //! pelton job 1
@@ -32,28 +32,29 @@ use std::sync::Mutex;
 
 const FIRST_LINE: &str = "pelton job 1";
 const EXTENSION: &str = "job";
-/// Maximum length of a file's head, in bytes. The longest line of the head holds a failure's
-/// detail, whose length is bounded.
+/// Maximum length of a file's head (the lines before plan and original), in bytes. The longest line
+/// is the failure's detail, whose length is limited.
 const HEAD_BYTES_MAX: u64 = 16 << 10;
 
-/// Folder of reproducers, with its limits.
+/// Folder of reproducers (files of failed jobs), with limits on their number and size.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReproducerFolder {
     /// Path of the folder, which must exist. Reproducers stay there until the operator removes
     /// them.
     pub folder: PathBuf,
-    /// Maximum number of files in the folder. When it is reached, no further job is kept.
+    /// Maximum number of files in the folder. When the folder has this many files, no further job
+    /// is saved.
     pub files_max: u32,
     /// Maximum size of all files together, in bytes.
     pub bytes_max: u64,
 }
 
-/// Lock that a thread holds while it measures the folder and writes to it.
+/// Lock that a thread holds while it checks the size of the folder and writes a file.
 static WRITE_LOCK: Mutex<()> = Mutex::new(());
 
 impl ReproducerFolder {
-    /// Saves the job to a file, and returns the job's failure. The detail of the failure then names
-    /// the file, or says why no file was written. `runs` is the value of the line `runs`: `worker`,
+    /// Saves the job to a file. Returns the job's failure, with the file's name, or the reason why
+    /// no file was written, added to its detail. `runs` is the value of the line `runs`: `worker`,
     /// or `program NAME`.
     pub(crate) fn keep(
         &self,
@@ -143,7 +144,7 @@ impl ReproducerFolder {
     }
 }
 
-/// Returns whether a job with this failure is kept: true if the fault lies with its cell.
+/// Returns whether a job with this failure is saved: true if the cell is at fault.
 pub(crate) fn is_cell_fault(kind: FailureKind) -> bool {
     match kind {
         FailureKind::Unencodable
@@ -171,7 +172,7 @@ pub struct Reproducer {
     pub program: Option<String>,
     /// Kind of sandbox that ran the job.
     pub backend: Backend,
-    /// Message of the job's failure, escaped.
+    /// Message of the job's failure, with control characters escaped.
     pub ended: String,
     /// BLAKE3 hash of the original, in hexadecimal digits.
     pub original_blake3: String,
@@ -249,8 +250,8 @@ impl Reproducer {
         })
     }
 
-    /// Runs the job again in `pool`, which must be for the same worker or program, with a service
-    /// if the job had one.
+    /// Runs the job again in `pool`, which must run the same worker or program. Pass a `service` if
+    /// the job had one.
     ///
     /// # Errors
     /// As [`Pool::run`].
@@ -274,7 +275,7 @@ impl Reproducer {
         pool.run_with(task, service)
     }
 
-    /// Returns whether `failure` is the same as the recorded one.
+    /// Returns whether `failure` is the same as the saved failure.
     #[must_use]
     pub fn is_same(&self, failure: &Failure) -> bool {
         ended(failure).escape_debug().to_string() == self.ended
@@ -288,7 +289,7 @@ fn malformed(what: &str) -> io::Error {
     )
 }
 
-/// Returns the program's name from the line `runs`, or `None` for the worker.
+/// Returns the program's name from the line `runs`, or `None` if the line names the worker.
 fn program(runs: &str) -> io::Result<Option<String>> {
     if runs == "worker" {
         return Ok(None);

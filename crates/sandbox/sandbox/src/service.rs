@@ -1,9 +1,9 @@
 //! Service for a running program: a byte stream between the program and the caller of its job.
 //!
 //! The thread that waits for the reply also serves the stream, so a service needs no thread of its
-//! own. While a program does not read its answers, no further requests are read from it. When the
-//! program's requests have used as much CPU time of the server as the run itself may use, the
-//! stream is closed.
+//! own. While a program does not read its answers, the server reads no further requests from the
+//! program. The stream is closed when the program's requests have used as much CPU time in the
+//! server as the program itself may use.
 
 use crate::slot::{Slot, wait};
 use rustix::event::{PollFd, PollFlags};
@@ -23,41 +23,41 @@ const READ_BYTES: usize = 16 << 10;
 /// Maximum number of buffers per write to the program.
 const PARTS_MAX: usize = 16;
 
-/// Implementation of the caller's end of a program's stream, for one run.
+/// Protocol that the server speaks on its end of a program's stream, during one run.
 pub trait Service {
     /// Receives bytes that the program wrote, for [`Service::answer`] to process.
     fn hear(&mut self, bytes: &[u8]);
 
-    /// Processes one piece of the received bytes. Returns false when there is nothing to do before
-    /// more bytes arrive.
+    /// Processes one part of the received bytes. Returns false if nothing can be done until more
+    /// bytes arrive.
     fn answer(&mut self) -> bool;
 
-    /// Fills `parts` from the front with the next output for the program, and returns how many it
-    /// filled: 0 when all output was written.
+    /// Sets the first elements of `parts` to the next output for the program. Returns the number of
+    /// elements set: 0 if there is no more output.
     fn parts<'a>(&'a self, parts: &mut [IoSlice<'a>]) -> usize;
 
     /// Marks the first `bytes` bytes of the output as written.
     fn advance(&mut self, bytes: usize);
 
-    /// Returns true if the service reads no more input, so that the stream ends once all output is
-    /// written.
+    /// Returns true if the service needs no more input. The stream is closed as soon as all output
+    /// is written.
     fn is_over(&self) -> bool;
 }
 
 /// Server's end of a program's stream.
 pub(crate) struct ServiceStream<'a> {
-    /// `None` once the stream is closed.
+    /// Socket of the stream; `None` after the stream was closed.
     socket: Option<OwnedFd>,
     service: &'a mut dyn Service,
-    /// True while the program may still read answers.
+    /// True if the program may still read answers.
     peer_reads: bool,
     /// CPU time that the service may still use.
     left: Duration,
 }
 
 impl<'a> ServiceStream<'a> {
-    /// Returns the server's end and the program's end of a new stream. `cpu_max` bounds the
-    /// service's CPU time.
+    /// Returns the server's end and the program's end of a new stream. The service may use at most
+    /// `cpu_max` of CPU time.
     pub(crate) fn new(
         service: &'a mut dyn Service,
         cpu_max: Duration,
@@ -74,8 +74,8 @@ impl<'a> ServiceStream<'a> {
         Ok((line, program_end))
     }
 
-    /// Waits like [`Slot::wait_readable`] and serves the program meanwhile. Requests that the
-    /// program wrote before its reply are still processed.
+    /// Waits like [`Slot::wait_readable`], and processes the program's requests meanwhile. Requests
+    /// that the program wrote before its reply are still processed.
     pub(crate) fn wait_readable(&mut self, slot: &Slot, deadline: Instant) -> Result<bool, Errno> {
         loop {
             if !self.serve(deadline) {
@@ -94,8 +94,8 @@ impl<'a> ServiceStream<'a> {
                 return Ok(false);
             }
             if watched[..2].iter().any(|of| !of.revents().is_empty()) {
-                // A program that has replied reads and writes no more, so the bytes left in the
-                // socket are the last.
+                // A program that has replied reads and writes no more, so the bytes in the socket
+                // are its last requests.
                 self.peer_reads = false;
                 self.serve(Instant::now() + self.left);
                 return Ok(true);
@@ -103,8 +103,8 @@ impl<'a> ServiceStream<'a> {
         }
     }
 
-    /// Processes requests until only the program can make progress. Returns false if `deadline`
-    /// passed first.
+    /// Processes requests until the program must read or write before more can be done. Returns
+    /// false if `deadline` passed first.
     fn serve(&mut self, deadline: Instant) -> bool {
         let begin = thread_time();
         let outcome = loop {
@@ -123,7 +123,7 @@ impl<'a> ServiceStream<'a> {
     }
 
     /// Writes pending output; if there is none, processes or reads one piece of input. Returns
-    /// false when only the program can make progress, and an error when the stream is at its end.
+    /// false if the program must read or write first, and an error at the end of the stream.
     fn step(&mut self) -> Result<bool, Errno> {
         let Some(socket) = &self.socket else {
             return Err(Errno::PIPE);
@@ -143,7 +143,7 @@ impl<'a> ServiceStream<'a> {
                 false => Err(Errno::PIPE),
             };
             let written = match sent {
-                // Requests that the program wrote before its end are processed all the same; their
+                // Requests that the program wrote before it ended are still processed, but their
                 // output is dropped.
                 Err(Errno::PIPE | Errno::CONNRESET) => parts.iter().map(|part| part.len()).sum(),
                 Ok(written) => written,

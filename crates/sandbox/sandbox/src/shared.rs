@@ -14,15 +14,15 @@ use std::time::Duration;
 /// State shared between callers and the supervisor.
 pub(crate) struct Shared {
     pub(crate) limits: Limits,
-    /// True if a child runs several jobs, one after another, and reports when it is ready for the
-    /// next.
+    /// True if a child runs several jobs, one after another. It reports when it is ready for the
+    /// next job.
     pub(crate) reuses_children: bool,
     /// True if jobs are runs of a program, false if the worker runs them.
     pub(crate) runs_program: bool,
-    /// CPU time after which a job is deprioritized, if it ever is.
+    /// CPU time after which a job is deprioritized; `None` if jobs are never deprioritized.
     pub(crate) deprioritize_after: Option<Duration>,
-    /// Kind of sandbox that runs the jobs. `fell_back` is the reason why it is not a microVM, if
-    /// [`Backend::Auto`] wanted one.
+    /// Kind of sandbox that runs the jobs. `fell_back` is the reason why [`Backend::Auto`] chose
+    /// processes, if it did.
     pub(crate) backend: Backend,
     pub(crate) fell_back: Option<String>,
     pub(crate) counters: Counters,

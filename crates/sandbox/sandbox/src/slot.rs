@@ -1,7 +1,8 @@
-//! A slot: the server's handles of one child, which are its socket, its pidfd and its exit report.
+//! A slot: the server's handles of one child process, which are its socket, its pidfd and its exit
+//! report.
 //!
-//! This module does not depend on the kind of the child: the process behind the socket may also be
-//! a helper with a microVM.
+//! This module does not depend on the kind of the child: the child may be a worker, a program's
+//! launcher, or a helper with a microVM.
 
 use crate::exit::PendingExit;
 use crate::procfs;
@@ -14,7 +15,7 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// A child that waits for a job or runs one.
+/// Child that waits for a job or runs a job.
 pub(crate) struct Slot {
     pub(crate) id: SlotId,
     /// Number of the zygote that forked the child, counted per pool.
@@ -22,10 +23,10 @@ pub(crate) struct Slot {
     pub(crate) socket: OwnedFd,
     pub(crate) pidfd: Arc<OwnedFd>,
     /// Process whose CPU affinity is set, to choose the core on which a job starts. `None` if the
-    /// kernel chooses.
+    /// kernel chooses the core.
     pub(crate) process: Option<Pid>,
     pub(crate) end: Arc<PendingExit>,
-    /// Reduced weight of the child, if its present job was deprioritized.
+    /// Reduced scheduling weight of the child, if its current job was deprioritized.
     pub(crate) reduced_weight: Option<Weight>,
 }
 
@@ -64,7 +65,7 @@ impl Slot {
         procfs::cpu(&self.pidfd)
     }
 
-    /// Deprioritizes the child.
+    /// Lowers the scheduling priority of the child.
     pub(crate) fn deprioritize(&mut self) {
         let weight = Weight::deprioritized();
         // The weight is recorded even if the kernel refuses it: some threads may have the new
@@ -73,7 +74,8 @@ impl Slot {
         weight.apply(&self.pidfd);
     }
 
-    /// Restores the child's usual weight. Returns whether its next job starts with that weight.
+    /// Restores the child's usual scheduling weight. Returns false if the weight cannot be
+    /// restored.
     pub(crate) fn restore_weight(&mut self) -> bool {
         match self.reduced_weight.take() {
             None => true,
@@ -82,15 +84,15 @@ impl Slot {
         }
     }
 
-    /// Kills the child. It may have ended already, so there is nothing to report.
+    /// Kills the child. Has no effect if the child has ended already.
     pub(crate) fn kill(&self) {
         kill(&self.pidfd);
     }
 
-    /// Kills the child and frees its memory at once: a child that gets no CPU would hold its memory
-    /// until it gets some.
+    /// Kills the child and frees its memory at once. Otherwise a child would keep its memory until
+    /// it gets CPU time in which to exit.
     pub(crate) fn end_at_once(&self) {
-        // If the kernel refuses, the child dies with its present weight.
+        // If the kernel refuses the usual weight, the child exits with its current weight.
         Weight::Usual.apply(&self.pidfd);
         self.kill();
         // The call exists since Linux 5.15, and works only for a process that was killed. In older

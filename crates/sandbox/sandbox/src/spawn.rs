@@ -1,8 +1,8 @@
 //! Start of the worker's executable in new namespaces.
 //!
 //! The server has many threads and a large cache, so it must not `fork`: copying its page tables
-//! would stop it for milliseconds at every renewal of a zygote. Instead the child shares the
-//! server's memory until it executes the file, as with `vfork`; the calling thread is suspended
+//! would stop the server for milliseconds whenever a zygote is replaced. Instead the child shares
+//! the server's memory until it executes the file, as with `vfork`; the calling thread is suspended
 //! meanwhile.
 
 use crate::contract::CONTROL_FD;
@@ -13,10 +13,10 @@ use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 use std::ptr;
 
-/// User and group of a worker whose server is root.
+/// User and group id of workers if the server is root.
 const NOBODY: libc::c_long = 65_534;
-/// Size of the child's stack, in bytes. The child needs a few hundred; it runs no code of the
-/// server but [`enter`].
+/// Size of the child's stack, in bytes. The child needs a few hundred bytes, since it runs no code
+/// of the server except [`enter`].
 const STACK_BYTES: usize = 64 << 10;
 const EXEC_FAILED: c_int = 127;
 
@@ -35,11 +35,11 @@ const PRIVILEGED: c_int = libc::CLONE_NEWPID
     | libc::CLONE_NEWNS
     | libc::CLONE_NEWUTS
     | libc::CLONE_NEWCGROUP;
-/// Sets of namespaces to create, tried in this order. The first works for a server that is root,
-/// the second for a user who may create a user namespace. The last creates none.
+/// Sets of namespaces to create, tried in this order. The first set can be created by root, the
+/// second by a user who may create user namespaces. The last set is empty.
 const ATTEMPTS: [c_int; 3] = [PRIVILEGED, PRIVILEGED | libc::CLONE_NEWUSER, 0];
 
-/// A started program, killed and reaped when dropped.
+/// Started program, which is killed and reaped when this value is dropped.
 pub(crate) struct Process {
     pidfd: OwnedFd,
     pub(crate) namespaces: Vec<&'static str>,
@@ -48,8 +48,8 @@ pub(crate) struct Process {
 
 impl Drop for Process {
     fn drop(&mut self) {
-        // The only errors are that the process is gone or was reaped, and both are the desired
-        // result.
+        // The calls fail only if the process has already ended or was already reaped, which is the
+        // desired result.
         let _gone = rustix::process::pidfd_send_signal(&self.pidfd, rustix::process::Signal::KILL);
         let _reaped = waitid(WaitId::PidFd(self.pidfd.as_fd()), WaitIdOptions::EXITED);
     }
@@ -66,12 +66,12 @@ struct Entry {
     drop_user: bool,
     /// Set by the child: true if it changed to [`NOBODY`].
     user_dropped: bool,
-    /// Error number of the child's failure; 0 if the program runs.
+    /// `errno` of the child's failure; 0 if the program runs.
     errno: c_int,
 }
 
 /// Runs `program` with `control` as descriptor [`CONTROL_FD`] and `null` as its standard streams.
-/// All three must have numbers above [`CONTROL_FD`].
+/// All three descriptors must have numbers above [`CONTROL_FD`].
 pub(crate) fn spawn(
     program: BorrowedFd<'_>,
     control: BorrowedFd<'_>,
@@ -98,7 +98,7 @@ pub(crate) fn spawn(
     let privileged = rustix::process::geteuid().is_root();
     let mut refused = Errno::PERM;
     for namespaces in ATTEMPTS {
-        // A new user namespace has no other user to change to.
+        // Inside a new user namespace there is no other user to change to.
         entry.drop_user = privileged && namespaces & libc::CLONE_NEWUSER == 0;
         match clone(&mut entry, namespaces) {
             Ok(pidfd) => {
@@ -123,7 +123,7 @@ fn names(namespaces: c_int) -> Vec<&'static str> {
     with.map(|(_, name)| *name).collect()
 }
 
-/// Clones the child. Returns once the child has executed the program, or has failed to and has set
+/// Clones the child. Returns when the child has executed the program, or has failed and set
 /// `entry.errno`.
 fn clone(entry: &mut Entry, namespaces: c_int) -> Result<OwnedFd, Errno> {
     let mut stack = vec![0_u128; STACK_BYTES / size_of::<u128>()];
@@ -134,10 +134,10 @@ fn clone(entry: &mut Entry, namespaces: c_int) -> Result<OwnedFd, Errno> {
     let all = full_signals();
     let before = set_signals(&all);
     // SAFETY: the child runs only `enter`, on a stack of its own that outlives it, since
-    // CLONE_VFORK suspends this thread until the child has left this memory. `argument` is an
-    // `Entry` that no other thread touches meanwhile. All signals are blocked, so no handler of the
-    // server runs in the child. Breaks if CLONE_VFORK is removed, or if `enter` calls a function
-    // that takes a lock of the server.
+    // CLONE_VFORK suspends this thread until the child no longer uses this process's memory.
+    // `argument` is an `Entry` that no other thread touches meanwhile. All signals are blocked, so
+    // no handler of the server runs in the child. Breaks if CLONE_VFORK is removed, or if `enter`
+    // calls a function that takes a lock of the server.
     let pid = unsafe { libc::clone(enter, top, flags, argument, &raw mut pidfd) };
     let cloned = checked(pid);
     set_signals(&before);
@@ -147,8 +147,8 @@ fn clone(entry: &mut Entry, namespaces: c_int) -> Result<OwnedFd, Errno> {
     Ok(unsafe { OwnedFd::from_raw_fd(pidfd) })
 }
 
-/// Runs as the child between clone and exec. The child shares the server's memory and holds a copy
-/// of its descriptors: only direct system calls here, no allocation, no lock, no panic.
+/// Runs in the child between clone and exec. The child shares the server's memory, so this function
+/// may make system calls, but must not allocate, lock or panic.
 extern "C" fn enter(argument: *mut c_void) -> c_int {
     // SAFETY: `clone` passes its `&mut Entry`, and waits. Breaks if the child is started without
     // CLONE_VFORK.
@@ -169,10 +169,10 @@ extern "C" fn enter(argument: *mut c_void) -> c_int {
         }
     }
     // SAFETY: `signals` was filled in by `empty_signals`, and a null pointer for the old mask is
-    // allowed. The program must not start with the mask that `clone` set.
+    // allowed. The mask that `clone` set is replaced, because the program would inherit it.
     unsafe { libc::sigprocmask(libc::SIG_SETMASK, &raw const entry.signals, ptr::null_mut()) };
-    // SAFETY: both lists end in a null pointer and point to strings that live in `spawn`'s frame,
-    // which is held until this call has copied them.
+    // SAFETY: both lists end in a null pointer and point to strings in the frame of `spawn`, which
+    // exists until this call has copied the strings.
     unsafe {
         libc::syscall(
             libc::SYS_execveat,
@@ -187,8 +187,8 @@ extern "C" fn enter(argument: *mut c_void) -> c_int {
 }
 
 fn fail(entry: &mut Entry) -> c_int {
-    // This is the `errno` of the suspended thread, since its memory is shared. Reading it allocates
-    // nothing.
+    // The child uses the `errno` of the suspended thread, whose memory it shares. Reading `errno`
+    // allocates nothing.
     let error = std::io::Error::last_os_error();
     entry.errno = error.raw_os_error().unwrap_or(libc::EIO);
     EXEC_FAILED
@@ -201,8 +201,8 @@ fn drop_user() -> bool {
     let groups = unsafe { libc::syscall(libc::SYS_setgroups, 0, ptr::null::<c_void>()) };
     // SAFETY: the call takes numbers only.
     let group = unsafe { libc::syscall(libc::SYS_setresgid, NOBODY, NOBODY, NOBODY) };
-    // SAFETY: the call takes numbers only. It is last, since it gives up the right to make the two
-    // above.
+    // SAFETY: the call takes numbers only. This call is the last of the three, since it gives up
+    // the right to make the other two.
     let user = unsafe { libc::syscall(libc::SYS_setresuid, NOBODY, NOBODY, NOBODY) };
     groups == 0 && group == 0 && user == 0
 }

@@ -1,22 +1,22 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Statistics of a pool since its start. Sums only grow.
+/// Statistics of a pool since its start. All counters only increase.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stats {
-    /// Jobs handed to a child.
+    /// Jobs that were sent to a child.
     pub runs: u64,
     /// Jobs that ended with an answer.
     pub finished: u64,
-    /// Wipes: children reaped, and microVMs restored to their snapshot.
+    /// Number of wipes: ended children that were reaped, and microVMs whose snapshot was restored.
     pub wipes: u64,
     /// Total time of microVM wipes, in microseconds. A wipe runs after the answer was sent.
     pub wipe_us: u64,
-    /// Wipes after which a microVM still held a canary; such a microVM is not used again. Anything
-    /// but 0 is a bug in this crate or in the kernel.
+    /// Wipes after which a microVM still contained a test value; such a microVM is not used again.
+    /// Any value other than 0 is a bug in this crate or in the kernel.
     pub wipe_leaks: u64,
-    /// Total size of the pages that jobs in microVMs touched and that wipes freed, in bytes.
+    /// Total size in bytes of the pages that jobs in microVMs wrote to and that wipes freed.
     pub dirty_bytes: u64,
-    /// System calls of jobs in microVMs that the microVM does not implement.
+    /// System calls that jobs in microVMs made and that the microVM does not implement.
     pub refused_calls: u64,
     /// Children killed because they exceeded their wall time.
     pub kills_wall: u64,
@@ -28,14 +28,14 @@ pub struct Stats {
     pub kills_filter: u64,
     /// Children killed because the caller cancelled the job.
     pub cancelled: u64,
-    /// Children that died before their reply, but not by a limit, a denied system call or a
-    /// cancellation.
+    /// Children that died before their reply for another reason than a limit, a denied system call
+    /// or a cancellation.
     pub crashes: u64,
     /// Protocol violations: replies that contradict their job.
     pub violations: u64,
     /// Jobs that found no free cell in time.
     pub queue_timeouts: u64,
-    /// Zygotes replaced on schedule.
+    /// Zygotes that were replaced because they had made their maximum number of forks.
     pub zygote_renewals: u64,
     /// Zygotes that died or did not become ready.
     pub zygote_deaths: u64,
@@ -47,9 +47,9 @@ pub struct Stats {
     pub acquire_us: u64,
     /// Total CPU time of children, in microseconds.
     pub cpu_us: u64,
-    /// Total time from the sending of each job to its reply or its end, in microseconds.
+    /// Total time from sending each job until its reply or its end, in microseconds.
     pub wall_us: u64,
-    /// Largest peak of memory of one job, as its cell reports it. For persistent programs in
+    /// Largest peak memory of one job, in bytes, as its cell reports it. For persistent programs in
     /// processes, the largest peak in the lifetime of a program that is ready for a job, as the
     /// kernel reports it.
     pub memory_peak_bytes: u64,
@@ -58,8 +58,8 @@ pub struct Stats {
 }
 
 impl Stats {
-    /// Returns the combined statistics of two pools, of which `self` has ended: counters are added,
-    /// and momentary values are those of `next`.
+    /// Returns the combined statistics of a pool that has ended (`self`) and of its successor
+    /// (`next`). Counters are added; values that describe the current moment are those of `next`.
     #[must_use]
     pub fn followed_by(self, next: Stats) -> Stats {
         Stats {
@@ -125,7 +125,7 @@ impl Counter {
         self.0.fetch_add(amount, Ordering::Relaxed);
     }
 
-    /// Raises the counter to `amount` if that is greater.
+    /// Sets the counter to `amount` if `amount` is greater than the counter.
     pub(crate) fn reach(&self, amount: u64) {
         self.0.fetch_max(amount, Ordering::Relaxed);
     }

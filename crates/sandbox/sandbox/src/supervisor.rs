@@ -1,9 +1,10 @@
 //! Supervisor of a pool: starts zygotes, orders forks, receives exit reports, replaces old or dead
 //! zygotes.
 //!
-//! It is one thread, off every request's path. It owns the zygotes and the table of children;
-//! callers see only the queue. A zygote is booting, then serving, then retired. A dead zygote is
-//! kept until its children have ended, because dropping the zygote kills them.
+//! The supervisor is one thread, which no request has to wait for while children are ready. It owns
+//! the zygotes and the table of children; callers have access only to the queue. A zygote is first
+//! booting, then serving, then retired. A dead zygote is kept until its children have ended,
+//! because dropping the zygote kills them.
 
 use crate::channel;
 use crate::error::{Error, ErrorKind};
@@ -27,21 +28,21 @@ use std::time::{Duration, Instant};
 /// First pause after a zygote died or could not fork.
 const PAUSE_MIN: Duration = Duration::from_millis(10);
 
-/// Number of forks ordered in addition to the maximum number of live children. A larger number
-/// would delay the renewal of a zygote by as many jobs.
+/// Number of forks ordered in addition to the maximum number of live children. The replacement of a
+/// zygote waits for the forks that were already ordered, so a larger number would delay it.
 const ORDERED_AHEAD: usize = 2;
 
 pub(crate) struct Supervisor {
     shared: Arc<Shared>,
     zygote_source: ZygoteSource,
-    /// Sender for the outcome of the first zygote's start. It is taken when that zygote is ready or
-    /// has failed.
+    /// Sender for the result of the first zygote's start; `None` after the result was sent.
     started: Option<mpsc::SyncSender<Result<(), Error>>>,
     zygotes: Vec<TrackedZygote>,
     children: HashMap<SlotId, Child>,
-    /// Children that have yet to report that they are ready for a job, each with its deadline.
+    /// Children that have not yet reported that they are ready for a job, each with the deadline of
+    /// this report.
     unready: Vec<(Slot, Instant)>,
-    /// Page tables of the guest that is booting.
+    /// Page tables of the microVM's guest that is booting, as text.
     tables: String,
     slots: u64,
     generations: u64,
@@ -73,7 +74,7 @@ struct Child {
     end: Arc<PendingExit>,
     /// CPU time that the child has reported so far.
     cpu_us: u64,
-    /// Number of times that the child has reported ready for a job.
+    /// Number of times that the child has reported that it is ready for a job.
     jobs: u64,
 }
 
@@ -122,7 +123,8 @@ impl Supervisor {
         }
     }
 
-    /// Starts a zygote if none serves, or if the serving one has made its maximum number of forks.
+    /// Starts a zygote if none is serving, or if the serving zygote has made its maximum number of
+    /// forks.
     fn boot(&mut self, now: Instant) {
         let enough = self.shared.limits.jobs_per_zygote;
         let fresh = |state| match state {
@@ -148,15 +150,15 @@ impl Supervisor {
         }
     }
 
-    /// Orders forks up to the limit and a few in advance, so that the zygote can replace a child
-    /// that ended without waiting for a new command.
+    /// Orders forks up to the limit, and a few more, so that the zygote can replace an ended child
+    /// at once, without waiting for a further command.
     fn refill(&mut self, now: Instant) {
         let wanted = self.shared.limits.children() + ORDERED_AHEAD;
         let Some(tracked) = self.zygotes.iter_mut().find(|tracked| tracked.serves()) else {
             return;
         };
-        // Reusable children never end by themselves, so those of older generations must not count:
-        // they would leave no room for the new generation.
+        // Reusable children do not end by themselves. If those of older zygotes counted, they would
+        // leave no room for children of the new zygote.
         let (reuses_children, newest) = (self.shared.reuses_children, tracked.generation);
         let counts = |child: &&Child| !reuses_children || child.generation == newest;
         while self.children.values().filter(counts).count() < wanted {
@@ -192,8 +194,8 @@ impl Supervisor {
         }
     }
 
-    /// Blocks until a zygote or a child reports, an orphan ends, the pool wakes this thread, or a
-    /// deadline passes.
+    /// Blocks until a zygote or a child sends a report, a child of a dead zygote ends, the pool
+    /// wakes this thread, or a deadline passes.
     fn wait(&self, now: Instant) {
         let wake = self.shared.queue.wake.as_fd();
         let controls = self
@@ -307,22 +309,22 @@ impl Supervisor {
                 self.pause = PAUSE_MIN;
             }
             Report::Tables(text) => self.tables.push_str(&text),
-            // Only a child sends this report, and on its own socket.
+            // Only a child may send this report, on its own socket.
             Report::ChildReady(_) => {
                 self.mark_dead(index, worker("sent a report that only a child may send"))
             }
         }
     }
 
-    /// Puts the child on the list of those that have yet to report ready.
+    /// Adds the child to the list of those that have not yet reported that they are ready.
     fn await_ready(&mut self, slot: Slot) {
         let longest = self.shared.limits.max_boot_time_ms;
         let deadline = Instant::now() + Duration::from_millis(u64::from(longest));
         self.unready.push((slot, deadline));
     }
 
-    /// Collects the children that finished a job, and queues those that have reported ready for the
-    /// next one.
+    /// Collects the children that finished a job, and queues those that have reported that they are
+    /// ready for the next job.
     fn take_returned(&mut self) {
         let returned = self.shared.queue.take_returned();
         returned.into_iter().for_each(|slot| self.await_ready(slot));
@@ -345,7 +347,7 @@ impl Supervisor {
         }
     }
 
-    /// Queues a child that reported ready, unless its generation is retired.
+    /// Queues a child that reported that it is ready, unless its zygote is retired.
     fn offer(&mut self, slot: Slot, child_ready: &ChildReady) {
         let counters = &self.shared.counters;
         counters.cpu_us.add(child_ready.cpu_us);
@@ -377,7 +379,7 @@ impl Supervisor {
         }
         let newest = tracked.generation;
         self.shared.queue.push_again(slot);
-        // The new generation has a ready child, so idle children of earlier generations are
+        // The new zygote has a ready child, so children of earlier zygotes that have no job are
         // removed.
         let gone = self
             .shared
@@ -386,12 +388,12 @@ impl Supervisor {
         gone.iter().for_each(Slot::kill);
     }
 
-    /// Removes from the queue a child that died before it had a job.
+    /// Removes a child that died before it had a job from the queue.
     fn withdraw(&self, id: SlotId) {
         drop(self.shared.queue.remove_ready(|slot| slot.id == id));
     }
 
-    /// Makes a ready zygote the serving one and retires the one that served until now.
+    /// Makes a ready zygote the serving zygote, and retires the previous one.
     fn serve(&mut self, index: usize, jail: Jail) {
         let limits = &self.shared.limits;
         let process = &self.zygotes[index].zygote.process;
@@ -403,7 +405,7 @@ impl Supervisor {
             return self.mark_dead(index, Error::new(ErrorKind::Host, why));
         }
         for tracked in self.zygotes.iter_mut().filter(|tracked| tracked.serves()) {
-            // If the zygote already hung up, `read_reports` detects that.
+            // If the zygote has already closed its socket, `read_reports` detects that.
             if tracked.zygote.retire().is_ok() {
                 self.shared.counters.zygote_renewals.add(1);
             }
@@ -420,8 +422,8 @@ impl Supervisor {
         }
     }
 
-    /// Marks a zygote as dead. Its forked children continue where they can. Forks that were ordered
-    /// from it and not yet made are ordered again from the next zygote.
+    /// Marks a zygote as dead. Its children continue to run. Forks that it has not made yet are
+    /// ordered again from the next zygote.
     fn mark_dead(&mut self, index: usize, error: Error) {
         let tracked = &mut self.zygotes[index];
         let generation = tracked.generation;
@@ -439,7 +441,7 @@ impl Supervisor {
         self.fail(error);
     }
 
-    /// Removes orphans that ended: with their zygote dead, no process reports their end.
+    /// Removes ended children of dead zygotes, whose end no zygote reports.
     fn reap_orphans(&mut self) {
         let ended = |pidfd: BorrowedFd<'_>| {
             let mut watched = [PollFd::from_borrowed_fd(pidfd, PollFlags::IN)];
@@ -456,7 +458,7 @@ impl Supervisor {
         }
     }
 
-    /// Drops dead zygotes without children, and gives up zygotes that boot for too long.
+    /// Drops dead zygotes without children, and marks zygotes whose boot takes too long as dead.
     fn drop_unneeded(&mut self, now: Instant) {
         let late = |state| matches!(state, State::Booting { deadline } if deadline <= now);
         if let Some(index) = self.zygotes.iter().position(|tracked| late(tracked.state)) {
@@ -513,7 +515,7 @@ fn posture(process: &Process, jail: Jail, shared: &Shared) -> Posture {
 }
 
 /// Builds an error that blames the worker. Control characters in `why` are escaped, because a
-/// worker may have written it, and it reaches the operator's terminal.
+/// worker may have written `why`, and an operator may read it in a terminal.
 fn worker(why: &str) -> Error {
     Error::new(ErrorKind::Worker, format!("worker: {}", why.escape_debug()))
 }

@@ -138,8 +138,8 @@ impl PersistentProgram {
             child::send_to_pool(socket, &child::probe_filter(&job).to_bytes());
             return false;
         }
-        // If the CPU clock cannot be read, the job fails: nothing would end a program that uses too
-        // much CPU time.
+        // If the CPU clock cannot be read, the job fails, since nothing could end a program that
+        // uses too much CPU time.
         let begin_us = self.cpu_us().map_err(ExchangeError::from);
         let exchanged = begin_us.and_then(|begin_us| {
             let bytes = self.exchange(&job, &files, begin_us)?;
@@ -152,7 +152,7 @@ impl PersistentProgram {
                 let reply = reply.with_detail(&self.last_message());
                 (reply.with_usage(0, spent_us), true)
             }
-            // The reply to a job without an answer states no resource usage.
+            // The reply to a failed job contains no resource usage.
             Err(end) => (self.failure_reply(&job, end), false),
         };
         child::send_to_pool(socket, &reply.to_bytes());
@@ -195,7 +195,7 @@ impl PersistentProgram {
         }
     }
 
-    /// Receives the part of the answer that is available.
+    /// Receives the part of the answer that can be read without waiting.
     fn take(
         &self,
         answer: &mut AnswerRecord,
@@ -238,8 +238,8 @@ impl PersistentProgram {
         Ok(time.tv_sec as u64 * 1_000_000 + time.tv_nsec as u64 / 1_000)
     }
 
-    /// Returns the first part of the program's standard error since the last call. The rest is
-    /// dropped.
+    /// Returns the first bytes that the program wrote to its standard error since the last call,
+    /// and drops all later bytes.
     fn last_message(&self) -> String {
         let mut stderr_bytes = vec![0; PIECE_BYTES];
         let len = rustix::io::read(&self.words, &mut stderr_bytes).unwrap_or(0);
@@ -292,7 +292,7 @@ struct Request<'a> {
     head: [u8; REQUEST_HEAD_BYTES],
     original: &'a OwnedFd,
     original_bytes: u64,
-    /// Bytes of head and original that were sent.
+    /// Number of bytes of head and original that were sent so far.
     sent: u64,
 }
 
@@ -314,8 +314,8 @@ impl<'a> Request<'a> {
         self.sent == REQUEST_HEAD_BYTES as u64 + self.original_bytes
     }
 
-    /// Sends as much as the pipe accepts. A pipe that the program closed accepts nothing; the
-    /// program's end will then explain the failure.
+    /// Sends as much of the request as the pipe accepts. A pipe that the program closed accepts
+    /// nothing, which is not an error of this function.
     fn send(&mut self, pipe: &OwnedFd, piece: &mut [u8]) -> Result<(), Errno> {
         let written = match self.sent.checked_sub(REQUEST_HEAD_BYTES as u64) {
             None => rustix::io::write(pipe, &self.head[self.sent as usize..]),
@@ -330,7 +330,7 @@ impl<'a> Request<'a> {
         match written {
             Ok(bytes) => self.sent += bytes as u64,
             Err(Errno::AGAIN | Errno::INTR) => {}
-            // A closed pipe is not an error yet: the rest of the program's output is received
+            // A closed pipe is not an error yet: the remaining output of the program is received
             // first.
             Err(Errno::PIPE) => std::thread::yield_now(),
             Err(errno) => return Err(errno),

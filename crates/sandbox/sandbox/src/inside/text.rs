@@ -1,7 +1,7 @@
-//! The program's code and constants in huge pages.
+//! Moves the program's code and constants to huge pages.
 //!
-//! Pages of a mapped file are mapped again in every child, sixteen small pages per page fault.
-//! Anonymous huge pages are inherited by `fork`, with one entry of a page table for 2 MB.
+//! After a fork, pages of a mapped file are mapped again in the child, sixteen small pages per page
+//! fault. Anonymous huge pages are inherited, with one page table entry per 2 MB.
 
 use crate::syscall::checked;
 use rustix::io::Errno;
@@ -12,24 +12,23 @@ use std::ptr;
 const HUGE_PAGE_BYTES: usize = 2 << 20;
 const PAGE_BYTES: usize = 4 << 10;
 
-/// A read-only part of the program.
+/// Read-only segment of the program's executable.
 struct Segment {
     range: Range<usize>,
     executable: bool,
 }
 
-/// Moves the program's code and constants into anonymous memory, for hosts with huge pages. If a
-/// step fails before a part is moved, that part stays where it was, which makes jobs slower and has
-/// no other effect. Call it in a process without other threads, before its filter denies executable
-/// memory.
+/// Moves the program's code and constants into anonymous memory, for hosts with huge pages. A
+/// segment that cannot be moved stays in small pages, which only makes jobs slower. Call this
+/// function in a process without other threads, before the seccomp filter denies executable memory.
 pub(super) fn enlarge() -> Result<(), Errno> {
     segments().iter().try_for_each(Segment::enlarge)
 }
 
 impl Segment {
     /// Returns the range of huge pages that covers the segment. The linker puts no other segment
-    /// into these huge pages (see the worker's `build.rs`). So the space before and after the
-    /// segment in them is empty, unless the kernel has mapped something else there.
+    /// into these huge pages (see the worker's `build.rs`). So these huge pages contain nothing
+    /// before and after the segment, unless the kernel has mapped something else there.
     fn huge(&self) -> Range<usize> {
         let (begin, end) = (self.range.start, self.range.end);
         let first = begin / HUGE_PAGE_BYTES * HUGE_PAGE_BYTES;
@@ -64,7 +63,7 @@ impl Segment {
         let end = self.range.end.min(huge.end);
         let to = pointer(aligned + (begin - huge.start));
         // SAFETY: the source is a segment, which is mapped readable; the destination was reserved
-        // above for nothing else.
+        // above and is used for nothing else.
         unsafe { ptr::copy_nonoverlapping(pointer(begin), to, end - begin) };
         let protection = match self.executable {
             true => libc::PROT_READ | libc::PROT_EXEC,
@@ -74,9 +73,9 @@ impl Segment {
         checked(unsafe { libc::mprotect(pointer(aligned), bytes, protection) })?;
         let flags = libc::MREMAP_MAYMOVE | libc::MREMAP_FIXED;
         let place = pointer(huge.start);
-        // SAFETY: the call puts equal bytes in place of the segment in one system call, during
-        // which no thread of this process runs; the space around the segment was taken by
-        // `reserved`. Breaks if the segment could have changed since it was copied.
+        // SAFETY: one system call replaces the segment by a copy with the same bytes, and no other
+        // thread runs meanwhile. The addresses around the segment were reserved by `reserved`.
+        // Breaks if the segment could have changed since it was copied.
         let moved = unsafe { libc::mremap(pointer(aligned), bytes, bytes, flags, place) };
         if moved == libc::MAP_FAILED {
             return Err(Errno::NOMEM);
@@ -112,7 +111,7 @@ fn reserve(bytes: usize) -> Result<usize, Errno> {
     Ok(memory.expose_provenance())
 }
 
-/// Returns the read-only parts of the program.
+/// Returns the read-only segments of the program's executable.
 fn segments() -> Vec<Segment> {
     let mut segments = Vec::new();
     // SAFETY: libc calls `collect_segments` with `segments`, which outlives the call.
@@ -120,7 +119,8 @@ fn segments() -> Vec<Segment> {
     segments
 }
 
-/// Collects the segments of the first object, which is the program, and stops.
+/// Adds the segments of the first object, which is the program itself, to a list, and stops the
+/// iteration.
 unsafe extern "C" fn collect_segments(
     object: *mut libc::dl_phdr_info,
     _bytes: libc::size_t,
@@ -131,7 +131,7 @@ unsafe extern "C" fn collect_segments(
     // SAFETY: the program's headers stay mapped as long as it runs.
     let headers =
         unsafe { std::slice::from_raw_parts(object.dlpi_phdr, usize::from(object.dlpi_phnum)) };
-    // SAFETY: `segments` is the list that `segments()` passed.
+    // SAFETY: `segments` points to the list that `segments()` passed to libc.
     let segments = unsafe { &mut *segments.cast::<Vec<Segment>>() };
     let constant = |header: &&libc::Elf64_Phdr| {
         header.p_type == libc::PT_LOAD && header.p_flags & libc::PF_W == 0

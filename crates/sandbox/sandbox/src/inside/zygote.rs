@@ -1,4 +1,5 @@
-//! The zygote: forks a child when the pool orders one, and reports when a child has ended.
+//! The zygote: a process that forks a child when the pool orders one, and reports to the pool when
+//! a child has ended.
 
 use super::child;
 use super::command::command;
@@ -27,10 +28,10 @@ pub(super) struct Zygote {
     control: Control,
     /// Signalfd, readable when a child ended or the pool sent a command.
     signals: OwnedFd,
-    /// Live children; tens at most.
+    /// Children that have not ended; some tens at most.
     children: Vec<(Pid, SlotId)>,
     children_max: usize,
-    /// True once the pool orders no more children.
+    /// True after the pool has closed its socket: it then orders no more children.
     retired: bool,
     child_kind: ChildKind,
 }
@@ -46,8 +47,8 @@ enum ChildKind {
 }
 
 impl Zygote {
-    /// Jails the process, prepares everything that its children share and that needs no job, and
-    /// reports ready.
+    /// Isolates the process, prepares everything that all its children share, and reports to the
+    /// pool that the zygote is ready.
     pub(super) fn boot(control: Control, warm_up: impl FnOnce()) -> Result<Zygote, Refusal> {
         jail::tie_to_server()?;
         let Ok(Some((Command::Start(start), descriptors))) = command(control, RecvFlags::empty())
@@ -94,7 +95,7 @@ impl Zygote {
             heap::prepare_for_warm_up();
             warm_up();
             if start.hugepages {
-                // On a host without huge pages, code stays in small pages, as the heap does.
+                // On a host without huge pages, the code stays in small pages, as the heap does.
                 let _small = text::enlarge();
             }
             heap::prepare_for_jobs();
@@ -117,12 +118,12 @@ impl Zygote {
         })
     }
 
-    /// Serves the pool until it hangs up and the last child has ended.
+    /// Serves the pool until the pool has closed its socket and the last child has ended.
     pub(super) fn serve(mut self, work: &impl Fn(&Job<'_>, &File, &File) -> AllegedReply) -> ! {
         loop {
             let ended = self.reap();
-            // Fork the next child first, then report the end of the previous one: the pool wakes
-            // once for both.
+            // Fork the next child before reporting the end of the previous one, so that the pool
+            // wakes only once for both reports.
             while !self.full()
                 && let Some((slot, socket)) = self.order()
             {
@@ -138,8 +139,8 @@ impl Zygote {
         }
     }
 
-    /// Blocks until a child ends or the pool sends a command. Signals of one kind merge, so the
-    /// caller handles all pending events after each wake-up.
+    /// Blocks until a child ends or the pool sends a command. Several pending signals of the same
+    /// kind are delivered as one, so the caller must handle all pending events after each call.
     fn wait(&self) {
         let mut signals = [0; 2 * size_of::<libc::signalfd_siginfo>()];
         match rustix::io::read(&self.signals, &mut signals) {
@@ -148,7 +149,7 @@ impl Zygote {
         }
     }
 
-    /// Returns whether a further command to fork must wait.
+    /// Returns whether no further child may be forked at the moment.
     fn full(&self) -> bool {
         self.retired || self.children_max <= self.children.len()
     }
@@ -175,8 +176,8 @@ impl Zygote {
         socket: OwnedFd,
         work: &impl Fn(&Job<'_>, &File, &File) -> AllegedReply,
     ) {
-        // SAFETY: this process has one thread (`serve` requires that of `warm_up`), so the child's
-        // copy of every lock is free. Breaks if a codec's warm-up leaves a thread behind.
+        // SAFETY: this process has one thread (`serve` forbids `warm_up` to leave threads), so the
+        // child's copy of every lock is free. Breaks if a codec's warm-up leaves a thread behind.
         match checked(unsafe { libc::fork() }) {
             Ok(0) => match &self.child_kind {
                 ChildKind::Workers(rules) => child::run(socket, rules, work),
@@ -222,9 +223,9 @@ fn report(control: Control, report: &Report, descriptor: Option<OwnedFd>) {
     }
 }
 
-/// Returns a signalfd for ended children and for packets on `control`, whose signals it blocks.
-/// Because the zygote waits only on this descriptor, its filter allows no call that waits for
-/// several descriptors. In such a call, a child could block for ever.
+/// Blocks the signals for ended children and for packets on `control`, and returns a signalfd for
+/// them. The zygote waits only on this descriptor, so its filter denies calls that wait for several
+/// descriptors, in which a child could block forever.
 fn signals(control: Control) -> Result<OwnedFd, Errno> {
     let mut set = MaybeUninit::uninit();
     // SAFETY: the call writes only to the set, in this frame.

@@ -1,10 +1,10 @@
-//! Tests of the queue under `shuttle`: callers, supervisor and dying children run in many
-//! interleavings. Time does not pass there, so a wait that nothing ends is a deadlock, which fails
-//! the test.
+//! Tests of the queue under `shuttle`: callers, supervisor and ending children run in many
+//! interleavings. Time does not pass under `shuttle`, so a wait without a notification is a
+//! deadlock, which fails the test.
 //!
-//! Each of these injected bugs made a test fail: a permit that ends without a notification, or
-//! without lowering the number of running jobs; slots that are taken before the signal is cleared,
-//! or given back after the signal is raised.
+//! Bugs that were inserted on trial made a test fail: a dropped permit that notifies no waiter, or
+//! does not lower the number of running jobs; slots taken before the signal is cleared; slots given
+//! back after the signal is raised.
 
 use super::{Queue, Signal};
 use crate::exit::{ExitOutcome, PendingExit};
@@ -57,7 +57,7 @@ impl Signal for TestSignal {
     }
 }
 
-/// Child as the queue sees it.
+/// Child in the queue, without a process.
 struct Child {
     id: u32,
     end: Arc<PendingExit>,
@@ -75,14 +75,14 @@ fn child(id: u32) -> Child {
     Child { id, end }
 }
 
-/// Runs `test` in many interleavings, half of them at random, half with priorities that change
-/// rarely.
+/// Runs `test` in many interleavings of threads: half of them with random scheduling, half with
+/// thread priorities that change rarely.
 fn in_many_orders(test: fn()) {
     shuttle::check_random(test, ORDERS);
     shuttle::check_pct(test, ORDERS, DEPTH);
 }
 
-/// Checks that no slot and no permit is lost: `slots` slots are ready, and no job runs.
+/// Checks that no slot and no permit was lost: `slots` slots are ready, and no job runs.
 fn assert_whole(queue: &Children, slots: usize) {
     let state = queue.lock();
     assert_eq!(state.ready.len(), slots);
@@ -123,7 +123,7 @@ fn callers_share_slots_and_none_waits_for_ever() {
                 })
             })
             .collect();
-        // As with single-use children, each used child is replaced by another.
+        // Three jobs need three children, since single-use children are not given back.
         (0..3).for_each(|id| queue.push(child(id)));
         let mut served_ids: Vec<_> = callers
             .into_iter()
@@ -158,7 +158,7 @@ fn slots_that_are_given_back_serve_the_next_callers() {
         for caller in callers {
             caller.join().expect("no caller panics");
         }
-        // Both children are acquired at the same time, so both must have come back.
+        // Both children can be acquired at the same time only if both were given back.
         let acquired = [(); 2].map(|()| queue.acquire(LONGEST, false).expect("both come back"));
         for (child, permit) in acquired {
             queue.give_back(child);
@@ -220,8 +220,8 @@ fn a_caller_that_fails_leaves_its_permit() {
                 let queue = Arc::clone(&queue);
                 thread::spawn(move || {
                     let (_child, _permit) = queue.acquire(LONGEST, false)?;
-                    // Stands for an error between acquisition and reply, after which a caller drops
-                    // its permit.
+                    // This simulates an error before the reply, after which a caller drops its
+                    // permit.
                     None::<()>
                 })
             })
