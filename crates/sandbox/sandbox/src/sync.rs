@@ -1,4 +1,4 @@
-//! Locks shared by the threads of a pool: those of `std`, and in unit tests those of `shuttle`,
+//! Locks shared by the threads of a pool: the types of `std` or, in unit tests, those of `shuttle`,
 //! which runs the threads of a test in many interleavings.
 
 #[cfg(test)]

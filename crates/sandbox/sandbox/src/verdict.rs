@@ -1,11 +1,11 @@
-//! Failures derived from the end of a job: each names the party at fault.
+//! Conversion of a job's end to a failure, whose kind names the party at fault.
 
 use crate::error::{Failure, FailureKind};
 use crate::exit::ExitOutcome;
 use crate::stats::Counters;
 use sandbox_protocol::{JobLimits, Reply, Status};
 
-/// Returns the failure that a valid reply reports, if its status is not [`Status::Done`].
+/// Returns the failure that a valid reply reports; `None` if its status is [`Status::Done`].
 pub(crate) fn refusal(reply: &Reply) -> Option<Failure> {
     let kind = match reply.status {
         Status::Done => return None,
@@ -19,7 +19,7 @@ pub(crate) fn refusal(reply: &Reply) -> Option<Failure> {
     Some(Failure::new(kind, reply.detail.clone()))
 }
 
-/// Returns the failure for a child that ended without a reply and was not killed by the server.
+/// Returns the failure for a child that ended without a reply and that the server did not kill.
 pub(crate) fn death(outcome: ExitOutcome, limits: &JobLimits, counters: &Counters) -> Failure {
     let ExitOutcome::Reaped(exit_report) = outcome else {
         counters.crashes.add(1);

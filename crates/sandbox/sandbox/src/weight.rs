@@ -1,4 +1,5 @@
-//! Scheduling weight of a child: its share of a CPU for which others compete.
+//! Scheduling weight of a child, which determines its share of the CPU time when other processes
+//! need the same CPU.
 
 use crate::procfs;
 use crate::syscall::checked;
@@ -7,10 +8,10 @@ use rustix::process::{Pid, geteuid, getpriority_process, setpriority_process};
 use std::os::fd::OwnedFd;
 
 /// Maximum number of passes over a child's threads. A thread started during a pass inherits the old
-/// weight, so passes repeat until all threads have the new one.
+/// weight, so passes repeat until all threads have the new weight.
 const PASSES_MAX: u32 = 8;
 
-/// Nice value with a weight of 15, against 1,024 of other processes (sched(7)).
+/// Nice value whose weight is 15, while other processes have a weight of 1,024 (sched(7)).
 const NICE: i32 = 19;
 
 /// Scheduling weight of each thread of a child.
@@ -18,11 +19,11 @@ const NICE: i32 = 19;
 pub(crate) enum Weight {
     /// The weight of other processes.
     Usual,
-    /// A seventieth of the usual weight, if the server is not root. Such a server cannot raise a
-    /// weight again, and a killed child needs CPU time once more to exit, so the weight must not be
+    /// A seventieth of the usual weight, for a server that is not root. Such a server cannot raise
+    /// a weight again, and a killed child needs some CPU time to exit, so the weight must not be
     /// lower.
     Little,
-    /// SCHED_IDLE, a three-hundredth of the usual weight, if the server is root. Such a server
+    /// SCHED_IDLE, a three-hundredth of the usual weight, for a server that is root. Such a server
     /// raises the weight of a child again before it kills the child.
     Least,
 }
@@ -37,7 +38,7 @@ impl Weight {
     }
 
     /// Sets this weight for all threads of a child and of its descendants. Returns false if the
-    /// kernel refuses, or if threads keep appearing.
+    /// kernel refuses, or if new threads still appear after [`PASSES_MAX`] passes.
     pub(crate) fn apply(self, pidfd: &OwnedFd) -> bool {
         for _ in 0..PASSES_MAX {
             let mut others = procfs::threads(pidfd);

@@ -12,7 +12,7 @@ use sandbox_protocol::control::{CONTROL_BYTES_MAX, Command, ProgramText, Report,
 use std::ffi::CString;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
-/// A process that forks children on command. Dropping it kills the process and its remaining
+/// Process that forks children on command. Dropping this value kills the process and its remaining
 /// children.
 pub(crate) struct Zygote {
     pub(crate) process: Process,
@@ -34,7 +34,7 @@ pub(crate) struct ZygoteSource {
 pub(crate) type StartText = (ProgramText, Vec<u8>, Option<OwnedFd>);
 
 impl Zygote {
-    /// Starts a zygote, which is not ready until it reports so.
+    /// Starts a zygote. It may be used only after it has reported that it is ready.
     pub(crate) fn start(zygote_source: &ZygoteSource, limits: &Limits) -> Result<Zygote, Errno> {
         let (control, theirs) = channel::pair()?;
         let theirs = dup_above(theirs.as_fd())?;
@@ -42,7 +42,7 @@ impl Zygote {
         let null = dup_above(null.as_fd())?;
         let machine = zygote_source.device.is_some();
         // Huge pages are requested only if the host provides them. Otherwise the zygote would copy
-        // its code to other small pages, which makes no job faster.
+        // its code to other small pages, which would make no job faster.
         let uses_huge_pages = |wanted| HugePages::read(wanted) == HugePages::On;
         let start = Command::Start(Start {
             machine,
@@ -62,7 +62,7 @@ impl Zygote {
             None => program.into_iter().collect(),
         };
         // The first command is sent before the process starts, so this call cannot fail because the
-        // process is gone. A process that ends at once is detected later, when its reports are
+        // process has ended. A process that ends at once is detected later, when its reports are
         // read.
         let flags = SendFlags::DONTWAIT;
         channel::send(
@@ -81,9 +81,9 @@ impl Zygote {
         Ok(Zygote { process, control })
     }
 
-    /// Orders the fork of a child that serves the other end of `socket`. The zygote forks it at
-    /// once or, if the maximum number of children is alive, when one of them has ended. Returns
-    /// `EAGAIN` if the zygote's queue of commands is full.
+    /// Orders the fork of a child that serves the other end of `socket`. The zygote forks the child
+    /// at once or, if it has the maximum number of children, when one of its children has ended.
+    /// Returns `EAGAIN` if the zygote's queue of commands is full.
     pub(crate) fn fork(&self, slot: SlotId, socket: BorrowedFd<'_>) -> Result<(), Errno> {
         let command = Command::Fork(slot).to_bytes();
         channel::send(
@@ -94,8 +94,8 @@ impl Zygote {
         )
     }
 
-    /// Receives the next report, with the pidfd if a child was forked. Returns `Ok(None)` if there
-    /// is none yet, and an error if the zygote is gone or sent an invalid report.
+    /// Receives the next report, with the pidfd if a child was forked. Returns `Ok(None)` if no
+    /// report has arrived, and an error if the zygote is gone or sent an invalid report.
     pub(crate) fn report(&self) -> Result<Option<(Report, Option<OwnedFd>)>, Errno> {
         let mut bytes = [0; CONTROL_BYTES_MAX];
         let flags = RecvFlags::DONTWAIT;
@@ -110,7 +110,7 @@ impl Zygote {
         }
     }
 
-    /// Orders the zygote to fork no more, and to exit after its last child.
+    /// Orders the zygote to fork no more children, and to exit after its last child has ended.
     pub(crate) fn retire(&self) -> Result<(), Errno> {
         shutdown(&self.control, Shutdown::Write)
     }
@@ -120,7 +120,7 @@ impl Zygote {
     }
 }
 
-/// Returns the worker's environment, which inherits nothing from the server's.
+/// Returns the worker's environment variables. None of the server's variables are among them.
 fn environment(limits: &Limits, machine: bool) -> Vec<CString> {
     let tunables = c"GLIBC_TUNABLES=glibc.malloc.hugetlb=1";
     if limits.hugepages && !machine {

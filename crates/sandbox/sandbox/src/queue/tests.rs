@@ -115,7 +115,7 @@ fn callers_share_slots_and_none_waits_for_ever() {
                 let (queue, running) = (Arc::clone(&queue), Arc::clone(&running));
                 thread::spawn(move || {
                     let acquired = queue.acquire(LONGEST, false);
-                    let (child, permit) = acquired.expect("there is a child for everyone");
+                    let (child, permit) = acquired.expect("there is a child for each caller");
                     assert!(running.fetch_add(1, Ordering::SeqCst) < 2, "concurrency");
                     running.fetch_sub(1, Ordering::SeqCst);
                     drop(permit);

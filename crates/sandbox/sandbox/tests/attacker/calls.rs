@@ -1,5 +1,5 @@
-//! System calls that no codec makes. Each call is made directly, without a function of libc, as an
-//! attacker would make it.
+//! System calls that no codec makes. Each call is made directly, as an attacker would make it, and
+//! not through a function of libc.
 
 use crate::{Attack, SOCKET, Scene};
 use sandbox_protocol::AllegedReply;
@@ -125,8 +125,8 @@ fn call(scene: &Scene<'_>, number: i64, arguments: &[i64]) -> AllegedReply {
     let mut all = [0; 6];
     all[..arguments.len()].copy_from_slice(arguments);
     let [a, b, c, d, e, f] = all;
-    // SAFETY: the call is an attack; pointers among its arguments are null or to a constant that
-    // the kernel only reads.
+    // SAFETY: the call is an attack. Its arguments contain no pointers except null pointers and
+    // pointers to a constant that the kernel only reads.
     scene.result(unsafe { libc::syscall(number, a, b, c, d, e, f) })
 }
 
@@ -147,7 +147,8 @@ fn stat(scene: &Scene<'_>) -> AllegedReply {
 
 fn fork_bomb(scene: &Scene<'_>) -> AllegedReply {
     for _ in 0..1_000 {
-        // SAFETY: the call is an attack; parent and child both go on to fork.
+        // SAFETY: the call is an attack. Parent and child both continue this loop, which is safe in
+        // each of them.
         if unsafe { libc::fork() } == -1 {
             return scene.result(-1);
         }
@@ -179,11 +180,11 @@ fn map(scene: &Scene<'_>, protection: i32) -> AllegedReply {
     scene.result(memory as i64)
 }
 
-/// Calls `getpid` through the gate for 32-bit system calls, where number 20 has another meaning
-/// than in 64-bit code.
+/// Calls `getpid` (number 20) by the instruction for 32-bit system calls, `int 0x80`. In 64-bit
+/// code, number 20 is another call.
 fn i386(scene: &Scene<'_>) -> AllegedReply {
     let mut number = 20_i64;
-    // SAFETY: the instruction is an attack; the gate changes no memory.
+    // SAFETY: the instruction is an attack; the system call `getpid` changes no memory.
     unsafe { std::arch::asm!("int 0x80", inlateout("rax") number) };
     scene.result(number)
 }

@@ -56,17 +56,17 @@ fn late(scene: &Scene<'_>) -> AllegedReply {
     let reply = honest(scene).to_bytes();
     scene.say(&reply);
     loop {
-        // The write fails once the answer is sealed, which the test relies on.
+        // The write fails after the server has sealed the answer, which the test relies on.
         let _refused = scene.answer.write_at(b"LATER!", 0);
     }
 }
 
-/// Replies, and keeps the answer mapped for writing.
+/// Replies while the answer is still mapped for writing.
 fn mapped(scene: &Scene<'_>) -> AllegedReply {
     let reply = honest(scene).to_bytes();
     let protection = libc::PROT_READ | libc::PROT_WRITE;
     let descriptor = scene.answer.as_raw_fd();
-    // SAFETY: the call creates a new mapping of a file that is at least that long.
+    // SAFETY: the call creates a new mapping of 4,096 bytes of a file that is at least as long.
     let map = unsafe {
         libc::mmap(
             std::ptr::null_mut(),
@@ -84,7 +84,7 @@ fn mapped(scene: &Scene<'_>) -> AllegedReply {
     }
 }
 
-/// Writes beyond the end of the answer.
+/// Writes beyond the end of the answer's file.
 fn beyond(scene: &Scene<'_>) -> AllegedReply {
     let end = scene.job.limits.answer_bytes_max;
     match scene.answer.write_at(b"more", end) {

@@ -1,5 +1,5 @@
-//! Attacks of a program on its own virtual machine: privileged instructions, ring 0's memory, and
-//! system calls with invalid arguments.
+//! Attacks of a program on its own virtual machine: privileged instructions, reads of ring 0's
+//! memory, and system calls with invalid arguments.
 
 use crate::{Attack, Scene};
 use sandbox_protocol::AllegedReply;
@@ -39,13 +39,15 @@ pub(crate) const ATTACKS: &[(&str, Attack)] = &[
     }),
     ("write-code", |scene| {
         let place = (machine_code as *const ()).cast_mut().cast::<u8>();
-        // SAFETY: the write is an attack on the program's own code.
+        // SAFETY: the write is an attack on the program's own code. If the write succeeds, the job
+        // fails.
         unsafe { place.write_volatile(0xc3) };
         scene.done(b"escaped")
     }),
     ("run-data", |scene| {
         let code = [0xc3_u8; 16];
-        // SAFETY: the call is an attack; if the bytes ran, they would return.
+        // SAFETY: the call is an attack. The bytes are a `ret` instruction, so the call would
+        // return if it were possible.
         let run: extern "C" fn() = unsafe { std::mem::transmute(code.as_ptr()) };
         run();
         scene.done(b"escaped")
@@ -58,7 +60,7 @@ pub(crate) const ATTACKS: &[(&str, Attack)] = &[
 
 extern "C" fn machine_code() {}
 
-/// Answers with the bits of VMX and SVM in `cpuid`.
+/// Answers with the bits of `cpuid` that report VMX and SVM.
 fn cpuid(scene: &Scene<'_>) -> AllegedReply {
     let vmx = std::arch::x86_64::__cpuid(1).ecx >> 5 & 1;
     let svm = std::arch::x86_64::__cpuid(0x8000_0001).ecx >> 2 & 1;
@@ -72,7 +74,7 @@ fn layout(scene: &Scene<'_>) -> AllegedReply {
     let on_stack = 0_u8;
     // SAFETY: the call only returns a number.
     let random = unsafe { libc::getauxval(libc::AT_RANDOM) };
-    // SAFETY: the kernel, or the helper, puts sixteen bytes there for every program.
+    // SAFETY: for every program, the kernel or the helper puts sixteen bytes at this address.
     let random = unsafe { std::ptr::with_exposed_provenance::<[u8; 16]>(random as usize).read() };
     let addresses = format!(
         "{:p} {:p} {:p} {:x}",
@@ -92,7 +94,8 @@ fn random(scene: &Scene<'_>) -> AllegedReply {
     scene.done(format!("{:x}", u128::from_le_bytes(bytes)).as_bytes())
 }
 
-/// Makes system calls drawn from a seed, with arguments at boundary values.
+/// Makes system calls with arguments at boundary values. Numbers and arguments are pseudorandom,
+/// from the seed in the plan.
 fn calls(scene: &Scene<'_>) -> AllegedReply {
     const CALLS: u32 = 60;
     let mut state = scene.numbers[0] | 1;
@@ -121,7 +124,8 @@ fn calls(scene: &Scene<'_>) -> AllegedReply {
     ];
     for _ in 0..CALLS {
         let number = draw(340);
-        // The calls `exit`, `exit_group`, `kill`, `tkill` and `tgkill` end the job, as they should.
+        // The calls `exit`, `exit_group`, `kill`, `tkill` and `tgkill` are left out, since they may
+        // end the job.
         if [60, 231, 62, 200, 234].contains(&number) {
             continue;
         }
@@ -131,7 +135,7 @@ fn calls(scene: &Scene<'_>) -> AllegedReply {
             _ => edges[draw(edges.len() as u64) as usize].wrapping_add(draw(64)),
         };
         let [a, b, c, d, e, f] = [(); 6].map(|()| argument());
-        // SAFETY: the call is an attack; it can break only the memory of this job.
+        // SAFETY: the call is an attack; it can damage only the memory of this job.
         unsafe { libc::syscall(number as i64, a, b, c, d, e, f) };
     }
     scene.done(b"survived")

@@ -1,9 +1,9 @@
-//! A worker that attacks its cell from within. A job's plan is the name of the attack, followed by
-//! numbers.
+//! A worker that attacks the sandbox in which it runs. A job's plan is the name of the attack,
+//! followed by numbers.
 //!
 //! An attack that the kernel refuses is reported as [`Status::Unsupported`] with the error's
-//! message. An attack that succeeds is reported as [`Status::Done`] with "escaped". Most attacks
-//! kill the child before it replies.
+//! message. An attack that succeeds is reported as [`Status::Done`] with "escaped". After most
+//! attacks, the kernel kills the child before it replies.
 
 mod calls;
 mod lies;
@@ -28,7 +28,7 @@ struct Scene<'a> {
     numbers: Vec<u64>,
 }
 
-/// Descriptor of a child's socket.
+/// Descriptor of the socket on which a child receives its job and replies.
 const SOCKET: i32 = 4;
 
 fn main() {
@@ -75,8 +75,8 @@ impl Scene<'_> {
         AllegedReply::new(self.job.id, Status::Done, (0, 0), bytes.len() as u64)
     }
 
-    /// Builds the reply for a system call that returned `returned`. If that is -1, the reply holds
-    /// the message for `errno`.
+    /// Builds the reply for a system call that returned `returned`. If `returned` is -1, the reply
+    /// contains the message for `errno`.
     fn result(&self, returned: i64) -> AllegedReply {
         if returned == -1 {
             let error = std::io::Error::last_os_error();

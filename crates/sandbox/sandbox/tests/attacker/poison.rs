@@ -1,8 +1,9 @@
-//! A job that hides a secret wherever it can write, and a later job that searches wherever it can
-//! read.
+//! A job that writes a secret to all memory that it can write to, and a later job that searches all
+//! memory that it can read.
 //!
-//! The secret is computed where it is written. The search compares products of the memory's words
-//! with a number, so the program itself holds no copy of the secret.
+//! The program itself contains no copy of the secret. The secret is computed in the place where it
+//! is written, and the search multiplies each word of memory by a number, and compares the
+//! products.
 
 use crate::{Attack, Scene};
 use sandbox_protocol::AllegedReply;
@@ -32,14 +33,14 @@ fn fill(bytes: &mut [u8]) {
     }
 }
 
-/// Shows that the search finds a secret in its own job.
+/// Writes the secret and searches for it in the same job, which proves that the search can find it.
 fn seek_own(scene: &Scene<'_>) -> AllegedReply {
     poison(scene);
     seek(scene)
 }
 
-/// Hides the secret in static, thread-local, heap, stack, mapped and answer memory. Answers with
-/// the addresses and lengths.
+/// Writes the secret to static, thread-local, heap, stack and mapped memory and to the answer.
+/// Answers with the addresses and lengths of these places.
 fn poison(scene: &Scene<'_>) -> AllegedReply {
     let mut hidden = Vec::new();
     let mut hide = |bytes: &mut [u8]| {
@@ -62,7 +63,7 @@ fn poison(scene: &Scene<'_>) -> AllegedReply {
     unsafe { std::env::set_var("SECRET", secret) };
     let written = scene.answer.write_all_at(&blocks[3], PAGE_BYTES as u64);
     written.expect("the answer is writable");
-    // Half of the blocks are freed, as a codec does.
+    // Half of the blocks are freed, as a codec would free them, and the other half is leaked.
     std::mem::forget(blocks.into_iter().step_by(2).collect::<Vec<_>>());
     scene.done(hidden.join(" ").as_bytes())
 }
@@ -76,13 +77,13 @@ fn map() -> *mut u8 {
     map.cast()
 }
 
-/// Answers with the number of places that hold the secret. The plan lists where an earlier job hid
-/// it; the search covers other memory too.
+/// Answers with the number of places that contain the secret. The search covers the addresses to
+/// which an earlier job wrote it, which are listed in the plan, and other memory.
 fn seek(scene: &Scene<'_>) -> AllegedReply {
     let mut ranges = vec![statics(), heap()];
     let hidden = scene.numbers.chunks_exact(2);
     ranges.extend(hidden.map(|place| (place[0] as usize, (place[0] + place[1]) as usize)));
-    // Fresh blocks and mappings may lie in memory that the earlier job freed.
+    // New blocks and mappings may lie in memory that the earlier job freed.
     let blocks = BLOCKS_BYTES.map(Vec::<u8>::with_capacity);
     ranges.extend(blocks.iter().map(|block| {
         let begin = block.as_ptr() as usize;
@@ -119,9 +120,9 @@ fn heap() -> (usize, usize) {
     (middle.saturating_sub(HALF_BYTES), middle + HALF_BYTES)
 }
 
-/// Counts the hits in a range with possibly unmapped parts: `pwrite` stops before those, while a
-/// load would fault. Each call covers many pages, since in a guest a call costs as much as a
-/// thousand instructions.
+/// Counts the copies of the secret in a range of addresses of which some may be unmapped. `pwrite`
+/// finds the mapped part: it stops before unmapped pages, where a load would fault. Each call
+/// covers many pages, since in a guest a system call costs as much as a thousand instructions.
 fn hits_in(scene: &Scene<'_>, (begin, end): (usize, usize)) -> usize {
     const PROBE_BYTES: usize = 64 << 10;
     let descriptor = scene.answer.as_raw_fd();
@@ -141,15 +142,15 @@ fn hits_in(scene: &Scene<'_>, (begin, end): (usize, usize)) -> usize {
     found
 }
 
-/// Counts the hits in `bytes`. It compares products, so that the secret itself is nowhere in this
-/// process, not even in a spilled register.
+/// Counts the copies of the secret in `bytes`. The comparison uses products, so that the secret
+/// itself is not in this process, not even in a register.
 fn hits(bytes: &[u8]) -> usize {
     const ODD: u64 = 0x9e37_79b9_7f4a_7c15;
     let product = |window: &[u8]| {
         let word = u64::from_le_bytes(window.try_into().expect("windows of 8"));
         word.wrapping_mul(ODD)
     };
-    // The secret's first 8 bytes, times ODD.
+    // Product of the secret's first 8 bytes and ODD.
     let wanted = std::hint::black_box(WANTED);
     bytes
         .windows(8)

@@ -1,5 +1,5 @@
-//! A job that hides a secret in every register of the processor, and a later job that searches the
-//! registers before it does anything else.
+//! A job that writes a secret to every vector, mask and x87 register, and a later job whose first
+//! action is a search of these registers.
 
 use crate::{Attack, Scene};
 use sandbox_protocol::AllegedReply;
@@ -7,12 +7,13 @@ use sandbox_protocol::AllegedReply;
 pub(crate) const ATTACKS: &[(&str, Attack)] =
     &[("poison-registers", poison), ("seek-registers", seek)];
 
-/// MXCSR as a job may leave it (rounding towards zero, denormals as zero), and its default.
+/// Value of MXCSR that the first job sets (rounding towards zero, denormals as zero), and the
+/// default value.
 const MXCSR_CHANGED: u32 = 0x7fc0;
 const MXCSR_DEFAULT: u32 = 0x1f80;
 const ALL_BYTES: usize = 32 * 64 + 8 * 8;
 
-/// Output of `fxsave`: x87, MXCSR, XMM.
+/// Output of `fxsave`: the registers x87, MXCSR and XMM.
 #[repr(C, align(64))]
 struct Legacy([u8; 512]);
 
@@ -72,7 +73,7 @@ unsafe extern "C" {
     fn attacker_fill_87(secret: u64);
 }
 
-/// Computes the secret, so that the program holds no copy of it.
+/// Computes the secret, so that the program contains no copy of it.
 fn secret() -> u64 {
     std::hint::black_box(0x0123_4567_89ab_u64).wrapping_mul(0x9e37_79b9_7f4a_7c15)
 }
@@ -81,29 +82,30 @@ fn has_512() -> bool {
     std::is_x86_feature_detected!("avx512bw")
 }
 
-/// Hides the secret, and answers with the width of the registers that hold it.
+/// Writes the secret to the registers, and answers with the width of the vector registers in bits.
 fn poison(scene: &Scene<'_>) -> AllegedReply {
     let reply = scene.done(if has_512() { b"512" } else { b"256" });
     let mxcsr = MXCSR_CHANGED;
     let secret = secret();
-    // SAFETY: the call pushes eight numbers on an empty x87 stack, which no code of this program
-    // uses.
+    // SAFETY: the call pushes eight numbers on the x87 stack, which is empty and which no other
+    // code of this program uses.
     unsafe { attacker_fill_87(secret) };
-    // SAFETY: the rounding of this job's last instructions does not matter.
+    // SAFETY: the instruction changes only how floating-point results are rounded, which does not
+    // matter in this job's last instructions.
     unsafe { std::arch::asm!("ldmxcsr [{}]", in(reg) &raw const mxcsr) };
     if has_512() {
         // SAFETY: the call changes only registers that a callee may change, and this processor has
-        // them.
+        // these registers.
         unsafe { attacker_fill_512(secret) };
     } else {
         // SAFETY: the call changes only registers that a callee may change. This processor has
-        // them: every host of these tests has AVX2.
+        // these registers, since every host of these tests has AVX2.
         unsafe { attacker_fill_256(secret) };
     }
     reply
 }
 
-/// Answers with the number of registers of each kind that hold the secret.
+/// Answers with the number of registers of each kind that contain the secret.
 fn seek(scene: &Scene<'_>) -> AllegedReply {
     let mut vectors = Vectors([0; ALL_BYTES]);
     let mut legacy = Legacy([0; 512]);

@@ -1,4 +1,5 @@
-//! Jobs that exceed their limits, or die, and honest jobs that cost a known amount.
+//! Jobs that exceed their limits or crash, and honest jobs that use a known amount of memory or CPU
+//! time.
 
 use crate::{Attack, SOCKET, Scene};
 use sandbox_protocol::AllegedReply;
@@ -30,7 +31,7 @@ pub(crate) const ATTACKS: &[(&str, Attack)] = &[
         scene.done(&memory[..1])
     }),
     ("allocate-in-c", |scene| {
-        // SAFETY: any size is allowed; without memory the call returns null.
+        // SAFETY: any size is allowed; if there is too little memory, the call returns null.
         let memory = unsafe { libc::malloc(scene.numbers[0] as usize) };
         scene.result(if std::hint::black_box(memory).is_null() {
             -1
@@ -45,7 +46,7 @@ pub(crate) const ATTACKS: &[(&str, Attack)] = &[
         }
     }),
     ("segv", |scene| {
-        // SAFETY: none; the address is not mapped, and the process is meant to die.
+        // SAFETY: none; the address is not mapped, and the kernel is meant to kill the process.
         unsafe { std::ptr::without_provenance_mut::<u8>(8).write_volatile(1) };
         scene.done(b"escaped")
     }),
@@ -71,8 +72,8 @@ fn deeper(depth: u64) -> u64 {
     }
 }
 
-/// Touches as many bytes of fresh heap as the plan says, in blocks of 1 MiB as codecs do. Answers
-/// with the number of its page faults.
+/// Writes to as many bytes of new heap memory as the plan says, in blocks of 1 MiB as codecs do.
+/// Answers with the number of page faults that this caused.
 fn touch(scene: &Scene<'_>) -> AllegedReply {
     let before = faults();
     let mut blocks = Vec::new();
@@ -117,7 +118,7 @@ fn faults() -> i64 {
     unsafe { usage.assume_init() }.ru_minflt
 }
 
-/// Computes as many rounds as the plan says, only in registers.
+/// Makes as many multiplications as the plan says, without access to memory.
 fn work(scene: &Scene<'_>) -> AllegedReply {
     let rounds = 0..scene.numbers[0];
     let sum = rounds.fold(1_u64, |sum, round| {
@@ -129,13 +130,14 @@ fn work(scene: &Scene<'_>) -> AllegedReply {
 /// Answers with the number of the core on which the job started. Before it answers, it computes for
 /// as many microseconds as the plan says.
 fn core(scene: &Scene<'_>) -> AllegedReply {
-    // SAFETY: the call takes nothing, and reads a number that the kernel keeps for this thread.
+    // SAFETY: the call takes no arguments, and reads a number that the kernel maintains for this
+    // thread.
     let core = unsafe { libc::sched_getcpu() };
     spin(scene);
     scene.done(core.to_string().as_bytes())
 }
 
-/// Computes for as many microseconds as the plan says, only in registers.
+/// Computes for as many microseconds as the plan says, without access to memory.
 fn spin(scene: &Scene<'_>) -> AllegedReply {
     let begin = Instant::now();
     let time = Duration::from_micros(scene.numbers[0]);

@@ -1,4 +1,4 @@
-//! Attacks on a cell from within, and the outcome of each attack.
+//! Attacks on a sandbox by the worker inside it, and the expected outcome of each attack.
 
 use crate::{JOB_LIMITS, assert_works, pool, run, run_in, text};
 use expect_test::{Expect, expect};
@@ -34,8 +34,8 @@ fn p3_a_fork_bomb_forks_nothing() {
     );
 }
 
-/// Checks the outcome of the attacks that consist of system calls. Other tests run this check as
-/// other users, and on hosts with fewer mechanisms.
+/// Checks the outcome of the attacks that consist of system calls. Other tests call this function
+/// as another user, or with fewer isolation mechanisms.
 pub(crate) fn assert_calls_denied(pool: &Pool) {
     check(
         pool,

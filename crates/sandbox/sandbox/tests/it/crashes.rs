@@ -1,5 +1,5 @@
-//! Promise P15 of `docs/SPEC.md`: a job that crashed its cell is kept, and fails in the same way
-//! again.
+//! Promise P15 of `docs/SPEC.md`: a job that crashed its cell is saved to a file, and fails in the
+//! same way when it is run again.
 
 use crate::host::{Without, alone};
 use crate::life::descendants;
@@ -57,7 +57,7 @@ fn p15_what_kills_a_worker_is_kept_once_and_kills_it_again() {
         .permissions()
         .mode();
     assert_eq!(mode & 0o777, 0o600);
-    // If the same job fails again, it is not kept a second time.
+    // If the same job fails again, no second file is written.
     assert_eq!(fails(&pool, "segv").detail, expected);
     assert_eq!(kept(&folder).len(), 1);
     let job = Reproducer::read(path).expect("a pool wrote it");
@@ -115,9 +115,9 @@ fn p15_requests_of_programs_are_kept_with_their_environment() {
     assert!(job.is_same(&again.expect_err("it fails again")));
 }
 
-/// A debugger with the rights to the server's processes can attach to a persistent program in a
-/// process. The debugger shows, with function names, where the program waits for its next request.
-/// The program continues afterwards.
+/// Attachment of a debugger to a persistent program in a process. The debugger shows the names of
+/// the functions in which the program waits for its next request, and the program continues
+/// afterwards.
 #[test]
 fn p15_gdb_attaches_to_a_program_that_is_kept() {
     let name = "crashes::p15_gdb_attaches_to_a_program_that_is_kept";
@@ -136,7 +136,7 @@ fn p15_gdb_attaches_to_a_program_that_is_kept() {
     });
     assert_eq!(run_program(&pool, &["DO=count"], b"").as_deref(), Ok("1"));
     let is_program = |pid: &u32| {
-        // Processes of the pool itself have names with this prefix.
+        // The pool's own processes have names with this prefix.
         fs::read_to_string(format!("/proc/{pid}/comm"))
             .is_ok_and(|comm| !comm.starts_with("pelton "))
     };

@@ -1,16 +1,16 @@
-//! Tests for builds whose wipes do nothing (`--features fault`): the checks on wipes must detect
-//! that.
+//! Tests for builds in which wipes do nothing (`--features fault`): the checks of wipes must detect
+//! this fault.
 
 use crate::kvm::microvms;
 use crate::poison::one_cell;
 use crate::run;
 
-/// Promise N2 of `docs/SPEC.md`: canaries report the missing wipe within some hundred jobs, the
-/// machine is replaced, and jobs still run.
+/// Promise N2 of `docs/SPEC.md`: test values in memory (canaries) reveal the missing wipe within
+/// some hundred jobs. The microVM is then replaced, and jobs still run.
 #[test]
 fn n2_canaries_tell_of_wipes_that_forget() {
-    // On average, one wipe of 64 plants a canary; the chance of none in this many jobs is
-    // negligible.
+    // On average, one wipe of 64 checks a canary, so with this many jobs it is almost impossible
+    // that no wipe does.
     const JOBS: u32 = 5_000;
     let Some(pool) = microvms(one_cell(true)) else {
         return;
@@ -25,7 +25,7 @@ fn n2_canaries_tell_of_wipes_that_forget() {
 }
 
 /// Promise P1 of `docs/SPEC.md`, that no secret survives its job. Other tests search for the secret
-/// after a wipe and must not find it. This test shows that the same search finds the secret if
+/// after a wipe and must not find it. This test proves that the same search finds the secret if
 /// there was no wipe.
 #[test]
 fn p1_the_search_finds_what_a_wipe_forgets() {

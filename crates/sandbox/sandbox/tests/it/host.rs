@@ -1,5 +1,5 @@
-//! The attacks of `attacks.rs` as other users and on hosts with fewer mechanisms, each in a process
-//! that gave up rights.
+//! The attacks of `attacks.rs` as another user, or with fewer isolation mechanisms: each test runs
+//! in a process that gave up some of its rights.
 
 use crate::attacks::assert_calls_denied;
 use crate::{ATTACKER_PATH, assert_works, pool, run, start};
@@ -9,22 +9,22 @@ use std::fs::File;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 
-/// Rights that a process gives up.
+/// Rights that a process gives up: true for each right that it loses.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Without {
     pub(crate) root: bool,
     pub(crate) namespaces: bool,
     pub(crate) landlock: bool,
-    /// The right to change its user.
+    /// Right of the process to change its user.
     pub(crate) own_user: bool,
 }
 
 const CHILD: &str = "CELL_IT_CHILD";
 const NOBODY: u32 = 65_534;
 
-/// Runs the test `name` with fewer rights, alone in a separate process. In that process, this
-/// function returns true, and the test continues. In the test program itself, this function starts
-/// the process, and returns false if the process succeeded.
+/// Runs the test `name` with fewer rights, alone in a separate process. In the separate process,
+/// this function returns true, and the test continues. In the original process, this function
+/// starts the separate process, and returns false if it succeeded.
 pub(crate) fn alone(name: &str, without: Without) -> bool {
     if std::env::var_os(CHILD).is_some() {
         return true;
@@ -47,7 +47,7 @@ pub(crate) fn alone(name: &str, without: Without) -> bool {
     false
 }
 
-/// Installs a filter that refuses some calls, as the filter of a container does.
+/// Installs a seccomp filter that denies some system calls, as the filter of a container does.
 fn deny(without: Without) -> std::io::Result<()> {
     const NEW_NAMESPACES: u32 = 0x7e02_0000;
     let op = |code: u32, jt, jf, k| libc::sock_filter {

@@ -1,5 +1,5 @@
-//! Promise P3 of `docs/SPEC.md`, second half: honest jobs keep their share of the CPU beside
-//! hostile programs.
+//! Promise P3 of `docs/SPEC.md`, second half: honest jobs keep their share of the CPU time while
+//! hostile programs run.
 
 use crate::host::{Without, alone};
 use crate::kvm::microvms;
@@ -10,8 +10,8 @@ use sandbox_protocol::JobLimits;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-/// Environment variable that `cargo xtask conform cells` sets on a machine without other load: the
-/// time in milliseconds for which a hostile program may run.
+/// Environment variable with the time in milliseconds for which a hostile program may run. `cargo
+/// xtask conform cells` sets it, on a machine that is otherwise idle.
 const TIME: &str = "CELL_IT_HOSTILE_MS";
 
 const HOSTILE: [&str; 7] = [
@@ -24,8 +24,8 @@ const HOSTILE: [&str; 7] = [
     "allocate",
 ];
 
-/// Returns the number of cells of each of the two pools, honest and hostile: one per core, so that
-/// no core is free.
+/// Returns the number of jobs in each of the two pools, honest and hostile: one job per core, so
+/// that no core is idle.
 fn cores() -> u32 {
     std::thread::available_parallelism().map_or(2, |cores| cores.get() as u32)
 }
@@ -33,9 +33,9 @@ fn cores() -> u32 {
 /// Minimum share of the CPU that honest jobs must get.
 const SHARE_MIN: f64 = 0.95;
 
-/// Returns the maximum number of measurements, one of which must reach the share [`SHARE_MIN`]. On
-/// a machine with other load, a core may be free for only one of the two pools. That lowers the
-/// share of the honest jobs and never raises it.
+/// Returns the maximum number of measurements, of which one must reach the share [`SHARE_MIN`]. If
+/// other programs keep the machine busy, they may leave a core to only one of the two pools, which
+/// lowers the measured share of the honest jobs.
 fn tries() -> u32 {
     match std::env::var(TIME) {
         Ok(_) => 1,
@@ -43,9 +43,9 @@ fn tries() -> u32 {
     }
 }
 
-/// Returns the CPU time after which a job is deprioritized: the default for a long run, for which
-/// the variable [`TIME`] is set. A short run uses a low value, because programs that share the CPU
-/// would take long to use the default.
+/// Returns the CPU time in milliseconds after which a job is deprioritized: the default if the
+/// variable [`TIME`] is set, as on an idle machine; otherwise a lower value, since on a busy
+/// machine a hostile program needs long to use so much CPU time.
 fn give_way_time_ms() -> u32 {
     match std::env::var(TIME) {
         Ok(_) => Limits::default().give_way_time_ms,
@@ -53,14 +53,15 @@ fn give_way_time_ms() -> u32 {
     }
 }
 
-/// Returns the time for which a hostile program may run.
+/// Returns the time in milliseconds for which a hostile program may run.
 fn limit_ms() -> u32 {
     let configured = std::env::var(TIME).ok();
     configured.map_or(2_000, |time| time.parse().expect("milliseconds"))
 }
 
-/// Promise P3 of `docs/SPEC.md`: honest jobs get 95 % of the CPU for which they compete with
-/// hostile programs of any kind. The measure is CPU time, on which other load has no effect.
+/// Promise P3 of `docs/SPEC.md`: of the CPU time that honest jobs and hostile programs of any kind
+/// use together, the honest jobs get 95 %. CPU time is measured, since other programs on the
+/// machine do not change this share.
 #[test]
 fn p3_the_others_keep_their_share_beside_hostile_programs() {
     let name = "hostile::p3_the_others_keep_their_share_beside_hostile_programs";
@@ -78,7 +79,8 @@ fn p3_the_others_keep_their_share_beside_hostile_programs() {
             let kept = shares.any(|share| SHARE_MIN <= share);
             assert!(kept, "{backend}: {what}");
         }
-        // Shows that the measurement can fail: without deprioritization the share is too low.
+        // This check proves that the measurement can fail: without deprioritization, the share is
+        // too low.
         let share = share(*backend, "loop", 0);
         assert!(share < SHARE_MIN, "{backend}: {share:.3}");
     }
@@ -121,11 +123,12 @@ fn share(backend: Backend, what: &str, give_way_time_ms: u32) -> f64 {
         }
         let attack = || scope.spawn(|| attack(&hostile, what, time_ms));
         let attackers: Vec<_> = (0..cores).map(|_| attack()).collect();
-        // CPU time of the jobs that are done, and of those that run.
+        // The CPU time of jobs that have ended is summed up by the callers; that of running jobs is
+        // read from `/proc`.
         let honest_us = || honest_us.load(Ordering::Relaxed) + tree_us(honest_tree);
         let used_us = || (tree_us(hostile_tree), honest_us());
-        // On a busy machine, programs use much CPU time before they are deprioritized. That CPU
-        // time is not counted.
+        // On a busy machine, it takes a large part of the time until programs are deprioritized.
+        // CPU time before that is not counted.
         let (hostile_before_us, honest_before_us) = if quiet {
             (0, 0)
         } else {
@@ -178,7 +181,7 @@ fn tree_us(pid: u32) -> u64 {
         .sum()
 }
 
-/// Runs one hostile program, and returns by how much it exceeded its wall time.
+/// Runs one hostile program, and returns the time by which it exceeded its wall time limit.
 fn attack(pool: &sandbox::Pool, what: &str, time_ms: u32) -> Duration {
     let limits = JobLimits {
         // This limit is so high that the wall time ends every program first.

@@ -1,5 +1,5 @@
-//! Properties of microVMs. On a host without KVM, these tests print that they check nothing, and
-//! succeed.
+//! Properties of microVMs. On a host without KVM, these tests check nothing: they print a message
+//! and succeed.
 
 use crate::host::{Without, alone};
 use crate::{JOB_LIMITS, assert_works, poison, run, run_in, start};
@@ -9,7 +9,7 @@ use sandbox_protocol::JobLimits;
 use std::collections::HashSet;
 use std::fs::File;
 
-/// Starts a pool of microVMs, if this host runs them.
+/// Starts a pool of microVMs; returns `None` on a host without KVM.
 pub(crate) fn microvms(limits: Limits) -> Option<Pool> {
     let device = File::options().read(true).write(true).open("/dev/kvm");
     if let Err(err) = device {
@@ -69,7 +69,7 @@ fn p13_what_ring_3_may_not_ends_the_job_and_nothing_else() {
             Ok(answer) => format!("answers {answer}"),
             Err(failure) => failure.to_string(),
         };
-        // Addresses are different in each boot of a guest, so they are cut off.
+        // Addresses differ with each boot of a guest, so they are removed from the message.
         let end = end.split(" at 0x").next().expect("split yields one");
         let end = end.split(" for 0x").next().expect("split yields one");
         ends.push_str(&format!("{attack}: {end}\n"));
@@ -93,8 +93,8 @@ fn p13_what_ring_3_may_not_ends_the_job_and_nothing_else() {
     .assert_eq(&ends);
 }
 
-/// Promise P13 of `docs/SPEC.md`, that a job gets nothing that it was not given: the system calls
-/// that are fatal in a process are not implemented in a guest.
+/// Promise P13 of `docs/SPEC.md`, that a job can access only what it was given: the system calls
+/// for which a process is killed are not implemented in a guest.
 #[test]
 fn p13_calls_that_no_codec_makes_fail() {
     let Some(pool) = microvms(Limits::default()) else {
@@ -180,8 +180,8 @@ fn p13_calls_that_no_codec_makes_fail() {
     .assert_eq(&ends);
 }
 
-/// Promise N11 of `docs/SPEC.md`: system calls with invalid arguments harm only their guest. More
-/// of them run in `cargo xtask conform cells`.
+/// Promise N11 of `docs/SPEC.md`: system calls with invalid arguments harm only their guest. `cargo
+/// xtask conform cells` makes more such calls.
 #[test]
 fn n11_calls_with_any_arguments_harm_no_other_job() {
     let Some(pool) = microvms(Limits::default()) else {
@@ -233,8 +233,8 @@ fn p3_p4_a_guest_is_ended_in_its_limits() {
     assert_works(&pool);
 }
 
-/// Promise N4 of `docs/SPEC.md`: two snapshots of a guest share no layout and no stack canary, and
-/// no two jobs get the same random numbers.
+/// Promise N4 of `docs/SPEC.md`: two snapshots of a guest have different memory layouts and stack
+/// canaries, and each job gets different random numbers.
 #[test]
 fn n4_generations_and_jobs_have_randomness_of_their_own() {
     let (Some(first), Some(second)) = (microvms(Limits::default()), microvms(Limits::default()))
@@ -259,8 +259,8 @@ fn n4_generations_and_jobs_have_randomness_of_their_own() {
     assert_eq!(drawn.len(), 50);
 }
 
-/// Promise N7 of `docs/SPEC.md`: the probe runs a guest, and shows that the helper's system call
-/// filter kills the helper after a denied call.
+/// Promise N7 of `docs/SPEC.md`: `sandbox::probe` runs a guest, and checks that the helper's
+/// seccomp filter kills the helper at a denied system call.
 #[test]
 fn n7_a_probe_runs_a_guest() {
     if microvms(Limits::default()).is_none() {
@@ -299,8 +299,8 @@ fn a_machine_that_does_not_start_is_an_error_that_says_why() {
     );
 }
 
-/// Promise N7 of `docs/SPEC.md`: `auto` chooses one of the two backends and, if it is not the
-/// microVM, states why.
+/// Promise N7 of `docs/SPEC.md`: the backend `auto` chooses microVMs or processes, and states the
+/// reason if it chooses processes.
 #[test]
 fn n7_auto_says_why_it_fell_back() {
     let pool = start(Limits {
@@ -322,9 +322,9 @@ fn n7_auto_says_why_it_fell_back() {
     }
 }
 
-/// Promise N8 of `docs/SPEC.md`: the helper, which hosts a guest, is jailed like a zygote. The
-/// kernel never merges the helper's pages with equal ones, and `cpuid` offers the guest no
-/// virtualisation.
+/// Promise N8 of `docs/SPEC.md`: the helper, which hosts a guest, is isolated like a zygote. The
+/// kernel never merges the helper's pages with equal pages of other processes, and `cpuid` offers
+/// the guest no virtualisation.
 #[test]
 fn n8_the_host_of_a_guest_is_jailed() {
     if !alone("kvm::n8_the_host_of_a_guest_is_jailed", Without::default()) {
@@ -356,8 +356,8 @@ fn n8_the_host_of_a_guest_is_jailed() {
     assert_eq!(run(&pool, "cpuid").as_deref(), Ok("vmx 0 svm 0"));
 }
 
-/// Templates, the snapshots from which microVMs start, are renewed on schedule while jobs run, and
-/// helpers of the old template end.
+/// Replacement of templates (the snapshots from which microVMs start) after a number of jobs, while
+/// jobs run. The helpers of the old template end.
 #[test]
 fn templates_are_renewed_while_jobs_run() {
     let Some(pool) = microvms(Limits {
@@ -366,8 +366,8 @@ fn templates_are_renewed_while_jobs_run() {
     }) else {
         return;
     };
-    // A template takes longer to boot than these jobs take to run, so jobs run until enough
-    // templates were renewed.
+    // A new template takes longer to boot than a few jobs take to run, so jobs run until enough
+    // templates were replaced.
     const ROUNDS_MAX: usize = 500;
     let enough = || 2 <= pool.stats().zygote_renewals;
     std::thread::scope(|scope| {
@@ -396,8 +396,8 @@ fn page_tables_of_a_guest_can_be_read() {
     assert!(!tables.contains("rwx"), "{tables}");
 }
 
-/// Promise P6 of `docs/SPEC.md`: an answer arrives before its machine is wiped, and the time of
-/// wipes is counted apart from that of jobs.
+/// Promise P6 of `docs/SPEC.md`: an answer arrives before its microVM is wiped, and the time of
+/// wipes is counted separately from that of jobs.
 #[test]
 fn p6_no_answer_waits_for_its_wipe() {
     const ROUNDS: u64 = 20;
@@ -411,8 +411,8 @@ fn p6_no_answer_waits_for_its_wipe() {
         let stats = pool.stats();
         not_yet_wiped += u64::from(stats.wipes < stats.runs);
     }
-    // If this thread gets no CPU for long enough, the wipe is done before the thread reads the
-    // counter, so not every round counts.
+    // If this thread has to wait for a CPU, the wipe may be done before the thread reads the
+    // counter, so the test requires this result in a quarter of the rounds only.
     assert!(ROUNDS / 4 < not_yet_wiped, "{not_yet_wiped}");
     let stats = pool.stats();
     assert!((ROUNDS - 1) * DIRTY_BYTES <= stats.dirty_bytes, "{stats:?}");

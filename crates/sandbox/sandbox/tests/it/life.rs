@@ -1,4 +1,4 @@
-//! Tests that zygotes start, are renewed and die without effect on jobs.
+//! Tests that jobs are not affected when zygotes start, are replaced or die.
 
 use crate::host::{Without, alone};
 use crate::{JOB_LIMITS, assert_works, pool, run, run_in, start};
@@ -182,7 +182,7 @@ pub(crate) fn descendants(pid: u32) -> Vec<u32> {
     all
 }
 
-/// Returns the children of the process `pid`. A process that ended since it was listed has none.
+/// Returns the children of the process `pid`. A process that has ended has no children.
 fn children(pid: u32) -> Vec<u32> {
     let mut found = Vec::new();
     let tasks = fs::read_dir(format!("/proc/{pid}/task"));
@@ -197,8 +197,7 @@ fn children(pid: u32) -> Vec<u32> {
     found
 }
 
-/// Opens the descendants of the process `pid`. A process that ended since it was listed is left
-/// out.
+/// Opens the descendants of the process `pid`. Descendants that end meanwhile are left out.
 pub(crate) fn open_descendants(pid: u32) -> Vec<OwnedFd> {
     let open = |pid: u32| {
         let pid = Pid::from_raw(pid as i32).expect("ids are above 0");

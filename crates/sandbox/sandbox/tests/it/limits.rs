@@ -1,4 +1,5 @@
-//! Limits on time, memory and the queue, and the effect of exceeding each.
+//! Tests of the limits on time, memory and the queue: each limit is exceeded, and the failure
+//! checked.
 
 use crate::{JOB_LIMITS, assert_works, pool, run_in, start, text};
 use sandbox::{FailureKind, Limits, Pool};
@@ -50,8 +51,8 @@ fn p4_memory_beyond_the_limit_is_too_large_however_it_is_asked_for() {
     };
     assert_eq!(kind("allocate 10000000000"), FailureKind::TooLarge);
     assert_eq!(kind("allocate-slowly"), FailureKind::TooLarge);
-    // `malloc` returns null to C code, which reports the failure as it likes: the attacker replies
-    // that the call failed.
+    // `malloc` in C code returns null, which the C code must handle: the attacker replies that the
+    // call failed.
     assert_eq!(kind("allocate-in-c 10000000000"), FailureKind::Unsupported);
 }
 
@@ -112,8 +113,8 @@ fn a_jobs_heap_and_code_are_in_huge_pages() {
     };
     let heap = [faults("touch 4194304"), faults("touch 16777216")];
     let code = faults("walk");
-    // With small pages, the two jobs that touch memory would cause 1,024 and 4,096 page faults. The
-    // job that reads the code would cause 96, at sixteen pages per fault.
+    // With small pages, the two jobs that write to memory would cause 1,024 and 4,096 page faults.
+    // The job that reads the code would cause 96 page faults, each of which maps sixteen pages.
     assert!(heap[0] < 64 && heap[1] < 64 && code < 64, "{heap:?} {code}");
 }
 

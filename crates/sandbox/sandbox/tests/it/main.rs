@@ -1,7 +1,7 @@
-//! Tests of a pool whose worker attacks it: each attack must fail, no secret may survive its job,
-//! and the next job must work.
+//! Tests of a pool whose worker attacks the sandbox: each attack must fail, a later job must not
+//! find the secrets of an earlier job, and the job after an attack must succeed.
 //!
-//! The worker is `tests/attacker`. Tests that need another user or a host with fewer mechanisms run
+//! The worker is `tests/attacker`. Tests that need another user or fewer isolation mechanisms run
 //! this program again, as a child with fewer rights (`host`).
 
 mod attacks;
@@ -31,8 +31,8 @@ use std::sync::LazyLock;
 
 const ATTACKER_PATH: &str = env!("CARGO_BIN_EXE_attacker");
 
-/// ELF file of the attacking worker. A child of this program whose user may not read the file gets
-/// it as standard input.
+/// ELF file of the attacking worker. If this program runs as a child whose user cannot read the
+/// file, it reads the ELF file from its standard input.
 static ATTACKER: LazyLock<Vec<u8>> = LazyLock::new(|| {
     std::fs::read(ATTACKER_PATH).unwrap_or_else(|_| {
         let mut elf = Vec::new();
@@ -58,7 +58,7 @@ fn start(limits: Limits) -> Pool {
 
 /// Runs an attack and returns its answer.
 fn run(pool: &Pool, plan: &str) -> Result<String, Failure> {
-    // On a busy machine a job of a millisecond may take seconds.
+    // On a busy machine, a job that needs a millisecond of CPU time may take seconds.
     run_in(pool, plan, JOB_LIMITS, 60_000).map(|finished| text(&finished))
 }
 

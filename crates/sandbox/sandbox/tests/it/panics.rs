@@ -1,8 +1,8 @@
-//! Tests of a panic of a pool's supervisor: no caller waits for ever, no slot is lost, the operator
-//! sees the panic.
+//! Tests of a panic of a pool's supervisor: no caller waits forever, no slot is lost, and the
+//! operator sees the panic.
 //!
-//! The panic is injected from outside. `poll` refuses more descriptors than the process may have
-//! open, and the supervisor treats that as a bug of its own.
+//! The tests cause the panic by a low limit on open descriptors. `poll` refuses more descriptors
+//! than the limit allows, and the supervisor panics at this error.
 
 use crate::host::{Without, alone};
 use crate::life::{assert_ends, descendants, open_descendants, until};
@@ -24,7 +24,7 @@ const SIGABRT: i32 = 6;
 const SUPERVISOR: &str = "cell supervisor";
 
 /// Maximum time until all callers have their result: the timeouts of the queue and of the exit
-/// report, and some more for a busy machine.
+/// report, and a reserve for a busy machine.
 const CALLERS_MAX: Duration = Duration::from_secs(20);
 
 /// Returns a pool that runs one job at a time; other jobs wait at most `queue_ms` in the queue.
@@ -39,8 +39,8 @@ fn pool(queue_ms: u32) -> Pool {
     pool
 }
 
-/// Starts a job that never ends and another job that waits for its slot, then runs `during`.
-/// Returns the failures of the two jobs.
+/// Starts a job that never ends and a second job that waits for the slot of the first, then runs
+/// `during`. Returns the failures of the two jobs.
 fn beside_two_callers(pool: &Pool, during: impl FnOnce()) -> [FailureKind; 2] {
     let waiting = AtomicI32::new(0);
     std::thread::scope(|scope| {
@@ -78,8 +78,8 @@ fn inject() {
     kill_process(child, Signal::KILL).expect("it is ours");
 }
 
-/// Tests a panic of the supervisor under the server's panic hook, which aborts the process. The
-/// tests of `pelton::panics` show that the server sets this hook.
+/// Panic of the supervisor with the server's panic hook, which aborts the process. The tests of
+/// `pelton::panics` show that the server sets this hook.
 #[test]
 fn a_panic_of_the_supervisor_is_reported_and_ends_the_process_with_its_cells() {
     const NAME: &str =
@@ -125,12 +125,13 @@ fn abort_on_panic_beside_two_callers() -> ! {
         read.expect("the test says when");
         inject();
     });
-    // Not reached if the hook aborts. Without the hook both callers would fail, and the test would
-    // see an exit with success.
+    // This line is not reached if the hook aborts the process. Without the hook, both callers would
+    // fail, and the process would exit with success, which fails the test.
     std::process::exit(0);
 }
 
-/// Without a hook that aborts, callers fail in bounded time when the supervisor panics.
+/// Panic of the supervisor without a hook that aborts the process: callers fail within a limited
+/// time.
 #[test]
 fn without_the_policy_callers_fail_in_bounded_time_and_no_cell_is_left() {
     const NAME: &str =

@@ -32,7 +32,8 @@ fn jobs_at_one_time_begin_on_cores_of_their_own() {
     });
     let apart = one.iter().zip(&other).filter(|(one, other)| one != other);
     let apart = apart.count();
-    // On a busy machine one job may end before the other starts, and a waiting job may be moved.
+    // On a busy machine, one job may end before the other starts, and the kernel may move a job
+    // that waits for its core.
     assert!(PAIRS * 3 / 4 <= apart, "{apart} of {PAIRS}");
 }
 

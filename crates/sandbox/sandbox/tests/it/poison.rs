@@ -4,8 +4,8 @@ use crate::kvm::microvms;
 use crate::{run, start};
 use sandbox::{Limits, Pool};
 
-/// Environment variable by which `cargo xtask conform cells` sets the number of rounds, for a
-/// longer run than that of `cargo test`.
+/// Environment variable with the number of rounds. `cargo xtask conform cells` sets it to a higher
+/// number than `cargo test` uses.
 const ROUNDS_NAME: &str = "CELL_IT_ROUNDS";
 const ROUNDS: u32 = 300;
 const ROUNDS_KVM: u32 = 100;
@@ -14,8 +14,8 @@ pub(crate) fn rounds(usual: u32) -> u32 {
     std::env::var(ROUNDS_NAME).map_or(usual, |rounds| rounds.parse().expect("a number of rounds"))
 }
 
-/// Returns limits with a long wall time: on a busy machine one job of ten thousand takes seconds,
-/// and a shorter limit would make the test fail.
+/// Returns limits with a long wall time: on a busy machine, one job in ten thousand takes seconds,
+/// and the test would fail with a shorter limit.
 fn long_wall_time() -> Limits {
     Limits {
         max_request_time_ms: 60_000,
@@ -37,8 +37,8 @@ fn assert_nothing_left(pool: &Pool, rounds: u32) {
     assert!(100_000 < found, "the search misses what is there: {found}");
     let stats = pool.stats();
     assert_eq!(stats.finished, 2 * u64::from(rounds) + 1);
-    // During these jobs, one wipe in 64 on average planted a canary, and no canary survived its
-    // wipe (promise N2 of `docs/SPEC.md`).
+    // On average, one wipe in 64 checked a test value (canary), and no canary survived its wipe
+    // (promise N2 of `docs/SPEC.md`).
     assert_eq!(stats.wipe_leaks, 0);
     eprintln!(
         "cell: proved: {}: {rounds} jobs left nothing in memory",
@@ -47,7 +47,7 @@ fn assert_nothing_left(pool: &Pool, rounds: u32) {
 }
 
 /// Checks promise N3 of `docs/SPEC.md`: vector, mask and x87 registers and MXCSR are wiped. The
-/// jobs themselves read the registers.
+/// registers are written and read by jobs.
 fn assert_registers_wiped(pool: &Pool, rounds: u32) {
     for round in 0..rounds {
         run(pool, "poison-registers").expect("registers can be written");
@@ -84,8 +84,8 @@ fn n3_no_register_survives_its_job_in_a_microvm() {
     }
 }
 
-/// Shows that the search for a secret in registers finds values that were not wiped: without a
-/// wipe, the next job in the same microVM sees the registers of the previous one.
+/// Proof that the search for a secret in registers can find it: without a wipe, the next job in the
+/// same microVM reads the registers of the previous job.
 #[test]
 fn n3_without_a_wipe_registers_do_survive() {
     let Some(pool) = microvms(one_cell(false)) else {
@@ -97,7 +97,7 @@ fn n3_without_a_wipe_registers_do_survive() {
         .split(' ')
         .map(|found| found.parse().expect("numbers"))
         .collect();
-    // Code that runs between two jobs overwrites some of the vector registers, and none of the
+    // Code that runs between two jobs overwrites some of the vector registers, but none of the
     // other registers.
     match wide.as_str() {
         "512" => assert!(16 * 8 <= found[0] && 6 <= found[1], "{found:?}"),
@@ -106,8 +106,8 @@ fn n3_without_a_wipe_registers_do_survive() {
     assert_eq!(found[2..], [8, 1], "{found:?}");
 }
 
-/// Promise P1 of `docs/SPEC.md`: the operator can choose, by a named setting, that a program keeps
-/// its memory.
+/// Promise P1 of `docs/SPEC.md`: a program keeps its memory between jobs if the operator chooses
+/// this by a setting.
 #[test]
 fn p1_ephemeral_false_keeps_memory_in_both_backends() {
     let mut pools = vec![start(one_cell(false))];

@@ -32,7 +32,8 @@ fn program(elf: &[u8]) -> Program {
 
 /// Creates a file that the program may read, and returns its path.
 fn allowed() -> PathBuf {
-    // The user is in the name, because a file of another user could not be overwritten.
+    // The file's name contains the user id, because the file of another user could not be
+    // overwritten.
     let user = rustix::process::geteuid().as_raw();
     let path = std::env::temp_dir().join(format!("pelton-cell-allowed-{user}"));
     std::fs::write(&path, "allowed").expect("the folder for such files takes one");
@@ -75,7 +76,7 @@ pub(crate) fn run_in(
     pool.run(task(&file, &head_bytes(&head), limits, wall_ms_max))
 }
 
-/// Runs the program with a service, within the given limits and wall time.
+/// Runs the program with `service`, and with the limits `limits` and `wall_ms_max`.
 pub(crate) fn run_served(
     pool: &Pool,
     environment: &[&str],
@@ -168,7 +169,7 @@ fn a_failed_program_is_reported_in_one_line() {
                 Ok(finished) => format!("answers {}", text(&finished).trim()),
                 Err(failure) => failure.to_string(),
             };
-            // The duration in the message varies, so it is cut off.
+            // The duration in the message varies, so it is removed.
             let end = end.split(" after ").next().expect("split yields one");
             report.push_str(&format!("{what}: {end}\n"));
         }
@@ -198,8 +199,8 @@ fn a_failed_program_is_reported_in_one_line() {
     }
 }
 
-/// Promise P13 of `docs/SPEC.md` for programs: no program reaches a descriptor, a file or a page of
-/// code that it was not given.
+/// Promise P13 of `docs/SPEC.md` for programs: a program cannot access descriptors and files that
+/// it was not given, and cannot change its code.
 #[test]
 fn what_a_program_was_not_given_it_cannot_take() {
     let file = format!("FILE={}", allowed().display());
@@ -241,10 +242,12 @@ fn what_a_program_was_not_given_it_cannot_take() {
     }
 }
 
-/// A program that exceeded its time ends soon after its request failed, whatever it did to survive.
+/// End of a program that exceeded its time: it ends soon after its request failed, even if it tries
+/// to prevent that.
 #[test]
 fn no_program_outlives_its_time() {
-    // Argument that distinguishes this program from those of other tests that run meanwhile.
+    // Argument that distinguishes this program's process from those of other tests that run at the
+    // same time.
     const MARK: &str = "--no-program-outlives-its-time";
     let marked = Program {
         arguments: vec![MARK.to_owned()],
@@ -264,8 +267,8 @@ fn no_program_outlives_its_time() {
     assert_eq!(run(&pool, &["DO=nothing"], b"").as_deref(), Ok(""));
 }
 
-/// All threads of a program make progress: a thread gives up the CPU when it makes a call that
-/// waits, and also when its time slice is over.
+/// Progress of all threads of a program: a thread gives up the CPU when it makes a system call that
+/// waits, and when its time slice is over.
 #[test]
 fn threads_of_a_program_take_turns() {
     for pool in pools(Limits::default()) {
@@ -279,7 +282,7 @@ fn threads_of_a_program_take_turns() {
     }
 }
 
-/// The number of threads is bounded, and a program whose threads all wait for one another ends.
+/// Limit on the number of threads, and end of a program whose threads all wait for one another.
 #[test]
 fn threads_in_a_microvm_are_bounded() {
     let Some(pool) = microvms_pool() else {
@@ -304,8 +307,8 @@ fn threads_in_a_microvm_are_bounded() {
     );
 }
 
-/// Promise N11 of `docs/SPEC.md`, for the system calls that only programs may make: arguments of
-/// any kind harm only their guest. `cargo xtask conform cells` runs more.
+/// Promise N11 of `docs/SPEC.md`, for the system calls that only programs may make: calls with any
+/// arguments harm only their guest. `cargo xtask conform cells` makes more such calls.
 #[test]
 fn n11_calls_of_programs_with_any_arguments_harm_no_other_job() {
     let Some(pool) = microvms_pool() else {
@@ -313,7 +316,7 @@ fn n11_calls_of_programs_with_any_arguments_harm_no_other_job() {
     };
     for seed in 1..=poison::rounds(40) {
         let seed = format!("SEED={}", u64::from(seed) * 0x9e37_79b9);
-        // The job may end in any way, and also by its wall time if it sleeps.
+        // The job may end in any way, for example by its wall time limit if it sleeps.
         let _end = run_in(&pool, &["DO=calls", &seed], b"", JOB_LIMITS, 50);
     }
     let answer = run(&pool, &["DO=threads"], b"");
@@ -371,8 +374,8 @@ fn kept() -> Limits {
     }
 }
 
-/// Promise P1 of `docs/SPEC.md`: the operator can choose, by a named setting, that a program keeps
-/// its state.
+/// Promise P1 of `docs/SPEC.md`: a program keeps its state between requests if the operator chooses
+/// this by a setting.
 #[test]
 fn p1_a_program_that_is_kept_counts_its_requests() {
     for pool in pools(kept()) {
@@ -385,7 +388,7 @@ fn p1_a_program_that_is_kept_counts_its_requests() {
         assert_eq!(run(&pool, &["DO=nothing"], b"").as_deref(), Ok(""));
         assert_eq!(run(&pool, &["DO=echo"], b"body").as_deref(), Ok("body"));
         assert_eq!(run(&pool, &["DO=slowly"], b"body").as_deref(), Ok("body"));
-        // Request and answer are longer than a pipe holds.
+        // Request and answer are longer than a pipe's buffer.
         let long = "0123456789abcdef".repeat(20_000);
         let answer = run(&pool, &["DO=echo"], long.as_bytes());
         assert!(answer.as_deref() == Ok(&long), "{backend}");
@@ -394,14 +397,14 @@ fn p1_a_program_that_is_kept_counts_its_requests() {
         crate::life::until(|| pool.stats().ready == 1);
         let stats = pool.stats();
         assert_eq!((stats.runs, stats.finished, stats.wipes), (25, 25, 0));
-        // The program has held a whole request of 320 KB in memory.
+        // The program had a whole request of 320 KB in memory.
         assert!(320_000 < stats.memory_peak_bytes, "{backend}: {stats:?}");
         eprintln!("cell: proved: {backend}: a program that is kept has its state");
     }
 }
 
-/// A persistent program that fails in any way is ended, and the failure is reported. The next
-/// request starts the program anew: only the program's state is lost.
+/// Failure of a persistent program: the program is ended, and the failure is reported. The next
+/// request starts the program again, with its state lost.
 #[test]
 fn a_program_that_is_kept_and_fails_begins_anew() {
     let limits = JobLimits {
@@ -443,7 +446,8 @@ fn a_program_that_is_kept_and_fails_begins_anew() {
     }
 }
 
-/// A persistent program in a microVM boots until it first waits, for at most `max_boot_time`.
+/// Failed start of a persistent program in a microVM: it must first wait for input within
+/// `max_boot_time`.
 #[test]
 fn a_program_that_never_waits_does_not_start() {
     if microvms(Limits::default()).is_none() {

@@ -1,5 +1,5 @@
-//! Tests the example of README.md: it is the same text as the example program, and that program
-//! works.
+//! Tests that the example in README.md has the same text as the example program, and that the
+//! program works.
 
 use std::process::Command;
 

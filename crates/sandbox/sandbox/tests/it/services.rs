@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 /// Wall time that is long enough for every run in these tests.
 const WALL_MS: u32 = 60_000;
 
-/// Service that repeats its input in capitals, line by line.
+/// Service that answers each line of its input with the same line in capital letters.
 #[derive(Default)]
 struct UppercaseService {
     received: Vec<u8>,
@@ -45,7 +45,8 @@ impl Service for UppercaseService {
     }
 
     fn parts<'a>(&'a self, parts: &mut [IoSlice<'a>]) -> usize {
-        // The output is given in two parts, so that the write may end between or within them.
+        // The output is split in two parts, so that a write may end between the parts or within a
+        // part.
         let (first, second) =
             self.output[self.written..].split_at((self.output.len() - self.written) / 2);
         let mut filled = 0;
@@ -97,7 +98,7 @@ fn p16_a_program_asks_and_is_answered() {
             &mut service,
         );
         assert_eq!(output.as_deref(), Ok(&*lines.to_uppercase()));
-        // The next run gets a new stream, which still works.
+        // The next run gets a new stream, which works.
         assert_is_answered(&pool);
     }
 }
@@ -158,7 +159,7 @@ fn p16_answers_take_no_more_cpu_time_than_the_run_may() {
     }
 }
 
-/// A program that never reads its answers, and one that waits for an answer without a request, run
+/// End of programs that never read their answers, or wait for an answer without a request: they run
 /// until their wall time is over.
 #[test]
 fn p16_a_program_that_only_speaks_or_only_listens_is_ended() {

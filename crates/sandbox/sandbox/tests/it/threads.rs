@@ -5,10 +5,10 @@ use crate::{JOB_LIMITS, kvm::microvms};
 use sandbox::{Backend, FailureKind, Limits, Pool};
 use std::process::Command;
 
-/// Wall time and CPU time in microseconds.
+/// Wall time and CPU time, both in microseconds.
 type Times = [u64; 2];
 
-/// Parses the times that a program prints for work that it shared among its threads.
+/// Parses the wall time and the CPU time that a program prints.
 fn times(text: &str) -> Times {
     let times = text.split_whitespace().map(|time| time.parse());
     let times: Result<Vec<u64>, _> = times.collect();
@@ -41,19 +41,19 @@ fn outside(threads: u32, rounds: u64) -> Times {
     times(std::str::from_utf8(&output.stdout).expect("it tells numbers"))
 }
 
-/// Promise P17 of `docs/SPEC.md`: work that one, two or four threads share takes at most 1.1 × the
-/// wall time and the CPU time that it takes outside of a cell. Inside and outside are measured in
-/// turn, and the median of their ratios counts, since a machine's speed changes.
+/// Promise P17 of `docs/SPEC.md`: work that is divided among one, two or four threads takes at most
+/// 1.1 times the wall time and CPU time that it takes outside of a cell. Measurements inside and
+/// outside alternate, and the median of their ratios is checked, since a machine's speed changes.
 #[test]
 fn p17_threads_of_a_process_work_as_they_do_outside() {
-    // The work takes as long as the conversion of a camera's picture. A new thread may have to wait
-    // for a core, for up to a tick of the kernel, though another core is idle. On some machines
-    // this affects more threads inside a cell than outside, and the wait would be a large part of
-    // short work.
+    // The work takes as long as the conversion of a camera's picture. Shorter work would be
+    // dominated by the start of threads: a new thread may wait for a core until the kernel's next
+    // timer tick, even if another core is idle. On some machines, more threads wait inside a cell
+    // than outside.
     const ROUNDS: u64 = 160_000_000;
     const LEAST_TRIES: usize = 10;
     const TRIES: usize = 60;
-    // No deprioritization, since the program outside has none either.
+    // The program is not deprioritized, since outside of a cell it is not either.
     let pool = program_pool(Limits {
         give_way_time_ms: 0,
         ..Limits::default()
@@ -77,8 +77,8 @@ fn p17_threads_of_a_process_work_as_they_do_outside() {
     }
 }
 
-/// Promise P17 of `docs/SPEC.md`: the number of threads is bounded, and the next job works as usual
-/// after a program used all of them.
+/// Promise P17 of `docs/SPEC.md`: the number of threads is limited, and the next job works as usual
+/// after a program used all of its threads.
 #[test]
 fn p17_threads_are_bounded_in_both_backends() {
     let limits = Limits {

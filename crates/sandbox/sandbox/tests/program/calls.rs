@@ -1,4 +1,4 @@
-//! System calls drawn from a seed, among those that a guest implements only for programs.
+//! Pseudorandom system calls, among those that a guest implements only for programs.
 
 use std::hint::black_box;
 
@@ -19,12 +19,11 @@ const CALLS: [libc::c_long; 14] = [
     libc::SYS_tgkill,
 ];
 
-/// Makes system calls drawn from `seed`, with arguments at boundary values. If a call starts a
-/// thread, the thread has a stack of zeros, which makes it crash.
+/// Makes system calls with arguments at boundary values, chosen pseudorandomly from `seed`. If a
+/// call starts a thread, the thread has a stack of zeros, which makes it crash.
 pub(crate) fn any(seed: u64) {
     const COUNT: u32 = 200;
-    // Flags of `clone` with which libc starts a thread. The mask below keeps at least the flags
-    // that every thread needs.
+    // Flags of `clone` with which libc starts a thread.
     const THREAD: u64 = 0x3d_0f00;
     let mut state = seed | 1;
     let mut draw = move || {

@@ -1,9 +1,9 @@
-//! Attempts of a program to get more than it was given, one line of output for each.
+//! Attempts of a program to access what it was not given. It prints one line per attempt.
 
 use std::ffi::CString;
 use std::io::Error;
 
-/// A function whose code the program tries to overwrite.
+/// Returns 7. The program tries to overwrite the code of this function.
 #[inline(never)]
 fn code() -> u32 {
     std::hint::black_box(7)
@@ -31,14 +31,14 @@ pub(crate) fn try_all() {
     println!("send a descriptor: {}", describe(send_standard_input()));
     println!("become another program: {}", describe(execute_input()));
     let place = code as fn() -> u32 as usize as *mut libc::c_void;
-    // SAFETY: if the call fails, as it must, no memory of this process changes; if it does not, the
-    // test fails by the output.
+    // SAFETY: the call must fail, and then changes no memory. If it succeeds, the output makes the
+    // test fail.
     let read = unsafe { libc::pread(0, place, 4, 0) };
     println!("overwrite code: {}", describe(read as i64));
     println!("code: {}", code());
 }
 
-/// Runs until it is killed, after trying to survive its launcher.
+/// Tries to survive the end of its launcher, then runs until it is killed.
 pub(crate) fn outlive() {
     // SAFETY: the call takes numbers only.
     let _refused = unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, 0) };
@@ -54,11 +54,11 @@ fn describe(result: i64) -> String {
     }
 }
 
-/// Duplicates standard input as descriptor 3, the only number on which a zygote's filter allows
-/// packets with descriptors.
+/// Duplicates standard input as descriptor 3, the only descriptor to which a zygote's filter allows
+/// to send packets with descriptors.
 fn dup_to_control() -> i64 {
     const CONTROL: i32 = 3;
-    // SAFETY: no other code here uses a descriptor of this number.
+    // SAFETY: no other code of this program uses a descriptor of this number.
     unsafe { libc::syscall(libc::SYS_dup3, 0, CONTROL, 0) }
 }
 
@@ -70,7 +70,7 @@ fn send_standard_input() -> i64 {
 
 fn execute_input() -> i64 {
     let none: [*const libc::c_char; 1] = [std::ptr::null()];
-    // SAFETY: both lists are empty; if the call succeeds, nothing of this process is left.
+    // SAFETY: both lists are empty; if the call succeeds, it replaces this process.
     unsafe {
         libc::syscall(
             libc::SYS_execveat,

@@ -1,5 +1,5 @@
-//! A program that was not written for cells: it does what its environment variable `DO` says, with
-//! standard input and output. As a persistent program it reads records instead.
+//! A program that was not written for cells. Its environment variable `DO` says what to do; input
+//! and output are the standard streams. As a persistent program, it reads records instead.
 
 mod calls;
 mod escape;

@@ -34,7 +34,7 @@ pub(crate) fn ask() {
     written.expect("standard output takes it");
 }
 
-/// Sends everything at once, and does not wait for answers.
+/// Sends its whole input at once, and does not wait for answers.
 pub(crate) fn tell() {
     line().write_all(&input()).expect("the line takes it");
     println!("told");
@@ -46,7 +46,7 @@ pub(crate) fn be_deaf() {
     while line.write_all(b"and another thing\n").is_ok() {}
 }
 
-/// Waits for an answer without a request.
+/// Waits for an answer although it sent no request.
 pub(crate) fn listen() {
     let read = line().read(&mut [0]);
     println!("{}", read.is_ok());

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 const THREADS: u32 = 8;
 
-/// Locks, waits, sleeps and spins in several threads, and prints the results.
+/// Uses locks, waits, sleeps and spins in several threads, and prints the results.
 pub(crate) fn work() {
     let count = Arc::new((Mutex::new(0), Condvar::new()));
     let barrier = Arc::new(Barrier::new(THREADS as usize));
@@ -13,8 +13,8 @@ pub(crate) fn work() {
         .map(|number| {
             let (count, barrier) = (Arc::clone(&count), Arc::clone(&barrier));
             std::thread::spawn(move || {
-                // The sum is kept in vector registers, so it is wrong if a switch of threads does
-                // not save them.
+                // The sum is kept in vector registers, so the sum is wrong if a switch of threads
+                // does not save these registers.
                 let mut sum = f64::from(number);
                 for _ in 0..100 {
                     barrier.wait();
@@ -50,7 +50,7 @@ pub(crate) fn work() {
     go.send(()).expect("somebody waits");
     let heard = receiver.recv().expect("it is sent");
     let slept = Duration::from_millis(20) <= begin.elapsed();
-    // Each of two threads spins until the other had a turn on the CPU, and neither yields.
+    // Two threads spin, without yielding, until the other thread has run.
     let turn = Arc::new(AtomicU32::new(0));
     let other = Arc::clone(&turn);
     let spinning = std::thread::spawn(move || {
@@ -67,7 +67,7 @@ pub(crate) fn work() {
     println!("{counted} {right} {early} {heard} {slept}");
 }
 
-/// Starts threads until it may not start another, and prints their number.
+/// Starts threads until no further thread can be started, and prints their number.
 pub(crate) fn many() {
     let mut threads = 0;
     while let Ok(_detached) = std::thread::Builder::new()
@@ -86,7 +86,7 @@ pub(crate) fn wait() {
     let _never = second.join();
 }
 
-/// Spins in three threads without an end.
+/// Spins in three threads forever.
 pub(crate) fn never_end() -> ! {
     for _ in 0..2 {
         std::thread::spawn(|| {
@@ -100,8 +100,8 @@ pub(crate) fn never_end() -> ! {
     }
 }
 
-/// Does the same amount of work with one thread or several. Prints the wall time and the CPU time
-/// in microseconds.
+/// Divides a fixed amount of work among one or several threads. Prints the wall time and the CPU
+/// time in microseconds.
 pub(crate) fn share_work() {
     let number = |name: &str| {
         let text = std::env::var(name).expect("the test names it");
@@ -129,7 +129,7 @@ pub(crate) fn share_work() {
     println!("{wall_us} {}", used.tv_sec * 1_000_000 + used.tv_usec);
 }
 
-/// Reads from a descriptor to which no thread writes, then waits for it as event loops do.
+/// Reads from a descriptor to which no thread writes, then waits for the descriptor with `epoll`.
 pub(crate) fn read_blocked() {
     let mut event = libc::epoll_event {
         events: libc::EPOLLIN as u32,
@@ -149,8 +149,8 @@ pub(crate) fn read_blocked() {
     println!("{watched} {read} {woken}");
 }
 
-/// Starts as many threads as it may, each with a minimal stack, and then tries for ever to start
-/// another.
+/// Starts as many threads as possible, each with a minimal stack, and continues forever to try to
+/// start further threads.
 pub(crate) fn bomb() -> ! {
     loop {
         let thread = std::thread::Builder::new().stack_size(16 << 10);
