@@ -10,7 +10,7 @@ use toolkit::build::Build;
 use toolkit::command::{succeed, timed};
 use toolkit::stop::Stop;
 
-/// Number of jobs that hide a secret, and number of jobs that then search for it, per backend.
+/// Number of jobs per backend that hide a secret. As many jobs then search for a secret.
 const ROUNDS: &str = "10000";
 
 /// Time limit of a hostile program, in milliseconds. A test fails if the program has not ended 50

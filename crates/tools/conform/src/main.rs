@@ -39,7 +39,7 @@ use clap::Parser as _;
 use toolkit::build;
 use toolkit::stop::Stop;
 
-/// Command line.
+/// Command line of `cargo xtask conform`.
 #[derive(clap::Parser)]
 #[command(
     name = "cargo xtask conform",

@@ -1,9 +1,9 @@
 //! `conform miri`: the unit tests of the protocol and storage crates under Miri, which reports
 //! undefined behaviour, leaks and misused pointers, in our crates and in those they import.
 //!
-//! Miri interprets every instruction, some hundred times slower than a processor executes them. So
-//! tests with many repetitions do fewer of them under `cfg(miri)`, and property tests that do not
-//! state their number of cases take the number from an environment variable that is set here.
+//! Miri interprets every instruction, several hundred times slower than a processor executes them.
+//! So tests with many repetitions repeat less often under `cfg(miri)`, and property tests that do
+//! not state their number of cases take the number from an environment variable that is set here.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -36,7 +36,8 @@ struct Typed {
     crates: Vec<String>,
 }
 
-/// Tests the crates, one after the other. A failure does not keep the others from running.
+/// Tests the crates, one after the other. A failure does not keep the tests of the other crates
+/// from running.
 ///
 /// # Errors
 /// When Miri is not installed, a crate is not part of the suite, or a test fails.
@@ -58,7 +59,7 @@ pub(crate) fn run(root: PathBuf, arguments: &[OsString]) -> Result<ExitCode, Sto
     let folder = TargetDir::lock("miri", &root, &version, |folder| {
         let mut clean = nightly(&root, "cargo");
         clean.args(["clean", "--target", triple, "--target-dir"]);
-        // Miri appends this name to the target directory that it is given.
+        // Miri appends `miri` to the path of the target directory.
         clean.arg(folder.join("miri"));
         clean
     })?;

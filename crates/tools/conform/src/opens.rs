@@ -1,5 +1,5 @@
 //! Second half of `conform scan`: runs scans of a generated library under strace. Counts the files
-//! that each scan opens, and its requests for the metadata of files.
+//! that each scan opens, and the system calls that request the metadata of a file.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};
@@ -12,7 +12,7 @@ use toolkit::command::{timed, unstartable};
 use toolkit::debian;
 use toolkit::stop::{Stop, at};
 
-/// Number of tracks in the library. This is enough for files of every kind.
+/// Number of tracks in the library. A library of this size has files of every kind.
 const TRACKS: u32 = 2000;
 /// Number of files that are changed, to check that the count detects changes.
 const CHANGED: usize = 10;
@@ -108,7 +108,7 @@ fn trace(program: &Path, library: &Path, folder: &Path) -> Result<Calls, Stop> {
     strace.arg("--data").arg(folder.join("data"));
     strace.stdout(Stdio::null()).stderr(Stdio::null());
     let ended = strace.status().map_err(|err| unstartable(&strace, &err))?;
-    // Exit code 1 means that the library has broken files, as a generated one does.
+    // Exit code 1 means that the library has broken files, as every generated library does.
     if !matches!(ended.code(), Some(0 | 1)) {
         return Err(Stop::host(format!("strace of a scan: {ended}")));
     }

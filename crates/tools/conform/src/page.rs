@@ -14,7 +14,7 @@ use toolkit::command::succeed;
 use toolkit::stop::{Stop, at};
 use toolkit::{cache, debian, node};
 
-/// The browser, fonts for it, and the program that makes the library's music.
+/// Debian's packages with the browser, fonts for it, and the encoder of the library's music.
 const PACKAGES: &[&str] = &["chromium", "ffmpeg", "fonts-dejavu-core"];
 const BROWSER: &str = "/usr/bin/chromium";
 

@@ -91,7 +91,7 @@ fn attack(name: &str, words: &str, port: u16, folder: &Path) -> Result<Course, S
         .ok_or_else(|| Stop::host(format!("cannot parse slowhttptest's report of slow {name}")))
 }
 
-/// Course of one attack, summed up from slowhttptest's report, which has one line per second.
+/// Summary of one attack, from slowhttptest's report, which has one line per second.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Course {
     seconds: usize,

@@ -56,7 +56,7 @@ const UNITS: &[&str] = &[
     "violations",
 ];
 
-/// Units that start servers themselves, to give them files and settings.
+/// Units that start servers themselves, because the servers need particular files or settings.
 const STARTING: &[&str] = &[
     "unit/aofrw",
     "unit/auth",
@@ -86,8 +86,8 @@ exec "$PELTON" store "$@"
 /// Minimum share of passed tests among those run, in per cent.
 const PASS_PCT_MIN: usize = 95;
 
-/// Number of tests in its own suite that Redis 7.4.1 passes in external mode. It counts as 100 %
-/// when our result on the whole suite is printed.
+/// Number of tests of Redis's own suite that Redis 7.4.1 passes in external mode. This number
+/// counts as 100 % when our result on the whole suite is printed.
 const REDIS_PASSES: usize = 2_181;
 
 /// Numbers of passed and failed tests of one unit.

@@ -50,7 +50,7 @@ const SHOWN: usize = 30;
 const SKEW_MS: i64 = 2500;
 /// Pause after which a key that had expired on only one server has expired on both.
 const MOMENT: Duration = Duration::from_millis(5);
-/// Maximum number of differences. The comparison stops when it reaches this number.
+/// Maximum number of differences. The comparison stops at this number.
 const DIFFERENCES_MAX: u64 = 40;
 
 /// Commands whose replies have elements in no particular order. `BY` stands for SORT with the
@@ -80,14 +80,14 @@ const STRICTER: &[&str] = &["BITPOS", "BITCOUNT", "ZRANK", "ZREVRANK"];
 const ENCODINGS: &[&[u8]] = &[b"listpack", b"quicklist", b"hashtable", b"skiplist"];
 const TIMES: &[&str] = &["TTL", "PTTL", "EXPIRETIME", "PEXPIRETIME"];
 
-/// Both servers, and the commands sent to them.
+/// The two servers that are compared, and the commands sent to both.
 struct Pair {
     oracle: Oracle,
     keyspace: Keyspace,
     session: Session,
     proto: Proto,
     recent: Vec<String>,
-    /// Commands queued in the transaction.
+    /// Commands queued in the open transaction.
     queued: Vec<String>,
 }
 
@@ -244,7 +244,8 @@ fn corrupt(rng: &mut Rng, words: &mut Vec<Vec<u8>>) {
     }
     let at = rng.usize(..words.len());
     match rng.u8(..4) {
-        // COMMAND without arguments returns the whole table of commands, and our table is shorter.
+        // COMMAND without arguments returns the whole table of commands, and our table is shorter
+        // than that of Redis.
         0 if 0 < at && words[0] != b"COMMAND" => drop(words.remove(at)),
         1 => words.push(b"extra".to_vec()),
         2 if 0 < at => words[at] = b"nonsense".to_vec(),
@@ -475,8 +476,8 @@ impl Pair {
             differences += u64::from(!pair.agree_soon(line)?);
             Ok(())
         };
-        // DISCARD ends a transaction that the commands left open. Without one, both servers reply
-        // with an error.
+        // DISCARD ends a transaction that the commands left open. Without an open transaction, both
+        // servers reply with an error.
         ask(self, &words(&["DISCARD"]))?;
         for db in 0..16 {
             ask(self, &words(&["SELECT", &db.to_string()]))?;
@@ -582,7 +583,7 @@ fn is_same(name: &str, theirs: &Reply, ours: &Bytes) -> bool {
     UNORDERED.contains(&name) && sorted(theirs, 1) == sorted(&ours, 1)
 }
 
-/// Formats a reply with the elements of all its arrays sorted, in groups of `step` elements.
+/// Formats a reply. The elements of each array are sorted in groups of `step` consecutive elements.
 fn sorted(reply: &Reply, step: usize) -> String {
     match reply {
         Reply::Array(elements) | Reply::Set(elements) => {
@@ -600,7 +601,7 @@ fn sorted(reply: &Reply, step: usize) -> String {
         // Small lists and sets have other encodings in Redis 7.0, and SORT in 7.0 converts a sorted
         // set to a skip list.
         Reply::Bulk(name) if ENCODINGS.contains(&name.as_ref()) => "some encoding".to_owned(),
-        // Large numbers are times inside a transaction, so they are rounded.
+        // Inside the reply of a transaction, large numbers are times, so they are rounded.
         Reply::Int(number) if 1000 < *number => format!("about {}", number / 10_000_000_000),
         other => format!("{other:?}"),
     }

@@ -3,7 +3,7 @@
 use resp::Reply;
 
 /// Commands that Redis 7.2, and therefore our table, describes differently from Debian's 7.0:
-/// scripts may run blocking commands in 7.2, and some commands got arguments.
+/// scripts may run blocking commands in 7.2, and some commands have more arguments in 7.2.
 const NEWER: &[&str] = &[
     "blmove",
     "blpop",
@@ -18,8 +18,8 @@ const NEWER: &[&str] = &[
     "zrevrank",
 ];
 /// Commands whose arguments our table describes differently from Debian's Redis 7.0: because 7.2
-/// changed them, because our commands accept more, or because a group of one argument is described
-/// as that argument.
+/// changed them, because our commands accept more, or because our table describes a group of one
+/// argument as that argument.
 const NEWER_ARGUMENTS: &[&str] = &[
     "bitop",
     "client|kill",
@@ -37,7 +37,7 @@ const NEWER_ARGUMENTS: &[&str] = &[
 const FIELDS: usize = 9;
 
 /// Returns the fields that differ in the two rows of a command, each as a pair of strings:
-/// redis-server's and ours. A command that one of the servers lacks has no differences.
+/// redis-server's and ours. Returns no fields if one of the servers lacks the command.
 pub(crate) fn differences(name: &str, theirs: &Reply, ours: &Reply) -> Vec<(String, String)> {
     let both = (row(theirs), row(ours));
     let (Some(theirs), Some(ours)) = both else {
@@ -52,7 +52,8 @@ pub(crate) fn differences(name: &str, theirs: &Reply, ours: &Reply) -> Vec<(Stri
 }
 
 /// Returns redis-server's and our arguments of a command in COMMAND DOCS, if they differ. The
-/// comparison ignores names that no client reads, and the versions that introduced arguments.
+/// comparison ignores the names of tokens and groups, which no client reads, and the versions that
+/// introduced arguments.
 pub(crate) fn argument_differences(
     name: &str,
     theirs: &Reply,

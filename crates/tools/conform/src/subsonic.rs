@@ -62,8 +62,8 @@ pub(crate) fn run(root: PathBuf, arguments: &[OsString]) -> Result<ExitCode, Sto
     Ok(ExitCode::SUCCESS)
 }
 
-/// Writes the script that tests subsonic-api, installs that library beside it, and returns the
-/// script's path.
+/// Writes the script that tests subsonic-api, installs subsonic-api beside the script, and returns
+/// the script's path.
 fn javascript(folder: &Path) -> Result<PathBuf, Stop> {
     let script = folder.join("client.mjs");
     fs::write(&script, JAVASCRIPT).map_err(at(&script))?;

@@ -50,7 +50,8 @@ struct Typed {
     probed: usize,
 }
 
-/// Difference between `tags` and an oracle that was investigated, and whose cause is known.
+/// Difference between the results of `tags` and of an oracle that was investigated, and whose cause
+/// is known.
 struct Explained {
     /// Name of the oracle that reports the difference.
     oracle: &'static str,
@@ -224,7 +225,8 @@ fn differences(folder: &Path, lines: &[Line]) -> Result<Vec<String>, Stop> {
 }
 
 /// Returns the differences between `tags` and `reported`, the report of an oracle or the manifest.
-/// With `exact`, the kinds of errors must be equal, and a cover must be in both or in neither.
+/// If `exact` is true, the kinds of errors must be equal, and a cover must be in both or in
+/// neither.
 fn differs(ours: &Result<Media, tags::Error>, reported: &Reported, exact: bool) -> Vec<Difference> {
     let verdict = |text| {
         vec![Difference {
@@ -256,7 +258,7 @@ fn differs(ours: &Result<Media, tags::Error>, reported: &Reported, exact: bool) 
         }
     };
     let audio = &media.audio;
-    // A duration that is not a number is always a difference.
+    // A duration that is NaN is always a difference.
     if apart.is_nan() || DURATION_TOLERANCE_MS as f64 <= apart {
         check(
             "duration",

@@ -32,8 +32,8 @@ pub(crate) struct ParsedRequest {
 pub(crate) enum End {
     /// The server waits for more bytes.
     Waits,
-    /// The server closes the connection without reading the remaining bytes, because a request, or
-    /// the server itself, demands that.
+    /// The server closes the connection without reading the remaining bytes, because a request
+    /// demands the close, or the server decided to close.
     Closes,
     /// The server refuses the remaining bytes, for the reason given.
     Refuses(String),
@@ -110,7 +110,7 @@ impl Reading {
 enum Step {
     Same,
     /// The interpretations diverge here, so later requests cannot be compared. `None` if this
-    /// difference does not count.
+    /// difference is not a finding.
     Parted(Option<Difference>),
 }
 

@@ -4,7 +4,7 @@ use super::reading::Difference;
 
 const LIST: &str = include_str!("reviewed.txt");
 
-/// Line of the list of reviewed differences. The first line of the file names the parts of a line.
+/// Line of the list of reviewed differences. The first line of the file explains the columns.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Line {
     oracle: &'static str,

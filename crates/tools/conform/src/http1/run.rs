@@ -11,7 +11,7 @@ use super::ours;
 use super::reading::{Difference, End, Reading};
 use super::reviewed::{self, Line};
 
-/// Maximum number of findings printed per kind; further ones are only counted.
+/// Maximum number of findings printed per kind; further findings are only counted.
 const SHOWN_MAX: u64 = 3;
 
 /// Compares our interpretation of every case with those of the oracles, prints the findings, and
@@ -42,7 +42,7 @@ struct Comparison {
     covered: Vec<u64>,
     /// Number of findings per kind: the oracle (other HTTP parser) and how its verdict differs.
     findings: BTreeMap<String, u64>,
-    /// Number of cases in which we accept at least one complete request. Only these can yield
+    /// Number of cases in which we accept at least one complete request. Only these cases can yield
     /// findings.
     accepted: u64,
     /// Number of cases that we refuse and an oracle accepts.

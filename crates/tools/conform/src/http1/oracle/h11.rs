@@ -55,7 +55,7 @@ impl H11 {
     /// Stops the interpreter, and waits until it has exited.
     ///
     /// # Errors
-    /// If it exits with an error.
+    /// If the interpreter exits with an error.
     pub(crate) fn stop(self) -> io::Result<()> {
         let H11 {
             mut child, stdin, ..

@@ -32,8 +32,7 @@ fn what_parts_two_readings_is_named() {
     let refused = |why: &str| Some(Difference::RefusedThere(why.to_owned()));
     let framed = |what| Some(Difference::Framed(what));
     let rows = [
-        // Cases without a difference that counts: the interpretations are equal, or ours is
-        // stricter.
+        // Cases without a finding: the interpretations are equal, or ours is stricter.
         ("GET /, waits", "GET /, waits", None),
         ("GET /, 400", "GET /, GET /b, waits", None),
         ("GET /, closes", "GET /, GET /b, waits", None),
@@ -79,8 +78,8 @@ fn what_parts_two_readings_is_named() {
             "POST /+3, waits",
             framed("a body that ends there"),
         ),
-        // The oracle closes the connection, and never reads the second request, so there is no
-        // difference that counts.
+        // The oracle closes the connection, and never reads the second request, so this is not a
+        // finding.
         ("GET /, GET /b, waits", "GET /, closes", None),
     ];
     for (ours, theirs, expected) in rows {
