@@ -107,7 +107,7 @@ struct Waits {
     max_us: f64,
 }
 
-/// Properties of the picture that all jobs convert, and whether the host runs microVMs
+/// Properties of the picture that all jobs convert, and whether the host can run microVMs
 /// (`machines`).
 #[derive(Debug, Serialize)]
 struct Original {
@@ -300,8 +300,8 @@ impl Lab<'_> {
         Ok(samples)
     }
 
-    /// Measures for how long jobs wait for a cell. Each client pauses between two jobs for a
-    /// quarter of a job's time, which gives four fifths of full load.
+    /// Measures the time that jobs wait for a cell. Each client pauses for a quarter of a job's
+    /// time between two jobs, which gives four fifths of full load.
     fn waits(&self, contenders: &[Named], summaries: &[Summary]) -> Result<Vec<Waits>, Stop> {
         let mut waits = Vec::new();
         for ((name, contender), summary) in contenders.iter().zip(summaries) {

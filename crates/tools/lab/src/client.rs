@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use toolkit::stop::Stop;
 
-/// Maximum time to wait for bytes of a response: longer than any conversion that the server admits.
+/// Maximum time to wait for bytes of a response: longer than the server lets any conversion take.
 const ANSWER_TIME_MAX: Duration = Duration::from_secs(150);
 
 /// Complete HTTP response.
@@ -38,7 +38,7 @@ pub(crate) fn get(server: SocketAddr, target: &str, accept: &str) -> Result<Answ
     ask(server, target, &[format!("Accept: {accept}")])
 }
 
-/// Requests `target` with these fields, each as `Name: value`.
+/// Requests `target` with `fields`, each in the form `Name: value`.
 ///
 /// # Errors
 /// Returns an error if there is no response, or if the response is not complete HTTP.

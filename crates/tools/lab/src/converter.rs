@@ -1,4 +1,5 @@
-//! Pelton's worker as a plain process without a cell. It converts one picture by an explicit plan.
+//! Pelton's worker as a plain process without a cell. It converts one picture according to a plan,
+//! which describes the steps of the conversion.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -80,7 +81,7 @@ pub(crate) fn hex(plan: &Plan) -> String {
     hex::encode(plan.to_bytes())
 }
 
-/// Returns a plan that only changes the encoding.
+/// Returns a plan that keeps the size and only changes the encoding.
 pub(crate) fn reencode(facts: &Facts, encoding: Encoding) -> Plan {
     fit(facts, facts.stored, encoding)
 }

@@ -8,7 +8,7 @@ use image_plan::{Facts, Orientation, Size};
 use serde::Serialize;
 use toolkit::stop::{Stop, at};
 
-/// One original of the corpus.
+/// Photograph of the corpus, which benchmarks convert.
 #[derive(Clone, Debug)]
 pub(crate) struct Photograph {
     /// Path of the file, relative to the corpus folder.
@@ -67,7 +67,7 @@ impl Photograph {
         File::open(&self.path).map_err(at(&self.path))
     }
 
-    /// Returns the name for use in file names: `-` replaces `/` and `.`.
+    /// Returns the photograph's name in a form that suits file names: `-` replaces `/` and `.`.
     pub(crate) fn word(&self) -> String {
         self.name.replace(['/', '.'], "-")
     }

@@ -30,7 +30,7 @@ struct Definition {
     rows: Vec<Row>,
 }
 
-/// Kind of request. Each kind becomes one table of the output.
+/// Kind of request: a row of the definition, and a table of the output.
 #[derive(Deserialize)]
 struct Row {
     name: String,
@@ -125,12 +125,12 @@ pub(crate) fn run(given: &SharedFlags, only: Option<&str>) -> Result<(), Stop> {
     record.write(&given.record)
 }
 
-/// Returns the request target of the file with this length.
+/// Returns the request target of the file that is `bytes` long.
 fn target(bytes: usize) -> String {
     format!("/{bytes}.json")
 }
 
-/// Writes a JSON file of exactly this length, under the name that [`target`] gives.
+/// Writes a JSON file of exactly `bytes` bytes, under the name that [`target`] returns.
 fn write_file(folder: &Scratch, bytes: usize) -> Result<(), Stop> {
     const FRAME: &str = "{\"message\":\"\"}";
     let filling = "Hello, World! ".chars().cycle();

@@ -24,7 +24,8 @@ use crate::stats::{Ratio, Spread};
 use crate::{SharedFlags, lanczos, stats, table};
 use contender::{Contender, Peer};
 
-/// Number of threads that score results. No time is measured while they run.
+/// Number of threads that compute the quality scores of results. No time is measured while they
+/// run.
 const JUDGES: usize = 2;
 
 /// Parts of the benchmark.
@@ -93,7 +94,7 @@ struct Summary {
     race: String,
     contender: String,
     cpu_s_per_mp: Spread,
-    /// CPU time of Pelton's quick conversion divided by that of this contender.
+    /// CPU time of Pelton's conversion at low effort (`quick`) divided by that of this contender.
     quick_over_this: Ratio,
 }
 

@@ -1,4 +1,5 @@
-//! Binary PPM and PGM of 8 bits: the common output format of the decoders in Debian's packages.
+//! Binary PPM and PGM files with 8 bits per sample: a common output format of the decoders in
+//! Debian's packages.
 
 #[cfg(test)]
 mod tests;

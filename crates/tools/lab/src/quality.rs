@@ -49,7 +49,8 @@ enum By {
     Us(fn(u8) -> Encoding),
 }
 
-/// Measured encoders: cjpeg, which defines the scale, then the columns of `image_plan::quality`.
+/// Measured encoders: cjpeg, which defines the scale, then the encoders in the columns of the table
+/// in `image_plan::quality`.
 const ENCODERS: [Encoder; 6] = [
     Encoder {
         name: "cjpeg",

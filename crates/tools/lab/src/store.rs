@@ -59,7 +59,7 @@ struct Definition {
 }
 
 /// Runs all parts, or only the part `only`. The part `ops` measures several commands, called rows;
-/// with `row`, it measures only that one.
+/// if `row` is given, it measures only that row.
 pub(crate) fn run(given: &SharedFlags, only: Option<Part>, row: Option<&str>) -> Result<(), Stop> {
     loopback::enter()?;
     let (definition, raw): (Definition, _) = given.definition("store")?;

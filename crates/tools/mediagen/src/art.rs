@@ -41,7 +41,7 @@ pub struct Cover {
 }
 
 impl Art {
-    /// Draws the pictures that are missing in `folder`, and loads all.
+    /// Draws the pictures that are missing in `folder`, and loads all pictures.
     ///
     /// # Errors
     /// When ffmpeg fails or the disk refuses a write.
@@ -66,8 +66,8 @@ impl Art {
         Ok(Art { pictures })
     }
 
-    /// Returns an [`Art`] with these pictures, for callers without ffmpeg. The last is the large
-    /// one.
+    /// Returns an [`Art`] with these pictures, for callers without ffmpeg. The last picture is the
+    /// large one.
     pub fn from_pictures(pictures: Vec<Cover>) -> Art {
         Art { pictures }
     }

@@ -81,7 +81,7 @@ pub(crate) struct Page {
 }
 
 impl Payloads {
-    /// Encodes the payloads that are missing in `folder`, and loads all.
+    /// Encodes the payloads that are missing in `folder`, and loads all payloads.
     ///
     /// # Errors
     /// When an encoder fails or the disk refuses a write.

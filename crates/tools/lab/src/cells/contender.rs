@@ -80,7 +80,7 @@ impl Setting {
             },
             max_request_time_ms: 60_000,
             // The zygote is never replaced. Otherwise the exit of a zygote would hide the CPU time
-            // of its children, and the boot of its successor would be counted for one contender
+            // of its children, and the start of a new zygote would be counted for one contender
             // only.
             jobs_per_zygote: u32::MAX,
             ..Limits::default()

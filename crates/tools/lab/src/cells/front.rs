@@ -26,8 +26,8 @@ pub(super) struct LoadResult {
     pub(super) wall_s: f64,
 }
 
-/// Sends requests to `contender` on every connection until the time is up. Each response must be as
-/// long as `expected`, and the last response on each connection must equal `expected`.
+/// Sends requests to `contender` on every connection for the duration of `load`. Each response must
+/// be as long as `expected`, and the last response on each connection must equal `expected`.
 pub(super) fn ask(
     contender: &Contender,
     work: &Work,

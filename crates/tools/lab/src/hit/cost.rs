@@ -15,7 +15,7 @@ use crate::{SharedFlags, client, table};
 pub(super) struct Definition {
     /// Name of the photograph from which all variants are made.
     photograph: String,
-    /// Approximate body sizes of the variants.
+    /// Approximate sizes, in bytes, of the response bodies.
     bodies_bytes: Vec<usize>,
     rounds: usize,
     seconds: u32,
@@ -80,7 +80,7 @@ fn ours(given: &SharedFlags, data: &Scratch, cpu: u32) -> Result<Server, Stop> {
     )
 }
 
-/// Variant whose body has about the wanted size.
+/// Variant whose body has approximately one of the sizes in the definition.
 struct Body {
     target: String,
     file: String,

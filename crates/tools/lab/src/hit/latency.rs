@@ -234,7 +234,7 @@ fn whole_bytes(bytes: &[u8]) -> io::Result<Option<usize>> {
     }
 }
 
-/// Function that returns one number of a round's results.
+/// Function that selects one number of a round's results.
 type Number = fn(&Latency) -> f64;
 
 fn print(latencies: &[Latency]) {

@@ -1,5 +1,5 @@
-//! Servers that `lab http` compares. Each is started on the server's core, and is ready when the
-//! start returns.
+//! Servers that `lab http` compares. Each server is started on the same core, and accepts requests
+//! when the function that starts it returns.
 
 use std::fs;
 use std::net::SocketAddr;

@@ -18,7 +18,7 @@ pub(super) struct Definition {
     albums: u32,
     /// Side in pixels of each embedded picture.
     side_px: u32,
-    /// Sides of the boxes that each picture is scaled to.
+    /// Sides, in pixels, of the boxes into which each picture is scaled.
     boxes_px: Vec<u32>,
     /// Photograph that the embedded pictures are cut from.
     photograph: String,
@@ -30,7 +30,7 @@ pub(super) struct Sample {
     round: usize,
     /// True if the run makes only provisional variants, and no better variants afterwards.
     quick: bool,
-    /// Sides of the boxes that each picture was scaled to.
+    /// Sides, in pixels, of the boxes into which each picture was scaled.
     boxes_px: Vec<u32>,
     albums: u32,
     cores: usize,
@@ -200,7 +200,7 @@ fn block(out: &mut Vec<u8>, kind: u8, bytes: &[u8]) {
     out.extend(bytes);
 }
 
-/// Counts the variants below a folder.
+/// Counts the files of variants in a folder and its subfolders.
 fn count(folder: &Path) -> Result<usize, Stop> {
     let mut files = 0;
     for entry in fs::read_dir(folder).map_err(at(folder))? {

@@ -97,7 +97,7 @@ pub(super) fn run(library: &Path, definition: &Definition) -> Result<Travel, Sto
     Ok(travel)
 }
 
-/// Writes the files in shuffled order, and returns their paths in the order of the names.
+/// Writes the files in shuffled order, and returns their paths in the order of their names.
 fn write_shuffled(root: &Path, definition: &Definition) -> Result<Vec<PathBuf>, Stop> {
     let path = |file: usize| {
         PathBuf::from(format!(

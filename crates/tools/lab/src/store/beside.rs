@@ -1,4 +1,4 @@
-//! Latency of small values while another client requests large ones.
+//! Latency of replies with small values while another client requests large values.
 
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -1,4 +1,4 @@
-//! Cores of the benchmark.
+//! Processor cores that the benchmark uses.
 
 /// Cores to which the server and its clients are pinned.
 #[derive(Clone, Copy)]

@@ -113,7 +113,7 @@ fn unix_ms() -> u64 {
     since.expect("the clock is past 1970").as_millis() as u64
 }
 
-/// Function that returns one number of a sample.
+/// Function that selects one number of a sample.
 type Number = fn(&Expiry) -> f64;
 
 fn print(samples: &[Expiry]) {

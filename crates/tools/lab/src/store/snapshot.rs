@@ -177,7 +177,7 @@ fn write(definition: &Definition, server: SocketAddr, stop: &AtomicBool) -> Resu
     Ok(written)
 }
 
-/// Function that returns one number of a sample.
+/// Function that selects one number of a sample.
 type Number = fn(&Snapshot) -> f64;
 
 fn print(samples: &[Snapshot]) {
