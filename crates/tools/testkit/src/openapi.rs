@@ -58,7 +58,7 @@ impl Document {
         let fits = paths
             .iter()
             .filter(|(template, _)| is_path_of(template, path));
-        // A path without placeholders precedes one with them.
+        // A path without placeholders takes precedence over a path with placeholders.
         let found = fits.min_by_key(|(template, _)| template.matches('{').count());
         let (template, methods) = found.unwrap_or_else(|| panic!("{path} is not documented"));
         let name = format!("{method} {template}");
@@ -74,7 +74,7 @@ impl Document {
         name
     }
 
-    /// Returns what a reference refers to, or the value itself if it is not a reference.
+    /// Returns the value to which a reference points, or `value` itself if it is not a reference.
     fn resolved<'v>(&'v self, value: &'v Value) -> &'v Value {
         let Some(target) = value.get("$ref").and_then(Value::as_str) else {
             return value;
@@ -84,7 +84,8 @@ impl Document {
         found.unwrap_or_else(|| panic!("{target} is missing"))
     }
 
-    /// Adds a line for each contradiction between `value`, at the place `at`, and its schema.
+    /// Adds a line to `faults` for each contradiction between `value` and its schema. `at` is the
+    /// position of `value` in the body.
     fn compare(&self, schema: &Value, value: &Value, at: &str, faults: &mut Vec<String>) {
         let schema = self
             .resolved(schema)

@@ -50,8 +50,8 @@ impl Advisory {
         self.package == package.name && !safe.any(|versions| versions.matches(&package.version))
     }
 
-    /// Returns whether the advisory makes the check fail. Advisories of other kinds (unmaintained
-    /// crates and notices) are only printed.
+    /// Returns whether the advisory makes the check fail. Only vulnerabilities and unsound code do;
+    /// notices, and advisories about unmaintained crates, are only printed.
     fn is_failure(&self) -> bool {
         matches!(self.kind.as_str(), "vulnerability" | "unsound")
     }

@@ -74,8 +74,8 @@ fn targets(root: &Path) -> Result<Vec<String>, Stop> {
 struct Fuzz<'a> {
     root: &'a Path,
     tool: PathBuf,
-    /// Folder of builds and growing corpora. It is inside the checkout, so no other checkout uses
-    /// it.
+    /// Folder of the fuzz programs, and of the corpora that libFuzzer extends. The folder is inside
+    /// the checkout, so no other checkout uses it.
     folder: PathBuf,
 }
 

@@ -42,8 +42,9 @@ struct Record {
     counts: BTreeMap<String, u64>,
 }
 
-/// Counts the instructions of every operation, and fails if a count has grown by more than 5 %.
-/// With `bless`, records the counts instead. Without valgrind, prints a message and checks nothing.
+/// Counts the instructions of every operation, and fails if a count has grown by more than 5 %. If
+/// `bless` is set, records the counts instead. Without valgrind, prints a message and checks
+/// nothing.
 ///
 /// # Errors
 /// When a count has grown, when operations and record differ, or when the program does not build.

@@ -1,5 +1,5 @@
-//! Rules of this repository that neither the compiler nor clippy checks. Each is a row of a table:
-//! a name, a check, and advice on how to fix a finding.
+//! Rules of this repository that neither the compiler nor clippy checks. Each rule is a row of a
+//! table: a name, a check, and advice on how to fix a finding.
 
 mod circles;
 mod layers;
@@ -66,8 +66,8 @@ pub(crate) fn run(root: &Path) -> Result<usize, Stop> {
     Ok(count)
 }
 
-/// Returns the path and text of every Rust file that git tracks, and of every new one that git does
-/// not ignore.
+/// Returns the path and text of every Rust file that git tracks, and of every new Rust file that
+/// git does not ignore.
 ///
 /// # Errors
 /// When the checkout cannot be read.

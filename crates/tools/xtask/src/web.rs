@@ -72,7 +72,7 @@ pub(crate) fn gate(root: &Path, cache: &Path) -> Result<Count, Stop> {
     Ok(count)
 }
 
-/// Returns a command that runs a script of the page.
+/// Returns the command that runs Node in the folder `web` with `words` as arguments.
 fn node(web: &Path, words: &[&str]) -> Command {
     let mut node = Command::new("node");
     node.args(words).current_dir(web);
@@ -128,7 +128,7 @@ fn counted(lines: &[String]) -> Count {
     }
 }
 
-/// Compares the committed files with those that were built.
+/// Returns an error if the committed files differ from those that were built.
 fn same(committed: &Path, built: &Path) -> Result<(), Stop> {
     let differing = differing(&files(committed)?, &files(built)?);
     if differing.is_empty() {

@@ -7,9 +7,9 @@ use super::{lines_of, values, with_request};
 const WEBP: &str = "image/webp";
 const AVIF: &str = "image/avif";
 
-/// Checks `bytes` as the value of an Accept field, which may contain further lines. A media type is
-/// acceptable only if it occurs in the value. A weight of zero always excludes it. The result
-/// equals that of a naive parser unless the value has quotes.
+/// Checks `bytes` as the value of an Accept field. `bytes` may also contain further field lines. A
+/// media type is acceptable only if it occurs in the value. A weight of zero always excludes it.
+/// The result equals that of a naive parser unless the value has quotes.
 pub fn accept(bytes: &[u8]) {
     let lines = [b"Accept: ", bytes].concat();
     with_request("GET", &lines, |request| {

@@ -10,8 +10,8 @@ use super::{lines_of, values, with_request};
 /// largest.
 const LENGTHS: [u64; 5] = [0, 1, 10, 4_096, u64::MAX];
 
-/// Checks `bytes` as the value of a Range field. The parts served are the same as for a naive
-/// parser. The value may contain further lines.
+/// Checks `bytes` as the value of a Range field; `bytes` may also contain further field lines. The
+/// served parts of the representation are the same as for a naive parser.
 pub fn range(bytes: &[u8]) {
     let lines = [b"Range: ", bytes].concat();
     for last_modified_is_strong in [false, true] {

@@ -53,7 +53,7 @@ pub(super) fn library(records: &Records) -> Markdown {
     table
 }
 
-/// Appends the CPU time per file of each reader, by kind of file.
+/// Appends the CPU time per file of each contender, by kind of file.
 fn reads(records: &Records, table: &mut Markdown) {
     let reads = records.newest("scan", "reads");
     let samples = list(member(reads.value, "samples"));

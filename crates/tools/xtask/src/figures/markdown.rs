@@ -10,7 +10,7 @@ pub(super) struct Markdown {
 }
 
 impl Markdown {
-    /// Starts a table with the heads of its columns.
+    /// Starts a table with `heads` as its column headings.
     pub(super) fn new(heads: &[&str]) -> Markdown {
         let mut table = Markdown { lines: Vec::new() };
         table.row(heads);
@@ -89,7 +89,7 @@ pub(super) fn spread(mut samples: Vec<f64>, unit: f64) -> String {
     format!("{middle} ({low}…{high})")
 }
 
-/// Formats a number with at least two significant digits, and no fraction from ten on.
+/// Formats a number: from 10 as an integer, below 10 with one to three decimal places.
 pub(super) fn short(number: f64) -> String {
     match number.abs() {
         0.0..0.1 => format!("{number:.3}"),

@@ -12,7 +12,7 @@ use std::path::Path;
 use toml::Value;
 use toolkit::stop::{Stop, at};
 
-/// One record.
+/// Record of one run of a benchmark.
 pub(super) struct Record {
     /// Name of the file, without its extension.
     pub(super) name: String,
@@ -20,7 +20,7 @@ pub(super) struct Record {
     pub(super) value: Value,
 }
 
-/// All records.
+/// All records of the benchmarks.
 pub(super) struct Records {
     /// Records from the newest to the oldest.
     newest_first: Vec<Record>,
@@ -52,7 +52,7 @@ impl Records {
             let name = name.to_string_lossy().into_owned();
             newest_first.push(Record { name, value });
         }
-        // A name begins with the date.
+        // The name of a record begins with its date.
         newest_first.sort_by(|one, other| other.name.cmp(&one.name));
         Ok(Records {
             newest_first,

@@ -42,7 +42,7 @@ pub(super) fn hits(records: &Records) -> Markdown {
     table
 }
 
-/// Renders the latency of hits, the time of a start, and memory under pressure.
+/// Renders the latency of hits, the time of a start, and the memory during concurrent misses.
 pub(super) fn latency_start_and_memory(records: &Records) -> Markdown {
     let mut table = Markdown::new(&["figure", "value", "record"]);
     let latency = records.newest("hit", "latency");

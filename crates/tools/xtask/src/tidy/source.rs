@@ -76,7 +76,7 @@ impl Source {
     /// Parses a file. `test` is true if all of the file is test code.
     ///
     /// # Errors
-    /// When the file is not Rust: the parser's message.
+    /// Returns the parser's message if the file is not Rust.
     pub(super) fn parse(text: &str, test: bool) -> Result<Source, String> {
         let file = syn::parse_file(text).map_err(|err| err.to_string())?;
         let tokens: TokenStream = text.parse().map_err(|_| "not Rust".to_owned())?;
