@@ -201,7 +201,7 @@ pub(crate) struct Served {
 }
 
 impl Served {
-    /// Starts a store that saves no files, with `directives` as further arguments.
+    /// Starts a store that saves no files, with `directives` as additional arguments.
     pub(crate) fn start(server: &Path, directives: &[&str]) -> Result<Served, Stop> {
         let port = free_port()?;
         let data = std::env::temp_dir().join(format!("pelton-conform-{port}"));

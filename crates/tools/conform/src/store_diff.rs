@@ -559,8 +559,8 @@ fn is_key(word: &str) -> bool {
         && word.as_bytes()[1].is_ascii_digit()
 }
 
-/// Returns whether two replies may be the same time, which the two servers read a moment apart. A
-/// negative number is not a time.
+/// Returns whether two replies are times that differ only because the two servers read the clock a
+/// moment apart. A negative number is not a time.
 fn is_near(theirs: i64, ours: i64) -> bool {
     (theirs - ours).abs() <= SKEW_MS && 0 <= theirs && 0 <= ours
 }

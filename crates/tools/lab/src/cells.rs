@@ -3,7 +3,7 @@
 //!
 //! ```text
 //! clients, one per core ─ HTTP ─► server ─┬─► plain worker processes     interleaved rounds
-//!                                         └─► pools of cells, by backend and pages
+//!                                         └─► pools of cells, by backend and page size
 //! ```
 
 mod calls;

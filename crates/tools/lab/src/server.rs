@@ -20,8 +20,8 @@ use crate::usage::{self, Tree};
 
 /// Maximum time to wait for a server's first response, and for its exit after SIGTERM.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// Maximum time to wait until better variants have replaced the provisional ones. Some hundred
-/// megapixels must be encoded as AVIF at speed 6.
+/// Maximum time to wait until better variants have replaced the provisional variants. Several
+/// hundred megapixels must be encoded as AVIF at speed 6.
 const IMPROVING_TIME_MAX: Duration = Duration::from_secs(600);
 const POLL: Duration = Duration::from_millis(20);
 /// Interval between readiness checks of a starting server. It limits the resolution of measured

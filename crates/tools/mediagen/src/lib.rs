@@ -11,7 +11,7 @@
 //!
 //! No encoder runs per track: there are a few dozen payloads (encoded sounds), and each track gets
 //! a part of one, in a container with tags and cover that this crate writes. The manifest has a
-//! line per file with the properties that a reader must find, or the error that it must report.
+//! line per file with the properties that a tag reader must find, or the error that it must report.
 
 #![forbid(unsafe_code)]
 

@@ -1,4 +1,4 @@
-//! Manifest of a generated library: the properties that a reader must find in each file.
+//! Manifest of a generated library: the properties that a tag reader must find in each file.
 
 #[cfg(test)]
 mod tests;
@@ -8,20 +8,20 @@ use serde::{Deserialize, Serialize};
 /// Name of the manifest in the library's folder.
 pub const MANIFEST: &str = "manifest.jsonl";
 
-/// Entry for one file.
+/// Line of the manifest, which describes one file.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub struct Line {
     /// Path in the library's folder. Bytes that are not UTF-8, and the percent sign, are written
     /// like `%E9`.
     pub path: String,
-    /// Result that a reader must get from the file.
+    /// Result that a tag reader must get from the file.
     pub expected: Expected,
 }
 
-/// Result that a reader must get from a file.
+/// Result that a tag reader must get from a file.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub enum Expected {
-    /// Music that can be read, with the properties that a reader must find.
+    /// Music that can be read, with the properties that a tag reader must find.
     Music {
         /// Duration in milliseconds.
         duration_ms: u64,

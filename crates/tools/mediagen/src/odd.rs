@@ -1,4 +1,5 @@
-//! Files that are empty, truncated or inconsistent, each with the error that a reader must report.
+//! Files that are empty, truncated or inconsistent, each with the error that a tag reader must
+//! report.
 
 use crate::manifest::Expected;
 use crate::plan::{Kind, Song, albums};

@@ -1,5 +1,5 @@
 //! Writer of one song: a part of a payload, tags and perhaps a cover. It also returns the values
-//! that a correct reader must find in the file.
+//! that a correct tag reader must find in the file.
 
 mod audio;
 mod comment;

@@ -169,8 +169,8 @@ impl Document {
     }
 }
 
-/// Returns whether `path` is one of those that `template` describes. A placeholder stands for a
-/// segment or for the beginning of a segment.
+/// Returns whether `path` matches `template`. A placeholder stands for a segment or for the
+/// beginning of a segment.
 fn is_path_of(template: &str, path: &str) -> bool {
     let (expected, found) = (template.split('/'), path.trim_end_matches('/').split('/'));
     let (expected, found): (Vec<_>, Vec<_>) = (expected.collect(), found.collect());

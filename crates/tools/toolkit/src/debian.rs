@@ -9,9 +9,9 @@ use std::process::Command;
 use crate::command::{output, succeed};
 use crate::stop::{Stop, program};
 
-/// Packages that the build needs beyond a Rust toolchain. The C codecs need a C and C++ compiler,
-/// cmake (libaom, libavif, libjpeg-turbo), meson and ninja (dav1d), nasm (the kernels of all) and
-/// perl (libaom's dispatch tables).
+/// Packages that the build needs in addition to a Rust toolchain. The C codecs need a C and C++
+/// compiler, cmake (libaom, libavif, libjpeg-turbo), meson and ninja (dav1d), nasm (assembly code
+/// in all of them) and perl (libaom's dispatch tables).
 pub const BUILD: &[&str] = &[
     "build-essential",
     "cmake",
@@ -57,7 +57,7 @@ pub fn peers(name: &str) -> &'static [&'static str] {
 }
 
 /// Installs those of `packages` that are missing. If this user may not install them, the error
-/// contains the command that does.
+/// contains the command to install them.
 ///
 /// # Errors
 /// When packages are missing and this user may not install them, or when apt-get fails: the host's

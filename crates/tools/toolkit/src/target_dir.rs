@@ -34,9 +34,9 @@ impl TargetDir {
         let path = cache.join(format!("{kind}-{}", cache::key(rustc_version, &lock)));
         let mut folder_lock = FolderLock::wait(&path, root)?;
         if let Some(from) = &folder_lock.from {
-            // Cargo treats crates at the same place in two checkouts as one crate, and compares
-            // only file times. Without a clean, it would reuse artifacts of the other checkout's
-            // code.
+            // Cargo treats crates at the same relative path in two checkouts as one crate, and
+            // compares only file times. Without a clean, cargo would reuse artifacts of the other
+            // checkout's code.
             eprintln!("{}: taking the build folder over from {from}", program());
             succeed(clean(&path).args(["--quiet", "--workspace"]))?;
         }

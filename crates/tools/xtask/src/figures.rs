@@ -42,7 +42,7 @@ struct Table {
     render: fn(&Records) -> Markdown,
 }
 
-/// All tables; each also appears in the document.
+/// All generated tables of the document.
 const TABLES: &[Table] = &[
     Table {
         name: "requests",

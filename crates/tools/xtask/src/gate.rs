@@ -163,7 +163,7 @@ pub(crate) fn run(build: Build, name: Option<&str>, bless: bool) -> Result<ExitC
 }
 
 /// Returns the count of a step. A step that could not run counts as failed, and its error is
-/// printed at once.
+/// printed immediately.
 fn judge(result: Result<Count, Stop>) -> Count {
     result.unwrap_or_else(|stop| {
         eprintln!("{stop}");
@@ -287,8 +287,7 @@ fn result_line(line: &str) -> Option<Count> {
     })
 }
 
-/// Tests the web page in a browser: runs the quick part of the suite that
-/// `cargo xtask conform page` runs whole.
+/// Tests the web page in a browser, with a few journeys of the suite `cargo xtask conform page`.
 fn page(gate: &Gate) -> Result<Count, Stop> {
     debian::ensure(debian::TESTS)?;
     counted(&mut conform::page(&gate.build)?)
@@ -300,7 +299,7 @@ fn instructions(gate: &Gate) -> Result<Count, Stop> {
     instructions::check(&gate.build, gate.bless).map(|()| Count::PASS)
 }
 
-/// Runs the suite that `cargo xtask conform http1` runs in full, with fewer mutations.
+/// Runs the suite `cargo xtask conform http1`, with fewer mutations than by default.
 fn conform(gate: &Gate) -> Result<Count, Stop> {
     conform::gate(&gate.build).map(|()| Count::PASS)
 }

@@ -38,7 +38,7 @@ const COMPILER: &str = "# ";
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Record {
     compiler: String,
-    /// Instructions of one repetition, by name of the operation.
+    /// Number of instructions of one repetition, by name of the operation.
     counts: BTreeMap<String, u64>,
 }
 

@@ -131,7 +131,7 @@ fn strings(tokens: TokenStream) -> Vec<(usize, String)> {
     found
 }
 
-/// Counts the words that consist of letters only, apart from punctuation around them. Paths and
+/// Counts the words that consist of letters only, without punctuation around them. Paths and
 /// placeholders are not counted.
 fn words(text: &str) -> usize {
     let words = text.split_whitespace();

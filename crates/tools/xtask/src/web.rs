@@ -156,7 +156,7 @@ fn differing(
     names
 }
 
-/// Returns the files of a folder by name.
+/// Returns the content of each file in a folder, by file name.
 fn files(folder: &Path) -> Result<BTreeMap<String, Vec<u8>>, Stop> {
     let mut files = BTreeMap::new();
     for entry in fs::read_dir(folder).map_err(at(folder))? {

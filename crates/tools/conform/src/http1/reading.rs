@@ -35,16 +35,16 @@ pub(crate) enum End {
     /// The server closes the connection without reading the remaining bytes, because a request
     /// demands the close, or the server decided to close.
     Closes,
-    /// The server refuses the remaining bytes, for the reason given.
+    /// The server refuses the remaining bytes. The string is the reason.
     Refuses(String),
 }
 
 /// Difference between an oracle's interpretation and ours that may be a fault of our parser.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Difference {
-    /// We accept the bytes, and the oracle refuses them for the reason given.
+    /// We accept the bytes, and the oracle refuses them. The string is the oracle's reason.
     RefusedThere(String),
-    /// Both accept the bytes, but frame them differently in the way given.
+    /// Both accept the bytes, but frame them differently. The string names the difference.
     Framed(&'static str),
 }
 

@@ -114,7 +114,7 @@ pub(super) struct Memory {
 /// overwriting), on `cores` cores at once.
 pub(super) fn memory(job_bytes: u64, cores: usize) -> Result<Memory, Stop> {
     const TRIES: usize = 100;
-    /// Size of the other data, which displaces a job's data from the caches. It is larger than a
+    /// Size, in bytes, of the data that displaces a job's data from the caches. It is larger than a
     /// core's second-level cache.
     const OTHER_BYTES: usize = 24 << 20;
     let bytes = job_bytes as usize;

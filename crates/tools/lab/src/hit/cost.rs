@@ -46,7 +46,8 @@ pub(super) fn run(given: &SharedFlags, definition: &Definition) -> Result<Vec<Co
     }
     ours.wait_idle()?;
     for body in &mut bodies {
-        // By now, the final variant has replaced the provisional one.
+        // By now, the server has replaced the provisional variant by the final one, of higher
+        // effort.
         body.bytes = ours.get(&body.target, ACCEPT)?.body;
         nginx::add_file(&folder, &body.file, &body.bytes)?;
     }

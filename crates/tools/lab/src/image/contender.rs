@@ -163,7 +163,7 @@ fn serve(
         cpu_us: server.cpu_us()? - before_us,
         wall_us: begun.elapsed().as_micros() as u64,
     };
-    // Request each photograph again: a better variant may have replaced the provisional one.
+    // Request each photograph again: a better variant may have replaced the provisional variant.
     for photograph in photographs {
         let path = answers.join(photograph.word());
         let answer = server.get(&target(photograph), "*/*")?;

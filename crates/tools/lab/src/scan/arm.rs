@@ -177,8 +177,8 @@ fn musium(library: &Path) -> Result<Report, Stop> {
                         continue;
                     };
                     let forward = Forward::new(file);
-                    // The time for unreadable files counts too; other tests check that files are
-                    // readable.
+                    // The time spent on unreadable files is measured too; other tests check that
+                    // files are readable.
                     if reader.read(&forward, about.len()).is_ok() {
                         std::hint::black_box(&reader);
                     }
@@ -192,7 +192,7 @@ fn musium(library: &Path) -> Result<Report, Stop> {
 fn lofty(library: &Path) -> Result<Report, Stop> {
     let paths = paths(library)?;
     for path in &paths {
-        // The time for unreadable files counts too, as for Musium's read pattern.
+        // The time spent on unreadable files is measured too, as for Musium's read pattern.
         if let Ok(file) = ::lofty::read_from_path(path) {
             std::hint::black_box(&file);
         }

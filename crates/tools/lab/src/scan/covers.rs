@@ -28,7 +28,7 @@ pub(super) struct Definition {
 #[derive(Serialize)]
 pub(super) struct Sample {
     round: usize,
-    /// True if the run makes only provisional variants, and no better variants afterwards.
+    /// True if the run makes only variants at low effort, which are not replaced afterwards.
     quick: bool,
     /// Sides, in pixels, of the boxes into which each picture was scaled.
     boxes_px: Vec<u32>,

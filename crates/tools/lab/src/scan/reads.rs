@@ -116,7 +116,7 @@ pub(super) fn run(
     Ok(table)
 }
 
-/// Counts system calls by name, using strace.
+/// Counts how often each system call is made, using strace.
 fn count(arm: Arm, root: &Path, index: &Path, out: &Path) -> Result<BTreeMap<String, u64>, Stop> {
     let traced = arm::command(arm, root, index)?;
     let mut strace = Command::new("strace");

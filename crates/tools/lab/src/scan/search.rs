@@ -41,7 +41,7 @@ pub(super) struct Searches {
     songs: u32,
     index_bytes: usize,
     build_ms: u64,
-    /// Times of all loads, each until the index can be searched.
+    /// Times of all loads of the index. Each time ends when the index can be searched.
     ready: Vec<Ready>,
     /// Times of all queries, in microseconds.
     us: Vec<f64>,

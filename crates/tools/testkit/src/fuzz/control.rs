@@ -1,4 +1,5 @@
-//! Fuzz target for the messages between a pool and its zygote.
+//! Fuzz target for the messages between a pool of sandboxes and its zygote, the process that is
+//! forked for each job.
 
 use sandbox_protocol::control::{CONTROL_BYTES_MAX, Command, Report, TEXT_BYTES_MAX};
 

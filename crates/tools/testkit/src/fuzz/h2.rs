@@ -25,7 +25,8 @@ pub fn h2(bytes: &[u8]) {
     run(&[bytes]);
 }
 
-/// Feeds `pieces` in turn, and returns the bytes sent, the events as text, and the fault, if any.
+/// Passes `pieces` to a connection, one after the other. Returns the bytes that the connection
+/// sends, the events as text, and the fault, if any.
 fn run(pieces: &[&[u8]]) -> (Vec<u8>, String, Option<Fault>) {
     let limits = Limits {
         streams_max: 5,
@@ -64,7 +65,8 @@ fn run(pieces: &[&[u8]]) -> (Vec<u8>, String, Option<Fault>) {
     (out, events, None)
 }
 
-/// Responds to some streams at once, to others when their body is complete, and to others never.
+/// Responds to some streams immediately, to others when their body is complete, and to others
+/// never.
 fn answer(connection: &mut Connection, event: Event<'_>, out: &mut Vec<u8>) {
     match event {
         Event::Request { stream, .. } => {

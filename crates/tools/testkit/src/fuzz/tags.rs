@@ -83,8 +83,8 @@ fn beginning(kinds: &[&[u8]], bytes: &[u8]) -> Vec<u8> {
     [kinds[usize::from(*choice) % kinds.len()], rest].concat()
 }
 
-/// Bytes followed by zeros. The zeros stand for audio data, which the readers skip. Because of the
-/// zeros, more offsets and lengths in the input are within the file.
+/// Bytes followed by zeros. The zeros stand for audio data, which the tag readers skip. Because of
+/// the zeros, more offsets and lengths in the input are within the file.
 struct WithZeros<'a> {
     bytes: &'a [u8],
     len: u64,
@@ -106,8 +106,8 @@ fn sources(bytes: &[u8]) -> [WithZeros<'_>; 2] {
     [len, len + (256 << 10)].map(|len| WithZeros { bytes, len })
 }
 
-/// Checks that the reader stays within its limits, that embedded pictures lie inside the file, and
-/// that reading the same bytes again gives the same result.
+/// Checks that the tag reader stays within its limits, that embedded pictures lie inside the file,
+/// and that reading the same bytes again gives the same result.
 fn music(bytes: &[u8]) {
     let limits = Limits::default();
     for source in sources(bytes) {

@@ -10,7 +10,7 @@ const COMMENT_COLUMNS_MAX: usize = 100;
 /// a verb.
 const STARTS: &[&str] = &["What", "Whether", "How", "Where", "Who", "Whoever"];
 
-/// Words that made readers stumble, each with advice for a plain sentence.
+/// Words that are hard to understand in comments, each with advice for a plain sentence.
 const WORDS: &[(&str, &str)] = &[
     (
         "told",
@@ -84,8 +84,8 @@ fn plain_word(tree: &Tree) -> Vec<Finding> {
     each_comment(tree, unplain)
 }
 
-/// Returns a message if a comment line has a word that made readers stumble. `before` is the
-/// previous line, if it is a comment too.
+/// Returns a message if a comment line contains one of [`WORDS`]. `before` is the previous line, if
+/// it is a comment too.
 pub(super) fn unplain(before: Option<&str>, text: &str) -> Option<String> {
     let continues = before.is_some_and(|before| before.ends_with("there"));
     let text = plain_text(text);
