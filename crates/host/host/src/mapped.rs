@@ -36,7 +36,7 @@ const F_SETSIG: libc::c_int = 10;
 #[derive(Debug)]
 pub struct Mapped {
     pages: Pages,
-    /// Channel to the thread; dropping this sender stops the thread.
+    /// Channel to the thread that checks the lease; dropping this sender stops the thread.
     ending: Option<Sender<()>>,
     thread: Option<JoinHandle<()>>,
 }

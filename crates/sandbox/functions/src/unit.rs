@@ -28,7 +28,7 @@ pub(super) struct Unit {
     pub(super) counts: UnitCounts,
 }
 
-/// Counters of a unit besides those of its pools. They only grow.
+/// Counters of a unit, in addition to those of its pools. All counters only increase.
 #[derive(Debug, Default)]
 pub(super) struct UnitCounts {
     /// Total time in microseconds that requests waited because `concurrency` other requests ran.
@@ -51,8 +51,8 @@ pub(super) struct Counts {
     pub(super) fallbacks: AtomicU64,
 }
 
-/// Booted program with its threads. After this is dropped, the threads answer the queued requests
-/// and end.
+/// Booted program with its threads. After this value is dropped, the threads answer the queued
+/// requests and end.
 struct Running {
     plan: Bootable,
     booted: Arc<Booted>,
@@ -69,7 +69,7 @@ struct ReplacedPools {
     /// Replaced pools that may still run requests.
     leaving: Vec<Arc<Booted>>,
     /// Stamp (identity and version) of the last program file that failed to boot. While the file
-    /// keeps this stamp, its replacement is not attempted again.
+    /// keeps this stamp, the program is not booted from it again.
     refused: Option<Stamp>,
 }
 

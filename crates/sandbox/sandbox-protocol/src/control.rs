@@ -16,7 +16,7 @@ pub struct SlotId(
     pub u64,
 );
 
-/// Isolation mechanisms that a zygote has checked to be in force for itself.
+/// Isolation mechanisms that are in force for a zygote, as the zygote itself has checked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Jail {
     /// Hash of the zygote's seccomp filter.
@@ -36,7 +36,8 @@ pub struct Jail {
 pub struct ExitReport {
     /// Wait status of the child, as `wait4` returns it.
     pub status: i32,
-    /// CPU time of the child during its whole life, including its own children that it waited for.
+    /// CPU time of the child during its whole life, including that of its own children that it
+    /// waited for.
     pub cpu_us: u64,
     /// Maximum resident memory of the child.
     pub memory_peak_bytes: u64,

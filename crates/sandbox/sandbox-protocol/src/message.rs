@@ -203,9 +203,9 @@ pub enum Violation {
     UnknownStatus,
     /// The size of the picture in the reply is not the job's [`Expect::size_px`].
     WrongSize,
-    /// The reply states an impossible length. It states more bytes than its memfd holds, or none
-    /// although the job is done and its answer must not be empty, or some although the job is not
-    /// done.
+    /// The answer's length in the reply is impossible: it is greater than the memfd, or zero
+    /// although the job is done and its answer must not be empty, or not zero although the job is
+    /// not done.
     WrongLength,
 }
 

@@ -23,7 +23,7 @@ pub fn request_head(environment_bytes: u32, body_bytes: u32) -> [u8; REQUEST_HEA
     head
 }
 
-/// Progress of an answer that arrives in pieces of any size.
+/// Receiver of an answer that arrives in pieces of any size.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct AnswerRecord {
     head: [u8; ANSWER_HEAD_BYTES],

@@ -2,8 +2,8 @@
 //! answer arrives, and the CPU time of all processes involved.
 //!
 //! `cargo bench` runs each job often enough for a comparison; without `--bench`, as in a test, each
-//! job runs a few times. On a host with other load, compare the CPU time. `cargo bench -- touch`
-//! runs only the jobs with `touch` in their name.
+//! job runs a few times. On a host that runs other programs too, compare the CPU time. `cargo bench
+//! -- touch` runs only the jobs with `touch` in their name.
 
 use sandbox::{Limits, Pool, Task};
 use sandbox_protocol::JobLimits;
@@ -12,8 +12,8 @@ use std::os::fd::AsFd;
 use std::time::{Duration, Instant};
 
 /// Jobs to measure: the name of each in the output, and its plan for the attacker, which is the
-/// worker of these tests. The job with the empty plan does not reach the attacker: the sandbox
-/// itself answers it.
+/// worker of these tests. The sandbox itself answers the job with the empty plan, without the
+/// attacker.
 const JOBS: [(&str, &str); 6] = [
     ("nothing", ""),
     ("echo of 1 KB", "echo"),

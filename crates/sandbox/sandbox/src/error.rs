@@ -97,7 +97,8 @@ pub enum FailureKind {
 pub struct Failure {
     /// Kind of the failure, for the caller to branch on.
     pub kind: FailureKind,
-    /// Message for the log. A message from a worker is made printable and bounded first.
+    /// Message for the log. A message from a worker is first made printable and cut to a maximum
+    /// length.
     pub detail: String,
 }
 

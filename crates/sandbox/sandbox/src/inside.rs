@@ -27,15 +27,15 @@ use std::fs::File;
 
 /// Runs this process as a zygote, and never returns.
 ///
-/// `warm_up` runs once, when half of the jail is in place: no file can be opened, but nothing else
-/// is denied yet. It fills tables that every job would otherwise fill, and must leave no thread
-/// running.
+/// `warm_up` runs once, when part of the isolation is in force: no file can be opened, but no
+/// system call is denied yet. It fills tables that every job would otherwise fill, and must leave
+/// no thread running.
 ///
 /// `work` runs in a child. Its arguments are a job, the job's original (read only) and the file for
 /// the answer (of fixed size). The child is killed if `work` exceeds the job's limits. The job's
 /// resource usage is added to the reply that `work` returns. A panic becomes a reply of
-/// [`sandbox_protocol::Status::Failed`]. Plans of fewer than two bytes are reserved for the probe
-/// and never reach `work`.
+/// [`sandbox_protocol::Status::Failed`]. Plans of fewer than two bytes are reserved for test jobs
+/// of the sandbox, and never reach `work`.
 ///
 /// `work` can read, write and seek its descriptors, allocate memory and read the clock.
 /// [`std::fs::File::metadata`] fails: seek to the end for a length.

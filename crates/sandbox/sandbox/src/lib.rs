@@ -30,22 +30,27 @@
 //! Isolation mechanisms (the jail), in the order in which they take effect:
 //!
 //! 1. Namespaces for processes, network, IPC, mounts, host name and cgroups. If the server is root,
-//! the process runs as another user; otherwise it gets a user namespace. If the host denies
-//! namespaces, there are none (`spawn`). 2. The process is killed when the server ends. The
-//! standard streams come from `/dev/null`, and all other descriptors but the socket are closed. 3.
-//! Limits: no core file, few descriptors, bounded address space. The process is the first choice of
-//! the out-of-memory killer, and its pages are not merged with those of others. For programs also a
-//! user namespace, so that their threads are counted and bounded apart from those of other
-//! processes. 4. No capabilities, `no_new_privs`, not dumpable. 5. Init is split off, with a filter
-//! that lets it only wait and exit. 6. Landlock without a rule, except for files that a program may
-//! read. 7. Warm-up, the only code of the worker that runs with most system calls. It runs before
-//! any byte from outside arrives. Then heap and code are laid out in huge pages, which a child
-//! inherits or gets fresh at 2 MB per page fault. 8. The seccomp filter: an allow-list without
-//! paths, sockets, processes, executable memory or sleep. A denied call kills the process. 9. In a
-//! child: the zygote's descriptors are replaced, and the child can start no process (by a limit, or
-//! by a second filter where the worker is the host's root). With the job come limits on memory,
-//! file size and CPU time; the server enforces the wall time. A helper creates its machine, then
-//! loses the device and `fork`; its guest's memory is as large as a slot's.
+//!    the process runs as another user; otherwise it gets a user namespace. If the host denies
+//!    namespaces, there are none (`spawn`).
+//! 2. The process is killed when the server ends. The standard streams are `/dev/null`, and all
+//!    other descriptors except the socket are closed.
+//! 3. Limits: no core file, few descriptors, bounded address space. The out-of-memory killer
+//!    chooses the process first, and the kernel does not merge its pages with those of other
+//!    processes. Programs also get a user namespace, so that their threads are counted and limited
+//!    separately from those of other processes.
+//! 4. No capabilities, `no_new_privs`, not dumpable.
+//! 5. Fork of the init process, with a filter that lets it only wait and exit.
+//! 6. Landlock without a rule, except for files that a program may read.
+//! 7. Warm-up, the only code of the worker that can make most system calls. It runs before the
+//!    worker reads any input. Then heap and code are laid out in huge pages, which a child
+//!    inherits, or for which it needs one page fault per 2 MB.
+//! 8. The seccomp filter: an allow-list without paths, sockets, processes, executable memory or
+//!    sleep. A denied call kills the process.
+//! 9. In a child: the zygote's descriptors are replaced, and the child cannot start a process. (A
+//!    limit prevents that or, if the worker is the host's root, a second filter.) Each job sets
+//!    limits on memory, file size and CPU time; the server enforces the wall time. A helper creates
+//!    its microVM, then closes `/dev/kvm` and can no longer call `fork`; the size of its guest's
+//!    memory is fixed.
 //!
 //! [`Posture`] lists the mechanisms that were applied; [`Limits::min_isolation`] states the
 //! minimum.

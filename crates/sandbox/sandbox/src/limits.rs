@@ -23,8 +23,8 @@ pub struct Limits {
     /// its first `give_way_time_ms` of wall time does not count. 0 means never. Jobs of a worker
     /// are never deprioritized. Default 100.
     pub give_way_time_ms: u32,
-    /// Maximum address space of the zygote, including code and warmed-up tables, in bytes. Default
-    /// 256 MiB.
+    /// Maximum address space of the zygote, including its code and the tables filled at warm-up, in
+    /// bytes. Default 256 MiB.
     pub max_memory_bytes: u64,
     /// Maximum address space of a job in addition to the zygote's, in bytes; a task may set a lower
     /// limit. Default 1 GiB.
@@ -32,7 +32,7 @@ pub struct Limits {
     /// Maximum size of an answer, in bytes; a task may set a lower limit. Default 256 MiB.
     pub max_answer_bytes: u64,
     /// Longest pause before the restart of a zygote that died, in milliseconds. The first pause is
-    /// 10 ms; each further one is twice as long, up to this limit. Default 5,000.
+    /// 10 ms; each further pause is twice as long, up to this limit. Default 5,000.
     pub max_restart_pause_ms: u32,
     /// True if memory that is allocated before the first job is backed by transparent huge pages,
     /// if the host has them. Default true.
@@ -101,8 +101,8 @@ impl Limits {
         None
     }
 
-    /// Returns the number of live children: those that run a job, are ready for one, or are being
-    /// wiped.
+    /// Returns the number of children that the pool keeps alive: they run a job, are ready for a
+    /// job, or are being wiped.
     pub(crate) fn children(&self) -> usize {
         (self.concurrency + self.spare) as usize
     }

@@ -90,7 +90,7 @@ pub(crate) fn wake_on(child: Pid, CoreId(id): CoreId) -> bool {
     sched_setaffinity(Some(child), &one).is_ok()
 }
 
-/// Lets a child run on any core of `all` again. An error means that the child has ended.
+/// Lets a child run on any core of `all` again. The call fails only if the child has ended.
 pub(crate) fn release(child: Pid, all: &CpuSet) {
     let _ended = sched_setaffinity(Some(child), all);
 }

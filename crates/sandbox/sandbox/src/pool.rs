@@ -86,7 +86,7 @@ pub struct Pool {
     /// Value of the line `runs` in this pool's reproducers (files of failed jobs): `worker`, or
     /// `program NAME`.
     runs: String,
-    /// Folder for reproducers of failed jobs, if they are kept.
+    /// Folder to which reproducers of failed jobs are saved; `None` if they are not saved.
     crashes: Option<ReproducerFolder>,
     job_ids: AtomicU64,
 }
@@ -549,8 +549,8 @@ impl Pool {
     }
 
     /// Releases a child after its job, or a child that had no job. A single-use child is killed. A
-    /// reusable child is killed if its reply was invalid; otherwise it is returned to the
-    /// supervisor, until the child reports that it is ready again.
+    /// reusable child is killed if its reply was invalid or its priority cannot be restored;
+    /// otherwise it is returned to the supervisor, until the child reports that it is ready again.
     fn leave(&self, mut slot: Slot, is_reply_valid: bool) {
         if !self.shared.reuses_children || !is_reply_valid || !slot.restore_weight() {
             slot.kill();

@@ -59,7 +59,7 @@ pub struct Posture {
     pub filter_hash: u64,
     /// Number of instructions of the seccomp filter.
     pub filter_len: u32,
-    /// ABI version of Landlock; `None` where the kernel has no Landlock.
+    /// ABI version of Landlock; `None` if the kernel has no Landlock.
     pub landlock_abi: Option<u32>,
     /// True if the worker can never gain privileges.
     pub no_new_privs: bool,

@@ -23,7 +23,7 @@ pub struct Program {
     pub name: String,
     /// Content of the ELF file.
     pub elf: Vec<u8>,
-    /// Arguments after the name.
+    /// Command-line arguments of the program after its name.
     pub arguments: Vec<String>,
     /// Environment variables as `NAME=value`, the same for every job.
     pub environment: Vec<String>,

@@ -53,9 +53,9 @@ pub struct ReproducerFolder {
 static WRITE_LOCK: Mutex<()> = Mutex::new(());
 
 impl ReproducerFolder {
-    /// Saves the job to a file. Returns the job's failure, with the file's name, or the reason why
-    /// no file was written, added to its detail. `runs` is the value of the line `runs`: `worker`,
-    /// or `program NAME`.
+    /// Saves the job to a file. Returns the job's failure, whose detail then also contains the
+    /// file's name, or the reason why no file was written. `runs` is the value of the line `runs`:
+    /// `worker`, or `program NAME`.
     pub(crate) fn keep(
         &self,
         runs: &str,

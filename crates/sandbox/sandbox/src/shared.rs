@@ -14,8 +14,8 @@ use std::time::Duration;
 /// State shared between callers and the supervisor.
 pub(crate) struct Shared {
     pub(crate) limits: Limits,
-    /// True if a child runs several jobs, one after another. It reports when it is ready for the
-    /// next job.
+    /// True if each child runs several jobs, one after another, and reports when it is ready for
+    /// the next job.
     pub(crate) reuses_children: bool,
     /// True if jobs are runs of a program, false if the worker runs them.
     pub(crate) runs_program: bool,

@@ -64,7 +64,7 @@ struct Entry {
     environment: Vec<*const c_char>,
     signals: libc::sigset_t,
     drop_user: bool,
-    /// Set by the child: true if it changed to [`NOBODY`].
+    /// True if the child has changed its user to [`NOBODY`]; set by the child.
     user_dropped: bool,
     /// `errno` of the child's failure; 0 if the program runs.
     errno: c_int,
@@ -150,8 +150,8 @@ fn clone(entry: &mut Entry, namespaces: c_int) -> Result<OwnedFd, Errno> {
 /// Runs in the child between clone and exec. The child shares the server's memory, so this function
 /// may make system calls, but must not allocate, lock or panic.
 extern "C" fn enter(argument: *mut c_void) -> c_int {
-    // SAFETY: `clone` passes its `&mut Entry`, and waits. Breaks if the child is started without
-    // CLONE_VFORK.
+    // SAFETY: `clone` passes a pointer to its `&mut Entry`, and is suspended while this function
+    // runs. Breaks if the child is started without CLONE_VFORK.
     let entry = unsafe { &mut *argument.cast::<Entry>() };
     if entry.drop_user {
         entry.user_dropped = drop_user();

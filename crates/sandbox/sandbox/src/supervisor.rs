@@ -388,7 +388,7 @@ impl Supervisor {
         gone.iter().for_each(Slot::kill);
     }
 
-    /// Removes a child that died before it had a job from the queue.
+    /// Removes from the queue a child that died without having had a job.
     fn withdraw(&self, id: SlotId) {
         drop(self.shared.queue.remove_ready(|slot| slot.id == id));
     }

@@ -30,7 +30,8 @@ pub(super) struct Rules {
     pub(super) ephemeral: bool,
 }
 
-/// Serves one job from `socket` and exits, or serves jobs in turn if children are not ephemeral.
+/// Serves one job from `socket` and exits, or serves jobs one after another if children are not
+/// ephemeral.
 pub(super) fn run(
     socket: OwnedFd,
     rules: &Rules,
@@ -44,7 +45,7 @@ pub(super) fn run(
     loop {
         if !rules.ephemeral {
             // The report contains no CPU time, because the exit report of this process contains the
-            // sum.
+            // CPU time of all its jobs.
             let child_ready = Report::ChildReady(ChildReady::default());
             if set_timer(0).is_err()
                 || rustix::io::write(&*socket, &child_ready.to_bytes()).is_err()
@@ -114,8 +115,8 @@ pub(super) fn send_to_pool(socket: BorrowedFd<'_>, bytes: &[u8]) {
     }
 }
 
-/// Reduces the child's descriptors to the three standard streams and its socket, and denies it
-/// `fork`.
+/// Closes the child's descriptors except the three standard streams and its socket, and denies the
+/// child `fork`.
 fn finish_setup(socket: OwnedFd, filter: Option<&Program>) -> Result<ManuallyDrop<OwnedFd>, Errno> {
     let place = place(socket)?;
     close_from(JOB_FD + 1)?;
@@ -146,10 +147,9 @@ pub(super) fn place(socket: OwnedFd) -> Result<ManuallyDrop<OwnedFd>, Errno> {
     Ok(place)
 }
 
-/// Returns whether a limit of 0 processes denies `fork`, as it does for every user but the host's
-/// root. The test is made in a forked child. A filter per child would deny `fork` too, but its
-/// instructions are compiled for each child, which takes as long as everything else that a child
-/// costs.
+/// Returns whether a limit of 0 processes makes `fork` fail, which is true for every user except
+/// the host's root. A forked child makes the test. A filter would deny `fork` too, but the kernel
+/// would compile the filter for each child, which would double the cost of a child.
 pub(super) fn limit_denies_fork() -> bool {
     const DENIED: i32 = 0;
     const ALLOWED: i32 = 1;
@@ -226,8 +226,8 @@ pub(super) fn set_timer(cpu_ms: u32) -> Result<(), Errno> {
     checked(result).map(|_| ())
 }
 
-/// Makes a system call for which the filter must kill this process. A reply means that the filter
-/// failed.
+/// Makes a system call for which the filter must kill this process. If this function returns, the
+/// filter has failed.
 pub(super) fn probe_filter(job: &Job<'_>) -> AllegedReply {
     let opened = open("/", OFlags::PATH, Mode::empty());
     let detail = format!("the filter allowed `open`: {:?}", opened.err());

@@ -1,4 +1,4 @@
-//! Commands of the pool, as its zygote receives them.
+//! Receipt of the commands that a pool sends to its zygote.
 
 use super::jail::Control;
 use crate::channel;

@@ -142,8 +142,8 @@ const ZYGOTE: &[Rule] = &[
     answer(libc::SYS_ioctl, NOT_PERMITTED),
 ];
 
-/// Rules of helpers, on top of a zygote's: the calls of KVM that the host of a microVM makes. Once
-/// `/dev/kvm` is closed, none of these calls can create another machine.
+/// Rules of helpers, in addition to those of a zygote: the calls of KVM that the host of a microVM
+/// makes. Once `/dev/kvm` is closed, none of these calls can create another machine.
 const MACHINE: &[Rule] = &[
     // Calls with which a helper creates its machine.
     allow(libc::SYS_ioctl, Is(1, KVM_CREATE_VM)),
@@ -174,7 +174,7 @@ const MACHINE: &[Rule] = &[
     allow(libc::SYS_mincore, Always),
 ];
 
-// From the kernel's `linux/kvm.h`.
+// Requests of KVM's `ioctl`, from the kernel's `linux/kvm.h`.
 const KVM_CREATE_VM: u32 = 0xae01;
 const KVM_GET_VCPU_MMAP_SIZE: u32 = 0xae04;
 const KVM_GET_SUPPORTED_CPUID: u32 = 0xc008_ae05;
@@ -194,9 +194,9 @@ const KVM_SET_XSAVE: u32 = 0x5000_aea5;
 const KVM_SET_XCRS: u32 = 0x4188_aea7;
 const KVM_SET_MSR_FILTER: u32 = 0x4188_aec6;
 
-/// Rules of launchers and of the programs that they start, on top of a zygote's. A program is
-/// denied the same calls as a worker, but a denied call returns an error and does not kill the
-/// program, since its author did not write it for a sandbox.
+/// Rules of launchers and of the programs that they start, in addition to those of a zygote. A
+/// program is denied the same calls as a worker, but a denied call returns an error and does not
+/// kill the program, since its author did not write it for a sandbox.
 const LAUNCHER: &[Rule] = &[
     // The launcher starts its program once, from a descriptor that the kernel closes at this call.
     allow(libc::SYS_execveat, Is(4, libc::AT_EMPTY_PATH as u32)),
@@ -240,7 +240,7 @@ const LAUNCHER: &[Rule] = &[
     allow(libc::SYS_getgid, Always),
     allow(libc::SYS_getegid, Always),
     allow(libc::SYS_getppid, Always),
-    // Opening any path fails with ENOENT.
+    // Calls with a path fail with ENOENT, as if no file existed.
     answer(libc::SYS_open, NO_ENTRY),
     answer(libc::SYS_openat, NO_ENTRY),
     answer(libc::SYS_readlink, NO_ENTRY),
@@ -260,7 +260,7 @@ const FILES: &[Rule] = &[
     answer(libc::SYS_openat, NO_ACCESS),
 ];
 
-/// Flags of `open` that request anything else than reading an existing file.
+/// Flags of `open` that request anything other than reading an existing file.
 const WRITE_FLAGS: u32 =
     (libc::O_ACCMODE | libc::O_CREAT | libc::O_TRUNC | libc::O_PATH | libc::O_TMPFILE) as u32;
 
@@ -309,7 +309,7 @@ impl Program {
     }
 
     /// Compiles the filter of a program whose file is the descriptor `file`; it is installed in
-    /// addition to the launcher's filter. The program may start threads but no process, stays in
+    /// addition to the launcher's filter. The program may start threads but no processes, stays in
     /// its process group, and cannot undo its launcher's setup. The filter denies the calls that
     /// only the launcher needs: the program cannot change the signal that it gets at the launcher's
     /// death, cannot execute another file, and cannot move or send a descriptor. `execveat` is

@@ -101,7 +101,8 @@ fn fill_holes() {
     let small = (0..SMALL_SIZES).rev();
     let small = small.map(|steps| SMALL_BYTES_MIN + steps * SMALL_STEP);
     for bytes in large.chain(small) {
-        // The loop ends at the first block that fits into no hole: it lies above `top`, or is null.
+        // The loop ends at the first block that fits into no hole: its address is at least `top`,
+        // or null.
         while (1..top).contains(&(block(bytes) as usize)) {}
     }
 }

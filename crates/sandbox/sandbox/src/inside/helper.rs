@@ -43,7 +43,7 @@ pub(super) fn run(socket: OwnedFd, host: &Host, signals: BorrowedFd<'_>) -> ! {
     };
     for descriptor in [signals.as_raw_fd(), host.kvm.as_raw_fd()] {
         // SAFETY: these descriptors of the zygote were copied by `fork`, and no code of this
-        // process uses them from here on: without the device no other machine can be created.
+        // process uses them from here on: without `/dev/kvm`, no other microVM can be created.
         // Nothing drops their owners, since this process ends first.
         unsafe { rustix::io::close(descriptor) };
     }
@@ -92,7 +92,7 @@ fn serve(socket: BorrowedFd<'_>, running: &mut Running<'_>) -> bool {
         exit(EXIT_FAILED);
     }
     if job.plan == PROBE_FILTER {
-        // This probe tests the helper's system call filter, which confines an attacker who escaped
+        // This test job checks the helper's seccomp filter, which confines an attacker who escaped
         // from the microVM.
         child::send_to_pool(socket, &child::probe_filter(&job).to_bytes());
         return false;
@@ -110,7 +110,7 @@ fn serve(socket: BorrowedFd<'_>, running: &mut Running<'_>) -> bool {
         Ok(reply) => reply
             .with_usage(running.memory_peak_bytes(), spent_us)
             .to_bytes(),
-        // These bytes are no valid reply; the server will report a protocol violation.
+        // These bytes are not a valid reply; the server will report a protocol violation.
         Err(bytes) => bytes,
     };
     child::send_to_pool(socket, &reply);

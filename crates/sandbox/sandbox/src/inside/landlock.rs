@@ -1,4 +1,4 @@
-//! Landlock: denies every access that the kernel's version can deny, except for reading allowed
+//! Landlock: denies every access that Landlock can deny on this kernel, except for reading allowed
 //! files. Descriptors that are already open can still be used.
 //!
 //! Source: the kernel's `Documentation/userspace-api/landlock.rst`.

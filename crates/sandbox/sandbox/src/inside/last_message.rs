@@ -54,7 +54,7 @@ pub(super) fn fail(why: &str) -> ! {
     exit(EXIT_FAILED)
 }
 
-/// Ends a job whose memory is used up, without allocating. Returns if there is no job.
+/// Ends a job that has run out of memory, without allocating memory. Returns if no job is running.
 pub(super) fn out_of_memory() {
     // If the lock is held, `fail` holds it and has itself run out of memory. The message of `fail`
     // is then lost.

@@ -56,7 +56,7 @@ impl Launch {
             max_memory_bytes: start.max_memory_bytes,
             max_work_memory_bytes: start.max_work_memory_bytes,
             ephemeral: start.ephemeral,
-            // The init process, the zygote and one launcher per program count too.
+            // The kernel also counts the init process, the zygote and one launcher per program.
             threads_max: 2 + start.children * (1 + THREADS_MAX),
             bounds_threads: false,
         }
@@ -197,8 +197,8 @@ fn become_program(start: &Start) -> ! {
         Ok(()) => {}
         Err(errno) => {
             let text = format!("cannot prepare the program: {errno}");
-            // SAFETY: the number is the pipe that the launcher reads, which is open in this copy of
-            // the launcher.
+            // SAFETY: the descriptor is the pipe from which the launcher reads the program's
+            // standard error. It is open in this forked copy of the launcher.
             let stderr_writer = unsafe { std::os::fd::BorrowedFd::borrow_raw(start.streams[2]) };
             let _written = rustix::io::write(stderr_writer, text.as_bytes());
             exit(NOT_STARTED);

@@ -36,7 +36,7 @@ const LINGER: Duration = Duration::from_secs(1);
 /// Interval at which a program's CPU time is checked. No other limit ends a program whose threads
 /// together exceed the CPU time of one request.
 const CHECK_INTERVAL: Duration = Duration::from_millis(10);
-/// Maximum number of bytes per read or write.
+/// Maximum number of bytes per read from a pipe or write to a pipe.
 const PIECE_BYTES: usize = 64 << 10;
 
 /// A running persistent program, with the launcher's ends of its pipes.
@@ -49,7 +49,8 @@ struct PersistentProgram {
     answered: bool,
 }
 
-/// Starts the program and serves `socket` until it closes or the program cannot be used again.
+/// Starts the program and serves `socket` until the socket closes or the program cannot be used
+/// again.
 pub(super) fn run(socket: OwnedFd, launch: &Launch) -> ! {
     let Ok(socket) = child::place(socket) else {
         exit(EXIT_ABANDONED);
@@ -119,7 +120,7 @@ impl PersistentProgram {
         })
     }
 
-    /// Waits for a job. Returns false if the program ended, or wrote without a request.
+    /// Waits for a job. Returns false if the program ended, or wrote an answer without a request.
     fn waits(&self, socket: BorrowedFd<'_>) -> bool {
         let mut watched = [
             PollFd::from_borrowed_fd(socket, PollFlags::IN),
@@ -226,7 +227,7 @@ impl PersistentProgram {
     }
 
     fn cpu_us(&self) -> Result<u64, Errno> {
-        // The clock id that clock_getcpuclockid(3) computes from a process id.
+        // This is the clock id that clock_getcpuclockid(3) computes from a process id.
         const SCHEDULED: i32 = 2;
         let clock = !self.pid << 3 | SCHEDULED;
         let mut time = libc::timespec {

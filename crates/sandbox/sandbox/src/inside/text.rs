@@ -126,7 +126,7 @@ unsafe extern "C" fn collect_segments(
     _bytes: libc::size_t,
     segments: *mut c_void,
 ) -> c_int {
-    // SAFETY: libc passes a description that is valid during the call.
+    // SAFETY: libc passes a description of the object that is valid during the call.
     let object = unsafe { &*object };
     // SAFETY: the program's headers stay mapped as long as it runs.
     let headers =

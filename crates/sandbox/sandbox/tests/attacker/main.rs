@@ -103,7 +103,8 @@ fn echo(scene: &Scene<'_>) -> AllegedReply {
     scene.done(&bytes)
 }
 
-/// Answers with the numbers of all open descriptors, or of those below the plan's number.
+/// Answers with the numbers of all open descriptors. If the plan contains a number, only
+/// descriptors below this number are tested.
 fn descriptors(scene: &Scene<'_>) -> AllegedReply {
     let mut open = String::new();
     let end = scene.numbers.first().map_or(4_096, |end| *end as i32);

@@ -126,7 +126,7 @@ fn seek(scene: &Scene<'_>) -> AllegedReply {
             .filter(|word| u64::from_le_bytes(**word) == secret)
             .count()
     };
-    // The x87 keeps a mantissa of 64 bits, without leading zeros.
+    // An x87 register stores a mantissa of 64 bits, without leading zeros.
     let mantissa = secret << secret.leading_zeros();
     let x87 = legacy.0[32..160].chunks(16);
     let x87 = x87

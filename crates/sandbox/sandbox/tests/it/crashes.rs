@@ -11,7 +11,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Returns an empty folder for the test `name`.
+/// Returns the path of an empty folder for the test `name`.
 fn folder(name: &str) -> PathBuf {
     let user = rustix::process::geteuid().as_raw();
     let folder = std::env::temp_dir().join(format!("pelton-cell-crashes-{user}-{name}"));

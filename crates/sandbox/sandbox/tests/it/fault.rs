@@ -9,8 +9,8 @@ use crate::run;
 /// some hundred jobs. The microVM is then replaced, and jobs still run.
 #[test]
 fn n2_canaries_tell_of_wipes_that_forget() {
-    // On average, one wipe of 64 checks a canary, so with this many jobs it is almost impossible
-    // that no wipe does.
+    // On average, one wipe of 64 checks a canary. With this many jobs, the probability that no wipe
+    // checks a canary is negligible.
     const JOBS: u32 = 5_000;
     let Some(pool) = microvms(one_cell(true)) else {
         return;

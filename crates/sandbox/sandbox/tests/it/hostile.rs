@@ -123,12 +123,12 @@ fn share(backend: Backend, what: &str, give_way_time_ms: u32) -> f64 {
         }
         let attack = || scope.spawn(|| attack(&hostile, what, time_ms));
         let attackers: Vec<_> = (0..cores).map(|_| attack()).collect();
-        // The CPU time of jobs that have ended is summed up by the callers; that of running jobs is
-        // read from `/proc`.
+        // The threads above add up the CPU time of ended jobs; that of running jobs is read from
+        // `/proc`.
         let honest_us = || honest_us.load(Ordering::Relaxed) + tree_us(honest_tree);
         let used_us = || (tree_us(hostile_tree), honest_us());
-        // On a busy machine, it takes a large part of the time until programs are deprioritized.
-        // CPU time before that is not counted.
+        // On a busy machine, programs are deprioritized later. So the CPU time in the first fifth
+        // of the measurement is not counted.
         let (hostile_before_us, honest_before_us) = if quiet {
             (0, 0)
         } else {

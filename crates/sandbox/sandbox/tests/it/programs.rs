@@ -446,8 +446,8 @@ fn a_program_that_is_kept_and_fails_begins_anew() {
     }
 }
 
-/// Failed start of a persistent program in a microVM: it must first wait for input within
-/// `max_boot_time`.
+/// Failure to start a persistent program that never waits for input. In a microVM, the program must
+/// do so within `max_boot_time`.
 #[test]
 fn a_program_that_never_waits_does_not_start() {
     if microvms(Limits::default()).is_none() {

@@ -78,7 +78,7 @@ fn assert_is_answered(pool: &Pool) {
 
 #[test]
 fn p16_a_program_asks_and_is_answered() {
-    // On a busy machine the runs take long, so their wall time is long and they are never
+    // On a busy machine the runs take long, so their wall time limit is high and they are never
     // deprioritized.
     let limits = Limits {
         give_way_time_ms: 0,

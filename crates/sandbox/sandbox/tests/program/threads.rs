@@ -50,7 +50,7 @@ pub(crate) fn work() {
     go.send(()).expect("somebody waits");
     let heard = receiver.recv().expect("it is sent");
     let slept = Duration::from_millis(20) <= begin.elapsed();
-    // Two threads spin, without yielding, until the other thread has run.
+    // Each of two threads spins, without yielding, until the other thread has run.
     let turn = Arc::new(AtomicU32::new(0));
     let other = Arc::clone(&turn);
     let spinning = std::thread::spawn(move || {
