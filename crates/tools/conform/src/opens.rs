@@ -127,7 +127,8 @@ fn trace(program: &Path, library: &Path, folder: &Path) -> Result<Calls, Stop> {
     })
 }
 
-/// Returns the path in a line of strace, if its extension is one that a scan reads.
+/// Returns the path in an output line of strace, if the extension of the path is one that a scan
+/// reads.
 fn named(line: &str) -> Option<&str> {
     if line.contains("O_DIRECTORY") {
         return None;

@@ -1,4 +1,4 @@
-//! The shipped server, run for a suite.
+//! The shipped server, which conformance suites start and test.
 
 use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;

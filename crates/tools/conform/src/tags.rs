@@ -110,7 +110,7 @@ const EXPLAINED: &[Explained] = &[
     },
 ];
 
-/// One difference between `tags` and the manifest or an oracle.
+/// One difference between the results of `tags` and those of the manifest or an oracle.
 struct Difference {
     property: String,
     /// Distance between the two durations, in milliseconds; 0 if the property is not a duration.
@@ -183,7 +183,7 @@ fn on_disk(folder: &Path, line: &Line) -> PathBuf {
     folder.join(std::ffi::OsStr::from_bytes(&line.path()))
 }
 
-/// Returns the differences between `tags` and the manifest.
+/// Returns the differences between the results of `tags` and the manifest.
 ///
 /// # Errors
 /// When a file cannot be opened.
@@ -224,9 +224,9 @@ fn differences(folder: &Path, lines: &[Line]) -> Result<Vec<String>, Stop> {
     Ok(found)
 }
 
-/// Returns the differences between `tags` and `reported`, the report of an oracle or the manifest.
-/// If `exact` is true, the kinds of errors must be equal, and a cover must be in both or in
-/// neither.
+/// Returns the differences between `ours`, the result of `tags`, and `reported`, the report of an
+/// oracle or the manifest. If `exact` is true, the kinds of errors must be equal, and a cover must
+/// be in both or in neither.
 fn differs(ours: &Result<Media, tags::Error>, reported: &Reported, exact: bool) -> Vec<Difference> {
     let verdict = |text| {
         vec![Difference {
@@ -312,8 +312,8 @@ fn plain_bytes(cover: &Picture, reported: Option<u64>) -> u64 {
     }
 }
 
-/// Returns the unexplained differences between `tags` and an oracle, and prints the number of each
-/// explained difference on stderr.
+/// Returns the unexplained differences between the results of `tags` and of an oracle, and prints
+/// the number of each explained difference on stderr.
 ///
 /// # Errors
 /// When a file cannot be opened, or the oracle has not reported on all files.

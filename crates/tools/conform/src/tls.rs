@@ -1,5 +1,5 @@
-//! `conform tls`: scans the server's TLS with testssl.sh, and compares it with Mozilla's
-//! intermediate configuration by means of sslyze.
+//! `conform tls`: scans the server's TLS with testssl.sh, and uses sslyze to compare the server's
+//! TLS settings with Mozilla's intermediate configuration.
 
 use std::ffi::OsString;
 use std::fs;

@@ -80,7 +80,7 @@ fn children_cpu_us() -> u64 {
     total.num_microseconds() as u64
 }
 
-/// Resource usage of a process and all its living descendants at one moment.
+/// Resource usage of a process and all its running descendants at one moment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub(crate) struct Tree {
     /// User and system time of these processes, and of those of their descendants that have exited

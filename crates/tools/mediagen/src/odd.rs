@@ -94,8 +94,7 @@ pub(super) fn files<'a>(
     order: &'a Order<'_>,
 ) -> impl Iterator<Item = (Vec<u8>, Vec<u8>, Expected)> + 'a {
     let count = (order.tracks * BROKEN_PCT).div_ceil(100) as usize;
-    // The files to corrupt are written from the songs of a second library, which is not generated
-    // itself.
+    // The files to corrupt contain songs of a second library, of which no other files are written.
     let mut intact: Vec<Song> = albums(order.seed ^ 1, 4)
         .flat_map(|album| album.songs)
         .collect();

@@ -24,8 +24,8 @@ use crate::stop::{Stop, at, program};
 /// rebuild when the user switches between two branches.
 const BUILDS_MAX: usize = 2;
 
-/// Packages that compile C for minutes. No other package in the lock file changes the key of the
-/// build folder.
+/// Packages whose C code takes minutes to compile. No other package in the lock file changes the
+/// key of the build folder.
 pub const C_CODECS: &[&str] = &[
     "libaom-sys",
     "libavif-sys",

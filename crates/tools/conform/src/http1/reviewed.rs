@@ -1,4 +1,4 @@
-//! Differences that were reviewed and found harmless.
+//! Differences between our HTTP parser and the oracles that were reviewed and found harmless.
 
 use super::reading::Difference;
 

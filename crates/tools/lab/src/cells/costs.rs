@@ -1,4 +1,4 @@
-//! Costs of an empty job, and costs of the wipe after a job that dirtied memory.
+//! Costs of an empty job in a cell, and costs of the wipe after a job that dirtied memory.
 
 use std::fs::File;
 use std::hint::black_box;

@@ -20,7 +20,7 @@ pub(super) struct Definition {
     starts: usize,
 }
 
-/// Wall time and CPU time of one start.
+/// Wall time and CPU time of one start of the server.
 #[derive(Serialize)]
 pub(super) struct Start {
     /// Time from the start of the process until the response to a hit is complete, in

@@ -14,7 +14,7 @@ use crate::table;
 pub(super) struct Memory {
     tracks: u32,
     index_bytes: u64,
-    /// Increase of the process's resident set by loading the index.
+    /// Growth of the process's resident set when the index is loaded.
     resident_bytes: u64,
 }
 

@@ -1,4 +1,4 @@
-//! Properties of audio that manifests contain.
+//! Properties of a file's audio, as the manifest lists them.
 
 /// Properties of a file's audio.
 pub(super) struct Audio {

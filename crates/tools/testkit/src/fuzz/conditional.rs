@@ -1,4 +1,4 @@
-//! Fuzz target for preconditions.
+//! Fuzz target for preconditions of HTTP requests, such as If-None-Match.
 
 use http1::conditional::{Validators, Verdict, evaluate};
 use http1::{Request, date};

@@ -1,4 +1,4 @@
-//! Fuzz target for heads of requests.
+//! Fuzz target for the heads of HTTP requests.
 
 mod naive;
 

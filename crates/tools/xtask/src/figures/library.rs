@@ -1,4 +1,4 @@
-//! Tables of `lab scan`.
+//! Tables of the results of `lab scan`.
 
 use toml::Value;
 
@@ -98,7 +98,7 @@ fn searches(records: &Records, table: &mut Markdown) {
     }
 }
 
-/// Renders the covers per second and core.
+/// Renders the number of covers that are converted per second and core.
 pub(super) fn covers(records: &Records) -> Markdown {
     let mut table = Markdown::new(&[
         "sizes",

@@ -1,4 +1,4 @@
-//! Tables of `lab http`, `lab hit` and `lab image`.
+//! Tables of the results of `lab http`, `lab hit` and `lab image`.
 
 use super::markdown::{Markdown, ratio, short, spread};
 use super::record::{Records, is, list, member, number, numbers, text};

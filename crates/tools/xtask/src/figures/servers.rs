@@ -1,4 +1,4 @@
-//! Tables of `lab cells` and `lab store`.
+//! Tables of the results of `lab cells` and `lab store`.
 
 use toml::Value;
 

@@ -9,7 +9,7 @@ use super::tree::{Finding, Rule, Tree, TreeFile};
 const FOLDERS: &[&str] = &["web/src/", "web/test/", "web/e2e/"];
 /// Extensions of sources.
 const EXTENSIONS: &[&str] = &[".ts", ".tsx", ".mjs"];
-/// Maximum width of a line, in columns. Elements with many attributes need wide lines.
+/// Maximum width of a line, in columns. JSX elements with many attributes need wide lines.
 const COLUMNS_MAX: usize = 160;
 const LINES_MAX: usize = 400;
 
