@@ -50,8 +50,7 @@ pub struct Stats {
     /// Total time from sending each job until its reply or its end, in microseconds.
     pub wall_us: u64,
     /// Largest peak memory of one job, in bytes, as its cell reports it. For persistent programs in
-    /// processes: the largest peak memory since its start of any program that is ready for a job,
-    /// as the kernel reports it.
+    /// processes: largest peak memory of a program since its start, as the kernel reports it.
     pub memory_peak_bytes: u64,
     /// Total bytes of all answers.
     pub answer_bytes: u64,

@@ -1,4 +1,4 @@
-//! Receipt of the commands that a pool sends to its zygote.
+//! Receives the commands that a pool sends to its zygote.
 
 use super::jail::Control;
 use crate::channel;

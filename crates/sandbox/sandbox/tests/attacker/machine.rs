@@ -46,8 +46,8 @@ pub(crate) const ATTACKS: &[(&str, Attack)] = &[
     }),
     ("run-data", |scene| {
         let code = [0xc3_u8; 16];
-        // SAFETY: the call is an attack. The bytes are a `ret` instruction, so the call would
-        // return if it were possible.
+        // SAFETY: the call is an attack. The bytes are `ret` instructions, so the call returns at
+        // once if data can be executed.
         let run: extern "C" fn() = unsafe { std::mem::transmute(code.as_ptr()) };
         run();
         scene.done(b"escaped")

@@ -64,7 +64,8 @@ fn dup_to_control() -> i64 {
 
 fn send_standard_input() -> i64 {
     const CONTROL: i32 = 3;
-    // SAFETY: the message is null; the kernel reads nothing before it refuses the call.
+    // SAFETY: the pointer to the message is null; the kernel reads nothing before it denies the
+    // call.
     unsafe { libc::syscall(libc::SYS_sendmsg, CONTROL, 0, 0) }
 }
 
