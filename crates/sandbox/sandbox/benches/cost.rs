@@ -54,7 +54,7 @@ fn main() {
 fn measure(pool: &Pool, name: &str, plan: &str, rounds: usize) {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml");
     let original = File::open(path).expect("this crate has a manifest");
-    settle(pool);
+    wait_until_ready(pool);
     let before = (pool.stats(), zygote_us(), server_us());
     let mut walls = Vec::with_capacity(rounds);
     for _ in 0..rounds {
@@ -74,7 +74,7 @@ fn measure(pool: &Pool, name: &str, plan: &str, rounds: usize) {
         pool.run(task).expect("an honest job succeeds");
         walls.push(begin.elapsed());
     }
-    settle(pool);
+    wait_until_ready(pool);
     let after = (pool.stats(), zygote_us(), server_us());
     walls.sort_unstable();
     let each = |sum: u64| sum / rounds as u64;
@@ -92,7 +92,7 @@ fn measure(pool: &Pool, name: &str, plan: &str, rounds: usize) {
 
 /// Waits until every child is ready, so that the cleanup after one job is not measured as part of
 /// the next job.
-fn settle(pool: &Pool) {
+fn wait_until_ready(pool: &Pool) {
     let all = u64::from(pool.limits().concurrency + pool.limits().spare);
     while pool.stats().ready < all {
         std::thread::sleep(Duration::from_millis(1));

@@ -271,7 +271,7 @@ impl Pool {
         task: Task<'_>,
         on_start: &mut dyn FnMut(File),
     ) -> Result<Finished, Failure> {
-        self.kept(&task, self.attempt(task, None, Some(on_start), None))
+        self.save_if_failed(&task, self.attempt(task, None, Some(on_start), None))
     }
 
     /// Runs one job like [`Pool::run`], but kills the job when the descriptor `cancel` becomes
@@ -283,7 +283,7 @@ impl Pool {
     /// # Panics
     /// As [`Pool::run`].
     pub fn run_unless(&self, task: Task<'_>, cancel: BorrowedFd<'_>) -> Result<Finished, Failure> {
-        self.kept(&task, self.attempt(task, None, None, Some(cancel)))
+        self.save_if_failed(&task, self.attempt(task, None, None, Some(cancel)))
     }
 
     /// Runs one job like [`Pool::run`]. The calling thread provides a service that the program
@@ -300,12 +300,16 @@ impl Pool {
         task: Task<'_>,
         service: Option<&mut dyn Service>,
     ) -> Result<Finished, Failure> {
-        self.kept(&task, self.attempt(task, service, None, None))
+        self.save_if_failed(&task, self.attempt(task, service, None, None))
     }
 
     /// Saves a reproducer of the job if the job failed, its cell is at fault, and the pool saves
     /// reproducers.
-    fn kept(&self, task: &Task<'_>, ended: Result<Finished, Failure>) -> Result<Finished, Failure> {
+    fn save_if_failed(
+        &self,
+        task: &Task<'_>,
+        ended: Result<Finished, Failure>,
+    ) -> Result<Finished, Failure> {
         match (ended, &self.crashes) {
             (Err(failure), Some(crashes)) if reproducer::is_cell_fault(failure.kind) => {
                 Err(crashes.keep(&self.runs, self.shared.backend, task, failure))

@@ -32,7 +32,7 @@ pub struct Program {
 }
 
 /// Environment variable that tells a persistent program that its requests arrive as records.
-const KEPT: &str = "PELTON_REQUESTS=records";
+const RECORDS_VARIABLE: &str = "PELTON_REQUESTS=records";
 
 /// Builds the files and strings from which the zygotes of a pool start.
 pub(crate) fn zygote_source(
@@ -69,7 +69,7 @@ pub(crate) fn zygote_source(
     }
     let mut words = program.words()?;
     if !limits.ephemeral {
-        words.push((ProgramText::Variable, KEPT.into(), None));
+        words.push((ProgramText::Variable, RECORDS_VARIABLE.into(), None));
     }
     Ok(ZygoteSource {
         worker: copy(worker)?,

@@ -53,7 +53,7 @@ pub(super) fn run(
                 exit(EXIT_ABANDONED);
             }
         }
-        one(&socket, rules, work);
+        serve_job(&socket, rules, work);
         if rules.ephemeral {
             exit(0);
         }
@@ -61,7 +61,11 @@ pub(super) fn run(
 }
 
 /// Receives one job, runs it and sends its reply.
-fn one(socket: &OwnedFd, rules: &Rules, work: &impl Fn(&Job<'_>, &File, &File) -> AllegedReply) {
+fn serve_job(
+    socket: &OwnedFd,
+    rules: &Rules,
+    work: &impl Fn(&Job<'_>, &File, &File) -> AllegedReply,
+) {
     let mut bytes = [0; MESSAGE_BYTES_MAX];
     let (job, files) = receive(socket.as_fd(), &mut bytes);
     last_message::to_job(job.id);

@@ -124,8 +124,8 @@ impl Zygote {
             let ended = self.reap();
             // Fork the next child before reporting the end of the previous one, so that the pool
             // wakes only once for both reports.
-            while !self.full()
-                && let Some((slot, socket)) = self.order()
+            while !self.is_full()
+                && let Some((slot, socket)) = self.next_order()
             {
                 self.fork(slot, socket, work);
             }
@@ -150,12 +150,12 @@ impl Zygote {
     }
 
     /// Returns whether no further child may be forked at the moment.
-    fn full(&self) -> bool {
+    fn is_full(&self) -> bool {
         self.retired || self.children_max <= self.children.len()
     }
 
     /// Returns the next child to fork, if one was ordered.
-    fn order(&mut self) -> Option<(SlotId, OwnedFd)> {
+    fn next_order(&mut self) -> Option<(SlotId, OwnedFd)> {
         match command(self.control, RecvFlags::DONTWAIT) {
             Ok(Some((Command::Fork(slot), descriptors))) => match descriptors.into_iter().next() {
                 Some(socket) => Some((slot, socket)),
