@@ -8,8 +8,8 @@ use rustix::io::{Errno, fcntl_dupfd_cloexec, write};
 use std::fs::File;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 
-/// Lowest number of a descriptor that must not collide with the descriptors of a new process, whose
-/// numbers are fixed and lower.
+/// Lowest number to which a descriptor is duplicated, so that it does not collide with the
+/// descriptors of a new process, whose fixed numbers are lower.
 const DESCRIPTOR_MIN: i32 = 16;
 
 /// Creates a sealed, executable copy of `bytes`.

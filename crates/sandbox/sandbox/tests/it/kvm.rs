@@ -412,7 +412,7 @@ fn p6_no_answer_waits_for_its_wipe() {
         not_yet_wiped += u64::from(stats.wipes < stats.runs);
     }
     // If this thread has to wait for a CPU, the wipe may be done before the thread reads the
-    // counter, so the test requires this result in a quarter of the rounds only.
+    // counter, so the test requires an unfinished wipe in a quarter of the rounds only.
     assert!(ROUNDS / 4 < not_yet_wiped, "{not_yet_wiped}");
     let stats = pool.stats();
     assert!((ROUNDS - 1) * DIRTY_BYTES <= stats.dirty_bytes, "{stats:?}");
