@@ -103,9 +103,9 @@ pub(crate) fn sorted(samples: &[f64]) -> Vec<f64> {
 
 /// Returns the quantile `share` (0 to 1) of sorted samples, interpolated linearly.
 pub(crate) fn quantile(sorted: &[f64], share: f64) -> f64 {
-    let place = share * (sorted.len() - 1) as f64;
-    let (low, high) = (place.floor() as usize, place.ceil() as usize);
-    sorted[low] + (sorted[high] - sorted[low]) * (place - low as f64)
+    let position = share * (sorted.len() - 1) as f64;
+    let (low, high) = (position.floor() as usize, position.ceil() as usize);
+    sorted[low] + (sorted[high] - sorted[low]) * (position - low as f64)
 }
 
 /// Returns the order of `contenders` in round `round`: forwards in even rounds, backwards in odd

@@ -53,19 +53,19 @@ pub(super) fn run(given: &SharedFlags, definition: &Definition) -> Result<Vec<La
     let server = Server::pelton(&[], given, data.path(), &["--improve", "false"])?;
     let target = format!("/{}?{}", definition.photograph, definition.hit_query);
     server.get(&target, "*/*")?;
-    let wish = AtomicU32::new(0);
+    let requested = AtomicU32::new(0);
     let mut latencies = Vec::new();
     for round in 0..given.rounds.unwrap_or(definition.rounds) {
         eprintln!("lab: latency: round {}", round + 1);
         for state in stats::order(2, round) {
             let loaded = state == 1;
             server.wait_idle()?;
-            let before = wish.load(Ordering::Relaxed);
+            let before = requested.load(Ordering::Relaxed);
             let stop = AtomicBool::new(false);
             let samples = thread::scope(|scope| {
                 if loaded {
                     for _ in 0..definition.converting {
-                        scope.spawn(|| convert(&server, definition, &wish, &stop));
+                        scope.spawn(|| convert(&server, definition, &requested, &stop));
                     }
                 }
                 let samples = run_knock(definition, server.address, &target);
@@ -81,7 +81,7 @@ pub(super) fn run(given: &SharedFlags, definition: &Definition) -> Result<Vec<La
                 p99_us: stats::quantile(&sorted, 0.99),
                 p999_us: stats::quantile(&sorted, 0.999),
                 max_us: sorted[sorted.len() - 1],
-                conversions: wish.load(Ordering::Relaxed) - before,
+                conversions: requested.load(Ordering::Relaxed) - before,
             });
         }
     }
@@ -90,9 +90,9 @@ pub(super) fn run(given: &SharedFlags, definition: &Definition) -> Result<Vec<La
 }
 
 /// Requests variants that are not in the cache, one after the other, until `stop` is set.
-fn convert(server: &Server, definition: &Definition, wish: &AtomicU32, stop: &AtomicBool) {
+fn convert(server: &Server, definition: &Definition, requested: &AtomicU32, stop: &AtomicBool) {
     while !stop.load(Ordering::Relaxed) {
-        let number = wish.fetch_add(1, Ordering::Relaxed);
+        let number = requested.fetch_add(1, Ordering::Relaxed);
         // There are more distinct sizes than a benchmark can request.
         let (width, height) = (1024 + number % 512, 640 + number / 512);
         let target = format!(

@@ -103,8 +103,8 @@ pub(super) fn short(number: f64) -> String {
 fn thousands(number: f64) -> String {
     let digits = format!("{number:.0}");
     let mut text = String::new();
-    for (place, digit) in digits.chars().enumerate() {
-        if 0 < place && (digits.len() - place).is_multiple_of(3) {
+    for (position, digit) in digits.chars().enumerate() {
+        if 0 < position && (digits.len() - position).is_multiple_of(3) {
             text.push(',');
         }
         text.push(digit);
@@ -120,7 +120,7 @@ pub(super) fn median(mut samples: Vec<f64>) -> f64 {
 
 /// Returns the quantile `share` (0 to 1) of sorted samples, interpolated linearly.
 pub(super) fn quantile(sorted: &[f64], share: f64) -> f64 {
-    let place = share * (sorted.len() - 1) as f64;
-    let (low, high) = (place.floor() as usize, place.ceil() as usize);
-    sorted[low] + (sorted[high] - sorted[low]) * (place - low as f64)
+    let position = share * (sorted.len() - 1) as f64;
+    let (low, high) = (position.floor() as usize, position.ceil() as usize);
+    sorted[low] + (sorted[high] - sorted[low]) * (position - low as f64)
 }
