@@ -31,11 +31,11 @@ pub(crate) fn run(root: PathBuf, _arguments: &[OsString]) -> Result<ExitCode, St
     timed("conform cells", || succeed(&mut cargo))?;
     // The tests above would prove nothing if they could not fail. The feature `fault` makes wipes
     // incomplete, and the tests named `fault::` check that incomplete wipes are detected.
-    let mut forgetful = build.cargo("test");
-    forgetful.args(["--package", "sandbox", "--features", "fault"]);
-    forgetful.args(["--test", "it", "--", "--nocapture", "fault::"]);
+    let mut incomplete = build.cargo("test");
+    incomplete.args(["--package", "sandbox", "--features", "fault"]);
+    incomplete.args(["--test", "it", "--", "--nocapture", "fault::"]);
     timed("conform cells, incomplete wipes", || {
-        succeed(&mut forgetful)
+        succeed(&mut incomplete)
     })?;
     // The tests run one after the other, because each needs all cores.
     let mut hostile = build.cargo("test");

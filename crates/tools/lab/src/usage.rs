@@ -40,9 +40,9 @@ impl AddAssign for Usage {
 /// Returns an error if the command cannot be started or fails.
 pub(crate) fn run(command: &mut Command) -> Result<(Vec<u8>, Usage), Stop> {
     let before = children_cpu_us();
-    let begun = Instant::now();
+    let started = Instant::now();
     let output = command.stdin(Stdio::null()).output();
-    let wall_us = begun.elapsed().as_micros() as u64;
+    let wall_us = started.elapsed().as_micros() as u64;
     let cpu_us = children_cpu_us() - before;
     let Output {
         status,

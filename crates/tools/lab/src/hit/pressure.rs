@@ -104,14 +104,14 @@ fn press(server: &Server, clients: usize, accept: &str) -> Result<Pressure, Stop
     let done = AtomicBool::new(false);
     let outcomes = Mutex::new(Vec::new());
     let ask = |client: usize| -> Result<(), Stop> {
-        let begun = Instant::now();
+        let started = Instant::now();
         let answer = client::get(server.address, &format!("/{}", name(client)), accept)?;
-        let saw = Outcome {
+        let outcome = Outcome {
             status: answer.status,
             has_retry_after: answer.field("retry-after").is_some(),
-            took_us: begun.elapsed().as_micros() as u64,
+            took_us: started.elapsed().as_micros() as u64,
         };
-        outcomes.lock().expect("no client panics").push(saw);
+        outcomes.lock().expect("no client panics").push(outcome);
         Ok(())
     };
     let peak = thread::scope(|scope| {
@@ -129,13 +129,18 @@ fn press(server: &Server, clients: usize, accept: &str) -> Result<Pressure, Stop
     })?;
     let outcomes = outcomes.into_inner().expect("no client panics");
     let slowest = |status: u16| {
-        let own = outcomes.iter().filter(|saw| saw.status == status);
-        own.map(|saw| saw.took_us).max().unwrap_or(0)
+        let own = outcomes.iter().filter(|outcome| outcome.status == status);
+        own.map(|outcome| outcome.took_us).max().unwrap_or(0)
     };
-    let count = |status: u16| outcomes.iter().filter(|saw| saw.status == status).count();
+    let count = |status: u16| {
+        outcomes
+            .iter()
+            .filter(|outcome| outcome.status == status)
+            .count()
+    };
     let refused = outcomes
         .iter()
-        .filter(|saw| saw.status == 503 && saw.has_retry_after)
+        .filter(|outcome| outcome.status == 503 && outcome.has_retry_after)
         .count();
     if count(200) + refused != outcomes.len() {
         return Err(Stop::findings(

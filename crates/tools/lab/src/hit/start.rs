@@ -43,11 +43,11 @@ pub(super) fn run(given: &SharedFlags, definition: &Definition) -> Result<Vec<St
     let mut starts = Vec::new();
     for start in 0..definition.starts {
         eprintln!("lab: start {} of {}", start + 1, definition.starts);
-        let begun = Instant::now();
+        let started = Instant::now();
         let server = Server::pelton(&[], given, data.path(), &["--improve", "false"])?;
         server.get(&target(NARROWEST_PX), "*/*")?;
         starts.push(Start {
-            wall_us: begun.elapsed().as_micros() as u64,
+            wall_us: started.elapsed().as_micros() as u64,
             cpu_us: server.cpu_us()?,
         });
     }

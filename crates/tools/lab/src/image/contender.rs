@@ -153,7 +153,7 @@ fn serve(
     answers: &Scratch,
 ) -> Result<Usage, Stop> {
     server.wait_idle()?;
-    let (before_us, begun) = (server.cpu_us()?, Instant::now());
+    let (before_us, started) = (server.cpu_us()?, Instant::now());
     let target = |photograph: &Photograph| format!("/{}?{query}", photograph.name);
     for photograph in photographs {
         server.get(&target(photograph), "*/*")?;
@@ -161,7 +161,7 @@ fn serve(
     server.wait_idle()?;
     let usage = Usage {
         cpu_us: server.cpu_us()? - before_us,
-        wall_us: begun.elapsed().as_micros() as u64,
+        wall_us: started.elapsed().as_micros() as u64,
     };
     // Request each photograph again: a better variant may have replaced the provisional variant.
     for photograph in photographs {

@@ -36,7 +36,8 @@ pub(super) struct Overhead {
     /// CPU time per job in a cell, in microseconds, for each round.
     cell_us: Vec<f64>,
     /// Part of `cell_us` that the worker reports as the CPU time of the job itself.
-    told_us: Vec<f64>,
+    #[serde(rename = "told_us")]
+    reported_us: Vec<f64>,
     plain_us: Vec<f64>,
     plain_again_us: Vec<f64>,
     /// Wall time per job in a cell, in microseconds, for each round.
@@ -114,7 +115,7 @@ struct Runner<'a> {
 /// Cost of one job, in microseconds.
 struct Cost {
     cpu_us: f64,
-    told_us: f64,
+    reported_us: f64,
     wall_us: f64,
 }
 
@@ -137,7 +138,7 @@ impl Runner<'_> {
         let [cell_us, plain_us, plain_again_us] = costs
             .each_ref()
             .map(|costs| costs.iter().map(|cost| cost.cpu_us).collect::<Vec<_>>());
-        let told_us = costs[0].iter().map(|cost| cost.told_us).collect();
+        let reported_us = costs[0].iter().map(|cost| cost.reported_us).collect();
         let [cell_wall_us, plain_wall_us, _] = costs
             .each_ref()
             .map(|costs| costs.iter().map(|cost| cost.wall_us).collect());
@@ -147,7 +148,7 @@ impl Runner<'_> {
             ratio: Ratio::of(&cell_us, &plain_us),
             control: Ratio::of(&plain_again_us, &plain_us),
             cell_us,
-            told_us,
+            reported_us,
             plain_us,
             plain_again_us,
             cell_wall_us,
@@ -174,21 +175,21 @@ impl Runner<'_> {
             idle: false,
         };
         let own = std::process::id();
-        let (before_us, begun) = (Tree::cpu_us(own)?, Instant::now());
-        let mut told_us = 0;
+        let (before_us, started) = (Tree::cpu_us(own)?, Instant::now());
+        let mut reported_us = 0;
         for _ in 0..self.repeat {
             let finished = self.pool.run(task);
-            told_us += finished
+            reported_us += finished
                 .map_err(|failure| Stop::findings(failure.to_string()))?
                 .cpu_us;
         }
-        let told_us = told_us as f64 / f64::from(self.repeat);
+        let reported_us = reported_us as f64 / f64::from(self.repeat);
         let repeat = f64::from(self.repeat);
-        let wall_us = begun.elapsed().as_micros() as f64 / repeat;
+        let wall_us = started.elapsed().as_micros() as f64 / repeat;
         let cpu_us = (Tree::cpu_us(own)? - before_us) as f64 / repeat;
         Ok(Cost {
             cpu_us,
-            told_us,
+            reported_us,
             wall_us,
         })
     }
@@ -205,7 +206,7 @@ impl Runner<'_> {
         // wall time.
         Ok(Cost {
             cpu_us,
-            told_us: cpu_us,
+            reported_us: cpu_us,
             wall_us: cpu_us,
         })
     }
@@ -218,7 +219,7 @@ fn print(overheads: &[Overhead]) {
             format!("{} {}", overhead.photograph, overhead.query),
             format!("{:.0}", Spread::of(&overhead.plain_us).median),
             format!("{:.0}", Spread::of(&overhead.cell_us).median),
-            format!("{:.0}", Spread::of(&overhead.told_us).median),
+            format!("{:.0}", Spread::of(&overhead.reported_us).median),
             format!("{:.0}", Spread::of(&overhead.cell_wall_us).median),
             format!("{:.3}", ratio.median),
             format!("{:.3}…{:.3}", ratio.low, ratio.high),

@@ -97,7 +97,7 @@ pub(super) fn take(arm: Arm, library: &Path, index: &Path) -> Result<Took, Stop>
 
 /// Reads the library as the chosen contender does, and prints the resources used.
 pub(crate) fn read(typed: &Arms) -> Result<(), Stop> {
-    let (begun, cpu_us, read_bytes) = (Instant::now(), cpu_us(), read_bytes()?);
+    let (started, cpu_us, read_bytes) = (Instant::now(), cpu_us(), read_bytes()?);
     let report = match typed.arm {
         Arm::Ours => ours(typed, true)?,
         Arm::Again => ours(typed, false)?,
@@ -111,7 +111,7 @@ pub(crate) fn read(typed: &Arms) -> Result<(), Stop> {
         read_us: report.read.as_micros() as u64,
         build_us: report.build.as_micros() as u64,
         cpu_us: self::cpu_us() - cpu_us,
-        wall_us: begun.elapsed().as_micros() as u64,
+        wall_us: started.elapsed().as_micros() as u64,
         read_bytes: self::read_bytes()? - read_bytes,
     };
     print!(

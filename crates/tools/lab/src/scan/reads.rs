@@ -96,9 +96,9 @@ pub(super) fn run(
                 calls,
             });
         }
-        let begun = Instant::now();
+        let started = Instant::now();
         for round in 0..given.rounds.unwrap_or(definition.rounds) {
-            if ROUNDS_MIN <= round && definition.seconds_max <= begun.elapsed().as_secs() {
+            if ROUNDS_MIN <= round && definition.seconds_max <= started.elapsed().as_secs() {
                 break;
             }
             eprintln!("lab: {kind}, round {}", round + 1);

@@ -90,18 +90,18 @@ fn search(songs: u32, queries: usize) -> Result<Searches, Stop> {
     let entries: Vec<Entry> = (0..songs)
         .map(|number| song(number, &words, &mut chance))
         .collect();
-    let begun = Instant::now();
+    let started = Instant::now();
     let bytes = build(entries, &Splits::default());
-    let build_ms = begun.elapsed().as_millis() as u64;
+    let build_ms = started.elapsed().as_millis() as u64;
     let scratch = Scratch::new("index")?;
     let file = scratch.join("index");
     fs::write(&file, bytes).map_err(at(&file))?;
     let mut ready = Vec::with_capacity(LOADS);
     for _ in 0..LOADS {
-        let (begun, before) = (Instant::now(), cpu_us());
+        let (started, before) = (Instant::now(), cpu_us());
         drop(load(scratch.path())?);
         ready.push(Ready {
-            us: begun.elapsed().as_secs_f64() * 1e6,
+            us: started.elapsed().as_secs_f64() * 1e6,
             cpu_us: (cpu_us() - before) as f64,
         });
     }
@@ -114,9 +114,9 @@ fn search(songs: u32, queries: usize) -> Result<Searches, Stop> {
             .track(row)
             .ok_or_else(|| Stop::findings("a track is missing from the index"))?;
         let query = query(track.title, &mut chance);
-        let begun = Instant::now();
+        let started = Instant::now();
         let found = catalog.search(&query, &Limits::default());
-        us.push(begun.elapsed().as_secs_f64() * 1e6);
+        us.push(started.elapsed().as_secs_f64() * 1e6);
         if found.tracks.is_empty() {
             return Err(Stop::findings(format!(
                 "the search for {query:?} does not find {:?}",

@@ -80,7 +80,7 @@ fn add_user(pelton: &Path, data: &Path) -> Result<(), Stop> {
 
 fn sync(server: &Server, round: usize, page_songs: usize) -> Result<Sample, Stop> {
     let cpu_before_us = server.cpu_us()?;
-    let begun = Instant::now();
+    let started = Instant::now();
     let (mut songs, mut answers, mut bytes) = (0, 0, 0);
     loop {
         let target = format!(
@@ -94,7 +94,7 @@ fn sync(server: &Server, round: usize, page_songs: usize) -> Result<Sample, Stop
             break;
         }
     }
-    let wall_us = begun.elapsed().as_micros() as u64;
+    let wall_us = started.elapsed().as_micros() as u64;
     if songs == 0 {
         return Err(Stop::findings("no song was found"));
     }

@@ -97,12 +97,12 @@ fn measure(
 /// replies.
 fn ask(definition: &Definition, server: SocketAddr, stop: &AtomicBool) -> Result<u32, Stop> {
     let mut client = Client::connect(server)?;
-    let begun = Instant::now();
+    let started = Instant::now();
     let mut answered = 0;
     while !stop.load(Ordering::Relaxed) {
         client.ask(&["GET", "large"])?;
         answered += 1;
-        let due = begun + Duration::from_secs(1) * answered / definition.large_rate;
+        let due = started + Duration::from_secs(1) * answered / definition.large_rate;
         thread::sleep(due.saturating_duration_since(Instant::now()));
     }
     Ok(answered)

@@ -60,7 +60,7 @@ pub(super) fn run(
             keyspace.set(0, key.as_bytes(), &value, UNTIL);
         }
         for round in 0..given.rounds.unwrap_or(definition.rounds) {
-            let begun = Instant::now();
+            let started = Instant::now();
             let mut bytes = 0;
             for get in 0..definition.gets {
                 let key = keys[get % keys.len()].as_bytes();
@@ -71,7 +71,7 @@ pub(super) fn run(
                 value_bytes,
                 round,
                 gets: definition.gets,
-                wall_us: begun.elapsed().as_micros() as u64,
+                wall_us: started.elapsed().as_micros() as u64,
                 bytes,
             });
         }

@@ -122,9 +122,9 @@ pub(super) fn sample(
             let contender = &contenders[index];
             let metered = (&contender.server, cpus.server);
             samples.push(Sample::timed(contender.name, round, metered, || {
-                let begun = Instant::now();
+                let started = Instant::now();
                 load(row, cpus, contender.server.address)?;
-                Ok((row.requests, begun.elapsed().as_secs_f64()))
+                Ok((row.requests, started.elapsed().as_secs_f64()))
             })?);
         }
     }

@@ -134,7 +134,7 @@ enum Measuring {
 /// largest amount of memory measured during it.
 fn save(contender: &Contender, measuring: Measuring) -> Result<(u64, u64), Stop> {
     let mut client = contender.client()?;
-    let begun = Instant::now();
+    let started = Instant::now();
     if let Reply::Error(text) = client.ask(&["BGSAVE"])? {
         return Err(Stop::findings(String::from_utf8_lossy(&text).into_owned()));
     }
@@ -148,9 +148,9 @@ fn save(contender: &Contender, measuring: Measuring) -> Result<(u64, u64), Stop>
             return Err(Stop::findings("the reply to INFO is not a bulk string"));
         };
         if String::from_utf8_lossy(&info).contains("rdb_bgsave_in_progress:0") {
-            return Ok((begun.elapsed().as_millis() as u64, peak_bytes));
+            return Ok((started.elapsed().as_millis() as u64, peak_bytes));
         }
-        if PATIENCE < begun.elapsed() {
+        if PATIENCE < started.elapsed() {
             return Err(Stop::findings("the snapshot did not finish in time"));
         }
         thread::sleep(POLL_INTERVAL);

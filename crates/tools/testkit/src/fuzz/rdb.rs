@@ -19,13 +19,13 @@ pub fn rdb(bytes: &[u8]) {
     }
     let (mut keyspace, keys) = (first, 0..Limits::default().databases);
     let counts: Vec<_> = keys.map(|db| keyspace.db_figures(db, NOW_MS).0).collect();
-    let begun = keyspace.start_snapshot(Options {
+    let started = keyspace.start_snapshot(Options {
         version: 10,
         compress: true,
         aof_base: false,
         now_ms: NOW_MS,
     });
-    assert!(begun, "no other snapshot is in progress");
+    assert!(started, "no other snapshot is in progress");
     let mut written = Vec::new();
     while !keyspace.write_snapshot_part(1024, &mut written) {}
     let (again, ended) = load(&written).expect("a written snapshot is valid");
