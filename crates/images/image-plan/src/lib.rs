@@ -22,7 +22,7 @@
 //! the client's fault. Threads: none; all types are plain data.
 //!
 //! A [`Batch`] combines several plans that share one decode, and optionally requests the picture's
-//! placeholder ([`Placeholder`]).
+//! placeholder ([`Placeholder`]). A [`Comparison`] requests the quality of a variant.
 //!
 //! [`Raster`] and its parts are the pixel formats that `codec`, `pixel` and `worker` exchange. Each
 //! module names its own sources.
@@ -43,6 +43,7 @@ mod fit;
 mod candidates;
 mod plan;
 
+mod comparison;
 mod order;
 mod placeholder;
 
@@ -50,6 +51,7 @@ mod placeholder;
 pub mod quality;
 
 pub use candidates::{Accepts, Candidates, candidates};
+pub use comparison::{COMPARED_PIXELS_MAX, Comparison, SCORE_BYTES};
 pub use format::{Format, Orientation, SNIFF_BYTES, untouched};
 pub use order::{BATCH_PLANS_MAX, Batch, join_outputs, length_table_bytes, split_outputs};
 pub use placeholder::{

@@ -1,8 +1,10 @@
 //! Runs one job of a sandbox: reads the original from one descriptor, writes the output to another,
 //! and returns the reply.
 
-use crate::{Error, ErrorKind, convert, convert_batch};
-use image_plan::{Batch, Encoding, Format, Orientation, Plan, Rect, Size, join_outputs};
+use crate::{Error, ErrorKind, compare, convert, convert_batch};
+use image_plan::{
+    Batch, Comparison, Encoding, Format, Orientation, Plan, Rect, Size, join_outputs,
+};
 use sandbox_protocol::{AllegedReply, Job, Status};
 use std::fs::File;
 use std::io::{BufWriter, Seek, SeekFrom, Write};
@@ -15,13 +17,13 @@ const WRITE_BYTES: usize = 32 << 10;
 /// Output of an image job, and the contents of its reply.
 struct Done {
     bytes: Vec<u8>,
-    /// Width and height of the picture; zeros if the job has several outputs.
+    /// Width and height of the picture; zeros if the output is not one picture.
     size_px: (u32, u32),
     remarks: Vec<String>,
 }
 
-/// Runs `job`, whose plan is a [`Plan`], a [`Batch`] or an [`audio_plan::Plan`]: reads `original`,
-/// writes the output to the file `answer`, and returns the reply.
+/// Runs `job`, whose plan is a [`Plan`], a [`Batch`], a [`Comparison`] or an [`audio_plan::Plan`]:
+/// reads `original`, writes the output to the file `answer`, and returns the reply.
 #[must_use]
 pub fn answer(job: &Job<'_>, original: &File, answer: &File) -> AllegedReply {
     if audio_plan::Plan::is_plan(job.plan) {
@@ -100,6 +102,14 @@ fn run(job: &Job<'_>, original: &File, answer: &File) -> Result<Done, Error> {
             bytes: join_outputs(&done.files),
             size_px: (0, 0),
             remarks: done.remarks,
+        }
+    } else if Comparison::is_comparison(job.plan) {
+        let comparison = Comparison::from_bytes(job.plan).map_err(|why| malformed(&why))?;
+        let score = compare(&comparison, &read(original, job.limits.memory_bytes_max)?)?;
+        Done {
+            bytes: score.to_le_bytes().to_vec(),
+            size_px: (0, 0),
+            remarks: Vec::new(),
         }
     } else {
         let plan = Plan::from_bytes(job.plan).map_err(|why| malformed(&why))?;

@@ -104,7 +104,11 @@ fn decode(plan: &Plan, original: &[u8]) -> Result<(Raster, Colours, Vec<String>)
 fn produce_file(plan: &Plan, raster: Raster, colours: &Colours) -> Result<(Vec<u8>, Size), Error> {
     let profile_action = &colours.profile_action;
     let form = EncoderInput::of(plan.encoding);
-    let raster = scaled(plan, raster, form, profile_action);
+    let chroma = match profile_action {
+        ProfileAction::Convert(converter) if converter.needs_rgb() => Subsampling::S444,
+        _ => form.chroma_for(&raster),
+    };
+    let raster = scaled(plan, raster, chroma);
     let raster = upright(plan, convert_colour(raster, profile_action));
     let profile = colours.profile.as_deref();
     let profile = profile.filter(|_| matches!(profile_action, ProfileAction::Carry));
@@ -116,6 +120,19 @@ fn produce_file(plan: &Plan, raster: Raster, colours: &Colours) -> Result<(Vec<u
         Some(floor) => encode_with_floor(&floor, raster, profile, plan.encoding)?,
     };
     Ok((bytes, size))
+}
+
+/// Returns the picture that an encoder would get for `plan`, with full chroma.
+///
+/// # Errors
+/// As [`convert`].
+pub(crate) fn picture_before_encoding(plan: &Plan, original: &[u8]) -> Result<Raster, Error> {
+    let (raster, colours, _) = decode(plan, original)?;
+    let raster = scaled(plan, raster, Subsampling::S444);
+    Ok(upright(
+        plan,
+        convert_colour(raster, &colours.profile_action),
+    ))
 }
 
 fn encode(raster: &Raster, profile: Option<&[u8]>, encoding: Encoding) -> Result<Vec<u8>, Error> {
@@ -188,13 +205,9 @@ fn shrink(plan: &Plan) -> Shrink {
     shrink.expect("a plan shrinks by a power of two up to eight")
 }
 
-/// Crops and scales the picture as the plan states, before the picture is oriented.
-fn scaled(
-    plan: &Plan,
-    raster: Raster,
-    form: EncoderInput,
-    profile_action: &ProfileAction,
-) -> Raster {
+/// Scales the plan's crop to the plan's size, with chroma in subsampling `chroma`. The picture is
+/// not yet oriented.
+fn scaled(plan: &Plan, raster: Raster, chroma: Subsampling) -> Raster {
     let divisor = shrink(plan).divisor();
     let crop = stored(plan.crop, plan.stored, plan.orientation);
     let area = Area::from(crop).divided(divisor, divisor);
@@ -202,10 +215,6 @@ fn scaled(
         plan.inner.transposed()
     } else {
         plan.inner
-    };
-    let chroma = match profile_action {
-        ProfileAction::Convert(converter) if converter.needs_rgb() => Subsampling::S444,
-        _ => form.chroma_for(&raster),
     };
     scale(raster, area, size, chroma)
 }

@@ -16,7 +16,8 @@
 #[cfg(test)]
 mod tests;
 
-use fast_ssim2::{PixelDescriptor, PixelSlice, Ssimulacra2Reference};
+use crate::similarity::{slice, with_alpha};
+use fast_ssim2::Ssimulacra2Reference;
 use image_plan::quality::{DEFAULT_QUALITY_PCT, native};
 use image_plan::{Encoding, Layout, Packed, Plane, Raster, Size, Stage, Target, Yuv};
 use pixel::to_packed;
@@ -360,35 +361,4 @@ impl Tiles {
         }
         copied
     }
-}
-
-/// Adds opaque alpha to RGB, because decoders drop alpha if all pixels are opaque.
-fn with_alpha(picture: Packed) -> Packed {
-    if picture.layout != Layout::Rgb {
-        return picture;
-    }
-    let (pixels, _) = picture.data.as_chunks::<3>();
-    Packed {
-        layout: Layout::Rgba,
-        data: pixels
-            .iter()
-            .flat_map(|[r, g, b]| [*r, *g, *b, 255])
-            .collect(),
-        ..picture
-    }
-}
-
-fn slice(picture: &Packed) -> Option<PixelSlice<'_>> {
-    let descriptor = match picture.layout {
-        Layout::Rgb => PixelDescriptor::RGB8_SRGB,
-        Layout::Rgba => PixelDescriptor::RGBA8_SRGB,
-        Layout::Cmyk => return None,
-    };
-    let Size {
-        width_px,
-        height_px,
-    } = picture.size;
-    let stride = width_px as usize * picture.layout.channels();
-    let slice = PixelSlice::new(&picture.data, width_px, height_px, stride, descriptor);
-    slice.ok().map(|slice| slice.erase())
 }

@@ -15,7 +15,8 @@
 //! scale    crop, located in the stored picture  floor   encodes again if the quality is too low
 //! ```
 //!
-//! Audio plans are executed by `audio`; this crate only connects its input and output.
+//! [`compare`] computes the quality of a variant. Audio plans are executed by `audio`; this crate
+//! only connects its input and output.
 //!
 //! A plan describes the steps in this order: orient, crop, scale, pad. The worker gets the same
 //! result in another order: it locates the crop in the stored picture and scales it there, so that
@@ -41,12 +42,15 @@
 #![forbid(unsafe_code)]
 
 mod answer;
+mod compare;
 mod convert;
 mod error;
 mod floor;
 mod form;
+mod similarity;
 
 pub use answer::{answer, warm_up};
+pub use compare::compare;
 pub use convert::{BatchOutput, ConvertedPicture, convert, convert_batch};
 pub use error::{Error, ErrorKind};
 

@@ -2,6 +2,7 @@
 
 mod answer;
 mod colour;
+mod compare;
 mod formats;
 mod geometry;
 mod orders;
