@@ -37,7 +37,7 @@ const CPU_FLOOR_MS: u64 = 2_000;
 /// [`CPU_FLOOR_MS`]. So a small file whose header declares a large picture gets little time.
 const CPU_WORTH_BYTES: u64 = 10;
 /// Maximum wall time of a job, as a multiple of its maximum CPU time.
-const WALL_FACTOR: u32 = 8;
+pub(crate) const WALL_FACTOR: u32 = 8;
 /// Constant part of the maximum memory of a job, in bytes. It is needed since small estimates are
 /// the least accurate.
 const MEMORY_FLOOR_BYTES: u64 = 64 << 20;
@@ -575,22 +575,33 @@ pub fn run(
     Ok(sealed.pop().expect("there is one result per plan"))
 }
 
-/// Returns the memory limit for a job with `plans`, in bytes: twice the largest estimate, plus a
-/// constant. Estimates are sometimes too low.
+/// Returns the memory limit for a job with `plans`, in bytes.
 fn memory_bytes_max(plans: &[Plan]) -> u64 {
     let costs = plans.iter().map(|plan| plan.cost().memory_bytes);
-    costs
-        .max()
-        .unwrap_or(0)
+    memory_limit_bytes(costs.max().unwrap_or(0))
+}
+
+/// Returns the memory limit for a job, in bytes: twice the estimate, plus a constant. Estimates are
+/// sometimes too low.
+pub(crate) fn memory_limit_bytes(estimated_bytes: u64) -> u64 {
+    estimated_bytes
         .saturating_mul(2)
         .saturating_add(MEMORY_FLOOR_BYTES)
 }
 
 /// Returns the limit of CPU time for a job with `plans` on an original of `original_bytes` bytes.
 fn cpu_ms_max(plans: &[Plan], original_bytes: u64) -> u32 {
-    let estimated: u64 = plans.iter().map(|plan| plan.cost().cpu_ms).sum();
-    let granted_ms = original_bytes / CPU_WORTH_BYTES;
-    u32::try_from((estimated * CPU_FACTOR).min(granted_ms) + CPU_FLOOR_MS).unwrap_or(u32::MAX)
+    cpu_limit_ms(
+        plans.iter().map(|plan| plan.cost().cpu_ms).sum(),
+        original_bytes,
+    )
+}
+
+/// Returns the limit of CPU time for a job with an estimate and an input of `input_bytes` bytes, in
+/// milliseconds.
+pub(crate) fn cpu_limit_ms(estimated_ms: u64, input_bytes: u64) -> u32 {
+    let granted_ms = input_bytes / CPU_WORTH_BYTES;
+    u32::try_from((estimated_ms * CPU_FACTOR).min(granted_ms) + CPU_FLOOR_MS).unwrap_or(u32::MAX)
 }
 
 /// Limits of a job that do not follow from its plans.

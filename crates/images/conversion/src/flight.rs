@@ -20,9 +20,11 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use openmetrics::Text;
+use variants::cache::Verdict;
 
 use crate::convert::{Converter, Outcome, Task, Terms};
 use crate::queue::{Queue, QueuedConversion};
+use crate::score::{NoScore, ScoredVariant};
 use crate::single_flight::{Abandoned, Waiter};
 
 pub use crate::queue::{Limits, Refused};
@@ -164,6 +166,23 @@ impl Flights {
             waiter,
             longest: self.shared.queue.limits.waiting(),
         })
+    }
+
+    /// Returns the SSIMULACRA2 score of a variant, for which the original is decoded once more.
+    /// Blocks until the memory for that is free and the job has ended.
+    ///
+    /// # Errors
+    /// [`NoScore`].
+    pub fn score(&self, scored: &ScoredVariant<'_>) -> Result<f64, NoScore> {
+        let queue = &self.shared.queue;
+        let memory_bytes = scored.memory_bytes();
+        if queue.limits.memory_bytes_max < memory_bytes {
+            return Err(NoScore::Failed(Verdict::TooCostly));
+        }
+        let held_bytes = queue.reserve_for_job(memory_bytes).ok_or(NoScore::Late)?;
+        let score = self.shared.converter.score(scored);
+        queue.release_job(held_bytes);
+        score
     }
 
     /// Returns the number of seconds after which a refused request should retry.

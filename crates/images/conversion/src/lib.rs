@@ -25,6 +25,7 @@ pub mod growing;
 pub mod metrics;
 pub mod quarantine;
 mod queue;
+pub mod score;
 pub mod single_flight;
 mod sync;
 #[cfg(test)]

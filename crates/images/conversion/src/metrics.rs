@@ -12,6 +12,10 @@ pub struct Metrics {
     pub conversions: AtomicU64,
     /// CPU time that successful conversions used in their sandboxes, in microseconds.
     pub conversion_cpu_us: AtomicU64,
+    /// Variants whose quality was computed.
+    pub scores: AtomicU64,
+    /// CPU time in cells to compute the quality of variants, in microseconds.
+    pub score_cpu_us: AtomicU64,
     failures: [AtomicU64; FAILURES.len()],
     /// Tracks that were transcoded.
     pub transcodings: AtomicU64,
@@ -65,6 +69,7 @@ impl Metrics {
     /// Writes the metrics of conversions; `quarantined` is the number of originals in quarantine.
     pub fn render(&self, text: &mut Text, quarantined: u64) {
         self.render_conversions(text, quarantined);
+        self.render_scores(text);
         self.render_transcodings(text);
     }
 
@@ -116,6 +121,21 @@ impl Metrics {
             "conversions that ran out of memory and were retried with the largest limit",
             self.retried.load(Ordering::Relaxed),
         );
+    }
+
+    fn render_scores(&self, text: &mut Text) {
+        text.counter(
+            "pelton_scores",
+            "variants whose quality was computed",
+            self.scores.load(Ordering::Relaxed),
+        );
+        text.family(
+            "pelton_score_cpu_seconds",
+            "counter",
+            "CPU time to compute the quality of variants",
+        );
+        let cpu_s = self.score_cpu_us.load(Ordering::Relaxed) as f64 / 1e6;
+        text.sample("pelton_score_cpu_seconds_total", "", cpu_s);
     }
 
     fn render_transcodings(&self, text: &mut Text) {

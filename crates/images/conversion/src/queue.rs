@@ -235,6 +235,21 @@ impl Queue {
         self.changed.notify_all();
     }
 
+    /// Reserves `bytes` of memory for a job that is not a conversion, as [`Queue::reserve_memory`]
+    /// does for a request. Returns the number of reserved bytes, or `None` after the time limit or
+    /// if the queue stops.
+    pub(crate) fn reserve_for_job(&self, bytes: u64) -> Option<u64> {
+        let mut held_bytes = 0;
+        self.reserve_memory(&mut held_bytes, bytes, None)
+            .then_some(held_bytes)
+    }
+
+    /// Releases a reservation of [`Queue::reserve_for_job`].
+    pub(crate) fn release_job(&self, held_bytes: u64) {
+        self.lock().running_bytes -= held_bytes;
+        self.changed.notify_all();
+    }
+
     /// Replaces a conversion's reservation of `held_bytes` by `bytes` of memory, or by the whole
     /// budget if that is less. Releases the old reservation first, then blocks until enough memory
     /// is free. If that takes too long or the queue stops, returns false, and nothing is reserved.

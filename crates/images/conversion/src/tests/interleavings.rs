@@ -520,6 +520,47 @@ fn conversions_that_need_more_memory_than_planned_all_get_it() {
 }
 
 #[test]
+fn jobs_and_conversions_share_the_memory() {
+    in_many_orders(|| {
+        let queue = queue(1, CALLERS);
+        let used_bytes = Arc::new(AtomicUsize::new(0));
+        let alone = |used_bytes: &AtomicUsize| {
+            let before = used_bytes.swap(1, Ordering::SeqCst);
+            assert_eq!(before, 0, "each needs all memory");
+            used_bytes.store(0, Ordering::SeqCst);
+        };
+        let (served, used) = (Arc::clone(&queue), Arc::clone(&used_bytes));
+        let threads = spawn(1, move |_| {
+            while let Some(QueuedConversion { task, leader }) = served.next_request() {
+                alone(&used);
+                served.end_conversion(task.plan.cost().memory_bytes);
+                leader.finish(&Outcome::Refused);
+            }
+        });
+        let asked = Arc::clone(&queue);
+        join(spawn(CALLERS, move |number| {
+            if number == 0 {
+                let held_bytes = asked.reserve_for_job(memory_bytes()).expect("it runs");
+                alone(&used_bytes);
+                asked.release_job(held_bytes);
+                return;
+            }
+            let waiter = asked.join(task(number as u64));
+            let outcome = block_on(waiter.expect("there is room").wait());
+            assert!(matches!(outcome, Ok(Outcome::Refused)), "{outcome:?}");
+        }));
+        queue.stop();
+        join(threads);
+        assert_eq!(queue.stats(), IDLE);
+        assert_eq!(
+            queue.reserve_for_job(1),
+            None,
+            "a stopped queue reserves nothing"
+        );
+    });
+}
+
+#[test]
 fn a_conversion_that_needs_all_memory_cancels_each_improvement_once() {
     const IMPROVEMENTS: u64 = 2;
     in_many_orders(|| {
