@@ -224,6 +224,7 @@ fn caches(config: &Config) -> Result<server::Limits, Error> {
         facts_max: at_least_one(limits.facts_max),
         placeholders_max: at_least_one(limits.placeholders_max),
         memory_body_bytes_max: limits.memory_body_bytes_max.0,
+        comparisons_max: limits.comparisons_max as usize,
         core_body_bytes_max: limits.hot_bytes_max.0 / cores as u64,
         core_responses_max: at_least_one(limits.hot_responses_max / cores as u32),
         core_trust_ms: u64::from(millis(limits.trust_time)),

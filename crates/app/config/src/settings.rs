@@ -352,6 +352,9 @@ settings! {
         /// Background conversions at higher effort that may be queued; further ones are queued by
         /// later requests.
         improving_max: u32 = 4_096, "jobs";
+        /// Comparisons of a picture with its original that run at the same time; if more would
+        /// start, the response is 503.
+        comparisons_max: u32 = 2, "jobs";
         /// Requests that may wait for one program; if more would wait, the response is 503.
         program_queue_max: u32 = 256, "requests";
         /// Interval between checks for changed program files.

@@ -348,6 +348,7 @@ const EVERY_KEY: &[(&str, &str, &str)] = &[
     ("limits.queue_time_max", "\"3s\"", "3s"),
     ("limits.waiters_max", "10", "10"),
     ("limits.improving_max", "0", "0"),
+    ("limits.comparisons_max", "1", "1"),
     ("limits.program_queue_max", "9", "9"),
     ("limits.program_check_time", "\"1s\"", "1s"),
     ("limits.facts_max", "100", "100"),

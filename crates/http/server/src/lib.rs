@@ -42,6 +42,7 @@ mod redirect;
 mod request_context;
 mod route;
 
+mod compare;
 mod describe;
 mod favicon;
 mod gallery;

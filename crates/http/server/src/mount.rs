@@ -5,6 +5,7 @@
 //! request ─► a mount's prefix? ─yes─► body, read whole ─► Mount::answer ─┬─ Whole ─────► bytes
 //!                  └─ no ─► the library ◄─┬─────── another target ─ Internal
 //!                                │        ├──── an unchanged file ─ Original
+//!                                │        ├─────── score of target ─ Comparison
 //!                                │        └─────── several files ─ Archive
 //!                                └─ transcoder ◄─ track and plan ─ Transcoded
 //! ```
@@ -113,6 +114,14 @@ pub enum Reply {
     Original {
         /// Path of the file, percent-encoded as in a request.
         path: String,
+        /// Additional header fields, as in [`Reply::Internal`].
+        fields: Vec<Field>,
+    },
+    /// A comparison of the variant that this client would get for a target with its original, as a
+    /// JSON document.
+    Comparison {
+        /// Path and query of the picture, escaped as in a request.
+        target: String,
         /// Additional header fields, as in [`Reply::Internal`].
         fields: Vec<Field>,
     },

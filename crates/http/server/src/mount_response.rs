@@ -51,7 +51,10 @@ impl Core {
             only_types: &self.service.settings.only_types,
         };
         let reply = mount.answer(mount_request).await;
-        let has_files = matches!(reply, Reply::Original { .. } | Reply::Archive { .. });
+        let has_files = matches!(
+            reply,
+            Reply::Original { .. } | Reply::Archive { .. } | Reply::Comparison { .. }
+        );
         let admission = match has_files && mount.part() == Part::Api {
             false => Ok(admission),
             true => self.check_files_of_api(admission, request, context).await,
@@ -106,6 +109,14 @@ impl Core {
                 if admission == Admission::Known {
                     response.make_private();
                 }
+                response.add(allowed_fields(fields));
+                response
+            }
+            Reply::Comparison { target, fields } => {
+                let mut pictured = *request;
+                pictured.target = split(&target);
+                let file = self.parse_file_request(&pictured, TargetOrigin::Public);
+                let mut response = self.comparison_response(&file, shape_of(request)).await;
                 response.add(allowed_fields(fields));
                 response
             }

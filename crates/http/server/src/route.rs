@@ -19,7 +19,7 @@ use crate::response::{ALLOW, Fields, Payload, Response, Shape};
 use crate::scheme::Scheme;
 
 /// Text that the server generates as a response, such as a page or the metrics.
-struct Document {
+pub(crate) struct Document {
     media_type: &'static str,
     text: String,
     /// Target of a redirect.
@@ -27,7 +27,7 @@ struct Document {
 }
 
 impl Document {
-    fn new(media_type: &'static str, text: String) -> Document {
+    pub(crate) fn new(media_type: &'static str, text: String) -> Document {
         Document {
             media_type,
             text,
@@ -237,7 +237,7 @@ impl Core {
         })
     }
 
-    fn document_response(&self, document: Document, shape: Shape) -> Response {
+    pub(crate) fn document_response(&self, document: Document, shape: Shape) -> Response {
         /// Minimum size in bytes of a body that counts towards the memory limit. Shorter bodies are
         /// always sent, so that health checks succeed when the limit is reached.
         const HELD_BYTES_MIN: usize = 1_024;

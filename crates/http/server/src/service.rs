@@ -13,6 +13,7 @@ use conversion::transcode::Transcoder;
 use image_plan::{Accepts, Recipe};
 use lru::LruCache;
 use openmetrics::Text;
+use tokio::sync::Semaphore;
 use variants::cache::Variants;
 use variants::clock::unix_ms;
 use variants::library::{Identity, Library, LibraryPath, Missing, Wait};
@@ -42,6 +43,8 @@ pub struct Service {
     library: Arc<Library>,
     variants: Arc<Variants>,
     facts: Mutex<LruCache<Identity, Known>>,
+    /// Permits of comparisons that may run at the same time.
+    pub(crate) comparisons: Arc<Semaphore>,
     cores: Arc<[reactor::Counters]>,
     pub(crate) access: Option<Arc<AccessLog>>,
     ledger: Option<Arc<SharedIndex>>,
@@ -147,6 +150,7 @@ impl Service {
         let flights = Arc::new(flights.map_err(refused("start conversions for"))?);
         let transcoder = Transcoder::start(&flights, settings.transcode)
             .map_err(refused("start transcodings for"))?;
+        let comparisons_max = settings.limits.comparisons_max;
         let facts = Mutex::new(LruCache::new(settings.limits.facts_max));
         start_index(&variants, ledger.as_ref(), &flights.converter().metrics)
             .map_err(refused("start the index for"))?;
@@ -160,6 +164,7 @@ impl Service {
             library,
             variants,
             facts,
+            comparisons: Arc::new(Semaphore::new(comparisons_max)),
             cores,
             access: access.map(Arc::new),
             ledger,
@@ -182,6 +187,7 @@ impl Service {
             variants: Arc::clone(&self.variants),
             // The cached types of originals depend on the settings, so the new cache is empty.
             facts: Mutex::new(LruCache::new(settings.limits.facts_max)),
+            comparisons: Arc::clone(&self.comparisons),
             cores: Arc::clone(&self.cores),
             access: self.access.clone(),
             ledger: self.ledger.clone(),

@@ -80,6 +80,8 @@ pub struct Limits {
     /// Maximum size of a body that is sent from memory, in bytes. Larger bodies are sent by
     /// `sendfile`.
     pub memory_body_bytes_max: u64,
+    /// Maximum number of comparisons of a variant with its original that run at the same time.
+    pub comparisons_max: usize,
     /// Maximum bytes of bodies that one core caches in memory.
     pub core_body_bytes_max: u64,
     /// Maximum number of responses that one core keeps ready. Each response whose body is not in
@@ -129,6 +131,7 @@ impl Default for Limits {
             facts_max: NonZeroUsize::new(65_536).expect("not zero"),
             placeholders_max: NonZeroUsize::new(65_536).expect("not zero"),
             memory_body_bytes_max: 64 << 10,
+            comparisons_max: 2,
             core_body_bytes_max: 128 << 20,
             core_responses_max: NonZeroUsize::new(4096).expect("not zero"),
             core_trust_ms: 1_000,

@@ -27,6 +27,11 @@ pub enum Answer {
         /// Value of the Content-Disposition field.
         disposition: String,
     },
+    /// Comparison of the variant that a client gets for a picture with its original.
+    Comparison {
+        /// Path and query of the picture, percent-encoded.
+        target: String,
+    },
     /// Several files of the library in one ZIP archive.
     Archive {
         /// For each file, its target in the library, percent-encoded, and its name in the archive.

@@ -35,6 +35,8 @@ pub struct ApiRequest<'a> {
     pub method: &'a str,
     /// Path below the mount, such as `/albums`, percent-encoded.
     pub path: &'a str,
+    /// Query as the client sent it, if any.
+    pub query: Option<&'a str>,
     /// Parameters of the query.
     pub params: Params<'a>,
     /// Value of the Authorization field, if the request has one.

@@ -402,7 +402,7 @@ impl Api {
     async fn reply(&self, request: MountRequest<'_>) -> Reply {
         let path = request.path.strip_prefix(Api::PREFIX).unwrap_or("");
         let (path, method) = (path.to_owned(), request.method.to_owned());
-        let query = request.query.unwrap_or("").to_owned();
+        let query = request.query.map(str::to_owned);
         let mut authorization = request.fields.clone().filter_map(|(name, value)| {
             let is_it = name.eq_ignore_ascii_case("authorization");
             is_it.then(|| str::from_utf8(value).ok().map(str::to_owned))?
@@ -418,11 +418,12 @@ impl Api {
         let videos: Vec<&str> = videos.collect();
         let server = Arc::clone(&self.0);
         let answer = off_core(move || {
-            let mut params = Params::parse(&query);
+            let mut params = Params::parse(query.as_deref().unwrap_or_default());
             params.extend(&form);
             server.api(&ApiRequest {
                 method: &method,
                 path: &path,
+                query: query.as_deref(),
                 params,
                 authorization: authorization.as_deref(),
                 session: session.as_deref(),
@@ -614,6 +615,10 @@ fn reply(answer: Answer, busy: Answer) -> Reply {
 fn to_reply(answer: Answer) -> Reply {
     match answer {
         Answer::Transcoded { .. } => unreachable!("only requests of players transcode music"),
+        Answer::Comparison { target } => Reply::Comparison {
+            target,
+            fields: Vec::new(),
+        },
         Answer::Archive { files, disposition } => {
             let fields = vec![("content-disposition".into(), disposition.into())];
             let files = files

@@ -324,6 +324,7 @@ fn timed(mut reply: Reply, begin: Instant, failed: Option<(&str, &Failure)>) -> 
     let (Reply::Whole { fields, .. }
     | Reply::Internal { fields, .. }
     | Reply::Original { fields, .. }
+    | Reply::Comparison { fields, .. }
     | Reply::Archive { fields, .. }
     | Reply::Transcoded(Transcoding { fields, .. })) = &mut reply;
     fields.push(("server-timing".into(), timing.into()));

@@ -128,6 +128,7 @@ fn every_key_and_limit_is_listed() {
         limits.queue_time_max           10s                                            time               default
         limits.waiters_max              1024                                           requests           default
         limits.improving_max            4096                                           jobs               default
+        limits.comparisons_max          2                                              jobs               default
         limits.program_queue_max        256                                            requests           default
         limits.program_check_time       2s                                             time               default
         limits.facts_max                65536                                          files              default

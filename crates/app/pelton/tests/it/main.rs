@@ -11,6 +11,7 @@ mod cells;
 mod changes;
 mod check;
 mod commands;
+mod compare;
 mod covers;
 mod crash;
 mod disk;

@@ -49,6 +49,16 @@ fn responses_about_the_server_are_those_of_the_openapi_document() {
         Some(0)
     );
     ask("GET", "/session", "", 200);
+    let pictures = crate::harness::eventually("the library is indexed", || {
+        let pictures = ask("GET", "/pictures", "", 200);
+        pictures["items"][0]["id"].as_str().map(str::to_owned)
+    });
+    ask(
+        "GET",
+        &format!("/pictures/{pictures}/compare?w=24&format=webp"),
+        "",
+        200,
+    );
     ask("GET", "/sessions", "", 401);
     ask("POST", "/session", OWN, 400);
     assert_eq!(log_in("wrong").status, 401);

@@ -20,7 +20,10 @@ impl ApiCall<'_> {
             ([kind @ ("pictures" | "tracks"), id, "original"], "GET" | "HEAD") => {
                 Some(self.original(kind, id))
             }
-            (["pictures" | "tracks", _, "original"], _) => Some(Err(Refusal::Method("GET"))),
+            (["pictures", id, "compare"], "GET" | "HEAD") => Some(self.comparison(id)),
+            (["pictures" | "tracks", _, "original"] | ["pictures", _, "compare"], _) => {
+                Some(Err(Refusal::Method("GET")))
+            }
             (["archive"], "POST") => Some(self.archive()),
             (["archive"], _) => Some(Err(Refusal::Method("POST"))),
             _ => None,
@@ -40,6 +43,20 @@ impl ApiCall<'_> {
         Ok(Answer::Original {
             path: format!("/{}", encoded(&path)),
             disposition: attachment(name),
+        })
+    }
+
+    /// Returns the comparison of a picture. The parameters of the request are those of a request
+    /// for the picture.
+    fn comparison(&self, id: &str) -> Result<Answer, Refusal> {
+        let id = Id::parse(id).filter(|id| matches!(id, Id::Photo(_)));
+        let path = id.and_then(|id| self.paths(id).pop());
+        let path = encoded(&path.ok_or(Refusal::NotFound)?);
+        Ok(Answer::Comparison {
+            target: match self.request.query {
+                Some(query) => format!("/{path}?{query}"),
+                None => format!("/{path}"),
+            },
         })
     }
 

@@ -39,6 +39,28 @@ fn originals_of_pictures_and_tracks_are_downloads() {
 }
 
 #[test]
+fn a_picture_is_compared_with_the_parameters_of_its_request() {
+    let scene = Scene::new("compared");
+    for (query, expected) in [("", ""), ("?w=960&format=webp", "?w=960&format=webp")] {
+        let target = format!("/pictures/ph-27a53d7aa89ae068/compare{query}");
+        let expected = Answer::Comparison {
+            target: format!("/2003/a%20b.jpg{expected}"),
+        };
+        assert_eq!(scene.api_file("GET", &target), expected);
+        let refused = scene.api("POST", &target, None);
+        assert!(refused.starts_with("405 "), "{refused}");
+    }
+    for target in [
+        "/pictures/tr-0000000000000002/compare",
+        "/pictures/ph-0000000000000000/compare",
+        "/tracks/tr-0000000000000002/compare",
+    ] {
+        let refused = scene.api("GET", target, None);
+        assert!(refused.starts_with("404 "), "{target}: {refused}");
+    }
+}
+
+#[test]
 fn pictures_tracks_and_albums_are_downloaded_together() {
     let scene = Scene::new("together");
     let archive = |ids: &str| match scene.api_file("POST", &format!("/archive?{ids}")) {

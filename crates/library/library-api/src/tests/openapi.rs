@@ -11,13 +11,14 @@ const TEXT: &str = include_str!("../../../../../docs/openapi/pelton.json");
 const MANUAL: &str = include_str!("../../../../../docs/api.md");
 
 /// Operations that other crates handle, or whose responses are not JSON.
-const ELSEWHERE: [&str; 14] = [
+const ELSEWHERE: [&str; 15] = [
     "DELETE /quarantine/{blake3}",
     "DELETE /session",
     "DELETE /sessions/{id}",
     "GET /cells",
     "GET /openapi.json",
     "GET /ops",
+    "GET /pictures/{id}/compare",
     "GET /pictures/{id}/original",
     "GET /playlists/{id}.m3u8",
     "GET /quarantine",

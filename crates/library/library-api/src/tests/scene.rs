@@ -302,6 +302,7 @@ impl Scene {
         self.server.api(&ApiRequest {
             method,
             path,
+            query: target.contains('?').then_some(query),
             params: Params::parse(query),
             authorization,
             session,

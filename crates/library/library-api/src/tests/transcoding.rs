@@ -12,6 +12,7 @@ fn described(scene: &Scene, request: &str) -> String {
     match scene.answer(request, ANN) {
         Answer::Original { .. } => panic!("{request} is a download"),
         Answer::Archive { .. } => panic!("{request} is an archive"),
+        Answer::Comparison { .. } => panic!("{request} is a comparison"),
         Answer::File { .. } => "raw".to_owned(),
         Answer::Transcoded {
             plan,

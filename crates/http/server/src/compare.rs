@@ -1,0 +1,273 @@
+//! Comparison of the variant that a client gets with its original, as JSON: format, size and bytes
+//! of both, the encoder's settings, and the SSIMULACRA2 score.
+
+use std::fmt::Write as _;
+use std::io;
+use std::sync::Arc;
+
+use conversion::score::{NoScore, ScoredVariant};
+use image_plan::{
+    Accepts, COMPARED_PIXELS_MAX, Encoding, Facts, Plan, ReadAt as _, Recipe, Stage, Target,
+};
+use variants::cache::{Key, Kind, Variant, Verdict};
+use variants::library::{Identity, LibraryPath};
+use variants::sealed::Sealed;
+
+use crate::blocking::blocking;
+use crate::choice::Body;
+use crate::core::Core;
+use crate::file_request::FileRequest;
+use crate::known::Known;
+use crate::problem::{Problem, json_string};
+use crate::response::{Response, Shape};
+use crate::route::Document;
+use crate::service::Service;
+
+/// Maximum number of attempts to compare, since the original or the variant may change meanwhile.
+const ATTEMPTS_MAX: usize = 3;
+/// Seconds after which a refused client may retry: about as long as a comparison takes.
+const RETRY_AFTER_S: u64 = 2;
+
+/// Picture that a client gets, and what is known about it.
+struct Sent {
+    target: Target,
+    plan: Plan,
+    stage: Stage,
+    bytes: u64,
+    /// True if a variant that is encoded later at higher effort will replace this one.
+    provisional: bool,
+    /// SSIMULACRA2 score; `None` if the variant is too large for the metric.
+    score: Option<f64>,
+}
+
+impl Core {
+    /// Responds with the comparison of a picture.
+    pub(crate) async fn comparison_response(
+        &self,
+        file: &FileRequest<'_>,
+        shape: Shape,
+    ) -> Response {
+        let compared = match (file.path(), file.query()) {
+            (Ok(path), Ok(query)) => {
+                let service = &self.service;
+                service.compare(path, query.recipe, file.accepts).await
+            }
+            (Err(problem), _) | (_, Err(problem)) => Err(problem),
+        };
+        match compared {
+            Ok(text) => self.document_response(Document::new("application/json", text), shape),
+            Err(problem) => self.problem_response(&problem, shape),
+        }
+    }
+}
+
+impl Service {
+    /// Returns a JSON document that compares the picture that a client gets for `path` with its
+    /// original. Converts the original if necessary.
+    ///
+    /// # Errors
+    /// The [`Problem`] of the request for the picture, or [`Problem::Overloaded`] if too many
+    /// comparisons run.
+    async fn compare(
+        self: &Arc<Self>,
+        path: &LibraryPath,
+        recipe: Recipe,
+        accepts: Accepts,
+    ) -> Result<String, Problem> {
+        for _ in 0..ATTEMPTS_MAX {
+            let choice = self.choose(path, recipe, accepts).await?;
+            let identity = choice.identity;
+            let facts = match self.facts(path, &identity).await? {
+                Known::Picture(facts) => facts,
+                Known::Damaged => return Err(Problem::Undecodable),
+                _ => return Err(Problem::Unsupported),
+            };
+            let (key, target, bytes) = match &choice.body {
+                Body::Original(_) => return Ok(document(&facts, &identity, None)),
+                Body::Variant(variant, ..) => match variant.kind {
+                    Kind::Picture(target) => (variant.key, target, variant.bytes),
+                    Kind::Sound | Kind::Verdict(_) => return Err(Problem::Host),
+                },
+                Body::Uncached(sealed, key, media_type) => {
+                    let mut targets = Target::ALL.into_iter();
+                    let target = targets.find(|target| target.media_type() == *media_type);
+                    (*key, target.ok_or(Problem::Host)?, sealed.bytes)
+                }
+            };
+            let planned = self.plan_of(key, &identity, &facts, &self.planned(recipe), target);
+            // The variant that was chosen may be one of an earlier version of the settings.
+            let Some((plan, stage)) = planned else {
+                continue;
+            };
+            let score = self.score(path, identity, plan, choice.body).await;
+            let score = match score {
+                Ok(score) => Some(score),
+                Err(NoScore::Failed(Verdict::TooCostly)) => None,
+                Err(NoScore::Changed) => continue,
+                Err(NoScore::Late) => {
+                    return Err(Problem::Overloaded {
+                        retry_after_s: RETRY_AFTER_S,
+                    });
+                }
+                Err(NoScore::Failed(verdict)) => {
+                    return Err(Problem::of_verdict(verdict).unwrap_or(Problem::Host));
+                }
+                Err(NoScore::Host) => return Err(Problem::Host),
+            };
+            let sent = Sent {
+                target,
+                plan,
+                stage,
+                bytes,
+                provisional: choice.provisional,
+                score,
+            };
+            return Ok(document(&facts, &identity, Some(&sent)));
+        }
+        Err(Problem::Host)
+    }
+
+    /// Returns the plan and the stage of the variant with this key.
+    fn plan_of(
+        &self,
+        key: Key,
+        identity: &Identity,
+        facts: &Facts,
+        recipe: &Recipe,
+        target: Target,
+    ) -> Option<(Plan, Stage)> {
+        [Stage::Better, Stage::Quick].into_iter().find_map(|stage| {
+            let plan = image_plan::plan(facts, recipe, target, stage, &self.settings.picture);
+            let plan = plan.ok()?;
+            (Key::new(identity, &plan) == key).then_some((plan, stage))
+        })
+    }
+
+    /// Computes the score of the variant in `body`.
+    async fn score(
+        self: &Arc<Self>,
+        path: &LibraryPath,
+        identity: Identity,
+        plan: Plan,
+        body: Body,
+    ) -> Result<f64, NoScore> {
+        if COMPARED_PIXELS_MAX < plan.target.pixels() {
+            return Err(NoScore::Failed(Verdict::TooCostly));
+        }
+        let permit = Arc::clone(&self.comparisons).try_acquire_owned();
+        let permit = permit.map_err(|_| NoScore::Late)?;
+        let (service, path) = (Arc::clone(self), path.clone());
+        blocking(move || {
+            let variant = service.bytes_of(&body).map_err(|_| NoScore::Changed)?;
+            let score = service.flights.score(&ScoredVariant {
+                path: &path,
+                identity,
+                plan,
+                variant: &variant,
+            });
+            // A client that disconnects does not end the job, so the job holds the permit.
+            drop(permit);
+            score
+        })
+        .await
+    }
+
+    /// Reads a variant. Fails if it was evicted.
+    fn bytes_of(&self, body: &Body) -> io::Result<Arc<[u8]>> {
+        let read = |variant: &Arc<Variant>, sealed: &Option<Arc<Sealed>>| match sealed {
+            Some(sealed) => self.variants().read_sealed(variant, sealed),
+            None => self.variants().read(variant),
+        };
+        match body {
+            Body::Variant(variant, sealed, _) => read(variant, sealed),
+            Body::Uncached(sealed, ..) => {
+                let mut bytes = vec![0; sealed.bytes as usize];
+                let count = sealed.read_at(0, &mut bytes)?;
+                bytes.truncate(count);
+                Ok(bytes.into())
+            }
+            Body::Original(_) => Err(io::ErrorKind::NotFound.into()),
+        }
+    }
+}
+
+/// Returns the JSON document. `sent` is `None` if the client gets the original.
+fn document(facts: &Facts, identity: &Identity, sent: Option<&Sent>) -> String {
+    let mut out = String::with_capacity(320);
+    let picture = |out: &mut String, format: &str, size: image_plan::Size, bytes: u64| {
+        out.push_str("{\"format\":");
+        json_string(out, format);
+        write!(
+            out,
+            ",\"width\":{},\"height\":{},\"bytes\":{bytes}",
+            size.width_px, size.height_px
+        )
+        .expect("writing to a string cannot fail");
+    };
+    out.push_str("{\"original\":");
+    let original_format = facts.format.extension();
+    picture(
+        &mut out,
+        original_format,
+        facts.oriented(),
+        identity.size_bytes,
+    );
+    out.push_str("},\"sent\":");
+    match sent {
+        None => picture(
+            &mut out,
+            original_format,
+            facts.oriented(),
+            identity.size_bytes,
+        ),
+        Some(sent) => {
+            picture(&mut out, sent.target.name(), sent.plan.target, sent.bytes);
+            let (encoder, quality, effort) = settings(sent.plan.encoding);
+            write!(out, ",\"encoder\":\"{encoder}\"").expect("writing to a string cannot fail");
+            if let Some(quality) = quality {
+                write!(out, ",\"quality\":{quality}").expect("writing to a string cannot fail");
+            }
+            out.push_str(effort.as_deref().unwrap_or_default());
+            write!(
+                out,
+                ",\"isQuick\":{},\"isProvisional\":{}",
+                sent.stage == Stage::Quick,
+                sent.provisional
+            )
+            .expect("writing to a string cannot fail");
+        }
+    }
+    write!(out, "}},\"isOriginal\":{}", sent.is_none()).expect("writing to a string cannot fail");
+    if let Some(score) = sent.and_then(|sent| sent.score) {
+        write!(out, ",\"ssimulacra2\":{score:.2}").expect("writing to a string cannot fail");
+    }
+    out.push_str("}\n");
+    out
+}
+
+/// Returns the name of an encoder, its quality unless it is lossless, and a member with its effort,
+/// if it has one.
+fn settings(encoding: Encoding) -> (&'static str, Option<u8>, Option<String>) {
+    match encoding {
+        Encoding::Jpeg { quality } => ("libjpeg-turbo", Some(quality), None),
+        Encoding::Png => ("png", None, None),
+        Encoding::Webp {
+            quality,
+            method,
+            lossless,
+        } => (
+            "libwebp",
+            (!lossless).then_some(quality),
+            Some(format!(",\"method\":{method}")),
+        ),
+        Encoding::Avif {
+            quality,
+            speed,
+            lossless,
+        } => (
+            "libaom",
+            (!lossless).then_some(quality),
+            Some(format!(",\"speed\":{speed}")),
+        ),
+    }
+}
