@@ -1,6 +1,7 @@
 // All journeys. A new one is a file in `journeys/` and a row here.
 
 import { areas } from "./journeys/areas.ts";
+import { compare } from "./journeys/compare.ts";
 import { damaged } from "./journeys/damaged.ts";
 import { download } from "./journeys/download.ts";
 import { help } from "./journeys/help.ts";
@@ -23,4 +24,4 @@ export interface Journey {
   readonly run: (visit: Visit) => Promise<void>;
 }
 
-export const JOURNEYS: readonly Journey[] = [shell, settings, login, help, language, areas, download, damaged];
+export const JOURNEYS: readonly Journey[] = [shell, settings, login, help, language, areas, download, damaged, compare];

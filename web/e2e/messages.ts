@@ -9,13 +9,16 @@ import enMusic from "../src/i18n/music/en.json";
 import arOps from "../src/i18n/ops/ar.json";
 import deOps from "../src/i18n/ops/de.json";
 import enOps from "../src/i18n/ops/en.json";
+import arPhotos from "../src/i18n/photos/ar.json";
+import dePhotos from "../src/i18n/photos/de.json";
+import enPhotos from "../src/i18n/photos/en.json";
 import type { MessageKey } from "../src/i18n/messages.ts";
 import type { Variant } from "./visit.ts";
 
 const CATALOGUES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
-  ar: { ...ar, ...arMusic, ...arOps },
-  de: { ...de, ...deMusic, ...deOps },
-  en: { ...en, ...enMusic, ...enOps },
+  ar: { ...ar, ...arMusic, ...arOps, ...arPhotos },
+  de: { ...de, ...deMusic, ...deOps, ...dePhotos },
+  en: { ...en, ...enMusic, ...enOps, ...enPhotos },
 };
 
 /** Returns the text of a message as the page shows it in a variant. */

@@ -27,6 +27,8 @@ interface Options {
   /** Value that is sent as JSON. */
   body?: unknown;
   signal?: AbortSignal | undefined;
+  /** Value of the field Accept. */
+  accept?: string;
   /** True to let the request outlive the page. */
   keepalive?: boolean;
 }
@@ -40,6 +42,7 @@ interface Options {
 export async function api<T>(path: string, options: Options = {}): Promise<T> {
   const init: RequestInit = { method: options.method ?? "GET", keepalive: options.keepalive ?? false };
   if (options.signal) init.signal = options.signal;
+  if (options.accept) init.headers = { accept: options.accept };
   if (options.body !== undefined) {
     init.body = JSON.stringify(options.body);
     init.headers = { "content-type": "application/json" };

@@ -3,8 +3,9 @@ import { signal } from "@preact/signals";
 import english from "./base/en.json";
 import type music from "./music/en.json";
 import type ops from "./ops/en.json";
+import type photos from "./photos/en.json";
 
-type Key = keyof typeof english | keyof typeof music | keyof typeof ops;
+type Key = keyof typeof english | keyof typeof music | keyof typeof ops | keyof typeof photos;
 
 /**
  * Key of a message in the catalogue. A key that ends with `.one` or `.other` is one of the plural
@@ -14,9 +15,10 @@ export type MessageKey = Key | PluralKey;
 type PluralKey = Key extends infer K ? (K extends `${infer Base}.other` ? Base : never) : never;
 
 /**
- * Part of the catalogue that is loaded with an area. All other messages are loaded with the page.
+ * Part of the catalogue that is loaded with an area or a part of it. All other messages are loaded
+ * with the page.
  */
-export type Part = "music" | "ops";
+export type Part = "music" | "ops" | "photos";
 
 type Catalogue = Readonly<Record<string, string>>;
 
@@ -35,6 +37,7 @@ const bases: Record<string, Loader> = {
 
 const parts: Record<Part, Record<string, Loader>> = {
   music: { en: () => import("./music/en.json"), de: () => import("./music/de.json"), ar: () => import("./music/ar.json") },
+  photos: { en: () => import("./photos/en.json"), de: () => import("./photos/de.json"), ar: () => import("./photos/ar.json") },
   ops: { en: () => import("./ops/en.json"), de: () => import("./ops/de.json"), ar: () => import("./ops/ar.json") },
 };
 

@@ -110,5 +110,6 @@ export function servedFrom(address: string, format: string): Served | null {
 /** Returns the name of a media type: `AVIF` for `image/avif`. */
 export function formatName(type: string): string {
   const name = /^image\/([\w-]+)/.exec(type)?.[1]?.replace(/^x-/, "") ?? "";
-  return name === "svg" ? "SVG" : name === "webp" ? "WebP" : name.toUpperCase();
+  if (name === "jpg") return "JPEG";
+  return name === "webp" ? "WebP" : name.toUpperCase();
 }

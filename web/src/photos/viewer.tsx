@@ -9,6 +9,7 @@ import { IconButton } from "../ui/button.tsx";
 import { originalOf } from "../ui/download.ts";
 import { Icon } from "../ui/icon.tsx";
 import { copyLinks, setFavourite } from "./actions.ts";
+import { Compare } from "./compare.tsx";
 import { detailsOf } from "./details.ts";
 import { Info } from "./info.tsx";
 import { neighbourOf, pictureOf } from "./neighbours.ts";
@@ -48,6 +49,7 @@ export function Viewer({ source, id, go, close, thumbnailOf, rectOf, onLeave }: 
   const isPlaying = useSignal(false);
   const isBare = useSignal(false);
   const isMoving = useSignal(false);
+  const isComparing = useSignal(false);
   const turn = (by: -1 | 1) => {
     const target = by > 0 ? around.current.next : around.current.previous;
     if (target) go(target);
@@ -110,6 +112,7 @@ export function Viewer({ source, id, go, close, thumbnailOf, rectOf, onLeave }: 
       }
     };
     isMoving.value = false;
+    isComparing.value = false;
     show().catch((reason: unknown) => {
       if (isCurrent) error.value = reason;
     });
@@ -133,12 +136,13 @@ export function Viewer({ source, id, go, close, thumbnailOf, rectOf, onLeave }: 
       addCommands({
         title: "viewer.label",
         commands: [
-          { keys: ["Escape"], label: "viewer.close", run: () => latest.current.close() },
+          { keys: ["Escape"], label: "viewer.close", run: () => (isComparing.value ? (isComparing.value = false) : latest.current.close()) },
           {
             keys: ["ArrowRight", "ArrowLeft"],
             label: "photos.keys.photo",
             run: (key) => latest.current.turn((key === "ArrowRight") === (document.dir !== "rtl") ? 1 : -1),
           },
+          { keys: ["c"], label: "compare.open", run: () => (isComparing.value = !isComparing.value) },
           { keys: ["i"], label: "viewer.info", run: () => (hasInfo.value = !hasInfo.value) },
           { keys: ["f"], label: "photos.favourite", run: favour },
           { keys: ["z"], label: "viewer.zoom", run: () => stage.current?.toggle({ x: 0, y: 0 }) },
@@ -179,6 +183,12 @@ export function Viewer({ source, id, go, close, thumbnailOf, rectOf, onLeave }: 
           />
           <IconButton icon="full" label={t("viewer.full")} onClick={full} />
         </span>
+        <IconButton
+          icon="compare"
+          pressed={isComparing.value}
+          label={t("compare.open")}
+          onClick={() => (isComparing.value = !isComparing.value)}
+        />
         <IconButton icon="link" label={t("photos.copyLink")} onClick={() => void copyLinks([id])} />
         {slide && (
           <a
@@ -207,6 +217,7 @@ export function Viewer({ source, id, go, close, thumbnailOf, rectOf, onLeave }: 
         {next && <TurnButton isNext onClick={() => turn(1)} />}
         {slide && slide.error !== null && <Failed title={t("viewer.failed")} reason={slide.error} />}
         {error.value !== null && <Failed {...reasonOf(error.value)} />}
+        {isComparing.value && slide && <Compare key={slide.picture.id} slide={slide} close={() => (isComparing.value = false)} />}
         {motion && !isMoving.value && (
           <button type="button" class="button motion" onClick={() => (isMoving.value = true)}>
             <Icon name="play" />

@@ -16,6 +16,7 @@ const PATHS = {
   heart: "M12 20s-8-4.8-8-10.4A4.6 4.6 0 0 1 12 7a4.6 4.6 0 0 1 8 2.6C20 15.2 12 20 12 20z",
   play: "M7 5l12 7-12 7z",
   pause: "M8 5v14 M16 5v14",
+  compare: "M12 3v18 M4 6h5v12H4z M15 6h5v12h-5 M15 12h5",
   next: "M6 5l10 7-10 7z M18 5v14",
   previous: "M18 5L8 12l10 7z M6 5v14",
   shuffle: "M4 7h3l9 10h4 M4 17h3l2.5-2.8 M13 9.8L16 7h4 M17.5 4.5L20 7l-2.5 2.5 M17.5 14.5L20 17l-2.5 2.5",
