@@ -67,7 +67,7 @@ pub(crate) fn argument_differences(
     (both.0 != both.1 && !NEWER_ARGUMENTS.contains(&name)).then_some(both)
 }
 
-/// Formats those properties of each argument that are compared.
+/// Formats the properties that the comparison uses, for each argument.
 fn compared_properties(arguments: &Reply) -> String {
     let Reply::Array(arguments) = arguments else {
         return format!("{arguments:?}");

@@ -101,7 +101,8 @@ impl Tree {
         Ok(stats.iter().map(|stat| stat.ticks).sum::<u64>() * tick_us())
     }
 
-    /// Reads CPU time and memory. Reading the memory makes the kernel walk all page tables.
+    /// Reads the CPU time and the memory use. To report the memory use, the kernel walks all page
+    /// tables.
     ///
     /// # Errors
     /// Returns an error if /proc cannot be read or the process has exited.

@@ -22,7 +22,7 @@ pub struct Order<'a> {
     pub tracks: u32,
     /// Seed of all random choices.
     pub seed: u64,
-    /// Folder to write to.
+    /// Folder into which the library is written.
     pub out: &'a Path,
     /// Encoded audio that the tracks are cut from.
     pub payloads: &'a Payloads,

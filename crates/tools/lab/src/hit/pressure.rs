@@ -18,7 +18,7 @@ use crate::server::Server;
 use crate::usage::Tree;
 use crate::{SharedFlags, client, table};
 
-/// Interval between two measurements of the processes' memory.
+/// Interval between two measurements of the memory use of the processes.
 const MEASURE_INTERVAL: Duration = Duration::from_millis(20);
 
 #[derive(Deserialize)]

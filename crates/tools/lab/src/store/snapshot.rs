@@ -123,7 +123,7 @@ fn while_written<T>(
     })
 }
 
-/// Choice whether the server's memory is measured while a snapshot is written.
+/// Choice whether the server's memory use is measured while a snapshot is written.
 #[derive(Clone, Copy, PartialEq)]
 enum Measuring {
     Never,
