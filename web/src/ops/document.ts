@@ -39,7 +39,7 @@ export interface Present {
     readonly quarantinedOriginals: number;
     readonly failures: Readonly<Record<string, number>>;
   };
-  readonly transcodings: { readonly running: number; readonly waiting: number };
+  readonly transcodes: { readonly running: number; readonly waiting: number };
   readonly cells: {
     readonly ready: number;
     readonly running: number;

@@ -47,7 +47,7 @@ function Bar({ budget: { name, unit, used, limit, setting } }: { budget: Budget 
   );
 }
 
-function Conversions({ now: { conversions, transcodings, variants } }: { now: Present }) {
+function Conversions({ now: { conversions, transcodes, variants } }: { now: Present }) {
   const failures = Object.entries(conversions.failures).filter(([, count]) => count > 0);
   return (
     <Panel title="ops.conversions">
@@ -58,7 +58,7 @@ function Conversions({ now: { conversions, transcodings, variants } }: { now: Pr
           [t("ops.waiting"), conversions.waiting],
           [t("ops.refused"), conversions.refused],
           [t("ops.quarantined"), conversions.quarantinedOriginals],
-          [t("ops.transcoding"), transcodings.running + transcodings.waiting],
+          [t("ops.transcoding"), transcodes.running + transcodes.waiting],
           [t("ops.cached"), variants.entries],
           [t("ops.evicted"), variants.evicted],
           [t("ops.cpu"), span(conversions.cpuSeconds)],

@@ -80,7 +80,7 @@ pub fn cell_error(err: &sandbox::Error) -> Error {
 
 /// Returns the number of concurrent transcodes: 0 if transcoding is off, else the configured number
 /// or one per two cores.
-pub fn transcodings(config: &Config) -> Result<usize, Error> {
+pub fn transcodes(config: &Config) -> Result<usize, Error> {
     if config.transcoding.longest.0.is_zero() {
         return Ok(0);
     }
@@ -161,7 +161,7 @@ pub fn settings(config: &Config, concurrency: usize) -> Result<Settings, Error> 
             improving_max: limits.improving_max as usize,
         },
         transcode: conversion::transcode::Limits {
-            concurrency: transcodings(config)?,
+            concurrency: transcodes(config)?,
             waiting_max: config.transcoding.waiting_max as usize,
             waiting_ms_max: u64::from(millis(config.transcoding.max_queue_time)),
             waiters_max: limits.waiters_max as usize,

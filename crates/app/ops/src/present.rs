@@ -106,9 +106,9 @@ impl State {
                 "misses": totals.miss_buckets,
             },
             "conversions": conversions(&self.service, &self.figures),
-            "transcodings": {
-                "running": self.figures.transcodings.running,
-                "waiting": self.figures.transcodings.waiting,
+            "transcodes": {
+                "running": self.figures.transcodes.running,
+                "waiting": self.figures.transcodes.waiting,
             },
             "cells": cells(&self.figures.cells, &self.posture),
             "variants": {

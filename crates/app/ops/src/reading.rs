@@ -18,7 +18,7 @@ pub(crate) struct Reading {
     /// CPU time of conversions, in milliseconds.
     pub(crate) conversion_cpu_ms: u64,
     /// Tracks that were transcoded.
-    pub(crate) transcodings: u64,
+    pub(crate) transcodes: u64,
     /// Numbers of warnings and errors in the log.
     pub(crate) problems: Problems,
     pub(crate) process: Process,

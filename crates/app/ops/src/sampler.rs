@@ -198,7 +198,7 @@ impl Sources {
             conversion_failures: failures.map(|(_, count)| count).sum(),
             conversions_refused: conversions.refused.load(Relaxed),
             conversion_cpu_ms: conversions.conversion_cpu_us.load(Relaxed) / 1_000,
-            transcodings: conversions.transcodings.load(Relaxed),
+            transcodes: conversions.transcodes.load(Relaxed),
             problems: log::problems(),
             process: Process::read(),
         }

@@ -70,7 +70,7 @@ pub(crate) const SERIES: [Series; COUNT] = [
     counter("conversionFailures", |it| it.conversion_failures),
     counter("conversionsRefused", |it| it.conversions_refused),
     counter("conversionCpuMs", |it| it.conversion_cpu_ms),
-    counter("transcodings", |it| it.transcodings),
+    counter("transcodes", |it| it.transcodes),
     counter("cellRuns", |it| it.figures.cells.runs),
     counter("cellKills", |it| {
         let cells = &it.figures.cells;
@@ -94,7 +94,7 @@ pub(crate) const SERIES: [Series; COUNT] = [
     gauge("converting", |it| it.figures.conversions.running),
     gauge("waiting", |it| it.figures.conversions.waiting),
     gauge("improving", |it| it.figures.conversions.improving),
-    gauge("transcoding", |it| it.figures.transcodings.running),
+    gauge("transcoding", |it| it.figures.transcodes.running),
     gauge("cellsReady", |it| it.figures.cells.ready),
     gauge("cellsRunning", |it| it.figures.cells.running),
     gauge("variantsKib", |it| it.figures.variants.bytes >> 10),

@@ -26,7 +26,7 @@ pub(crate) fn pool(config: &Config, jobs: usize) -> Result<sandbox::Pool, Error>
 /// transcodes. Each of the three kinds has its own threads, and every thread may hold a cell, so
 /// the pool has as many cells as there are threads.
 pub(crate) fn conversions(config: &Config) -> Result<Arc<sandbox::Pool>, Error> {
-    let jobs = 2 * components::concurrency(config)? + components::transcodings(config)?;
+    let jobs = 2 * components::concurrency(config)? + components::transcodes(config)?;
     pool(config, jobs).map(Arc::new)
 }
 

@@ -382,7 +382,7 @@ impl Service {
         }
     }
 
-    /// Waits for a bounded time until the transcoding of a track starts. Then waits until the track
+    /// Waits for a bounded time until the transcode of a track starts. Then waits until the track
     /// is complete. With `allow_streaming`, waits only until the beginning of the track exists.
     async fn await_track(
         &self,
@@ -417,7 +417,7 @@ impl Service {
 
     /// Counts a refused track, and returns the problem to respond with.
     fn busy(&self, busy: transcode::Busy) -> Problem {
-        let refused = &self.conversions().transcodings_refused;
+        let refused = &self.conversions().transcodes_refused;
         refused.fetch_add(1, Ordering::Relaxed);
         Problem::Busy {
             retry_after_s: busy.retry_after_s,

@@ -19,9 +19,9 @@ pub struct Figures {
     pub variants: VariantStats,
     /// Queue of conversions.
     pub conversions: FlightStats,
-    /// Queue of transcodings.
-    pub transcodings: TranscodeStats,
-    /// Sandboxes (cells) of conversions and transcodings.
+    /// Queue of transcodes.
+    pub transcodes: TranscodeStats,
+    /// Sandboxes (cells) of conversions and transcodes.
     pub cells: sandbox::Stats,
     /// Index of variants that is shared through a store, if there is one.
     pub store: Option<SharedIndexStats>,
@@ -58,7 +58,7 @@ impl Service {
             responses: self.metrics.totals(),
             variants: self.variants().stats(),
             conversions: self.flights.stats(),
-            transcodings: self.transcoder.stats(),
+            transcodes: self.transcoder.stats(),
             cells: self.flights.converter().pool.stats(),
             store: self.ledger().map(|ledger| ledger.stats()),
             connections: ConnectionTotals::of(self.cores()),

@@ -126,7 +126,7 @@ pub enum Reply {
         fields: Vec<Field>,
     },
     /// A track that is transcoded according to a plan, and sent like a file.
-    Transcoded(Transcoding),
+    Transcoded(TranscodeRequest),
     /// Files of the library as one uncompressed ZIP archive.
     Archive {
         /// Files of the archive, in order.
@@ -138,12 +138,12 @@ pub enum Reply {
 
 /// Request of a mount for a transcoded track.
 #[derive(Clone, Debug)]
-pub struct Transcoding {
+pub struct TranscodeRequest {
     /// Target of the original track, as in [`Reply::Internal`].
     pub target: String,
-    /// Plan of the transcoding.
+    /// Plan of the transcode.
     pub plan: Box<audio_plan::Plan>,
-    /// User who sent the request. The queue of transcodings alternates between users.
+    /// User who sent the request. The queue of transcodes alternates between users.
     pub user: Arc<str>,
     /// True if the track may be sent while it is still produced; the response then has no length.
     /// Requests with ranges or conditions get the complete track in any case.

@@ -15,7 +15,7 @@ use crate::file_request::TargetOrigin;
 use crate::gate::{Admission, Part};
 use crate::lookup::TranscodeBody;
 use crate::metrics::Served;
-use crate::mount::{BusyResponse, Mount, MountRequest, Reply, Transcoding};
+use crate::mount::{BusyResponse, Mount, MountRequest, Reply, TranscodeRequest};
 use crate::problem::Problem;
 use crate::request_context::RequestContext;
 use crate::response::{Fields, Payload, Response, Shape};
@@ -192,7 +192,7 @@ impl Core {
 
     async fn transcoded_response(
         &self,
-        wanted: Transcoding,
+        wanted: TranscodeRequest,
         request: &Request<'_>,
         supports_streaming: bool,
     ) -> Response {

@@ -56,7 +56,7 @@ pub enum Problem {
     /// A request with a session cookie would change something, but its Origin field does not prove
     /// that a page of this server sent it.
     ForeignSession,
-    /// Too many transcodings are waiting.
+    /// Too many transcodes are waiting.
     Busy {
         /// Seconds until a retry may succeed.
         retry_after_s: u64,

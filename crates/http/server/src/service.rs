@@ -149,7 +149,7 @@ impl Service {
         let flights = Flights::start(converter, settings.flight);
         let flights = Arc::new(flights.map_err(refused("start conversions for"))?);
         let transcoder = Transcoder::start(&flights, settings.transcode)
-            .map_err(refused("start transcodings for"))?;
+            .map_err(refused("start transcodes for"))?;
         let comparisons_max = settings.limits.comparisons_max;
         let facts = Mutex::new(LruCache::new(settings.limits.facts_max));
         start_index(&variants, ledger.as_ref(), &flights.converter().metrics)

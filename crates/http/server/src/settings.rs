@@ -52,7 +52,7 @@ pub struct Settings {
     pub picture: image_plan::Limits,
     /// Limits on conversions.
     pub flight: flight::Limits,
-    /// Limits on transcodings.
+    /// Limits on transcodes.
     pub transcode: transcode::Limits,
     /// Limits on caches and responses.
     pub limits: Limits,

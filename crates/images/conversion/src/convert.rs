@@ -149,7 +149,7 @@ pub struct Converter {
     pub pool: Arc<Pool>,
     /// Placeholders (dominant colour, BlurHash and ThumbHash) of originals.
     pub placeholders: Arc<Placeholders>,
-    /// Counters of picture conversions and audio transcodings.
+    /// Counters of picture conversions and audio transcodes.
     pub metrics: Arc<Metrics>,
     /// Index of variants that several processes share, if one is configured.
     pub ledger: Option<Arc<SharedIndex>>,

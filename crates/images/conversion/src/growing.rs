@@ -64,7 +64,7 @@ impl State {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum End {
     Open,
-    /// The transcoding has finished. The file is sealed and checked, and has this length in bytes.
+    /// The transcode has finished. The file is sealed and checked, and has this length in bytes.
     Whole(u64),
     Failed,
 }
@@ -88,8 +88,8 @@ impl Growing {
         })
     }
 
-    /// Records the end of the transcoding. `bytes` is the length of the sealed and checked file, or
-    /// `None` if the transcoding failed.
+    /// Records the end of the transcode. `bytes` is the length of the sealed and checked file, or
+    /// `None` if the transcode failed.
     pub fn end(&self, bytes: Option<u64>) {
         let mut state = self.lock();
         state.end = match bytes {
@@ -170,7 +170,7 @@ impl Pieces {
     /// bytes and at most [`CHUNK_BYTES`]. The last piece may be empty.
     ///
     /// # Errors
-    /// [`Ended::File`] if the transcoding fails.
+    /// [`Ended::File`] if the transcode fails.
     pub fn poll_next(
         &mut self,
         bytes_max: usize,

@@ -1,9 +1,9 @@
-//! Conversions of pictures and transcodings of tracks: the queues, which run at most one job per
+//! Conversions of pictures and transcodes of tracks: the queues, which run at most one job per
 //! key at a time, and the jobs, which workers run in sandboxes. The crate is independent of
 //! protocols.
 //!
 //! Principal types: [`flight::Flights`], the queue of picture conversions,
-//! [`transcode::Transcoder`], the queue of transcodings of tracks, and [`convert::Converter`],
+//! [`transcode::Transcoder`], the queue of transcodes of tracks, and [`convert::Converter`],
 //! which runs one conversion and writes the variant to the disk.
 //!
 //! ```text

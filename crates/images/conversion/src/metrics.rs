@@ -1,4 +1,4 @@
-//! Counters of picture conversions and audio transcodings, and their output as OpenMetrics text.
+//! Counters of picture conversions and audio transcodes, and their output as OpenMetrics text.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -18,11 +18,11 @@ pub struct Metrics {
     pub score_cpu_us: AtomicU64,
     failures: [AtomicU64; FAILURES.len()],
     /// Tracks that were transcoded.
-    pub transcodings: AtomicU64,
-    /// CPU time that transcodings used in their sandboxes, in microseconds.
+    pub transcodes: AtomicU64,
+    /// CPU time that transcodes used in their sandboxes, in microseconds.
     pub transcoding_cpu_us: AtomicU64,
-    /// Transcodings that were refused because too many were in progress.
-    pub transcodings_refused: AtomicU64,
+    /// Transcodes that were refused because too many were in progress.
+    pub transcodes_refused: AtomicU64,
     /// Conversions that were refused because too many were waiting.
     pub refused: AtomicU64,
     /// Conversions that were not tried because their original is in quarantine.
@@ -70,7 +70,7 @@ impl Metrics {
     pub fn render(&self, text: &mut Text, quarantined: u64) {
         self.render_conversions(text, quarantined);
         self.render_scores(text);
-        self.render_transcodings(text);
+        self.render_transcodes(text);
     }
 
     fn render_conversions(&self, text: &mut Text, quarantined: u64) {
@@ -138,24 +138,24 @@ impl Metrics {
         text.sample("pelton_score_cpu_seconds_total", "", cpu_s);
     }
 
-    fn render_transcodings(&self, text: &mut Text) {
+    fn render_transcodes(&self, text: &mut Text) {
         let count = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
         text.counter(
-            "pelton_transcodings",
+            "pelton_transcodes",
             "tracks transcoded",
-            count(&self.transcodings),
+            count(&self.transcodes),
         );
         text.family(
             "pelton_transcoding_cpu_seconds",
             "counter",
-            "CPU time of successful transcodings",
+            "CPU time of successful transcodes",
         );
         let cpu_s = count(&self.transcoding_cpu_us) as f64 / 1e6;
         text.sample("pelton_transcoding_cpu_seconds_total", "", cpu_s);
         text.counter(
-            "pelton_transcodings_refused",
-            "transcodings refused with 429 because too many were in progress",
-            count(&self.transcodings_refused),
+            "pelton_transcodes_refused",
+            "transcodes refused with 429 because too many were in progress",
+            count(&self.transcodes_refused),
         );
     }
 }

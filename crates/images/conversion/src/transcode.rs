@@ -1,5 +1,5 @@
-//! Queue of audio transcodings and the threads that run them. Requests for the same key share one
-//! transcoding ([`crate::single_flight`]). Only a few transcodings run at a time. Further tracks
+//! Queue of audio transcodes and the threads that run them. Requests for the same key share one
+//! transcode ([`crate::single_flight`]). Only a few transcodes run at a time. Further tracks
 //! wait in a bounded queue for a bounded time, and the users get equal shares of the threads.
 //!
 //! ```text
@@ -8,7 +8,7 @@
 //!    └──────────────────────── outcome, to every waiter ◄──────────────────────────────┘
 //! ```
 //!
-//! Transcodings have their own threads and sandboxes, fewer than there are cores: a transcoding
+//! Transcodes have their own threads and sandboxes, fewer than there are cores: a transcode
 //! takes seconds, and conversions of pictures must not wait for it. The results are variants, which
 //! share the cache with those of pictures.
 //!
@@ -52,7 +52,7 @@ const CHECK_BYTES: usize = 256 << 10;
 /// Limits of the transcoding queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Maximum number of concurrent transcodings; 0 disables transcoding.
+    /// Maximum number of concurrent transcodes; 0 disables transcoding.
     pub concurrency: usize,
     /// Maximum number of waiting tracks. Beyond this limit, a request of the user with the most
     /// waiting tracks gets the status 429.
@@ -90,7 +90,7 @@ pub struct Task {
     pub path: LibraryPath,
     /// Version of the original that the key belongs to.
     pub identity: Identity,
-    /// User whose request started the transcoding.
+    /// User whose request started the transcode.
     pub user: Arc<str>,
 }
 
@@ -114,7 +114,7 @@ pub struct Busy {
     pub retry_after_s: u64,
 }
 
-/// Queue of transcodings and the threads that run them. When the queue is dropped, running jobs
+/// Queue of transcodes and the threads that run them. When the queue is dropped, running jobs
 /// finish and the threads end.
 #[derive(Debug)]
 pub struct Transcoder {
@@ -125,7 +125,7 @@ pub struct Transcoder {
 #[derive(Debug)]
 struct Shared {
     limits: Limits,
-    /// Queue of picture conversions. Transcodings use the library, the pool of sandboxes and the
+    /// Queue of picture conversions. Transcodes use the library, the pool of sandboxes and the
     /// cache of its converter.
     flights: Arc<Flights>,
     state: Mutex<State>,
@@ -154,7 +154,7 @@ struct QueuedTrack {
 }
 
 /// Handle of one request that waits for a track. With the handle, the request can read the track
-/// while it is still transcoded. Dropping the handle does not stop the transcoding.
+/// while it is still transcoded. Dropping the handle does not stop the transcode.
 pub type TrackWaiter = Waiter<Outcome, Production>;
 
 /// State of the transcoding queue, for the metrics.
@@ -170,13 +170,13 @@ impl TranscodeStats {
     /// Writes the metrics of the transcoding queue.
     pub fn render(&self, text: &mut Text) {
         text.gauge(
-            "pelton_transcodings_waiting",
+            "pelton_transcodes_waiting",
             "tracks that wait to be transcoded",
             self.waiting,
         );
         text.gauge(
-            "pelton_transcodings_running",
-            "transcodings in progress",
+            "pelton_transcodes_running",
+            "transcodes in progress",
             self.running,
         );
     }
@@ -207,7 +207,7 @@ impl Transcoder {
         Ok(transcoder)
     }
 
-    /// Joins the transcoding that is waiting or running for the task's key. If there is none,
+    /// Joins the transcode that is waiting or running for the task's key. If there is none,
     /// queues the task.
     ///
     /// # Errors
@@ -261,7 +261,7 @@ impl State {
         }
     }
 
-    /// Joins the transcoding that is waiting or running for the task's key. If there is none,
+    /// Joins the transcode that is waiting or running for the task's key. If there is none,
     /// queues the task if the queue has room.
     fn admit(&mut self, task: Task, limits: &Limits) -> Result<TrackWaiter, Busy> {
         self.drop_abandoned();
@@ -390,7 +390,7 @@ impl Converter {
         }
         match ended {
             Ok(body) => {
-                self.metrics.transcodings.fetch_add(1, Ordering::Relaxed);
+                self.metrics.transcodes.fetch_add(1, Ordering::Relaxed);
                 let cpu_us = &self.metrics.transcoding_cpu_us;
                 cpu_us.fetch_add(body.cpu_us, Ordering::Relaxed);
                 let now_ms = clock::unix_ms();

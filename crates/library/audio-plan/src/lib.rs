@@ -1,4 +1,4 @@
-//! Transcoding of audio: the decision whether to transcode, and the plan of a transcoding. The
+//! Transcoding of audio: the decision whether to transcode, and the plan of a transcode. The
 //! crate opens no files, reads no clock and handles no samples; `worker` executes a plan with the
 //! crate `audio`.
 //!

@@ -1,4 +1,4 @@
-//! Plan of a transcoding, and its binary encoding for the worker. Each number before a field is its
+//! Plan of a transcode, and its binary encoding for the worker. Each number before a field is its
 //! offset in bytes; `gains present` has one bit per gain that is present:
 //!
 //! ```text
@@ -36,7 +36,7 @@ impl Gain {
     }
 }
 
-/// Plan of the transcoding of a track to Opus in Ogg.
+/// Plan of the transcode of a track to Opus in Ogg.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Plan {
     /// Codec of the original.

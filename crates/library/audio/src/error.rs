@@ -15,7 +15,7 @@ pub enum ErrorKind {
     Failed,
 }
 
-/// Failure of a transcoding. There is no usable output.
+/// Failure of a transcode. There is no usable output.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Error {
     /// Party at fault.

@@ -10,14 +10,14 @@ use crate::error::{Error, ErrorKind};
 use crate::mix::Mix;
 use crate::resample::Resampler;
 
-/// Result of a successful transcoding.
+/// Result of a successful transcode.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Transcoded<W> {
     /// Sink to which the complete output was written.
     pub sink: W,
     /// Number of frames of the output, at 48 kHz.
     pub frames: u64,
-    /// Problems of the original that did not prevent the transcoding, for the log. Empty if the
+    /// Problems of the original that did not prevent the transcode, for the log. Empty if the
     /// original is valid.
     pub remarks: Vec<String>,
 }

@@ -22,7 +22,7 @@ use library_api::{
 use scan::{Index, LibraryIndexer, Phase, ProgressSnapshot, Watch};
 use server::archive::ArchiveFile;
 use server::gate::{Credentials, Login, LoginFailure, Part, Users};
-use server::mount::{BusyResponse, Field, Mount, MountRequest, Reply, Transcoding};
+use server::mount::{BusyResponse, Field, Mount, MountRequest, Reply, TranscodeRequest};
 use server::session_cookie;
 use variants::library::{Library, LibraryPath, Mount as Directory};
 
@@ -586,7 +586,7 @@ fn reply(answer: Answer, busy: Answer) -> Reply {
             else {
                 unreachable!("an error response is always a document");
             };
-            Reply::Transcoded(Transcoding {
+            Reply::Transcoded(TranscodeRequest {
                 target,
                 user,
                 plan,

@@ -12,7 +12,7 @@ use bytes::Bytes;
 use cgi::{Answer, Limits};
 use image_plan::Format;
 use sandbox::{Failure, FailureKind};
-use server::mount::{Field, Mount, MountRequest, Reply, Transcoding};
+use server::mount::{Field, Mount, MountRequest, Reply, TranscodeRequest};
 
 use super::programs::{Fallback, Programs, Route};
 use super::unit::Unit;
@@ -326,7 +326,7 @@ fn timed(mut reply: Reply, begin: Instant, failed: Option<(&str, &Failure)>) -> 
     | Reply::Original { fields, .. }
     | Reply::Comparison { fields, .. }
     | Reply::Archive { fields, .. }
-    | Reply::Transcoded(Transcoding { fields, .. })) = &mut reply;
+    | Reply::Transcoded(TranscodeRequest { fields, .. })) = &mut reply;
     fields.push(("server-timing".into(), timing.into()));
     reply
 }

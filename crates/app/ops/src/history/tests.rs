@@ -24,7 +24,7 @@ fn reading() -> Reading {
                 cancelled: 0,
                 memory_bytes: 0,
             },
-            transcodings: conversion::transcode::TranscodeStats {
+            transcodes: conversion::transcode::TranscodeStats {
                 waiting: 0,
                 running: 0,
             },
@@ -37,7 +37,7 @@ fn reading() -> Reading {
         conversion_failures: 0,
         conversions_refused: 0,
         conversion_cpu_ms: 0,
-        transcodings: 0,
+        transcodes: 0,
         problems: Problems::default(),
         process: Process::default(),
     }

@@ -101,7 +101,7 @@ fn a_track_is_made_once_and_then_is_a_file_like_any_other() {
     let mut http2 = Http2::connect(server.address());
     let part = http2.send("GET", &target, "range: bytes=100-199\r\n");
     assert_eq!((part.status, &part.body[..]), (206, &made.body[100..200]));
-    assert_eq!(server.metrics().get("pelton_transcodings_total"), 1);
+    assert_eq!(server.metrics().get("pelton_transcodes_total"), 1);
     server.stop();
     // The cached transcode survives a restart.
     let (server, _) = serve(&home, &[]);
@@ -206,7 +206,7 @@ fn what_cannot_be_decoded_is_sent_as_it_is_and_not_tried_again() {
     // Only one conversion ran, and it failed: the plan of `getTranscodeStream` has the same rate as
     // that of `stream`, so the remembered failure applies to both.
     assert_eq!(metrics.sum("pelton_conversion_failures_total"), 1);
-    assert_eq!(metrics.get("pelton_transcodings_total"), 0);
+    assert_eq!(metrics.get("pelton_transcodes_total"), 0);
     server.stop();
 }
 
@@ -240,7 +240,7 @@ fn players_wait_for_their_turn_and_no_longer_than_they_may() {
     let mut first = server.connect();
     first.request("GET", &target("long.wav", 32), "");
     eventually("it is made", || {
-        (server.metrics().get("pelton_transcodings_running") == 1).then_some(())
+        (server.metrics().get("pelton_transcodes_running") == 1).then_some(())
     });
     let busy = server.get(&target("short.wav", 60));
     assert_eq!(busy.status, 429);
@@ -267,7 +267,7 @@ fn more_than_may_be_made_at_a_time_is_to_come_again() {
     let mut first = server.connect();
     first.request("GET", &target("long.wav", 32), "");
     eventually("it is made", || {
-        (server.metrics().get("pelton_transcodings_running") == 1).then_some(())
+        (server.metrics().get("pelton_transcodes_running") == 1).then_some(())
     });
     let busy = server.get(&target("short.wav", 32));
     assert_eq!(busy.status, 429);
@@ -290,8 +290,8 @@ fn more_than_may_be_made_at_a_time_is_to_come_again() {
     assert_eq!(opus(&one.body), (1, 1_500 * 48_000));
     assert_eq!(server.get(&target("short.wav", 32)).status, 200);
     let metrics = server.metrics();
-    assert_eq!(metrics.get("pelton_transcodings_refused_total"), 1);
-    assert_eq!(metrics.get("pelton_transcodings_total"), 2);
+    assert_eq!(metrics.get("pelton_transcodes_refused_total"), 1);
+    assert_eq!(metrics.get("pelton_transcodes_total"), 2);
     server.stop();
 }
 
@@ -329,7 +329,7 @@ fn a_long_track_is_heard_while_it_is_made() {
         player.request("GET", &fast, "connection: close\r\n");
         let head = player.head();
         assert_eq!(
-            server.metrics().get("pelton_transcodings_running"),
+            server.metrics().get("pelton_transcodes_running"),
             1,
             "{backend}"
         );
@@ -384,8 +384,8 @@ fn who_goes_while_a_track_is_made_leaves_it_to_the_next() {
     drop(player);
     eventually("it is made all the same, and kept", || {
         let metrics = server.metrics();
-        (metrics.get("pelton_transcodings_total") == 1
-            && metrics.get("pelton_transcodings_running") == 0)
+        (metrics.get("pelton_transcodes_total") == 1
+            && metrics.get("pelton_transcodes_running") == 0)
             .then_some(())
     });
     let made = server.get(&target);
@@ -455,7 +455,7 @@ fn every_backend_makes_the_same_bytes() {
             );
         }
         assert_eq!(
-            server.metrics().get("pelton_transcodings_total"),
+            server.metrics().get("pelton_transcodes_total"),
             7,
             "{backend}"
         );
