@@ -59,7 +59,7 @@ pub fn cell_limits(config: &Config, jobs: usize) -> sandbox::Limits {
         give_way_time_ms: cell.give_way_time.0.as_millis().min(u32::MAX.into()) as u32,
         max_memory_bytes: cell.max_memory.0,
         max_work_memory_bytes: cell.max_work_memory.0,
-        max_answer_bytes: cell.max_answer.0,
+        max_output_bytes: cell.max_output.0,
         max_restart_pause_ms: millis(cell.max_restart_pause),
         hugepages: cell.hugepages,
         request_hugepages: cell.request_hugepages,
@@ -236,7 +236,7 @@ fn caches(config: &Config) -> Result<server::Limits, Error> {
         h2: server::Http2Limits {
             streams_max: limits.h2_streams_max.get(),
             buffer_bytes_max: limits.h2_buffer_bytes_max.0 as usize,
-            making_max: limits.h2_making_max.get() as usize,
+            running_max: limits.h2_running_max.get() as usize,
             idle_bytes_max: limits.h2_idle_bytes_max.0 as usize,
             resets_max: limits.h2_resets_max,
         },

@@ -47,7 +47,7 @@ const LIVE: &[&str] = &[
     "limits.tls_buffer_bytes_max",
     "limits.h2_streams_max",
     "limits.h2_buffer_bytes_max",
-    "limits.h2_making_max",
+    "limits.h2_running_max",
     "limits.h2_idle_bytes_max",
     "limits.h2_resets_max",
 ];

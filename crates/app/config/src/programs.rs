@@ -58,7 +58,7 @@ pub struct Entry {
     /// Maximum memory that one request may use, in addition to `max_memory`.
     pub max_work_memory: Bytes,
     /// Maximum size of a response.
-    pub max_answer: Bytes,
+    pub max_output: Bytes,
     /// Maximum size of the store in which the program keeps state between requests.
     pub max_state: Bytes,
     /// Number of synthetic requests that the program must answer before it gets requests of
@@ -103,7 +103,7 @@ impl Entry {
             max_request_time: Timeout::seconds(8),
             max_memory: Bytes::mib(256),
             max_work_memory: Bytes::mib(64),
-            max_answer: Bytes::mib(64),
+            max_output: Bytes::mib(64),
             max_state: Bytes(0),
             warmup: 1,
         }
@@ -279,7 +279,7 @@ members! {
     max_request_time: Timeout, quoted;
     max_memory: Bytes, measured;
     max_work_memory: Bytes, measured;
-    max_answer: Bytes, measured;
+    max_output: Bytes, measured;
     max_state: Bytes, measured;
     warmup: u32, bare;
 }

@@ -314,7 +314,7 @@ settings! {
         /// Address space of one job, in addition to cell.max_memory.
         max_work_memory: Bytes = Bytes::gib(1), "bytes";
         /// Size of one job's result.
-        max_answer: Bytes = Bytes::mib(256), "bytes";
+        max_output: Bytes = Bytes::mib(256), "bytes";
         /// Jobs after which the zygote is replaced.
         jobs_per_zygote: NonZeroU32 = NonZeroU32::new(4_096).expect("not zero"), "jobs";
         /// Longest backoff before a crashed zygote is restarted.
@@ -444,7 +444,7 @@ settings! {
         /// Bytes of files that one HTTP/2 connection buffers until its client reads them.
         h2_buffer_bytes_max: Bytes = Bytes::kib(16), "bytes";
         /// Requests of one HTTP/2 connection that are processed at the same time.
-        h2_making_max: NonZeroU32 = NonZeroU32::new(32).expect("not zero"), "requests";
+        h2_running_max: NonZeroU32 = NonZeroU32::new(32).expect("not zero"), "requests";
         /// Bytes that an HTTP/2 client may send without a new request and without reading a
         /// response.
         h2_idle_bytes_max: Bytes = Bytes::kib(256), "bytes";

@@ -166,12 +166,12 @@ fn every_key_of_a_program_is_read_and_shown() {
     const ALL: &str = "{ a = { path = \"/a\", route = \"/x/a\", on_error = \"b\", main_arguments = [\"-q\", \"\\\"\"], \
         environment = [\"A=1\"], allowed_paths = [\"/c\", \"/d\"], concurrency = 9, hugepages = false, \
         request_hugepages = false, verbose_pagetables = true, max_boot_time = \"3s\", max_request_time = \"250ms\", \
-        max_memory = \"32MiB\", max_work_memory = 1000, max_answer = \"7KiB\", warmup = 0 }, b = { path = \"7\" }, \
+        max_memory = \"32MiB\", max_work_memory = 1000, max_output = \"7KiB\", warmup = 0 }, b = { path = \"7\" }, \
         c = { programs = [\"a\", \"b\"] } }";
     check_variables(
         &[("PELTON_PROGRAMS", ALL)],
         expect![[r#"
-            programs = { a = { path = "/a", route = "/x/a", on_error = "b", main_arguments = ["-q", "\""], environment = ["A=1"], allowed_paths = ["/c", "/d"], concurrency = 9, hugepages = false, request_hugepages = false, verbose_pagetables = true, max_boot_time = "3s", max_request_time = "250ms", max_memory = "32MiB", max_work_memory = 1000, max_answer = "7KiB", warmup = 0 }, b = { path = "7" }, c = { programs = ["a", "b"] } }  from PELTON_PROGRAMS
+            programs = { a = { path = "/a", route = "/x/a", on_error = "b", main_arguments = ["-q", "\""], environment = ["A=1"], allowed_paths = ["/c", "/d"], concurrency = 9, hugepages = false, request_hugepages = false, verbose_pagetables = true, max_boot_time = "3s", max_request_time = "250ms", max_memory = "32MiB", max_work_memory = 1000, max_output = "7KiB", warmup = 0 }, b = { path = "7" }, c = { programs = ["a", "b"] } }  from PELTON_PROGRAMS
         "#]],
     );
     check_toml(
@@ -307,7 +307,7 @@ const EVERY_KEY: &[(&str, &str, &str)] = &[
     ("cell.max_request_time", "\"2min\"", "2min"),
     ("cell.max_memory", "\"100MiB\"", "100MiB"),
     ("cell.max_work_memory", "\"600MiB\"", "600MiB"),
-    ("cell.max_answer", "\"8MiB\"", "8MiB"),
+    ("cell.max_output", "\"8MiB\"", "8MiB"),
     ("cell.jobs_per_zygote", "7", "7"),
     ("cell.max_restart_pause", "\"1s\"", "1s"),
     ("cell.min_isolation", "\"landlock\"", "landlock"),
@@ -389,7 +389,7 @@ const EVERY_KEY: &[(&str, &str, &str)] = &[
     ("limits.tls_buffer_bytes_max", "\"64KiB\"", "64KiB"),
     ("limits.h2_streams_max", "200", "200"),
     ("limits.h2_buffer_bytes_max", "\"1MiB\"", "1MiB"),
-    ("limits.h2_making_max", "8", "8"),
+    ("limits.h2_running_max", "8", "8"),
     ("limits.h2_idle_bytes_max", "\"64KiB\"", "64KiB"),
     ("limits.h2_resets_max", "100", "100"),
     ("limits.head_timeout", "\"1500ms\"", "1500ms"),
@@ -528,7 +528,7 @@ fn wrong_values_are_refused_with_what_was_expected() {
             spare = -1
             max_request_time = "0s"
             hugepages = "true"
-            max_answer = "64 megabytes"
+            max_output = "64 megabytes"
         "#,
         expect![[r#"
             pelton: pelton.toml:2: root: expected a path, found 1
@@ -544,7 +544,7 @@ fn wrong_values_are_refused_with_what_was_expected() {
             pelton: pelton.toml:13: cell.spare: expected a whole number, found -1
             pelton: pelton.toml:14: cell.max_request_time: expected a time with its unit, such as "8s" or "500ms", above 0 and up to 1d, found "0s"
             pelton: pelton.toml:15: cell.hugepages: expected true or false, found "true"
-            pelton: pelton.toml:16: cell.max_answer: expected a size, such as "256MiB" or "4GB", found "64 megabytes"
+            pelton: pelton.toml:16: cell.max_output: expected a size, such as "256MiB" or "4GB", found "64 megabytes"
         "#]],
     );
     check_variables(

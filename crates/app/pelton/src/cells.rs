@@ -52,7 +52,7 @@ fn replay(path: &Path, config: &Config) -> Result<u8, Vec<Error>> {
     let service = session.as_mut().map(|asked| asked as &mut dyn Service);
     let (now, code) = match job.replay(&pool, service) {
         Ok(finished) => (
-            format!("succeeds with {} bytes", finished.answer_bytes),
+            format!("succeeds with {} bytes", finished.output_bytes),
             EXIT_OK,
         ),
         Err(failure) if job.is_same(&failure) => ("the same".to_owned(), EXIT_FINDINGS),

@@ -21,7 +21,7 @@ pub(crate) fn run(typed: &Run, config: &Config) -> Result<u8, Vec<Error>> {
     if !finished.remark.is_empty() {
         report::line(&finished.remark);
     }
-    let mut answer = (&finished.body).take(finished.answer_bytes);
+    let mut answer = (&finished.body).take(finished.output_bytes);
     print(|out| io::copy(&mut answer, out).map(drop))
 }
 
@@ -41,7 +41,7 @@ fn job(typed: &Run, config: &Config) -> Result<Finished, Error> {
         plan: &0_u32.to_le_bytes(),
         size_px: None,
         limits: JobLimits {
-            answer_bytes_max: limits.max_answer_bytes,
+            output_bytes_max: limits.max_output_bytes,
             memory_bytes_max: limits.max_work_memory_bytes,
             cpu_ms_max: limits.max_request_time_ms,
         },

@@ -631,7 +631,7 @@ fn run_batch(
         _ => (batch.to_bytes(), None),
     };
     let limits = sandbox_protocol::JobLimits {
-        answer_bytes_max: plans.iter().map(answer_bytes_max).sum::<u64>() + batch.extra_bytes(),
+        output_bytes_max: plans.iter().map(output_bytes_max).sum::<u64>() + batch.extra_bytes(),
         memory_bytes_max: bounds.memory_bytes_max,
         cpu_ms_max,
     };
@@ -669,7 +669,7 @@ fn verified(
     is_single: bool,
 ) -> Option<(Vec<Sealed>, Option<Placeholder>)> {
     let file = Arc::new(finished.body);
-    let total = finished.answer_bytes;
+    let total = finished.output_bytes;
     let mut ranges = if is_single {
         std::iter::once(0..total).collect()
     } else {
@@ -712,7 +712,7 @@ fn is_as_planned(sealed: &Sealed, plan: &Plan) -> bool {
 
 /// Returns the maximum size of a result in bytes: uncompressed pixels, plus 1 MiB for headers and a
 /// colour profile.
-fn answer_bytes_max(plan: &Plan) -> u64 {
+fn output_bytes_max(plan: &Plan) -> u64 {
     const CONTAINER_BYTES: u64 = 1 << 20;
     plan.target.pixels() * 4 + CONTAINER_BYTES
 }

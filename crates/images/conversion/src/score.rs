@@ -109,7 +109,7 @@ impl Converter {
             plan: &comparison.to_bytes(),
             size_px: None,
             limits: JobLimits {
-                answer_bytes_max: SCORE_BYTES as u64,
+                output_bytes_max: SCORE_BYTES as u64,
                 memory_bytes_max: memory_limit_bytes(cost.memory_bytes.saturating_add(input_bytes)),
                 cpu_ms_max,
             },
@@ -117,7 +117,7 @@ impl Converter {
             idle: false,
         })?;
         let mut bytes = [0; SCORE_BYTES];
-        let is_whole = finished.answer_bytes == SCORE_BYTES as u64
+        let is_whole = finished.output_bytes == SCORE_BYTES as u64
             && finished.body.read_exact_at(&mut bytes, 0).is_ok();
         let score = f64::from_le_bytes(bytes);
         // The metric has no lower bound.

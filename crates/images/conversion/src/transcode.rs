@@ -444,7 +444,7 @@ impl Converter {
             plan: &bytes,
             size_px: None,
             limits: sandbox_protocol::JobLimits {
-                answer_bytes_max: plan.answer_bytes_max(),
+                output_bytes_max: plan.output_bytes_max(),
                 memory_bytes_max: limits.memory_bytes_max,
                 cpu_ms_max,
             },
@@ -467,7 +467,7 @@ impl Converter {
         let sealed = Sealed {
             file: Arc::new(finished.body),
             start: 0,
-            bytes: finished.answer_bytes,
+            bytes: finished.output_bytes,
             cpu_us: finished.cpu_us,
         };
         match check_pages(&sealed, plan) {

@@ -53,7 +53,7 @@ fn transcode(job: &Job<'_>, original: &File, answer: &File) -> Result<(u64, Vec<
     let sink = Sink {
         answer,
         bytes: 0,
-        bytes_max: job.limits.answer_bytes_max,
+        bytes_max: job.limits.output_bytes_max,
     };
     let sink = BufWriter::with_capacity(WRITE_BYTES, sink);
     let transcoded =
@@ -120,7 +120,7 @@ fn run(job: &Job<'_>, original: &File, answer: &File) -> Result<Done, Error> {
             remarks: done.remarks,
         }
     };
-    if job.limits.answer_bytes_max < done.bytes.len() as u64 {
+    if job.limits.output_bytes_max < done.bytes.len() as u64 {
         let detail = format!("output of {} bytes exceeds the limit", done.bytes.len());
         return Err(Error::new(ErrorKind::TooLarge, detail));
     }

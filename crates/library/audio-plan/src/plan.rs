@@ -118,7 +118,7 @@ impl Plan {
     /// Returns the maximum size of the output in bytes. It is twice the estimate, plus a constant
     /// for the headers: the encoder keeps its bit rate only on average.
     #[must_use]
-    pub fn answer_bytes_max(&self) -> u64 {
+    pub fn output_bytes_max(&self) -> u64 {
         const HEAD_BYTES: u64 = 64 << 10;
         2 * self.cost().bytes + HEAD_BYTES
     }

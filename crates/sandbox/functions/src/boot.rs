@@ -79,7 +79,7 @@ impl Bootable {
             max_request_time_ms: millis(entry.max_request_time),
             max_memory_bytes: entry.max_memory.0,
             max_work_memory_bytes: entry.max_work_memory.0,
-            max_answer_bytes: entry.max_answer.0,
+            max_output_bytes: entry.max_output.0,
             hugepages: entry.hugepages,
             request_hugepages: entry.request_hugepages,
             ephemeral: entry.ephemeral,
@@ -245,7 +245,7 @@ pub(super) fn run(
         plan: &(variables.len() as u32).to_le_bytes(),
         size_px: None,
         limits: JobLimits {
-            answer_bytes_max: limits.max_answer_bytes,
+            output_bytes_max: limits.max_output_bytes,
             memory_bytes_max: limits.max_work_memory_bytes,
             cpu_ms_max: wall_ms,
         },
@@ -255,7 +255,7 @@ pub(super) fn run(
     let mut session = state.map(StoreSession::to);
     let service = session.as_mut().map(|asked| asked as &mut dyn Service);
     let finished = pool.run_with(task, service)?;
-    let mut bytes = vec![0; finished.answer_bytes as usize];
+    let mut bytes = vec![0; finished.output_bytes as usize];
     finished.body.read_exact_at(&mut bytes, 0).map_err(host)?;
     Ok(Output {
         bytes: bytes.into(),

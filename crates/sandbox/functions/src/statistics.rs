@@ -109,7 +109,7 @@ fn figures(stats: &Stats) -> Value {
         "cpu_us": stats.cpu_us,
         "wall_us": stats.wall_us,
         "memory_peak_bytes": stats.memory_peak_bytes,
-        "output_bytes": stats.answer_bytes,
+        "output_bytes": stats.output_bytes,
         "renewals": stats.zygote_renewals,
         "deaths": stats.zygote_deaths,
         "ready": stats.ready,
@@ -204,7 +204,7 @@ const ROWS: &[Row] = &[
     counter(
         "output_bytes",
         "bytes that runs wrote to standard output",
-        |_, stats| stats.answer_bytes,
+        |_, stats| stats.output_bytes,
     ),
     counter(
         "reloads",

@@ -234,7 +234,7 @@ impl Running<'_> {
     }
 
     fn done(&self, job: &Job<'_>) -> JobOutcome {
-        let bytes = self.linux.answer_bytes();
+        let bytes = self.linux.output_bytes();
         let reply = AllegedReply::new(job.id, Status::Done, (0, 0), bytes);
         JobOutcome {
             reply: Ok(reply.with_detail(&self.linux.last_message())),

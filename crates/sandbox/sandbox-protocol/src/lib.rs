@@ -2,13 +2,13 @@
 //! crate handles only the bytes; file descriptors are sent along with them.
 //!
 //! Principal types: [`Job`], sent with two descriptors (the original, read-only, and the memfd for
-//! the answer), and [`AllegedReply`], which becomes a [`Reply`] only by [`AllegedReply::verify`]. A
-//! persistent program exchanges records instead: [`request_head`] and [`AnswerRecord`]. Messages
+//! the output), and [`AllegedReply`], which becomes a [`Reply`] only by [`AllegedReply::verify`]. A
+//! persistent program exchanges records instead: [`request_head`] and [`OutputRecord`]. Messages
 //! between a pool and its zygote are in [`control`].
 //!
 //! ```text
 //! server ── Job ─────────────────────────► cell
-//!           header 64 bytes, plan ≤ 512 bytes, original fd, answer fd
+//!           header 64 bytes, plan ≤ 512 bytes, original fd, output fd
 //! server ◄───────────────────────── Reply ─ cell
 //!           header 64 bytes, detail ≤ 256 bytes
 //! ```
@@ -33,4 +33,4 @@ pub use message::{
     JobLimits, MESSAGE_BYTES_MAX, Malformed, PLAN_BYTES_MAX, REPLY_HEADER_BYTES, Reply, Status,
     Violation,
 };
-pub use record::{ANSWER_HEAD_BYTES, AnswerRecord, Excess, REQUEST_HEAD_BYTES, request_head};
+pub use record::{ANSWER_HEAD_BYTES, Excess, OutputRecord, REQUEST_HEAD_BYTES, request_head};

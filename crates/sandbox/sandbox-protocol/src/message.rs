@@ -20,8 +20,8 @@ pub const MESSAGE_BYTES_MAX: usize = JOB_HEADER_BYTES + PLAN_BYTES_MAX;
 /// Resource limits of one job; the cell ends a job that exceeds them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct JobLimits {
-    /// Maximum bytes of the answer: the size of the memfd for the answer, fixed by seals.
-    pub answer_bytes_max: u64,
+    /// Maximum bytes of the output: the size of the memfd for the output, fixed by seals.
+    pub output_bytes_max: u64,
     /// Maximum address space that the job may allocate, in addition to that of the worker before
     /// the job.
     pub memory_bytes_max: u64,
@@ -61,7 +61,7 @@ impl<'a> Job<'a> {
         out.extend_from_slice(&JOB_MAGIC.to_le_bytes());
         out.extend_from_slice(&VERSION.to_le_bytes());
         out.extend_from_slice(&self.id.to_le_bytes());
-        out.extend_from_slice(&self.limits.answer_bytes_max.to_le_bytes());
+        out.extend_from_slice(&self.limits.output_bytes_max.to_le_bytes());
         out.extend_from_slice(&self.limits.memory_bytes_max.to_le_bytes());
         out.extend_from_slice(&self.limits.cpu_ms_max.to_le_bytes());
         out.extend_from_slice(&(self.plan.len() as u32).to_le_bytes());
@@ -88,7 +88,7 @@ impl<'a> Job<'a> {
             return Err(Malformed::Version);
         }
         let id = fields.u64();
-        let answer_bytes_max = fields.u64();
+        let output_bytes_max = fields.u64();
         let memory_bytes_max = fields.u64();
         let cpu_ms_max = fields.u32();
         let plan_bytes = fields.u32() as usize;
@@ -100,7 +100,7 @@ impl<'a> Job<'a> {
         Ok(Job {
             id,
             limits: JobLimits {
-                answer_bytes_max,
+                output_bytes_max,
                 memory_bytes_max,
                 cpu_ms_max,
             },
@@ -123,7 +123,7 @@ impl<'a> Job<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub enum Status {
-    /// The job is done, and its answer is in the memfd.
+    /// The job is done, and its output is in the memfd.
     Done = 0,
     /// The original cannot be decoded.
     Undecodable = 1,
@@ -156,11 +156,11 @@ impl Status {
 pub struct Expect {
     /// Id of the job that was sent.
     pub id: u64,
-    /// Width and height of the answer, if it is a picture.
+    /// Width and height of the output, if it is a picture.
     pub size_px: Option<(u32, u32)>,
-    /// Maximum bytes of the answer: the size of the memfd for the answer.
-    pub answer_bytes_max: u64,
-    /// True if the answer may be empty. The answer of a program may be empty, a picture may not.
+    /// Maximum bytes of the output: the size of the memfd for the output.
+    pub output_bytes_max: u64,
+    /// True if the output may be empty. The output of a program may be empty, a picture may not.
     pub may_be_empty: bool,
 }
 
@@ -172,20 +172,20 @@ pub struct AllegedReply {
     status: u32,
     width_px: u32,
     height_px: u32,
-    answer_bytes: u64,
+    output_bytes: u64,
     memory_peak_bytes: u64,
     cpu_us: u64,
     detail: Vec<u8>,
 }
 
-/// Reply that was verified against its job. The content of the answer is still not trusted.
+/// Reply that was verified against its job. The content of the output is still not trusted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reply {
     /// Outcome of the job.
     pub status: Status,
-    /// Bytes of the answer in the memfd. Zero if the status is not [`Status::Done`]; otherwise zero
+    /// Bytes of the output in the memfd. Zero if the status is not [`Status::Done`]; otherwise zero
     /// only with [`Expect::may_be_empty`].
-    pub answer_bytes: u64,
+    pub output_bytes: u64,
     /// Peak resident memory of the worker.
     pub memory_peak_bytes: u64,
     /// CPU time of the job.
@@ -203,8 +203,8 @@ pub enum Violation {
     UnknownStatus,
     /// The size of the picture in the reply is not the job's [`Expect::size_px`].
     WrongSize,
-    /// The answer's length in the reply is impossible: it is greater than the memfd, or zero
-    /// although the job is done and its answer must not be empty, or not zero although the job is
+    /// The output's length in the reply is impossible: it is greater than the memfd, or zero
+    /// although the job is done and its output must not be empty, or not zero although the job is
     /// not done.
     WrongLength,
 }
@@ -221,16 +221,16 @@ pub enum Malformed {
 }
 
 impl AllegedReply {
-    /// Creates a reply to job `id`. `size_px` is the width and height of the answer; zeros if it is
+    /// Creates a reply to job `id`. `size_px` is the width and height of the output; zeros if it is
     /// not a picture.
     #[must_use]
-    pub fn new(id: u64, status: Status, size_px: (u32, u32), answer_bytes: u64) -> AllegedReply {
+    pub fn new(id: u64, status: Status, size_px: (u32, u32), output_bytes: u64) -> AllegedReply {
         AllegedReply {
             id,
             status: status as u32,
             width_px: size_px.0,
             height_px: size_px.1,
-            answer_bytes,
+            output_bytes,
             memory_peak_bytes: 0,
             cpu_us: 0,
             detail: Vec::new(),
@@ -263,7 +263,7 @@ impl AllegedReply {
         out.extend_from_slice(&self.width_px.to_le_bytes());
         out.extend_from_slice(&self.height_px.to_le_bytes());
         out.extend_from_slice(&(self.detail.len() as u32).to_le_bytes());
-        out.extend_from_slice(&self.answer_bytes.to_le_bytes());
+        out.extend_from_slice(&self.output_bytes.to_le_bytes());
         out.extend_from_slice(&self.memory_peak_bytes.to_le_bytes());
         out.extend_from_slice(&self.cpu_us.to_le_bytes());
         out.resize(REPLY_HEADER_BYTES, 0);
@@ -291,7 +291,7 @@ impl AllegedReply {
         let width_px = fields.u32();
         let height_px = fields.u32();
         let detail_bytes = fields.u32() as usize;
-        let answer_bytes = fields.u64();
+        let output_bytes = fields.u64();
         let memory_peak_bytes = fields.u64();
         let cpu_us = fields.u64();
         if detail_bytes != detail.len() || DETAIL_BYTES_MAX < detail_bytes {
@@ -303,7 +303,7 @@ impl AllegedReply {
             status,
             width_px,
             height_px,
-            answer_bytes,
+            output_bytes,
             memory_peak_bytes,
             cpu_us,
             detail,
@@ -331,17 +331,17 @@ impl AllegedReply {
             {
                 return Err(Violation::WrongSize);
             }
-            let empty = self.answer_bytes == 0 && !expect.may_be_empty;
-            if empty || expect.answer_bytes_max < self.answer_bytes {
+            let empty = self.output_bytes == 0 && !expect.may_be_empty;
+            if empty || expect.output_bytes_max < self.output_bytes {
                 return Err(Violation::WrongLength);
             }
-        } else if self.answer_bytes != 0 {
+        } else if self.output_bytes != 0 {
             return Err(Violation::WrongLength);
         }
         let detail = self.detail.iter().map(|&byte| printable(byte)).collect();
         Ok(Reply {
             status,
-            answer_bytes: self.answer_bytes,
+            output_bytes: self.output_bytes,
             memory_peak_bytes: self.memory_peak_bytes,
             cpu_us: self.cpu_us,
             detail,

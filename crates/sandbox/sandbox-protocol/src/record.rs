@@ -1,9 +1,9 @@
-//! Requests and answers of a persistent program, as records on its standard input and output.
+//! Requests and outputs of a persistent program, as records on its standard input and output.
 //!
 //! ```text
 //! request  length of environment, u32 │ length of body, u32 │ environment │ body
 //!          environment: NAME=VALUE, each followed by a zero byte
-//! answer   length, u32 │ the output that an ephemeral program would write
+//! output   length, u32 │ the output that an ephemeral program would write
 //! ```
 //!
 //! Numbers are little-endian. There is one request at a time: the program reads all of it, answers
@@ -11,7 +11,7 @@
 
 /// Size of the head of a request in bytes. The environment follows it.
 pub const REQUEST_HEAD_BYTES: usize = 8;
-/// Size of the head of an answer in bytes. The output follows it.
+/// Size of the head of an output in bytes. The output follows it.
 pub const ANSWER_HEAD_BYTES: usize = 4;
 
 /// Encodes the head of a request, given the lengths of its environment and its body.
@@ -23,20 +23,20 @@ pub fn request_head(environment_bytes: u32, body_bytes: u32) -> [u8; REQUEST_HEA
     head
 }
 
-/// Receiver of an answer that arrives in pieces of any size.
+/// Receiver of an output that arrives in pieces of any size.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct AnswerRecord {
+pub struct OutputRecord {
     head: [u8; ANSWER_HEAD_BYTES],
     head_bytes: usize,
     body_bytes: u64,
 }
 
-/// Error of a program that wrote more bytes than it had announced for its answer.
+/// Error of a program that wrote more bytes than it had announced for its output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Excess;
 
-impl AnswerRecord {
-    /// Processes the next piece of an answer. Returns the part of the piece after the answer's
+impl OutputRecord {
+    /// Processes the next piece of an output. Returns the part of the piece after the output's
     /// head.
     ///
     /// # Errors
@@ -56,7 +56,7 @@ impl AnswerRecord {
         }
     }
 
-    /// Returns the length of the answer, once the program has announced it.
+    /// Returns the length of the output, once the program has announced it.
     #[must_use]
     pub fn announced_bytes(&self) -> Option<u64> {
         let whole = self.head_bytes == ANSWER_HEAD_BYTES;
@@ -69,7 +69,7 @@ impl AnswerRecord {
         self.body_bytes
     }
 
-    /// Returns whether the whole answer was received.
+    /// Returns whether the whole output was received.
     #[must_use]
     pub fn is_whole(&self) -> bool {
         self.announced_bytes() == Some(self.body_bytes)

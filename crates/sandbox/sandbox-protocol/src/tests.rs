@@ -1,23 +1,23 @@
 use crate::{
-    AllegedReply, AnswerRecord, Excess, Expect, Job, JobLimits, Malformed, PLAN_BYTES_MAX,
+    AllegedReply, Excess, Expect, Job, JobLimits, Malformed, OutputRecord, PLAN_BYTES_MAX,
     REPLY_HEADER_BYTES, Status, Violation, request_head,
 };
 use proptest::prelude::*;
 
 const LIMITS: JobLimits = JobLimits {
-    answer_bytes_max: 1 << 20,
+    output_bytes_max: 1 << 20,
     memory_bytes_max: 1 << 30,
     cpu_ms_max: 5_000,
 };
 const EXPECT: Expect = Expect {
     id: 7,
     size_px: Some((640, 480)),
-    answer_bytes_max: 1_000,
+    output_bytes_max: 1_000,
     may_be_empty: false,
 };
 
-fn done(id: u64, size_px: (u32, u32), answer_bytes: u64) -> AllegedReply {
-    AllegedReply::new(id, Status::Done, size_px, answer_bytes)
+fn done(id: u64, size_px: (u32, u32), output_bytes: u64) -> AllegedReply {
+    AllegedReply::new(id, Status::Done, size_px, output_bytes)
 }
 
 #[test]
@@ -69,7 +69,7 @@ fn an_honest_reply_is_believed() {
         .verify(&EXPECT)
         .expect("honest");
     assert_eq!(
-        (reply.status, reply.answer_bytes, reply.cpu_us),
+        (reply.status, reply.output_bytes, reply.cpu_us),
         (Status::Done, 1_000, 1_234)
     );
 }
@@ -103,7 +103,7 @@ fn only_a_program_may_have_nothing_to_say() {
         ..EXPECT
     };
     let reply = done(7, (0, 0), 0).verify(&expect).expect("honest");
-    assert_eq!((reply.status, reply.answer_bytes), (Status::Done, 0));
+    assert_eq!((reply.status, reply.output_bytes), (Status::Done, 0));
 }
 
 #[test]
@@ -122,7 +122,7 @@ fn a_request_says_how_long_its_parts_are() {
 
 #[test]
 fn a_reply_is_complete_when_all_announced_bytes_were_received() {
-    let mut answer = AnswerRecord::default();
+    let mut answer = OutputRecord::default();
     assert!(!answer.is_whole());
     assert_eq!(answer.take(&[2, 0]), Ok(&[][..]));
     assert_eq!(answer.announced_bytes(), None);
@@ -135,20 +135,20 @@ fn a_reply_is_complete_when_all_announced_bytes_were_received() {
     assert_eq!(answer.take(b"b"), Ok(&b"b"[..]));
     assert!(answer.is_whole());
     assert_eq!(answer.take(b"c"), Err(Excess));
-    let mut empty = AnswerRecord::default();
+    let mut empty = OutputRecord::default();
     assert_eq!(empty.take(&[0; 4]), Ok(&[][..]));
     assert!(empty.is_whole());
 }
 
 proptest! {
-    /// The same answer is received, however it is cut into pieces.
+    /// The same output is received, however it is cut into pieces.
     #[test]
     fn an_answer_is_that_of_any_pieces(
         body in proptest::collection::vec(any::<u8>(), 0..40),
         cuts in proptest::collection::vec(1_usize..9, 1..9),
     ) {
         let bytes = [&(body.len() as u32).to_le_bytes()[..], &body].concat();
-        let (mut answer, mut found, mut rest) = (AnswerRecord::default(), vec![0; 0], &bytes[..]);
+        let (mut answer, mut found, mut rest) = (OutputRecord::default(), vec![0; 0], &bytes[..]);
         for cut in cuts.iter().cycle() {
             let (piece, behind) = rest.split_at(*cut.min(&rest.len()));
             found.extend(answer.take(piece).expect("no longer than announced"));
@@ -169,7 +169,7 @@ proptest! {
         if let Ok(alleged) = AllegedReply::from_bytes(&bytes)
             && let Ok(reply) = alleged.verify(&EXPECT)
         {
-            prop_assert!(reply.answer_bytes <= EXPECT.answer_bytes_max);
+            prop_assert!(reply.output_bytes <= EXPECT.output_bytes_max);
         }
     }
 }

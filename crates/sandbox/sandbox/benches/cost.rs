@@ -64,7 +64,7 @@ fn measure(pool: &Pool, name: &str, plan: &str, rounds: usize) {
             plan: plan.as_bytes(),
             size_px: None,
             limits: JobLimits {
-                answer_bytes_max: 16 << 20,
+                output_bytes_max: 16 << 20,
                 memory_bytes_max: 1 << 30,
                 cpu_ms_max: 1_000,
             },

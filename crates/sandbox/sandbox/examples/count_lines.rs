@@ -21,7 +21,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         plan: b"lines",
         size_px: None,
         limits: JobLimits {
-            answer_bytes_max: 4_096,
+            output_bytes_max: 4_096,
             memory_bytes_max: 64 << 20,
             cpu_ms_max: 1_000,
         },
@@ -29,7 +29,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         idle: false,
     })?;
     let mut answer = String::new();
-    let mut body = finished.body.take(finished.answer_bytes);
+    let mut body = finished.body.take(finished.output_bytes);
     body.read_to_string(&mut answer)?;
     println!("{answer} lines");
     Ok(())

@@ -12,7 +12,7 @@ use std::io::{IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
 use std::os::fd::{BorrowedFd, OwnedFd};
 
-/// Maximum number of descriptors per packet: a job's original, its answer, and its stream to a
+/// Maximum number of descriptors per packet: a job's original, its output, and its stream to a
 /// service.
 pub(crate) const DESCRIPTORS_MAX: usize = 3;
 

@@ -9,7 +9,7 @@ pub(crate) const JOB_FD: i32 = CONTROL_FD + 1;
 /// from the program's start to its end.
 pub const SERVICE_FD: i32 = 3;
 
-/// Plan of a test job (probe) whose answer is the job's seed.
+/// Plan of a test job (probe) whose output is the job's seed.
 pub(crate) const PROBE_ANSWER: &[u8] = &[];
 /// Plan of a test job (probe) that makes a denied system call.
 pub(crate) const PROBE_FILTER: &[u8] = &[0];

@@ -72,7 +72,7 @@ pub enum FailureKind {
     Undecodable,
     /// The original uses a feature that the worker does not support; the original is at fault.
     Unsupported,
-    /// The job needed more memory or a longer answer than its limits allow; the original is at
+    /// The job needed more memory or a longer output than its limits allow; the original is at
     /// fault.
     TooLarge,
     /// The job exceeded its limit of CPU or wall time; the worker is at fault.
@@ -92,7 +92,7 @@ pub enum FailureKind {
     Cancelled,
 }
 
-/// Failure of a job, which therefore has no answer.
+/// Failure of a job, which therefore has no output.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failure {
     /// Kind of the failure, for the caller to branch on.

@@ -32,7 +32,7 @@ use std::fs::File;
 /// no thread running.
 ///
 /// `work` runs in a child. Its arguments are a job, the job's original (read only) and the file for
-/// the answer (of fixed size). The child is killed if `work` exceeds the job's limits. The job's
+/// the output (of fixed size). The child is killed if `work` exceeds the job's limits. The job's
 /// resource usage is added to the reply that `work` returns. A panic becomes a reply of
 /// [`sandbox_protocol::Status::Failed`]. Plans of fewer than two bytes are reserved for test jobs
 /// of the sandbox, and never reach `work`.

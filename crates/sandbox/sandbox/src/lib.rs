@@ -60,7 +60,7 @@
 //!
 //! Errors: [`Error`] when a pool does not start, [`Failure`] for a job; their kinds say what is at
 //! fault: original, worker or host. A reply is trusted only after
-//! [`sandbox_protocol::AllegedReply::verify`], and the answer's bytes only once their file is
+//! [`sandbox_protocol::AllegedReply::verify`], and the output's bytes only once their file is
 //! sealed.
 //!
 //! Threads: any number of threads share a [`Pool`], and its calls block. The pool's own thread, the

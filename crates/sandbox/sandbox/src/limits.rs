@@ -29,8 +29,8 @@ pub struct Limits {
     /// Maximum address space of a job in addition to the zygote's, in bytes; a task may set a lower
     /// limit. Default 1 GiB.
     pub max_work_memory_bytes: u64,
-    /// Maximum size of an answer, in bytes; a task may set a lower limit. Default 256 MiB.
-    pub max_answer_bytes: u64,
+    /// Maximum size of an output, in bytes; a task may set a lower limit. Default 256 MiB.
+    pub max_output_bytes: u64,
     /// Longest pause before the restart of a zygote that died, in milliseconds. The first pause is
     /// 10 ms; each further pause is twice as long, up to this limit. Default 5,000.
     pub max_restart_pause_ms: u32,
@@ -62,7 +62,7 @@ impl Default for Limits {
             give_way_time_ms: 100,
             max_memory_bytes: 256 << 20,
             max_work_memory_bytes: 1 << 30,
-            max_answer_bytes: 256 << 20,
+            max_output_bytes: 256 << 20,
             max_restart_pause_ms: 5_000,
             hugepages: true,
             request_hugepages: true,
@@ -87,7 +87,7 @@ impl Limits {
             ("max_request_time_ms", u64::from(self.max_request_time_ms)),
             ("max_memory_bytes", self.max_memory_bytes),
             ("max_work_memory_bytes", self.max_work_memory_bytes),
-            ("max_answer_bytes", self.max_answer_bytes),
+            ("max_output_bytes", self.max_output_bytes),
         ];
         if let Some((name, _)) = zero.iter().find(|(_, value)| *value == 0) {
             return Some(name);

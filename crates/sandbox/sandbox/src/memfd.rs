@@ -1,4 +1,4 @@
-//! Memory files: the worker's executable, and the file that receives a job's answer.
+//! Memory files: the worker's executable, and the file that receives a job's output.
 
 use microvm::add_seals;
 use rustix::fs::{
@@ -40,7 +40,7 @@ pub(crate) fn dup_above(descriptor: BorrowedFd<'_>) -> Result<OwnedFd, Errno> {
     fcntl_dupfd_cloexec(descriptor, DESCRIPTOR_MIN)
 }
 
-/// File that receives a job's answer. Its size is fixed at the maximum length of an answer, so no
+/// File that receives a job's output. Its size is fixed at the maximum length of an output, so no
 /// read by the server can raise `SIGBUS`.
 pub(crate) struct Answer(OwnedFd);
 

@@ -1,4 +1,4 @@
-//! Interface of a pool of sandboxes: it runs a job, and returns the job's answer or failure.
+//! Interface of a pool of sandboxes: it runs a job, and returns the job's output or failure.
 //!
 //! Callers and the supervisor share a [`Queue`]. The supervisor's thread owns the zygotes and
 //! refills the queue. A caller's thread owns a slot from [`Pool::acquire`] until the thread drops
@@ -49,7 +49,7 @@ pub struct Task<'a> {
     /// Plan of the job, at most [`sandbox_protocol::PLAN_BYTES_MAX`] bytes. Plans of fewer than two
     /// bytes are reserved for test jobs, which the cell runs without the worker's function.
     pub plan: &'a [u8],
-    /// Expected size of the answer, if it is a picture.
+    /// Expected size of the output, if it is a picture.
     pub size_px: Option<(u32, u32)>,
     /// Resource limits of the job; higher values are replaced by the pool's limits.
     pub limits: JobLimits,
@@ -64,11 +64,11 @@ pub struct Task<'a> {
 /// Answer of a job, with its resource usage.
 #[derive(Debug)]
 pub struct Finished {
-    /// File with the answer, sealed so that no process can change it. The file is longer than the
-    /// answer: read only [`Finished::answer_bytes`] bytes.
+    /// File with the output, sealed so that no process can change it. The file is longer than the
+    /// output: read only [`Finished::output_bytes`] bytes.
     pub body: File,
-    /// Length of the answer.
-    pub answer_bytes: u64,
+    /// Length of the output.
+    pub output_bytes: u64,
     /// CPU time of the job, as the worker reports it.
     pub cpu_us: u64,
     /// Peak resident memory of the worker, as the worker reports it.
@@ -257,7 +257,7 @@ impl Pool {
         self.run_with(task, None)
     }
 
-    /// Runs one job like [`Pool::run`], and passes the answer's file to `on_start` as soon as the
+    /// Runs one job like [`Pool::run`], and passes the output's file to `on_start` as soon as the
     /// job was sent to a worker. The worker may change the content of this file until the job is
     /// done, so it is not yet trustworthy.
     ///
@@ -334,7 +334,7 @@ impl Pool {
         cancel: Option<BorrowedFd<'_>>,
     ) -> Result<Finished, Failure> {
         let limits = self.lowered(task.limits);
-        let answer = Answer::new(limits.answer_bytes_max)
+        let answer = Answer::new(limits.output_bytes_max)
             .map_err(|errno| Failure::host("create the memory file of the reply", errno))?;
         let mut seed = [0; 16];
         getrandom(&mut seed, GetRandomFlags::empty())
@@ -370,7 +370,7 @@ impl Pool {
         let expect = Expect {
             id: job.id,
             size_px: task.size_px,
-            answer_bytes_max: limits.answer_bytes_max,
+            output_bytes_max: limits.output_bytes_max,
             may_be_empty: self.shared.runs_program,
         };
         let until = WaitLimits { deadline, cancel };
@@ -386,7 +386,7 @@ impl Pool {
         }
         let finished = self.finish(reply, answer, acquired)?;
         counters.finished.add(1);
-        counters.answer_bytes.add(finished.answer_bytes);
+        counters.output_bytes.add(finished.output_bytes);
         Ok(finished)
     }
 
@@ -432,7 +432,7 @@ impl Pool {
     fn lowered(&self, asked: JobLimits) -> JobLimits {
         let limits = &self.shared.limits;
         JobLimits {
-            answer_bytes_max: asked.answer_bytes_max.min(limits.max_answer_bytes),
+            output_bytes_max: asked.output_bytes_max.min(limits.max_output_bytes),
             memory_bytes_max: asked.memory_bytes_max.min(limits.max_work_memory_bytes),
             cpu_ms_max: asked.cpu_ms_max.min(limits.max_request_time_ms),
         }
@@ -595,7 +595,7 @@ impl Pool {
         };
         Ok(Finished {
             body,
-            answer_bytes: reply.answer_bytes,
+            output_bytes: reply.output_bytes,
             cpu_us: reply.cpu_us,
             memory_peak_bytes: reply.memory_peak_bytes,
             acquire_us: acquired.as_micros() as u64,

@@ -26,13 +26,13 @@ pub struct Probe {
     pub posture: Posture,
     /// Time from the start of the worker until it was ready for jobs.
     pub start: Duration,
-    /// Median time of an empty job, from sending the job to receiving its answer.
+    /// Median time of an empty job, from sending the job to receiving its output.
     pub job_p50: Duration,
     /// 99th percentile of the time of an empty job.
     pub job_p99: Duration,
     /// CPU time that the kernel needs to provide, zero and free 2 MiB of memory for a job.
     pub memory: Duration,
-    /// Average time to wipe a microVM after its answer; `None` if the cells are processes.
+    /// Average time to wipe a microVM after its output; `None` if the cells are processes.
     pub wipe: Option<Duration>,
 }
 
@@ -156,7 +156,7 @@ fn task<'a>(original: BorrowedFd<'a>, plan: &'a [u8]) -> Task<'a> {
         plan,
         size_px: None,
         limits: JobLimits {
-            answer_bytes_max: 4_096,
+            output_bytes_max: 4_096,
             memory_bytes_max: 16 << 20,
             cpu_ms_max: 1_000,
         },

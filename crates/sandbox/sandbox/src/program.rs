@@ -15,7 +15,7 @@ use std::path::PathBuf;
 const WORDS_MAX: usize = 64;
 
 /// A static program for Linux. An ephemeral program receives a job as its environment and its
-/// standard input, and writes the answer to its standard output. A persistent program receives and
+/// standard input, and writes the output to its standard output. A persistent program receives and
 /// writes records on these streams.
 #[derive(Clone, Debug)]
 pub struct Program {

@@ -7,7 +7,7 @@
 //! runs worker                            or `runs program NAME`
 //! backend process
 //! original-blake3 HEX
-//! size-px 500 750                        0 0 if the answer is not a picture
+//! size-px 500 750                        0 0 if the output is not a picture
 //! limits ANSWER-BYTES MEMORY-BYTES CPU-MS WALL-MS
 //! parts PLAN-BYTES ORIGINAL-BYTES
 //! ended crashed: died by signal 11
@@ -96,7 +96,7 @@ impl ReproducerFolder {
             "{FIRST_LINE}\nruns {runs}\nbackend {backend}\noriginal-blake3 {}\nsize-px {width} {height}\n\
              limits {} {} {} {}\nparts {} {}\nended {}\n\n",
             blake3::hash(&original).to_hex(),
-            task.limits.answer_bytes_max,
+            task.limits.output_bytes_max,
             task.limits.memory_bytes_max,
             task.limits.cpu_ms_max,
             task.wall_ms_max,
@@ -214,7 +214,7 @@ impl Reproducer {
         };
         let original_blake3 = field("original-blake3")?;
         let [width, height] = numbers(&field("size-px")?)?;
-        let [answer_bytes_max, memory_bytes_max, cpu_ms_max, wall_ms_max] =
+        let [output_bytes_max, memory_bytes_max, cpu_ms_max, wall_ms_max] =
             numbers(&field("limits")?)?;
         let [plan_bytes, original_bytes] = numbers(&field("parts")?)?;
         let ended = field("ended")?;
@@ -242,7 +242,7 @@ impl Reproducer {
             plan,
             size_px: Some(size_px).filter(|size| *size != (0, 0)),
             limits: JobLimits {
-                answer_bytes_max,
+                output_bytes_max,
                 memory_bytes_max,
                 cpu_ms_max: small(cpu_ms_max)?,
             },

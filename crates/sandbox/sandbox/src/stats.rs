@@ -5,11 +5,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 pub struct Stats {
     /// Jobs that were sent to a child.
     pub runs: u64,
-    /// Jobs that ended with an answer.
+    /// Jobs that ended with an output.
     pub finished: u64,
     /// Number of wipes: ended children that were reaped, and microVMs whose snapshot was restored.
     pub wipes: u64,
-    /// Total time of microVM wipes, in microseconds. A wipe runs after the answer was sent.
+    /// Total time of microVM wipes, in microseconds. A wipe runs after the output was sent.
     pub wipe_us: u64,
     /// Wipes after which a microVM still contained a test value; such a microVM is not used again.
     /// Any value other than 0 is a bug in this crate or in the kernel.
@@ -52,8 +52,8 @@ pub struct Stats {
     /// Largest peak memory of one job, in bytes, as its cell reports it. For persistent programs in
     /// processes: largest peak memory of a program since its start, as the kernel reports it.
     pub memory_peak_bytes: u64,
-    /// Total bytes of all answers.
-    pub answer_bytes: u64,
+    /// Total bytes of all outputs.
+    pub output_bytes: u64,
 }
 
 impl Stats {
@@ -85,7 +85,7 @@ impl Stats {
             cpu_us: self.cpu_us + next.cpu_us,
             wall_us: self.wall_us + next.wall_us,
             memory_peak_bytes: self.memory_peak_bytes.max(next.memory_peak_bytes),
-            answer_bytes: self.answer_bytes + next.answer_bytes,
+            output_bytes: self.output_bytes + next.output_bytes,
         }
     }
 }
@@ -113,7 +113,7 @@ pub(crate) struct Counters {
     pub(crate) cpu_us: Counter,
     pub(crate) wall_us: Counter,
     pub(crate) memory_peak_bytes: Counter,
-    pub(crate) answer_bytes: Counter,
+    pub(crate) output_bytes: Counter,
 }
 
 #[derive(Debug, Default)]
@@ -160,7 +160,7 @@ impl Counters {
             cpu_us: self.cpu_us.read(),
             wall_us: self.wall_us.read(),
             memory_peak_bytes: self.memory_peak_bytes.read(),
-            answer_bytes: self.answer_bytes.read(),
+            output_bytes: self.output_bytes.read(),
         }
     }
 }

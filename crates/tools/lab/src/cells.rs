@@ -114,7 +114,7 @@ struct Original {
     width_px: u32,
     height_px: u32,
     bytes: usize,
-    answer_bytes: usize,
+    output_bytes: usize,
     machines: bool,
 }
 
@@ -142,7 +142,7 @@ pub(crate) fn run(given: &SharedFlags) -> Result<(), Stop> {
             width_px: lab.work.plan.stored.width_px,
             height_px: lab.work.plan.stored.height_px,
             bytes: bytes.len() as usize,
-            answer_bytes: expected.len(),
+            output_bytes: expected.len(),
             machines: lab.machines,
         },
     );

@@ -119,7 +119,7 @@ impl Scope for Cells {
         "cell.max_request_time",
         "cell.max_memory",
         "cell.max_work_memory",
-        "cell.max_answer",
+        "cell.max_output",
         "cell.min_isolation",
     ];
 }

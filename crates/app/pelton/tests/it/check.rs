@@ -112,7 +112,7 @@ fn every_key_and_limit_is_listed() {
         cell.give_way_time              100ms                                          time               default
         cell.max_memory                 256MiB                                         bytes              default
         cell.max_work_memory            1GiB                                           bytes              default
-        cell.max_answer                 256MiB                                         bytes              default
+        cell.max_output                 256MiB                                         bytes              default
         cell.jobs_per_zygote            4096                                           jobs               default
         cell.max_restart_pause          5s                                             time               default
         cell.min_isolation              filter                                         level              default
@@ -169,7 +169,7 @@ fn every_key_and_limit_is_listed() {
         limits.tls_buffer_bytes_max     32KiB                                          bytes              default
         limits.h2_streams_max           100                                            streams            default
         limits.h2_buffer_bytes_max      16KiB                                          bytes              default
-        limits.h2_making_max            32                                             requests           default
+        limits.h2_running_max           32                                             requests           default
         limits.h2_idle_bytes_max        256KiB                                         bytes              default
         limits.h2_resets_max            256                                            streams            default
         limits.head_timeout             10s                                            time               default

@@ -10,7 +10,7 @@ pub struct Limits {
     pub buffer_bytes_max: usize,
     /// Maximum number of responses in preparation, over all streams. Further requests wait. Default
     /// 32.
-    pub making_max: usize,
+    pub running_max: usize,
     /// Maximum bytes that a client may send without a new request and without reading a response.
     /// Default 256 KiB.
     pub idle_bytes_max: usize,
@@ -25,7 +25,7 @@ impl Default for Limits {
         Limits {
             streams_max: 100,
             buffer_bytes_max: 16 << 10,
-            making_max: 32,
+            running_max: 32,
             idle_bytes_max: 256 << 10,
             resets_max: 256,
         }

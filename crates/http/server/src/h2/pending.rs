@@ -42,11 +42,11 @@ impl PendingResponses {
         self.waiting.push_back(pending_request);
     }
 
-    /// Starts waiting requests until `making_max` responses are in preparation. Returns whether it
+    /// Starts waiting requests until `running_max` responses are in preparation. Returns whether it
     /// started any.
-    pub(super) fn begin(&mut self, core: &Rc<Core>, making_max: usize) -> bool {
+    pub(super) fn begin(&mut self, core: &Rc<Core>, running_max: usize) -> bool {
         let mut any = false;
-        while self.running.len() < making_max
+        while self.running.len() < running_max
             && let Some(pending_request) = self.waiting.pop_front()
         {
             let PendingRequest {

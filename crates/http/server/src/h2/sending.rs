@@ -30,7 +30,7 @@ pub(super) struct Sending {
 enum RemainingBody {
     Memory(Arc<[u8]>, Range<usize>),
     /// Memory that only this stream uses. Until all of it is queued, the stream counts towards the
-    /// limit `making_max` of responses in preparation.
+    /// limit `running_max` of responses in preparation.
     Owned(Bytes),
     File(BodyFile, Chunks),
     Parted(Box<Parted>),

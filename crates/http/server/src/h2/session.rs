@@ -230,10 +230,10 @@ impl<'c, S: Carrier> Session<'c, S> {
             has_progressed = true;
         }
         let owned = self.sending.iter().filter(|it| it.is_owned()).count();
-        let making_max = self.core.service.settings.limits.h2.making_max;
+        let running_max = self.core.service.settings.limits.h2.running_max;
         has_progressed |= self
             .pending
-            .begin(self.core, making_max.saturating_sub(owned));
+            .begin(self.core, running_max.saturating_sub(owned));
         has_progressed | self.poll_uploads(context)
     }
 

@@ -12,7 +12,7 @@ use std::os::unix::fs::FileExt;
 
 const SIZE: Size = Size::new(96, 64);
 const LIMITS: JobLimits = JobLimits {
-    answer_bytes_max: 64 << 10,
+    output_bytes_max: 64 << 10,
     memory_bytes_max: 64 << 20,
     cpu_ms_max: 1_000,
 };
@@ -35,10 +35,10 @@ fn run(plan: &[u8], original: &[u8], limits: JobLimits) -> (Reply, File) {
     let expect = Expect {
         id: 7,
         size_px: Some((SIZE.width_px, SIZE.height_px)),
-        answer_bytes_max: limits.answer_bytes_max,
+        output_bytes_max: limits.output_bytes_max,
         may_be_empty: false,
     };
-    let target = memory_file(&vec![0; limits.answer_bytes_max as usize]);
+    let target = memory_file(&vec![0; limits.output_bytes_max as usize]);
     let reply = answer(&job, &memory_file(original), &target).to_bytes();
     let reply = AllegedReply::from_bytes(&reply).expect("a message");
     (reply.verify(&expect).expect("an honest reply"), target)
@@ -51,7 +51,7 @@ fn a_job_writes_its_output_to_the_memfd() {
     let original = png(&picture, None);
     let (reply, target) = run(&plan.to_bytes(), &original, LIMITS);
     assert_eq!((reply.status, reply.detail.as_str()), (Status::Done, ""));
-    let mut bytes = vec![0; reply.answer_bytes as usize];
+    let mut bytes = vec![0; reply.output_bytes as usize];
     target
         .read_exact_at(&mut bytes, 0)
         .expect("what was written");
@@ -63,7 +63,7 @@ fn a_job_beyond_its_limits_has_no_output() {
     let plan = whole(Format::Png, SIZE, PNG).to_bytes();
     let original = png(&scene(SIZE), None);
     let small_answer = JobLimits {
-        answer_bytes_max: 100,
+        output_bytes_max: 100,
         ..LIMITS
     };
     let small_memory = JobLimits {
@@ -72,7 +72,7 @@ fn a_job_beyond_its_limits_has_no_output() {
     };
     for limits in [small_answer, small_memory] {
         let (reply, _) = run(&plan, &original, limits);
-        assert_eq!((reply.status, reply.answer_bytes), (Status::TooLarge, 0));
+        assert_eq!((reply.status, reply.output_bytes), (Status::TooLarge, 0));
         assert_ne!(reply.detail, "");
     }
 }

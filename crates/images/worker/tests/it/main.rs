@@ -16,7 +16,7 @@ use std::os::fd::AsFd;
 
 const SIZE: Size = Size::new(301, 203);
 const LIMITS: JobLimits = JobLimits {
-    answer_bytes_max: 4 << 20,
+    output_bytes_max: 4 << 20,
     memory_bytes_max: 256 << 20,
     cpu_ms_max: 8_000,
 };
@@ -178,7 +178,7 @@ fn finish_within(
 fn run(pool: &Pool, plan: &Plan, original: &[u8]) -> Result<Vec<u8>, sandbox::Failure> {
     let finished = finish(pool, plan, original)?;
     let mut bytes = Vec::new();
-    let mut body = finished.body.take(finished.answer_bytes);
+    let mut body = finished.body.take(finished.output_bytes);
     body.read_to_end(&mut bytes).expect("a sealed answer");
     Ok(bytes)
 }

@@ -360,14 +360,14 @@ impl Linux {
         let (file, _) = self.host(Open::Answer { at })?;
         let place = machine.memory.slice(address, bytes)?;
         let end = at.checked_add(bytes);
-        let Some(end) = end.filter(|end| *end <= self.answer_bytes_max) else {
+        let Some(end) = end.filter(|end| *end <= self.output_bytes_max) else {
             return Err(Stop::Next(Next::TooLarge));
         };
         let mut done = 0;
         while done < place.len() {
             done += rustix::io::pwrite(file, &place[done..], at + done as u64)?;
         }
-        self.answer_bytes = self.answer_bytes.max(end);
+        self.output_bytes = self.output_bytes.max(end);
         Ok(bytes)
     }
 }

@@ -138,9 +138,9 @@ pub(crate) struct Linux {
     pub(super) allowed: Rc<[AllowedFile]>,
     pub(super) files: Option<Rc<Files>>,
     pub(super) server: Option<Server>,
-    pub(super) answer_bytes_max: u64,
+    pub(super) output_bytes_max: u64,
     /// Length of the answer: the highest offset at which a write to it ended.
-    pub(super) answer_bytes: u64,
+    pub(super) output_bytes: u64,
     /// Request in progress and its answer, for a program that serves several requests.
     pub(super) exchange: Option<records::Exchange>,
     /// True if the guest runs a program of the operator, which may make more system calls than a
@@ -162,8 +162,8 @@ impl Linux {
             allowed,
             files: None,
             server: None,
-            answer_bytes_max: 0,
-            answer_bytes: 0,
+            output_bytes_max: 0,
+            output_bytes: 0,
             exchange: None,
             runs_program: false,
             threads: Threads::new(),
@@ -206,8 +206,8 @@ impl Linux {
     pub(crate) fn begin(&mut self, files: Files, limits: &JobLimits, server: Server) {
         self.server = Some(server);
         self.files = Some(Rc::new(files));
-        self.answer_bytes_max = limits.answer_bytes_max;
-        self.answer_bytes = 0;
+        self.output_bytes_max = limits.output_bytes_max;
+        self.output_bytes = 0;
         self.errors.clear();
         self.refused.clear();
         self.space.allow(limits.memory_bytes_max);
@@ -236,8 +236,8 @@ impl Linux {
         }
     }
 
-    pub(crate) fn answer_bytes(&self) -> u64 {
-        self.answer_bytes
+    pub(crate) fn output_bytes(&self) -> u64 {
+        self.output_bytes
     }
 
     pub(crate) fn memory_peak_bytes(&self) -> u64 {

@@ -1,10 +1,10 @@
 //! Requests and answers of a persistent program, on its standard input and output: the records of
-//! [`sandbox_protocol::request_head`] and [`sandbox_protocol::AnswerRecord`].
+//! [`sandbox_protocol::request_head`] and [`sandbox_protocol::OutputRecord`].
 
 use super::linux::{Answer, Linux, Next, Open, Stop};
 use crate::machine::Machine;
 use rustix::io::Errno;
-use sandbox_protocol::{AnswerRecord, REQUEST_HEAD_BYTES};
+use sandbox_protocol::{OutputRecord, REQUEST_HEAD_BYTES};
 
 /// One request and its answer.
 #[derive(Clone)]
@@ -14,7 +14,7 @@ pub(super) struct Exchange {
     bytes: u64,
     /// Bytes of the request that the program has read.
     read: u64,
-    answer: AnswerRecord,
+    answer: OutputRecord,
 }
 
 impl Linux {
@@ -29,7 +29,7 @@ impl Linux {
             head: sandbox_protocol::request_head(environment_bytes, body_bytes.ok_or(Errno::FBIG)?),
             bytes: REQUEST_HEAD_BYTES as u64 + original_bytes,
             read: 0,
-            answer: AnswerRecord::default(),
+            answer: OutputRecord::default(),
         });
         Ok(())
     }
@@ -91,7 +91,7 @@ impl Linux {
         let (answer, unread) = (exchange.answer, exchange.read < exchange.bytes);
         if answer
             .announced_bytes()
-            .is_some_and(|announced| self.answer_bytes_max < announced)
+            .is_some_and(|announced| self.output_bytes_max < announced)
         {
             return Err(Stop::Next(Next::TooLarge));
         }

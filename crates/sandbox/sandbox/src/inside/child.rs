@@ -200,13 +200,13 @@ fn limit(limits: &JobLimits, rules: &Rules) -> Result<(), Errno> {
     let memory = rules.mapped_bytes.saturating_add(limits.memory_bytes_max);
     if rules.ephemeral {
         set_limit(Resource::As, memory)?;
-        set_limit(Resource::Fsize, limits.answer_bytes_max)?;
+        set_limit(Resource::Fsize, limits.output_bytes_max)?;
         set_limit(Resource::Cpu, u64::from(limits.cpu_ms_max / 1_000) + 1)?;
     } else {
         // Soft limits, because the next job must be able to raise them again. RLIMIT_CPU is not
         // set, because it would count the CPU time of all jobs.
         set_soft_limit(Resource::As, memory)?;
-        set_soft_limit(Resource::Fsize, limits.answer_bytes_max)?;
+        set_soft_limit(Resource::Fsize, limits.output_bytes_max)?;
     }
     set_timer(limits.cpu_ms_max)
 }

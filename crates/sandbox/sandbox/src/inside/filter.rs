@@ -75,7 +75,7 @@ const SERVICE: u32 = crate::contract::SERVICE_FD as u32;
 /// from a socket to the server. When the server dies, these reads return; if a child then does not
 /// end, its CPU limit ends it.
 const ZYGOTE: &[Rule] = &[
-    // Reads of the job's original, writes to its answer, and the child's reply.
+    // Reads of the job's original, writes to its output, and the child's reply.
     allow(libc::SYS_read, Always),
     allow(libc::SYS_pread64, Always),
     allow(libc::SYS_readv, Always),

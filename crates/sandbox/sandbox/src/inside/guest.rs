@@ -33,7 +33,7 @@ pub(super) fn serve(
     // SAFETY: this is the descriptor of the original. It is open from the guest's start, and
     // nothing closes it.
     let original = ManuallyDrop::new(unsafe { File::from_raw_fd(ORIGINAL_FD) });
-    // SAFETY: this is the descriptor of the answer. It is open from the guest's start, and nothing
+    // SAFETY: this is the descriptor of the output. It is open from the guest's start, and nothing
     // closes it.
     let answer = ManuallyDrop::new(unsafe { File::from_raw_fd(ANSWER_FD) });
     let mut bytes = [0; MESSAGE_BYTES_MAX];

@@ -2,9 +2,9 @@
 //!
 //! ```text
 //! launcher ── fork, limits, filter, execveat ─► program: 0 the original after its environment,
-//!      │                                                 1 the answer, 2 a pipe,
+//!      │                                                 1 the output, 2 a pipe,
 //!      │                                                 3 its stream to a service, if any
-//!      └───── wait, usage, length of the answer, the program's standard error ─► reply
+//!      └───── wait, usage, length of the output, the program's standard error ─► reply
 //! ```
 //!
 //! The program ends with its launcher, so that killing the launcher kills the program.
@@ -149,15 +149,15 @@ fn run_program(launch: &Launch, job: &Job<'_>, files: &Files) -> Result<AllegedR
         Err(errno) => return Err(errno),
     };
     let words = String::from_utf8_lossy(&words[..len]);
-    let answer_bytes = seek(answer, SeekFrom::Current(0))?;
-    let reply = ended(job, status, answer_bytes, words.trim());
+    let output_bytes = seek(answer, SeekFrom::Current(0))?;
+    let reply = ended(job, status, output_bytes, words.trim());
     Ok(reply.with_usage(memory_peak_bytes(&usage), cpu_us(&usage)))
 }
 
 /// Builds the reply from the program's exit status.
-fn ended(job: &Job<'_>, status: i32, answer_bytes: u64, words: &str) -> AllegedReply {
+fn ended(job: &Job<'_>, status: i32, output_bytes: u64, words: &str) -> AllegedReply {
     if libc::WIFEXITED(status) && libc::WEXITSTATUS(status) == 0 {
-        let reply = AllegedReply::new(job.id, Status::Done, (0, 0), answer_bytes);
+        let reply = AllegedReply::new(job.id, Status::Done, (0, 0), output_bytes);
         return reply.with_detail(words);
     }
     let (status, how) = describe_exit(status);
@@ -165,7 +165,7 @@ fn ended(job: &Job<'_>, status: i32, answer_bytes: u64, words: &str) -> AllegedR
     AllegedReply::new(job.id, status, (0, 0), 0).with_detail(&format!("{how}{gap}{words}"))
 }
 
-/// Describes the exit status of a program that ended without an answer.
+/// Describes the exit status of a program that ended without an output.
 pub(super) fn describe_exit(status: i32) -> (Status, String) {
     if !libc::WIFSIGNALED(status) {
         let code = libc::WEXITSTATUS(status);
@@ -232,7 +232,7 @@ fn prepare(start: &Start) -> Result<(), Errno> {
         checked(unsafe { libc::syscall(libc::SYS_dup3, *from, to, 0) })?;
     }
     if let Some(limits) = &start.once {
-        set_limit(Resource::Fsize, limits.answer_bytes_max)?;
+        set_limit(Resource::Fsize, limits.output_bytes_max)?;
         set_limit(Resource::Cpu, u64::from(limits.cpu_ms_max / 1_000) + 1)?;
         // An interval timer survives `execve`.
         set_timer(limits.cpu_ms_max)?;

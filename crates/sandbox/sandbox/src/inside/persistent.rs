@@ -3,12 +3,12 @@
 //!
 //! ```text
 //! launcher ── requests ──► program: 0, a pipe
-//!      ▲ ◄─── answers ──────────── 1, a pipe
+//!      ▲ ◄─── outputs ──────────── 1, a pipe
 //!      └───── messages ─────────── 2, a pipe
 //! ```
 //!
-//! Requests and answers are the records of [`sandbox_protocol::request_head`] and
-//! [`sandbox_protocol::AnswerRecord`]. A program that exits, or writes an answer without a request,
+//! Requests and outputs are the records of [`sandbox_protocol::request_head`] and
+//! [`sandbox_protocol::OutputRecord`]. A program that exits, or writes an output without a request,
 //! is not used again, since its state may belong to another request. The program ends with its
 //! launcher.
 
@@ -25,7 +25,7 @@ use rustix::io::{Errno, pread, pwrite};
 use rustix::pipe::{PipeFlags, pipe_with};
 use sandbox_protocol::control::{ChildReady, Report};
 use sandbox_protocol::{
-    AllegedReply, AnswerRecord, DETAIL_BYTES_MAX, Job, REQUEST_HEAD_BYTES, Status,
+    AllegedReply, DETAIL_BYTES_MAX, Job, OutputRecord, REQUEST_HEAD_BYTES, Status,
 };
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::time::Duration;
@@ -120,7 +120,7 @@ impl PersistentProgram {
         })
     }
 
-    /// Waits for a job. Returns false if the program ended, or wrote an answer without a request.
+    /// Waits for a job. Returns false if the program ended, or wrote an output without a request.
     fn waits(&self, socket: BorrowedFd<'_>) -> bool {
         let mut watched = [
             PollFd::from_borrowed_fd(socket, PollFlags::IN),
@@ -160,10 +160,10 @@ impl PersistentProgram {
         is_reusable
     }
 
-    /// Sends the request and receives the answer. Returns the answer's length.
+    /// Sends the request and receives the output. Returns the output's length.
     fn exchange(&self, job: &Job<'_>, files: &Files, begin_us: u64) -> Result<u64, ExchangeError> {
         let mut request = Request::new(job, files)?;
-        let mut answer = AnswerRecord::default();
+        let mut answer = OutputRecord::default();
         let mut piece = vec![0; PIECE_BYTES];
         let cpu_us_max = begin_us + u64::from(job.limits.cpu_ms_max) * 1_000;
         loop {
@@ -196,10 +196,10 @@ impl PersistentProgram {
         }
     }
 
-    /// Receives the part of the answer that can be read without waiting.
+    /// Receives the part of the output that can be read without waiting.
     fn take(
         &self,
-        answer: &mut AnswerRecord,
+        answer: &mut OutputRecord,
         piece: &mut [u8],
         job: &Job<'_>,
         files: &Files,
@@ -216,7 +216,7 @@ impl PersistentProgram {
             ExchangeError::ProtocolViolation("wrote more than the announced length")
         })?;
         let announced = answer.announced_bytes();
-        if announced.is_some_and(|bytes| job.limits.answer_bytes_max < bytes) {
+        if announced.is_some_and(|bytes| job.limits.output_bytes_max < bytes) {
             return Err(ExchangeError::TooLarge);
         }
         let mut done = 0;

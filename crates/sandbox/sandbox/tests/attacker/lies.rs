@@ -86,7 +86,7 @@ fn mapped(scene: &Scene<'_>) -> AllegedReply {
 
 /// Writes beyond the end of the answer's file.
 fn beyond(scene: &Scene<'_>) -> AllegedReply {
-    let end = scene.job.limits.answer_bytes_max;
+    let end = scene.job.limits.output_bytes_max;
     match scene.answer.write_at(b"more", end) {
         Ok(_) => scene.done(b"escaped"),
         Err(_) => scene.result(-1),

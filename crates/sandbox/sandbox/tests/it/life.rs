@@ -61,7 +61,7 @@ fn kill_zygote_during_a_job() {
         until(|| pool.stats().running == 1);
         kill_process(zygote(), Signal::KILL).expect("it is ours");
         let finished = job.join().expect("no panic").expect("the job goes on");
-        assert_eq!(finished.answer_bytes, 8);
+        assert_eq!(finished.output_bytes, 8);
     });
     until(|| pool.stats().zygote_deaths == 1);
     (0..20).for_each(|_| assert_works(&pool));

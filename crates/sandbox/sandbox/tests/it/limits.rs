@@ -62,13 +62,13 @@ fn p4_a_task_cannot_raise_the_pools_limits() {
     let limits = Limits {
         max_work_memory_bytes: 64 << 20,
         max_request_time_ms: 50,
-        max_answer_bytes: 4,
+        max_output_bytes: 4,
         ..Limits::default()
     };
     let pool = start(limits);
     let greedy = |attack| {
         let limits = JobLimits {
-            answer_bytes_max: 1 << 40,
+            output_bytes_max: 1 << 40,
             memory_bytes_max: 1 << 40,
             cpu_ms_max: 1 << 30,
         };

@@ -43,7 +43,7 @@ static ATTACKER: LazyLock<Vec<u8>> = LazyLock::new(|| {
 });
 
 const JOB_LIMITS: JobLimits = JobLimits {
-    answer_bytes_max: 1 << 20,
+    output_bytes_max: 1 << 20,
     memory_bytes_max: 256 << 20,
     cpu_ms_max: 2_000,
 };
@@ -87,7 +87,7 @@ fn original() -> File {
 }
 
 fn text(finished: &Finished) -> String {
-    let mut bytes = vec![0; finished.answer_bytes as usize];
+    let mut bytes = vec![0; finished.output_bytes as usize];
     let read = finished.body.read_exact_at(&mut bytes, 0);
     read.expect("the body is as long as it says");
     String::from_utf8(bytes).expect("attackers answer in text")

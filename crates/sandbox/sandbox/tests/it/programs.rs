@@ -121,7 +121,7 @@ fn task<'a>(file: &'a File, plan: &'a [u8], limits: JobLimits, wall_ms_max: u32)
 }
 
 pub(crate) fn text(finished: &Finished) -> String {
-    let mut bytes = vec![0; finished.answer_bytes as usize];
+    let mut bytes = vec![0; finished.output_bytes as usize];
     let read = finished.body.read_exact_at(&mut bytes, 0);
     read.expect("the body is as long as it says");
     String::from_utf8(bytes).expect("the program answers in text")
@@ -156,7 +156,7 @@ fn a_failed_program_is_reported_in_one_line() {
             "fail", "abort", "long", "loop", "open", "write", "fork", "socket",
         ] {
             let limits = JobLimits {
-                answer_bytes_max: 1_000,
+                output_bytes_max: 1_000,
                 cpu_ms_max: 100,
                 ..JOB_LIMITS
             };
@@ -408,7 +408,7 @@ fn p1_a_program_that_is_kept_counts_its_requests() {
 #[test]
 fn a_program_that_is_kept_and_fails_begins_anew() {
     let limits = JobLimits {
-        answer_bytes_max: 1_000,
+        output_bytes_max: 1_000,
         cpu_ms_max: 100,
         ..JOB_LIMITS
     };

@@ -118,7 +118,7 @@ impl Work {
 }
 
 pub(super) const LIMITS: JobLimits = JobLimits {
-    answer_bytes_max: 64 << 20,
+    output_bytes_max: 64 << 20,
     memory_bytes_max: 1 << 30,
     cpu_ms_max: 60_000,
 };
@@ -137,7 +137,7 @@ impl Contender {
             Contender::Plain(plain) => plain.answer(),
             Contender::Cells(pool) => {
                 let finished = work.in_cell(pool)?;
-                let mut bytes = vec![0; finished.answer_bytes as usize];
+                let mut bytes = vec![0; finished.output_bytes as usize];
                 let read = finished.body.read_exact_at(&mut bytes, 0);
                 read.map_err(|err| Stop::host(format!("cannot read the result: {err}")))?;
                 Ok(bytes)

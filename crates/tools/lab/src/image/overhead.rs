@@ -167,7 +167,7 @@ impl Runner<'_> {
             plan: &plan,
             size_px: Some((size.width_px, size.height_px)),
             limits: JobLimits {
-                answer_bytes_max: 64 << 20,
+                output_bytes_max: 64 << 20,
                 memory_bytes_max: 1 << 30,
                 cpu_ms_max: 60_000,
             },

@@ -2,7 +2,7 @@
 
 use image_plan::Plan;
 use sandbox_protocol::{
-    AllegedReply, AnswerRecord, Excess, Expect, Job, MESSAGE_BYTES_MAX, Status,
+    AllegedReply, Excess, Expect, Job, MESSAGE_BYTES_MAX, OutputRecord, Status,
 };
 
 /// Checks `bytes` as a message between the server and a cell. A valid message does not change when
@@ -26,12 +26,12 @@ pub fn message(bytes: &[u8]) {
         let expect = Expect {
             id: 7,
             size_px: Some((640, 480)),
-            answer_bytes_max: 1_000,
+            output_bytes_max: 1_000,
             may_be_empty: false,
         };
         if let Ok(reply) = alleged.verify(&expect) {
-            assert!(reply.answer_bytes <= expect.answer_bytes_max);
-            assert_eq!(reply.status == Status::Done, reply.answer_bytes != 0);
+            assert!(reply.output_bytes <= expect.output_bytes_max);
+            assert_eq!(reply.status == Status::Done, reply.output_bytes != 0);
             assert!(reply.detail.bytes().all(|byte| matches!(byte, b' '..=b'~')));
         }
     }
@@ -39,7 +39,7 @@ pub fn message(bytes: &[u8]) {
 
 /// Checks that decoding the bytes one by one gives the same result as decoding them at once.
 fn answer(bytes: &[u8]) {
-    let (mut whole, mut cut) = (AnswerRecord::default(), AnswerRecord::default());
+    let (mut whole, mut cut) = (OutputRecord::default(), OutputRecord::default());
     let at_once = whole.take(bytes);
     let mut body = Vec::new();
     let each: Result<(), Excess> = bytes.chunks(1).try_for_each(|byte| {

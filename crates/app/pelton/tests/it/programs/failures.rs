@@ -11,7 +11,7 @@ use crate::harness::{Home, Server, eventually, media, pelton};
 fn p3_p4_a_program_that_fails_costs_the_server_nothing() {
     for backend in backends() {
         let home = Home::with(&[("p.jpg", &media::photo(96, 64, 1))]);
-        let more = "max_answer = \"2MiB\"\nmax_memory = \"64MiB\"\n";
+        let more = "max_output = \"2MiB\"\nmax_memory = \"64MiB\"\n";
         let hasty = program("hasty", VISITOR, "max_request_time = \"300ms\"\n");
         let server = serve(&home, backend, &(program("v", VISITOR, more) + &hasty));
         assert_eq!(server.get("/x/v?count").status, 200);

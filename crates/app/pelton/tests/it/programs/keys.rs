@@ -156,7 +156,7 @@ fn max_work_memory_bounds_what_a_request_takes() {
 #[test]
 fn max_answer_bounds_what_is_written() {
     for backend in backends() {
-        let more = |bytes: &str| format!("max_answer = \"{bytes}\"\n");
+        let more = |bytes: &str| format!("max_output = \"{bytes}\"\n");
         assert_eq!(ask(backend, &more("100KiB"), "write200").status, 502);
         let answer = ask(backend, &more("300KiB"), "write200");
         assert_eq!(
