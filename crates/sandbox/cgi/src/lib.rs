@@ -2,10 +2,10 @@
 //! of the program. The crate starts no processes, and accesses no files and no clock.
 //!
 //! Principal types: [`Request`], whose [`variables`](Request::variables) are the environment of a
-//! program, and [`Answer`], the parsed standard output.
+//! program, and [`Response`], the parsed standard output.
 //!
 //! ```
-//! use cgi::{Answer, Limits, Request};
+//! use cgi::{Response, Limits, Request};
 //!
 //! let request = Request {
 //!     method: "GET",
@@ -22,8 +22,8 @@
 //! assert!(variables.split(|byte| *byte == 0).any(|one| one == b"PATH_INFO=/you"));
 //!
 //! let output = b"Status: 201\nContent-Type: text/plain\n\nhello";
-//! let answer = Answer::parse(output, &Limits::default());
-//! let Ok(Answer::Document { status, body_at, .. }) = answer else {
+//! let response = Response::parse(output, &Limits::default());
+//! let Ok(Response::Document { status, body_at, .. }) = response else {
 //!     panic!("a document");
 //! };
 //! assert_eq!((status, &output[body_at..]), (201, &b"hello"[..]));
@@ -41,13 +41,13 @@
 
 #![forbid(unsafe_code)]
 
-mod answer;
 mod limits;
 mod request;
+mod response;
 
 #[cfg(test)]
 mod tests;
 
-pub use answer::{Answer, Malformed};
 pub use limits::Limits;
 pub use request::{Request, RequestError};
+pub use response::{Malformed, Response};

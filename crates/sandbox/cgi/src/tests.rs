@@ -1,2 +1,2 @@
-mod answer;
 mod request;
+mod response;

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use cgi::Answer;
+use cgi::Response;
 use config::{Config, Entry, components};
 use report::Error;
 use rustix::fs::{MemfdFlags, memfd_create};
@@ -157,7 +157,7 @@ impl Bootable {
             }
         };
         let why = match answered {
-            Ok(output) => match Answer::parse(&output.bytes, &cgi::Limits::default()) {
+            Ok(output) => match Response::parse(&output.bytes, &cgi::Limits::default()) {
                 Ok(_) => return Ok(()),
                 Err(malformed) => format!("malformed head of the response: {malformed:?}"),
             },

@@ -9,7 +9,7 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use cgi::{Answer, Limits};
+use cgi::{Limits, Response};
 use image_plan::Format;
 use sandbox::{Failure, FailureKind};
 use server::mount::{Field, Mount, MountRequest, Reply, TranscodeRequest};
@@ -227,16 +227,16 @@ impl ParsedOutput {
     /// it. The whole output is then treated as plain bytes: otherwise any web page could make a
     /// browser show arbitrary content in the name of this server.
     fn read(output: &Bytes, sent: &[u8]) -> Result<ParsedOutput, cgi::Malformed> {
-        Ok(match Answer::parse(output, &Limits::default())? {
-            Answer::Document { body_at, .. }
+        Ok(match Response::parse(output, &Limits::default())? {
+            Response::Document { body_at, .. }
                 if starts_with_ignore_case(sent, &output[..body_at]) =>
             {
                 ParsedOutput::bytes(output)
             }
-            Answer::LocalRedirect(_) if starts_with_ignore_case(sent, output) => {
+            Response::LocalRedirect(_) if starts_with_ignore_case(sent, output) => {
                 ParsedOutput::bytes(output)
             }
-            Answer::Document {
+            Response::Document {
                 status,
                 fields,
                 body_at,
@@ -256,8 +256,8 @@ impl ParsedOutput {
                 let others = fields.iter().filter(|field| !is_type(field));
                 ParsedOutput::Document(status, others.map(owned).collect(), body)
             }
-            Answer::LocalRedirect(place) => ParsedOutput::LocalRedirect(place.to_owned()),
-            Answer::Bytes => ParsedOutput::bytes(output),
+            Response::LocalRedirect(place) => ParsedOutput::LocalRedirect(place.to_owned()),
+            Response::Bytes => ParsedOutput::bytes(output),
         })
     }
 

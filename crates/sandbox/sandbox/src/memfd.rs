@@ -42,16 +42,16 @@ pub(crate) fn dup_above(descriptor: BorrowedFd<'_>) -> Result<OwnedFd, Errno> {
 
 /// File that receives a job's output. Its size is fixed at the maximum length of an output, so no
 /// read by the server can raise `SIGBUS`.
-pub(crate) struct Answer(OwnedFd);
+pub(crate) struct OutputFile(OwnedFd);
 
-impl Answer {
-    pub(crate) fn new(bytes_max: u64) -> Result<Answer, Errno> {
+impl OutputFile {
+    pub(crate) fn new(bytes_max: u64) -> Result<OutputFile, Errno> {
         let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
         let file = memfd_create("answer", flags | MemfdFlags::NOEXEC_SEAL)
             .or_else(|_| memfd_create("answer", flags))?;
         ftruncate(&file, bytes_max)?;
         fcntl_add_seals(&file, SealFlags::SHRINK | SealFlags::GROW)?;
-        Ok(Answer(file))
+        Ok(OutputFile(file))
     }
 
     /// Seals the file against all further writes and returns it. `EBUSY` means that the worker
@@ -62,7 +62,7 @@ impl Answer {
     }
 }
 
-impl AsFd for Answer {
+impl AsFd for OutputFile {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.0.as_fd()
     }

@@ -7,7 +7,7 @@
 use crate::channel;
 use crate::error::{Error, ErrorKind, Failure, FailureKind};
 use crate::limits::Limits;
-use crate::memfd::{Answer, reopen};
+use crate::memfd::{OutputFile, reopen};
 use crate::place::{self, Cores};
 use crate::posture::{Backend, Isolation, Posture};
 use crate::procfs;
@@ -61,7 +61,7 @@ pub struct Task<'a> {
     pub idle: bool,
 }
 
-/// Answer of a job, with its resource usage.
+/// Output of a job, with its resource usage.
 #[derive(Debug)]
 pub struct Finished {
     /// File with the output, sealed so that no process can change it. The file is longer than the
@@ -334,7 +334,7 @@ impl Pool {
         cancel: Option<BorrowedFd<'_>>,
     ) -> Result<Finished, Failure> {
         let limits = self.lowered(task.limits);
-        let answer = Answer::new(limits.output_bytes_max)
+        let answer = OutputFile::new(limits.output_bytes_max)
             .map_err(|errno| Failure::host("create the memory file of the reply", errno))?;
         let mut seed = [0; 16];
         getrandom(&mut seed, GetRandomFlags::empty())
@@ -578,7 +578,7 @@ impl Pool {
     fn finish(
         &self,
         reply: Reply,
-        answer: Answer,
+        answer: OutputFile,
         acquired: Duration,
     ) -> Result<Finished, Failure> {
         assert_eq!(

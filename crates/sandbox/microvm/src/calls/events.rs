@@ -2,7 +2,7 @@
 //! instance that watches it. All other objects are always ready and cannot be watched, like files
 //! on Linux.
 
-use super::linux::{Answer, DESCRIPTORS_MAX, Linux, Open, Stop, fails};
+use super::linux::{CallResult, DESCRIPTORS_MAX, Linux, Open, Stop, fails};
 use super::process;
 use super::threads::Wait;
 use crate::machine::Machine;
@@ -21,16 +21,16 @@ pub(super) struct Watched {
     data: u64,
 }
 
-pub(super) fn eventfd(linux: &mut Linux, _: &mut Machine, call: [u64; 6]) -> Answer {
+pub(super) fn eventfd(linux: &mut Linux, _: &mut Machine, call: [u64; 6]) -> CallResult {
     let count = u64::from(call[0] as u32);
     linux.put(Open::Event { count })
 }
 
-pub(super) fn epoll_create(linux: &mut Linux, _: &mut Machine, _: [u64; 6]) -> Answer {
+pub(super) fn epoll_create(linux: &mut Linux, _: &mut Machine, _: [u64; 6]) -> CallResult {
     linux.put(Open::Poll)
 }
 
-pub(super) fn epoll_ctl(linux: &mut Linux, machine: &mut Machine, call: [u64; 6]) -> Answer {
+pub(super) fn epoll_ctl(linux: &mut Linux, machine: &mut Machine, call: [u64; 6]) -> CallResult {
     let [by, operation, descriptor, event, ..] = call;
     let (Open::Poll, open) = (linux.open(by)?, linux.open(descriptor)?) else {
         return fails(libc::EINVAL);
@@ -71,7 +71,7 @@ pub(super) fn epoll_ctl(linux: &mut Linux, machine: &mut Machine, call: [u64; 6]
     Ok(0)
 }
 
-pub(super) fn epoll_wait(linux: &mut Linux, _: &mut Machine, call: [u64; 6]) -> Answer {
+pub(super) fn epoll_wait(linux: &mut Linux, _: &mut Machine, call: [u64; 6]) -> CallResult {
     let [descriptor, address, count, timeout_ms, ..] = call;
     let (Open::Poll, 1..) = (linux.open(descriptor)?, count as i32) else {
         return fails(libc::EINVAL);
@@ -110,7 +110,7 @@ impl Linux {
         machine: &mut Machine,
         by: u64,
         (address, count): (u64, u64),
-    ) -> Answer {
+    ) -> CallResult {
         let mut done = 0;
         for watched in self
             .events(by)
@@ -134,7 +134,7 @@ impl Linux {
         machine: &mut Machine,
         descriptor: u64,
         (address, bytes): (u64, u64),
-    ) -> Answer {
+    ) -> CallResult {
         let Open::Event { count } = self.open(descriptor)? else {
             unreachable!("callers found an event there");
         };
@@ -155,7 +155,7 @@ impl Linux {
         machine: &Machine,
         descriptor: u64,
         (address, bytes): (u64, u64),
-    ) -> Answer {
+    ) -> CallResult {
         let Open::Event { count } = self.open(descriptor)? else {
             unreachable!("callers found an event there");
         };

@@ -1,7 +1,7 @@
 //! System calls on descriptors. A guest never gets the host's descriptors. The guest's descriptor
 //! numbers are indices of a table, whose entries refer to the files of the guest's job.
 
-use super::linux::{Answer, DESCRIPTORS_MAX, Linux, Next, Open, Serve, Stop, fails};
+use super::linux::{CallResult, DESCRIPTORS_MAX, Linux, Next, Open, Serve, Stop, fails};
 use super::records;
 use crate::machine::Machine;
 use rustix::fs::fstat as host_fstat;
@@ -12,7 +12,7 @@ const PATH_BYTES_MAX: u64 = 4_096;
 const PARTS_MAX: u64 = 1_024;
 const PART_BYTES: u64 = 16;
 
-pub(super) fn read(linux: &mut Linux, machine: &mut Machine, call: [u64; 6]) -> Answer {
+pub(super) fn read(linux: &mut Linux, machine: &mut Machine, call: [u64; 6]) -> CallResult {
     let [descriptor, address, bytes, ..] = call;
     let open = linux.open(descriptor)?;
     let (Open::Original { at, .. } | Open::File { at, .. }) = open else {
@@ -30,17 +30,17 @@ pub(super) fn read(linux: &mut Linux, machine: &mut Machine, call: [u64; 6]) -> 
     Ok(read)
 }
 
-pub(super) fn pread(linux: &mut Linux, machine: &mut Machine, call: [u64; 6]) -> Answer {
+pub(super) fn pread(linux: &mut Linux, machine: &mut Machine, call: [u64; 6]) -> CallResult {
     let [descriptor, address, bytes, at, ..] = call;
     let open = linux.open(descriptor)?;
     linux.read_at(machine, open, at, (address, bytes))
 }
 
-pub(super) fn readv(linux: &mut Linux, machine: &mut Machine, call: [u64; 6]) -> Answer {
+pub(super) fn readv(linux: &mut Linux, machine: &mut Machine, call: [u64; 6]) -> CallResult {
     each_part(linux, machine, call, read)
 }
 
-pub(super) fn write(linux: &mut Linux, machine: &mut Machine, call: [u64; 6]) -> Answer {
+pub(super) fn write(linux: &mut Linux, machine: &mut Machine, call: [u64; 6]) -> CallResult {
     let [descriptor, address, bytes, ..] = call;
     match linux.open(descriptor)? {
         Open::Null => Ok(bytes),
@@ -57,7 +57,7 @@ pub(super) fn write(linux: &mut Linux, machine: &mut Machine, call: [u64; 6]) ->
             linux.log_stderr(stderr_bytes);
             Ok(bytes)
         }
-        Open::Answer { at } => {
+        Open::CallResult { at } => {
             let written = linux.write_at(machine, at, (address, bytes))?;
             linux.seek_to(descriptor, at + written);
             Ok(written)
@@ -70,15 +70,15 @@ pub(super) fn write(linux: &mut Linux, machine: &mut Machine, call: [u64; 6]) ->
     }
 }
 
-pub(super) fn pwrite(linux: &mut Linux, machine: &mut Machine, call: [u64; 6]) -> Answer {
+pub(super) fn pwrite(linux: &mut Linux, machine: &mut Machine, call: [u64; 6]) -> CallResult {
     let [descriptor, address, bytes, at, ..] = call;
     match linux.open(descriptor)? {
-        Open::Answer { .. } => linux.write_at(machine, at, (address, bytes)),
+        Open::CallResult { .. } => linux.write_at(machine, at, (address, bytes)),
         _ => fails(libc::EBADF),
     }
 }
 
-pub(super) fn writev(linux: &mut Linux, machine: &mut Machine, call: [u64; 6]) -> Answer {
+pub(super) fn writev(linux: &mut Linux, machine: &mut Machine, call: [u64; 6]) -> CallResult {
     each_part(linux, machine, call, write)
 }
 
@@ -88,7 +88,7 @@ fn each_part(
     machine: &mut Machine,
     [descriptor, parts, count, ..]: [u64; 6],
     one: Serve,
-) -> Answer {
+) -> CallResult {
     if PARTS_MAX < count {
         return fails(libc::EINVAL);
     }
@@ -115,10 +115,10 @@ fn each_part(
     Ok(done)
 }
 
-pub(super) fn lseek(linux: &mut Linux, _: &mut Machine, call: [u64; 6]) -> Answer {
+pub(super) fn lseek(linux: &mut Linux, _: &mut Machine, call: [u64; 6]) -> CallResult {
     let [descriptor, offset, whence, ..] = call;
     let open = linux.open(descriptor)?;
-    let (Open::Original { at, .. } | Open::Answer { at } | Open::File { at, .. }) = open else {
+    let (Open::Original { at, .. } | Open::CallResult { at } | Open::File { at, .. }) = open else {
         return fails(libc::ESPIPE);
     };
     let base = match whence as i32 {
@@ -136,19 +136,19 @@ pub(super) fn lseek(linux: &mut Linux, _: &mut Machine, call: [u64; 6]) -> Answe
     }
 }
 
-pub(super) fn close(linux: &mut Linux, _: &mut Machine, [descriptor, ..]: [u64; 6]) -> Answer {
+pub(super) fn close(linux: &mut Linux, _: &mut Machine, [descriptor, ..]: [u64; 6]) -> CallResult {
     linux.open(descriptor)?;
     linux.open[descriptor as usize] = None;
     linux.forget_watched(descriptor);
     Ok(0)
 }
 
-pub(super) fn fstat(linux: &mut Linux, machine: &mut Machine, call: [u64; 6]) -> Answer {
+pub(super) fn fstat(linux: &mut Linux, machine: &mut Machine, call: [u64; 6]) -> CallResult {
     let open = linux.open(call[0])?;
     put_stat(linux, machine, open, call[1])
 }
 
-pub(super) fn newfstatat(linux: &mut Linux, machine: &mut Machine, call: [u64; 6]) -> Answer {
+pub(super) fn newfstatat(linux: &mut Linux, machine: &mut Machine, call: [u64; 6]) -> CallResult {
     let [descriptor, path, address, flags, ..] = call;
     let path = path_at(machine, path)?;
     let open = if path.is_empty() && flags as i32 & libc::AT_EMPTY_PATH != 0 {
@@ -159,7 +159,7 @@ pub(super) fn newfstatat(linux: &mut Linux, machine: &mut Machine, call: [u64; 6
     put_stat(linux, machine, open, address)
 }
 
-fn put_stat(linux: &Linux, machine: &mut Machine, open: Open, address: u64) -> Answer {
+fn put_stat(linux: &Linux, machine: &mut Machine, open: Open, address: u64) -> CallResult {
     const STAT_BYTES: u64 = 144;
     const MODE_AT: usize = 24;
     const SIZE_AT: usize = 48;
@@ -171,7 +171,7 @@ fn put_stat(linux: &Linux, machine: &mut Machine, open: Open, address: u64) -> A
         Open::Requests => (libc::S_IFIFO | 0o400, 0),
         Open::Answers | Open::Errors => (libc::S_IFIFO | 0o200, 0),
         Open::Original { .. } | Open::File { .. } => (libc::S_IFREG | 0o444, linux.len(open)?),
-        Open::Answer { .. } => (libc::S_IFREG | 0o600, linux.len(open)?),
+        Open::CallResult { .. } => (libc::S_IFREG | 0o600, linux.len(open)?),
     };
     let stat = machine.memory.slice_mut(address, STAT_BYTES)?;
     stat.fill(0);
@@ -181,12 +181,12 @@ fn put_stat(linux: &Linux, machine: &mut Machine, open: Open, address: u64) -> A
     Ok(0)
 }
 
-pub(super) fn open(linux: &mut Linux, machine: &mut Machine, call: [u64; 6]) -> Answer {
+pub(super) fn open(linux: &mut Linux, machine: &mut Machine, call: [u64; 6]) -> CallResult {
     let [path, flags, ..] = call;
     openat(linux, machine, [0, path, flags, 0, 0, 0])
 }
 
-pub(super) fn openat(linux: &mut Linux, machine: &mut Machine, call: [u64; 6]) -> Answer {
+pub(super) fn openat(linux: &mut Linux, machine: &mut Machine, call: [u64; 6]) -> CallResult {
     let [_, path, flags, ..] = call;
     let path = path_at(machine, path)?;
     let file = linux.named(&path)?;
@@ -208,7 +208,7 @@ fn path_at(machine: &Machine, address: u64) -> Result<Vec<u8>, Stop> {
     fails(libc::ENAMETOOLONG)
 }
 
-pub(super) fn fcntl(linux: &mut Linux, _: &mut Machine, call: [u64; 6]) -> Answer {
+pub(super) fn fcntl(linux: &mut Linux, _: &mut Machine, call: [u64; 6]) -> CallResult {
     let open = linux.open(call[0])?;
     match call[1] as i32 {
         libc::F_GETFD => Ok(0),
@@ -224,7 +224,7 @@ pub(super) fn fcntl(linux: &mut Linux, _: &mut Machine, call: [u64; 6]) -> Answe
 
 /// Reports every open descriptor as ready: a guest's descriptors are always ready, like files on
 /// Linux.
-pub(super) fn poll(linux: &mut Linux, machine: &mut Machine, call: [u64; 6]) -> Answer {
+pub(super) fn poll(linux: &mut Linux, machine: &mut Machine, call: [u64; 6]) -> CallResult {
     const ENTRY_BYTES: u64 = 8;
     let [address, count, ..] = call;
     if DESCRIPTORS_MAX as u64 * 2 < count {
@@ -258,7 +258,7 @@ impl Linux {
 
     /// Adds an entry to the guest's table of descriptors, and returns its number, the lowest free
     /// one.
-    pub(super) fn put(&mut self, open: Open) -> Answer {
+    pub(super) fn put(&mut self, open: Open) -> CallResult {
         if let Some(number) = self.open.iter().position(Option::is_none) {
             self.open[number] = Some(open);
             return Ok(number as u64);
@@ -282,7 +282,7 @@ impl Linux {
 
     fn seek_to(&mut self, descriptor: u64, to: u64) {
         match &mut self.open[descriptor as usize] {
-            Some(Open::Original { at, .. } | Open::Answer { at } | Open::File { at, .. }) => {
+            Some(Open::Original { at, .. } | Open::CallResult { at } | Open::File { at, .. }) => {
                 *at = to
             }
             _ => unreachable!("callers found a file there"),
@@ -295,7 +295,7 @@ impl Linux {
         let files = || self.files.as_ref().ok_or(Stop::Errno(libc::EBADF));
         match open {
             Open::Original { begin, .. } => Ok((files()?.original.as_fd(), begin)),
-            Open::Answer { .. } => Ok((files()?.answer.as_fd(), 0)),
+            Open::CallResult { .. } => Ok((files()?.answer.as_fd(), 0)),
             Open::File { index, .. } => Ok((self.allowed[index].file.as_fd(), 0)),
             Open::Null
             | Open::Control
@@ -317,13 +317,13 @@ impl Linux {
 
     /// Reads from the job's stream to a service of the server, and waits for data if necessary. No
     /// thread of the guest runs meanwhile.
-    fn read_service(&self, machine: &mut Machine, (address, bytes): (u64, u64)) -> Answer {
+    fn read_service(&self, machine: &mut Machine, (address, bytes): (u64, u64)) -> CallResult {
         let place = machine.memory.slice_mut(address, bytes)?;
         let service = self.service()?;
         Ok(retry_on_intr(|| rustix::io::read(service, &mut *place))? as u64)
     }
 
-    fn ask_service(&self, machine: &Machine, (address, bytes): (u64, u64)) -> Answer {
+    fn ask_service(&self, machine: &Machine, (address, bytes): (u64, u64)) -> CallResult {
         let words = machine.memory.slice(address, bytes)?;
         let service = self.service()?;
         Ok(retry_on_intr(|| rustix::io::write(service, words))? as u64)
@@ -342,7 +342,7 @@ impl Linux {
         open: Open,
         at: u64,
         (address, bytes): (u64, u64),
-    ) -> Answer {
+    ) -> CallResult {
         let (file, begin) = self.host(open)?;
         let place = machine.memory.slice_mut(address, bytes)?;
         let offset = begin.checked_add(at).filter(|at| *at <= i64::MAX as u64);
@@ -356,8 +356,8 @@ impl Linux {
         machine: &Machine,
         at: u64,
         (address, bytes): (u64, u64),
-    ) -> Answer {
-        let (file, _) = self.host(Open::Answer { at })?;
+    ) -> CallResult {
+        let (file, _) = self.host(Open::CallResult { at })?;
         let place = machine.memory.slice(address, bytes)?;
         let end = at.checked_add(bytes);
         let Some(end) = end.filter(|end| *end <= self.output_bytes_max) else {

@@ -47,7 +47,7 @@ pub(crate) enum Next {
 }
 
 /// Result of a system call: a number, or the reason why the call does not return a number.
-pub(super) type Answer = Result<u64, Stop>;
+pub(super) type CallResult = Result<u64, Stop>;
 
 pub(super) enum Stop {
     Errno(i32),
@@ -93,7 +93,7 @@ pub(super) enum Open {
         begin: u64,
         at: u64,
     },
-    Answer {
+    CallResult {
         at: u64,
     },
     /// Standard input of a persistent program, for its requests. Its answers go to `Answers`.
@@ -127,7 +127,7 @@ pub struct Files {
 }
 
 /// Function that executes one system call with its six arguments.
-pub(super) type Serve = fn(&mut Linux, &mut Machine, [u64; 6]) -> Answer;
+pub(super) type Serve = fn(&mut Linux, &mut Machine, [u64; 6]) -> CallResult;
 
 /// State that the host keeps for a guest, besides its machine. It is cloned for each job from the
 /// state of the guest that waits for its first job, and dropped after the job.
@@ -180,7 +180,12 @@ impl Linux {
     pub(crate) fn open_job(&mut self) {
         let original = Open::Original { begin: 0, at: 0 };
         self.open = vec![Some(Open::Null); 3];
-        let more = [Open::Control, Open::Job, original, Open::Answer { at: 0 }];
+        let more = [
+            Open::Control,
+            Open::Job,
+            original,
+            Open::CallResult { at: 0 },
+        ];
         self.open.extend(more.map(Some));
     }
 
@@ -194,7 +199,7 @@ impl Linux {
         let input = Open::Original { begin, at: 0 };
         self.open = vec![
             Some(input),
-            Some(Open::Answer { at: 0 }),
+            Some(Open::CallResult { at: 0 }),
             Some(Open::Errors),
         ];
         let files = self.files.as_ref();

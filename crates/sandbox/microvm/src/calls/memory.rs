@@ -1,12 +1,12 @@
 //! System calls on memory. All memory of a guest is mapped and zero from the start, so these calls
 //! only record which parts of the memory are allocated.
 
-use super::linux::{Answer, Linux, Stop, fails};
+use super::linux::{CallResult, Linux, Stop, fails};
 use crate::layout::PAGE_BYTES;
 use crate::machine::Machine;
 use std::ops::Range;
 
-pub(super) fn brk(linux: &mut Linux, machine: &mut Machine, [end, ..]: [u64; 6]) -> Answer {
+pub(super) fn brk(linux: &mut Linux, machine: &mut Machine, [end, ..]: [u64; 6]) -> CallResult {
     let (end, dropped) = linux.space.set_break(end);
     if !dropped.is_empty() {
         machine.memory.zero_pages(dropped)?;
@@ -14,7 +14,7 @@ pub(super) fn brk(linux: &mut Linux, machine: &mut Machine, [end, ..]: [u64; 6])
     Ok(end)
 }
 
-pub(super) fn mmap(linux: &mut Linux, machine: &mut Machine, arguments: [u64; 6]) -> Answer {
+pub(super) fn mmap(linux: &mut Linux, machine: &mut Machine, arguments: [u64; 6]) -> CallResult {
     let [address, bytes, protection, flags, ..] = arguments;
     let flags = flags as i32;
     if flags & libc::MAP_ANONYMOUS == 0 {
@@ -37,7 +37,7 @@ pub(super) fn mmap(linux: &mut Linux, machine: &mut Machine, arguments: [u64; 6]
     Ok(address)
 }
 
-pub(super) fn munmap(linux: &mut Linux, machine: &mut Machine, arguments: [u64; 6]) -> Answer {
+pub(super) fn munmap(linux: &mut Linux, machine: &mut Machine, arguments: [u64; 6]) -> CallResult {
     let [address, bytes, ..] = arguments;
     let range = pages(address, bytes).ok_or(Stop::Errno(libc::EINVAL))?;
     if linux.space.is_mapping(&range) {
@@ -48,14 +48,14 @@ pub(super) fn munmap(linux: &mut Linux, machine: &mut Machine, arguments: [u64; 
 }
 
 /// Changes nothing, but refuses to make memory executable.
-pub(super) fn mprotect(_: &mut Linux, _: &mut Machine, arguments: [u64; 6]) -> Answer {
+pub(super) fn mprotect(_: &mut Linux, _: &mut Machine, arguments: [u64; 6]) -> CallResult {
     match arguments[2] as i32 & libc::PROT_EXEC {
         0 => Ok(0),
         _ => fails(libc::EPERM),
     }
 }
 
-pub(super) fn madvise(linux: &mut Linux, machine: &mut Machine, arguments: [u64; 6]) -> Answer {
+pub(super) fn madvise(linux: &mut Linux, machine: &mut Machine, arguments: [u64; 6]) -> CallResult {
     let [address, bytes, advice, ..] = arguments;
     if advice as i32 == libc::MADV_DONTNEED {
         let range = pages(address, bytes).ok_or(Stop::Errno(libc::EINVAL))?;

@@ -1,6 +1,6 @@
 //! System calls on the process, time and randomness.
 
-use super::linux::{Answer, Linux, Next, Stop, fails};
+use super::linux::{CallResult, Linux, Next, Stop, fails};
 use super::threads::MAIN;
 use crate::machine::Machine;
 use rustix::rand::GetRandomFlags;
@@ -10,7 +10,7 @@ use std::time::Duration;
 /// Canonical addresses of ring 3: the lower half of the address space.
 pub(super) const ADDRESSES: Range<u64> = 0..1 << 47;
 
-pub(super) fn clock_gettime(_: &mut Linux, machine: &mut Machine, call: [u64; 6]) -> Answer {
+pub(super) fn clock_gettime(_: &mut Linux, machine: &mut Machine, call: [u64; 6]) -> CallResult {
     let [clock, address, ..] = call;
     let time = time(clock)?;
     put(machine, address, &[time.tv_sec, time.tv_nsec])
@@ -60,21 +60,21 @@ pub(super) fn time_at(machine: &Machine, address: u64) -> Result<Duration, Stop>
     }
 }
 
-pub(super) fn clock_getres(_: &mut Linux, machine: &mut Machine, call: [u64; 6]) -> Answer {
+pub(super) fn clock_getres(_: &mut Linux, machine: &mut Machine, call: [u64; 6]) -> CallResult {
     match call[1] {
         0 => Ok(0),
         address => put(machine, address, &[0, 1]),
     }
 }
 
-pub(super) fn gettimeofday(_: &mut Linux, machine: &mut Machine, call: [u64; 6]) -> Answer {
+pub(super) fn gettimeofday(_: &mut Linux, machine: &mut Machine, call: [u64; 6]) -> CallResult {
     let time = time(libc::CLOCK_REALTIME as u64)?;
     put(machine, call[0], &[time.tv_sec, time.tv_nsec / 1_000])
 }
 
 /// Reads random bytes from the host each time. A generator in the guest would be part of the
 /// snapshot from which all jobs start, so every job would get the same random numbers.
-pub(super) fn getrandom(_: &mut Linux, machine: &mut Machine, call: [u64; 6]) -> Answer {
+pub(super) fn getrandom(_: &mut Linux, machine: &mut Machine, call: [u64; 6]) -> CallResult {
     let [address, bytes, ..] = call;
     let buffer = machine.memory.slice_mut(address, bytes.min(1 << 20))?;
     let mut done = 0;
@@ -84,7 +84,7 @@ pub(super) fn getrandom(_: &mut Linux, machine: &mut Machine, call: [u64; 6]) ->
     Ok(done as u64)
 }
 
-pub(super) fn arch_prctl(_: &mut Linux, machine: &mut Machine, call: [u64; 6]) -> Answer {
+pub(super) fn arch_prctl(_: &mut Linux, machine: &mut Machine, call: [u64; 6]) -> CallResult {
     const SET_GS: u64 = 0x1001;
     const SET_FS: u64 = 0x1002;
     const GET_FS: u64 = 0x1003;
@@ -106,15 +106,15 @@ pub(super) fn arch_prctl(_: &mut Linux, machine: &mut Machine, call: [u64; 6]) -
 }
 
 /// Ignores the new signal action, because no signal is ever delivered to a guest.
-pub(super) fn rt_sigaction(_: &mut Linux, machine: &mut Machine, call: [u64; 6]) -> Answer {
+pub(super) fn rt_sigaction(_: &mut Linux, machine: &mut Machine, call: [u64; 6]) -> CallResult {
     forget(machine, call[2], 32)
 }
 
-pub(super) fn rt_sigprocmask(_: &mut Linux, machine: &mut Machine, call: [u64; 6]) -> Answer {
+pub(super) fn rt_sigprocmask(_: &mut Linux, machine: &mut Machine, call: [u64; 6]) -> CallResult {
     forget(machine, call[2], call[3].min(128))
 }
 
-pub(super) fn sigaltstack(_: &mut Linux, machine: &mut Machine, call: [u64; 6]) -> Answer {
+pub(super) fn sigaltstack(_: &mut Linux, machine: &mut Machine, call: [u64; 6]) -> CallResult {
     const DISABLED: i64 = 2;
     match call[1] {
         0 => Ok(0),
@@ -122,14 +122,14 @@ pub(super) fn sigaltstack(_: &mut Linux, machine: &mut Machine, call: [u64; 6]) 
     }
 }
 
-fn forget(machine: &mut Machine, old: u64, bytes: u64) -> Answer {
+fn forget(machine: &mut Machine, old: u64, bytes: u64) -> CallResult {
     if old != 0 {
         machine.memory.slice_mut(old, bytes)?.fill(0);
     }
     Ok(0)
 }
 
-pub(super) fn prlimit(linux: &mut Linux, machine: &mut Machine, call: [u64; 6]) -> Answer {
+pub(super) fn prlimit(linux: &mut Linux, machine: &mut Machine, call: [u64; 6]) -> CallResult {
     const STACK_BYTES: i64 = 8 << 20;
     const NO_LIMIT: i64 = -1;
     let [_, resource, new, old, ..] = call;
@@ -149,7 +149,11 @@ pub(super) fn prlimit(linux: &mut Linux, machine: &mut Machine, call: [u64; 6]) 
 }
 
 /// Reports that the guest has one CPU.
-pub(super) fn sched_getaffinity(_: &mut Linux, machine: &mut Machine, call: [u64; 6]) -> Answer {
+pub(super) fn sched_getaffinity(
+    _: &mut Linux,
+    machine: &mut Machine,
+    call: [u64; 6],
+) -> CallResult {
     let [_, bytes, address, ..] = call;
     if bytes < 8 {
         return fails(libc::EINVAL);
@@ -159,7 +163,7 @@ pub(super) fn sched_getaffinity(_: &mut Linux, machine: &mut Machine, call: [u64
 }
 
 /// Reports the memory limit of the job as the size of the guest's memory.
-pub(super) fn sysinfo(linux: &mut Linux, machine: &mut Machine, call: [u64; 6]) -> Answer {
+pub(super) fn sysinfo(linux: &mut Linux, machine: &mut Machine, call: [u64; 6]) -> CallResult {
     let memory = linux.space.bytes_max() as i64;
     // Fields: uptime, three loads, total and free memory, seven more sizes, and the unit of the
     // sizes.
@@ -168,7 +172,7 @@ pub(super) fn sysinfo(linux: &mut Linux, machine: &mut Machine, call: [u64; 6]) 
     put(machine, call[0], &words)
 }
 
-pub(super) fn uname(_: &mut Linux, machine: &mut Machine, call: [u64; 6]) -> Answer {
+pub(super) fn uname(_: &mut Linux, machine: &mut Machine, call: [u64; 6]) -> CallResult {
     const FIELD_BYTES: usize = 65;
     let fields = ["Linux", "cell", "6.1.0", "pelton", "x86_64", "(none)"];
     let place = machine.memory.slice_mut(call[0], 6 * FIELD_BYTES as u64)?;
@@ -179,19 +183,19 @@ pub(super) fn uname(_: &mut Linux, machine: &mut Machine, call: [u64; 6]) -> Ans
     Ok(0)
 }
 
-pub(super) fn exit(_: &mut Linux, _: &mut Machine, call: [u64; 6]) -> Answer {
+pub(super) fn exit(_: &mut Linux, _: &mut Machine, call: [u64; 6]) -> CallResult {
     Err(Stop::Next(Next::Exited(call[0] as i32 & 0xff)))
 }
 
-pub(super) fn kill(_: &mut Linux, _: &mut Machine, call: [u64; 6]) -> Answer {
+pub(super) fn kill(_: &mut Linux, _: &mut Machine, call: [u64; 6]) -> CallResult {
     signalled(call[0] == MAIN, call[1])
 }
 
-pub(super) fn tkill(linux: &mut Linux, _: &mut Machine, call: [u64; 6]) -> Answer {
+pub(super) fn tkill(linux: &mut Linux, _: &mut Machine, call: [u64; 6]) -> CallResult {
     signalled(linux.threads.knows(call[0]), call[1])
 }
 
-pub(super) fn tgkill(linux: &mut Linux, _: &mut Machine, call: [u64; 6]) -> Answer {
+pub(super) fn tgkill(linux: &mut Linux, _: &mut Machine, call: [u64; 6]) -> CallResult {
     signalled(call[0] == MAIN && linux.threads.knows(call[1]), call[2])
 }
 
@@ -199,7 +203,7 @@ pub(super) fn tgkill(linux: &mut Linux, _: &mut Machine, call: [u64; 6]) -> Answ
 /// expects, unless signals of this kind are ignored by default. Go's runtime sends such an ignored
 /// signal to interrupt a thread; nothing needs to be done, because the end of the thread's time
 /// slice interrupts it too.
-fn signalled(is_there: bool, signal: u64) -> Answer {
+fn signalled(is_there: bool, signal: u64) -> CallResult {
     const HARMLESS: [i32; 4] = [libc::SIGURG, libc::SIGCHLD, libc::SIGWINCH, libc::SIGCONT];
     match signal {
         _ if !is_there => fails(libc::ESRCH),
@@ -209,7 +213,7 @@ fn signalled(is_there: bool, signal: u64) -> Answer {
     }
 }
 
-fn put(machine: &mut Machine, address: u64, words: &[i64]) -> Answer {
+fn put(machine: &mut Machine, address: u64, words: &[i64]) -> CallResult {
     let place = machine.memory.slice_mut(address, 8 * words.len() as u64)?;
     for (place, word) in place.chunks_exact_mut(8).zip(words) {
         place.copy_from_slice(&word.to_le_bytes());

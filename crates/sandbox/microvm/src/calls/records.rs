@@ -1,7 +1,7 @@
 //! Requests and answers of a persistent program, on its standard input and output: the records of
 //! [`sandbox_protocol::request_head`] and [`sandbox_protocol::OutputRecord`].
 
-use super::linux::{Answer, Linux, Next, Open, Stop};
+use super::linux::{CallResult, Linux, Next, Open, Stop};
 use crate::machine::Machine;
 use rustix::io::Errno;
 use sandbox_protocol::{OutputRecord, REQUEST_HEAD_BYTES};
@@ -48,7 +48,7 @@ impl Linux {
 
     /// Reads the next piece of the request. A program that has already read the whole request waits
     /// for the next request.
-    pub(super) fn read_request(&mut self, machine: &mut Machine, place: (u64, u64)) -> Answer {
+    pub(super) fn read_request(&mut self, machine: &mut Machine, place: (u64, u64)) -> CallResult {
         const HEAD_BYTES: u64 = REQUEST_HEAD_BYTES as u64;
         let (address, bytes) = place;
         let (head, read) = match &self.exchange {
@@ -76,7 +76,7 @@ impl Linux {
     /// Processes the next piece of the answer that the program writes. Once the answer is complete,
     /// stops the guest with [`Next::Answered`], which holds the number that the program's system
     /// call must return.
-    pub(super) fn write_answer(&mut self, machine: &mut Machine, place: (u64, u64)) -> Answer {
+    pub(super) fn write_answer(&mut self, machine: &mut Machine, place: (u64, u64)) -> CallResult {
         let (address, bytes) = place;
         let violation = |why: &str| Err(Stop::Next(Next::Broken(why.as_bytes().to_vec())));
         let Some(exchange) = &mut self.exchange else {
@@ -116,7 +116,7 @@ impl Linux {
 /// Computes the result of a vectored call. The first parts of the call transferred `done` bytes,
 /// then one part stopped with `stop`. If `done` is not 0, a wait or an error only ends the call
 /// early, and the call returns `done`.
-pub(super) fn combine_parts(done: u64, stop: Stop) -> Answer {
+pub(super) fn combine_parts(done: u64, stop: Stop) -> CallResult {
     match stop {
         Stop::Next(Next::Answered(bytes)) => Err(Stop::Next(Next::Answered(done + bytes))),
         Stop::Next(Next::Wait { .. }) if 0 < done => Ok(done),

@@ -10,7 +10,7 @@
 //! another thread can run. If no thread can run, the host process waits until a thread can run; if
 //! no thread can ever run again, the guest ends.
 
-use super::linux::{Answer, Linux, Next, Stop, fails};
+use super::linux::{CallResult, Linux, Next, Stop, fails};
 use super::process;
 use crate::machine::{Machine, Parked};
 use crate::slices;
@@ -256,7 +256,7 @@ impl Linux {
 
 /// Creates a thread. If the flags request a new process, the call fails as if it were not
 /// implemented.
-pub(super) fn clone(linux: &mut Linux, machine: &mut Machine, call: [u64; 6]) -> Answer {
+pub(super) fn clone(linux: &mut Linux, machine: &mut Machine, call: [u64; 6]) -> CallResult {
     let [flags, stack, parent_id_at, child_id_at, tls, _] = call;
     let has = |flag: i32| flags & flag as u64 != 0;
     if flags & SHARED != SHARED || flags & !(SHARED | OPTIONAL) != 0 {
@@ -301,7 +301,7 @@ pub(super) fn clone(linux: &mut Linux, machine: &mut Machine, call: [u64; 6]) ->
 }
 
 /// Ends a thread. The end of the last thread ends the guest.
-pub(super) fn exit(linux: &mut Linux, machine: &mut Machine, call: [u64; 6]) -> Answer {
+pub(super) fn exit(linux: &mut Linux, machine: &mut Machine, call: [u64; 6]) -> CallResult {
     let clear_at = linux.threads.running.clear_at;
     if clear_at != 0
         && let Ok(word) = machine.memory.slice_mut(clear_at, 4)
@@ -321,16 +321,16 @@ pub(super) fn exit(linux: &mut Linux, machine: &mut Machine, call: [u64; 6]) -> 
     Err(Stop::Next(next))
 }
 
-pub(super) fn gettid(linux: &mut Linux, _: &mut Machine, _: [u64; 6]) -> Answer {
+pub(super) fn gettid(linux: &mut Linux, _: &mut Machine, _: [u64; 6]) -> CallResult {
     Ok(linux.threads.running_id())
 }
 
-pub(super) fn set_tid_address(linux: &mut Linux, _: &mut Machine, call: [u64; 6]) -> Answer {
+pub(super) fn set_tid_address(linux: &mut Linux, _: &mut Machine, call: [u64; 6]) -> CallResult {
     linux.threads.running.clear_at = call[0];
     Ok(linux.threads.running_id())
 }
 
-pub(super) fn sched_yield(linux: &mut Linux, _: &mut Machine, _: [u64; 6]) -> Answer {
+pub(super) fn sched_yield(linux: &mut Linux, _: &mut Machine, _: [u64; 6]) -> CallResult {
     match linux.threads.has_several() {
         true => Err(Stop::Wait(Wait::Turn { result: 0 })),
         false => Ok(0),
@@ -339,7 +339,7 @@ pub(super) fn sched_yield(linux: &mut Linux, _: &mut Machine, _: [u64; 6]) -> An
 
 /// Implements `futex`. If a thread waits without a timeout and no other thread can wake it, the
 /// guest ends; `Linux::wait` detects that.
-pub(super) fn futex(linux: &mut Linux, machine: &mut Machine, call: [u64; 6]) -> Answer {
+pub(super) fn futex(linux: &mut Linux, machine: &mut Machine, call: [u64; 6]) -> CallResult {
     let [address, operation, value, timeout, _, bits] = call;
     let operation = operation as i32;
     let command = operation & !(libc::FUTEX_PRIVATE_FLAG | libc::FUTEX_CLOCK_REALTIME);
@@ -382,13 +382,13 @@ pub(super) fn futex(linux: &mut Linux, machine: &mut Machine, call: [u64; 6]) ->
     }
 }
 
-pub(super) fn nanosleep(_: &mut Linux, machine: &mut Machine, call: [u64; 6]) -> Answer {
+pub(super) fn nanosleep(_: &mut Linux, machine: &mut Machine, call: [u64; 6]) -> CallResult {
     let time = process::time_at(machine, call[0])?;
     let until = process::monotonic().saturating_add(time);
     Err(Stop::Wait(Wait::Time { until }))
 }
 
-pub(super) fn clock_nanosleep(_: &mut Linux, machine: &mut Machine, call: [u64; 6]) -> Answer {
+pub(super) fn clock_nanosleep(_: &mut Linux, machine: &mut Machine, call: [u64; 6]) -> CallResult {
     let [clock, flags, place, ..] = call;
     let time = process::time_at(machine, place)?;
     let now = match clock as i32 {

@@ -4,7 +4,7 @@ use crate::Limits;
 
 /// Parsed standard output of a CGI program.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Answer<'a> {
+pub enum Response<'a> {
     /// Header fields and a body, which begins at the offset `body_at`.
     Document {
         /// Status code from 200 to 599. It is 302 if the program sets `Location` but not `Status`.
@@ -47,21 +47,21 @@ const SERVER_FIELDS: &[&str] = &[
     "upgrade",
 ];
 
-impl<'a> Answer<'a> {
+impl<'a> Response<'a> {
     /// Parses the output of a program. Only the first [`Limits::head_bytes_max`] bytes are needed.
     ///
     /// # Errors
     /// [`Malformed`] if the header is invalid.
-    pub fn parse(output: &'a [u8], limits: &Limits) -> Result<Answer<'a>, Malformed> {
+    pub fn parse(output: &'a [u8], limits: &Limits) -> Result<Response<'a>, Malformed> {
         let Some((fields, body_at)) = head(output, limits.head_bytes_max) else {
-            return Ok(Answer::Bytes);
+            return Ok(Response::Bytes);
         };
         let named = |name| only(&fields, name);
         let status = named("status").map_err(|Duplicate| Malformed::Status)?;
         let location = named("location").map_err(|Duplicate| Malformed::Location)?;
         let content_type = named("content-type").map_err(|Duplicate| Malformed::ContentType)?;
         if status.or(location).or(content_type).is_none() {
-            return Ok(Answer::Bytes);
+            return Ok(Response::Bytes);
         }
         if content_type == Some("") {
             return Err(Malformed::ContentType);
@@ -74,7 +74,7 @@ impl<'a> Answer<'a> {
         if let (Some(target), None, None) = (location, status, content_type)
             && is_path(target)
         {
-            return Ok(Answer::LocalRedirect(target));
+            return Ok(Response::LocalRedirect(target));
         }
         if location.is_some_and(|target| target.is_empty() || target.contains(' ')) {
             return Err(Malformed::Location);
@@ -89,7 +89,7 @@ impl<'a> Answer<'a> {
         let fields = fields
             .into_iter()
             .filter(|(name, _)| !is_server_field(name));
-        Ok(Answer::Document {
+        Ok(Response::Document {
             status,
             fields: fields.collect(),
             body_at,

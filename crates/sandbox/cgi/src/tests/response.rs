@@ -1,16 +1,16 @@
-use crate::{Answer, Limits, Malformed};
+use crate::{Limits, Malformed, Response};
 use expect_test::{Expect, expect};
 use proptest::prelude::*;
 
 fn check(output: &str, expected: &Expect) {
-    let rendered = match Answer::parse(output.as_bytes(), &Limits::default()) {
-        Ok(Answer::Document {
+    let rendered = match Response::parse(output.as_bytes(), &Limits::default()) {
+        Ok(Response::Document {
             status,
             fields,
             body_at,
         }) => format!("{status} {fields:?} {:?}", &output[body_at..]),
-        Ok(Answer::LocalRedirect(target)) => format!("elsewhere {target}"),
-        Ok(Answer::Bytes) => "bytes".to_owned(),
+        Ok(Response::LocalRedirect(target)) => format!("elsewhere {target}"),
+        Ok(Response::Bytes) => "bytes".to_owned(),
         Err(malformed) => format!("malformed {malformed:?}"),
     };
     expected.assert_eq(&rendered);
@@ -92,7 +92,7 @@ fn malformed_heads() {
         (&format!("Status: 200\n{fields}\n"), Malformed::Fields),
     ] {
         assert_eq!(
-            Answer::parse(output.as_bytes(), &Limits::default()),
+            Response::parse(output.as_bytes(), &Limits::default()),
             Err(why),
             "{output:?}"
         );
@@ -101,9 +101,9 @@ fn malformed_heads() {
 
 proptest! {
     #[test]
-    fn any_bytes_are_an_answer_or_refused(head in "[A-Za-z:/ \r\n\u{0}-\u{ff}]{0,200}", rest: Vec<u8>) {
+    fn any_bytes_are_a_response_or_refused(head in "[A-Za-z:/ \r\n\u{0}-\u{ff}]{0,200}", rest: Vec<u8>) {
         let output = [b"Status: 200\n", head.as_bytes(), &rest].concat();
-        if let Ok(Answer::Document { status, fields, body_at }) = Answer::parse(&output, &Limits::default()) {
+        if let Ok(Response::Document { status, fields, body_at }) = Response::parse(&output, &Limits::default()) {
             prop_assert!((200..=599).contains(&status));
             prop_assert!(body_at <= output.len());
             for (name, value) in fields {
