@@ -43,17 +43,17 @@ mod fit;
 mod candidates;
 mod plan;
 
+mod batch;
 mod comparison;
-mod order;
 mod placeholder;
 
 /// Quality settings of all encoders, translated from one common scale.
 pub mod quality;
 
+pub use batch::{BATCH_PLANS_MAX, Batch, join_outputs, length_table_bytes, split_outputs};
 pub use candidates::{Accepts, Candidates, candidates};
 pub use comparison::{COMPARED_PIXELS_MAX, Comparison, SCORE_BYTES};
 pub use format::{Format, Orientation, SNIFF_BYTES, untouched};
-pub use order::{BATCH_PLANS_MAX, Batch, join_outputs, length_table_bytes, split_outputs};
 pub use placeholder::{
     BASE_83, BLURHASH_BYTES_MAX, PLACEHOLDER_BYTES, Placeholder, THUMBHASH_BYTES_MAX,
 };

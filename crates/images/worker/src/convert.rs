@@ -46,21 +46,21 @@ pub fn convert(plan: &Plan, original: &[u8]) -> Result<ConvertedPicture, Error> 
     })
 }
 
-/// Executes all plans of `order`, a batch, on `original`, which is decoded once. Each file has the
+/// Executes all plans of `batch` on `original`, which is decoded once. Each file has the
 /// same bytes as if its plan were executed alone.
 ///
 /// # Errors
 /// As [`convert`]. If one plan fails, the whole batch fails.
-pub fn convert_batch(order: &Batch, original: &[u8]) -> Result<BatchOutput, Error> {
-    let [others @ .., last] = order.plans() else {
+pub fn convert_batch(batch: &Batch, original: &[u8]) -> Result<BatchOutput, Error> {
+    let [others @ .., last] = batch.plans() else {
         unreachable!("a batch has at least one plan");
     };
     let (raster, colours, remarks) = decode(last, original)?;
-    let placeholder = order.placeholder().then(|| {
+    let placeholder = batch.placeholder().then(|| {
         let small = convert_colour(shrink_for_placeholder(&raster), &colours.profile_action);
         placeholder(&to_packed(orient(small, last.orientation)))
     });
-    let mut files = Vec::with_capacity(order.outputs());
+    let mut files = Vec::with_capacity(batch.outputs());
     for plan in others {
         files.push(produce_file(plan, raster.clone(), &colours)?.0);
     }
