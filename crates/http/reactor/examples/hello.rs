@@ -31,7 +31,7 @@ fn main() {
     let listeners = bind(&[address], &cores, &limits).expect("the address is free");
     eprintln!("{} cores at {:?}", cores.len(), listeners.addresses());
     run(listeners, &limits, b"", &Stop::new(), |core: &Core| {
-        let answer = Rc::new(Answer::new(core.clone(), file.as_ref()));
+        let answer = Rc::new(Response::new(core.clone(), file.as_ref()));
         move |conn| {
             let answer = Rc::clone(&answer);
             async move {
@@ -47,18 +47,18 @@ fn main() {
     .expect("the cores can start");
 }
 
-struct Answer {
+struct Response {
     core: Core,
     file: Option<(File, u64)>,
 }
 
-impl Answer {
-    fn new(core: Core, file: Option<&File>) -> Answer {
+impl Response {
+    fn new(core: Core, file: Option<&File>) -> Response {
         let file = file.map(|file| {
             let len = file.metadata().expect("FILE has a size").len();
             (file.try_clone().expect("a descriptor is free"), len)
         });
-        Answer { core, file }
+        Response { core, file }
     }
 
     fn write(&self, out: &mut Vec<u8>) {
@@ -78,7 +78,7 @@ impl Answer {
     }
 }
 
-async fn serve(mut conn: Conn, answer: &Answer) -> Result<(), Ended> {
+async fn serve(mut conn: Conn, answer: &Response) -> Result<(), Ended> {
     let mut request = [0; 4096];
     let mut out = Vec::with_capacity(4096);
     loop {

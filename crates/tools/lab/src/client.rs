@@ -15,13 +15,13 @@ const ANSWER_TIME_MAX: Duration = Duration::from_secs(150);
 
 /// Complete HTTP response.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Answer {
+pub(crate) struct Response {
     pub(crate) status: u16,
     head: String,
     pub(crate) body: Vec<u8>,
 }
 
-impl Answer {
+impl Response {
     /// Returns the value of a response field, if it is present.
     pub(crate) fn field(&self, name: &str) -> Option<&str> {
         let mut lines = self.head.lines().filter_map(|line| line.split_once(':'));
@@ -34,7 +34,7 @@ impl Answer {
 ///
 /// # Errors
 /// Returns an error if there is no response, or if the response is not complete HTTP.
-pub(crate) fn get(server: SocketAddr, target: &str, accept: &str) -> Result<Answer, Stop> {
+pub(crate) fn get(server: SocketAddr, target: &str, accept: &str) -> Result<Response, Stop> {
     ask(server, target, &[format!("Accept: {accept}")])
 }
 
@@ -42,7 +42,7 @@ pub(crate) fn get(server: SocketAddr, target: &str, accept: &str) -> Result<Answ
 ///
 /// # Errors
 /// Returns an error if there is no response, or if the response is not complete HTTP.
-pub(crate) fn ask(server: SocketAddr, target: &str, fields: &[String]) -> Result<Answer, Stop> {
+pub(crate) fn ask(server: SocketAddr, target: &str, fields: &[String]) -> Result<Response, Stop> {
     let failed = |err: io::Error| Stop::findings(format!("GET {target}: {err}"));
     let bytes = exchange(server, target, fields).map_err(failed)?;
     parse(&bytes).ok_or_else(|| Stop::findings(format!("GET {target}: incomplete response")))
@@ -61,10 +61,10 @@ fn exchange(server: SocketAddr, target: &str, fields: &[String]) -> io::Result<V
 }
 
 /// Parses a response; `None` if its head is incomplete or its body does not have the stated length.
-fn parse(bytes: &[u8]) -> Option<Answer> {
+fn parse(bytes: &[u8]) -> Option<Response> {
     let end = bytes.windows(4).position(|four| four == b"\r\n\r\n")?;
     let (line, head) = str::from_utf8(&bytes[..end]).ok()?.split_once("\r\n")?;
-    let answer = Answer {
+    let answer = Response {
         status: line.strip_prefix("HTTP/1.1 ")?.get(..3)?.parse().ok()?,
         head: head.to_owned(),
         body: bytes[end + 4..].to_vec(),

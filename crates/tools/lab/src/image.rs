@@ -69,11 +69,11 @@ struct Scores {
     ssim2_mean: f64,
     ssim2_min: f64,
     bytes: u64,
-    answers: Vec<Answer>,
+    answers: Vec<JudgedPicture>,
 }
 
 #[derive(Clone, Debug, Serialize)]
-struct Answer {
+struct JudgedPicture {
     photograph: String,
     ssim2: f64,
     bytes: u64,
@@ -189,13 +189,13 @@ impl Comparison<'_> {
     fn measure_quality(&self, contender: &Contender) -> Result<Scores, Stop> {
         let answers = Scratch::new("answers")?;
         contender.convert(self.photographs, &answers)?;
-        let judged = |photograph: &Photograph, thread: usize| -> Result<Answer, Stop> {
+        let judged = |photograph: &Photograph, thread: usize| -> Result<JudgedPicture, Stop> {
             let scratch = Scratch::new(&format!("judge-{thread}"))?;
             let original = judge::decode(&photograph.path, &scratch)?;
             let path = answers.join(photograph.word());
             let answer = judge::decode(&path, &scratch)?;
             let reference = Reference::new(self.reference(original, answer.size)?)?;
-            Ok(Answer {
+            Ok(JudgedPicture {
                 photograph: photograph.name.clone(),
                 ssim2: reference.score(&answer)?,
                 bytes: path.metadata().map_err(toolkit::stop::at(&path))?.len(),

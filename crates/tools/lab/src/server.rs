@@ -15,7 +15,7 @@ use nix::unistd::Pid;
 use toolkit::stop::Stop;
 
 use crate::SharedFlags;
-use crate::client::{self, Answer};
+use crate::client::{self, Response};
 use crate::usage::{self, Tree};
 
 /// Maximum time to wait for a server's first response, and for its exit after SIGTERM.
@@ -126,7 +126,7 @@ impl Server {
     ///
     /// # Errors
     /// Returns an error if the status is not 200.
-    pub(crate) fn get(&self, target: &str, accept: &str) -> Result<Answer, Stop> {
+    pub(crate) fn get(&self, target: &str, accept: &str) -> Result<Response, Stop> {
         let answer = client::get(self.address, target, accept)?;
         if answer.status != 200 {
             return Err(Stop::findings(format!("GET {target}: {}", answer.status)));

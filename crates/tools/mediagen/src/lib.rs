@@ -27,7 +27,7 @@ mod wav;
 mod write;
 
 pub use art::{Art, Cover};
-pub use library::{Order, generate, generated, prepared};
+pub use library::{LibraryParameters, generate, generated, prepared};
 pub use manifest::{Expected, Line, MANIFEST};
 pub use payload::Payloads;
 pub use plan::Kind;

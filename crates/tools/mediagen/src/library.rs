@@ -17,7 +17,7 @@ use crate::{odd, plan, write};
 const PACKAGES: &[&str] = &["ffmpeg", "flac", "lame", "opus-tools", "vorbis-tools"];
 
 /// Parameters of one generated library.
-pub struct Order<'a> {
+pub struct LibraryParameters<'a> {
     /// Number of tracks.
     pub tracks: u32,
     /// Seed of all random choices.
@@ -46,14 +46,14 @@ pub fn prepared(tracks: u32, seed: u64) -> Result<PathBuf, Stop> {
 pub fn generated(tracks: u32, seed: u64, out: PathBuf) -> Result<PathBuf, Stop> {
     debian::ensure(PACKAGES)?;
     let cache = cache::folder()?;
-    let order = Order {
+    let parameters = LibraryParameters {
         tracks,
         seed,
         out: &out,
         payloads: &Payloads::prepare(&cache.join("media-payloads"))?,
         art: &Art::prepare(&cache.join("media-art"))?,
     };
-    command::timed("library", || generate(&order))?;
+    command::timed("library", || generate(&parameters))?;
     Ok(out)
 }
 
@@ -67,8 +67,8 @@ fn default_folder(cache: &Path, tracks: u32, seed: u64) -> PathBuf {
 ///
 /// # Errors
 /// When the disk refuses a write.
-pub fn generate(order: &Order<'_>) -> Result<(), Stop> {
-    let out = order.out;
+pub fn generate(parameters: &LibraryParameters<'_>) -> Result<(), Stop> {
+    let out = parameters.out;
     if out.join(MANIFEST).is_file() {
         return Ok(());
     }
@@ -79,26 +79,26 @@ pub fn generate(order: &Order<'_>) -> Result<(), Stop> {
         fs::remove_dir_all(&partial).map_err(at(&partial))?;
     }
     fs::create_dir_all(&partial).map_err(at(&partial))?;
-    write_all(order, &partial)?;
+    write_all(parameters, &partial)?;
     fs::rename(&partial, out).map_err(at(out))
 }
 
-fn write_all(order: &Order<'_>, folder: &Path) -> Result<(), Stop> {
+fn write_all(parameters: &LibraryParameters<'_>, folder: &Path) -> Result<(), Stop> {
     let path = folder.join(MANIFEST);
     let mut lines = BufWriter::new(fs::File::create(&path).map_err(at(&path))?);
     let mut record = |line: &Line| writeln!(lines, "{}", line.json()).map_err(at(&path));
-    for album in plan::albums(order.seed, order.tracks) {
-        let cover = album.cover(order.art);
+    for album in plan::albums(parameters.seed, parameters.tracks) {
+        let cover = album.cover(parameters.art);
         if let Some((name, bytes)) = album.folder_art(&cover) {
             save(&folder.join(bytes_path(&name)), bytes)?;
         }
         for song in &album.songs {
-            let file = write::song(song, &cover, order.payloads);
+            let file = write::song(song, &cover, parameters.payloads);
             save(&folder.join(bytes_path(&song.path)), &file.bytes)?;
             record(&Line::new(&song.path, file.expected))?;
         }
     }
-    for (name, bytes, expected) in odd::files(order) {
+    for (name, bytes, expected) in odd::files(parameters) {
         save(&folder.join(bytes_path(&name)), &bytes)?;
         record(&Line::new(&name, expected))?;
     }

@@ -4,7 +4,7 @@
 use crate::manifest::Expected;
 use crate::plan::{Kind, Song, albums};
 use crate::random::Random;
-use crate::{Order, write};
+use crate::{LibraryParameters, write};
 
 /// Number of empty, truncated or inconsistent files per hundred tracks.
 const BROKEN_PCT: u32 = 2;
@@ -91,22 +91,22 @@ const CORRUPTIONS: &[Corruption] = &[
 
 /// Returns the name, content and expected error of each empty, truncated or inconsistent file.
 pub(super) fn files<'a>(
-    order: &'a Order<'_>,
+    parameters: &'a LibraryParameters<'_>,
 ) -> impl Iterator<Item = (Vec<u8>, Vec<u8>, Expected)> + 'a {
-    let count = (order.tracks * BROKEN_PCT).div_ceil(100) as usize;
+    let count = (parameters.tracks * BROKEN_PCT).div_ceil(100) as usize;
     // The files to corrupt contain songs of a second library, of which no other files are written.
-    let mut intact: Vec<Song> = albums(order.seed ^ 1, 4)
+    let mut intact: Vec<Song> = albums(parameters.seed ^ 1, 4)
         .flat_map(|album| album.songs)
         .collect();
-    let mut random = Random::apart(order.seed, 3);
+    let mut random = Random::apart(parameters.seed, 3);
     (0..count).map(move |number| {
         let corruption = &CORRUPTIONS[number % CORRUPTIONS.len()];
         let song = random.below(intact.len());
         let song = &mut intact[song];
         song.kind = corruption.kind.unwrap_or(Kind::Mp3);
         song.embeds = false;
-        let cover = order.art.cover(&mut random, false);
-        let file = write::song(song, &cover, order.payloads);
+        let cover = parameters.art.cover(&mut random, false);
+        let file = write::song(song, &cover, parameters.payloads);
         let name = format!(
             "Odd/{number:05} {}.{}",
             corruption.name,

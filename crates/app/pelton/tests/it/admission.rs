@@ -10,7 +10,7 @@ use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{LocalModes, tcgetattr};
 
 use crate::covers::with_picture;
-use crate::harness::{Answer, Home, Http2, Server, eventually, media, pelton};
+use crate::harness::{Home, Http2, Response, Server, eventually, media, pelton};
 use crate::players::{ANN, ask, user};
 
 /// Credentials `ann:sesame`, of an admin.
@@ -120,7 +120,7 @@ fn with_users(home: &Home, flags: &[&str]) -> Server {
 }
 
 /// Returns the response to a GET with this Host field.
-fn get_of(server: &Server, host: &str, target: &str) -> Answer {
+fn get_of(server: &Server, host: &str, target: &str) -> Response {
     let mut client = server.connect();
     client.send(format!("GET {target} HTTP/1.1\r\nhost: {host}\r\n\r\n"));
     client.answer()
@@ -203,7 +203,7 @@ fn what_a_login_got_is_kept_by_no_shared_cache() {
     let home = home();
     let server = with_users(&home, &["--require-login", "all"]);
     let (album, song) = ids(&server);
-    let cached = |answer: &Answer| {
+    let cached = |answer: &Response| {
         let value = answer.field("cache-control").expect("it is said");
         value.split(',').next().expect("a first").to_owned()
     };
@@ -346,7 +346,7 @@ fn pages_of_other_origins_read_and_change_nothing() {
     let server = with_users(&home, &["--origins", "https://player.example.org"]);
     let (_, key) = user(&home, &["key", "ann", "page"], "");
     let bearer = format!("authorization: Bearer {}\r\n", key.trim());
-    let allowed = |answer: &Answer| {
+    let allowed = |answer: &Response| {
         let field = answer.field("access-control-allow-origin");
         field.map(str::to_owned)
     };

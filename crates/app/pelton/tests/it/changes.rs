@@ -3,10 +3,10 @@
 use std::fs::{self, File};
 use std::time::{Duration, UNIX_EPOCH};
 
-use crate::harness::{Answer, Home, Server, eventually, media};
+use crate::harness::{Home, Response, Server, eventually, media};
 
 /// Waits until the entity tag differs from that of `before`, and returns the response.
-fn changed(server: &Server, target: &str, before: &Answer) -> Answer {
+fn changed(server: &Server, target: &str, before: &Response) -> Response {
     eventually("the change is noticed", || {
         let answer = server.get_as(target, "image/webp");
         (answer.field("etag") != Some(before.etag())).then_some(answer)

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::harness::{Answer, Home, Server, eventually, media};
+use crate::harness::{Home, Response, Server, eventually, media};
 
 const AVIF: &str = "accept: image/avif\r\n";
 
@@ -16,7 +16,7 @@ fn comparison(server: &Server) -> String {
     })
 }
 
-fn json(answer: &Answer) -> Value {
+fn json(answer: &Response) -> Value {
     assert_eq!(answer.status, 200, "{}", answer.text());
     serde_json::from_str(answer.text()).expect("JSON")
 }

@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 use std::fs;
 
-use crate::harness::{Answer, Client, Home, Server, eventually, media};
+use crate::harness::{Client, Home, Response, Server, eventually, media};
 
 const ROUNDS: u32 = 20;
 const PHOTOS: usize = 4;
@@ -85,7 +85,7 @@ fn check_files(home: &Home, bodies: &Bodies) {
     }
 }
 
-fn check(answer: &Answer, accept: &str, bodies: &Bodies) {
+fn check(answer: &Response, accept: &str, bodies: &Bodies) {
     assert_eq!((answer.status, answer.content_type()), (200, accept));
     let body = bodies.get(answer.etag()).expect("a known representation");
     assert!(answer.body == *body, "another body under {}", answer.etag());

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::harness::{Answer, Client, Home, Http2, Server, eventually, media};
+use crate::harness::{Client, Home, Http2, Response, Server, eventually, media};
 use crate::players::user;
 
 const FLAC: &[u8] = include_bytes!("../../../../library/tags/testdata/sine.flac");
@@ -111,7 +111,7 @@ fn originals_need_the_login_that_files_need() {
 }
 
 /// Requests an archive, and returns the response.
-fn archive(server: &Server, fields: &str, form: &str) -> Answer {
+fn archive(server: &Server, fields: &str, form: &str) -> Response {
     let length = form.len();
     let mut client = server.connect();
     client.send(format!(

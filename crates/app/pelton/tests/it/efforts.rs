@@ -7,7 +7,7 @@
 use std::fs;
 use std::path::Path;
 
-use crate::harness::{Answer, Home, Server, eventually, media};
+use crate::harness::{Home, Response, Server, eventually, media};
 
 /// Environment variable with folders of pictures, separated by colons.
 const FOLDERS: &str = "CONFORM_PICTURES";
@@ -67,7 +67,7 @@ fn collect(folder: &Path, home: &Home, names: &mut Vec<String>) {
     }
 }
 
-fn is_final(answer: &Answer) -> bool {
+fn is_final(answer: &Response) -> bool {
     answer.field("cache-control") == Some("public, max-age=86400")
 }
 

@@ -6,7 +6,7 @@ use std::io::Read as _;
 
 use flate2::read::GzDecoder;
 
-use crate::harness::{Answer, Home, Http2, Metrics, Server, media};
+use crate::harness::{Home, Http2, Metrics, Response, Server, media};
 
 const SVG: &str = "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"9\" height=\"9\"><!-- ";
 
@@ -15,7 +15,7 @@ fn drawing() -> Vec<u8> {
     format!("{SVG}{} --></svg>", "round and round ".repeat(600)).into_bytes()
 }
 
-fn unzipped(answer: &Answer) -> Vec<u8> {
+fn unzipped(answer: &Response) -> Vec<u8> {
     assert_eq!(answer.field("content-encoding"), Some("gzip"));
     let mut body = Vec::new();
     let read = GzDecoder::new(&answer.body[..]).read_to_end(&mut body);
@@ -24,7 +24,7 @@ fn unzipped(answer: &Answer) -> Vec<u8> {
 }
 
 /// Returns whether the Vary field contains this name.
-fn varies(answer: &Answer, name: &str) -> bool {
+fn varies(answer: &Response, name: &str) -> bool {
     let names = answer.field("vary").unwrap_or("");
     names
         .split(", ")
@@ -206,7 +206,7 @@ fn the_operator_s_fields_are_in_every_answer() {
 fn pages_of_other_origins_read_what_they_may() {
     let home = Home::with(&[("p.jpg", &media::photo(96, 64, 1))]);
     let from = |origin: &str| format!("origin: {origin}\r\n");
-    let allowed = |answer: &Answer| {
+    let allowed = |answer: &Response| {
         answer
             .field("access-control-allow-origin")
             .map(str::to_owned)

@@ -4,7 +4,7 @@ use crate::harness::frames::{
     ACK, DATA, END_HEADERS, END_STREAM, GOAWAY, HEADERS, PING, RST_STREAM, WINDOW_UPDATE, frame,
     get, request,
 };
-use crate::harness::{Answer, Client, Frames, Home, Http2, Server, media};
+use crate::harness::{Client, Frames, Home, Http2, Response, Server, media};
 
 /// Returns a file that is too large to be sent from memory.
 fn large() -> Vec<u8> {
@@ -25,7 +25,7 @@ fn served(flags: &[&str]) -> (Home, Server) {
 }
 
 /// Returns the response without the fields that may differ between the protocols.
-fn same(mut answer: Answer) -> Answer {
+fn same(mut answer: Response) -> Response {
     let differs = ["date", "connection", "server-timing"];
     answer
         .fields

@@ -16,7 +16,7 @@ mod wait;
 
 pub(crate) use caller::{Caller, Reply};
 pub(crate) use certificate::Certificate;
-pub(crate) use client::{Answer, Client};
+pub(crate) use client::{Client, Response};
 pub(crate) use frames::Frames;
 pub(crate) use home::Home;
 pub(crate) use http2::Http2;

@@ -1,13 +1,13 @@
 //! Provisional variants, and the background conversions whose results replace them.
 
-use crate::harness::{Answer, Home, Server, eventually, media};
+use crate::harness::{Home, Response, Server, eventually, media};
 
 fn home() -> Home {
     Home::with(&[("p.jpg", &media::photo(400, 300, 1))])
 }
 
 /// Waits for a response that is not provisional, recognised by its long max-age, and returns it.
-fn improved(server: &Server, target: &str, accept: &str) -> Answer {
+fn improved(server: &Server, target: &str, accept: &str) -> Response {
     eventually("the better variant is there", || {
         let answer = server.get_as(target, accept);
         assert_eq!(answer.status, 200);

@@ -4,7 +4,7 @@ use std::fs;
 
 use expect_test::{Expect, expect};
 
-use crate::harness::{Answer, Home, Server, media, pelton};
+use crate::harness::{Home, Response, Server, media, pelton};
 
 /// Accept fields, and the media type of the response to each, for a JPEG that every format makes
 /// smaller.
@@ -135,7 +135,7 @@ fn check(query: &str, expected: Expect) {
 
 /// Returns the format, followed by `=` if the body is the original, and by `*` if the response
 /// varies by Accept.
-fn summary(original: &[u8], answer: &Answer) -> String {
+fn summary(original: &[u8], answer: &Response) -> String {
     assert_eq!(answer.status, 200);
     let (_, format) = answer
         .content_type()

@@ -4,14 +4,14 @@
 use serde_json::Value;
 use testkit::openapi::Document;
 
-use crate::harness::{Answer, Home, Server, media};
+use crate::harness::{Home, Response, Server, media};
 use crate::players::user;
 
 const TEXT: &str = include_str!("../../../../../docs/openapi/pelton.json");
 /// Origin of the server's own page.
 const OWN: &str = "origin: http://pelton\r\n";
 
-fn send(server: &Server, method: &str, path: &str, fields: &str, body: &str) -> Answer {
+fn send(server: &Server, method: &str, path: &str, fields: &str, body: &str) -> Response {
     let length = body.len();
     let mut client = server.connect();
     client.send(format!(
@@ -25,7 +25,7 @@ fn responses_about_the_server_are_those_of_the_openapi_document() {
     let home = Home::with(&[("photo.jpg", &media::photo(48, 32, 1))]);
     let server = Server::plain(&home, &[]);
     let document = Document::parse(TEXT);
-    let check = |method: &str, path: &str, answer: &Answer| -> Value {
+    let check = |method: &str, path: &str, answer: &Response| -> Value {
         let body = serde_json::from_str(answer.text()).expect("JSON");
         let path = path.split('?').next().unwrap_or(path);
         document.check(method, path, answer.status, &body);

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
 
-use crate::harness::{Answer, Client, Home, Metrics, Server, Workers, eventually, media, signal};
+use crate::harness::{Client, Home, Metrics, Response, Server, Workers, eventually, media, signal};
 
 const CLIENTS: usize = 16;
 
@@ -34,7 +34,7 @@ fn beyond_the_queue_responses_say_when_to_retry() {
     let during = server.get_as("/small.jpg", "image/webp");
     assert_eq!(during.body, hit.body);
     assert_eq!(during.field("cache-status"), Some("Pelton; hit"));
-    let answers: Vec<Answer> = clients.iter_mut().map(Client::answer).collect();
+    let answers: Vec<Response> = clients.iter_mut().map(Client::answer).collect();
     let (served, refused): (Vec<_>, Vec<_>) =
         answers.iter().partition(|answer| answer.status == 200);
     assert!(2 <= served.len(), "two waited, whether or not one ran");

@@ -14,7 +14,7 @@ use expect_test::expect;
 use serde_json::Value;
 
 use crate::backends::backends;
-use crate::harness::{Answer, Home, Http2, Server, eventually, media};
+use crate::harness::{Home, Http2, Response, Server, eventually, media};
 
 /// Path of `tests/visitor`, a statically linked program.
 const VISITOR: &str = env!("CARGO_BIN_EXE_visitor");
@@ -36,7 +36,7 @@ fn program(name: &str, path: impl AsRef<Path>, more: &str) -> String {
     format!("[programs.{name}]\npath = \"{path}\"\nroute = \"/x/{name}\"\n{more}\n")
 }
 
-fn post(server: &Server, target: &str, content_type: &str, body: &[u8]) -> Answer {
+fn post(server: &Server, target: &str, content_type: &str, body: &[u8]) -> Response {
     let mut client = server.connect();
     let length = body.len();
     let fields = format!("content-type: {content_type}\r\ncontent-length: {length}\r\n");

@@ -7,7 +7,7 @@ use std::process::Command;
 
 use rustix::net::{AddressFamily, SocketType};
 
-use crate::harness::{Answer, Client, Home, Server, eventually, media, pelton};
+use crate::harness::{Client, Home, Response, Server, eventually, media, pelton};
 
 /// Connects from this address of the loopback interface.
 fn connect_from(address: Ipv4Addr, server: &Server) -> Client {
@@ -19,7 +19,7 @@ fn connect_from(address: Ipv4Addr, server: &Server) -> Client {
     Client::over(TcpStream::from(socket))
 }
 
-fn ask(client: &mut Client) -> Answer {
+fn ask(client: &mut Client) -> Response {
     client.request("GET", "/p.jpg", "");
     client.answer()
 }

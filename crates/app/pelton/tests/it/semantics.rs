@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use crate::harness::{Answer, Home, Server, media};
+use crate::harness::{Home, Response, Server, media};
 
 /// Modification time of the original: Sun, 09 Sep 2001 01:46:40 GMT.
 const MODIFIED_UNIX_S: u64 = 1_000_000_000;
@@ -132,7 +132,7 @@ const ROWS: [(&str, &str); 66] = [
 ];
 
 /// Sends the request of every row to the representation of a photograph that `accept` selects.
-fn check(server: &Server, accept: &str, other: &Answer) {
+fn check(server: &Server, accept: &str, other: &Response) {
     let whole = server.get_as("/p.jpg", accept);
     assert_eq!((whole.status, whole.body.is_empty()), (200, false));
     assert_ne!(whole.etag(), other.etag(), "two representations, one tag");
@@ -155,7 +155,7 @@ fn check(server: &Server, accept: &str, other: &Answer) {
     }
 }
 
-fn filled(text: &str, whole: &Answer, other: &Answer) -> String {
+fn filled(text: &str, whole: &Response, other: &Response) -> String {
     text.replace("SELF", whole.etag())
         .replace("OTHER", other.etag())
         .replace("LENGTH", &whole.body.len().to_string())
@@ -164,7 +164,7 @@ fn filled(text: &str, whole: &Answer, other: &Answer) -> String {
 
 /// Checks that the body is the part that the fields describe, and that the fields are those of the
 /// representation.
-fn judge(answer: &Answer, whole: &Answer, method: &str, request: &str) {
+fn judge(answer: &Response, whole: &Response, method: &str, request: &str) {
     let body = match (method, answer.status) {
         ("HEAD", _) | (_, 304) => &[],
         (_, 200) => &whole.body[..],

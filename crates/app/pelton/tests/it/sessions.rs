@@ -6,7 +6,7 @@ use rustls::version::TLS13;
 use serde_json::Value;
 
 use crate::harness::{
-    Answer, Certificate, Client, Home, Http2, Server, eventually, media, signal, trusting,
+    Certificate, Client, Home, Http2, Response, Server, eventually, media, signal, trusting,
 };
 use crate::players::{ANN, user};
 
@@ -33,7 +33,7 @@ fn login(name: &str, password: &str, fields: &str) -> String {
     format!("{fields}content-type: application/json\r\ncontent-length: {length}\r\n\r\n{body}")
 }
 
-fn log_in_with(server: &Server, name: &str, password: &str, fields: &str) -> Answer {
+fn log_in_with(server: &Server, name: &str, password: &str, fields: &str) -> Response {
     let mut client = server.connect();
     let rest = login(name, password, fields);
     client.send(format!(

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use crate::backends::backends;
-use crate::harness::{Answer, Home, Http2, Server, eventually};
+use crate::harness::{Home, Http2, Response, Server, eventually};
 use crate::players::{ANN, ask, user};
 
 const FLAC: &[u8] = include_bytes!("../../../../library/tags/testdata/sine.flac");
@@ -438,7 +438,7 @@ fn every_backend_makes_the_same_bytes() {
     let made = backends().iter().map(|backend| {
         let home = Home::with(&files);
         let (server, ids) = serve(&home, &["--cell-backend", backend]);
-        let bodies: Vec<Answer> = ids
+        let bodies: Vec<Response> = ids
             .values()
             .map(|id| {
                 server.get(&format!(

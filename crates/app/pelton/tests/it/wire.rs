@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use crate::harness::{Answer, Home, Server, media};
+use crate::harness::{Home, Response, Server, media};
 
 /// Starts a server with a photograph and a text of ten digits.
 fn served() -> (Home, Server) {
@@ -310,7 +310,7 @@ fn broken_requests_get_a_status_and_are_closed() {
 }
 
 fn whole(server: &Server) -> Vec<u8> {
-    let answer: Answer = server.get("/digits.txt");
+    let answer: Response = server.get("/digits.txt");
     answer.body
 }
 

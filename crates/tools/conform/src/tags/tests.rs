@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use mediagen::{Art, Cover, Expected, Kind, Line, MANIFEST, Order, Payloads, generate};
+use mediagen::{Art, Cover, Expected, Kind, LibraryParameters, Line, MANIFEST, Payloads, generate};
 
 use super::{differences, on_disk};
 
@@ -58,14 +58,14 @@ fn art() -> Art {
 }
 
 fn library(scratch: &Scratch, seed: u64) -> Vec<Line> {
-    let order = Order {
+    let parameters = LibraryParameters {
         tracks: 400,
         seed,
         out: &scratch.0,
         payloads: &payloads(),
         art: &art(),
     };
-    generate(&order).expect("a folder for temporary files");
+    generate(&parameters).expect("a folder for temporary files");
     let text = fs::read_to_string(scratch.0.join(MANIFEST)).expect("written last");
     let lines = text
         .lines()

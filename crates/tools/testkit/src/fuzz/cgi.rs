@@ -1,17 +1,17 @@
 //! Fuzz target for CGI: the output of programs, and the variables they receive.
 
-use cgi::{Answer, Limits, Request};
+use cgi::{Limits, Request, Response};
 
 /// Checks `bytes` as the output of a CGI program: the head of the output must not break the head of
 /// the response. Also checks `bytes` as the path and as a field of a request: no part of `bytes`
 /// may become an additional variable of the program.
 pub fn cgi(bytes: &[u8]) {
     let limits = Limits::default();
-    if let Ok(Answer::Document {
+    if let Ok(Response::Document {
         status,
         fields,
         body_at,
-    }) = Answer::parse(bytes, &limits)
+    }) = Response::parse(bytes, &limits)
     {
         assert!((200..=599).contains(&status));
         assert!(body_at <= bytes.len().min(limits.head_bytes_max));

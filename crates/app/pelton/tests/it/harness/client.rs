@@ -14,7 +14,7 @@ pub(crate) struct Client<S = TcpStream> {
 
 /// Response to one request.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Answer {
+pub(crate) struct Response {
     pub(crate) status: u16,
     /// Names and values as the server wrote them.
     pub(crate) fields: Vec<(String, String)>,
@@ -96,7 +96,7 @@ impl<S: Read + Write> Client<S> {
     }
 
     /// Reads the next response, to any method except HEAD.
-    pub(crate) fn answer(&mut self) -> Answer {
+    pub(crate) fn answer(&mut self) -> Response {
         let mut answer = self.head();
         let length = match answer.status {
             204 | 304 => 0,
@@ -108,7 +108,7 @@ impl<S: Read + Write> Client<S> {
     }
 
     /// Reads the head of the next response, which is the whole response to HEAD.
-    pub(crate) fn head(&mut self) -> Answer {
+    pub(crate) fn head(&mut self) -> Response {
         let end = self.read_until(|unread| {
             let end = unread.windows(4).position(|four| four == b"\r\n\r\n");
             end.map(|end| end + 4)
@@ -126,7 +126,7 @@ impl<S: Read + Write> Client<S> {
                 .expect("a field has a name and a value");
             (name.to_owned(), value.to_owned())
         });
-        Answer {
+        Response {
             status: status[..3].parse().expect("a status has three digits"),
             fields: fields.collect(),
             body: Vec::new(),
@@ -177,7 +177,7 @@ fn is_reset(err: &io::Error) -> bool {
     )
 }
 
-impl Answer {
+impl Response {
     /// Returns the value of the field of this name. Fails if the field occurs twice.
     pub(crate) fn field(&self, name: &str) -> Option<&str> {
         let mut found = self.fields.iter().filter(|field| field.0 == name);

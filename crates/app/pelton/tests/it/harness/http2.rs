@@ -15,7 +15,7 @@ use tokio::task::JoinHandle;
 use tokio::time::timeout;
 use tokio_rustls::TlsConnector;
 
-use super::Answer;
+use super::Response;
 use super::wait::DEADLINE;
 
 /// Connection to the server.
@@ -99,7 +99,7 @@ impl Http2 {
     }
 
     /// Reads the whole response.
-    pub(crate) fn answer(&mut self, pending: Pending) -> Result<Answer, h2::Error> {
+    pub(crate) fn answer(&mut self, pending: Pending) -> Result<Response, h2::Error> {
         let reading = async {
             let (head, mut body) = pending.0.await?.into_parts();
             let mut bytes = Vec::new();
@@ -112,7 +112,7 @@ impl Http2 {
                 let value = value.to_str().expect("fields are ASCII");
                 (name.as_str().to_owned(), value.to_owned())
             });
-            Ok(Answer {
+            Ok(Response {
                 status: head.status.as_u16(),
                 fields: fields.collect(),
                 body: bytes,
@@ -125,7 +125,7 @@ impl Http2 {
     }
 
     /// Sends a request without a body, and reads its response.
-    pub(crate) fn send(&mut self, method: &str, target: &str, fields: &str) -> Answer {
+    pub(crate) fn send(&mut self, method: &str, target: &str, fields: &str) -> Response {
         let pending = self.ask(method, target, fields, b"");
         self.answer(pending).expect("the stream is answered")
     }

@@ -13,7 +13,7 @@ use serde_json::Value;
 
 use super::processes::{is_alive, signal};
 use super::wait::eventually;
-use super::{Answer, Client, Home, Metrics};
+use super::{Client, Home, Metrics, Response};
 
 /// Returns a command that runs the program with an empty environment.
 pub(crate) fn pelton<A: AsRef<OsStr>>(home: &Home, words: impl IntoIterator<Item = A>) -> Command {
@@ -164,7 +164,7 @@ impl Server {
 
     /// Sends a request on a new connection, and returns the response. `fields` are lines, each with
     /// its CRLF.
-    pub(crate) fn send(&self, method: &str, target: &str, fields: &str) -> Answer {
+    pub(crate) fn send(&self, method: &str, target: &str, fields: &str) -> Response {
         let mut client = self.connect();
         client.request(method, target, fields);
         if method == "HEAD" {
@@ -175,12 +175,12 @@ impl Server {
     }
 
     /// Sends a GET with the mandatory fields only.
-    pub(crate) fn get(&self, target: &str) -> Answer {
+    pub(crate) fn get(&self, target: &str) -> Response {
         self.send("GET", target, "")
     }
 
     /// Sends a GET with this Accept field.
-    pub(crate) fn get_as(&self, target: &str, accept: &str) -> Answer {
+    pub(crate) fn get_as(&self, target: &str, accept: &str) -> Response {
         self.send("GET", target, &format!("accept: {accept}\r\n"))
     }
 

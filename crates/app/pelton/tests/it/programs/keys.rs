@@ -6,10 +6,10 @@ use std::fs;
 use super::failures::refused;
 use super::{VISITOR, cells, program, serve};
 use crate::backends::backends;
-use crate::harness::{Answer, Home, Server, eventually};
+use crate::harness::{Home, Response, Server, eventually};
 
 /// Sends `query` to a program whose table contains the lines `more`, and returns the response.
-fn ask(backend: &str, more: &str, query: &str) -> Answer {
+fn ask(backend: &str, more: &str, query: &str) -> Response {
     let home = Home::new();
     let server = serve(&home, backend, &program("v", VISITOR, more));
     let answer = server.get(&format!("/x/v?{query}"));
