@@ -173,7 +173,7 @@ pub fn settings(config: &Config, concurrency: usize) -> Result<Settings, Error> 
             buffer_bytes: config.limits.access_log_bytes.0 as usize,
             field_bytes_max: config.limits.access_field_bytes_max.0 as usize,
         },
-        ledger: variants::shared_index::Limits::default(),
+        shared_index: variants::shared_index::Limits::default(),
         gate: gate(config)?,
     })
 }

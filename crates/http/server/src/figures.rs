@@ -60,7 +60,7 @@ impl Service {
             conversions: self.flights.stats(),
             transcodes: self.transcoder.stats(),
             cells: self.flights.converter().pool.stats(),
-            store: self.ledger().map(|ledger| ledger.stats()),
+            store: self.shared_index().map(|shared_index| shared_index.stats()),
             connections: ConnectionTotals::of(self.cores()),
             response_bytes: self.response_memory.held_bytes() as u64,
         }

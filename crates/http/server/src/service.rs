@@ -47,7 +47,7 @@ pub struct Service {
     pub(crate) comparisons: Arc<Semaphore>,
     cores: Arc<[reactor::Counters]>,
     pub(crate) access: Option<Arc<AccessLog>>,
-    ledger: Option<Arc<SharedIndex>>,
+    shared_index: Option<Arc<SharedIndex>>,
     pub(crate) started_unix_ms: u64,
     /// Time at which the process opened the service. A reload does not change it.
     opened_unix_ms: u64,
@@ -82,6 +82,16 @@ impl std::error::Error for OpenError {
     }
 }
 
+/// Opens the library of originals.
+fn open_library(settings: &Settings) -> Result<Library, OpenError> {
+    let opened = Library::open(&settings.mounts, &settings.data);
+    opened.map_err(|(path, source)| OpenError {
+        doing: "open library",
+        path,
+        source,
+    })
+}
+
 /// Opens the access log. Returns `None` if the log is off.
 fn open_access_log(settings: &Settings, cores: usize) -> Result<Option<AccessLog>, OpenError> {
     let started = AccessLog::start(&settings.access, cores, settings.access_limits);
@@ -111,18 +121,11 @@ impl Service {
         mounts: Mounts,
         store: Option<Arc<dyn Store>>,
     ) -> Result<Arc<Service>, OpenError> {
-        let ledger = store.map(|store| Arc::new(SharedIndex::new(store, settings.ledger)));
-        let opened = Library::open(&settings.mounts, &settings.data);
-        let failed = |doing| {
-            move |(path, source)| OpenError {
-                doing,
-                path,
-                source,
-            }
-        };
-        let library = Arc::new(opened.map_err(failed("open library"))?);
+        let shared_index =
+            store.map(|store| Arc::new(SharedIndex::new(store, settings.shared_index)));
+        let library = Arc::new(open_library(&settings)?);
         let variants = Variants::new(&settings.data, settings.limits.variants_bytes_max);
-        let variants = Arc::new(variants.recorded(ledger.clone()));
+        let variants = Arc::new(variants.recorded(shared_index.clone()));
         let metrics = Arc::new(Metrics::new(cores.len()));
         let converter = Converter {
             library: Arc::clone(&library),
@@ -133,7 +136,7 @@ impl Service {
                 settings.limits.placeholders_max,
             )),
             metrics: Arc::default(),
-            ledger: ledger.clone(),
+            shared_index: shared_index.clone(),
             wall_ms_max: settings.limits.conversion_wall_ms_max,
             quarantine: Quarantine::open(&settings.data),
         };
@@ -152,8 +155,12 @@ impl Service {
             .map_err(refused("start transcodes for"))?;
         let comparisons_max = settings.limits.comparisons_max;
         let facts = Mutex::new(LruCache::new(settings.limits.facts_max));
-        start_index(&variants, ledger.as_ref(), &flights.converter().metrics)
-            .map_err(refused("start the index for"))?;
+        start_index(
+            &variants,
+            shared_index.as_ref(),
+            &flights.converter().metrics,
+        )
+        .map_err(refused("start the index for"))?;
         Ok(Arc::new(Service {
             settings,
             flights,
@@ -167,7 +174,7 @@ impl Service {
             comparisons: Arc::new(Semaphore::new(comparisons_max)),
             cores,
             access: access.map(Arc::new),
-            ledger,
+            shared_index,
             started_unix_ms: unix_ms(),
             opened_unix_ms: unix_ms(),
         }))
@@ -190,7 +197,7 @@ impl Service {
             comparisons: Arc::clone(&self.comparisons),
             cores: Arc::clone(&self.cores),
             access: self.access.clone(),
-            ledger: self.ledger.clone(),
+            shared_index: self.shared_index.clone(),
             started_unix_ms: unix_ms(),
             opened_unix_ms: self.opened_unix_ms,
             settings,
@@ -237,8 +244,8 @@ impl Service {
         reactor::render_metrics(&mut text, &self.cores);
         render_access(&mut text, access.map_or((0, 0), |access| access.counts()));
         sandbox::render_metrics(&mut text, &converter.pool.stats());
-        if let Some(ledger) = &self.ledger {
-            ledger.stats().render(&mut text);
+        if let Some(shared_index) = &self.shared_index {
+            shared_index.stats().render(&mut text);
         }
         text.append(&self.mounts.metrics());
         text.finish()
@@ -249,8 +256,8 @@ impl Service {
     }
 
     /// Returns the shared index, if there is one.
-    pub(crate) fn ledger(&self) -> Option<&SharedIndex> {
-        self.ledger.as_deref()
+    pub(crate) fn shared_index(&self) -> Option<&SharedIndex> {
+        self.shared_index.as_deref()
     }
 
     /// Returns the isolation mechanisms in force for conversions.
@@ -339,16 +346,17 @@ impl Service {
 /// Starts the threads that maintain the index of variants and the shared index.
 fn start_index(
     variants: &Arc<Variants>,
-    ledger: Option<&Arc<SharedIndex>>,
+    shared_index: Option<&Arc<SharedIndex>>,
     conversions: &Arc<conversion::metrics::Metrics>,
 ) -> io::Result<()> {
     let thread = |name: &str| std::thread::Builder::new().name(name.to_owned());
     let loading = Arc::clone(variants);
     thread("variants").spawn(move || loading.maintain())?;
-    if let Some(ledger) = ledger {
-        let (ledger, conversions) = (Arc::clone(ledger), Arc::clone(conversions));
+    if let Some(shared_index) = shared_index {
+        let (shared_index, conversions) = (Arc::clone(shared_index), Arc::clone(conversions));
         let variants = Arc::downgrade(variants);
-        thread("ledger").spawn(move || ledger.maintain(&variants, &|| conversions.totals()))?;
+        thread("shared-index")
+            .spawn(move || shared_index.maintain(&variants, &|| conversions.totals()))?;
     }
     Ok(())
 }

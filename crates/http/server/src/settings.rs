@@ -61,7 +61,7 @@ pub struct Settings {
     /// Limits on the access log.
     pub access_limits: access::Limits,
     /// Limits on the shared index.
-    pub ledger: shared_index::Limits,
+    pub shared_index: shared_index::Limits,
     /// Access rules: logins, host names, origins and the token.
     pub gate: Gate,
 }

@@ -152,7 +152,7 @@ pub struct Converter {
     /// Counters of picture conversions and audio transcodes.
     pub metrics: Arc<Metrics>,
     /// Index of variants that several processes share, if one is configured.
-    pub ledger: Option<Arc<SharedIndex>>,
+    pub shared_index: Option<Arc<SharedIndex>>,
     /// Maximum wall time of any job, in milliseconds.
     pub wall_ms_max: u32,
     /// Originals that are not converted any more because they crashed workers.
@@ -163,13 +163,13 @@ pub struct Converter {
 /// lock is dropped.
 #[derive(Debug)]
 struct Held<'a> {
-    ledger: &'a SharedIndex,
+    shared_index: &'a SharedIndex,
     key: Key,
 }
 
 impl Drop for Held<'_> {
     fn drop(&mut self) {
-        self.ledger.note(Change::Ended(self.key));
+        self.shared_index.note(Change::Ended(self.key));
     }
 }
 
@@ -234,7 +234,7 @@ impl Converter {
     /// picture, blocks until its result appears, but at most for `wait_max`. If no process is
     /// converting the picture, acquires the lock for this process.
     fn recall(&self, task: &Task, wait_max: Duration) -> (Option<Arc<Variant>>, Option<Held<'_>>) {
-        let Some(ledger) = &self.ledger else {
+        let Some(shared_index) = &self.shared_index else {
             return (None, None);
         };
         let files = self.variants.files();
@@ -245,9 +245,9 @@ impl Converter {
         };
         let deadline = Instant::now() + wait_max;
         loop {
-            let (found, lock) = ledger.find_or_lock(&task.key, &flight);
+            let (found, lock) = shared_index.find_or_lock(&task.key, &flight);
             let key = task.key;
-            let held = (lock == Lock::Ours).then(|| Held { ledger, key });
+            let held = (lock == Lock::Ours).then(|| Held { shared_index, key });
             let known = found.and_then(|found| self.variants.recall(&key, found, clock::unix_ms()));
             if known.is_some() || lock != Lock::Shared || deadline <= Instant::now() {
                 return (known, held);
@@ -387,8 +387,8 @@ impl Converter {
     }
 
     fn note(&self, change: impl FnOnce() -> Change) {
-        if let Some(ledger) = &self.ledger {
-            ledger.note(change());
+        if let Some(shared_index) = &self.shared_index {
+            shared_index.note(change());
         }
     }
 

@@ -296,7 +296,7 @@ pub struct Variants {
     write_errors: AtomicU64,
     /// Index in a store that is shared by processes, if one is configured. It records every change
     /// of this index.
-    ledger: Option<Arc<SharedIndex>>,
+    shared_index: Option<Arc<SharedIndex>>,
 }
 
 #[derive(Debug, Default)]
@@ -358,20 +358,22 @@ impl Variants {
             temporary: AtomicU64::new(0),
             evicted: AtomicU64::new(0),
             write_errors: AtomicU64::new(0),
-            ledger: None,
+            shared_index: None,
         }
     }
 
-    /// Returns this index, which from now on records its changes in the shared index `ledger`, if
-    /// any.
+    /// Returns this index, which from now on records its changes in `shared_index`, if any.
     #[must_use]
-    pub fn recorded(self, ledger: Option<Arc<SharedIndex>>) -> Variants {
-        Variants { ledger, ..self }
+    pub fn recorded(self, shared_index: Option<Arc<SharedIndex>>) -> Variants {
+        Variants {
+            shared_index,
+            ..self
+        }
     }
 
     fn note(&self, change: impl FnOnce() -> Change) {
-        if let Some(ledger) = &self.ledger {
-            ledger.note(change());
+        if let Some(shared_index) = &self.shared_index {
+            shared_index.note(change());
         }
     }
 

@@ -3,8 +3,8 @@
 //! variant. Operators can read the index, too.
 //!
 //! ```text
-//! variants, convert ── note ──► changes ──► thread "ledger" ──► Store ──► HSET, UNLINK, EXPIRE …
-//! convert ── lock and find, before a conversion ───────────────► Store ──► SET NX, HMGET
+//! variants, convert ─ note ─► changes ─► thread "shared-index" ─► Store ─► HSET, UNLINK, EXPIRE …
+//! convert ─ lock and find, before a conversion ─────────────────► Store ─► SET NX, HMGET
 //! ```
 //!
 //! Each process reads its own index from the files on the disk, which are authoritative. The shared

@@ -45,7 +45,7 @@ impl Store for Memory {
 /// One process with its own index of variants, the shared index and the store.
 struct TestProcess {
     store: Arc<Memory>,
-    ledger: Arc<SharedIndex>,
+    shared_index: Arc<SharedIndex>,
     variants: Variants,
     kept: Kept,
 }
@@ -60,7 +60,7 @@ impl TestProcess {
     }
 
     fn over(store: Arc<Memory>, limits: Limits) -> TestProcess {
-        let ledger = Arc::new(SharedIndex::new(
+        let shared_index = Arc::new(SharedIndex::new(
             Arc::clone(&store) as Arc<dyn Store>,
             limits,
         ));
@@ -68,15 +68,15 @@ impl TestProcess {
         let variants = Variants::new(Path::new("/nonexistent"), 1 << 20);
         TestProcess {
             store,
-            variants: variants.recorded(Some(Arc::clone(&ledger))),
-            ledger,
+            variants: variants.recorded(Some(Arc::clone(&shared_index))),
+            shared_index,
             kept: Kept::default(),
         }
     }
 
     fn update(&mut self) {
         let updated = self
-            .ledger
+            .shared_index
             .update_store(&mut self.kept, &self.variants, &|| vec![("conversions", 0)]);
         self.kept.is_published = updated.is_ok();
     }
@@ -88,7 +88,7 @@ impl TestProcess {
             path: &path,
             wall_ms_max: 60_000,
         };
-        self.ledger.find_or_lock(key, &flight).0
+        self.shared_index.find_or_lock(key, &flight).0
     }
 
     fn recall(&self, key: &Key) -> Option<Arc<Variant>> {
@@ -137,13 +137,15 @@ fn what_is_kept_is_recorded_and_what_goes_leaves() {
 fn an_entry_that_the_store_evicted_before_its_origin_arrived_expires() {
     let mut process = TestProcess::new(Limits::default());
     process.update();
-    process.ledger.note(Change::VariantDetails(VariantDetails {
-        key: key(1),
-        path: LibraryPath::from_target("/a.jpg").expect("a path"),
-        width_px: 4,
-        height_px: 3,
-        cpu_us: 20,
-    }));
+    process
+        .shared_index
+        .note(Change::VariantDetails(VariantDetails {
+            key: key(1),
+            path: LibraryPath::from_target("/a.jpg").expect("a path"),
+            width_px: 4,
+            height_px: 3,
+            cpu_us: 20,
+        }));
     process.update();
     let expiry = process.run_command(&format!("PTTL pelton:variant:{}", key(1)));
     assert!(
@@ -160,37 +162,45 @@ fn a_store_that_lost_everything_gets_it_again() {
         .variants
         .remember(key(1), Verdict::Faulty, clock::unix_ms());
     process.update();
-    assert_eq!(process.ledger.stats().publications, 1);
+    assert_eq!(process.shared_index.stats().publications, 1);
     process.update();
-    assert_eq!(process.ledger.stats().publications, 1, "once is enough");
+    assert_eq!(
+        process.shared_index.stats().publications,
+        1,
+        "once is enough"
+    );
     process.run_command("FLUSHALL");
     process.update();
     assert_eq!(
-        (process.keys(), process.ledger.stats().publications),
+        (process.keys(), process.shared_index.stats().publications),
         (1, 2)
     );
 }
 
 #[test]
 fn what_the_directory_held_is_recorded_once_it_is_read() {
-    let data = std::env::temp_dir().join(format!("pelton-ledger-{}", std::process::id()));
+    let data = std::env::temp_dir().join(format!("pelton-shared-index-{}", std::process::id()));
     let earlier = Variants::new(&data, 1 << 20);
     let stored = earlier.store(key(1), Kind::LARGER, None, NOW_MS);
     stored.expect("there is room");
 
     let mut process = TestProcess::new(Limits::default());
     let variants = Variants::new(&data, 1 << 20);
-    process.variants = variants.recorded(Some(Arc::clone(&process.ledger)));
+    process.variants = variants.recorded(Some(Arc::clone(&process.shared_index)));
     process.update();
     assert_eq!(process.keys(), 0, "not read yet");
     process.variants.load().expect("it can be listed");
     process.update();
     assert_eq!(
-        (process.keys(), process.ledger.stats().publications),
+        (process.keys(), process.shared_index.stats().publications),
         (1, 2)
     );
     process.update();
-    assert_eq!(process.ledger.stats().publications, 2, "once is enough");
+    assert_eq!(
+        process.shared_index.stats().publications,
+        2,
+        "once is enough"
+    );
     fs::remove_dir_all(&data).expect("own directory");
 }
 
@@ -203,7 +213,7 @@ fn out_of_reach_nothing_is_lost_that_the_index_has() {
         .variants
         .remember(key(1), Verdict::Faulty, clock::unix_ms());
     process.update();
-    assert!(!process.ledger.stats().is_reachable);
+    assert!(!process.shared_index.stats().is_reachable);
     assert_eq!(process.find(&key(1)), None);
     process.store.is_reachable.store(true, Ordering::Relaxed);
     assert_eq!(
@@ -212,7 +222,7 @@ fn out_of_reach_nothing_is_lost_that_the_index_has() {
         "not asked before it was seen again"
     );
     process.update();
-    assert!(process.ledger.stats().is_reachable);
+    assert!(process.shared_index.stats().is_reachable);
     assert_eq!(process.keys(), 1);
 }
 
@@ -292,7 +302,8 @@ fn a_conversion_under_way_is_shown_and_made_once() {
         path: &path,
         wall_ms_max: 60_000,
     };
-    let lock = |process: &TestProcess, files| process.ledger.find_or_lock(&key(1), &flight(files));
+    let lock =
+        |process: &TestProcess, files| process.shared_index.find_or_lock(&key(1), &flight(files));
     assert_eq!(lock(&process, "host:1:2"), (None, Lock::Ours));
     let name = format!("pelton:flight:{}", key(1));
     assert_eq!(
@@ -305,13 +316,15 @@ fn a_conversion_under_way_is_shown_and_made_once() {
         "HSET pelton:variant:{} kind larger bytes 0",
         key(1)
     ));
-    process.ledger.note(Change::Ended(key(1)));
+    process.shared_index.note(Change::Ended(key(1)));
     process.update();
     assert_eq!(process.run_command(&format!("GET {name}")), Reply::Null);
     let (found, lock) = lock(&other, "host:1:2");
     let kind = found.expect("recorded").kind;
     assert_eq!((kind, lock), (Kind::Verdict(Verdict::Larger), Lock::Ours));
     process.store.is_reachable.store(false, Ordering::Relaxed);
-    let unknown = process.ledger.find_or_lock(&key(2), &flight("host:1:2"));
+    let unknown = process
+        .shared_index
+        .find_or_lock(&key(2), &flight("host:1:2"));
     assert_eq!(unknown, (None, Lock::Elsewhere));
 }

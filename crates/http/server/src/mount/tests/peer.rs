@@ -222,7 +222,7 @@ fn shown<'a>(status: &str, fields: impl Iterator<Item = (&'a str, &'a str)>, bod
 
 fn settings(root: &std::path::Path) -> Settings {
     Settings {
-        ledger: variants::shared_index::Limits::default(),
+        shared_index: variants::shared_index::Limits::default(),
         gate: crate::gate::Gate::default(),
         mounts: vec![Directory {
             prefix: String::new(),
