@@ -24,7 +24,8 @@ use super::value::{
     SteeringMode, Texts, Timeout, Types, Value, WatchMeans, Wrong,
 };
 
-/// Setting with its name, for access by files, variables and flags.
+/// Setting with its name, through which configuration files, environment variables and
+/// command-line flags set it.
 pub struct Key {
     /// Name in a file, such as `limits.queue_max`.
     pub name: &'static str,
@@ -200,8 +201,8 @@ settings! {
         admin_token_file: MaybeFile = MaybeFile(None), "file or off";
         /// Destination of the access log, one JSON line per response: a file, stderr, or off.
         access_log: AccessLog = AccessLog(Sink::Off), "file";
-        /// Directory with the built files of the web page, for its developers; they are read again
-        /// for each request and replace the files in the program.
+        /// For developers of the web page: directory with its built files, which are read again for
+        /// each request, instead of the files that the program contains.
         page_dir: MaybeFolder = MaybeFolder(None), "directory or off";
         /// Lowest level of logged events.
         log_level: LogLevel = LogLevel(tracing::Level::INFO), "level";

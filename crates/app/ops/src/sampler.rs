@@ -127,7 +127,8 @@ impl Ops {
             .map_err(|err| Error::host(format!("cannot start thread ops: {err}")))
     }
 
-    /// Writes the number of saved bytes to its file, and lets the thread end. Blocks.
+    /// Writes the total of the bytes that smaller responses saved to the file for this total, and
+    /// lets the thread end. Blocks.
     pub fn stop(&self) {
         self.stopping.store(true, Relaxed);
         if let Some(running) = self.running() {

@@ -1,4 +1,4 @@
-//! Runs the cores' threads, from the start to the end of the drain.
+//! Runs the cores' threads, from their start until all connections are drained.
 
 use std::future::poll_fn;
 use std::panic::resume_unwind;

@@ -59,8 +59,8 @@ impl Splits {
 
 fn begins(value: &str, at: usize, word: &str) -> bool {
     let (value, word) = (&value.as_bytes()[at..], word.as_bytes());
-    // This function is called at every letter of every name. Most calls return here, since the
-    // first byte differs.
+    // This function is called at every letter of every name. In most calls the first byte differs,
+    // so it is compared before the whole word.
     let (Some(first), Some(found)) = (word.first(), value.first()) else {
         return false;
     };

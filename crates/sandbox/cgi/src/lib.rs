@@ -37,7 +37,7 @@
 //!
 //! Errors: [`RequestError`] is the fault of the client, [`Malformed`] of the program.
 //!
-//! Threads: plain values. Source: RFC 3875.
+//! Threads: none; all types are plain data. Source: RFC 3875.
 
 #![forbid(unsafe_code)]
 

@@ -215,7 +215,7 @@ impl Unit {
         }
     }
 
-    /// Returns the statistics of the cells, including those of replaced pools.
+    /// Returns the statistics of this unit's cells (sandboxes), in its pool and in replaced pools.
     pub(super) fn stats(&self) -> Stats {
         let running = self.running();
         let replaced_pools = self.replaced_pools();

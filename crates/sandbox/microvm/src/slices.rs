@@ -42,8 +42,8 @@ pub(super) fn sleep(time: Duration, server: Option<Server>) {
         .iter()
         .map(|server| PollFd::from_borrowed_fd(server.socket, PollFlags::empty()))
         .collect();
-    // A signal marks the end of a slice, and no thread runs now, so an interruption needs no
-    // handling.
+    // The timer's signal, which ends a guest thread's time slice, may interrupt the call. No guest
+    // thread runs now, and the caller checks again which threads may run, so it is harmless.
     let hung_up = poll(&mut watched, Some(&time));
     if let Some(server) = server
         && hung_up.is_ok_and(|ready| 0 < ready)

@@ -180,7 +180,8 @@ impl Address {
     }
 }
 
-/// CONVERT_TYPES and the older switches, collected for `formats`.
+/// Values of CONVERT_TYPES and of the older switches for single formats, from which the setting
+/// `formats` is derived.
 #[derive(Default)]
 struct Formats {
     listed: Option<Vec<&'static str>>,

@@ -581,9 +581,9 @@ fn help_teaches() {
     check_help::<Scan>(expect![[r#"
         Index the music and pictures of a library, and report the result.
 
-        Reads only new and changed files below ROOT: tags, durations, positions of covers, and when and
-        where pictures were taken. The new index replaces the old one when it is complete. Exits with 1 if a
-        file could not be read; each such file is listed with the reason.
+        Reads only new and changed files below ROOT: tags, durations, covers, and when and where pictures
+        were taken. The new index replaces the old one when it is complete. Exits with 1 if a file could not
+        be read; each such file is listed with the reason.
 
         Examples:
           pelton scan ~/Music

@@ -102,10 +102,10 @@ fn encode_planes(yuv: &Yuv, effort: Effort) -> Result<Vec<u8>, Error> {
     let mut config = new_config(effort)?;
     for partition_limit in PARTITION_LIMITS {
         config.partition_limit = partition_limit;
-        // SAFETY: `encode::check` verified that the planes hold the rows and columns of this size
-        // at 4:2:0 and at these strides. libwebp writes to y, u and v only if `a` is set
-        // (`WebPCleanupTransparentArea`), and then they are `copies`; it never writes to `a`.
-        // Breaks if alpha is ever set without copies.
+        // SAFETY: `encode::check` verified that, at these strides, the planes are large enough for
+        // a 4:2:0 picture of this size. libwebp never writes to `a`. It writes to y, u and v only
+        // if `a` is set (`WebPCleanupTransparentArea`), and then y, u and v point into `copies`.
+        // Setting `a` without copies would be unsound.
         let outcome = unsafe { run(&config, &mut picture) };
         match outcome {
             Err(EncodeFailure::PartitionOverflow) => {}

@@ -236,9 +236,9 @@ fn signals(control: Control) -> Result<OwnedFd, Errno> {
     }
     // SAFETY: `sigemptyset` above initialised the set.
     let set = unsafe { set.assume_init() };
-    // SAFETY: the call reads a set of this frame; a null pointer for the old mask is allowed.
+    // SAFETY: the call reads the local variable `set`; a null pointer for the old mask is allowed.
     unsafe { libc::sigprocmask(libc::SIG_BLOCK, &raw const set, std::ptr::null_mut()) };
-    // SAFETY: the call reads a set of this frame, and creates a new descriptor.
+    // SAFETY: the call reads the local variable `set`, and creates a new descriptor.
     let signals = checked(unsafe { libc::signalfd(-1, &raw const set, libc::SFD_CLOEXEC) })?;
     // SAFETY: the call above created the descriptor, and no other code knows it.
     let signals = unsafe { OwnedFd::from_raw_fd(signals) };
