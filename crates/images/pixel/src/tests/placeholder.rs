@@ -29,6 +29,38 @@ fn mean(blurhash: &str) -> [u8; 3] {
     mean
 }
 
+/// Returns the numbers in a ThumbHash: means, scales, size and coefficients, each with its width in
+/// bits, the lowest bit first.
+fn numbers(thumbhash: &[u8], alpha: bool) -> Vec<u8> {
+    const HEAD_BITS: [u32; 9] = [6, 6, 6, 5, 1, 3, 6, 6, 1];
+    const COEFFICIENT_BITS: u32 = 4;
+    let mut bits = thumbhash
+        .iter()
+        .flat_map(|byte| (0..8).map(move |at| byte >> at & 1));
+    let mut numbers = Vec::new();
+    // With alpha, its mean and scale follow the head, as wide as coefficients.
+    let head = HEAD_BITS.into_iter();
+    for width in head.chain(std::iter::repeat(COEFFICIENT_BITS)) {
+        let number: Vec<u8> = bits.by_ref().take(width as usize).collect();
+        if number.len() < width as usize {
+            break;
+        }
+        numbers.push(number.iter().rev().fold(0, |sum, bit| sum << 1 | bit));
+    }
+    assert_eq!(numbers[4] == 1, alpha, "the flag of alpha");
+    numbers
+}
+
+/// Returns whether two hashes have equal numbers, except for one level where the crate, which adds
+/// in another order, rounds the other way.
+fn is_near_thumbhash(ours: &[u8], theirs: &[u8], alpha: bool) -> bool {
+    let (ours, theirs) = (numbers(ours, alpha), numbers(theirs, alpha));
+    let differences = ours.iter().zip(&theirs).map(|(a, b)| a.abs_diff(*b));
+    ours.len() == theirs.len()
+        && differences.clone().all(|it| it <= 1)
+        && differences.map(u32::from).sum::<u32>() <= 2
+}
+
 fn is_near(a: [u8; 3], b: [u8; 3], levels: u8) -> bool {
     a.iter().zip(b).all(|(a, b)| a.abs_diff(b) <= levels)
 }
@@ -103,9 +135,13 @@ proptest! {
         };
         let ours = placeholder(&small);
         let theirs = thumbhash::rgba_to_thumb_hash(width_px as usize, height_px as usize, &rgba);
-        prop_assert_eq!(
-            Placeholder::new([0; 3], "0", &theirs).thumbhash(),
-            ours.thumbhash()
+        let bytes = ours.to_bytes();
+        let thumbhash = &bytes[33..33 + usize::from(bytes[32])];
+        prop_assert!(
+            is_near_thumbhash(thumbhash, &theirs, alpha),
+            "{} {:?}",
+            ours.thumbhash(),
+            Placeholder::new([0; 3], "0", &theirs)
         );
         if !alpha {
             let (x, y) = if height_px <= width_px { (4, 3) } else { (3, 4) };
