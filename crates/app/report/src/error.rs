@@ -36,8 +36,8 @@ pub struct Error {
 }
 
 impl Error {
-    /// Creates an error for a fault that a command found in what it was told to check, such as a
-    /// broken file.
+    /// Creates an error for a fault that a command has found in the objects that it checks, such as
+    /// a broken file.
     pub fn finding(what: impl Into<String>) -> Error {
         Error::new(ErrorKind::Finding, what.into())
     }

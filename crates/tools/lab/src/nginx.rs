@@ -1,4 +1,5 @@
-//! nginx, for comparison with our server: one process that sends static files by sendfile and writes no log.
+//! nginx, for comparison with our server: one process that sends static files by sendfile and
+//! writes no log.
 
 use std::fs;
 use std::path::Path;

@@ -122,9 +122,9 @@ pub(crate) struct Prefetch {
 
 /// Index the music and pictures of a library, and report the result.
 ///
-/// Reads only new and changed files below ROOT: tags, durations, covers, and when and where pictures
-/// were taken. The new index replaces the old one when it is complete. Exits with 1
-/// if a file could not be read; each such file is listed with the reason.
+/// Reads only new and changed files below ROOT: tags, durations, covers, and when and where
+/// pictures were taken. The new index replaces the old one when it is complete. Exits with 1 if a
+/// file could not be read; each such file is listed with the reason.
 #[derive(Args)]
 #[command(after_help = "Examples:
   pelton scan ~/Music

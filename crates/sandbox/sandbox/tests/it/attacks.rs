@@ -199,7 +199,7 @@ fn each_kind_of_death_is_reported_as_its_own() {
         expect![[r#"
         segv: cell: crashed: died by signal 11
         abort: cell: crashed: died by signal 11
-        panic: cell: crashed: panicked at crates/sandbox/sandbox/tests/attacker/strain.rs:53:19:?on purpose
+        panic: cell: crashed: panicked at crates/sandbox/sandbox/tests/attacker/strain.rs:54:19:?on purpose
         overflow 100000: cell: crashed: died by signal 11
     "#]],
     );

@@ -86,7 +86,7 @@ fn p13_what_ring_3_may_not_ends_the_job_and_nothing_else() {
         run-data: cell: crashed: died by a page fault
         segv: cell: crashed: died by a page fault
         abort: cell: crashed: died by signal 6
-        panic: cell: crashed: panicked at crates/sandbox/sandbox/tests/attacker/strain.rs:53:19:?on purpose
+        panic: cell: crashed: panicked at crates/sandbox/sandbox/tests/attacker/strain.rs:54:19:?on purpose
         overflow 100000: cell: crashed: died by a page fault
         leave: cell: crashed: exit code 7
     "#]]
