@@ -5,7 +5,7 @@ import { url } from "../base.ts";
 import { bytes, number, t } from "../i18n/messages.ts";
 import { IconButton } from "../ui/button.tsx";
 import { originalOf } from "../ui/download.ts";
-import { type Comparison, compare, encoderOf, loadSent, meaningOf, savingOf } from "./comparison.ts";
+import { type ComparedPicture, type Comparison, compare, encoderOf, loadSent, meaningOf, savingOf } from "./comparison.ts";
 import { formatName } from "./details.ts";
 import type { Slide } from "./slide.ts";
 import { type Size, fitted, rung } from "./zoom.ts";
@@ -98,55 +98,68 @@ export function Compare({ slide, close }: { slide: Slide; close: () => void }) {
   );
 }
 
-/** Formats, sizes and quality of both pictures. */
+/**
+ * Formats, sizes and quality of both pictures. All lines have their room from the beginning, so
+ * that the pictures above do not move when the comparison arrives.
+ */
 function Facts({ result, error, close }: { result: Comparison | null; error: string | null; close: () => void }) {
+  const score = result?.ssimulacra2;
+  const isComputing = !result && error === null;
   return (
     <div class="compare-facts" role="status" dir="auto">
-      {error !== null && (
-        <p>
-          <strong>{t("compare.failed")}</strong> <span>{error}</span>
-        </p>
-      )}
-      {error === null && !result && <p>{t("compare.computing")}</p>}
-      {result && error === null && <Figures result={result} />}
+      <div class="compare-figures">
+        <dl>
+          <Figure label={t("compare.original")} value={formatAndBytes(result?.original)}>
+            {result ? pixelsOf(result.original) : UNKNOWN}
+          </Figure>
+          <Figure label={t("compare.sent")} value={formatAndBytes(result?.sent)}>
+            {result ? [pixelsOf(result.sent), !result.isOriginal && savingOf(result)].filter(Boolean).join(" · ") : UNKNOWN}
+          </Figure>
+          <Figure
+            isHidden={score === undefined && !isComputing}
+            label={score === undefined ? t("compare.computing") : t(meaningOf(score))}
+            title={t("compare.score.title")}
+            value={t("compare.score", { score: score === undefined ? UNKNOWN : number(score, { maximumFractionDigits: 1 }) })}
+          >
+            {result && score !== undefined ? encoderOf(result.sent) : UNKNOWN}
+          </Figure>
+        </dl>
+        <p>{error === null ? result && remarkOn(result) : `${t("compare.failed")}: ${error}`}</p>
+      </div>
       <IconButton icon="close" label={t("compare.close")} onClick={close} />
     </div>
   );
 }
 
-function Figures({ result }: { result: Comparison }) {
-  const { original, sent, ssimulacra2: score } = result;
-  return (
-    <div class="compare-figures">
-      <dl>
-        <Figure label={t("compare.original")} value={`${formatName(`image/${original.format}`)} · ${bytes(original.bytes)}`}>
-          {`${original.width} × ${original.height}`}
-        </Figure>
-        {!result.isOriginal && (
-          <Figure label={t("compare.sent")} value={`${formatName(`image/${sent.format}`)} · ${bytes(sent.bytes)}`}>
-            {`${sent.width} × ${sent.height} · ${savingOf(result)}`}
-          </Figure>
-        )}
-        {score !== undefined && (
-          <Figure
-            label={t(meaningOf(score))}
-            title={t("compare.score.title")}
-            value={t("compare.score", { score: number(score, { maximumFractionDigits: 1 }) })}
-          >
-            {encoderOf(sent)}
-          </Figure>
-        )}
-      </dl>
-      {result.isOriginal && <p>{t("compare.same")}</p>}
-      {!result.isOriginal && score === undefined && <p>{t("compare.tooLarge")}</p>}
-      {sent.isProvisional && <p>{t("compare.provisional")}</p>}
-    </div>
-  );
+/** Text in place of a figure that is not known yet. */
+const UNKNOWN = "…";
+
+function formatAndBytes(picture: ComparedPicture | undefined): string {
+  return picture ? `${formatName(`image/${picture.format}`)} · ${bytes(picture.bytes)}` : UNKNOWN;
 }
 
-function Figure({ label, value, title, children }: { label: string; value: string; title?: string; children: string }) {
+function pixelsOf({ width, height }: ComparedPicture): string {
+  return `${width} × ${height}`;
+}
+
+/** Returns the sentences on what is unusual about a comparison. */
+function remarkOn({ isOriginal, ssimulacra2, sent }: Comparison): string {
+  if (isOriginal) return t("compare.same");
+  const remarks = [ssimulacra2 === undefined && t("compare.tooLarge"), sent.isProvisional && t("compare.provisional")];
+  return remarks.filter(Boolean).join(". ");
+}
+
+interface FigureProps {
+  label: string;
+  value: string;
+  title?: string;
+  isHidden?: boolean;
+  children: string;
+}
+
+function Figure({ label, value, title, isHidden, children }: FigureProps) {
   return (
-    <div {...(title ? { title } : {})}>
+    <div {...(title ? { title } : {})} {...(isHidden ? { class: "hidden" } : {})}>
       <dt>{label}</dt>
       <dd>
         <bdi>{value}</bdi>
