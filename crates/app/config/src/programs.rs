@@ -71,7 +71,7 @@ pub struct Entry {
 pub enum OnError<'a> {
     /// An error response.
     Tell,
-    /// A response with the body of the request.
+    /// A response whose body is a copy of the request's body.
     Input,
     /// The response of the library to a request for this target.
     Target(&'a str),

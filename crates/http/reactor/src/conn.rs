@@ -153,8 +153,9 @@ impl Conn {
     /// As [`Conn::write_all`]; [`Ended::File`]; [`Ended::ShortFile`] if the file ends early. In the
     /// last case the client has been promised bytes that do not exist, so close the connection.
     pub async fn write_file(&self, head: &[u8], body: FileRange<'_>) -> Result<(), Ended> {
-        // Makes the kernel hold the head back until the body's first bytes fill the packet. If
-        // there is no body, the flag must not be set: the kernel would hold the head for 200 ms.
+        // Makes the kernel hold the head back until the body's first bytes fill the packet.
+        // With an empty body the flag must not be set, since the kernel would hold the head for
+        // 200 ms.
         let more = match body.len {
             0 => SendFlags::empty(),
             _ => SendFlags::MORE,

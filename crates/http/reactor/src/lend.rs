@@ -394,7 +394,7 @@ impl ZeroCopyWriter {
     }
 
     /// Sends the first part that can be sent without copying, together with the bytes around it. If
-    /// there is no such part, sends all parts by copying.
+    /// every part must be copied, copies and sends all of them.
     fn write(&self, socket: impl AsFd, parts: &[IoSlice<'_>], more: bool) -> io::Result<usize> {
         let mut slot = self.pipe.borrow_mut();
         let nothing = IoSlice::new(&[]);

@@ -119,8 +119,8 @@ pub struct Limits {
     /// pending. Above the limit, a body that arrives slowly is dropped; if no body arrives slowly,
     /// the response is 503.
     pub core_request_body_bytes: usize,
-    /// Maximum total bytes of mounts' responses that clients have not read. Above the limit, the
-    /// response is 503.
+    /// Maximum total bytes of mounts' responses that clients have not yet read. A response that
+    /// would exceed the limit is replaced by a 503.
     pub mount_responses_bytes: usize,
 }
 

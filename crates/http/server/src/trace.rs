@@ -3,8 +3,8 @@
 //!
 //! If a request belongs to a trace, the response names the span under which the access log records
 //! the request. The field `traceresponse` is defined by the editors' draft of Trace Context.
-//! Without an access log there is no span, so the field is omitted. The server starts no traces of
-//! its own; a proxy in front of the server can start them.
+//! If the access log is off, no span exists, so the field is omitted. The server itself does not
+//! start traces; a proxy in front of the server can.
 
 use crate::request_id::RequestId;
 use crate::response::Response;

@@ -105,9 +105,9 @@ pub enum Pace {
 /// Result of a task. Each request that waits for the task gets a clone.
 #[derive(Clone, Debug)]
 pub enum Outcome {
-    /// An entry of the index: a variant, or a verdict (the reason why there is no variant). If this
-    /// process has just encoded the variant, its bytes are included, so that they need not be read
-    /// from the disk.
+    /// An entry of the index: a variant, or a verdict (the reason why the variant is missing). If
+    /// this process has just encoded the variant, its bytes are included, so that they need not be
+    /// read from the disk.
     Kept(Arc<Variant>, Option<Arc<Sealed>>),
     /// An encoded picture that could not be written to the disk, or is too large for the cache.
     Uncached(Target, Arc<Sealed>),

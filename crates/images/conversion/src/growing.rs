@@ -122,7 +122,7 @@ impl Growing {
         loop {
             let mut checker = believed.clone();
             match checker.take_page(&piece[checked_bytes..]) {
-                // There is no further complete page, or the last bytes of the next page are not yet
+                // All complete pages are checked, or the last bytes of the next page are not yet
                 // written.
                 Ok(0) | Err(_) => break,
                 Ok(bytes) => {
@@ -131,7 +131,7 @@ impl Growing {
                 }
             }
         }
-        // If there is no memory for the copy, the next poll tries again. When the job is done, the
+        // If memory for the copy is lacking, the next poll tries again. When the job is done, the
         // complete track is sent from the worker's file instead.
         if self
             .copy

@@ -13,7 +13,7 @@
 //!
 //! Units and limits: [`flight::Limits`], [`transcode::Limits`]; sizes are in bytes and times in
 //! milliseconds. Errors: an outcome says who is at fault. Failures of a worker are remembered as
-//! the reason why there is no variant, and originals that crash workers are quarantined. Threads:
+//! the reason why a variant is missing, and originals that crash workers are quarantined. Threads:
 //! `convert-N`, `improve-N` and `transcode-N`; requests wait on channels.
 
 #![forbid(unsafe_code)]

@@ -97,7 +97,7 @@ pub struct Task {
 /// Result of a task. Each request that waits for the task gets a clone.
 #[derive(Clone, Debug)]
 pub enum Outcome {
-    /// An entry of the index: a variant, or a verdict (the reason why there is no variant).
+    /// An entry of the index: a variant, or a verdict (the reason why the variant is missing).
     Kept(Arc<Variant>),
     /// A transcoded track that could not be written to the disk, or is too large for the cache.
     Uncached(Arc<Sealed>),

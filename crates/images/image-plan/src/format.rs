@@ -91,8 +91,8 @@ impl Format {
 }
 
 /// Returns the brands of the `ftyp` box at the start of `head`, major brand first. Returns no
-/// brands if there is no such box. In the table, `@` precedes the offset of a field in bytes; each
-/// brand has 4 bytes.
+/// brands if `head` starts with another box. In the table, `@` precedes the offset of a field in
+/// bytes; each brand has 4 bytes.
 ///
 /// ```text
 /// @0 size u32 · @4 "ftyp" · @8 major brand · @12 minor version · @16 compatible brands

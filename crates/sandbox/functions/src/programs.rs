@@ -89,7 +89,8 @@ impl Programs {
         Ok(programs)
     }
 
-    /// Returns the mounts of all routes, and those of the status and the statistics of cells.
+    /// Returns one mount for each route, one for the status of the cells, and one for their
+    /// statistics.
     pub fn mounts(self: &Arc<Programs>) -> Vec<(String, Arc<dyn Mount>)> {
         let statistics: Arc<dyn Mount> = Arc::new(Statistics(Arc::clone(self)));
         let status: Arc<dyn Mount> = Arc::new(Status(Arc::clone(self)));

@@ -31,7 +31,7 @@ pub(crate) struct SharedFlags {
     /// Program file of the server
     #[arg(long, global = true, value_name = "FILE", env = "PELTON_BIN")]
     pub(crate) pelton: Option<PathBuf>,
-    /// Program file of Valkey's server: an additional peer of `store`
+    /// Program file of Valkey's server, which `lab store` then measures as well
     #[arg(long, global = true, value_name = "FILE")]
     pub(crate) valkey: Option<PathBuf>,
     /// Program file of the worker

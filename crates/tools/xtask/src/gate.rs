@@ -19,7 +19,8 @@ use crate::{advisories, codecs, conform, instructions, tidy, web};
 /// One step of the gate. A step without tests to count, such as a lint, counts as one test.
 struct Step {
     name: &'static str,
-    /// True if the step compiles the server or reads the worker, so that the worker is built first.
+    /// True if the step compiles the server or reads the worker's executable. The worker is then
+    /// built before the step.
     compiles: bool,
     run: fn(&Gate) -> Result<Count, Stop>,
 }

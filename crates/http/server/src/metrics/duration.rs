@@ -35,7 +35,7 @@ pub(super) struct Durations([[Histogram; METHODS.len()]; STATUSES.len()]);
 /// Number of buckets of a histogram. The last bucket has no upper bound.
 pub(super) const BUCKETS: usize = BOUNDS_US.len() + 1;
 
-/// Durations of one core's responses from one source.
+/// Durations of one core's responses that were cache hits, or of those that were misses.
 #[derive(Debug)]
 pub(super) struct SourceDurations(Histogram);
 

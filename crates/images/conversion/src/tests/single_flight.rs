@@ -9,7 +9,7 @@ use crate::single_flight::{Abandoned, Leader, SingleFlight, TooManyWaiters, Wait
 
 type Flights = SingleFlight<&'static str, u32, AtomicU32>;
 
-/// Polls `waiter` once and returns its result, or `None` if there is no result yet.
+/// Polls `waiter` once and returns its result, or `None` if the result is pending.
 fn poll(waiter: &mut Waiter<u32, AtomicU32>) -> Option<Result<u32, Abandoned>> {
     match pin!(waiter.wait()).poll(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(result) => Some(result),

@@ -20,9 +20,9 @@ use std::rc::Rc;
 pub(super) const HOST_BYTES: u64 = 1 << 30;
 
 pub(super) struct Devices {
-    /// Open `/dev/kvm`, if children host microVMs. If this is set, `program` is set too, to the
-    /// operator's program or to the worker.
+    /// Descriptor of `/dev/kvm`, if children host microVMs. `program` is then set too.
     pub(super) device: Option<OwnedFd>,
+    /// Descriptor of the executable that a microVM runs: the operator's program, or the worker.
     pub(super) program: Option<OwnedFd>,
     pub(super) words: StartArguments,
     pub(super) allowed: Vec<AllowedFile>,

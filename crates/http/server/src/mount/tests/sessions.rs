@@ -30,9 +30,9 @@ impl Users for Two {
     }
 }
 
-struct Nobody;
+struct NoUsers;
 
-impl Users for Nobody {
+impl Users for NoUsers {
     fn log_in(&self, _: Credentials<'_>, _: IpAddr) -> Result<Login, LoginFailure> {
         Err(LoginFailure::Unknown)
     }
@@ -303,7 +303,7 @@ fn once_there_are_users_only_admins_see_the_dashboard_and_change_the_server() {
         }
     }
     drop(server);
-    let server = start_server(Nobody, Gate::default());
+    let server = start_server(NoUsers, Gate::default());
     for (method, target) in [("DELETE", "/-/admin"), ("GET", "/-/dashboard")] {
         assert_eq!(status(&server, method, target, ""), 200, "{target}");
     }
@@ -312,7 +312,7 @@ fn once_there_are_users_only_admins_see_the_dashboard_and_change_the_server() {
         token: Some(Token::new("sesame")),
         ..Gate::default()
     };
-    let server = start_server(Nobody, gate);
+    let server = start_server(NoUsers, gate);
     assert_eq!(status(&server, "GET", "/-/dashboard", ""), 401);
     let token = "authorization: Bearer sesame\r\n";
     assert_eq!(status(&server, "GET", "/-/dashboard", token), 200);
