@@ -31,5 +31,6 @@ export const AREAS: readonly Area[] = [
 
 /** Views without an entry in the navigation. */
 export const MORE: readonly Area[] = [
+  { path: "playground", label: "nav.playground", icon: "settings", messages: "playground", load: () => import("./playground/playground.tsx") },
   { path: "settings", label: "nav.settings", icon: "settings", load: () => import("./account/settings.tsx") },
 ];

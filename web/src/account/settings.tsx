@@ -2,6 +2,7 @@ import "../shared.ts";
 
 import { needsLogin } from "../api.ts";
 import { LANGUAGES, choose, setLanguage, t } from "../i18n/messages.ts";
+import { href } from "../router.ts";
 import { logOut, session } from "../session.ts";
 import { chosenLanguage, scheme } from "../settings.ts";
 import { Button } from "../ui/button.tsx";
@@ -40,6 +41,9 @@ export default function Settings() {
           </select>
         </label>
       </section>
+      <a class="card" href={href("playground")}>
+        <h2>{t("nav.playground")}</h2>
+      </a>
       {/* The last card, because the list grows when it has loaded, and nothing may move then. */}
       {session.value.name !== null && (
         <section class="card" key={session.value.name}>

@@ -4,8 +4,9 @@ import english from "./base/en.json";
 import type music from "./music/en.json";
 import type ops from "./ops/en.json";
 import type photos from "./photos/en.json";
+import type playground from "./playground/en.json";
 
-type Key = keyof typeof english | keyof typeof music | keyof typeof ops | keyof typeof photos;
+type Key = keyof typeof english | keyof typeof music | keyof typeof ops | keyof typeof photos | keyof typeof playground;
 
 /**
  * Key of a message in the catalogue. A key that ends with `.one` or `.other` is one of the plural
@@ -18,7 +19,7 @@ type PluralKey = Key extends infer K ? (K extends `${infer Base}.other` ? Base :
  * Part of the catalogue that is loaded with an area or a part of it. All other messages are loaded
  * with the page.
  */
-export type Part = "music" | "ops" | "photos";
+export type Part = "music" | "ops" | "photos" | "playground";
 
 type Catalogue = Readonly<Record<string, string>>;
 
@@ -39,6 +40,11 @@ const parts: Record<Part, Record<string, Loader>> = {
   music: { en: () => import("./music/en.json"), de: () => import("./music/de.json"), ar: () => import("./music/ar.json") },
   photos: { en: () => import("./photos/en.json"), de: () => import("./photos/de.json"), ar: () => import("./photos/ar.json") },
   ops: { en: () => import("./ops/en.json"), de: () => import("./ops/de.json"), ar: () => import("./ops/ar.json") },
+  playground: {
+    en: () => import("./playground/en.json"),
+    de: () => import("./playground/de.json"),
+    ar: () => import("./playground/ar.json"),
+  },
 };
 
 /** Parts of the catalogue that areas have requested. */

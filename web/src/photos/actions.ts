@@ -2,6 +2,7 @@ import { api } from "../api.ts";
 import { t } from "../i18n/messages.ts";
 import { href } from "../router.ts";
 import { session } from "../session.ts";
+import { copy } from "../ui/copy.ts";
 import { toast } from "../ui/toast.tsx";
 import { favourites } from "./selection.ts";
 
@@ -38,21 +39,4 @@ export async function copyLinks(ids: readonly string[]): Promise<void> {
   const text = ids.map((id) => new URL(href(`photos/${id}`), location.href).href).join("\n");
   const isCopied = await copy(text);
   toast(isCopied ? t("photos.copied", { count: ids.length }) : t("photos.notCopied"));
-}
-
-/** Copies a text to the clipboard. Returns whether that was possible. */
-async function copy(text: string): Promise<boolean> {
-  try {
-    await navigator.clipboard.writeText(text);
-    return true;
-  } catch {
-    // Without TLS, browsers offer no clipboard interface, but still the old command "copy".
-  }
-  const field = document.createElement("textarea");
-  field.value = text;
-  document.body.append(field);
-  field.select();
-  const isCopied = document.execCommand("copy");
-  field.remove();
-  return isCopied;
 }

@@ -48,7 +48,7 @@ export function Compare({ slide, close }: { slide: Slide; close: () => void }) {
       if (abort.signal.aborted) return URL.revokeObjectURL(address);
       sent.value = address;
       result.value = null;
-      result.value = await compare(id, width, picture.accept, abort.signal);
+      result.value = await compare(id, width ? `w=${width}` : "", picture.accept, abort.signal);
     };
     error.value = null;
     load().catch((reason: unknown) => {

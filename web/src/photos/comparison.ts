@@ -30,7 +30,7 @@ export interface Comparison {
  * Values of the field Accept, the best first. The first one whose response the browser can decode
  * stands for what the browser itself sends with pictures, which a script cannot read.
  */
-const ACCEPTS = ["image/avif,image/webp,*/*;q=0.8", "image/webp,*/*;q=0.8", "*/*"] as const;
+export const ACCEPTS = ["image/avif,image/webp,*/*;q=0.8", "image/webp,*/*;q=0.8", "*/*"] as const;
 
 /** Number of times that a comparison is requested while the server is busy. */
 const ATTEMPTS_MAX = 8;
@@ -61,9 +61,13 @@ export async function loadSent(file: string, width: number, signal: AbortSignal)
   throw new ApiError(415, t("viewer.failed"));
 }
 
-/** Requests the comparison of a picture. Waits while the server computes others. */
-export async function compare(id: string, width: number, accept: string, signal: AbortSignal): Promise<Comparison> {
-  const target = `/pictures/${encodeURIComponent(id)}/compare${width ? `?w=${width}` : ""}`;
+/**
+ * Requests the comparison of a picture. Waits while the server computes others.
+ *
+ * @param query parameters of the variant, such as `w=960`; may be empty
+ */
+export async function compare(id: string, query: string, accept: string, signal: AbortSignal): Promise<Comparison> {
+  const target = `/pictures/${encodeURIComponent(id)}/compare${query ? `?${query}` : ""}`;
   for (let attempt = 1; ; attempt += 1) {
     try {
       return await api<Comparison>(target, { accept, signal });

@@ -5,7 +5,7 @@ import { href } from "../router.ts";
 import { placeOf, settings, sizeOf, takenAt } from "./details.ts";
 import type { Slide } from "./slide.ts";
 import { nameOf } from "./names.ts";
-import { folderPath } from "./paths.ts";
+import { folderPath, playgroundOf } from "./paths.ts";
 
 /** Panel with everything that is known about a picture, and what was sent to this browser. */
 export function Info({ slide }: { slide: Slide }) {
@@ -54,6 +54,11 @@ export function Info({ slide }: { slide: Slide }) {
           </Row>
         )}
       </dl>
+      {details && (
+        <p>
+          <a href={href("playground", playgroundOf(details.id))}>{t("viewer.playground")}</a>
+        </p>
+      )}
     </aside>
   );
 }

@@ -10,3 +10,8 @@ export function crumbs(folder: string): { readonly name: string; readonly path: 
   const parts = folder.split("/").filter(Boolean);
   return parts.map((name, index) => ({ name, path: parts.slice(0, index + 1).join("/") }));
 }
+
+/** Returns the query with which the playground shows a picture. */
+export function playgroundOf(id: string): Record<string, string> {
+  return { picture: id, w: "960" };
+}

@@ -5,6 +5,7 @@ import { ApiError } from "../api.ts";
 import { url } from "../base.ts";
 import { t } from "../i18n/messages.ts";
 import { addCommands } from "../keys.ts";
+import { href, navigate } from "../router.ts";
 import { IconButton } from "../ui/button.tsx";
 import { originalOf } from "../ui/download.ts";
 import { Icon } from "../ui/icon.tsx";
@@ -18,6 +19,7 @@ import { Slide } from "./slide.ts";
 import type { Source } from "./source.ts";
 import { Stage } from "./stage.ts";
 import { labelOf, nameOf } from "./names.ts";
+import { playgroundOf } from "./paths.ts";
 
 interface Props {
   source: Source;
@@ -143,6 +145,7 @@ export function Viewer({ source, id, go, close, thumbnailOf, rectOf, onLeave }: 
             run: (key) => latest.current.turn((key === "ArrowRight") === (document.dir !== "rtl") ? 1 : -1),
           },
           { keys: ["c"], label: "compare.open", run: () => (isComparing.value = !isComparing.value) },
+          { keys: ["o"], label: "viewer.playground", run: () => navigate("playground", { query: playgroundOf(id) }) },
           { keys: ["i"], label: "viewer.info", run: () => (hasInfo.value = !hasInfo.value) },
           { keys: ["f"], label: "photos.favourite", run: favour },
           { keys: ["z"], label: "viewer.zoom", run: () => stage.current?.toggle({ x: 0, y: 0 }) },
@@ -182,6 +185,14 @@ export function Viewer({ source, id, go, close, thumbnailOf, rectOf, onLeave }: 
             onClick={() => (isPlaying.value = !isPlaying.value)}
           />
           <IconButton icon="full" label={t("viewer.full")} onClick={full} />
+          <a
+            class="icon-button"
+            href={href("playground", playgroundOf(id))}
+            title={t("viewer.playground")}
+            aria-label={t("viewer.playground")}
+          >
+            <Icon name="settings" />
+          </a>
         </span>
         <IconButton
           icon="compare"

@@ -1,0 +1,118 @@
+import type { ComponentChildren } from "preact";
+import { useId } from "preact/hooks";
+
+import { t } from "../i18n/messages.ts";
+import type { Problem } from "./playground.tsx";
+import type { Parameter, Recipe } from "./recipe.ts";
+
+const FITS = ["inside", "cover", "contain", "fill"] as const;
+const FORMATS = ["avif", "webp", "jpeg", "png"] as const;
+/** Quality at which the slider stands while the URL has none. */
+const QUALITY = 75;
+
+interface Props {
+  readonly recipe: Recipe;
+  readonly problem: Problem | null;
+  readonly change: (name: Parameter, value: string) => void;
+}
+
+/** Controls of all parameters. The server's sentence about a parameter stands below its row. */
+export function Controls({ recipe, problem, change }: Props) {
+  const row = { problem, recipe, change };
+  return (
+    <form class="play-controls card" aria-label={t("play.parameters")} onSubmit={(event) => event.preventDefault()}>
+      <Row {...row} names={["w", "h"]}>
+        <Field {...row} name="w" />
+        <Field {...row} name="h" />
+      </Row>
+      <Row {...row} names={["fit", "dpr"]}>
+        <Choice {...row} name="fit" first="" values={FITS} />
+        <Field {...row} name="dpr" />
+      </Row>
+      <Row {...row} names={["enlarge"]}>
+        <label class="play-check">
+          <input
+            type="checkbox"
+            checked={recipe.enlarge === "true"}
+            onChange={(event) => change("enlarge", event.currentTarget.checked ? "true" : "")}
+          />
+          <span>{t("play.enlarge")}</span>
+        </label>
+      </Row>
+      <Row {...row} names={["format", "q"]}>
+        <Choice {...row} name="format" first={t("play.format.auto")} values={FORMATS} />
+        <Field {...row} name="q" />
+      </Row>
+      <input
+        type="range"
+        min="1"
+        max="100"
+        value={Number(recipe.q) || QUALITY}
+        aria-label={t("play.quality")}
+        onInput={(event) => change("q", event.currentTarget.value)}
+      />
+    </form>
+  );
+}
+
+/** Controls side by side, with a line below for the problem of one of them. */
+function Row({ names, problem, children }: Props & { names: readonly Parameter[]; children: ComponentChildren }) {
+  const own = problem?.parameter && names.includes(problem.parameter) ? problem : null;
+  return (
+    <div class="play-row">
+      <div>{children}</div>
+      <p class="field-error" role="alert" id={`play-error-${names[0]}`} dir="auto">
+        {own?.sentence}
+      </p>
+    </div>
+  );
+}
+
+/** Element ids of the lines for problems, by the parameter of the control. */
+const LINES: Readonly<Record<Parameter, Parameter>> = { w: "w", h: "w", fit: "fit", dpr: "fit", enlarge: "enlarge", format: "format", q: "format" };
+
+/** Returns the attributes of a control that the server has a problem with. */
+function invalid(name: Parameter, problem: Problem | null): Record<string, string> {
+  return problem?.parameter === name ? { "aria-invalid": "true", "aria-describedby": `play-error-${LINES[name]}` } : {};
+}
+
+function Field({ recipe, problem, change, name }: Props & { name: "w" | "h" | "dpr" | "q" }) {
+  const id = useId();
+  return (
+    <div class="field">
+      <label for={id}>
+        {t(`play.${name}`)} <code>{name}</code>
+      </label>
+      <input
+        id={id}
+        inputMode={name === "dpr" ? "decimal" : "numeric"}
+        autocomplete="off"
+        dir="ltr"
+        value={recipe[name]}
+        placeholder={name === "dpr" ? "1" : t("play.auto")}
+        {...invalid(name, problem)}
+        onInput={(event) => change(name, event.currentTarget.value.trim())}
+      />
+    </div>
+  );
+}
+
+function Choice({ recipe, problem, change, name, first, values }: Props & { name: "fit" | "format"; first: string; values: readonly string[] }) {
+  const id = useId();
+  const present = recipe[name];
+  // A value that the server does not know came with the address; it stays until another is chosen.
+  const all = present && !values.includes(present) ? [...values, present] : values;
+  return (
+    <div class="field">
+      <label for={id}>
+        {t(`play.${name}`)} <code>{name}</code>
+      </label>
+      <select id={id} value={present} {...invalid(name, problem)} onChange={(event) => change(name, event.currentTarget.value)}>
+        {first && <option value="">{first}</option>}
+        {all.map((value) => (
+          <option value={name === "fit" && value === "inside" ? "" : value}>{value}</option>
+        ))}
+      </select>
+    </div>
+  );
+}

@@ -1,0 +1,79 @@
+/** Names of the parameters of a picture's URL, in the order in which the URL has them. */
+export const PARAMETERS = ["w", "h", "fit", "dpr", "enlarge", "q", "format"] as const;
+
+export type Parameter = (typeof PARAMETERS)[number];
+
+/**
+ * Text of each parameter as it was typed; empty if the URL has no such parameter. The server
+ * decides which texts are valid.
+ */
+export type Recipe = Readonly<Record<Parameter, string>>;
+
+export interface Size {
+  readonly width: number;
+  readonly height: number;
+}
+
+/** Largest side that a request may name, in pixels. */
+export const SIDE_MAX = 16_384;
+
+/** Returns the recipe in a query. */
+export function recipeOf(query: URLSearchParams): Recipe {
+  return Object.fromEntries(PARAMETERS.map((name) => [name, query.get(name)?.trim() ?? ""])) as Recipe;
+}
+
+/** Returns the query of a picture's URL, without the question mark. */
+export function queryOf(recipe: Recipe): string {
+  const pairs = PARAMETERS.filter((name) => recipe[name] !== "").map((name) => `${name}=${encodeURIComponent(recipe[name])}`);
+  return pairs.join("&");
+}
+
+/** Returns the target of a picture with a query, which may be empty. */
+export function withQuery(target: string, query: string): string {
+  return query ? `${target}?${query}` : target;
+}
+
+/** Returns the query of the playground's own address: the picture, and the recipe. */
+export function pageQuery(picture: string, recipe: Recipe): Record<string, string> {
+  const filled = PARAMETERS.filter((name) => recipe[name] !== "").map((name) => [name, recipe[name]]);
+  return { picture, ...Object.fromEntries(filled) };
+}
+
+/** Returns the sides of the box after `dpr`; 0 for a side that is not given. */
+export function boxOf({ w, h, dpr }: Recipe): Size {
+  const scaled = (side: string) => Math.round(Number(side || 0) * Number(dpr || 1));
+  return { width: scaled(w), height: scaled(h) };
+}
+
+/** Returns the size of the variant that a valid recipe makes of a picture of the size `natural`. */
+export function outputSize(recipe: Recipe, natural: Size): Size {
+  const box = boxOf(recipe);
+  const mayGrow = recipe.enlarge === "true";
+  if (!box.width && !box.height) return natural;
+  if (!box.width || !box.height) return inside(natural, { width: box.width || Infinity, height: box.height || Infinity }, mayGrow);
+  const exceeds = natural.width < box.width || natural.height < box.height;
+  switch (recipe.fit) {
+    case "contain":
+      return box;
+    case "cover":
+    case "fill":
+      return exceeds && !mayGrow ? inside(box, natural, true) : box;
+    default:
+      return inside(natural, box, mayGrow);
+  }
+}
+
+/** Returns the largest size within `box` that has the proportions of `shape`. */
+export function inside(shape: Size, box: Size, mayGrow: boolean): Size {
+  if (!mayGrow && shape.width <= box.width && shape.height <= box.height) return shape;
+  const scale = Math.min(box.width / shape.width, box.height / shape.height);
+  const scaled = (side: number) => Math.max(1, Math.round(side * scale));
+  return { width: scaled(shape.width), height: scaled(shape.height) };
+}
+
+/** Returns the sentence of an error without the parameter that it names, and the parameter. */
+export function problemOf(detail: string): { parameter: Parameter | null; sentence: string } {
+  const [, name = "", sentence = ""] = /^(\w+): (.*)$/s.exec(detail) ?? [];
+  const parameter = PARAMETERS.find((it) => it === name) ?? null;
+  return parameter ? { parameter, sentence } : { parameter, sentence: detail };
+}

@@ -1,0 +1,153 @@
+import { type Recipe, SIDE_MAX, type Size, boxOf, inside, outputSize, queryOf, withQuery } from "./recipe.ts";
+
+/** Picture of which snippets speak. */
+export interface Subject {
+  /** Target of the file on this server, such as `/nature/Garden.jpg`. */
+  readonly file: string;
+  /** Absolute URL of the file, without a query. */
+  readonly address: string;
+  readonly natural: Size;
+}
+
+/** Spelling of a recipe for another server, or the parameters that the other server lacks. */
+export type Spelling = { readonly text: string } | { readonly lacks: readonly string[] };
+
+/** Widths of the candidates of `srcset`, as multiples of the width in CSS pixels. */
+const MULTIPLES = [0.5, 1, 1.5, 2] as const;
+
+function attribute(value: string): string {
+  return value.replaceAll("&", "&amp;").replaceAll('"', "&quot;");
+}
+
+interface Responsive {
+  readonly src: string;
+  readonly srcset: string;
+  readonly sizes: string;
+  readonly size: Size;
+}
+
+/** Returns the candidates for a picture of the recipe's size in CSS pixels. */
+function responsive({ address, natural }: Subject, recipe: Recipe): Responsive {
+  const one: Recipe = { ...recipe, dpr: "" };
+  const size = outputSize(one, natural);
+  const hasCrop = recipe.fit !== "" && recipe.fit !== "inside";
+  // Above this width, the server would send the same pixels again.
+  const limit = recipe.fit === "contain" || recipe.enlarge === "true" ? SIDE_MAX : widest(one, natural);
+  const at = (width: number) => {
+    const height = hasCrop ? String(Math.round((size.height * width) / size.width)) : "";
+    return withQuery(address, queryOf({ ...one, w: String(width), h: height }));
+  };
+  const wanted = MULTIPLES.map((multiple) => Math.round(size.width * multiple)).filter((width) => width <= limit);
+  return {
+    src: at(size.width),
+    srcset: wanted.map((width) => `${at(width)} ${width}w`).join(", "),
+    sizes: `(max-width: ${size.width}px) 100vw, ${size.width}px`,
+    size,
+  };
+}
+
+/** Returns the width of the largest variant with the proportions of the recipe. */
+function widest(recipe: Recipe, natural: Size): number {
+  const box = boxOf(recipe);
+  const hasCrop = (recipe.fit === "cover" || recipe.fit === "fill") && box.width > 0 && box.height > 0;
+  return hasCrop ? inside(box, natural, true).width : natural.width;
+}
+
+/** Returns an `<img>` with candidates for narrow windows and dense screens. */
+export function imgOf(subject: Subject, recipe: Recipe): string {
+  const { src, srcset, sizes, size } = responsive(subject, recipe);
+  const candidates = attribute(srcset).replaceAll(", ", ",\n          ");
+  return `<img src="${attribute(src)}"\n  srcset="${candidates}"\n  sizes="${sizes}"\n  width="${size.width}" height="${size.height}" alt="">`;
+}
+
+/** Returns a `<picture>` that names the formats, for caches that ignore the field Vary. */
+export function pictureOf(subject: Subject, recipe: Recipe): string {
+  const source = (format: string) => {
+    const { srcset, sizes } = responsive(subject, { ...recipe, format });
+    return `  <source type="image/${format}" srcset="${attribute(srcset)}" sizes="${sizes}">\n`;
+  };
+  const last = recipe.format === "png" ? "png" : "jpeg";
+  const { src, size } = responsive(subject, { ...recipe, format: last });
+  const image = `  <img src="${attribute(src)}" width="${size.width}" height="${size.height}" alt="">\n`;
+  return `<picture>\n${source("avif")}${source("webp")}${image}</picture>`;
+}
+
+/** Returns a command that stores the variant, and prints the fields of the response. */
+export function curlOf({ address }: Subject, recipe: Recipe, accept: string, format: string): string {
+  const quoted = (text: string) => `'${text.replaceAll("'", "'\\''")}'`;
+  return `curl -sS -D - -o picture.${format} \\\n  -H ${quoted(`Accept: ${accept}`)} \\\n  ${quoted(withQuery(address, queryOf(recipe)))}`;
+}
+
+/** Returns the spelling for WebP Server Go, which negotiates the format and fixes the quality. */
+export function webpServerGoOf({ address, natural }: Subject, recipe: Recipe): Spelling {
+  const lacks: string[] = [];
+  const box = boxOf(recipe);
+  const isCover = recipe.fit === "cover";
+  if (recipe.fit === "contain" || recipe.fit === "fill") lacks.push(`fit=${recipe.fit}`);
+  // It leaves the picture as it is if a side of the box is longer.
+  if (isCover && (natural.width < box.width || natural.height < box.height)) lacks.push("fit=cover");
+  if (recipe.enlarge === "true") lacks.push("enlarge");
+  if (recipe.q) lacks.push("q");
+  if (recipe.format && recipe.format !== "auto") lacks.push("format");
+  if (lacks.length > 0) return { lacks };
+  const prefix = isCover ? "" : "max_";
+  const sides = [box.width && `${prefix}width=${box.width}`, box.height && `${prefix}height=${box.height}`];
+  return { text: withQuery(address, sides.filter(Boolean).join("&")) };
+}
+
+/** Resizing types of imgproxy by fit. */
+const RESIZING: Readonly<Record<string, string>> = { contain: "fit", cover: "fill-down", fill: "force" };
+
+/** Returns the path for imgproxy without a signature. It negotiates a format that is not named. */
+export function imgproxyOf({ address, natural }: Subject, recipe: Recipe): Spelling {
+  const options: string[] = [];
+  const { width, height } = recipe.fit === "fill" ? outputSize({ ...recipe, dpr: "" }, natural) : { width: recipe.w || 0, height: recipe.h || 0 };
+  if (recipe.w || recipe.h) {
+    const grows = recipe.enlarge === "true";
+    const type = recipe.fit === "cover" && grows ? "fill" : (RESIZING[recipe.fit] ?? "fit");
+    options.push(`rs:${type}:${width}:${height}:${grows ? 1 : 0}${recipe.fit === "contain" ? ":1" : ""}`);
+  }
+  if (recipe.dpr) options.push(`dpr:${recipe.dpr}`);
+  if (recipe.q) options.push(`q:${recipe.q}`);
+  const format = recipe.format && recipe.format !== "auto" ? `@${recipe.format === "jpeg" ? "jpg" : recipe.format}` : "";
+  const source = address.replace(/[%?#@]/g, encodeURIComponent);
+  return { text: `/insecure/${[...options, ""].join("/")}plain/${source}${format}` };
+}
+
+/**
+ * Returns the path for a server of the IIIF Image API 3. It has no negotiation, so the path names
+ * the format that this browser got.
+ */
+export function iiifOf({ file, natural }: Subject, recipe: Recipe, format: string): Spelling {
+  const lacks: string[] = [];
+  if (recipe.fit === "contain") lacks.push("fit=contain");
+  if (recipe.q) lacks.push("q");
+  if (lacks.length > 0) return { lacks };
+  const size = outputSize(recipe, natural);
+  const box = boxOf(recipe);
+  let region = "full";
+  let source = natural;
+  if (recipe.fit === "cover") {
+    source = inside(box, natural, true);
+    const [x, y] = [(natural.width - source.width) / 2, (natural.height - source.height) / 2].map(Math.floor);
+    if (source.width !== natural.width || source.height !== natural.height) region = `${x},${y},${source.width},${source.height}`;
+  }
+  const grows = size.width > source.width || size.height > source.height;
+  const isWhole = size.width === source.width && size.height === source.height;
+  const isStretched = recipe.fit === "cover" || recipe.fit === "fill";
+  let scaled = `!${size.width},${size.height}`;
+  if (isStretched) scaled = `${size.width},${size.height}`;
+  else if (!box.height) scaled = `${size.width},`;
+  else if (!box.width) scaled = `,${size.height}`;
+  const identifier = encodeURIComponent(decoded(file.replace(/^\//, "")));
+  const extension = format === "jpeg" ? "jpg" : format;
+  return { text: `/iiif/3/${identifier}/${region}/${isWhole ? "max" : (grows ? "^" : "") + scaled}/0/default.${extension}` };
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
