@@ -7,6 +7,7 @@ import { download } from "./journeys/download.ts";
 import { help } from "./journeys/help.ts";
 import { language } from "./journeys/language.ts";
 import { login } from "./journeys/login.ts";
+import { playground } from "./journeys/playground.ts";
 import { settings } from "./journeys/settings.ts";
 import { shell } from "./journeys/shell.ts";
 import type { Visit } from "./visit.ts";
@@ -24,4 +25,4 @@ export interface Journey {
   readonly run: (visit: Visit) => Promise<void>;
 }
 
-export const JOURNEYS: readonly Journey[] = [shell, settings, login, help, language, areas, download, damaged, compare];
+export const JOURNEYS: readonly Journey[] = [shell, settings, login, help, language, areas, download, damaged, compare, playground];

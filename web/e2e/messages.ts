@@ -12,13 +12,16 @@ import enOps from "../src/i18n/ops/en.json";
 import arPhotos from "../src/i18n/photos/ar.json";
 import dePhotos from "../src/i18n/photos/de.json";
 import enPhotos from "../src/i18n/photos/en.json";
+import arPlayground from "../src/i18n/playground/ar.json";
+import dePlayground from "../src/i18n/playground/de.json";
+import enPlayground from "../src/i18n/playground/en.json";
 import type { MessageKey } from "../src/i18n/messages.ts";
 import type { Variant } from "./visit.ts";
 
 const CATALOGUES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
-  ar: { ...ar, ...arMusic, ...arOps, ...arPhotos },
-  de: { ...de, ...deMusic, ...deOps, ...dePhotos },
-  en: { ...en, ...enMusic, ...enOps, ...enPhotos },
+  ar: { ...ar, ...arMusic, ...arOps, ...arPhotos, ...arPlayground },
+  de: { ...de, ...deMusic, ...deOps, ...dePhotos, ...dePlayground },
+  en: { ...en, ...enMusic, ...enOps, ...enPhotos, ...enPlayground },
 };
 
 /** Returns the text of a message as the page shows it in a variant. */

@@ -20,7 +20,7 @@ export function Figures({ picture, variant, comparison, isBusy }: Props) {
       <Figure
         label={t("play.size")}
         value={variant?.size && `${variant.size.width} × ${variant.size.height}`}
-        more={t("play.ofPixels", { width: String(picture.width), height: String(picture.height) })}
+        more={picture.width > 0 ? t("play.ofPixels", { width: String(picture.width), height: String(picture.height) }) : undefined}
       />
       <Figure label={t("play.bytes")} value={variant && bytes(variant.bytes)} more={share ? t("play.ofOriginal", { percent: share }) : undefined} />
       <Figure
@@ -32,19 +32,20 @@ export function Figures({ picture, variant, comparison, isBusy }: Props) {
       <Figure
         label={t("play.score")}
         value={score === undefined ? null : number(score, { maximumFractionDigits: 1 })}
-        more={scoreText(comparison)}
+        more={scoreText(variant, comparison)}
         title="SSIMULACRA2"
       />
       <Figure
         label={t("play.encoder")}
         value={comparison && !comparison.isOriginal ? (comparison.sent.encoder ?? null) : null}
-        more={comparison && !comparison.isOriginal ? encoderOf({ ...comparison.sent }).split(" · ").slice(1).join(" · ") : undefined}
+        more={comparison && !comparison.isOriginal ? encoderOf(comparison.sent).split(" · ").slice(1).join(" · ") : undefined}
       />
     </dl>
   );
 }
 
-function scoreText(comparison: Comparison | null): string {
+function scoreText(variant: Variant | null, comparison: Comparison | null): string | undefined {
+  if (!variant) return undefined;
   if (!comparison) return t("play.computing");
   if (comparison.isOriginal) return t("play.same");
   return comparison.ssimulacra2 === undefined ? t("play.tooLarge") : t(meaningOf(comparison.ssimulacra2));

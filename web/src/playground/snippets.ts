@@ -19,6 +19,11 @@ function attribute(value: string): string {
   return value.replaceAll("&", "&amp;").replaceAll('"', "&quot;");
 }
 
+/** Returns the candidates of `srcset` as the value of an attribute, a line each. */
+function lines(srcset: string, indent: number): string {
+  return attribute(srcset).replaceAll(", ", `,\n${" ".repeat(indent)}`);
+}
+
 interface Responsive {
   readonly src: string;
   readonly srcset: string;
@@ -56,7 +61,7 @@ function widest(recipe: Recipe, natural: Size): number {
 /** Returns an `<img>` with candidates for narrow windows and dense screens. */
 export function imgOf(subject: Subject, recipe: Recipe): string {
   const { src, srcset, sizes, size } = responsive(subject, recipe);
-  const candidates = attribute(srcset).replaceAll(", ", ",\n          ");
+  const candidates = lines(srcset, 10);
   return `<img src="${attribute(src)}"\n  srcset="${candidates}"\n  sizes="${sizes}"\n  width="${size.width}" height="${size.height}" alt="">`;
 }
 
@@ -64,7 +69,7 @@ export function imgOf(subject: Subject, recipe: Recipe): string {
 export function pictureOf(subject: Subject, recipe: Recipe): string {
   const source = (format: string) => {
     const { srcset, sizes } = responsive(subject, { ...recipe, format });
-    return `  <source type="image/${format}" srcset="${attribute(srcset)}" sizes="${sizes}">\n`;
+    return `  <source type="image/${format}"\n    srcset="${lines(srcset, 12)}"\n    sizes="${sizes}">\n`;
   };
   const last = recipe.format === "png" ? "png" : "jpeg";
   const { src, size } = responsive(subject, { ...recipe, format: last });

@@ -1,0 +1,62 @@
+import assert from "node:assert/strict";
+
+import type { Journey } from "../journeys.ts";
+import { text } from "../messages.ts";
+
+/** Builds the URL of a picture: controls, result, a refused parameter, sizes, and the address. */
+export const playground: Journey = {
+  name: "playground",
+  isSmoke: true,
+  logsIn: false,
+  run: async (visit) => {
+    const { page, variant } = visit;
+    await visit.open("photos");
+    await page.locator(".tile:not(.failed) a").first().click();
+    await page.locator(".viewer .stage img").first().waitFor();
+    await page.keyboard.press("o");
+    await page.locator(".play-frame img").waitFor();
+    const address = () => new URL(page.url());
+    assert.match(address().searchParams.get("picture") ?? "", /^ph-/);
+
+    const control = (key: Parameters<typeof text>[1]) => page.getByLabel(new RegExp(`^${text(variant, key)} `));
+    const size = page.locator(".play-figures dd").nth(1);
+    const width = control("play.w");
+    await width.fill("200");
+    await size.filter({ hasText: "200 ×" }).waitFor();
+    assert.equal(address().searchParams.get("w"), "200");
+
+    visit.expectFailures(/[?&]w=0/);
+    await width.fill("0");
+    const refusal = page.locator("#play-error-w");
+    await refusal.filter({ hasText: "16384" }).waitFor();
+    assert.equal(await width.getAttribute("aria-invalid"), "true");
+    await visit.check("playground-refused");
+    await width.fill("200");
+    await refusal.filter({ hasNotText: "16384" }).waitFor();
+
+    await control("play.format").selectOption("webp");
+    await page.locator(".play-figures dd").first().filter({ hasText: "WebP" }).waitFor();
+    await page.locator(".play-figures div[title=SSIMULACRA2] dd").filter({ hasText: /[\d٠-٩]/ }).waitFor();
+    await page.locator(".play-snippet pre").first().filter({ hasText: "w=200&format=webp" }).waitFor();
+
+    await visit.role("button", text(variant, "play.measure")).click();
+    const cells = page.locator(".play-matrix td button");
+    await page.waitForFunction(() => [...document.querySelectorAll(".play-matrix td button")].every((it) => /\d|[٠-٩]/.test(it.textContent ?? "")));
+    assert.equal(await cells.count(), 15);
+    await visit.check("playground");
+    await cells.first().click();
+    await page.waitForURL(/format=avif&?.*/);
+    assert.equal(address().searchParams.get("q"), "40");
+
+    const again = page.url().slice(visit.site.root.length).replace("-/", "");
+    await visit.open(again);
+    assert.equal(await width.inputValue(), "200");
+    assert.equal(await control("play.q").inputValue(), "40");
+    await page.locator(".play-figures dd").first().filter({ hasText: "AVIF" }).waitFor();
+
+    await visit.open("settings");
+    await page.locator('main a[href$="/playground"]').click();
+    await page.locator(".play-frame img").waitFor();
+    assert.equal(address().searchParams.get("w"), "960");
+  },
+};

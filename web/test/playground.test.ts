@@ -1,0 +1,109 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { type Recipe, outputSize, pageQuery, problemOf, queryOf, recipeOf, withQuery } from "../src/playground/recipe.ts";
+import { curlOf, iiifOf, imgOf, imgproxyOf, pictureOf, webpServerGoOf } from "../src/playground/snippets.ts";
+
+const NATURAL = { width: 4000, height: 3000 };
+const SUBJECT = { file: "/a%20b/it's.jpg", address: "http://nas:8080/a%20b/it's.jpg", natural: NATURAL };
+
+function recipe(query: string): Recipe {
+  return recipeOf(new URLSearchParams(query));
+}
+
+test("a query is read and written in one order, without other parameters", () => {
+  assert.equal(queryOf(recipe("q=80&picture=ph-1&h=&w=640&format=avif&crop=1")), "w=640&q=80&format=avif");
+  assert.equal(queryOf(recipe("w=a%26b")), "w=a%26b");
+  assert.equal(withQuery("/a.jpg", queryOf(recipe(""))), "/a.jpg");
+  assert.equal(withQuery("/a.jpg", "w=1"), "/a.jpg?w=1");
+});
+
+test("the page's query brings back the same recipe", () => {
+  const before = recipe("w=640&h=480&fit=cover&dpr=1.5&enlarge=true&q=80&format=webp");
+  const query = new URLSearchParams(pageQuery("ph-1", before));
+  assert.equal(query.get("picture"), "ph-1");
+  assert.deepEqual(recipeOf(query), before);
+});
+
+test("sizes follow the server's rules", () => {
+  const size = (query: string) => Object.values(outputSize(recipe(query), NATURAL)).join("×");
+  assert.equal(size(""), "4000×3000");
+  assert.equal(size("w=960"), "960×720");
+  assert.equal(size("h=720&dpr=2"), "1920×1440");
+  assert.equal(size("w=9000"), "4000×3000");
+  assert.equal(size("w=8000&enlarge=true"), "8000×6000");
+  assert.equal(size("w=500&h=500"), "500×375");
+  assert.equal(size("w=500&h=500&fit=cover"), "500×500");
+  assert.equal(size("w=6000&h=6000&fit=cover"), "3000×3000");
+  assert.equal(size("w=6000&h=6000&fit=contain"), "6000×6000");
+  assert.equal(size("w=500&h=100&fit=fill"), "500×100");
+});
+
+test("an error is shown at the parameter that it names", () => {
+  assert.deepEqual(problemOf("w: must be a whole number"), { parameter: "w", sentence: "must be a whole number" });
+  assert.deepEqual(problemOf("meta: must be full"), { parameter: null, sentence: "meta: must be full" });
+  assert.deepEqual(problemOf("the picture is damaged"), { parameter: null, sentence: "the picture is damaged" });
+});
+
+test("an image has candidates up to twice its width, but none above the original's", () => {
+  const widths = (query: string) => [...imgOf(SUBJECT, recipe(query)).matchAll(/ (\d+)w/g)].map((match) => Number(match[1]));
+  assert.deepEqual(widths("w=960"), [480, 960, 1440, 1920]);
+  assert.deepEqual(widths("w=3000"), [1500, 3000]);
+  assert.deepEqual(widths("w=2000&h=2000&fit=cover"), [1000, 2000, 3000]);
+  assert.deepEqual(widths("w=3000&enlarge=true"), [1500, 3000, 4500, 6000]);
+  const text = imgOf(SUBJECT, recipe("w=400&h=200&fit=cover&dpr=2&q=70"));
+  assert.ok(text.includes('src="http://nas:8080/a%20b/it\'s.jpg?w=400&amp;h=200&amp;fit=cover&amp;q=70"'), text);
+  assert.ok(text.includes('sizes="(max-width: 400px) 100vw, 400px"'), text);
+  assert.ok(text.includes('width="400" height="200"'), text);
+});
+
+test("a picture element names the formats, and ends with one that every browser shows", () => {
+  const text = pictureOf(SUBJECT, recipe("w=400"));
+  assert.deepEqual([...text.matchAll(/type="([^"]+)"/g)].map((match) => match[1]), ["image/avif", "image/webp"]);
+  assert.match(text, /<img src="[^"]+format=jpeg"/);
+  assert.match(pictureOf(SUBJECT, recipe("w=400&format=png")), /<img src="[^"]+format=png"/);
+});
+
+test("a command for curl survives quotes in a file's name", () => {
+  const text = curlOf(SUBJECT, recipe("w=400"), "image/avif", "avif");
+  assert.ok(text.endsWith("'http://nas:8080/a%20b/it'\\''s.jpg?w=400'"), text);
+  assert.ok(text.includes("-o picture.avif"), text);
+});
+
+test("WebP Server Go spells sizes, and nothing else", () => {
+  const spelled = (query: string) => webpServerGoOf(SUBJECT, recipe(query));
+  assert.deepEqual(spelled("w=400&dpr=2"), { text: `${SUBJECT.address}?max_width=800` });
+  assert.deepEqual(spelled("w=400&h=300&fit=cover"), { text: `${SUBJECT.address}?width=400&height=300` });
+  assert.deepEqual(spelled(""), { text: SUBJECT.address });
+  assert.deepEqual(spelled("w=5000&h=300&fit=cover"), { lacks: ["fit=cover"] });
+  assert.deepEqual(spelled("w=400&h=300&fit=fill&enlarge=true&q=80&format=webp"), { lacks: ["fit=fill", "enlarge", "q", "format"] });
+});
+
+test("imgproxy spells every parameter", () => {
+  const spelled = (query: string) => {
+    const found = imgproxyOf(SUBJECT, recipe(query));
+    return "text" in found ? found.text.replace("plain/http://nas:8080/a%2520b/it's.jpg", "SOURCE") : "";
+  };
+  assert.equal(spelled(""), "/insecure/SOURCE");
+  assert.equal(spelled("w=400&q=80&dpr=2&format=jpeg"), "/insecure/rs:fit:400:0:0/dpr:2/q:80/SOURCE@jpg");
+  assert.equal(spelled("w=400&h=300&fit=cover"), "/insecure/rs:fill-down:400:300:0/SOURCE");
+  assert.equal(spelled("w=400&h=300&fit=cover&enlarge=true"), "/insecure/rs:fill:400:300:1/SOURCE");
+  assert.equal(spelled("w=400&h=300&fit=contain&format=avif"), "/insecure/rs:fit:400:300:0:1/SOURCE@avif");
+  assert.equal(spelled("w=6000&h=6000&fit=fill"), "/insecure/rs:force:3000:3000:0/SOURCE");
+});
+
+test("IIIF spells sizes and the centred part that covers a box", () => {
+  const spelled = (query: string) => {
+    const found = iiifOf(SUBJECT, recipe(query), "jpeg");
+    return "text" in found ? found.text.replace("/iiif/3/a%20b%2Fit's.jpg/", "") : found.lacks;
+  };
+  assert.equal(spelled(""), "full/max/0/default.jpg");
+  assert.equal(spelled("w=400"), "full/400,/0/default.jpg");
+  assert.equal(spelled("h=400"), "full/,400/0/default.jpg");
+  assert.equal(spelled("w=400&h=400"), "full/!400,300/0/default.jpg");
+  assert.equal(spelled("w=8000&enlarge=true"), "full/^8000,/0/default.jpg");
+  assert.equal(spelled("w=9000"), "full/max/0/default.jpg");
+  assert.equal(spelled("w=300&h=300&fit=cover"), "500,0,3000,3000/300,300/0/default.jpg");
+  assert.equal(spelled("w=300&h=100&fit=fill"), "full/300,100/0/default.jpg");
+  assert.deepEqual(spelled("w=300&h=300&fit=contain&q=5"), ["fit=contain", "q"]);
+});
