@@ -7,11 +7,14 @@ interface Props {
   readonly picture: Details;
   readonly variant: Variant | null;
   readonly comparison: Comparison | null;
+  /** True while the score is computed. */
+  readonly isScoring: boolean;
+  /** True while another variant is requested. */
   readonly isBusy: boolean;
 }
 
 /** Facts about the variant, in places that stay the same while they load. */
-export function Figures({ picture, variant, comparison, isBusy }: Props) {
+export function Figures({ picture, variant, comparison, isScoring, isBusy }: Props) {
   const score = comparison?.ssimulacra2;
   const share = variant && number(variant.bytes / picture.bytes, { style: "percent", maximumFractionDigits: 1 });
   return (
@@ -32,7 +35,7 @@ export function Figures({ picture, variant, comparison, isBusy }: Props) {
       <Figure
         label={t("play.score")}
         value={score === undefined ? null : number(score, { maximumFractionDigits: 1 })}
-        more={scoreText(variant, comparison)}
+        more={scoreText(comparison, isScoring)}
         title="SSIMULACRA2"
       />
       <Figure
@@ -44,9 +47,8 @@ export function Figures({ picture, variant, comparison, isBusy }: Props) {
   );
 }
 
-function scoreText(variant: Variant | null, comparison: Comparison | null): string | undefined {
-  if (!variant) return undefined;
-  if (!comparison) return t("play.computing");
+function scoreText(comparison: Comparison | null, isScoring: boolean): string | undefined {
+  if (!comparison) return isScoring ? t("play.computing") : undefined;
   if (comparison.isOriginal) return t("play.same");
   return comparison.ssimulacra2 === undefined ? t("play.tooLarge") : t(meaningOf(comparison.ssimulacra2));
 }

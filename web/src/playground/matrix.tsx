@@ -1,7 +1,7 @@
 import { useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 
-import { bytes, t } from "../i18n/messages.ts";
+import { bytes, number, t } from "../i18n/messages.ts";
 import { formatName } from "../photos/details.ts";
 import { Button } from "../ui/button.tsx";
 import { type Recipe, queryOf } from "./recipe.ts";
@@ -78,7 +78,7 @@ export function Matrix({ file, recipe, choose }: Props) {
               <th scope="row">{formatName(`image/${format}`)}</th>
               {QUALITIES.map((q) => {
                 const size = sizes.value.get(`${format} ${q}`);
-                const label = size ? bytes(size) : "–";
+                const label = size ? short(size) : "–";
                 const isChosen = recipe.format === format && recipe.q === q;
                 return (
                   <td>
@@ -100,4 +100,9 @@ export function Matrix({ file, recipe, choose }: Props) {
       </table>
     </section>
   );
+}
+
+/** Returns a number of bytes in at most seven characters: `0.9 kB` rather than `876 byte`. */
+function short(size: number): string {
+  return size < 1000 ? number(size / 1000, { style: "unit", unit: "kilobyte", unitDisplay: "short", maximumFractionDigits: 1 }) : bytes(size);
 }

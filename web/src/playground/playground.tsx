@@ -82,6 +82,7 @@ function Bench({ picture, query }: { picture: Details; query: URLSearchParams })
   const comparison = useSignal<Comparison | null>(null);
   const problem = useSignal<Problem | null>(null);
   const isBusy = useSignal(true);
+  const isScoring = useSignal(false);
   const isFirst = useRef(true);
   const shownQuery = queryOf(recipe.value);
 
@@ -105,11 +106,15 @@ function Bench({ picture, query }: { picture: Details; query: URLSearchParams })
       problem.value = null;
       comparison.value = null;
       isBusy.value = false;
+      isScoring.value = true;
       await loadMessages("photos");
       const result = await compare(picture.id, shownQuery, made.accept, signal);
-      if (!signal.aborted) comparison.value = result;
+      if (signal.aborted) return;
+      comparison.value = result;
+      isScoring.value = false;
     };
     isBusy.value = true;
+    isScoring.value = false;
     const timer = setTimeout(
       () =>
         run().catch((reason: unknown) => {
@@ -117,6 +122,7 @@ function Bench({ picture, query }: { picture: Details; query: URLSearchParams })
           // A variant without a score is still shown.
           if (isBusy.peek()) problem.value = reasonOf(reason);
           isBusy.value = false;
+          isScoring.value = false;
         }),
       isFirst.current ? 0 : PAUSE_MS,
     );
@@ -136,16 +142,18 @@ function Bench({ picture, query }: { picture: Details; query: URLSearchParams })
   return (
     <div class="play-bench">
       <div class="play-url">
-        <code dir="ltr">{full}</code>
+        <input readOnly dir="ltr" value={full} aria-label="URL" onFocus={(event) => event.currentTarget.select()} />
         <CopyButton text={full} label={t("play.copyUrl")} />
       </div>
       <figure class="play-result" aria-busy={isBusy.value}>
         <div class="play-frame">
-          {shown?.size && <img src={shown.address} alt={picture.name} width={shown.size.width} height={shown.size.height} />}
+          {shown?.size && (
+            <img key={shown.address} src={shown.address} alt={picture.name} width={shown.size.width} height={shown.size.height} />
+          )}
           {shown && !shown.size && <p>{t("play.undecodable")}</p>}
         </div>
         <figcaption>
-          <Figures picture={picture} variant={shown} comparison={comparison.value} isBusy={isBusy.value} />
+          <Figures picture={picture} variant={shown} comparison={comparison.value} isScoring={isScoring.value} isBusy={isBusy.value} />
           <p class="field-error" role="alert">
             {problem.value && problem.value.parameter === null && problem.value.sentence}
           </p>
