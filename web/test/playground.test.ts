@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
 import { test } from "node:test";
 
-import { type Recipe, outputSize, pageQuery, problemOf, queryOf, recipeOf, withQuery } from "../src/playground/recipe.ts";
+import { PARAMETERS, type Recipe, outputSize, pageQuery, problemOf, queryOf, recipeOf, withQuery } from "../src/playground/recipe.ts";
 import { curlOf, iiifOf, imgOf, imgproxyOf, pictureOf, webpServerGoOf } from "../src/playground/snippets.ts";
 
 const NATURAL = { width: 4000, height: 3000 };
@@ -106,4 +107,12 @@ test("IIIF spells sizes and the centred part that covers a box", () => {
   assert.equal(spelled("w=300&h=300&fit=cover"), "500,0,3000,3000/300,300/0/default.jpg");
   assert.equal(spelled("w=300&h=100&fit=fill"), "full/300,100/0/default.jpg");
   assert.deepEqual(spelled("w=300&h=300&fit=contain&q=5"), ["fit=contain", "q"]);
+});
+
+test("every parameter in the README has a control, except the spellings of WebP Server Go", async () => {
+  const readme = await readFile(new URL("../../README.md", import.meta.url), "utf8");
+  const [, table = ""] = /## Query parameters\n[^]*?\|---\|---\|\n([^]*?)\n\n/.exec(readme) ?? [];
+  const rows = table.split("\n").filter((row) => !row.includes("as in WebP Server Go"));
+  const names = rows.flatMap((row) => [...(row.split(" | ")[0] ?? "").matchAll(/`(\w+)/g)].map((match) => match[1]));
+  assert.deepEqual([...names, "enlarge"].sort(), [...PARAMETERS].sort());
 });

@@ -23,7 +23,7 @@ import { type Variant, loadVariant } from "./variant.ts";
 
 /** Pause in changes after which a variant is requested, in milliseconds. */
 const PAUSE_MS = 250;
-/** Width of the first variant of a picture that nobody has asked for by an address. */
+/** Width of the first variant if the address names no picture. */
 const FIRST_WIDTH = "960";
 
 /** Sentence of the server about a recipe that it refuses. */
