@@ -145,26 +145,28 @@ function Bench({ picture, query }: { picture: Details; query: URLSearchParams })
         <input readOnly dir="ltr" value={full} aria-label="URL" onFocus={(event) => event.currentTarget.select()} />
         <CopyButton text={full} label={t("play.copyUrl")} />
       </div>
-      <figure class="play-result" aria-busy={isBusy.value}>
-        <div class="play-frame">
-          {shown?.size && (
-            <img key={shown.address} src={shown.address} alt={picture.name} width={shown.size.width} height={shown.size.height} />
-          )}
-          {shown && !shown.size && <p>{t("play.undecodable")}</p>}
+      <div class="play-top">
+        <figure class="play-result" aria-busy={isBusy.value}>
+          <div class="play-frame">
+            {shown?.size && (
+              <img key={shown.address} src={shown.address} alt={picture.name} width={shown.size.width} height={shown.size.height} />
+            )}
+            {shown && !shown.size && <p>{t("play.undecodable")}</p>}
+          </div>
+          <figcaption>
+            <Figures picture={picture} variant={shown} comparison={comparison.value} isScoring={isScoring.value} isBusy={isBusy.value} />
+            <p class="field-error" role="alert">
+              {problem.value && problem.value.parameter === null && problem.value.sentence}
+            </p>
+          </figcaption>
+        </figure>
+        <div class="play-side">
+          <Controls recipe={recipe.value} problem={problem.value} change={change} />
+          <a class="button" href={href(`photos/${encodeURIComponent(picture.id)}`)}>
+            <Icon name="photos" />
+            {t("play.view")}
+          </a>
         </div>
-        <figcaption>
-          <Figures picture={picture} variant={shown} comparison={comparison.value} isScoring={isScoring.value} isBusy={isBusy.value} />
-          <p class="field-error" role="alert">
-            {problem.value && problem.value.parameter === null && problem.value.sentence}
-          </p>
-        </figcaption>
-      </figure>
-      <div class="play-side">
-        <Controls recipe={recipe.value} problem={problem.value} change={change} />
-        <a class="button" href={href(`photos/${encodeURIComponent(picture.id)}`)}>
-          <Icon name="photos" />
-          {t("play.view")}
-        </a>
       </div>
       <Matrix file={picture.file} recipe={recipe.value} choose={(format, q) => (recipe.value = { ...recipe.peek(), format, q })} />
       {shown && natural.width > 0 && <Snippets subject={{ file: picture.file, address, natural }} variant={shown} />}
