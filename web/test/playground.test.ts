@@ -9,7 +9,8 @@ const NATURAL = { width: 4000, height: 3000 };
 const SUBJECT = { file: "/a%20b/it's.jpg", address: "http://nas:8080/a%20b/it's.jpg", natural: NATURAL };
 
 function recipe(query: string): Recipe {
-  return recipeOf(new URLSearchParams(query));
+  const values = new URLSearchParams(query);
+  return Object.fromEntries(PARAMETERS.map((name) => [name, values.get(name) ?? ""])) as Recipe;
 }
 
 test("a query is read and written in one order, without other parameters", () => {
@@ -23,6 +24,7 @@ test("the page's query brings back the same recipe", () => {
   const before = recipe("w=640&h=480&fit=cover&dpr=1.5&enlarge=true&q=80&format=webp");
   const query = new URLSearchParams(pageQuery("ph-1", before));
   assert.equal(query.get("picture"), "ph-1");
+  assert.equal(query.get("q"), null, "q is the text of the search field");
   assert.deepEqual(recipeOf(query), before);
 });
 

@@ -46,14 +46,18 @@ export const playground: Journey = {
     await visit.check("playground");
     await cells.first().click();
     await page.waitForURL(/format=avif&?.*/);
-    assert.equal(address().searchParams.get("q"), "40");
+    assert.equal(address().searchParams.get("quality"), "40");
 
     const again = page.url().slice(visit.site.root.length).replace("-/", "");
     await visit.open(again);
     assert.equal(await width.inputValue(), "200");
     assert.equal(await control("play.q").inputValue(), "40");
+    assert.equal(await page.locator(".search input").inputValue(), "", "the quality is no search");
     await page.locator(".play-figures dd").first().filter({ hasText: "AVIF" }).waitFor();
 
+    visit.expectFailures(/ph-0/);
+    await visit.open("playground?picture=ph-0");
+    await visit.role("heading", text(variant, "play.gone")).waitFor();
     await visit.open("settings");
     await page.locator('main a[href$="/playground"]').click();
     await page.locator(".play-frame img").waitFor();

@@ -11,7 +11,7 @@ import { type Comparison, compare } from "../photos/comparison.ts";
 import type { Details } from "../photos/details.ts";
 import { href, navigate } from "../router.ts";
 import { Icon } from "../ui/icon.tsx";
-import { Failure } from "../ui/message.tsx";
+import { Failure, Message } from "../ui/message.tsx";
 import { Controls } from "./controls.tsx";
 import { CopyButton } from "./copy-button.tsx";
 import { Matrix } from "./matrix.tsx";
@@ -48,7 +48,7 @@ export default function Playground({ query }: AreaProps) {
       const { items } = await api<{ items: Details[] }>("/pictures?limit=1", { signal: abort.signal });
       const [newest] = items;
       if (newest) choose(newest.id, { ...recipeOf(query), w: query.get("w") ?? FIRST_WIDTH });
-      else error.value = new ApiError(404, t("photos.empty"));
+      else error.value = new ApiError(404, "");
     };
     find().catch((reason: unknown) => {
       if (!abort.signal.aborted) error.value = reason;
@@ -63,11 +63,17 @@ export default function Playground({ query }: AreaProps) {
         <h1>{t("nav.playground")}</h1>
       </div>
       <Picker chosen={id} choose={(next) => choose(next, recipeOf(query))} />
-      {error.value !== null && <Failure error={error.value} retry={load} />}
+      {isMissing(error.value) && <Message icon="photos" title={t(id ? "play.gone" : "photos.empty")} />}
+      {error.value !== null && !isMissing(error.value) && <Failure error={error.value} retry={load} />}
       {error.value === null && !shown && <div class="loading" aria-busy="true" />}
       {error.value === null && shown && <Bench key={shown.id} picture={shown} query={query} />}
     </div>
   );
+}
+
+/** Returns whether an error says that there is no such picture. */
+function isMissing(error: unknown): boolean {
+  return error instanceof ApiError && error.status === 404;
 }
 
 /** Shows a picture in the playground. */

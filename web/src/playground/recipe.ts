@@ -17,9 +17,17 @@ export interface Size {
 /** Largest side that a request may name, in pixels. */
 export const SIDE_MAX = 16_384;
 
-/** Returns the recipe in a query. */
+/**
+ * Returns the name of a parameter in the playground's own address. There, `q` is the text of the
+ * search field, as in all views.
+ */
+function nameInPage(name: Parameter): string {
+  return name === "q" ? "quality" : name;
+}
+
+/** Returns the recipe in the query of the playground's own address. */
 export function recipeOf(query: URLSearchParams): Recipe {
-  return Object.fromEntries(PARAMETERS.map((name) => [name, query.get(name)?.trim() ?? ""])) as Recipe;
+  return Object.fromEntries(PARAMETERS.map((name) => [name, query.get(nameInPage(name))?.trim() ?? ""])) as Recipe;
 }
 
 /** Returns the query of a picture's URL, without the question mark. */
@@ -35,7 +43,7 @@ export function withQuery(target: string, query: string): string {
 
 /** Returns the query of the playground's own address: the picture, and the recipe. */
 export function pageQuery(picture: string, recipe: Recipe): Record<string, string> {
-  const filled = PARAMETERS.filter((name) => recipe[name] !== "").map((name) => [name, recipe[name]]);
+  const filled = PARAMETERS.filter((name) => recipe[name] !== "").map((name) => [nameInPage(name), recipe[name]]);
   return { picture, ...Object.fromEntries(filled) };
 }
 
