@@ -12,7 +12,7 @@ mod tests;
 
 use crate::{Cost, MalformedPlan, PLAN_BYTES, Plan};
 
-/// Maximum number of pixels of a variant that is compared; SSIMULACRA2 needs about 200 bytes of
+/// Maximum number of pixels of a variant that is compared; SSIMULACRA2 needs about 130 bytes of
 /// memory per pixel.
 pub const COMPARED_PIXELS_MAX: u64 = 3 << 20;
 
@@ -24,7 +24,7 @@ const HEAD_BYTES: usize = 16;
 
 /// Memory that a comparison needs per pixel of the variant, in bytes: both pictures in linear light
 /// and in XYB, and the filtered planes of the metric. Measured with `fast-ssim2`, rounded up.
-const SCORE_BYTES_PX: u64 = 200;
+const SCORE_BYTES_PX: u64 = 130;
 /// CPU time per megapixel of the variant to compute the score, in milliseconds.
 const SCORE_MS_MP: u64 = 250;
 
