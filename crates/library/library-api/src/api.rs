@@ -11,6 +11,7 @@ mod folders;
 mod items;
 mod orders;
 mod picture;
+mod playlists;
 mod timeline;
 
 use std::sync::Arc;
@@ -62,6 +63,10 @@ enum Refusal {
     Full,
     /// The index to which the request refers has been replaced.
     Replaced,
+    /// The playlist has changed since the time that the request names.
+    Changed,
+    /// The user may not change this playlist, or may not keep playlists.
+    ReadOnly,
     /// The user is not an admin.
     NotAllowed,
     Host,
@@ -150,6 +155,8 @@ impl Refusal {
                 409,
                 "the index has changed: load the list of months again".to_owned(),
             ),
+            Refusal::Changed => (409, "the playlist has changed: load it again".to_owned()),
+            Refusal::ReadOnly => (403, "this user may not change this playlist".to_owned()),
             Refusal::NotAllowed => (403, "only an admin may do this".to_owned()),
             Refusal::Host => (
                 503,
@@ -187,6 +194,7 @@ impl ApiCall<'_> {
             (["favourites", id], "PUT") => self.set_favourite(id, Some(self.request.now_ms)),
             (["favourites", id], "DELETE") => self.set_favourite(id, None),
             (["favourites", _], _) => Err(Refusal::Method("PUT or DELETE")),
+            (["playlists", rest @ ..], "POST" | "PUT" | "DELETE") => self.edit_playlists(rest),
             (["scan"], "POST") => self.start_scan(),
             (["scan"], "DELETE") => self.cancel_scan(),
             (["tracks", _, "rating", _], _) => Err(Refusal::Method("PUT")),
@@ -195,6 +203,26 @@ impl ApiCall<'_> {
             _ => Err(Refusal::Method("GET")),
         };
         json.map(Written::json)
+    }
+
+    /// Handles a request that changes a playlist of the user. `parts` are the segments of its path
+    /// below `/playlists`.
+    fn edit_playlists(&self, parts: &[&str]) -> Result<String, Refusal> {
+        match (parts, self.request.method) {
+            ([], "POST") => self.create_playlist(),
+            ([], _) => Err(Refusal::Method("GET or POST")),
+            ([id], "PUT") => self.change_playlist(id, |it| self.rename_playlist(it)),
+            ([id], "DELETE") => self.delete_playlist(id),
+            ([_], _) => Err(Refusal::Method("GET, PUT or DELETE")),
+            ([id, "tracks"], "PUT") => self.change_playlist(id, |it| self.replace_tracks(it)),
+            ([id, "tracks"], "POST") => self.change_playlist(id, |it| self.add_tracks(it)),
+            ([id, "tracks"], _) => self.change_playlist(id, |it| self.remove_tracks(it)),
+            ([id, "tracks", index], "PUT") => {
+                self.change_playlist(id, |it| self.move_track(it, index))
+            }
+            ([_, "tracks", _], _) => Err(Refusal::Method("PUT")),
+            _ => Err(Refusal::NotFound),
+        }
     }
 
     fn get(&self, parts: &[&str]) -> Result<String, Refusal> {
@@ -257,8 +285,8 @@ impl ApiCall<'_> {
                 self.page(out, rows, |out, row| self.picture(out, row))?;
             }
             ["playlists"] => {
-                let rows = (0..counts.playlists).collect();
-                self.page(out, rows, |out, row| self.playlist(out, row))?;
+                let playlists = self.playlists(state);
+                self.page(out, playlists, |out, it| self.listed(out, state, &it))?;
             }
             ["playlists", id] => self.whole_playlist(out, state, id)?,
             ["search"] => self.search(state, out)?,
@@ -282,23 +310,6 @@ impl ApiCall<'_> {
         Ok(())
     }
 
-    fn whole_playlist(&self, out: &mut Writer, state: &State, id: &str) -> Result<(), Refusal> {
-        let row = match Id::parse(id) {
-            Some(Id::Listing(id)) => self.index.playlist_row(id),
-            _ => None,
-        };
-        let row = row.ok_or(Refusal::NotFound)?;
-        self.playlist(out, row);
-        let playlist = self.index.playlist(row).ok_or(Refusal::NotFound)?;
-        out.list("tracks", self.part(playlist.tracks)?, |out, row| {
-            self.track(out, state, row)
-        });
-        let missing = self.index.missing_of(row);
-        let missing = self.part(missing.iter().map(String::as_str))?;
-        out.texts("missing", missing);
-        Ok(())
-    }
-
     /// Returns the page of `all` that the parameters `offset` and `limit` select. `limit` is at
     /// most the server's page size, and by default equal to the page size.
     fn part<T>(
@@ -312,11 +323,11 @@ impl ApiCall<'_> {
     }
 
     /// Writes one page of `rows`: the total number of rows, the offset of the page, and its items.
-    fn page(
+    fn page<T>(
         &self,
         out: &mut Writer,
-        rows: Vec<u32>,
-        mut item: impl FnMut(&mut Writer, u32),
+        rows: Vec<T>,
+        mut item: impl FnMut(&mut Writer, T),
     ) -> Result<(), Refusal> {
         let offset = self.number("offset")?.unwrap_or(0);
         let limits = &self.context.limits;
@@ -511,9 +522,15 @@ impl ApiCall<'_> {
     /// Returns a list that contains only `change`, or an error if the change would exceed the limit
     /// on the data of the user whom the change concerns.
     fn kept(&self, state: &State, change: Change) -> Result<Vec<Change>, Refusal> {
+        let user = change.user().unwrap_or("").to_owned();
+        self.kept_for(state, &user, change)
+    }
+
+    /// Returns a list that contains only `change`, or an error if the change would exceed the limit
+    /// on the data of `user`.
+    fn kept_for(&self, state: &State, user: &str, change: Change) -> Result<Vec<Change>, Refusal> {
         let bytes_max = self.context.limits.user_bytes_max;
         let changes = vec![change];
-        let user = changes[0].user().unwrap_or("");
         match state.has_room(user, &changes, bytes_max) {
             true => Ok(changes),
             false => Err(Refusal::Full),

@@ -8,6 +8,7 @@ mod named;
 mod openapi;
 mod page;
 mod photos;
+mod playlists;
 mod renamed;
 mod required;
 mod scene;

@@ -85,6 +85,9 @@ impl ApiCall<'_> {
         };
         out.text("id", &Id::Listing(playlist.id).to_string());
         out.text("name", playlist.name);
+        out.text("kind", "file");
+        out.flag("public", true);
+        out.flag("changeable", false);
         if let Some((path, stat)) = self.index.file(playlist.file) {
             out.text("file", &format!("/{}", encoded(&path)));
             out.text("changed", &iso(stat.mtime_ns.div_euclid(1_000_000)));

@@ -77,7 +77,7 @@ fn everything_is_there_as_plain_json() {
         &scene,
         "/playlists",
         expect![[
-            r#"200 {"total":1,"offset":0,"items":[{"id":"pf-411f854cbbae90f9","name":"Mix","file":"/Lists/Mix.m3u","changed":"1970-01-01T00:00:07.000Z","trackCount":2,"durationMs":305000,"missingCount":1}]}"#
+            r#"200 {"total":1,"offset":0,"items":[{"id":"pf-411f854cbbae90f9","name":"Mix","kind":"file","public":true,"changeable":false,"file":"/Lists/Mix.m3u","changed":"1970-01-01T00:00:07.000Z","trackCount":2,"durationMs":305000,"missingCount":1}]}"#
         ]],
     );
     let list = scene.api("GET", "/playlists/pf-411f854cbbae90f9", None);

@@ -104,6 +104,29 @@ fn responses_are_those_of_the_openapi_document() {
         checked.ask(method, "/scan", Some(&key));
     }
     checked.ask("DELETE", "/favourites/ph-27a53d7aa89ae068", Some(&key));
+    let made = checked.ask(
+        "POST",
+        &format!("/playlists?name=x&track={album}"),
+        Some(&key),
+    );
+    let list = format!("/playlists/{}", made["id"].as_str().expect("an id"));
+    let stale = format!("{list}?name=y&changed=1970-01-01T00:00:00.000Z");
+    for (method, target) in [
+        ("GET", "/playlists".to_owned()),
+        ("GET", list.clone()),
+        ("PUT", format!("{list}?name=y")),
+        ("POST", format!("{list}/tracks?track={song}")),
+        ("PUT", format!("{list}/tracks/0?to=1")),
+        ("DELETE", format!("{list}/tracks?index=0")),
+        ("PUT", format!("{list}/tracks?track={song}")),
+        ("PUT", stale),
+        ("PUT", format!("{list}/tracks/9?to=0")),
+        ("DELETE", format!("{list}/tracks")),
+        ("DELETE", "/playlists/pf-411f854cbbae90f9".to_owned()),
+        ("DELETE", list),
+    ] {
+        checked.ask(method, &target, Some(&key));
+    }
     // The document must describe the status and the body of errors too.
     for (method, target) in [
         ("GET", "/albums?order=odd"),
@@ -116,6 +139,7 @@ fn responses_are_those_of_the_openapi_document() {
         ("GET", "/favourites"),
         ("POST", "/scan"),
         ("PUT", "/favourites/x"),
+        ("POST", "/playlists?name=x"),
     ] {
         let refusal = checked.ask(method, target, None);
         assert!(

@@ -1,0 +1,330 @@
+//! Playlists: those in files of the library, which are read-only, and those of users. Users'
+//! playlists are the ones that players read and change.
+//!
+//! Positions count the tracks that are in the library. A playlist keeps its other tracks where they
+//! are, since they may come back, for example with a disk that is not mounted at present.
+
+use std::collections::BTreeSet;
+
+use super::{ApiCall, Refusal};
+use crate::ids::Id;
+use crate::index::tracks;
+use crate::store::{Change, Playlist, Role, State};
+use crate::time::iso;
+use crate::write::Writer;
+
+/// Playlist in a list: a playlist of a user, or the row of a playlist file.
+pub(super) enum Listed<'s> {
+    Stored(u64, &'s Playlist),
+    File(u32),
+}
+
+impl ApiCall<'_> {
+    /// Returns the user's own playlists by name, the public playlists of other users by name, and
+    /// then those in files. Clients that are not logged in get only those in files.
+    pub(super) fn playlists<'s>(&self, state: &'s State) -> Vec<Listed<'s>> {
+        let mut stored = Vec::new();
+        if let Ok(user) = self.user(state) {
+            let playlists = state.playlists.iter();
+            let visible = playlists.filter(|(_, it)| it.public || it.owner == user);
+            stored.extend(visible.map(|(&id, it)| (it.owner != user, it.name.to_lowercase(), id)));
+        }
+        stored.sort_unstable();
+        let stored = stored.into_iter().map(|(_, _, id)| id);
+        let stored = stored.filter_map(|id| Some(Listed::Stored(id, state.playlists.get(&id)?)));
+        let in_files = (0..self.index.counts().playlists).map(Listed::File);
+        stored.chain(in_files).collect()
+    }
+
+    pub(super) fn listed(&self, out: &mut Writer, state: &State, listed: &Listed<'_>) {
+        match *listed {
+            Listed::Stored(id, playlist) => self.stored_playlist(out, state, (id, playlist)),
+            Listed::File(row) => self.playlist(out, row),
+        }
+    }
+
+    /// Writes a playlist of a user without its tracks. Guests do not get the name of its owner.
+    fn stored_playlist(&self, out: &mut Writer, state: &State, (id, it): (u64, &Playlist)) {
+        let user = self.user(state).ok();
+        let is_own = user.as_ref() == Some(&it.owner);
+        let rows = self.rows_of(it);
+        let durations_ms = rows.iter().filter_map(|&row| self.index.track(row));
+        let durations_ms = durations_ms.map(|track| i64::from(track.duration_ms));
+        out.text("id", &Id::Playlist(id).to_string());
+        out.text("name", &it.name);
+        out.text("kind", "user");
+        if user.is_some() {
+            out.text("owner", &it.owner);
+        }
+        out.flag("public", it.public);
+        out.flag("changeable", is_own && self.may_keep_playlists(state));
+        out.text("changed", &iso(it.changed_ms));
+        out.number("trackCount", rows.len() as u32);
+        out.number("durationMs", durations_ms.sum::<i64>());
+        out.number("missingCount", (it.tracks.len() - rows.len()) as u32);
+    }
+
+    /// Writes the playlist with this id, a page of its tracks, and its missing entries.
+    pub(super) fn whole_playlist(
+        &self,
+        out: &mut Writer,
+        state: &State,
+        id: &str,
+    ) -> Result<(), Refusal> {
+        let (rows, missing): (Vec<u32>, Vec<String>) = match Id::parse(id) {
+            Some(Id::Listing(id)) => {
+                let row = self.index.playlist_row(id).ok_or(Refusal::NotFound)?;
+                let playlist = self.index.playlist(row).ok_or(Refusal::NotFound)?;
+                self.playlist(out, row);
+                (playlist.tracks, self.index.missing_of(row))
+            }
+            Some(Id::Playlist(id)) => {
+                let playlist = self.visible_playlist(state, id)?;
+                self.stored_playlist(out, state, (id, playlist));
+                let tracks = playlist.tracks.iter();
+                let missing = tracks.filter(|&&id| self.row_of(id).is_none());
+                (self.rows_of(playlist), missing.map(Id::to_string).collect())
+            }
+            _ => return Err(Refusal::NotFound),
+        };
+        out.list("tracks", self.part(rows)?, |out, row| {
+            self.track(out, state, row)
+        });
+        out.texts("missing", self.part(missing.iter().map(String::as_str))?);
+        Ok(())
+    }
+
+    /// Returns a stored playlist, if it is public or belongs to the user of the request.
+    fn visible_playlist<'s>(&self, state: &'s State, id: u64) -> Result<&'s Playlist, Refusal> {
+        let found = state.playlists.get(&id).ok_or(Refusal::NotFound)?;
+        match found.public || self.user(state).is_ok_and(|user| user == found.owner) {
+            true => Ok(found),
+            false => Err(Refusal::NotFound),
+        }
+    }
+
+    fn may_keep_playlists(&self, state: &State) -> bool {
+        let user = self.user(state).ok();
+        let user = user.and_then(|name| state.users.get(&name));
+        user.is_some_and(|user| user.may(Role::Playlist))
+    }
+
+    /// Creates a playlist from the parameters `name` and `track`, and returns the playlist without
+    /// its tracks.
+    pub(super) fn create_playlist(&self) -> Result<String, Refusal> {
+        let id = fastrand::u64(..);
+        let now_ms = self.request.now_ms;
+        self.context.store.change(|state| {
+            let owner = self.user(state)?;
+            if !self.may_keep_playlists(state) {
+                return Err(Refusal::ReadOnly);
+            }
+            let own = state.playlists.values().filter(|it| it.owner == owner);
+            if self.context.limits.kept_max <= own.count() {
+                return Err(Refusal::Full);
+            }
+            let playlist = Playlist {
+                name: self.playlist_name()?,
+                tracks: self.named_tracks()?,
+                created_ms: now_ms,
+                changed_ms: now_ms,
+                owner,
+                ..Playlist::default()
+            };
+            self.kept_playlist(state, id, playlist)
+        })??;
+        self.playlist_document(id)
+    }
+
+    /// Applies `edit` to a playlist of the user, and returns the playlist without its tracks.
+    pub(super) fn change_playlist(
+        &self,
+        id: &str,
+        edit: impl FnOnce(&mut Playlist) -> Result<(), Refusal>,
+    ) -> Result<String, Refusal> {
+        let mut changed_id = None;
+        self.context.store.change(|state| {
+            let (id, stored) = self.own_playlist(state, id)?;
+            let mut playlist = stored.clone();
+            edit(&mut playlist)?;
+            // Each change gets a later time, so that the parameter `changed` of another request
+            // tells apart the states before and after it.
+            playlist.changed_ms = self.request.now_ms.max(stored.changed_ms + 1);
+            changed_id = Some(id);
+            self.kept_playlist(state, id, playlist)
+        })??;
+        self.playlist_document(changed_id.expect("a change that succeeds sets the id"))
+    }
+
+    pub(super) fn delete_playlist(&self, id: &str) -> Result<String, Refusal> {
+        self.context.store.change(|state| {
+            let (id, _) = self.own_playlist(state, id)?;
+            let playlist = None;
+            Ok::<_, Refusal>(vec![Change::Playlist { id, playlist }])
+        })??;
+        Ok("{}".to_owned())
+    }
+
+    /// Returns the playlist with this id if the user may change it, and if it has not changed since
+    /// the time in the parameter `changed`.
+    fn own_playlist<'s>(&self, state: &'s State, id: &str) -> Result<(u64, &'s Playlist), Refusal> {
+        let user = self.user(state)?;
+        let id = match Id::parse(id) {
+            Some(Id::Playlist(id)) => id,
+            Some(Id::Listing(id)) if self.index.playlist_row(id).is_some() => {
+                return Err(Refusal::ReadOnly);
+            }
+            _ => return Err(Refusal::NotFound),
+        };
+        let playlist = self.visible_playlist(state, id)?;
+        if playlist.owner != user || !self.may_keep_playlists(state) {
+            return Err(Refusal::ReadOnly);
+        }
+        match self.request.params.first("changed") {
+            Some(changed) if changed != iso(playlist.changed_ms) => Err(Refusal::Changed),
+            _ => Ok((id, playlist)),
+        }
+    }
+
+    /// Returns the change that stores a playlist, unless it exceeds the limit on its owner's data.
+    fn kept_playlist(
+        &self,
+        state: &State,
+        id: u64,
+        playlist: Playlist,
+    ) -> Result<Vec<Change>, Refusal> {
+        let owner = playlist.owner.clone();
+        let playlist = Some(playlist);
+        self.kept_for(state, &owner, Change::Playlist { id, playlist })
+    }
+
+    fn playlist_document(&self, id: u64) -> Result<String, Refusal> {
+        let mut out = Writer::new(false);
+        let written = self.context.store.read(|state| {
+            let playlist = state.playlists.get(&id).ok_or(Refusal::NotFound)?;
+            out.braced(|out| self.stored_playlist(out, state, (id, playlist)));
+            Ok::<_, Refusal>(())
+        });
+        written??;
+        Ok(out.finish())
+    }
+
+    pub(super) fn rename_playlist(&self, playlist: &mut Playlist) -> Result<(), Refusal> {
+        playlist.name = self.playlist_name()?;
+        Ok(())
+    }
+
+    /// Replaces all tracks with those in the parameters `track`.
+    pub(super) fn replace_tracks(&self, playlist: &mut Playlist) -> Result<(), Refusal> {
+        playlist.tracks = self.named_tracks()?;
+        Ok(())
+    }
+
+    /// Inserts the tracks in the parameters `track` at the position in the parameter `at`, or
+    /// appends them.
+    pub(super) fn add_tracks(&self, playlist: &mut Playlist) -> Result<(), Refusal> {
+        let added = self.named_tracks()?;
+        if added.is_empty() {
+            return Err(Refusal::Bad("track"));
+        }
+        if self.context.limits.tracks_max < playlist.tracks.len() + added.len() {
+            return Err(Refusal::Full);
+        }
+        let at = match self.number("at")? {
+            Some(at) => self.gap(playlist, at).ok_or(Refusal::Bad("at"))?,
+            None => playlist.tracks.len(),
+        };
+        playlist.tracks.splice(at..at, added);
+        Ok(())
+    }
+
+    /// Removes the tracks at the positions in the parameters `index`.
+    pub(super) fn remove_tracks(&self, playlist: &mut Playlist) -> Result<(), Refusal> {
+        let shown = self.shown_places(playlist);
+        let wanted = self.request.params.all("index");
+        let places = wanted.map(|text| shown.get(text.parse::<usize>().ok()?).copied());
+        let places: Option<BTreeSet<usize>> = places.collect();
+        let places = places.filter(|places| !places.is_empty());
+        let places = places.ok_or(Refusal::Bad("index"))?;
+        let mut place = 0..;
+        playlist
+            .tracks
+            .retain(|_| place.next().is_none_or(|place| !places.contains(&place)));
+        Ok(())
+    }
+
+    /// Moves the track at the position `index` to the position in the parameter `to`.
+    pub(super) fn move_track(&self, playlist: &mut Playlist, index: &str) -> Result<(), Refusal> {
+        let shown = self.shown_places(playlist);
+        let from = index.parse::<usize>().ok();
+        let from = from.and_then(|index| shown.get(index));
+        let from = *from.ok_or(Refusal::NotFound)?;
+        let to = self.number("to")?.filter(|to| *to < shown.len());
+        let to = to.ok_or(Refusal::Bad("to"))?;
+        let track = playlist.tracks.remove(from);
+        let to = self.gap(playlist, to).ok_or(Refusal::Bad("to"))?;
+        playlist.tracks.insert(to, track);
+        Ok(())
+    }
+
+    /// Returns the name in the parameter `name`.
+    fn playlist_name(&self) -> Result<String, Refusal> {
+        let name = self.request.params.first("name").map(str::trim);
+        let bytes_max = self.context.limits.text_bytes_max;
+        let name = name.filter(|name| !name.is_empty() && name.len() <= bytes_max);
+        name.map(str::to_owned).ok_or(Refusal::Bad("name"))
+    }
+
+    /// Returns the tracks in the parameters `track`; the id of an album stands for its tracks.
+    fn named_tracks(&self) -> Result<Vec<Id>, Refusal> {
+        let tracks_max = self.context.limits.tracks_max;
+        let mut found = Vec::new();
+        for text in self.request.params.all("track") {
+            let id = Id::parse(text).ok_or(Refusal::Bad("track"))?;
+            if let Id::Album(id) = id {
+                let row = self.index.album_row(id).ok_or(Refusal::Bad("track"))?;
+                let album = self.index.album(row).ok_or(Refusal::Bad("track"))?;
+                let ids =
+                    tracks(&album).filter_map(|row| Some(Id::Track(self.index.track(row)?.id)));
+                // A request may repeat an album, so at most one track more than the limit is
+                // collected.
+                found.extend(ids.take(tracks_max + 1 - found.len()));
+            } else {
+                self.row_of(id).ok_or(Refusal::Bad("track"))?;
+                found.push(id);
+            }
+            if tracks_max < found.len() {
+                return Err(Refusal::Full);
+            }
+        }
+        Ok(found)
+    }
+
+    fn row_of(&self, id: Id) -> Option<u32> {
+        match id {
+            Id::Track(id) => self.index.track_row(id),
+            _ => None,
+        }
+    }
+
+    /// Returns the rows of the playlist's tracks that are in the library.
+    fn rows_of(&self, playlist: &Playlist) -> Vec<u32> {
+        let tracks = playlist.tracks.iter();
+        tracks.filter_map(|&id| self.row_of(id)).collect()
+    }
+
+    /// Returns the indices in `playlist.tracks` of the tracks that are in the library.
+    fn shown_places(&self, playlist: &Playlist) -> Vec<usize> {
+        let tracks = playlist.tracks.iter().enumerate();
+        let shown = tracks.filter(|&(_, &id)| self.row_of(id).is_some());
+        shown.map(|(place, _)| place).collect()
+    }
+
+    /// Returns the index in `playlist.tracks` at which a track must be inserted to get the position
+    /// `at`, if there is such a position.
+    fn gap(&self, playlist: &Playlist, at: usize) -> Option<usize> {
+        let mut places = self.shown_places(playlist);
+        places.push(playlist.tracks.len());
+        places.get(at).copied()
+    }
+}
