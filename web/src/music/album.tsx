@@ -9,8 +9,9 @@ import { AlbumCard, type FullAlbum } from "./album-card.tsx";
 import { Cover } from "./cover.tsx";
 import { Heart } from "./favourites.tsx";
 import { useLoaded } from "./load.ts";
-import { MenuButton } from "./menu.tsx";
+import { MenuButton, type MenuItem } from "./menu.tsx";
 import { enqueue, play, playShuffled } from "./player.ts";
+import { addItems } from "./playlist-dialogs.tsx";
 import { tintStyle } from "./tint.ts";
 import { TrackRow, TrackSkeleton } from "./track-row.tsx";
 import type { Album, Artist, FullTrack } from "./types.ts";
@@ -88,8 +89,17 @@ function Genres({ names }: { names: readonly string[] }) {
   );
 }
 
-/** Buttons for a list of tracks. `id` is that of the album, if the list is an album. */
-export function Actions({ tracks, title, id }: { tracks: readonly FullTrack[]; title: string; id?: string }) {
+interface ActionsProps {
+  tracks: readonly FullTrack[];
+  title: string;
+  /** Id of the album, if the list is an album. */
+  id?: string;
+  /** Further entries of the menu. */
+  items?: readonly MenuItem[];
+}
+
+/** Buttons for a list of tracks. */
+export function Actions({ tracks, title, id, items = [] }: ActionsProps) {
   return (
     <div class="actions">
       <Button primary icon="play" disabled={tracks.length === 0} onClick={() => play(tracks)}>
@@ -104,7 +114,9 @@ export function Actions({ tracks, title, id }: { tracks: readonly FullTrack[]; t
         items={() => [
           { icon: "next", label: t("music.playNext"), run: () => enqueue(tracks, true) },
           { icon: "queue", label: t("music.playLast"), run: () => enqueue(tracks, false) },
+          ...addItems(id === undefined ? tracks.map((it) => it.id) : [id]),
           { icon: "download", label: t("music.download"), run: () => downloadArchive(id === undefined ? tracks.map((it) => it.id) : [id]) },
+          ...items,
         ]}
       />
     </div>

@@ -17,6 +17,11 @@ function keep<T>(map: Map<string, T>, key: string, value: T): void {
   if (map.size > KEPT_MAX && !oldest.done) map.delete(oldest.value);
 }
 
+/** Drops the kept response for a target of the API, because it has changed. */
+export function forget(path: string): void {
+  kept.delete(path);
+}
+
 /** State of a request. */
 export interface Loaded<T> {
   readonly value: ReadonlySignal<T | undefined>;

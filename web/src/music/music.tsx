@@ -10,7 +10,9 @@ import { ArtistView, Artists } from "./artists.tsx";
 import { Genres } from "./genres.tsx";
 import { Home } from "./home.tsx";
 import { MenuHost } from "./menu.tsx";
-import { PlaylistView, Playlists } from "./playlists.tsx";
+import { AddHost } from "./playlist-dialogs.tsx";
+import { PlaylistView } from "./playlist.tsx";
+import { Playlists } from "./playlists.tsx";
 import { QueueList } from "./queue-list.tsx";
 import { useScrollMemory } from "./scroll.ts";
 import { Search } from "./search.tsx";
@@ -52,6 +54,7 @@ export default function Music({ parts, query }: AreaProps) {
       </nav>
       <View parts={parts} query={query} />
       <MenuHost />
+      <AddHost />
     </div>
   );
 }

@@ -1,98 +1,100 @@
-import { useEffect } from "preact/hooks";
+import { useSignal } from "@preact/signals";
 
-import { url } from "../base.ts";
 import { duration, t } from "../i18n/messages.ts";
-import { href } from "../router.ts";
-import { Icon } from "../ui/icon.tsx";
+import { href, navigate } from "../router.ts";
+import { session } from "../session.ts";
+import { Button } from "../ui/button.tsx";
 import { Failure, Message } from "../ui/message.tsx";
-import { Actions } from "./album.tsx";
 import { useLoaded } from "./load.ts";
-import { play } from "./player.ts";
-import { TrackRow, TrackSkeleton } from "./track-row.tsx";
-import { ROW_HEIGHT } from "./tracks.tsx";
-import type { FullTrack, Page, Playlist } from "./types.ts";
-import { VirtualList } from "./virtual-list.tsx";
+import { NameDialog, toastFailure } from "./playlist-dialogs.tsx";
+import { create } from "./playlist-edit.ts";
+import type { Page, Playlist } from "./types.ts";
 
-/** Playlists in files of the library. */
+/** Playlists of the user, of other users, and in files of the library. */
 export function Playlists() {
   const { value, error, reload } = useLoaded<Page<Playlist>>("/playlists?limit=500");
+  const { name } = session.value;
   if (error.value) return <Failure error={error.value} retry={reload} />;
-  if (value.value?.total === 0) {
-    return (
-      <Message icon="queue" title={t("music.noPlaylists")}>
-        <p>{t("music.noPlaylistsHint")}</p>
-      </Message>
-    );
-  }
+  const all = value.value?.items ?? [];
+  const own = all.filter(isOwn);
+  const shared = all.filter((it) => it.kind === "user" && !isOwn(it));
+  const inFiles = all.filter((it) => it.kind === "file");
   return (
     <>
       <div class="view-head">
         <h1>{t("music.playlists")}</h1>
+        {name !== null && <NewButton />}
       </div>
-      <ul class="tiles">
-        {value.value
-          ? value.value.items.map((playlist) => (
-              <li key={playlist.id}>
-                <a href={href(`music/playlists/${playlist.id}`)}>
-                  <b dir="auto">{playlist.name}</b>
-                  <span class="dim">{described(playlist)}</span>
-                </a>
-              </li>
-            ))
-          : Array.from({ length: 4 }, () => <li class="skeleton" />)}
-      </ul>
+      {!value.value && <Tiles playlists={null} />}
+      {value.value && all.length === 0 && (
+        <Message icon="queue" title={t("music.noPlaylists")}>
+          <p>{t(name === null ? "music.noPlaylistsHint" : "music.noOwnPlaylistsHint")}</p>
+        </Message>
+      )}
+      <Group title={t("music.ownPlaylists")} playlists={own} />
+      <Group title={t("music.sharedPlaylists")} playlists={shared} />
+      <Group title={t("music.filePlaylists")} playlists={inFiles} />
     </>
   );
 }
 
-function described(playlist: Playlist): string {
-  return [t("music.trackCount", { count: playlist.trackCount }), duration(playlist.durationMs)].join(" · ");
-}
-
-/** Playlist with its tracks, and the entries for which there is no track. */
-export function PlaylistView({ id }: { id: string }) {
-  const { value, error, reload } = useLoaded<Playlist & { tracks: readonly FullTrack[]; missing: readonly string[] }>(`/playlists/${id}?limit=500`);
-  const playlist = value.value;
-  useEffect(() => {
-    if (playlist) document.title = `${playlist.name} · Pelton`;
-  }, [playlist]);
-  if (error.value) return <Failure error={error.value} retry={reload} />;
-  if (!playlist) return <div aria-busy="true">{Array.from({ length: 8 }, () => <TrackSkeleton />)}</div>;
-  const { tracks } = playlist;
+/** Button that asks for a name and creates a playlist. */
+function NewButton() {
+  const isOpen = useSignal(false);
+  const submit = async (name: string) => {
+    try {
+      navigate(`music/playlists/${await create(name, [])}`);
+    } catch (error) {
+      toastFailure(error);
+    }
+  };
   return (
     <>
-      <div class="view-head">
-        <div>
-          <h1 dir="auto">{playlist.name}</h1>
-          <p class="dim">{described(playlist)}</p>
-        </div>
-      </div>
-      <div class="view-head">
-        <Actions tracks={tracks} title={playlist.name} />
-        <a class="button" href={url(`/-/api/playlists/${id}.m3u8`)} download>
-          <Icon name="download" />
-          {t("music.m3u8")}
-        </a>
-      </div>
-      <VirtualList
-        count={tracks.length}
-        rowHeight={ROW_HEIGHT}
-        label={playlist.name}
-        row={(index) => {
-          const track = tracks[index];
-          return track && <TrackRow track={track} hasAlbum onPlay={() => play(tracks, index)} />;
-        }}
-      />
-      {playlist.missing.length > 0 && (
-        <details class="credits">
-          <summary>{t("music.missing", { count: playlist.missingCount })}</summary>
-          <ul class="dim">
-            {playlist.missing.map((entry) => (
-              <li dir="auto">{entry}</li>
-            ))}
-          </ul>
-        </details>
+      <Button icon="listAdd" onClick={() => (isOpen.value = true)}>
+        {t("music.newPlaylist")}
+      </Button>
+      {isOpen.value && (
+        <NameDialog title={t("music.newPlaylist")} action={t("music.create")} onClose={() => (isOpen.value = false)} onSubmit={(name) => void submit(name)} />
       )}
     </>
   );
+}
+
+function Group({ title, playlists }: { title: string; playlists: readonly Playlist[] }) {
+  if (playlists.length === 0) return null;
+  return (
+    <section class="group">
+      <h2>{title}</h2>
+      <Tiles playlists={playlists} />
+    </section>
+  );
+}
+
+function Tiles({ playlists }: { playlists: readonly Playlist[] | null }) {
+  return (
+    <ul class="tiles">
+      {playlists
+        ? playlists.map((playlist) => (
+            <li key={playlist.id}>
+              <a href={href(`music/playlists/${playlist.id}`)}>
+                <b dir="auto">{playlist.name}</b>
+                <span class="dim">{described(playlist)}</span>
+              </a>
+            </li>
+          ))
+        : Array.from({ length: 4 }, () => <li class="skeleton" />)}
+    </ul>
+  );
+}
+
+/** Returns the facts about a playlist in one line. The owner is named if it is another user. */
+export function described(playlist: Playlist): string {
+  const { trackCount, durationMs, owner } = playlist;
+  const by = owner === undefined || isOwn(playlist) ? [] : [t("music.by", { name: owner })];
+  return [t("music.trackCount", { count: trackCount }), duration(durationMs), ...by].join(" · ");
+}
+
+/** Returns whether a playlist belongs to the user, also before the session has been loaded. */
+function isOwn({ kind, changeable, owner }: Playlist): boolean {
+  return kind === "user" && (changeable || owner === session.value.name);
 }

@@ -1,10 +1,13 @@
+import type { ComponentChildren } from "preact";
+
 import { duration, number, t } from "../i18n/messages.ts";
 import { href } from "../router.ts";
 import { download, originalOf } from "../ui/download.ts";
 import { Icon } from "../ui/icon.tsx";
 import { Cover } from "./cover.tsx";
-import { MenuButton } from "./menu.tsx";
+import { MenuButton, type MenuItem } from "./menu.tsx";
 import { enqueue, failures, isPlaying, present, toggle } from "./player.ts";
+import { addItems } from "./playlist-dialogs.tsx";
 import { Stars } from "./stars.tsx";
 import type { Track } from "./types.ts";
 
@@ -15,16 +18,27 @@ interface TrackRowProps {
   /** True to name the artist below the title. */
   hasArtist?: boolean;
   hasAlbum?: boolean;
+  /** Control before the row that moves it. */
+  handle?: ComponentChildren;
+  isDragged?: boolean;
+  /** Further entries of the menu. */
+  items?: readonly MenuItem[];
   onPlay: () => void;
 }
 
 /** Row for a track. A click anywhere plays it. */
-export function TrackRow({ track, number: position, hasArtist = true, hasAlbum = false, onPlay }: TrackRowProps) {
+export function TrackRow({ track, number: position, hasArtist = true, hasAlbum = false, handle, isDragged = false, items = [], onPlay }: TrackRowProps) {
   const isPresent = present.value?.track.id === track.id;
   const play = () => (isPresent ? toggle() : onPlay());
   const failure = failures.value.get(track.id);
   return (
-    <div class={hasAlbum ? "track with-album" : "track"} aria-current={isPresent || undefined} onClick={(event) => isOutside(event) && play()}>
+    <div
+      class={hasAlbum ? "track with-album" : "track"}
+      aria-current={isPresent || undefined}
+      data-dragged={isDragged || undefined}
+      onClick={(event) => isOutside(event) && play()}
+    >
+      {handle}
       <span class="track-lead number" aria-hidden="true">
         {position === undefined ? <Cover cover={track.cover} sizes="44px" /> : <b>{position > 0 && number(position)}</b>}
         <Icon name={isPresent && isPlaying.value ? "volume" : "play"} filled />
@@ -42,7 +56,7 @@ export function TrackRow({ track, number: position, hasArtist = true, hasAlbum =
       )}
       <Stars track={track} />
       <span class="track-time dim number">{duration(track.durationMs)}</span>
-      <MenuButton label={t("music.more", { title: track.title })} items={() => trackMenu(track)} />
+      <MenuButton label={t("music.more", { title: track.title })} items={() => [...trackMenu(track), ...items]} />
     </div>
   );
 }
@@ -63,15 +77,16 @@ export function ArtistLink({ track }: { track: Pick<Track, "artist" | "artistIds
   );
 }
 
-function trackMenu(track: Track) {
+function trackMenu(track: Track): readonly MenuItem[] {
   const [artist] = track.artistIds;
   return [
     { icon: "next", label: t("music.playNext"), run: () => enqueue([track], true) },
     { icon: "queue", label: t("music.playLast"), run: () => enqueue([track], false) },
+    ...addItems([track.id]),
     { icon: "download", label: t("music.download"), run: () => download(originalOf("tracks", track.id)) },
     ...(track.albumId ? [{ icon: "album", label: t("music.toAlbum"), to: `music/albums/${track.albumId}` } as const] : []),
     ...(artist ? [{ icon: "user", label: t("music.toArtist"), to: `music/artists/${artist}` } as const] : []),
-  ] as const;
+  ];
 }
 
 /** Empty row, shown instead of a track that is not loaded yet. */

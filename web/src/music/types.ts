@@ -74,12 +74,26 @@ export interface Genre {
   readonly albums: number;
 }
 
+/** Playlist, as in docs/api.md. */
 export interface Playlist {
   readonly id: string;
   readonly name: string;
+  readonly kind: "user" | "file";
+  /** Name of the user whose playlist it is. Guests do not get it. */
+  readonly owner?: string;
+  /** True if the user of the page may change the playlist. */
+  readonly changeable: boolean;
+  /** Time of the last change. */
+  readonly changed: string;
   readonly trackCount: number;
   readonly durationMs: number;
   readonly missingCount: number;
+}
+
+/** Playlist with its tracks, and the entries that are not tracks. */
+export interface FullPlaylist extends Playlist {
+  readonly tracks: readonly FullTrack[];
+  readonly missing: readonly string[];
 }
 
 /** Page of a list. */

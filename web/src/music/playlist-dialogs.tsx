@@ -1,0 +1,126 @@
+import { signal, useSignal } from "@preact/signals";
+
+import { t } from "../i18n/messages.ts";
+import { session } from "../session.ts";
+import { Button } from "../ui/button.tsx";
+import { Dialog } from "../ui/dialog.tsx";
+import { Icon } from "../ui/icon.tsx";
+import { Failure } from "../ui/message.tsx";
+import { toast } from "../ui/toast.tsx";
+import { useLoaded } from "./load.ts";
+import type { MenuItem } from "./menu.tsx";
+import { append, create } from "./playlist-edit.ts";
+import type { Page, Playlist } from "./types.ts";
+
+/** Ids of the tracks and albums for which a playlist is to be chosen. */
+const adding = signal<readonly string[] | null>(null);
+
+/** Returns the entry of a menu that adds tracks or albums to a playlist; none for guests. */
+export function addItems(ids: readonly string[]): readonly MenuItem[] {
+  if (session.value.name === null || ids.length === 0) return [];
+  return [{ icon: "listAdd", label: t("music.addTo"), run: () => (adding.value = ids) }];
+}
+
+/** Shows why a request failed. */
+export function toastFailure(error: unknown): void {
+  toast(error instanceof Error && error.message ? error.message : t("error.unreachable"));
+}
+
+/** Container of the dialog that asks for a playlist. */
+export function AddHost() {
+  const ids = adding.value;
+  return ids && <AddDialog ids={ids} onClose={() => (adding.value = null)} />;
+}
+
+function AddDialog({ ids, onClose }: { ids: readonly string[]; onClose: () => void }) {
+  const { value, error, reload } = useLoaded<Page<Playlist>>("/playlists?limit=500");
+  const own = value.value?.items.filter((it) => it.changeable) ?? [];
+  const run = async (name: string, add: () => Promise<unknown>) => {
+    onClose();
+    try {
+      await add();
+      toast(t("music.addedTo", { name }));
+    } catch (failure) {
+      toastFailure(failure);
+    }
+  };
+  return (
+    <Dialog title={t("music.addTo")} onClose={onClose}>
+      {error.value ? <Failure error={error.value} retry={reload} /> : null}
+      {own.length > 0 && (
+        <ul class="choices">
+          {own.map(({ id, name, trackCount }) => (
+            <li key={id}>
+              <button type="button" onClick={() => void run(name, () => append(id, ids))}>
+                <Icon name="queue" />
+                <b dir="auto">{name}</b>
+                <span class="dim">{t("music.trackCount", { count: trackCount })}</span>
+              </button>
+            </li>
+          ))}
+        </ul>
+      )}
+      <NameForm label={t("music.newPlaylist")} action={t("music.create")} onSubmit={(name) => void run(name, () => create(name, ids))} />
+    </Dialog>
+  );
+}
+
+interface NameFormProps {
+  label: string;
+  action: string;
+  name?: string;
+  onSubmit: (name: string) => void;
+}
+
+function NameForm({ label, action, name = "", onSubmit }: NameFormProps) {
+  const submit = (event: SubmitEvent) => {
+    event.preventDefault();
+    const typed = String(new FormData(event.currentTarget as HTMLFormElement).get("name")).trim();
+    if (typed) onSubmit(typed);
+  };
+  return (
+    <form class="login" onSubmit={submit}>
+      <label class="field">
+        <span>{label}</span>
+        <input name="name" required maxLength={200} dir="auto" autocomplete="off" defaultValue={name} />
+      </label>
+      <Button primary submit>
+        {action}
+      </Button>
+    </form>
+  );
+}
+
+/** Dialog that asks for the name of a playlist. */
+export function NameDialog({ title, onClose, onSubmit, ...form }: Omit<NameFormProps, "label"> & { title: string; onClose: () => void }) {
+  const submit = (name: string) => {
+    onClose();
+    onSubmit(name);
+  };
+  return (
+    <Dialog title={title} onClose={onClose}>
+      <NameForm {...form} label={t("music.playlistName")} onSubmit={submit} />
+    </Dialog>
+  );
+}
+
+/** Dialog that asks before a playlist is deleted. */
+export function DeleteDialog({ name, onClose, onDelete }: { name: string; onClose: () => void; onDelete: () => Promise<void> }) {
+  const isSending = useSignal(false);
+  const send = async () => {
+    isSending.value = true;
+    await onDelete();
+    onClose();
+  };
+  return (
+    <Dialog title={t("music.deletePlaylist")} onClose={onClose}>
+      <p>{t("music.deleteQuestion", { name })}</p>
+      <div class="actions">
+        <Button onClick={onClose}>{t("music.keep")}</Button>
+        <Button danger icon="trash" disabled={isSending.value} onClick={() => void send()}>
+          {t("music.delete")}
+        </Button>
+      </div>
+    </Dialog>
+  );
+}

@@ -1,0 +1,133 @@
+import { type Signal, signal } from "@preact/signals";
+
+import { api } from "../api.ts";
+import { forget } from "./load.ts";
+import type { FullPlaylist, FullTrack, Playlist } from "./types.ts";
+
+/** Maximum number of ids in one request, so that its URL stays short. */
+const IDS_MAX = 100;
+
+/** Track of a playlist. The key stays the same when the track moves. */
+export interface Entry {
+  readonly key: number;
+  readonly track: FullTrack;
+}
+
+type Method = "PUT" | "POST" | "DELETE";
+
+/** Function that sends a change of a playlist; `rest` is the path below that of the playlist. */
+type Send = (method: Method, rest: string, query: Readonly<Record<string, string>>) => Promise<Pick<Playlist, "changed">>;
+
+/** Returns a list in which the item at the index `from` has moved to the index `to`. */
+export function moved<T>(list: readonly T[], from: number, to: number): readonly T[] {
+  const rest = list.toSpliced(from, 1);
+  return rest.toSpliced(to, 0, ...list.slice(from, from + 1));
+}
+
+/**
+ * Playlist that its owner changes. Changes are shown at once, and sent one after another. Each
+ * request names the state that it changes, so that the server refuses it if the playlist was changed
+ * elsewhere. After a refusal nothing more is sent.
+ */
+export class PlaylistEditor {
+  readonly name: Signal<string>;
+  readonly entries: Signal<readonly Entry[]>;
+  readonly #send: Send;
+  readonly #onRefused: (error: unknown) => void;
+  #changed: string;
+  #isRefused = false;
+  #sent: Promise<void> = Promise.resolve();
+
+  constructor(playlist: FullPlaylist, send: Send, onRefused: (error: unknown) => void) {
+    this.name = signal(playlist.name);
+    this.entries = signal(playlist.tracks.map((track, key) => ({ key, track })));
+    this.#changed = playlist.changed;
+    this.#send = send;
+    this.#onRefused = onRefused;
+  }
+
+  /** Resolves when all changes made so far have been sent. */
+  get sent(): Promise<void> {
+    return this.#sent;
+  }
+
+  rename(name: string): void {
+    this.name.value = name;
+    this.#queue("PUT", "", { name });
+  }
+
+  move(key: number, to: number): void {
+    const from = this.#indexOf(key);
+    if (from === -1 || from === to) return;
+    this.entries.value = moved(this.entries.value, from, to);
+    this.#queue("PUT", `/tracks/${from}`, { to: String(to) });
+  }
+
+  /** Removes an entry. Returns a function that puts it back. */
+  remove(key: number): () => void {
+    const at = this.#indexOf(key);
+    const entry = this.entries.value[at];
+    if (!entry) return () => undefined;
+    this.entries.value = this.entries.value.toSpliced(at, 1);
+    this.#queue("DELETE", "/tracks", { index: String(at) });
+    return () => this.#insert(entry, at);
+  }
+
+  #insert(entry: Entry, index: number): void {
+    const at = Math.min(index, this.entries.value.length);
+    this.entries.value = this.entries.value.toSpliced(at, 0, entry);
+    this.#queue("POST", "/tracks", { track: entry.track.id, at: String(at) });
+  }
+
+  #indexOf(key: number): number {
+    return this.entries.value.findIndex((entry) => entry.key === key);
+  }
+
+  #queue(method: Method, rest: string, query: Readonly<Record<string, string>>): void {
+    this.#sent = this.#sent.then(async () => {
+      if (this.#isRefused) return;
+      try {
+        this.#changed = (await this.#send(method, rest, { ...query, changed: this.#changed })).changed;
+      } catch (error) {
+        this.#isRefused = true;
+        this.#onRefused(error);
+      }
+    });
+  }
+}
+
+/** Returns the target of the API for the start of a playlist. */
+export function playlistPath(id: string): string {
+  return `/playlists/${id}?limit=500`;
+}
+
+/** Returns the function that sends the changes of a playlist to the server. */
+export function senderOf(id: string): Send {
+  return (method, rest, query) => {
+    forget(playlistPath(id));
+    return api<Playlist>(`/playlists/${id}${rest}?${new URLSearchParams(query)}`, { method });
+  };
+}
+
+/** Appends tracks, or all tracks of albums, to a playlist. */
+export async function append(id: string, ids: readonly string[]): Promise<void> {
+  forget(playlistPath(id));
+  for (let at = 0; at < ids.length; at += IDS_MAX) {
+    const query = new URLSearchParams(ids.slice(at, at + IDS_MAX).map((track) => ["track", track]));
+    await api<Playlist>(`/playlists/${id}/tracks?${query}`, { method: "POST" });
+  }
+}
+
+/** Creates a playlist with these tracks, and returns its id. */
+export async function create(name: string, ids: readonly string[]): Promise<string> {
+  const query = new URLSearchParams([["name", name], ...ids.slice(0, IDS_MAX).map((track) => ["track", track])]);
+  const { id } = await api<Playlist>(`/playlists?${query}`, { method: "POST" });
+  await append(id, ids.slice(IDS_MAX));
+  return id;
+}
+
+/** Deletes a playlist. */
+export async function deletePlaylist(id: string): Promise<void> {
+  forget(playlistPath(id));
+  await api(`/playlists/${id}`, { method: "DELETE" });
+}

@@ -1,0 +1,99 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import fc from "fast-check";
+
+import { ApiError } from "../src/api.ts";
+import { PlaylistEditor, moved } from "../src/music/playlist-edit.ts";
+import type { FullPlaylist, FullTrack } from "../src/music/types.ts";
+
+function track(id: string): FullTrack {
+  return { id, title: id, artist: "", artistIds: [], durationMs: 1000, file: "/", disc: 0, number: 0, kbps: 0, contributors: [], plays: 0 };
+}
+
+function playlist(ids: readonly string[]): FullPlaylist {
+  const tracks = ids.map(track);
+  return { id: "pl-1", name: "x", kind: "user", changeable: true, changed: "t0", trackCount: ids.length, durationMs: 0, missingCount: 0, tracks, missing: [] };
+}
+
+/** Playlist as the API keeps it: the track ids, and a time that each change replaces. */
+class Kept {
+  ids: string[];
+  name = "x";
+  changes = 0;
+
+  constructor(ids: readonly string[]) {
+    this.ids = [...ids];
+  }
+
+  readonly send = async (method: string, rest: string, query: Readonly<Record<string, string>>) => {
+    await Promise.resolve();
+    if (query["changed"] !== `t${this.changes}`) throw new ApiError(409, "the playlist has changed");
+    const from = rest.match(/^\/tracks\/(\d+)$/)?.[1];
+    if (from !== undefined) this.ids.splice(Number(query["to"]), 0, ...this.ids.splice(Number(from), 1));
+    else if (method === "DELETE") this.ids.splice(Number(query["index"]), 1);
+    else if (method === "POST") this.ids.splice(Number(query["at"]), 0, query["track"] ?? "");
+    else this.name = query["name"] ?? "";
+    this.changes += 1;
+    return { changed: `t${this.changes}` };
+  };
+}
+
+function shown(editor: PlaylistEditor): string[] {
+  return editor.entries.value.map((entry) => entry.track.id);
+}
+
+test("a moved item gets the index it is moved to", () => {
+  assert.deepEqual(moved(["a", "b", "c"], 0, 2), ["b", "c", "a"]);
+  assert.deepEqual(moved(["a", "b", "c"], 2, 0), ["c", "a", "b"]);
+  assert.deepEqual(moved(["a", "b", "c"], 1, 1), ["a", "b", "c"]);
+});
+
+test("changes are shown at once, and the server has the same tracks in the end", async () => {
+  const step = fc.record({ kind: fc.constantFrom("move", "remove", "undo"), from: fc.nat(5), to: fc.nat(5) });
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { maxLength: 30 }), async (steps) => {
+      const kept = new Kept(["a", "b", "a", "c", "d"]);
+      const editor = new PlaylistEditor(playlist(kept.ids), kept.send, (error) => assert.fail(String(error)));
+      let undo = () => {};
+      for (const { kind, from, to } of steps) {
+        const { entries } = editor;
+        const key = entries.value[from % Math.max(1, entries.value.length)]?.key ?? -1;
+        if (kind === "move") editor.move(key, Math.min(to, Math.max(0, entries.value.length - 1)));
+        if (kind === "remove") undo = editor.remove(key);
+        if (kind === "undo") {
+          undo();
+          undo = () => {};
+        }
+      }
+      await editor.sent;
+      assert.deepEqual(kept.ids, shown(editor));
+    }),
+  );
+});
+
+test("a removed track comes back to its place", async () => {
+  const kept = new Kept(["a", "b", "c"]);
+  const editor = new PlaylistEditor(playlist(kept.ids), kept.send, (error) => assert.fail(String(error)));
+  const undo = editor.remove(1);
+  assert.deepEqual(shown(editor), ["a", "c"]);
+  undo();
+  editor.rename("y");
+  await editor.sent;
+  assert.deepEqual([kept.ids, shown(editor)], [["a", "b", "c"], ["a", "b", "c"]]);
+  assert.deepEqual([kept.name, editor.name.value], ["y", "y"]);
+});
+
+test("after a refusal nothing more is sent", async () => {
+  const kept = new Kept(["a", "b", "c"]);
+  const refusals: unknown[] = [];
+  const editor = new PlaylistEditor(playlist(kept.ids), kept.send, (error) => refusals.push(error));
+  kept.ids = ["b", "a", "c"];
+  kept.changes = 1;
+  editor.remove(0);
+  editor.move(2, 0);
+  await editor.sent;
+  assert.deepEqual(kept.ids, ["b", "a", "c"]);
+  assert.equal(refusals.length, 1);
+  assert.equal((refusals[0] as ApiError).status, 409);
+});
