@@ -73,7 +73,7 @@ function smallTargets(min: number): string[] {
   const scope = document.querySelector("dialog:modal") ?? document;
   for (const element of scope.querySelectorAll("a[href], button, input, select, summary, textarea, [role=slider], [role=tab]")) {
     const style = getComputedStyle(element);
-    if (style.display === "inline" || style.visibility === "hidden" || element.matches(":disabled, .skip")) continue;
+    if (style.display === "inline" || style.visibility === "hidden" || style.pointerEvents === "none" || element.matches(":disabled, .skip")) continue;
     const boxes = [element, element.closest("label, [role=search]")].flatMap((it) => (it ? [it.getBoundingClientRect()] : []));
     // A pseudo-element may extend the target.
     const { position, width: aroundWidth, height: aroundHeight } = getComputedStyle(element, "::after");
