@@ -8,6 +8,7 @@ import { help } from "./journeys/help.ts";
 import { language } from "./journeys/language.ts";
 import { login } from "./journeys/login.ts";
 import { playground } from "./journeys/playground.ts";
+import { playlists } from "./journeys/playlists.ts";
 import { settings } from "./journeys/settings.ts";
 import { shell } from "./journeys/shell.ts";
 import type { Visit } from "./visit.ts";
@@ -25,4 +26,6 @@ export interface Journey {
   readonly run: (visit: Visit) => Promise<void>;
 }
 
-export const JOURNEYS: readonly Journey[] = [shell, settings, login, help, language, areas, download, damaged, compare, playground];
+export const JOURNEYS: readonly Journey[] = [
+  shell, settings, login, help, language, areas, download, damaged, compare, playground, playlists,
+];

@@ -24,9 +24,9 @@ const CATALOGUES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   en: { ...en, ...enMusic, ...enOps, ...enPhotos, ...enPlayground },
 };
 
-/** Returns the text of a message as the page shows it in a variant. */
-export function text(variant: Variant, key: MessageKey): string {
+/** Returns the text of a message as the page shows it in a variant, with these texts in it. */
+export function text(variant: Variant, key: MessageKey, values: Readonly<Record<string, string>> = {}): string {
   const found = CATALOGUES[variant.locale]?.[key];
   if (found === undefined) throw new Error(`${variant.locale}.json has no ${key}`);
-  return found;
+  return found.replace(/\{(\w+)\}/g, (whole, name: string) => values[name] ?? whole);
 }
