@@ -9,6 +9,7 @@ mod favourites;
 mod files;
 mod folders;
 mod items;
+mod lyrics;
 mod orders;
 mod picture;
 mod playlists;
@@ -199,6 +200,7 @@ impl ApiCall<'_> {
             (["scan"], "DELETE") => self.cancel_scan(),
             (["tracks", _, "rating", _], _) => Err(Refusal::Method("PUT")),
             (["tracks", _, "plays"], _) => Err(Refusal::Method("POST")),
+            (["tracks", id, "lyrics"], "GET" | "HEAD") => self.lyrics(id),
             (_, "GET" | "HEAD") => self.get(parts),
             _ => Err(Refusal::Method("GET")),
         };

@@ -12,6 +12,8 @@
 #[cfg(test)]
 mod tests;
 
+use crate::library_access::LibraryAccess;
+
 /// Keys of metadata in brackets. Other text in brackets may be sung, for example `[Chorus: all]`.
 const KEYS: [&str; 12] = [
     "ti", "ar", "al", "au", "lr", "length", "by", "offset", "re", "tool", "ve", "la",
@@ -47,6 +49,15 @@ pub(crate) struct Line {
 }
 
 impl Lyrics {
+    /// Returns the non-empty lyrics of a music file, those with times first.
+    pub(crate) fn of_file(library: &dyn LibraryAccess, path: &[u8]) -> Vec<Lyrics> {
+        let texts = library.lyrics(path);
+        let mut found: Vec<Lyrics> = texts.iter().map(|bytes| Lyrics::read(bytes)).collect();
+        found.retain(|lyrics| lyrics.lines.iter().any(|line| !line.text.is_empty()));
+        found.sort_by_key(|lyrics| !lyrics.is_synced());
+        found
+    }
+
     /// Parses lyrics. If any line has a time, lines without a time are dropped.
     pub(crate) fn read(bytes: &[u8]) -> Lyrics {
         let text = decoded(bytes);

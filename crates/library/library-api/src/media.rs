@@ -28,11 +28,7 @@ fn file_of(call: &Call<'_>, row: u32) -> Option<Vec<u8>> {
 /// Returns the non-empty lyrics of a track, those with times first.
 fn lyrics_of(call: &Call<'_>, row: u32) -> Vec<Lyrics> {
     let path = file_of(call, row).unwrap_or_default();
-    let texts = call.context.library.lyrics(&path);
-    let mut found: Vec<Lyrics> = texts.iter().map(|bytes| Lyrics::read(bytes)).collect();
-    found.retain(|lyrics| lyrics.lines.iter().any(|line| !line.text.is_empty()));
-    found.sort_by_key(|lyrics| !lyrics.is_synced());
-    found
+    Lyrics::of_file(&*call.context.library, &path)
 }
 
 /// Returns the target of the cover of an object. For a playlist, this is the cover of the first

@@ -252,3 +252,16 @@ fn admins_have_folders_scanned() {
     post("/scan", Some(&bearer));
     assert!(scene.requested_folders().is_empty());
 }
+
+#[test]
+fn a_track_without_lyrics_has_an_empty_list_of_lines() {
+    let scene = Scene::new("lyrics");
+    let answer = scene.api("GET", "/tracks/tr-0000000000000001/lyrics", None);
+    assert_eq!(answer, r#"200 {"synced":false,"lines":[]}"#);
+    for id in ["tr-0000000000000099", "al-c75012c5b671ac4d", "x"] {
+        let refused = scene.api("GET", &format!("/tracks/{id}/lyrics"), None);
+        assert!(refused.starts_with("404 "), "{id}: {refused}");
+    }
+    let refused = scene.api("PUT", "/tracks/tr-0000000000000001/lyrics", None);
+    assert!(refused.starts_with("405 "), "{refused}");
+}

@@ -83,6 +83,7 @@ fn responses_are_those_of_the_openapi_document() {
         &format!("/artists/{artist}"),
         "/tracks",
         &format!("/tracks/{song}"),
+        &format!("/tracks/{song}/lyrics"),
         "/genres",
         "/pictures",
         &format!("/pictures/{picture}"),
