@@ -7,6 +7,7 @@ import { download } from "./journeys/download.ts";
 import { help } from "./journeys/help.ts";
 import { language } from "./journeys/language.ts";
 import { login } from "./journeys/login.ts";
+import { lyrics } from "./journeys/lyrics.ts";
 import { playground } from "./journeys/playground.ts";
 import { playlists } from "./journeys/playlists.ts";
 import { settings } from "./journeys/settings.ts";
@@ -28,4 +29,5 @@ export interface Journey {
 
 export const JOURNEYS: readonly Journey[] = [
   shell, settings, login, help, language, areas, download, damaged, compare, playground, playlists,
+  lyrics,
 ];

@@ -1,7 +1,7 @@
 // Music of a small library: sine tones in three formats, with tags that journeys can look for.
 
 import { execFile } from "node:child_process";
-import { access, mkdir, rename, rm } from "node:fs/promises";
+import { access, mkdir, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 
@@ -21,6 +21,13 @@ export const ALBUMS: readonly Album[] = [
   { artist: "فرقة النور", title: "صباح", year: 2021, genre: "Folk", extension: "opus", tracks: ["صباح", "مساء"] },
 ];
 
+/** Lyrics of the first track of the first album; its other tracks have none. */
+export const LYRICS = [
+  { time: "00:00.50", text: "The lamps are lit" },
+  { time: "00:03.00", text: "The street is long" },
+  { time: "00:05.00", text: "The night is near" },
+];
+
 /** Length of a track in seconds. */
 const TRACK_S = 8;
 
@@ -34,6 +41,11 @@ export async function writeMusic(library: string): Promise<void> {
     const place = join(partial, album.artist, album.title);
     await mkdir(place, { recursive: true });
     for (const index of album.tracks.keys()) await writeTrack(album, index, place);
+  }
+  const [first] = ALBUMS;
+  if (first) {
+    const lines = LYRICS.map(({ time, text }) => `[${time}]${text}\n`);
+    await writeFile(join(partial, first.artist, first.title, "1.lrc"), lines.join(""));
   }
   await rename(partial, folder);
 }

@@ -5,6 +5,7 @@ import fc from "fast-check";
 
 import { contrast, tintOf } from "../src/music/colour.ts";
 import { LETTERS, find, folded } from "../src/music/letters.ts";
+import { type Line, lineAt } from "../src/music/lyrics.ts";
 import { PagedList } from "../src/music/pages.ts";
 import { UNHEARD, hear, isPlay } from "../src/music/played.ts";
 import { scrollTo, windowOf } from "../src/music/virtual.ts";
@@ -128,4 +129,11 @@ test("pages that are not wanted any more are aborted, and are no error", async (
   await new Promise(setImmediate);
   assert.deepEqual(aborted, [0]);
   assert.equal(list.error.value, null);
+});
+
+test("the line that is sung is the last one whose time has come", () => {
+  const lines: Line[] = [{ startMs: 1000, text: "a" }, { startMs: 4000, text: "b" }, { startMs: 4000, text: "c" }];
+  assert.deepEqual([0, 999, 1000, 3999, 4000, 90_000].map((ms) => lineAt(lines, ms)), [-1, -1, 0, 0, 2, 2]);
+  assert.equal(lineAt([{ text: "without a time" }], 5000), -1);
+  assert.equal(lineAt([], 5000), -1);
 });

@@ -7,6 +7,7 @@ import { Buttons, Seek, Volume } from "./controls.tsx";
 import { Cover } from "./cover.tsx";
 import { Heart } from "./favourites.tsx";
 import { useLoaded } from "./load.ts";
+import { LyricsButton } from "./lyrics-button.tsx";
 import { present } from "./player.ts";
 import { QueueList } from "./queue-list.tsx";
 import { Stars } from "./stars.tsx";
@@ -15,7 +16,7 @@ import { ArtistLink } from "./track-row.tsx";
 import type { Album } from "./types.ts";
 
 /** Present track on the whole screen, with the queue where there is room. */
-export function NowPlaying({ onClose, showQueue }: { onClose: () => void; showQueue: () => void }) {
+export function NowPlaying({ onClose, showQueue, showLyrics }: { onClose: () => void; showQueue: () => void; showLyrics: () => void }) {
   const dialog = useRef<HTMLDialogElement>(null);
   useEffect(() => {
     const opener = document.activeElement;
@@ -52,6 +53,7 @@ export function NowPlaying({ onClose, showQueue }: { onClose: () => void; showQu
           <div class="player-more">
             <Stars track={track} />
             <Heart id={track.id} />
+            <LyricsButton onClick={showLyrics} />
           </div>
         </div>
         <Seek />

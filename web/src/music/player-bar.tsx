@@ -1,4 +1,5 @@
 import { useSignal } from "@preact/signals";
+import type { ComponentChildren } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 
 import { t } from "../i18n/messages.ts";
@@ -8,6 +9,8 @@ import { IconButton } from "../ui/button.tsx";
 import { Buttons, JUMP_S, PlayButton, Seek, Volume } from "./controls.tsx";
 import { Cover } from "./cover.tsx";
 import { Heart, toggleFavourite } from "./favourites.tsx";
+import { LyricsButton } from "./lyrics-button.tsx";
+import { LyricsView } from "./lyrics-view.tsx";
 import { startMediaSession } from "./media-session.ts";
 import { NowPlaying } from "./now-playing.tsx";
 import { cycleRepeat, isMuted, length, next, position, present, previous, seek, toggle, toggleShuffle } from "./player.ts";
@@ -18,25 +21,37 @@ import type { Track } from "./types.ts";
 
 /** Bar of the player below all areas, with its panels. */
 export default function PlayerBar() {
-  const panel = useSignal<"queue" | "now" | null>(null);
+  const panel = useSignal<"queue" | "lyrics" | "now" | null>(null);
   const track = present.value?.track;
   const isEmpty = track === undefined;
   useEffect(startMediaSession, []);
   const toggleQueue = () => (panel.value = panel.peek() === "queue" ? null : "queue");
+  const toggleLyrics = () => (panel.value = panel.peek() === "lyrics" ? null : "lyrics");
   // If an area uses the same keys, the commands of the area take precedence.
-  useEffect(() => (isEmpty ? undefined : addCommands(commands(toggleQueue), true)), [isEmpty]);
+  useEffect(() => (isEmpty ? undefined : addCommands(commands(toggleQueue, toggleLyrics), true)), [isEmpty]);
   useEffect(() => {
     if (panel.value === "queue")
       return addCommands({ title: "music.queue", commands: [{ keys: ["Escape"], label: "music.keys.close", run: toggleQueue }] });
+    if (panel.value === "lyrics")
+      return addCommands({ title: "music.lyrics", commands: [{ keys: ["Escape"], label: "close", run: toggleLyrics }] });
     // In a modal dialog, only the last group of commands applies.
-    return panel.value === "now" ? addCommands(commands(toggleQueue)) : undefined;
+    return panel.value === "now" ? addCommands(commands(toggleQueue, toggleLyrics)) : undefined;
   }, [panel.value]);
   if (isEmpty) return null;
   return (
     <>
-      {panel.value === "queue" && <QueuePanel onClose={() => (panel.value = null)} />}
+      {panel.value === "queue" && (
+        <SidePanel key="queue" label={t("music.queue")} onClose={() => (panel.value = null)}>
+          <QueueList scroller=".scrolls" />
+        </SidePanel>
+      )}
+      {panel.value === "lyrics" && (
+        <SidePanel key="lyrics" label={t("music.lyrics")} onClose={() => (panel.value = null)}>
+          <LyricsView />
+        </SidePanel>
+      )}
       {panel.value === "now" && (
-        <NowPlaying onClose={() => panel.peek() === "now" && (panel.value = null)} showQueue={() => (panel.value = "queue")} />
+        <NowPlaying onClose={() => panel.peek() === "now" && (panel.value = null)} showQueue={() => (panel.value = "queue")} showLyrics={toggleLyrics} />
       )}
       <section class="player" aria-label={t("music.player")} onKeyDown={seekByKey}>
         <Present track={track} onOpen={() => (panel.value = "now")} />
@@ -56,6 +71,7 @@ export default function PlayerBar() {
             pressed={panel.value === "queue"}
             onClick={() => (panel.value = panel.value === "queue" ? null : "queue")}
           />
+          <LyricsButton isPressed={panel.value === "lyrics"} onClick={toggleLyrics} />
           <Volume />
           <IconButton icon="full" label={t("music.nowPlaying")} onClick={() => (panel.value = "now")} />
         </div>
@@ -88,8 +104,8 @@ function Present({ track, onOpen }: { track: Track; onOpen: () => void }) {
   );
 }
 
-/** Queue beside the view. It is not a dialog: the page behind it stays in use. */
-function QueuePanel({ onClose }: { onClose: () => void }) {
+/** Panel beside the view. It is not a dialog: the page behind it stays in use. */
+function SidePanel({ label, onClose, children }: { label: string; onClose: () => void; children: ComponentChildren }) {
   const panel = useRef<HTMLElement>(null);
   useEffect(() => {
     const opener = document.activeElement;
@@ -99,19 +115,17 @@ function QueuePanel({ onClose }: { onClose: () => void }) {
     };
   }, []);
   return (
-    <aside ref={panel} class="queue-panel" aria-label={t("music.queue")}>
+    <aside ref={panel} class="queue-panel" aria-label={label}>
       <header>
-        <h2>{t("music.queue")}</h2>
+        <h2>{label}</h2>
         <IconButton icon="close" label={t("close")} onClick={onClose} />
       </header>
-      <div class="scrolls">
-        <QueueList scroller=".scrolls" />
-      </div>
+      <div class="scrolls">{children}</div>
     </aside>
   );
 }
 
-function commands(toggleQueue: () => void): CommandGroup {
+function commands(toggleQueue: () => void, toggleLyrics: () => void): CommandGroup {
   return {
     title: "music.player",
     commands: [
@@ -122,6 +136,7 @@ function commands(toggleQueue: () => void): CommandGroup {
       { keys: ["r"], label: "music.keys.repeat", run: cycleRepeat },
       { keys: ["m"], label: "music.mute", run: () => (isMuted.value = !isMuted.value) },
       { keys: ["q"], label: "music.queue", run: toggleQueue },
+      { keys: ["y"], label: "music.lyrics", run: toggleLyrics },
       { keys: ["l"], label: "music.favourite", run: () => present.value && void toggleFavourite(present.value.track.id) },
     ],
   };

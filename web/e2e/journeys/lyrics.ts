@@ -1,0 +1,34 @@
+import assert from "node:assert/strict";
+
+import type { Journey } from "../journeys.ts";
+import { text } from "../messages.ts";
+import { ALBUMS, LYRICS } from "../music.ts";
+
+const [album] = ALBUMS;
+
+/** Lyrics: opened by key, followed, used to seek, and absent for the next track. */
+export const lyrics: Journey = {
+  name: "lyrics",
+  isSmoke: true,
+  logsIn: false,
+  run: async (visit) => {
+    const { page, variant } = visit;
+    assert.ok(album);
+    await visit.open("music/albums");
+    await page.getByRole("link", { name: album.title, exact: true }).first().click();
+    await visit.ready();
+    await page.getByRole("main").getByRole("button", { name: text(variant, "music.play"), exact: true }).first().click();
+    await page.keyboard.press("y");
+    const panel = visit.role("complementary", text(variant, "music.lyrics"));
+    const last = LYRICS.at(-1);
+    assert.ok(last);
+    await panel.getByRole("button", { name: last.text, exact: true }).click();
+    await panel.locator("[aria-current=true]", { hasText: last.text }).waitFor();
+    await page.keyboard.press("Space");
+    await visit.check("lyrics");
+    await page.keyboard.press(".");
+    await panel.getByText(text(variant, "music.noLyrics")).waitFor();
+    await page.keyboard.press("y");
+    await panel.waitFor({ state: "detached" });
+  },
+};
