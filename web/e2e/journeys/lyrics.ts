@@ -15,9 +15,11 @@ export const lyrics: Journey = {
     const { page, variant } = visit;
     assert.ok(album);
     await visit.open("music/albums");
-    await page.getByRole("link", { name: album.title, exact: true }).first().click();
+    await page.getByRole("main").getByRole("link", { name: `${album.title} ${album.artist}` }).click();
     await visit.ready();
     await page.getByRole("main").getByRole("button", { name: text(variant, "music.play"), exact: true }).first().click();
+    // The player is loaded with the first track, and its keys with it.
+    await visit.role("region", text(variant, "music.player")).waitFor();
     await page.keyboard.press("y");
     const panel = visit.role("complementary", text(variant, "music.lyrics"));
     const last = LYRICS.at(-1);
