@@ -26,7 +26,6 @@ export const lyrics: Journey = {
     assert.ok(last);
     await panel.getByRole("button", { name: last.text, exact: true }).click();
     await panel.locator("[aria-current=true]", { hasText: last.text }).waitFor();
-    await page.keyboard.press("Space");
     await visit.check("lyrics");
     await page.keyboard.press(".");
     await panel.getByText(text(variant, "music.noLyrics")).waitFor();
