@@ -1,14 +1,14 @@
 //! Comparison of the variant that a client gets with its original, as JSON: format, size and bytes
 //! of both, the encoder's settings, and the SSIMULACRA2 score.
 
-use std::fmt::Write as _;
 use std::io;
 use std::sync::Arc;
 
 use conversion::score::{NoScore, ScoredVariant};
 use image_plan::{
-    Accepts, COMPARED_PIXELS_MAX, Encoding, Facts, Plan, ReadAt as _, Recipe, Stage, Target,
+    Accepts, COMPARED_PIXELS_MAX, Encoding, Facts, Plan, ReadAt as _, Recipe, Size, Stage, Target,
 };
+use serde::Serialize;
 use variants::cache::{Key, Kind, Variant, Verdict};
 use variants::library::{Identity, LibraryPath};
 use variants::sealed::Sealed;
@@ -18,7 +18,7 @@ use crate::choice::Body;
 use crate::core::Core;
 use crate::file_request::FileRequest;
 use crate::known::Known;
-use crate::problem::{Problem, json_string};
+use crate::problem::Problem;
 use crate::response::{Response, Shape};
 use crate::route::Document;
 use crate::service::Service;
@@ -191,83 +191,118 @@ impl Service {
     }
 }
 
-/// Returns the JSON document. `sent` is `None` if the client gets the original.
-fn document(facts: &Facts, identity: &Identity, sent: Option<&Sent>) -> String {
-    let mut out = String::with_capacity(320);
-    let picture = |out: &mut String, format: &str, size: image_plan::Size, bytes: u64| {
-        out.push_str("{\"format\":");
-        json_string(out, format);
-        write!(
-            out,
-            ",\"width\":{},\"height\":{},\"bytes\":{bytes}",
-            size.width_px, size.height_px
-        )
-        .expect("writing to a string cannot fail");
-    };
-    out.push_str("{\"original\":");
-    let original_format = facts.format.extension();
-    picture(
-        &mut out,
-        original_format,
-        facts.oriented(),
-        identity.size_bytes,
-    );
-    out.push_str("},\"sent\":");
-    match sent {
-        None => picture(
-            &mut out,
-            original_format,
-            facts.oriented(),
-            identity.size_bytes,
-        ),
-        Some(sent) => {
-            picture(&mut out, sent.target.name(), sent.plan.target, sent.bytes);
-            let (encoder, quality, effort) = settings(sent.plan.encoding);
-            write!(out, ",\"encoder\":\"{encoder}\"").expect("writing to a string cannot fail");
-            if let Some(quality) = quality {
-                write!(out, ",\"quality\":{quality}").expect("writing to a string cannot fail");
-            }
-            out.push_str(effort.as_deref().unwrap_or_default());
-            write!(
-                out,
-                ",\"isQuick\":{},\"isProvisional\":{}",
-                sent.stage == Stage::Quick,
-                sent.provisional
-            )
-            .expect("writing to a string cannot fail");
-        }
-    }
-    write!(out, "}},\"isOriginal\":{}", sent.is_none()).expect("writing to a string cannot fail");
-    if let Some(score) = sent.and_then(|sent| sent.score) {
-        write!(out, ",\"ssimulacra2\":{score:.2}").expect("writing to a string cannot fail");
-    }
-    out.push_str("}\n");
-    out
+/// JSON document that compares an original with the picture that a client gets.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ComparisonDocument {
+    original: PictureFacts,
+    sent: SentFacts,
+    /// True if the client gets the original itself.
+    is_original: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ssimulacra2: Option<f64>,
 }
 
-/// Returns the name of an encoder, its quality unless it is lossless, and a member with its effort,
-/// if it has one.
-fn settings(encoding: Encoding) -> (&'static str, Option<u8>, Option<String>) {
-    match encoding {
-        Encoding::Jpeg { quality } => ("libjpeg-turbo", Some(quality), None),
-        Encoding::Png => ("png", None, None),
-        Encoding::Webp {
-            quality,
-            method,
-            lossless,
-        } => (
-            "libwebp",
-            (!lossless).then_some(quality),
-            Some(format!(",\"method\":{method}")),
-        ),
-        Encoding::Avif {
-            quality,
-            speed,
-            lossless,
-        } => (
-            "libaom",
-            (!lossless).then_some(quality),
-            Some(format!(",\"speed\":{speed}")),
-        ),
+/// Format, size and bytes of a picture.
+#[derive(Serialize)]
+struct PictureFacts {
+    format: &'static str,
+    width: u32,
+    height: u32,
+    bytes: u64,
+}
+
+/// Picture that the client gets. `encoding` is `None` if that is the original.
+#[derive(Serialize)]
+struct SentFacts {
+    #[serde(flatten)]
+    picture: PictureFacts,
+    #[serde(flatten)]
+    encoding: Option<EncodingFacts>,
+}
+
+/// How a variant was encoded.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct EncodingFacts {
+    /// Name of the library.
+    encoder: &'static str,
+    /// `None` if the variant is lossless.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    quality: Option<u8>,
+    /// Effort of libwebp.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    method: Option<u8>,
+    /// Effort of libaom; a smaller number means a higher effort.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    speed: Option<u8>,
+    is_quick: bool,
+    is_provisional: bool,
+}
+
+impl PictureFacts {
+    fn new(format: &'static str, size: Size, bytes: u64) -> PictureFacts {
+        PictureFacts {
+            format,
+            width: size.width_px,
+            height: size.height_px,
+            bytes,
+        }
     }
+}
+
+impl From<&Sent> for EncodingFacts {
+    fn from(sent: &Sent) -> EncodingFacts {
+        let of = |encoder, quality| EncodingFacts {
+            encoder,
+            quality,
+            method: None,
+            speed: None,
+            is_quick: sent.stage == Stage::Quick,
+            is_provisional: sent.provisional,
+        };
+        match sent.plan.encoding {
+            Encoding::Jpeg { quality } => of("libjpeg-turbo", Some(quality)),
+            Encoding::Png => of("png", None),
+            Encoding::Webp {
+                quality,
+                method,
+                lossless,
+            } => EncodingFacts {
+                method: Some(method),
+                ..of("libwebp", (!lossless).then_some(quality))
+            },
+            Encoding::Avif {
+                quality,
+                speed,
+                lossless,
+            } => EncodingFacts {
+                speed: Some(speed),
+                ..of("libaom", (!lossless).then_some(quality))
+            },
+        }
+    }
+}
+
+/// Returns the JSON document. `sent` is `None` if the client gets the original.
+fn document(facts: &Facts, identity: &Identity, sent: Option<&Sent>) -> String {
+    let original = || {
+        let format = facts.format.extension();
+        PictureFacts::new(format, facts.oriented(), identity.size_bytes)
+    };
+    let picture = |sent: &Sent| PictureFacts::new(sent.target.name(), sent.plan.target, sent.bytes);
+    let score = sent.and_then(|sent| sent.score);
+    let document = ComparisonDocument {
+        original: original(),
+        sent: SentFacts {
+            picture: sent.map_or_else(original, picture),
+            encoding: sent.map(EncodingFacts::from),
+        },
+        is_original: sent.is_none(),
+        // Two decimals, since the metric is not more accurate than that.
+        ssimulacra2: score.map(|score| (score * 100.0).round() / 100.0),
+    };
+    let mut text = serde_json::to_string(&document).expect("the document has only string keys");
+    text.push('\n');
+    text
 }
