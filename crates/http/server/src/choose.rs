@@ -263,7 +263,7 @@ impl Service {
             }
         };
         match waiter.wait().await {
-            Ok(Outcome::Kept(variant, sealed)) => Ok(FlightResult::Kept(variant, sealed)),
+            Ok(Outcome::Cached(variant, sealed)) => Ok(FlightResult::Kept(variant, sealed)),
             Ok(Outcome::Uncached(target, sealed)) => Ok(FlightResult::Uncached(sealed, target)),
             Ok(Outcome::Changed) => Ok(FlightResult::Changed),
             Err(WaitError::Late) => Err(self.overloaded(self.flights.retry_after_s())),
@@ -372,7 +372,7 @@ impl Service {
             Awaited::Growing(growing) => return Ok(SoundChoice::Growing(key, growing)),
         };
         match outcome {
-            transcode::Outcome::Kept(variant) => of(variant, true),
+            transcode::Outcome::Cached(variant) => of(variant, true),
             transcode::Outcome::Uncached(sealed) => {
                 let body = Body::Uncached(sealed, key, audio_plan::MEDIA_TYPE);
                 Ok(SoundChoice::Whole(choice(body, true)))

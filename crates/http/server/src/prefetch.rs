@@ -140,7 +140,7 @@ impl Service {
 impl PrefetchProgress {
     fn count(&self, identity: &Identity, outcome: &Outcome) {
         let counter = match outcome {
-            Outcome::Kept(variant, _) => match variant.kind {
+            Outcome::Cached(variant, _) => match variant.kind {
                 Kind::Picture(_) | Kind::Sound => {
                     self.original_bytes
                         .fetch_add(identity.size_bytes, Ordering::Relaxed);

@@ -108,7 +108,7 @@ pub enum Outcome {
     /// An entry of the index: a variant, or a verdict (the reason why the variant is missing). If
     /// this process has just encoded the variant, its bytes are included, so that they need not be
     /// read from the disk.
-    Kept(Arc<Variant>, Option<Arc<Sealed>>),
+    Cached(Arc<Variant>, Option<Arc<Sealed>>),
     /// An encoded picture that could not be written to the disk, or is too large for the cache.
     Uncached(Target, Arc<Sealed>),
     /// The original has changed or does not exist any more. The caller must look it up again.
@@ -213,7 +213,7 @@ impl Converter {
             });
             let (variant, lock) = self.recall(task, wait_max);
             locks.extend(lock);
-            variant.map(|variant| Outcome::Kept(variant, None))
+            variant.map(|variant| Outcome::Cached(variant, None))
         });
         let mut outcomes: Vec<Option<Outcome>> = known.collect();
         let missing = (0..tasks.len()).filter(|at| outcomes[*at].is_none());
@@ -315,12 +315,12 @@ impl Converter {
             let made = task.made(body.cpu_us);
             let kind = Kind::Picture(task.plan.encoding.target());
             let outcome = self.keep(task, kind, Some(body));
-            if let Outcome::Kept(..) = outcome {
+            if let Outcome::Cached(..) = outcome {
                 self.note(|| Change::VariantDetails(made));
             }
             outcome
         };
-        if let (Outcome::Kept(variant, _), Some(replaced)) = (&outcome, &task.replaces)
+        if let (Outcome::Cached(variant, _), Some(replaced)) = (&outcome, &task.replaces)
             && matches!(variant.kind, Kind::Picture(_))
         {
             self.variants.remove(replaced);
@@ -451,7 +451,7 @@ impl Converter {
             .variants
             .store(task.key, kind, body.as_ref(), clock::unix_ms())
         {
-            Ok(variant) => Outcome::Kept(variant, body.map(Arc::new)),
+            Ok(variant) => Outcome::Cached(variant, body.map(Arc::new)),
             // `store` has already logged and counted its failure. A result that is larger than the
             // cache is not a failure.
             Err(_) => match (kind, body) {
@@ -466,7 +466,7 @@ impl Converter {
 
     fn remember(&self, task: &Task, verdict: Verdict) -> Outcome {
         let now_ms = clock::unix_ms();
-        Outcome::Kept(self.variants.remember(task.key, verdict, now_ms), None)
+        Outcome::Cached(self.variants.remember(task.key, verdict, now_ms), None)
     }
 
     fn failure_outcome(&self, task: &Task, ended: &Ended) -> Outcome {
@@ -488,7 +488,7 @@ impl Converter {
                 let now_ms = clock::unix_ms();
                 let expires_ms = ended.is_postponed.then_some(now_ms + POSTPONED_MS);
                 let costly = self.variants.remember_costly(task.key, now_ms, expires_ms);
-                Outcome::Kept(costly, None)
+                Outcome::Cached(costly, None)
             }
             Some(verdict) => self.keep(task, Kind::Verdict(verdict), None),
             None => Outcome::Refused,

@@ -98,7 +98,7 @@ pub struct Task {
 #[derive(Clone, Debug)]
 pub enum Outcome {
     /// An entry of the index: a variant, or a verdict (the reason why the variant is missing).
-    Kept(Arc<Variant>),
+    Cached(Arc<Variant>),
     /// A transcoded track that could not be written to the disk, or is too large for the cache.
     Uncached(Arc<Sealed>),
     /// The original has changed or does not exist any more. The caller must look it up again.
@@ -399,7 +399,7 @@ impl Converter {
                     .store(task.key, Kind::Sound, Some(&body), now_ms);
                 // `store` has already logged and counted its failure. A result that is larger than
                 // the cache is not a failure.
-                stored.map_or_else(|_| Outcome::Uncached(Arc::new(body)), Outcome::Kept)
+                stored.map_or_else(|_| Outcome::Uncached(Arc::new(body)), Outcome::Cached)
             }
             Err(failure) => {
                 self.note_crash(&original, &task.path, &task.identity, &failure, false);
@@ -425,7 +425,7 @@ impl Converter {
             }
         };
         let remember = || self.variants.remember(task.key, verdict, now_ms);
-        Outcome::Kept(stored.unwrap_or_else(remember))
+        Outcome::Cached(stored.unwrap_or_else(remember))
     }
 
     fn run_transcode(
