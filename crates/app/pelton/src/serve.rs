@@ -19,8 +19,8 @@ use web_assets::Assets;
 use crate::certificates;
 use crate::flags::SettingFlags;
 use crate::life::{Life, Upgrade};
-use crate::record::Record;
 use crate::reload::Configured;
+use crate::shared_store::SharedStore;
 use crate::wiring::{self, Handlers};
 use crate::worker;
 
@@ -42,7 +42,7 @@ fn serve(typed: SettingFlags, config: &Config) -> Result<u8, Error> {
     folders::require_readable(&config.root)?;
     let _held = hold(config, predecessor.is_some())?;
     let loaded = https::load(config)?;
-    let record = Record::open(config, &mut inherited)?;
+    let record = SharedStore::open(config, &mut inherited)?;
     let listeners = listen(config, loaded.as_ref(), predecessor.is_none(), inherited)?;
     // Every connection uses a file descriptor, and so does every large response that is cached.
     reactor::raise_descriptors_max().map_err(reactor_error)?;

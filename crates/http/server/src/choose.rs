@@ -57,7 +57,7 @@ struct Candidate {
 /// conversion.
 enum FlightResult {
     /// The entry that the index now has, and the bytes if the entry is a variant.
-    Kept(Arc<Variant>, Option<Arc<Sealed>>),
+    Cached(Arc<Variant>, Option<Arc<Sealed>>),
     /// The variant exists in memory only; the index has no entry.
     Uncached(Arc<Sealed>, Target),
     /// The original has changed, so the choice must start again.
@@ -144,7 +144,7 @@ impl Service {
                 continue;
             }
             match self.await_conversion(request, next).await? {
-                FlightResult::Kept(variant, sealed) => {
+                FlightResult::Cached(variant, sealed) => {
                     next.take(variant, sealed);
                     made = true;
                 }
@@ -263,7 +263,7 @@ impl Service {
             }
         };
         match waiter.wait().await {
-            Ok(Outcome::Cached(variant, sealed)) => Ok(FlightResult::Kept(variant, sealed)),
+            Ok(Outcome::Cached(variant, sealed)) => Ok(FlightResult::Cached(variant, sealed)),
             Ok(Outcome::Uncached(target, sealed)) => Ok(FlightResult::Uncached(sealed, target)),
             Ok(Outcome::Changed) => Ok(FlightResult::Changed),
             Err(WaitError::Late) => Err(self.overloaded(self.flights.retry_after_s())),

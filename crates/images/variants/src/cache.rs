@@ -618,14 +618,14 @@ impl Variants {
         // The entry of the shared index expires in any case, since other processes may have higher
         // limits.
         let shared = costly(Some(now_ms + REMEMBER_MS));
-        self.note(|| Change::Kept(shared));
+        self.note(|| Change::Set(shared));
         let variant = costly(expires_ms);
         self.add_to_index(Arc::clone(&variant));
         variant
     }
 
     fn insert(&self, variant: Arc<Variant>) {
-        self.note(|| Change::Kept(Arc::clone(&variant)));
+        self.note(|| Change::Set(Arc::clone(&variant)));
         self.add_to_index(variant);
     }
 

@@ -81,7 +81,7 @@ impl Default for Limits {
 #[derive(Clone, Debug)]
 pub enum Change {
     /// An entry was added or has changed.
-    Kept(Arc<Variant>),
+    Set(Arc<Variant>),
     /// A variant was just encoded. The details are its size, its cost and the path of its original.
     VariantDetails(VariantDetails),
     /// An entry was removed.
@@ -255,7 +255,7 @@ impl SharedIndex {
     /// `totals` returns the counters of this process, whose increases are added to the counters in
     /// the store.
     pub fn maintain(&self, variants: &Weak<Variants>, totals: &dyn Fn() -> Totals) {
-        let mut kept = Kept::default();
+        let mut kept = Progress::default();
         while let Some(variants) = variants.upgrade() {
             // A failure has already been logged and counted. The next poll tries again.
             kept.is_published = self.update_store(&mut kept, &variants, totals).is_ok();
@@ -278,7 +278,7 @@ impl SharedIndex {
     /// data of this process, or if this process's own index has just been loaded completely.
     fn update_store(
         &self,
-        kept: &mut Kept,
+        kept: &mut Progress,
         variants: &Variants,
         totals: &dyn Fn() -> Totals,
     ) -> io::Result<()> {
@@ -314,7 +314,7 @@ impl SharedIndex {
         Ok(())
     }
 
-    fn publish(&self, variants: &Variants, kept: &mut Kept) -> io::Result<()> {
+    fn publish(&self, variants: &Variants, kept: &mut Progress) -> io::Result<()> {
         kept.uses_ms = clock::unix_ms();
         // Read before the entries. If the value is true, the entries that are written below are
         // complete.
@@ -371,7 +371,7 @@ impl SharedIndex {
 
 /// State that [`SharedIndex::maintain`] keeps between polls of the store.
 #[derive(Debug, Default)]
-struct Kept {
+struct Progress {
     /// True if the previous update succeeded, so that the store has all entries.
     is_published: bool,
     /// True if this process's own index was completely loaded when all its entries were last

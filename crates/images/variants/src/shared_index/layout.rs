@@ -114,7 +114,7 @@ pub(super) fn kept(entry: &Variant, keep_ms: u64) -> [Command; 2] {
 /// Returns the commands that write `change` to the store.
 pub(super) fn change(change: &Change, keep_ms: u64) -> Vec<Command> {
     match change {
-        Change::Kept(entry) => kept(entry, keep_ms).into(),
+        Change::Set(entry) => kept(entry, keep_ms).into(),
         Change::VariantDetails(made) => self::made(made, keep_ms).into(),
         Change::Removed(key) => vec![command(&[b"UNLINK", variant(key).as_bytes()])],
         Change::Ended(key) => vec![command(&[b"UNLINK", flight(key).as_bytes()])],

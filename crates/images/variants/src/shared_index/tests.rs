@@ -11,7 +11,9 @@ use image_plan::Target;
 use keyspace::{Keyspace, Session};
 use resp::{Out, Proto, Reply, ReplyLimits};
 
-use super::{Change, Flight, Kept, Limits, Lock, SharedEntry, SharedIndex, Store, VariantDetails};
+use super::{
+    Change, Flight, Limits, Lock, Progress, SharedEntry, SharedIndex, Store, VariantDetails,
+};
 use crate::cache::{Key, Kind, Variant, Variants, Verdict};
 use crate::clock;
 use crate::library::LibraryPath;
@@ -47,7 +49,7 @@ struct TestProcess {
     store: Arc<Memory>,
     shared_index: Arc<SharedIndex>,
     variants: Variants,
-    kept: Kept,
+    kept: Progress,
 }
 
 impl TestProcess {
@@ -70,7 +72,7 @@ impl TestProcess {
             store,
             variants: variants.recorded(Some(Arc::clone(&shared_index))),
             shared_index,
-            kept: Kept::default(),
+            kept: Progress::default(),
         }
     }
 

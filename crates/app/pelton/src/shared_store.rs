@@ -16,9 +16,9 @@ use variants::shared_index::Store;
 
 use crate::serve::reactor_error;
 
-/// Store for the shared index of variants, opened from the configuration. [`Record::run`] starts
+/// Store for the shared index of variants, opened from the configuration. [`SharedStore::run`] starts
 /// it.
-pub(crate) enum Record {
+pub(crate) enum SharedStore {
     /// No store.
     Off,
     /// Store in this process.
@@ -50,21 +50,24 @@ impl Store for External {
     }
 }
 
-impl Record {
+impl SharedStore {
     /// Opens the configured store. A store in this process opens its sockets, or takes them from
     /// `inherited`; an external store need not be reachable.
-    pub(crate) fn open(config: &Config, inherited: &mut Vec<TcpListener>) -> Result<Record, Error> {
+    pub(crate) fn open(
+        config: &Config,
+        inherited: &mut Vec<TcpListener>,
+    ) -> Result<SharedStore, Error> {
         match (config.store.listen.0, &config.store.url.0) {
             (Some(_), Some(_)) => {
                 let what = "store.listen and store.url: only one of them can be used";
                 Err(Error::usage(what).hint("set one of them to off"))
             }
-            (Some(address), None) => Record::bind(config, address, inherited),
+            (Some(address), None) => SharedStore::bind(config, address, inherited),
             (None, Some(url)) => {
                 let remote = Remote::new(url.clone(), config.store.timeout.0);
-                Ok(Record::External(Arc::new(External(remote))))
+                Ok(SharedStore::External(Arc::new(External(remote))))
             }
-            (None, None) => Ok(Record::Off),
+            (None, None) => Ok(SharedStore::Off),
         }
     }
 
@@ -72,7 +75,7 @@ impl Record {
         config: &Config,
         address: SocketAddr,
         inherited: &mut Vec<TcpListener>,
-    ) -> Result<Record, Error> {
+    ) -> Result<SharedStore, Error> {
         let directives = [
             ("bind", address.ip().to_string()),
             ("port", address.port().to_string()),
@@ -97,15 +100,15 @@ impl Record {
         for address in server.addresses() {
             tracing::info!(%address, "Redis clients can read the index of variants");
         }
-        Ok(Record::Own(Box::new(server)))
+        Ok(SharedStore::Own(Box::new(server)))
     }
 
     /// Returns the store as the trait object that the service uses, if there is a store.
     pub(crate) fn store(&self) -> Option<Arc<dyn Store>> {
         match self {
-            Record::Off => None,
-            Record::Own(server) => Some(Arc::new(Own(server.handle()))),
-            Record::External(elsewhere) => Some(Arc::clone(elsewhere) as Arc<dyn Store>),
+            SharedStore::Off => None,
+            SharedStore::Own(server) => Some(Arc::new(Own(server.handle()))),
+            SharedStore::External(external) => Some(Arc::clone(external) as Arc<dyn Store>),
         }
     }
 
@@ -113,18 +116,18 @@ impl Record {
     /// new process.
     pub(crate) fn sockets(&self) -> Result<Vec<TcpListener>, Error> {
         match self {
-            Record::Own(server) => {
+            SharedStore::Own(server) => {
                 let sockets = server.sockets();
                 sockets.map_err(|err| Error::host(format!("store.listen: {err}")))
             }
-            Record::Off | Record::External(_) => Ok(Vec::new()),
+            SharedStore::Off | SharedStore::External(_) => Ok(Vec::new()),
         }
     }
 
     /// Runs the store in this process on a thread of its own. If the store fails while the server
     /// runs, the service continues without it.
     pub(crate) fn run(self) -> Result<Running, Error> {
-        let Record::Own(server) = self else {
+        let SharedStore::Own(server) = self else {
             return Ok(Running(None));
         };
         let stop = Stop::new();
