@@ -255,10 +255,10 @@ impl SharedIndex {
     /// `totals` returns the counters of this process, whose increases are added to the counters in
     /// the store.
     pub fn maintain(&self, variants: &Weak<Variants>, totals: &dyn Fn() -> Totals) {
-        let mut kept = Progress::default();
+        let mut progress = Progress::default();
         while let Some(variants) = variants.upgrade() {
             // A failure has already been logged and counted. The next poll tries again.
-            kept.is_published = self.update_store(&mut kept, &variants, totals).is_ok();
+            progress.is_published = self.update_store(&mut progress, &variants, totals).is_ok();
             drop(variants);
             self.wait();
         }
@@ -278,7 +278,7 @@ impl SharedIndex {
     /// data of this process, or if this process's own index has just been loaded completely.
     fn update_store(
         &self,
-        kept: &mut Progress,
+        progress: &mut Progress,
         variants: &Variants,
         totals: &dyn Fn() -> Totals,
     ) -> io::Result<()> {
@@ -288,10 +288,10 @@ impl SharedIndex {
             overflowed,
         } = std::mem::take(&mut *self.pending());
         let renewed = self.run(vec![layout::renew(&self.process)])?;
-        let has_our_data = kept.is_published && renewed == [Reply::Int(1)];
-        let became_complete = !kept.is_complete && variants.is_complete();
+        let has_our_data = progress.is_published && renewed == [Reply::Int(1)];
+        let became_complete = !progress.is_complete && variants.is_complete();
         if overflowed || !has_our_data || became_complete {
-            self.publish(variants, kept)?;
+            self.publish(variants, progress)?;
         }
         // The changes are written even if all entries were just written, because only changes
         // contain the paths of originals.
@@ -301,24 +301,24 @@ impl SharedIndex {
                 .flat_map(|change| layout::change(change, self.limits.keep_ms));
             self.run(commands.collect())?;
         }
-        if kept.uses_ms + self.limits.uses_ms <= now_ms {
-            self.write_all(&variants.used_since(kept.uses_ms))?;
-            kept.uses_ms = now_ms;
+        if progress.uses_ms + self.limits.uses_ms <= now_ms {
+            self.write_all(&variants.used_since(progress.uses_ms))?;
+            progress.uses_ms = now_ms;
         }
         let counts = totals();
-        let deltas = layout::counts(&kept.counts, &counts);
+        let deltas = layout::counts(&progress.counts, &counts);
         if !deltas.is_empty() {
             self.run(deltas)?;
-            kept.counts = counts;
+            progress.counts = counts;
         }
         Ok(())
     }
 
-    fn publish(&self, variants: &Variants, kept: &mut Progress) -> io::Result<()> {
-        kept.uses_ms = clock::unix_ms();
+    fn publish(&self, variants: &Variants, progress: &mut Progress) -> io::Result<()> {
+        progress.uses_ms = clock::unix_ms();
         // Read before the entries. If the value is true, the entries that are written below are
         // complete.
-        kept.is_complete = variants.is_complete();
+        progress.is_complete = variants.is_complete();
         self.write_all(&variants.used_since(0))?;
         self.run(layout::process(&self.process))?;
         self.publications.fetch_add(1, Ordering::Relaxed);
@@ -330,7 +330,7 @@ impl SharedIndex {
         for batch in variants.chunks(self.limits.batch_max) {
             let commands = batch
                 .iter()
-                .flat_map(|variant| layout::kept(variant, self.limits.keep_ms));
+                .flat_map(|variant| layout::set(variant, self.limits.keep_ms));
             self.run(commands.collect())?;
         }
         Ok(())

@@ -41,18 +41,18 @@
 
 #![forbid(unsafe_code)]
 
-mod answer;
 mod compare;
 mod convert;
 mod error;
 mod floor;
 mod form;
+mod job;
 mod similarity;
 
-pub use answer::{answer, warm_up};
 pub use compare::compare;
 pub use convert::{BatchOutput, ConvertedPicture, convert, convert_batch};
 pub use error::{Error, ErrorKind};
+pub use job::{run_job, warm_up};
 
 #[cfg(test)]
 mod tests;

@@ -27,7 +27,7 @@ fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     match arguments[..] {
-        [] => sandbox::inside::serve(worker::warm_up, worker::answer),
+        [] => sandbox::inside::serve(worker::warm_up, worker::run_job),
         ["once", plan] => once(plan, "1"),
         ["once", plan, "--repeat", times] => once(plan, times),
         ["follow", plan, original] => follow(plan, original),
@@ -71,16 +71,16 @@ fn once(plan: &str, times: &str) -> ExitCode {
     worker::warm_up();
     let run = || {
         let start_us = cpu_us();
-        let answer = executor(&original);
+        let output = executor(&original);
         eprintln!("{}", cpu_us() - start_us);
-        answer
+        output
     };
-    let mut answer = run();
+    let mut output = run();
     for _ in 1..times {
-        answer = run();
+        output = run();
     }
-    let (bytes, remarks) = match answer {
-        Ok(answer) => answer,
+    let (bytes, remarks) = match output {
+        Ok(output) => output,
         Err(error) => {
             eprintln!("worker: {error}");
             return ExitCode::from(EXIT_FINDINGS);
@@ -107,9 +107,9 @@ fn follow(plan: &str, original: &str) -> ExitCode {
     for asked in std::io::stdin().lock().bytes() {
         let job_result = asked.and_then(|_| std::fs::read(original));
         let job_result = job_result.and_then(|bytes| {
-            let answer = worker::convert(&plan, &bytes).map_err(std::io::Error::other)?;
-            output_stream.write_all(&(answer.bytes.len() as u64).to_le_bytes())?;
-            output_stream.write_all(&answer.bytes)?;
+            let output = worker::convert(&plan, &bytes).map_err(std::io::Error::other)?;
+            output_stream.write_all(&(output.bytes.len() as u64).to_le_bytes())?;
+            output_stream.write_all(&output.bytes)?;
             output_stream.flush()
         });
         if let Err(error) = job_result {

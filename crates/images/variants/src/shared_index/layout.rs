@@ -92,7 +92,7 @@ pub(super) fn parse_entry(reply: &Reply) -> Option<SharedEntry> {
 
 /// Returns the commands that write an entry. In the store, the entry expires at its own deadline if
 /// it has one, and otherwise `keep_ms` after its last use.
-pub(super) fn kept(entry: &Variant, keep_ms: u64) -> [Command; 2] {
+pub(super) fn set(entry: &Variant, keep_ms: u64) -> [Command; 2] {
     let (name, bytes) = (variant(&entry.key), entry.bytes.to_string());
     let used_ms = entry.used_ms().to_string();
     let fields: [&[u8]; 8] = [
@@ -114,7 +114,7 @@ pub(super) fn kept(entry: &Variant, keep_ms: u64) -> [Command; 2] {
 /// Returns the commands that write `change` to the store.
 pub(super) fn change(change: &Change, keep_ms: u64) -> Vec<Command> {
     match change {
-        Change::Set(entry) => kept(entry, keep_ms).into(),
+        Change::Set(entry) => set(entry, keep_ms).into(),
         Change::VariantDetails(made) => self::made(made, keep_ms).into(),
         Change::Removed(key) => vec![command(&[b"UNLINK", variant(key).as_bytes()])],
         Change::Ended(key) => vec![command(&[b"UNLINK", flight(key).as_bytes()])],

@@ -49,7 +49,7 @@ struct TestProcess {
     store: Arc<Memory>,
     shared_index: Arc<SharedIndex>,
     variants: Variants,
-    kept: Progress,
+    progress: Progress,
 }
 
 impl TestProcess {
@@ -72,15 +72,17 @@ impl TestProcess {
             store,
             variants: variants.recorded(Some(Arc::clone(&shared_index))),
             shared_index,
-            kept: Progress::default(),
+            progress: Progress::default(),
         }
     }
 
     fn update(&mut self) {
         let updated = self
             .shared_index
-            .update_store(&mut self.kept, &self.variants, &|| vec![("conversions", 0)]);
-        self.kept.is_published = updated.is_ok();
+            .update_store(&mut self.progress, &self.variants, &|| {
+                vec![("conversions", 0)]
+            });
+        self.progress.is_published = updated.is_ok();
     }
 
     fn find(&self, key: &Key) -> Option<SharedEntry> {

@@ -91,8 +91,8 @@ fn wide_colours_are_right_after_conversion() {
     let original = png(&picture, Some(&long_profile()));
     for encoding in ENCODINGS {
         let plan = whole(Format::Png, picture.size, encoding);
-        let answer = done(&plan, &original);
-        let (pixels, profile) = read(&plan, &answer.bytes);
+        let output = done(&plan, &original);
+        let (pixels, profile) = read(&plan, &output.bytes);
         assert_eq!(profile, None, "{encoding:?}");
         let difference = |(shown, (_, srgb)): ([u8; 3], &([u8; 3], [u8; 3]))| delta_e(shown, *srgb);
         let differences = middles(&pixels).into_iter().zip(&PATCHES).map(difference);
@@ -134,14 +134,14 @@ fn a_malformed_profile_is_remarked_on() {
     profile[36..40].copy_from_slice(b"nope");
     let original = png(&picture, Some(&profile));
     let plan = whole(Format::Png, picture.size, PNG);
-    let answer = done(&plan, &original);
-    assert_eq!(answer.remarks.len(), 1);
+    let output = done(&plan, &original);
+    assert_eq!(output.remarks.len(), 1);
     assert!(
-        answer.remarks[0].starts_with("unusable colour profile treated as sRGB: "),
+        output.remarks[0].starts_with("unusable colour profile treated as sRGB: "),
         "{:?}",
-        answer.remarks
+        output.remarks
     );
-    assert_eq!(read(&plan, &answer.bytes), (picture, None));
+    assert_eq!(read(&plan, &output.bytes), (picture, None));
 }
 
 #[test]

@@ -179,9 +179,9 @@ fn every_source_becomes_every_target_at_its_size_and_smaller() {
                     target: size,
                     ..whole(source.format, SIZE, encoding)
                 };
-                let answer = done(&plan, &source.bytes);
-                assert_eq!(answer.remarks, Vec::<String>::new(), "{}", source.name);
-                let (pixels, profile) = read(&plan, &answer.bytes);
+                let output = done(&plan, &source.bytes);
+                assert_eq!(output.remarks, Vec::<String>::new(), "{}", source.name);
+                let (pixels, profile) = read(&plan, &output.bytes);
                 assert_eq!(profile, None, "{}", source.name);
                 let expected = resized(&source.pixels, size);
                 let distance = distance(&pixels, &expected);
@@ -212,8 +212,8 @@ fn lossless_targets_are_exact() {
     ] {
         for picture in [&rgb, &rgba] {
             let plan = whole(Format::Png, SIZE, encoding);
-            let answer = done(&plan, &png(picture, None));
-            assert_eq!(&read(&plan, &answer.bytes).0, picture, "{encoding:?}");
+            let output = done(&plan, &png(picture, None));
+            assert_eq!(&read(&plan, &output.bytes).0, picture, "{encoding:?}");
         }
     }
 }
@@ -236,8 +236,8 @@ fn transparency_survives_where_it_can_and_is_white_in_jpeg() {
                     target: size,
                     ..whole(format, SIZE, encoding)
                 };
-                let answer = done(&plan, &bytes);
-                let (pixels, _) = read(&plan, &answer.bytes);
+                let output = done(&plan, &bytes);
+                let (pixels, _) = read(&plan, &output.bytes);
                 let mut expected = resized(&rgba, size);
                 if let Encoding::Jpeg { .. } = encoding {
                     expected = flatten(expected);
@@ -254,10 +254,10 @@ fn grey_stays_grey_where_the_format_can() {
     let bytes = jpeg(&scene(SIZE), Subsampling::S400);
     let raster_of = |encoding| {
         let plan = whole(Format::Jpeg, SIZE, encoding);
-        let answer = done(&plan, &bytes).bytes;
+        let output = done(&plan, &bytes).bytes;
         let format = plan.encoding.target().format();
-        let decoded = decode(format, &answer, &DecodeOptions::whole(SIZE));
-        decoded.expect("an answer that can be read").raster
+        let decoded = decode(format, &output, &DecodeOptions::whole(SIZE));
+        decoded.expect("an output that can be read").raster
     };
     for encoding in [AVIF, JPEG, PNG] {
         let Raster::Yuv(yuv) = raster_of(encoding) else {
@@ -284,10 +284,10 @@ fn lossy_outputs_have_subsampled_chroma_except_jpegs_of_high_quality() {
         (JPEG, Subsampling::S420),
         (Encoding::Jpeg { quality: 90 }, Subsampling::S444),
     ] {
-        let answer = done(&whole(Format::Jpeg, SIZE, encoding), &bytes).bytes;
+        let output = done(&whole(Format::Jpeg, SIZE, encoding), &bytes).bytes;
         let format = encoding.target().format();
-        let decoded = decode(format, &answer, &DecodeOptions::whole(SIZE));
-        let Raster::Yuv(yuv) = decoded.expect("an answer that can be read").raster else {
+        let decoded = decode(format, &output, &DecodeOptions::whole(SIZE));
+        let Raster::Yuv(yuv) = decoded.expect("an output that can be read").raster else {
             panic!("{encoding:?} gave pixels");
         };
         assert_eq!(yuv.subsampling, expected, "{encoding:?}");

@@ -139,19 +139,19 @@ pub(super) fn whole(source: Format, stored: Size, encoding: Encoding) -> Plan {
 #[track_caller]
 pub(super) fn done(plan: &Plan, original: &[u8]) -> ConvertedPicture {
     let plan = Plan::from_bytes(&plan.to_bytes()).expect("a plan that can be sent");
-    let answer = convert(&plan, original).expect("a sound original");
-    assert_eq!(convert(&plan, original).as_ref(), Ok(&answer), "{plan:?}");
-    assert_eq!(answer.size, plan.target);
-    answer
+    let output = convert(&plan, original).expect("a sound original");
+    assert_eq!(convert(&plan, original).as_ref(), Ok(&output), "{plan:?}");
+    assert_eq!(output.size, plan.target);
+    output
 }
 
 /// Decodes an output. Returns the output's pixels, and its profile, if any.
 #[track_caller]
-pub(super) fn read(plan: &Plan, answer: &[u8]) -> (Packed, Option<Vec<u8>>) {
+pub(super) fn read(plan: &Plan, output: &[u8]) -> (Packed, Option<Vec<u8>>) {
     let format = plan.encoding.target().format();
-    assert_eq!(Format::sniff(answer), Some(format));
-    let decoded = decode(format, answer, &DecodeOptions::whole(plan.target));
-    let decoded = decoded.expect("an answer that can be read");
+    assert_eq!(Format::sniff(output), Some(format));
+    let decoded = decode(format, output, &DecodeOptions::whole(plan.target));
+    let decoded = decoded.expect("an output that can be read");
     assert!(!decoded.damaged);
     (to_packed(decoded.raster), decoded.profile)
 }

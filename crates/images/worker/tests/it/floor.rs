@@ -124,7 +124,7 @@ fn collect(folder: &Path, pictures_found: &mut Vec<(String, Vec<u8>)>) {
 
 fn decoded(format: Format, file: &[u8], size: Size) -> Packed {
     let options = codec::DecodeOptions::whole(size);
-    let decoded = codec::decode(format, file, &options).expect("the worker's answer");
+    let decoded = codec::decode(format, file, &options).expect("the worker's output");
     pixel::to_packed(decoded.raster)
 }
 
@@ -158,7 +158,7 @@ fn slice(picture: &Packed) -> PixelSlice<'_> {
 /// Totals over all outputs of one format at one effort.
 #[derive(Default)]
 struct Tally {
-    answers: u32,
+    outputs: u32,
     bytes: u64,
     score: f64,
     least: f64,
@@ -192,9 +192,9 @@ fn no_lossy_output_is_below_the_floor() {
             let convert_to = |target, stage| {
                 let limits = Limits::default();
                 let plan = image_plan::plan(&facts, &recipe, target, stage, &limits).expect("fits");
-                let answer = worker::convert(&plan, file).expect("a sound picture");
-                let picture = decoded(target.format(), &answer.bytes, plan.target);
-                (answer.bytes.len(), with_alpha(picture))
+                let output = worker::convert(&plan, file).expect("a sound picture");
+                let picture = decoded(target.format(), &output.bytes, plan.target);
+                (output.bytes.len(), with_alpha(picture))
             };
             let (_, exact) = convert_to(Target::Png, Stage::Quick);
             let reference = Ssimulacra2Reference::new(&slice(&exact)).expect("it has pixels");
@@ -211,22 +211,22 @@ fn no_lossy_output_is_below_the_floor() {
                         "{name}, {width_px:?}, {target:?}, {stage:?}: {score:.1}"
                     ));
                 }
-                tally.least = if tally.answers == 0 {
+                tally.least = if tally.outputs == 0 {
                     score
                 } else {
                     tally.least.min(score)
                 };
-                tally.answers += 1;
+                tally.outputs += 1;
                 tally.bytes += bytes as u64;
                 tally.score += score;
             }
         }
         for ((target, stage), tally) in kinds.iter().zip(&tallies) {
             eprintln!(
-                "{width_px:?}: {target:?} {stage:?}: {} answers, {} bytes, mean {:.2}, least {:.1}",
-                tally.answers,
+                "{width_px:?}: {target:?} {stage:?}: {} outputs, {} bytes, mean {:.2}, least {:.1}",
+                tally.outputs,
                 tally.bytes,
-                tally.score / f64::from(tally.answers),
+                tally.score / f64::from(tally.outputs),
                 tally.least
             );
         }

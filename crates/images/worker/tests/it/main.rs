@@ -179,7 +179,7 @@ fn run(pool: &Pool, plan: &Plan, original: &[u8]) -> Result<Vec<u8>, sandbox::Fa
     let finished = finish(pool, plan, original)?;
     let mut bytes = Vec::new();
     let mut body = finished.body.take(finished.output_bytes);
-    body.read_to_end(&mut bytes).expect("a sealed answer");
+    body.read_to_end(&mut bytes).expect("a sealed output");
     Ok(bytes)
 }
 

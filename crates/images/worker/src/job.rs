@@ -15,7 +15,7 @@ use std::os::unix::fs::FileExt;
 const WRITE_BYTES: usize = 32 << 10;
 
 /// Output of an image job, and the contents of its reply.
-struct Done {
+struct JobOutput {
     bytes: Vec<u8>,
     /// Width and height of the picture; zeros if the output is not one picture.
     size_px: (u32, u32),
@@ -23,17 +23,17 @@ struct Done {
 }
 
 /// Runs `job`, whose plan is a [`Plan`], a [`Batch`], a [`Comparison`] or an [`audio_plan::Plan`]:
-/// reads `original`, writes the output to the file `answer`, and returns the reply.
+/// reads `original`, writes the output to the file `output`, and returns the reply.
 #[must_use]
-pub fn answer(job: &Job<'_>, original: &File, answer: &File) -> AllegedReply {
+pub fn run_job(job: &Job<'_>, original: &File, output: &File) -> AllegedReply {
     if audio_plan::Plan::is_plan(job.plan) {
-        return match transcode(job, original, answer) {
+        return match transcode(job, original, output) {
             Ok((bytes, remarks)) => AllegedReply::new(job.id, Status::Done, (0, 0), bytes)
                 .with_detail(&remarks.join("; ")),
             Err(error) => failed(job, &error),
         };
     }
-    match run(job, original, answer) {
+    match make_output(job, original, output) {
         Ok(done) => AllegedReply::new(job.id, Status::Done, done.size_px, done.bytes.len() as u64)
             .with_detail(&done.remarks.join("; ")),
         Err(error) => failed(job, &error),
@@ -47,11 +47,11 @@ fn failed(job: &Job<'_>, error: &Error) -> AllegedReply {
 /// Executes an audio plan. Input and output are processed in pieces, because a track may be larger
 /// than a job's memory. The file offsets may be moved, because the descriptors were opened for this
 /// job alone.
-fn transcode(job: &Job<'_>, original: &File, answer: &File) -> Result<(u64, Vec<String>), Error> {
+fn transcode(job: &Job<'_>, original: &File, output: &File) -> Result<(u64, Vec<String>), Error> {
     let plan = audio_plan::Plan::from_bytes(job.plan)
         .map_err(|why| Error::new(ErrorKind::Failed, why.to_string()))?;
     let sink = Sink {
-        answer,
+        output,
         bytes: 0,
         bytes_max: job.limits.output_bytes_max,
     };
@@ -73,7 +73,7 @@ fn transcode(job: &Job<'_>, original: &File, answer: &File) -> Result<(u64, Vec<
 
 /// Writer of the output of an audio job, with a limit on its size.
 struct Sink<'a> {
-    answer: &'a File,
+    output: &'a File,
     bytes: u64,
     bytes_max: u64,
 }
@@ -84,7 +84,7 @@ impl Write for Sink<'_> {
         if self.bytes_max - self.bytes < bytes.len() as u64 {
             return Err(std::io::ErrorKind::FileTooLarge.into());
         }
-        let written = self.answer.write_at(bytes, self.bytes)?;
+        let written = self.output.write_at(bytes, self.bytes)?;
         self.bytes += written as u64;
         Ok(written)
     }
@@ -94,11 +94,11 @@ impl Write for Sink<'_> {
     }
 }
 
-fn run(job: &Job<'_>, original: &File, answer: &File) -> Result<Done, Error> {
+fn make_output(job: &Job<'_>, original: &File, output: &File) -> Result<JobOutput, Error> {
     let done = if Batch::is_batch(job.plan) {
         let batch = Batch::from_bytes(job.plan).map_err(|why| malformed(&why))?;
         let done = convert_batch(&batch, &read(original, job.limits.memory_bytes_max)?)?;
-        Done {
+        JobOutput {
             bytes: join_outputs(&done.files),
             size_px: (0, 0),
             remarks: done.remarks,
@@ -106,7 +106,7 @@ fn run(job: &Job<'_>, original: &File, answer: &File) -> Result<Done, Error> {
     } else if Comparison::is_comparison(job.plan) {
         let comparison = Comparison::from_bytes(job.plan).map_err(|why| malformed(&why))?;
         let score = compare(&comparison, &read(original, job.limits.memory_bytes_max)?)?;
-        Done {
+        JobOutput {
             bytes: score.to_le_bytes().to_vec(),
             size_px: (0, 0),
             remarks: Vec::new(),
@@ -114,7 +114,7 @@ fn run(job: &Job<'_>, original: &File, answer: &File) -> Result<Done, Error> {
     } else {
         let plan = Plan::from_bytes(job.plan).map_err(|why| malformed(&why))?;
         let done = convert(&plan, &read(original, job.limits.memory_bytes_max)?)?;
-        Done {
+        JobOutput {
             bytes: done.bytes,
             size_px: (done.size.width_px, done.size.height_px),
             remarks: done.remarks,
@@ -124,7 +124,7 @@ fn run(job: &Job<'_>, original: &File, answer: &File) -> Result<Done, Error> {
         let detail = format!("output of {} bytes exceeds the limit", done.bytes.len());
         return Err(Error::new(ErrorKind::TooLarge, detail));
     }
-    answer.write_all_at(&done.bytes, 0).map_err(|error| {
+    output.write_all_at(&done.bytes, 0).map_err(|error| {
         Error::new(
             ErrorKind::Failed,
             format!("cannot write the output: {error}"),
@@ -192,7 +192,7 @@ pub fn warm_up() {
             target: Size::new(24, 24),
             encoding,
         };
-        let answer = convert(&plan, &jpeg).unwrap_or_else(|error| panic!("warm-up: {error}"));
-        assert_eq!(answer.size, plan.target, "warm-up: {encoding:?}");
+        let output = convert(&plan, &jpeg).unwrap_or_else(|error| panic!("warm-up: {error}"));
+        assert_eq!(output.size, plan.target, "warm-up: {encoding:?}");
     }
 }

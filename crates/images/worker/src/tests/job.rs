@@ -1,7 +1,7 @@
 //! Tests of jobs as a sandbox runs them, and of invalid originals.
 
 use super::pictures::{PNG, WEBP, done, jpeg, png, read, scene, whole};
-use crate::{ErrorKind, answer, convert, warm_up};
+use crate::{ErrorKind, convert, run_job, warm_up};
 use image_plan::{Format, Plan, Size, Subsampling};
 use proptest::prelude::*;
 use rustix::fs::{MemfdFlags, memfd_create};
@@ -39,7 +39,7 @@ fn run(plan: &[u8], original: &[u8], limits: JobLimits) -> (Reply, File) {
         may_be_empty: false,
     };
     let target = memory_file(&vec![0; limits.output_bytes_max as usize]);
-    let reply = answer(&job, &memory_file(original), &target).to_bytes();
+    let reply = run_job(&job, &memory_file(original), &target).to_bytes();
     let reply = AllegedReply::from_bytes(&reply).expect("a message");
     (reply.verify(&expect).expect("an honest reply"), target)
 }
@@ -62,7 +62,7 @@ fn a_job_writes_its_output_to_the_memfd() {
 fn a_job_beyond_its_limits_has_no_output() {
     let plan = whole(Format::Png, SIZE, PNG).to_bytes();
     let original = png(&scene(SIZE), None);
-    let small_answer = JobLimits {
+    let small_output = JobLimits {
         output_bytes_max: 100,
         ..LIMITS
     };
@@ -70,7 +70,7 @@ fn a_job_beyond_its_limits_has_no_output() {
         memory_bytes_max: 100,
         ..LIMITS
     };
-    for limits in [small_answer, small_memory] {
+    for limits in [small_output, small_memory] {
         let (reply, _) = run(&plan, &original, limits);
         assert_eq!((reply.status, reply.output_bytes), (Status::TooLarge, 0));
         assert_ne!(reply.detail, "");
@@ -113,12 +113,12 @@ fn an_original_that_is_no_picture_is_undecodable() {
 fn a_cut_photograph_is_converted_as_far_as_it_goes() {
     let sound = jpeg(&scene(SIZE), Subsampling::S420);
     let plan = whole(Format::Jpeg, SIZE, WEBP);
-    let answer = convert(&plan, &sound[..sound.len() * 3 / 4]).expect("most of a picture");
+    let output = convert(&plan, &sound[..sound.len() * 3 / 4]).expect("most of a picture");
     assert_eq!(
-        answer.remarks,
+        output.remarks,
         ["original is damaged, only its valid part was decoded"]
     );
-    assert_eq!(read(&plan, &answer.bytes).0.size, SIZE);
+    assert_eq!(read(&plan, &output.bytes).0.size, SIZE);
 }
 
 #[test]
@@ -139,7 +139,7 @@ proptest! {
             original[at] = to;
             original.truncate(original.len() - cut);
             match convert(&whole(format, SIZE, WEBP), &original) {
-                Ok(answer) => prop_assert_eq!(answer.size, SIZE),
+                Ok(output) => prop_assert_eq!(output.size, SIZE),
                 Err(error) => prop_assert_ne!(error.kind, ErrorKind::Failed),
             }
         }
