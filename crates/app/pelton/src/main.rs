@@ -1,7 +1,7 @@
 //! The program: parses the command line, resolves the configuration, and runs one command.
 //!
 //! ```text
-//! arguments ─ flags::parse ─► Command ─ flags::settle ─► Resolved ─► command ─► exit code
+//! arguments ─ flags::parse ─► Command ─ flags::resolve ─► Resolved ─► command ─► exit code
 //! ```
 
 #![forbid(unsafe_code)]
@@ -59,41 +59,41 @@ fn run() -> Result<u8, Vec<Error>> {
         Command::Serve(typed) => {
             let settings = flags::with_root(typed.settings.clone(), typed.root);
             let settings = flags::with_store(settings, typed.store);
-            serve::run(settings.clone(), &flags::settle(settings, variables)?)
+            serve::run(settings.clone(), &flags::resolve(settings, variables)?)
         }
         Command::Convert(typed) => {
-            let resolved = flags::settle(typed.settings.clone(), variables)?;
+            let resolved = flags::resolve(typed.settings.clone(), variables)?;
             convert::run(&typed, &resolved.config)
         }
         Command::Prefetch(typed) => {
             let settings = flags::with_root(typed.settings.clone(), Some(typed.root));
-            prefetch(&flags::settle(settings, variables)?, typed.quick)
+            prefetch(&flags::resolve(settings, variables)?, typed.quick)
         }
         Command::Scan(typed) => {
             let settings = flags::with_root(typed.settings.clone(), Some(typed.root));
-            let resolved = flags::settle(settings, variables)?;
+            let resolved = flags::resolve(settings, variables)?;
             scan::run(&resolved, &typed.only, typed.full)
         }
         Command::Run(typed) => {
             let settings = flags::with_backend(typed.settings.clone(), typed.backend.clone());
-            run::run(&typed, &flags::settle(settings, variables)?.config)
+            run::run(&typed, &flags::resolve(settings, variables)?.config)
         }
         Command::User(typed) => {
             let settings = typed.does.settings().clone();
-            user::run(typed.does.action(), &flags::settle(settings, variables)?)
+            user::run(typed.does.action(), &flags::resolve(settings, variables)?)
         }
         Command::Quarantine(typed) => {
             let settings = typed.does.settings().clone();
-            let config = flags::settle(settings, variables)?.config;
+            let config = flags::resolve(settings, variables)?.config;
             match &typed.does {
                 QuarantineCommand::List(_) => quarantine::list(&config),
                 QuarantineCommand::Lift(typed) => quarantine::lift(&config, &typed.original),
             }
         }
-        Command::Check(typed) => check(&flags::settle(typed.settings.clone(), variables)?),
+        Command::Check(typed) => check(&flags::resolve(typed.settings.clone(), variables)?),
         Command::Cell(typed) => {
             let settings = typed.settings.clone();
-            cells::run(&typed, &flags::settle(settings, variables)?.config)
+            cells::run(&typed, &flags::resolve(settings, variables)?.config)
         }
         Command::Help(_) => unreachable!("`flags::parse` returns help as text"),
         Command::Store(typed) if typed.asks_for_version() => {

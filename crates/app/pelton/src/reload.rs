@@ -64,7 +64,7 @@ impl Configured {
     }
 
     fn reread(&self) -> Result<Reread, Vec<Error>> {
-        let resolved = flags::settle(self.typed.clone(), env::vars_os().collect())?;
+        let resolved = flags::resolve(self.typed.clone(), env::vars_os().collect())?;
         let mut config = resolved.config;
         let differing = KEYS
             .iter()

@@ -32,7 +32,7 @@ const PATTERNS_BYTES: usize = 64 << 10;
 const LINES_MAX: usize = 1_000;
 
 /// Names of the files by which users exclude files from the library.
-pub(crate) const MARKS: [&[u8]; 2] = [NO_MEDIA, PATTERNS];
+pub(crate) const IGNORE_FILES: [&[u8]; 2] = [NO_MEDIA, PATTERNS];
 
 /// Exclusions that one folder sets with `.nomedia` or `.ndignore`.
 #[derive(Debug, Default)]

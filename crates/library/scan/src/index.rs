@@ -69,7 +69,7 @@ impl Identity {
 
 /// Minimum number of blocks for which two threads verify the checksums of an index. For fewer
 /// blocks, starting a second thread takes longer than it saves.
-const STRETCHES_APART_MIN: usize = 16;
+const PARALLEL_BLOCKS_MIN: usize = 16;
 
 /// Loads the index in `folder`. Returns `None` if there is none, if it is damaged, or if it has
 /// another version; the next scan then replaces it. The file is mapped if the file system grants a
@@ -111,7 +111,7 @@ pub fn load(folder: &Path) -> Result<Option<LoadedIndex>, ScanError> {
 /// Returns whether `holds` is true for all numbers below `count`. Uses two threads if there are
 /// many.
 fn all(count: usize, holds: &(dyn Fn(usize) -> bool + Sync)) -> bool {
-    if count < STRETCHES_APART_MIN || cores() == 1 {
+    if count < PARALLEL_BLOCKS_MIN || cores() == 1 {
         return (0..count).all(holds);
     }
     thread::scope(|scope| {

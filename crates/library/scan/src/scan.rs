@@ -18,7 +18,7 @@ use crate::read::{Read, Root, read, read_cached};
 use crate::read_order::ExtentOffset;
 use crate::root::open_root;
 use crate::threads::{cores, in_threads};
-use crate::walk::{Hidden, Tree, Walked};
+use crate::walk::{ExcludedFolder, Tree, Walked};
 use crate::{Fault, Index, Limits, LoadedIndex, Progress, Report, ScanError, index, read_order};
 
 /// Parameters of a scan.
@@ -174,14 +174,14 @@ fn root_paths(root: &Path) -> Vec<Vec<u8>> {
 
 /// Returns device and inode of the data directory `data` and, if it is inside the root folder, its
 /// path relative to the root. Returns neither if the directory does not exist.
-pub(crate) fn hidden(root: &Path, data: &Path) -> Hidden {
+pub(crate) fn hidden(root: &Path, data: &Path) -> ExcludedFolder {
     let path = || {
         let (root, data) = (root.canonicalize().ok()?, data.canonicalize().ok()?);
         let below = data.strip_prefix(&root).ok()?;
         Some(below.as_os_str().as_bytes().to_vec())
     };
     let found = stat(data).ok();
-    Hidden {
+    ExcludedFolder {
         path: path(),
         identity: found.map(|found| (found.st_dev, found.st_ino)),
     }

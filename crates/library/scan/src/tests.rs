@@ -15,7 +15,7 @@ use rustix::fs::stat;
 use tags::Splits;
 
 use crate::root::{open, open_root};
-use crate::walk::{Hidden, Tree};
+use crate::walk::{ExcludedFolder, Tree};
 use crate::{Index, Limits, LoadedIndex, Progress, Report, ScanError, ScanRequest, load, scan};
 
 /// Temporary folder with a library and its index, removed when dropped.
@@ -517,7 +517,7 @@ fn our_own_data_is_left_out_under_whatever_path() {
     let data = stat(home.library().join("elsewhere")).expect("it was made");
     // The data directory is mounted at a second path, which is unknown. Only its device and inode
     // identify it.
-    let hidden = Hidden {
+    let hidden = ExcludedFolder {
         path: None,
         identity: Some((data.st_dev, data.st_ino)),
     };

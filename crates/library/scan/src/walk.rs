@@ -22,13 +22,13 @@ const ENTRIES_BYTES: usize = 32 << 10;
 pub(crate) struct Tree<'a> {
     pub(crate) root: BorrowedFd<'a>,
     /// Data directory of Pelton, which does not belong to the library.
-    pub(crate) hidden: &'a Hidden,
+    pub(crate) hidden: &'a ExcludedFolder,
     pub(crate) limits: &'a Limits,
 }
 
 /// Folder that is excluded from the library, even if it can be reached by several paths.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Hidden {
+pub(crate) struct ExcludedFolder {
     /// Path relative to the root of the library, if the folder is inside.
     pub(crate) path: Option<Vec<u8>>,
     /// Device and inode number, if the folder exists.
@@ -128,7 +128,7 @@ impl Tree<'_> {
             }
             if let Ok(Some(opened)) = opened {
                 let mut declared = Declared::Nothing;
-                for name in ignore::MARKS {
+                for name in ignore::IGNORE_FILES {
                     if stat(&opened, name).is_ok() && declared.load(&opened, name).is_err() {
                         declared = Declared::Nothing;
                     }

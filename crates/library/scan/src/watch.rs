@@ -10,7 +10,7 @@ use rustix::fs::inotify::{self, CreateFlags, ReadFlags, WatchFlags};
 use rustix::io::Errno;
 
 use crate::file::kind;
-use crate::ignore::MARKS;
+use crate::ignore::IGNORE_FILES;
 use crate::path::{is_below, join};
 use crate::walk::{Tree, Walked};
 use crate::{Progress, ScanError};
@@ -150,7 +150,7 @@ impl Watches {
                 if kind(name.to_bytes()).is_some() {
                     changed(folder);
                 }
-                if MARKS.contains(&name.to_bytes()) {
+                if IGNORE_FILES.contains(&name.to_bytes()) {
                     // The changed file may exclude fewer folders than before. Folders that it does
                     // not exclude any more need a watch now.
                     new.push(folder.clone());

@@ -42,12 +42,12 @@ impl<'a> StoreSession<'a> {
 }
 
 impl Service for StoreSession<'_> {
-    fn hear(&mut self, bytes: &[u8]) {
-        self.0.hear(bytes);
+    fn receive(&mut self, bytes: &[u8]) {
+        self.0.receive(bytes);
     }
 
-    fn answer(&mut self) -> bool {
-        self.0.answer()
+    fn process(&mut self) -> bool {
+        self.0.run_next()
     }
 
     fn parts<'a>(&'a self, parts: &mut [IoSlice<'a>]) -> usize {

@@ -25,12 +25,12 @@ const PARTS_MAX: usize = 16;
 
 /// Protocol that the server speaks on its end of a program's stream, during one run.
 pub trait Service {
-    /// Receives bytes that the program wrote, for [`Service::answer`] to process.
-    fn hear(&mut self, bytes: &[u8]);
+    /// Receives bytes that the program wrote, for [`Service::process`] to process.
+    fn receive(&mut self, bytes: &[u8]);
 
     /// Processes one part of the received bytes. Returns false if nothing can be done until more
     /// bytes arrive.
-    fn answer(&mut self) -> bool;
+    fn process(&mut self) -> bool;
 
     /// Sets the first elements of `parts` to the next output for the program. Returns the number of
     /// elements set: 0 if there is no more output.
@@ -152,7 +152,7 @@ impl<'a> ServiceStream<'a> {
             self.service.advance(written);
             return Ok(true);
         }
-        if self.service.answer() {
+        if self.service.process() {
             return Ok(true);
         }
         if self.service.is_over() {
@@ -162,7 +162,7 @@ impl<'a> ServiceStream<'a> {
         match recv(socket, &mut bytes, RecvFlags::DONTWAIT) {
             Ok((_, 0)) => Err(Errno::PIPE),
             Ok((_, len)) => {
-                self.service.hear(&bytes[..len]);
+                self.service.receive(&bytes[..len]);
                 Ok(true)
             }
             Err(errno) => tried(errno),

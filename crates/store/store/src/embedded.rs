@@ -132,12 +132,12 @@ impl Embedded {
 
 impl EmbeddedSession<'_> {
     /// Appends bytes received from the client.
-    pub fn hear(&mut self, bytes: &[u8]) {
+    pub fn receive(&mut self, bytes: &[u8]) {
         self.input.extend_from_slice(bytes);
     }
 
     /// Runs one command, if a complete command was received. Returns whether a command ran.
-    pub fn answer(&mut self) -> bool {
+    pub fn run_next(&mut self) -> bool {
         if self.is_closed {
             return false;
         }

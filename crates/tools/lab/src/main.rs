@@ -111,7 +111,7 @@ enum Benchmark {
     Scan(scan::Typed),
     /// Read a library as one contender does (started by `scan`)
     #[command(hide = true)]
-    Read(scan::Arms),
+    Read(scan::ReadArguments),
     /// Run a minimal hyper server (started by `http`)
     #[command(hide = true)]
     Hyper(http::Hyper),

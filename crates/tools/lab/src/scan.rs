@@ -11,7 +11,7 @@ mod sync;
 mod travel;
 mod tree;
 
-pub(crate) use arm::{Arms, read};
+pub(crate) use arm::{ReadArguments, read};
 
 use std::path::PathBuf;
 

@@ -11,7 +11,7 @@ use super::settings::SettingFlags;
 
 /// Resolves the configuration of a command from its flags, the environment and the configuration
 /// file. The flags or the environment may name that file; otherwise the default file is used.
-pub(crate) fn settle(
+pub(crate) fn resolve(
     flags: SettingFlags,
     variables: Vec<(OsString, OsString)>,
 ) -> Result<Resolved, Vec<Error>> {

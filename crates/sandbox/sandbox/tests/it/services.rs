@@ -23,11 +23,11 @@ struct UppercaseService {
 }
 
 impl Service for UppercaseService {
-    fn hear(&mut self, bytes: &[u8]) {
+    fn receive(&mut self, bytes: &[u8]) {
         self.received.extend_from_slice(bytes);
     }
 
-    fn answer(&mut self) -> bool {
+    fn process(&mut self) -> bool {
         let Some(end) = self.received[self.done..]
             .iter()
             .position(|byte| *byte == b'\n')

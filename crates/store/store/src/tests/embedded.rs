@@ -11,8 +11,8 @@ const BYTES_MAX: u64 = 1 << 20;
 fn replies_to(session: &mut EmbeddedSession<'_>, bytes: &[u8]) -> String {
     let mut answered = Vec::new();
     for piece in bytes.chunks(7) {
-        session.hear(piece);
-        while session.answer() {
+        session.receive(piece);
+        while session.run_next() {
             loop {
                 let mut parts = [IoSlice::new(&[]); 4];
                 let filled = session.parts(&mut parts);

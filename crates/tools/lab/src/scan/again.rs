@@ -6,7 +6,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 use toolkit::stop::{Stop, at};
 
-use super::arm::{self, Arm, Took};
+use super::arm::{self, Arm, ResourceUse};
 use super::tree;
 use crate::stats::Spread;
 use crate::{SharedFlags, table};
@@ -27,7 +27,7 @@ pub(super) struct Changed {
 pub(super) struct Sample {
     round: usize,
     #[serde(flatten)]
-    took: Took,
+    took: ResourceUse,
 }
 
 pub(super) fn unchanged(
@@ -83,7 +83,7 @@ pub(super) fn changed(
     Ok(samples)
 }
 
-fn verify(took: &Took, opened: u64) -> Result<(), Stop> {
+fn verify(took: &ResourceUse, opened: u64) -> Result<(), Stop> {
     if took.opened != opened {
         let line = format!("{} files opened where {opened} changed", took.opened);
         return Err(Stop::findings(line));
@@ -108,7 +108,7 @@ fn music(root: &Path) -> Result<Vec<std::path::PathBuf>, Stop> {
 }
 
 fn print(title: &str, samples: &[Sample]) {
-    let row = |name: &str, value: fn(&Took) -> u64| {
+    let row = |name: &str, value: fn(&ResourceUse) -> u64| {
         let values: Vec<f64> = samples
             .iter()
             .map(|sample| value(&sample.took) as f64 / 1e3)

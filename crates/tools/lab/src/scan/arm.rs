@@ -51,7 +51,7 @@ impl Arm {
 
 /// Arguments of `lab read`.
 #[derive(clap::Args)]
-pub(crate) struct Arms {
+pub(crate) struct ReadArguments {
     arm: Arm,
     library: PathBuf,
     index: PathBuf,
@@ -59,7 +59,7 @@ pub(crate) struct Arms {
 
 /// Resources that one run used.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-pub(super) struct Took {
+pub(super) struct ResourceUse {
     pub(super) files: u64,
     /// Number of files that were opened.
     pub(super) opened: u64,
@@ -83,7 +83,7 @@ pub(super) fn command(arm: Arm, library: &Path, index: &Path) -> Result<Command,
 }
 
 /// Runs a contender in its own process and returns the resources that it used.
-pub(super) fn take(arm: Arm, library: &Path, index: &Path) -> Result<Took, Stop> {
+pub(super) fn take(arm: Arm, library: &Path, index: &Path) -> Result<ResourceUse, Stop> {
     let mut command = command(arm, library, index)?;
     let output = command
         .output()
@@ -96,7 +96,7 @@ pub(super) fn take(arm: Arm, library: &Path, index: &Path) -> Result<Took, Stop>
 }
 
 /// Reads the library as the chosen contender does, and prints the resources used.
-pub(crate) fn read(typed: &Arms) -> Result<(), Stop> {
+pub(crate) fn read(typed: &ReadArguments) -> Result<(), Stop> {
     let (started, cpu_us, read_bytes) = (Instant::now(), cpu_us(), read_bytes()?);
     let report = match typed.arm {
         Arm::Ours => ours(typed, true)?,
@@ -104,7 +104,7 @@ pub(crate) fn read(typed: &Arms) -> Result<(), Stop> {
         Arm::Musium => musium(&typed.library)?,
         Arm::Lofty => lofty(&typed.library)?,
     };
-    let took = Took {
+    let took = ResourceUse {
         files: report.files,
         opened: report.opened,
         walk_us: report.walk.as_micros() as u64,
@@ -121,7 +121,7 @@ pub(crate) fn read(typed: &Arms) -> Result<(), Stop> {
     Ok(())
 }
 
-fn ours(typed: &Arms, full: bool) -> Result<Report, Stop> {
+fn ours(typed: &ReadArguments, full: bool) -> Result<Report, Stop> {
     let order = ScanRequest {
         root: &typed.library,
         folder: &typed.index,

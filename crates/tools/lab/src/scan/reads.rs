@@ -10,7 +10,7 @@ use std::time::Instant;
 use serde::{Deserialize, Serialize};
 use toolkit::stop::{Stop, at};
 
-use super::arm::{self, Arm, Took};
+use super::arm::{self, Arm, ResourceUse};
 use super::tree;
 use crate::stats::{Ratio, Spread, order};
 use crate::usage::run as run_command;
@@ -33,7 +33,7 @@ pub(super) struct Sample {
     arm: Arm,
     round: usize,
     #[serde(flatten)]
-    took: Took,
+    took: ResourceUse,
 }
 
 /// System calls of one run, minus those of a run on an empty folder.
@@ -134,7 +134,7 @@ fn count(arm: Arm, root: &Path, index: &Path, out: &Path) -> Result<BTreeMap<Str
 }
 
 fn print(table: &Table, kind: &str, arms: &[Arm]) {
-    let of = |arm: Arm, value: fn(&Took) -> f64| -> Vec<f64> {
+    let of = |arm: Arm, value: fn(&ResourceUse) -> f64| -> Vec<f64> {
         let mut own: Vec<&Sample> = table
             .samples
             .iter()
@@ -143,7 +143,7 @@ fn print(table: &Table, kind: &str, arms: &[Arm]) {
         own.sort_by_key(|sample| sample.round);
         own.iter().map(|sample| value(&sample.took)).collect()
     };
-    let cpu = |took: &Took| took.cpu_us as f64 / took.files as f64;
+    let cpu = |took: &ResourceUse| took.cpu_us as f64 / took.files as f64;
     let rows = arms.iter().map(|&arm| {
         let Spread { median, min, max } = Spread::of(&of(arm, cpu));
         let bytes = Spread::of(&of(arm, |took| took.read_bytes as f64 / took.files as f64)).median;
