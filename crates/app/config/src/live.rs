@@ -28,7 +28,7 @@ const LIVE: &[&str] = &[
     "limits.memory_body_bytes_max",
     "limits.coded_bytes_max",
     "limits.gallery_entries_max",
-    "limits.trust_time",
+    "limits.revalidate_after",
     "limits.original_bytes_max",
     "limits.source_pixels_max",
     "limits.target_pixels_max",

@@ -309,7 +309,7 @@ settings! {
         max_request_time: Timeout = Timeout::seconds(120), "time";
         /// CPU time after which a program's request gets a low priority, so that other work runs
         /// first on busy CPUs. 0s means never.
-        give_way_time: Freshness = Freshness(Duration::from_millis(100)), "time";
+        deprioritize_after: Freshness = Freshness(Duration::from_millis(100)), "time";
         /// Address space of a worker before its job: code and tables.
         max_memory: Bytes = Bytes::mib(256), "bytes";
         /// Address space of one job, in addition to cell.max_memory.
@@ -375,7 +375,7 @@ settings! {
         /// Entries of a folder that its page shows.
         gallery_entries_max: u32 = 1_000, "entries";
         /// Time for which a response is reused before its original is revalidated.
-        trust_time: Timeout = Timeout::seconds(1), "time";
+        revalidate_after: Timeout = Timeout::seconds(1), "time";
         /// Largest original that is converted, in bytes; larger ones are sent unconverted.
         original_bytes_max: Bytes = Bytes::mib(256), "bytes";
         /// Largest original that is converted, in pixels as decoded: a JPEG is decoded at a

@@ -108,7 +108,7 @@ impl Core {
     }
 
     pub(crate) fn trusted_until_ms(&self) -> u64 {
-        self.reactor.clock().now_ms() + self.service.settings.limits.core_trust_ms
+        self.reactor.clock().now_ms() + self.service.settings.limits.revalidate_after_ms
     }
 }
 

@@ -21,7 +21,7 @@ use lru::LruCache;
 use crate::scheme::without_port;
 
 /// Maximum number of verified logins that a core caches. Each is trusted for the time that the
-/// setting `core_trust_ms` gives.
+/// setting `revalidate_after_ms` gives.
 const VERIFIED_MAX: NonZeroUsize = NonZeroUsize::new(256).expect("not zero");
 /// Endings of names that public DNS never contains: RFC 6761, 6762 and 8375, and ICANN's
 /// reservation of 2024.

@@ -89,7 +89,7 @@ pub struct Limits {
     pub core_responses_max: NonZeroUsize,
     /// Time for which a core reuses a ready response or a verified login without checking it again,
     /// in milliseconds.
-    pub core_trust_ms: u64,
+    pub revalidate_after_ms: u64,
     /// Maximum size of a text that is compressed in memory, in bytes.
     pub coded_bytes_max: u64,
     /// Maximum number of entries of a folder that its page shows.
@@ -134,7 +134,7 @@ impl Default for Limits {
             comparisons_max: 2,
             core_body_bytes_max: 128 << 20,
             core_responses_max: NonZeroUsize::new(4096).expect("not zero"),
-            core_trust_ms: 1_000,
+            revalidate_after_ms: 1_000,
             coded_bytes_max: 4 << 20,
             gallery_entries_max: 1_000,
             original_bytes_max: 256 << 20,

@@ -20,9 +20,9 @@ pub struct Limits {
     pub max_request_time_ms: u32,
     /// CPU time, in milliseconds, after which a program's job is deprioritized: it then gets only a
     /// small share of the CPU time if other processes need the CPU. CPU time that the job uses in
-    /// its first `give_way_time_ms` of wall time does not count. 0 means never. Jobs of a worker
-    /// are never deprioritized. Default 100.
-    pub give_way_time_ms: u32,
+    /// its first `deprioritize_after_ms` of wall time does not count. 0 means never. Jobs of a
+    /// worker are never deprioritized. Default 100.
+    pub deprioritize_after_ms: u32,
     /// Maximum address space of the zygote, including its code and the tables filled at warm-up, in
     /// bytes. Default 256 MiB.
     pub max_memory_bytes: u64,
@@ -59,7 +59,7 @@ impl Default for Limits {
             jobs_per_zygote: 4_096,
             max_boot_time_ms: 16_000,
             max_request_time_ms: 8_000,
-            give_way_time_ms: 100,
+            deprioritize_after_ms: 100,
             max_memory_bytes: 256 << 20,
             max_work_memory_bytes: 1 << 30,
             max_output_bytes: 256 << 20,

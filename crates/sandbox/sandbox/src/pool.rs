@@ -203,7 +203,7 @@ impl Pool {
         // persistent program would lose its state.
         let can_restore_priority = rustix::process::geteuid().is_root();
         let may_deprioritize = program.is_some() && (limits.ephemeral || can_restore_priority);
-        let deprioritize_after = Duration::from_millis(u64::from(limits.give_way_time_ms));
+        let deprioritize_after = Duration::from_millis(u64::from(limits.deprioritize_after_ms));
         // No core is chosen for jobs of programs: a process that a launcher starts would inherit
         // the launcher's affinity to one core.
         let cores = match program {

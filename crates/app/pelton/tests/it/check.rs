@@ -109,7 +109,7 @@ fn every_key_and_limit_is_listed() {
         cell.max_queue_time             1s                                             time               default
         cell.max_boot_time              16s                                            time               default
         cell.max_request_time           2min                                           time               default
-        cell.give_way_time              100ms                                          time               default
+        cell.deprioritize_after         100ms                                          time               default
         cell.max_memory                 256MiB                                         bytes              default
         cell.max_work_memory            1GiB                                           bytes              default
         cell.max_output                 256MiB                                         bytes              default
@@ -137,7 +137,7 @@ fn every_key_and_limit_is_listed() {
         limits.hot_responses_max        4096                                           responses          default
         limits.coded_bytes_max          4MiB                                           bytes              default
         limits.gallery_entries_max      1000                                           entries            default
-        limits.trust_time               1s                                             time               default
+        limits.revalidate_after         1s                                             time               default
         limits.original_bytes_max       256MiB                                         bytes              default
         limits.source_pixels_max        120000000                                      pixels             default
         limits.target_pixels_max        120000000                                      pixels             default

@@ -91,15 +91,15 @@ fn tick() {
 }
 
 /// Exceeds the disk budget of variants, and checks that the least recently used ones are evicted.
-/// `trust_time` is the time for which the server does not check the original again.
-fn check_order_of_eviction(trust_time: &str) {
+/// `revalidate_after` is the time for which the server does not check the original again.
+fn check_order_of_eviction(revalidate_after: &str) {
     const BUDGET: u64 = 32 << 10;
     let home = home();
     let flags = [
         "--limits-variants-bytes-max",
         "32KiB",
         "--limits-trust-time",
-        trust_time,
+        revalidate_after,
     ];
     let server = Server::plain(&home, &flags);
     let get = |width: u32| -> String {

@@ -217,7 +217,7 @@ fn an_ended_session_opens_nothing_for_longer_than_a_moment() {
     assert_eq!(status(&server, "/-/api", &cookie), 200);
     let fields = format!("{cookie}{OWN}");
     server.send("DELETE", "/-/api/session", &fields);
-    // Each core trusts a verified login for `limits.trust_time`.
+    // Each core trusts a verified login for `limits.revalidate_after`.
     eventually("the session has ended everywhere", || {
         (status(&server, "/-/api", &cookie) == 401).then_some(())
     });

@@ -46,9 +46,9 @@ fn tries() -> u32 {
 /// Returns the CPU time in milliseconds after which a job is deprioritized: the default if the
 /// variable [`TIME`] is set, as on an idle machine; otherwise a lower value, since on a busy
 /// machine a hostile program needs long to use so much CPU time.
-fn give_way_time_ms() -> u32 {
+fn deprioritize_after_ms() -> u32 {
     match std::env::var(TIME) {
-        Ok(_) => Limits::default().give_way_time_ms,
+        Ok(_) => Limits::default().deprioritize_after_ms,
         Err(_) => 10,
     }
 }
@@ -75,7 +75,7 @@ fn p3_the_others_keep_their_share_beside_hostile_programs() {
     };
     for backend in backends {
         for what in HOSTILE {
-            let mut shares = (0..tries()).map(|_| share(*backend, what, give_way_time_ms()));
+            let mut shares = (0..tries()).map(|_| share(*backend, what, deprioritize_after_ms()));
             let kept = shares.any(|share| SHARE_MIN <= share);
             assert!(kept, "{backend}: {what}");
         }
@@ -88,14 +88,14 @@ fn p3_the_others_keep_their_share_beside_hostile_programs() {
 
 /// Returns the honest jobs' share of the CPU time that they and hostile programs of the kind `what`
 /// use together.
-fn share(backend: Backend, what: &str, give_way_time_ms: u32) -> f64 {
+fn share(backend: Backend, what: &str, deprioritize_after_ms: u32) -> f64 {
     let cores = cores();
     let quiet = std::env::var(TIME).is_ok();
     let time_ms = limit_ms();
     let limits = Limits {
         concurrency: cores,
         max_request_time_ms: 60_000,
-        give_way_time_ms,
+        deprioritize_after_ms,
         ..Limits::default()
     };
     let hostile = program_pool(Limits { backend, ..limits });

@@ -81,7 +81,7 @@ fn p16_a_program_asks_and_is_answered() {
     // On a busy machine the runs take long, so their wall time limit is high and they are never
     // deprioritized.
     let limits = Limits {
-        give_way_time_ms: 0,
+        deprioritize_after_ms: 0,
         max_request_time_ms: WALL_MS,
         ..Limits::default()
     };

@@ -55,7 +55,7 @@ fn p17_threads_of_a_process_work_as_they_do_outside() {
     const TRIES: usize = 60;
     // The program is not deprioritized, since outside of a cell it is not either.
     let pool = program_pool(Limits {
-        give_way_time_ms: 0,
+        deprioritize_after_ms: 0,
         ..Limits::default()
     });
     for threads in [1, 2, 4] {
