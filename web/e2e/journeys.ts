@@ -10,6 +10,7 @@ import { login } from "./journeys/login.ts";
 import { lyrics } from "./journeys/lyrics.ts";
 import { playground } from "./journeys/playground.ts";
 import { playlists } from "./journeys/playlists.ts";
+import { scroll } from "./journeys/scroll.ts";
 import { settings } from "./journeys/settings.ts";
 import { shell } from "./journeys/shell.ts";
 import type { Visit } from "./visit.ts";
@@ -24,10 +25,11 @@ export interface Journey {
    * that changes something must have an Origin equal to it; other journeys need none.
    */
   readonly logsIn: boolean;
-  readonly run: (visit: Visit) => Promise<void>;
+  /** Runs the journey. May return a remark for the log of the suite. */
+  readonly run: (visit: Visit) => Promise<string | void>;
 }
 
 export const JOURNEYS: readonly Journey[] = [
   shell, settings, login, help, language, areas, download, damaged, compare, playground, playlists,
-  lyrics,
+  lyrics, scroll,
 ];

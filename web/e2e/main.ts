@@ -13,6 +13,7 @@ import { parseArgs } from "node:util";
 
 import type { Browser } from "playwright-core";
 
+import { writeArchive } from "./archive.ts";
 import { launch } from "./browser.ts";
 import { JOURNEYS, type Journey } from "./journeys.ts";
 import { writeMusic } from "./music.ts";
@@ -85,15 +86,17 @@ function tests(browser: Browser, sites: Sites, artifacts: string): Test[] {
   return found;
 }
 
-async function travel(browser: Browser, site: Site, it: Variant, journey: Journey, artifacts: string): Promise<void> {
+async function travel(browser: Browser, site: Site, it: Variant, journey: Journey, artifacts: string): Promise<string | void> {
   const visit = await Visit.begin(browser, site, it, artifacts);
+  let remark: string | void;
   try {
-    await journey.run(visit);
+    remark = await journey.run(visit);
   } catch (error) {
     await visit.abandon(journey.name);
     throw error;
   }
   await visit.end();
+  return remark;
 }
 
 /** Runs the tests one after another, and returns the number of those that failed. */
@@ -114,7 +117,7 @@ async function runAll(list: readonly Test[]): Promise<number> {
   return failed;
 }
 
-/** Runs the suite against a server that runs already, or against a new one with a small library. */
+/** Runs the suite against a server that runs already, or against a new one with a generated library. */
 async function main(): Promise<number> {
   const { artifacts, url } = flags;
   if (!artifacts) throw new Error("--artifacts is missing");
@@ -129,6 +132,7 @@ async function main(): Promise<number> {
     let root = url?.replace(/\/*$/, "/");
     if (root === undefined) {
       await drawPictures(browser, flags.library);
+      await writeArchive(browser, flags.library);
       await writeMusic(flags.library);
       const server = await startServer({ program: flags.program, library: flags.library });
       stop = server.stop;

@@ -4,7 +4,7 @@
 import { access, mkdir, rename, rm, utimes, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 
-import type { Browser } from "playwright-core";
+import type { Browser, Page } from "playwright-core";
 
 import { withExif } from "./exif.ts";
 
@@ -29,7 +29,7 @@ export async function drawPictures(browser: Browser, library: string): Promise<s
 async function drawDamaged(browser: Browser, path: string): Promise<void> {
   if (await exists(path)) return;
   const page = await browser.newPage();
-  const png = Buffer.from(await page.evaluate(draw, { index: 0, width: 900, height: 600, type: "image/png" }), "base64");
+  const png = await drawn(page, { index: 0, width: 900, height: 600, type: "image/png" });
   await page.close();
   const pixels = png.indexOf("IDAT") + 4;
   png.fill(0, pixels, pixels + 64);
@@ -43,7 +43,7 @@ async function drawAll(browser: Browser, library: string, folder: string): Promi
   const page = await browser.newPage();
   for (let index = 0; index < PICTURES; index += 1) {
     const [width, height] = at(SIZES, index);
-    const jpeg = Buffer.from(await page.evaluate(draw, { index, width, height, type: "image/jpeg" }), "base64");
+    const jpeg = await drawn(page, { index, width, height, type: "image/jpeg" });
     const path = join(partial, `${yearOf(index)}`, `${NAMES[index] ?? `IMG_${1000 + index}`}.jpg`);
     const [make, model] = at(CAMERAS, index);
     await mkdir(dirname(path), { recursive: true });
@@ -69,11 +69,17 @@ function takenAt(index: number): string {
   return `${yearOf(index)}:${pad(month)}:${pad(day)} ${pad(index % 24)}:${pad((index * 13) % 60)}:00`;
 }
 
-interface Drawing {
+/** Properties of a picture to be drawn. The index determines its colours and lines. */
+export interface Drawing {
   readonly index: number;
   readonly width: number;
   readonly height: number;
   readonly type: string;
+}
+
+/** Returns the file of a picture that `page` draws. */
+export async function drawn(page: Page, drawing: Drawing): Promise<Buffer> {
+  return Buffer.from(await page.evaluate(draw, drawing), "base64");
 }
 
 /** Draws a picture, and returns its file in base64. Runs in the browser. */
