@@ -343,6 +343,11 @@ fn a_long_track_is_heard_while_it_is_made() {
         assert_eq!(opus(&track), (1, 900 * 48_000));
         let sent = server.metrics().get("pelton_http_body_bytes_total");
         assert!(track.len() as u64 <= sent, "{backend}: {sent} bytes sent");
+        // The body ends before it is stored. Until then, a request joins the transcode.
+        eventually("the track is stored", || {
+            let running = server.metrics().get("pelton_transcodes_running");
+            (running == 0).then_some(())
+        });
         // The cached body is identical, and has the entity tag that was sent before.
         let kept = server.get(&fast);
         assert_eq!(kept.field("cache-status"), Some("Pelton; hit"));
