@@ -16,8 +16,8 @@ use variants::shared_index::Store;
 
 use crate::serve::reactor_error;
 
-/// Store for the shared index of variants, opened from the configuration. [`SharedStore::run`] starts
-/// it.
+/// Store for the shared index of variants, opened from the configuration. [`SharedStore::run`]
+/// starts it.
 pub(crate) enum SharedStore {
     /// No store.
     Off,

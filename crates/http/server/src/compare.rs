@@ -221,7 +221,7 @@ struct SentFacts {
     encoding: Option<EncodingFacts>,
 }
 
-/// How a variant was encoded.
+/// Encoder and settings of a variant.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct EncodingFacts {

@@ -133,8 +133,8 @@ fn an_original_that_shrinks_while_it_is_sent_ends_the_connection() {
             "what there is, and then the end"
         );
     } else {
-        // The cached response was older than `limits.revalidate_after`, one second, so the server has
-        // noticed the change.
+        // The cached response was older than `limits.revalidate_after`, one second, so the server
+        // has noticed the change.
         assert_eq!(length, (photo.len() / 2).to_string());
     }
     server.stop();
