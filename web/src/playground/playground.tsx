@@ -66,7 +66,7 @@ export default function Playground({ query }: AreaProps) {
       {isMissing(error.value) && <Message icon="photos" title={t(id ? "play.gone" : "photos.empty")} />}
       {error.value !== null && !isMissing(error.value) && <Failure error={error.value} retry={load} />}
       {error.value === null && !shown && <div class="loading" aria-busy="true" />}
-      {error.value === null && shown && <Bench key={shown.id} picture={shown} query={query} />}
+      {error.value === null && shown && <Bench key={shown.id} picture={shown} query={query} isChosen={shown.id === id} />}
     </div>
   );
 }
@@ -81,8 +81,15 @@ function choose(id: string, recipe: Recipe): void {
   navigate("playground", { replace: true, query: pageQuery(id, recipe) });
 }
 
+interface BenchProps {
+  readonly picture: Details;
+  readonly query: URLSearchParams;
+  /** False while another picture is loading that the address already names. */
+  readonly isChosen: boolean;
+}
+
 /** Controls, result and snippets for one picture. */
-function Bench({ picture, query }: { picture: Details; query: URLSearchParams }) {
+function Bench({ picture, query, isChosen }: BenchProps) {
   const recipe = useSignal(recipeOf(query));
   const variant = useSignal<Variant | null>(null);
   const comparison = useSignal<Comparison | null>(null);
@@ -101,6 +108,7 @@ function Bench({ picture, query }: { picture: Details; query: URLSearchParams })
   }
 
   useEffect(() => {
+    if (!isChosen) return;
     const abort = new AbortController();
     const { signal } = abort;
     const run = async () => {
@@ -137,7 +145,7 @@ function Bench({ picture, query }: { picture: Details; query: URLSearchParams })
       clearTimeout(timer);
       abort.abort();
     };
-  }, [shownQuery]);
+  }, [shownQuery, isChosen]);
   useEffect(() => () => URL.revokeObjectURL(variant.peek()?.address ?? ""), []);
 
   const address = new URL(url(picture.file), location.href).href;
@@ -146,7 +154,7 @@ function Bench({ picture, query }: { picture: Details; query: URLSearchParams })
   const shown = variant.value;
   const change = (name: Parameter, value: string) => (recipe.value = { ...recipe.peek(), [name]: value });
   return (
-    <div class="play-bench">
+    <div class="play-bench" inert={!isChosen}>
       <div class="play-url">
         <input readOnly dir="ltr" value={full} aria-label="URL" onFocus={(event) => event.currentTarget.select()} />
         <CopyButton text={full} label={t("play.copyUrl")} />
