@@ -59,7 +59,12 @@ impl Core {
     }
 
     /// Returns a redirect for a client whose target is not a file, if there is a suitable
-    /// destination. Only clients that accept HTML are redirected to the page of a folder.
+    /// destination. The destination of a folder depends on the client:
+    ///
+    /// - a client that names HTML in Accept, as browsers do, gets the view of the web page;
+    /// - a client that names no picture either, such as curl, gets the page without scripts, if the
+    ///   target ends with a slash;
+    /// - other clients ask for a picture, so they get no redirect.
     pub(crate) async fn redirect_missing(&self, request: &Request<'_>) -> Option<Response> {
         let target = request.target;
         let path = LibraryPath::from_loose_target(target.path)?;
@@ -75,10 +80,17 @@ impl Core {
             return Some(redirect_to_path(location));
         }
         let [reads_html] = accept::fold(request.accept(), &["text/html"]);
-        let view = view_of_folder(target.path, &path);
+        let prefix = if reads_html {
+            VIEWS_OF_FOLDERS
+        } else if target.path.ends_with('/') && !accept::names(request.accept(), "image/") {
+            PLAIN_FOLDERS
+        } else {
+            return None;
+        };
+        let location = url_of_folder(target.path, prefix, &path);
         let library = Arc::clone(self.service.library());
-        (reads_html && blocking(move || library.is_folder(&path)).await)
-            .then(|| redirect_to_path(view))
+        let is_folder = blocking(move || library.is_folder(&path)).await;
+        is_folder.then(|| redirect_to_path(location))
     }
 
     async fn is_served(&self, path: &LibraryPath) -> bool {
@@ -89,12 +101,17 @@ impl Core {
     }
 }
 
-/// Returns the URL at which the web page shows `folder`, relative to the target that a client
-/// requested. A relative URL also works if a proxy serves this server below another path.
-fn view_of_folder(target: &str, folder: &LibraryPath) -> String {
+/// Path of the web page's views of folders, relative to the server's root.
+const VIEWS_OF_FOLDERS: &str = "-/folders/";
+/// Path of the folders' pages without scripts, relative to the server's root.
+const PLAIN_FOLDERS: &str = "-/at/";
+
+/// Returns the URL of `folder` below `prefix`, relative to the target that a client requested. A
+/// relative URL also works if a proxy serves this server below another path.
+fn url_of_folder(target: &str, prefix: &str, folder: &LibraryPath) -> String {
     let depth = target.bytes().filter(|byte| *byte == b'/').count();
     let up = "../".repeat(depth.saturating_sub(1));
-    format!("{up}-/folders/{}/", encode(folder.as_path()))
+    format!("{up}{prefix}{}/", encode(folder.as_path()))
 }
 
 fn redirect_to_path(location: String) -> Response {

@@ -147,6 +147,13 @@ fn folders_lead_people_to_their_page() {
         assert_eq!(status_and_location, (308, location), "{target}");
         assert_eq!(server.get_as(target, "image/webp,*/*").status, 404);
     }
+    // Programs like curl get the page that needs no scripts.
+    for accept in ["", "accept: */*\r\n"] {
+        let answer = server.send("GET", "/folder/", accept);
+        let status_and_location = (answer.status, answer.or_dash("location"));
+        assert_eq!(status_and_location, (308, "../-/at/folder/"), "{accept}");
+        assert_eq!(server.send("GET", "/folder", accept).status, 404);
+    }
     let view = server.send("GET", "/-/folders/folder/", browser);
     assert!(
         view.text().contains("href=\"../../../-/at/folder/\""),
