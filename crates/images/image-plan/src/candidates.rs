@@ -4,7 +4,7 @@
 mod tests;
 
 use crate::fit::Geometry;
-use crate::{Facts, Format, Recipe, Target};
+use crate::{Facts, Format, Orientation, Recipe, Target};
 
 /// Image formats that a client accepts, extracted from its `Accept` field. `*/*` and `image/*`
 /// count neither as AVIF nor as WebP.
@@ -70,7 +70,7 @@ impl Candidates {
 /// pixels are unchanged         AVIF and WebP if accepted, and the original; the baseline if the
 ///                              client names formats and the original's format is not among them
 /// ```
-/// "Pixels are unchanged" means neither scaled nor cropped nor padded. The baseline is JPEG for
+/// "Pixels are unchanged" means neither turned nor scaled nor cropped nor padded. The baseline is JPEG for
 /// opaque lossy originals and PNG for all others. A target that cannot be smaller than a competing
 /// original is left out. A format whose maximum size is exceeded by the output is left out too,
 /// except if the request names that format; in this case, [`crate::plan`] returns an error.
@@ -79,13 +79,14 @@ pub fn candidates(facts: &Facts, recipe: &Recipe, accepts: Accepts) -> Candidate
     if facts.animated || facts.unsupported.is_some() {
         return Candidates::ORIGINAL;
     }
-    let upright = facts.oriented();
+    let upright = facts.turned(recipe.turn);
     let geometry = Geometry::of(upright, recipe);
     let is_readable = match recipe.format {
         Some(target) => target.format() == facts.format,
         None => accepts.accepts_original(facts.format),
     };
-    let original_competes = is_readable && geometry.keeps(upright);
+    let is_unchanged = recipe.turn == Orientation::Upright && geometry.keeps(upright);
+    let original_competes = is_readable && is_unchanged;
     let is_candidate = |target: &Target| !original_competes || may_beat(facts, recipe, *target);
     let modern = |target: &Target| {
         accepts.reads(target.format()) && target.holds(geometry.target) && is_candidate(target)

@@ -3,7 +3,7 @@
 #[cfg(test)]
 mod tests;
 
-use crate::recipe::{Fit, Recipe};
+use crate::recipe::{Crop, Fit, Focus, Recipe, WHOLE_SHARE};
 use crate::{Rect, Size};
 
 /// Crop of the upright picture, the size to which the crop is scaled (`inner`), and the size of the
@@ -16,13 +16,27 @@ pub(crate) struct Geometry {
 }
 
 impl Geometry {
-    /// Returns the geometry that `recipe` gives a picture of size `upright`.
+    /// Returns the geometry that `recipe` gives a picture of size `upright`: first the recipe's
+    /// crop, then the fit of the cropped part into the box. `upright` is the size after the
+    /// recipe's rotation.
+    pub(crate) fn of(upright: Size, recipe: &Recipe) -> Geometry {
+        let part = recipe.crop.map(|crop| rect_of(crop, upright, recipe.focus));
+        let size = part.map_or(upright, |part| part.size);
+        let mut geometry = Geometry::fitted(size, recipe);
+        if let Some(part) = part {
+            geometry.crop.x += part.x;
+            geometry.crop.y += part.y;
+        }
+        geometry
+    }
+
+    /// Returns the geometry that fits a picture of size `upright` into the box of `recipe`.
     ///
     /// Without `enlarge` no axis is ever scaled up. If a side of the box exceeds that of the
     /// picture, the result then depends on the fit: the box shrinks but keeps its proportions
     /// (cover, fill), the unscaled picture is padded (contain), or the picture fills the box on one
     /// axis or on none (inside).
-    pub(crate) fn of(upright: Size, recipe: &Recipe) -> Geometry {
+    fn fitted(upright: Size, recipe: &Recipe) -> Geometry {
         let (width, height) = match (recipe.width_px, recipe.height_px) {
             (Some(width), Some(height)) => (width, height),
             (None, None) => return Geometry::scaled(upright, upright),
@@ -36,7 +50,7 @@ impl Geometry {
         match recipe.fit {
             Fit::Inside => Geometry::scaled(upright, inside(upright, bounds, recipe.enlarge)),
             Fit::CoverOrKeep if exceeds => Geometry::scaled(upright, upright),
-            Fit::Cover | Fit::CoverOrKeep => cover(upright, bounds, recipe.enlarge),
+            Fit::Cover | Fit::CoverOrKeep => cover(upright, bounds, recipe),
             Fit::Contain => Geometry {
                 target: bounds,
                 ..Geometry::scaled(upright, inside(upright, bounds, recipe.enlarge))
@@ -84,17 +98,82 @@ fn inside(shape: Size, bounds: Size, enlarge: bool) -> Size {
     }
 }
 
-/// Crops `upright` centrally to the proportions of `bounds` and scales the crop to `bounds`. If
-/// scaling would enlarge the crop and `enlarge` is false, the crop is not scaled.
-fn cover(upright: Size, bounds: Size, enlarge: bool) -> Geometry {
-    let kept = inside(bounds, upright, true);
-    let crop = Rect {
-        x: (upright.width_px - kept.width_px) / 2,
-        y: (upright.height_px - kept.height_px) / 2,
-        size: kept,
+/// Returns the rectangle that `crop` keeps of a picture of size `upright`.
+fn rect_of(crop: Crop, upright: Size, focus: Focus) -> Rect {
+    match crop {
+        Crop::Pixels {
+            x,
+            y,
+            width_px,
+            height_px,
+        } => {
+            let (x, y) = (x.min(upright.width_px - 1), y.min(upright.height_px - 1));
+            let width_px = width_px.min(upright.width_px - x);
+            let height_px = height_px.min(upright.height_px - y);
+            Rect {
+                x,
+                y,
+                size: Size::new(width_px, height_px),
+            }
+        }
+        Crop::Shares {
+            x,
+            y,
+            width,
+            height,
+        } => {
+            let (x, width_px) = pixels_of(x, width, upright.width_px);
+            let (y, height_px) = pixels_of(y, height, upright.height_px);
+            Rect {
+                x,
+                y,
+                size: Size::new(width_px, height_px),
+            }
+        }
+        Crop::Ratio { width, height } => {
+            let shape = Size::new(width.into(), height.into());
+            focused(upright, inside(shape, upright, true), focus)
+        }
+    }
+}
+
+/// Returns start and length, in pixels, of the interval of `side` that begins at the share `start`
+/// and has the share `length`. Both ends are rounded to the nearest pixel, and at least one pixel
+/// is kept.
+fn pixels_of(start: u16, length: u16, side: u32) -> (u32, u32) {
+    let whole = u64::from(WHOLE_SHARE);
+    let round = |share: u64| ((u64::from(side) * share + whole / 2) / whole) as u32;
+    let end = round(u64::from(start) + u64::from(length));
+    let start = round(start.into()).min(side - 1);
+    (start, end.saturating_sub(start).max(1))
+}
+
+/// Returns the rectangle of size `kept` inside `upright` whose centre is as near to `focus` as
+/// possible.
+fn focused(upright: Size, kept: Size, focus: Focus) -> Rect {
+    let offset = |side: u32, kept: u32, share: u16| {
+        let (whole, centre) = (u64::from(WHOLE_SHARE), u64::from(side) * u64::from(share));
+        let start = (2 * centre).saturating_sub(u64::from(kept) * whole) / (2 * whole);
+        (start as u32).min(side - kept)
     };
+    Rect {
+        x: offset(upright.width_px, kept.width_px, focus.x),
+        y: offset(upright.height_px, kept.height_px, focus.y),
+        size: kept,
+    }
+}
+
+/// Crops `upright` to the proportions of `bounds` and scales the crop to `bounds`. If scaling would
+/// enlarge the crop and the recipe does not allow it, the crop is not scaled.
+fn cover(upright: Size, bounds: Size, recipe: &Recipe) -> Geometry {
+    let kept = inside(bounds, upright, true);
+    let crop = focused(upright, kept, recipe.focus);
     let grows = kept.width_px < bounds.width_px || kept.height_px < bounds.height_px;
-    let inner = if grows && !enlarge { kept } else { bounds };
+    let inner = if grows && !recipe.enlarge {
+        kept
+    } else {
+        bounds
+    };
     Geometry {
         crop,
         inner,

@@ -232,7 +232,7 @@ fn names_svg(text: &[u8]) -> bool {
 
 /// Transformation that makes a stored picture upright. The discriminants are the values of EXIF tag
 /// 0x0112.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 #[repr(u8)]
 pub enum Orientation {
     /// 1: upright as stored.

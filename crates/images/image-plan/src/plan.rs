@@ -217,9 +217,9 @@ pub struct Plan {
     pub source: Format,
     /// Size stated by the file, before orientation.
     pub stored: Size,
-    /// Rotation or mirroring that makes the picture upright.
+    /// Rotation and mirroring: that which makes the picture upright, then that of the recipe.
     pub orientation: Orientation,
-    /// Part of the upright picture that is kept.
+    /// Part of the turned picture that is kept.
     pub crop: Rect,
     /// Size of the picture after scaling; equal to `crop.size` if nothing is scaled.
     pub inner: Size,
@@ -231,7 +231,7 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// Returns the size of the upright picture.
+    /// Returns the size of the turned picture.
     #[must_use]
     pub const fn oriented(&self) -> Size {
         if self.orientation.transposes() {
@@ -345,7 +345,7 @@ pub enum Refusal {
 /// Plans the conversion of a picture with `facts` into `target`.
 ///
 /// ```text
-///            orientation          recipe's box and fit                      quality table
+///     orientation, recipe's turn      recipe's crop, box and fit         quality table
 /// stored ─────────────────► oriented ─────────► crop ─► inner ─► target ─► encoding
 /// ```
 ///
@@ -365,13 +365,13 @@ pub fn plan(
     if let Some(unsupported) = facts.unsupported {
         return Err(Refusal::UnsupportedSource(unsupported));
     }
-    let geometry = Geometry::of(facts.oriented(), recipe);
+    let geometry = Geometry::of(facts.turned(recipe.turn), recipe);
     let size = geometry.target;
     let quality_pct = recipe.quality_pct.unwrap_or(quality::DEFAULT_QUALITY_PCT);
     let plan = Plan {
         source: facts.format,
         stored: facts.stored,
-        orientation: facts.orientation,
+        orientation: facts.orientation.then(recipe.turn),
         crop: geometry.crop,
         inner: geometry.inner,
         target: size,

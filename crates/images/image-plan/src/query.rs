@@ -1,6 +1,7 @@
 //! Parses the query string of a request into a recipe, in two stages: first the text of each
 //! parameter, then the meaning of all parameters together.
 
+mod region;
 #[cfg(test)]
 mod tests;
 
@@ -9,7 +10,7 @@ use std::borrow::Cow;
 use percent_encoding::percent_decode_str;
 
 use crate::Target;
-use crate::recipe::{Fit, REQUESTED_SIDE_PX_MAX, Recipe};
+use crate::recipe::{Crop, Fit, REQUESTED_SIDE_PX_MAX, Recipe};
 use thiserror::Error;
 
 /// Maximum number of characters of a parameter's name that an error message repeats.
@@ -78,6 +79,12 @@ enum Parameter {
     Fit,
     Dpr,
     Enlarge,
+    Rotate,
+    Flip,
+    Flop,
+    Crop,
+    Focus,
+    Gravity,
     Width,
     Height,
     MaxWidth,
@@ -88,12 +95,18 @@ enum Parameter {
 }
 
 impl Parameter {
-    const ALL: [Parameter; 12] = [
+    const ALL: [Parameter; 18] = [
         Parameter::W,
         Parameter::H,
         Parameter::Fit,
         Parameter::Dpr,
         Parameter::Enlarge,
+        Parameter::Rotate,
+        Parameter::Flip,
+        Parameter::Flop,
+        Parameter::Crop,
+        Parameter::Focus,
+        Parameter::Gravity,
         Parameter::Width,
         Parameter::Height,
         Parameter::MaxWidth,
@@ -110,6 +123,12 @@ impl Parameter {
             Parameter::Fit => "fit",
             Parameter::Dpr => "dpr",
             Parameter::Enlarge => "enlarge",
+            Parameter::Rotate => "rotate",
+            Parameter::Flip => "flip",
+            Parameter::Flop => "flop",
+            Parameter::Crop => "crop",
+            Parameter::Focus => "focus",
+            Parameter::Gravity => "gravity",
             Parameter::Width => "width",
             Parameter::Height => "height",
             Parameter::MaxWidth => "max_width",
@@ -122,7 +141,7 @@ impl Parameter {
 }
 
 /// Parameter names that are reserved for planned features.
-const PLANNED: [&str; 7] = ["crop", "focus", "rotate", "flip", "blur", "sharpen", "bg"];
+const PLANNED: [&str; 3] = ["blur", "sharpen", "bg"];
 
 /// Choice of the query parameters that are interpreted, and of the treatment of unknown or invalid
 /// parameters.
@@ -237,7 +256,13 @@ impl RawParameters {
         let (width_px, height_px, fit, enlarge) = self.size()?;
         let format = self.format()?;
         let quality_pct = self.number(Parameter::Q, 100)?;
+        let crop = self.crop()?;
+        let has_ratio = matches!(crop, Some(Crop::Ratio { .. }));
+        let is_cropped = has_ratio || matches!(fit, Fit::Cover | Fit::CoverOrKeep);
         let recipe = Recipe {
+            turn: self.turn()?,
+            crop,
+            focus: self.focus(is_cropped)?,
             width_px,
             height_px,
             fit,
@@ -342,7 +367,7 @@ impl RawParameters {
             let problem = format!("w and h must be at most {REQUESTED_SIDE_PX_MAX} after dpr");
             return Err(QueryError::value(Parameter::Dpr, problem));
         }
-        Ok((width, height, fit, self.enlarge()?))
+        Ok((width, height, fit, self.flag(Parameter::Enlarge)?))
     }
 
     /// Determines the box into which the picture is fitted, from `width` and `height`, with their
@@ -406,14 +431,12 @@ impl RawParameters {
         }
     }
 
-    fn enlarge(&self) -> Result<bool, QueryError> {
-        match self.value(Parameter::Enlarge) {
+    /// Interprets a parameter that is true or false, and false if it is absent.
+    fn flag(&self, parameter: Parameter) -> Result<bool, QueryError> {
+        match self.value(parameter) {
             None | Some("false" | "0") => Ok(false),
             Some("true" | "1") => Ok(true),
-            Some(_) => Err(QueryError::value(
-                Parameter::Enlarge,
-                "must be true or false",
-            )),
+            Some(_) => Err(QueryError::value(parameter, "must be true or false")),
         }
     }
 
@@ -481,8 +504,8 @@ fn unknown(name: &str) -> QueryError {
     QueryError::new(QueryErrorKind::Unknown, name, problem)
 }
 
-/// Returns the known name with the smallest edit distance from `name`, unless the distance exceeds
-/// half of the known name's length.
+/// Returns the known name with the smallest edit distance from `name`, unless it exceeds a third of
+/// the known name's length, rounded to nearest.
 fn nearest(name: &str) -> Option<&'static str> {
     if NAME_CHARS_MAX < name.len() {
         return None;
@@ -490,7 +513,7 @@ fn nearest(name: &str) -> Option<&'static str> {
     let known = Parameter::ALL.iter().map(|parameter| parameter.name());
     let edits = known.map(|known| (edits(name.as_bytes(), known.as_bytes()), known));
     let (edits, nearest) = edits.min_by_key(|(edits, _)| *edits)?;
-    (edits * 2 <= nearest.len()).then_some(nearest)
+    (edits <= (nearest.len() + 1) / 3).then_some(nearest)
 }
 
 /// Returns the Levenshtein distance of two names, ignoring ASCII case; computed row by row.

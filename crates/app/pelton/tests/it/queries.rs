@@ -5,7 +5,7 @@ use std::fs;
 use crate::harness::{Home, Server, media};
 
 /// Queries, and the size that each yields for a photograph of 240 × 160 pixels.
-const SIZES: [(&str, (u32, u32)); 44] = [
+const SIZES: [(&str, (u32, u32)); 56] = [
     ("", (240, 160)),
     ("w=120", (120, 80)),
     ("h=80", (120, 80)),
@@ -41,6 +41,19 @@ const SIZES: [(&str, (u32, u32)); 44] = [
     ("fit=cover&h=50&w=50", (50, 50)),
     ("%77=5%30&h=50&fit=c%6Fver", (50, 50)),
     ("w=50&&h=50&", (50, 33)),
+    // Turned, then cropped, then fitted into the box.
+    ("rotate=90", (160, 240)),
+    ("rotate=180&flop=1", (240, 160)),
+    ("rotate=270&w=80", (80, 120)),
+    ("crop=10,20,100,50", (100, 50)),
+    ("crop=200,100,100,100", (40, 60)),
+    ("crop=0.5,0,0.5,1", (120, 160)),
+    ("crop=1:1", (160, 160)),
+    ("crop=3:1&gravity=north", (240, 80)),
+    ("crop=3:1&rotate=90", (160, 53)),
+    ("crop=10,20,100,50&w=50", (50, 25)),
+    ("crop=10,20,100,50&w=20&h=20&fit=cover&focus=0,1", (20, 20)),
+    ("w=40&h=40&fit=cover&gravity=west", (40, 40)),
     // Parameter names of WebP Server Go.
     ("width=120", (120, 80)),
     ("height=80", (120, 80)),
@@ -86,6 +99,36 @@ fn sizes_are_those_of_the_upright_picture() {
         }
         server.stop();
     }
+}
+
+#[test]
+fn a_crop_or_turn_is_another_picture_and_two_spellings_are_one() {
+    let home = Home::with(&[("p.png", &media::png(96, 64))]);
+    let server = Server::plain(&home, &[]);
+    let png = |query: &str| server.get(&format!("/p.png?format=png&{query}"));
+    let whole = png("");
+    assert_eq!(
+        whole.body,
+        media::png(96, 64),
+        "the original is the smallest"
+    );
+    // Left and right halves, and the picture upside down, differ from each other.
+    let parts = ["crop=0.0,0,0.5,1", "crop=0.5,0,0.5,1", "flip=1", "flop=1"];
+    let parts = parts.map(|query| png(query).body);
+    for (at, part) in parts.iter().enumerate() {
+        assert!(!parts[..at].contains(part), "{at}");
+    }
+    for (one, other) in [
+        ("crop=0,0,48,64", "crop=0.0,0,0.5,1"),
+        ("crop=48:64&gravity=east", "crop=48,0,48,64"),
+        ("rotate=180", "flip=1&flop=1"),
+        ("rotate=90&w=32", "w=32&rotate=90"),
+    ] {
+        let (one, other) = (png(one), png(other));
+        assert_eq!(one.etag(), other.etag());
+        assert_eq!(one.body, other.body);
+    }
+    server.stop();
 }
 
 #[test]

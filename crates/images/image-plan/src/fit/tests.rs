@@ -220,3 +220,67 @@ fn fill() {
         "#]],
     );
 }
+
+#[test]
+fn crops() {
+    check(
+        (4000, 3000),
+        &[
+            "crop=100,200,640,480",
+            "crop=100,200,640,480&w=320",
+            "crop=3900,2900,640,480",
+            "crop=9000,9000,640,480",
+            "crop=0.25,0.5,0.5,0.5",
+            "crop=0.0,0,0.0001,0.0001",
+            "crop=0.9999,0.9999,0.0001,0.0001",
+            "crop=16:9",
+            "crop=1:1&w=300",
+            "crop=1:4000",
+            "crop=0.25,0.5,0.5,0.5&w=400&h=400&fit=cover",
+            "crop=0.25,0.5,0.5,0.5&w=400&h=400&fit=contain",
+        ],
+        expect![[r#"
+            crop=100,200,640,480: 640x480 of 640x480 at 100,200
+            crop=100,200,640,480&w=320: 320x240 of 640x480 at 100,200
+            crop=3900,2900,640,480: 100x100 of 100x100 at 3900,2900
+            crop=9000,9000,640,480: 1x1 of 1x1 at 3999,2999
+            crop=0.25,0.5,0.5,0.5: 2000x1500 of 2000x1500 at 1000,1500
+            crop=0.0,0,0.0001,0.0001: 1x1 of 1x1 at 0,0
+            crop=0.9999,0.9999,0.0001,0.0001: 1x1 of 1x1 at 3999,2999
+            crop=16:9: 4000x2250 of 4000x2250 at 0,375
+            crop=1:1&w=300: 300x300 of 3000x3000 at 500,0
+            crop=1:4000: 1x3000 of 1x3000 at 1999,0
+            crop=0.25,0.5,0.5,0.5&w=400&h=400&fit=cover: 400x400 of 1500x1500 at 1250,1500
+            crop=0.25,0.5,0.5,0.5&w=400&h=400&fit=contain: 400x400 padding 400x300 of 2000x1500 at 1000,1500
+        "#]],
+    );
+}
+
+#[test]
+fn focus() {
+    check(
+        (4000, 3000),
+        &[
+            "crop=1:1&gravity=west",
+            "crop=1:1&focus=0.4,0",
+            "crop=1:1&gravity=southeast",
+            "w=400&h=400&fit=cover&gravity=center",
+            "w=400&h=400&fit=cover&focus=0.45,0.9",
+            "w=400&h=100&fit=cover&focus=0.45,0.9",
+            "w=400&h=100&fit=cover&gravity=north",
+            "width=400&height=400&gravity=east",
+            "crop=1:1&w=400&h=100&fit=cover&gravity=northeast",
+        ],
+        expect![[r#"
+            crop=1:1&gravity=west: 3000x3000 of 3000x3000 at 0,0
+            crop=1:1&focus=0.4,0: 3000x3000 of 3000x3000 at 100,0
+            crop=1:1&gravity=southeast: 3000x3000 of 3000x3000 at 1000,0
+            w=400&h=400&fit=cover&gravity=center: 400x400 of 3000x3000 at 500,0
+            w=400&h=400&fit=cover&focus=0.45,0.9: 400x400 of 3000x3000 at 300,0
+            w=400&h=100&fit=cover&focus=0.45,0.9: 400x100 of 4000x1000 at 0,2000
+            w=400&h=100&fit=cover&gravity=north: 400x100 of 4000x1000 at 0,0
+            width=400&height=400&gravity=east: 400x400 of 3000x3000 at 1000,0
+            crop=1:1&w=400&h=100&fit=cover&gravity=northeast: 400x100 of 3000x750 at 1000,0
+        "#]],
+    );
+}

@@ -76,6 +76,16 @@ impl Facts {
         }
     }
 
+    /// Returns the size of the upright picture after `turn`.
+    #[must_use]
+    pub const fn turned(&self, turn: Orientation) -> Size {
+        if turn.transposes() {
+            self.oriented().transposed()
+        } else {
+            self.oriented()
+        }
+    }
+
     /// Returns whether the file contains an ICC profile.
     #[must_use]
     pub const fn profile(&self) -> bool {

@@ -246,8 +246,8 @@ fn contradictions() {
 #[test]
 fn unknown_names() {
     check(
-        "crop=1
-         rotate=90
+        "blur=1
+         sharpen=1
          widht=1
          Width=1
          maxwidth=1
@@ -259,18 +259,18 @@ fn unknown_names() {
          a-name-that-goes-on-and-on-and-on-and-on=1
          =1",
         expect![[r#"
-            crop=1 -> Reserved: crop: not supported yet
-            rotate=90 -> Reserved: rotate: not supported yet
+            blur=1 -> Reserved: blur: not supported yet
+            sharpen=1 -> Reserved: sharpen: not supported yet
             widht=1 -> Unknown: widht: unknown parameter, did you mean width?
             Width=1 -> Unknown: Width: unknown parameter, did you mean width?
             maxwidth=1 -> Unknown: maxwidth: unknown parameter, did you mean max_width?
             formt=webp -> Unknown: formt: unknown parameter, did you mean format?
-            quality=80 -> Unknown: quality: unknown parameter; known parameters are w, h, fit, dpr, enlarge, width, height, max_width, max_height, q, format, meta
-            x=1 -> Unknown: x: unknown parameter; known parameters are w, h, fit, dpr, enlarge, width, height, max_width, max_height, q, format, meta
-            utm_source=news -> Unknown: utm_source: unknown parameter; known parameters are w, h, fit, dpr, enlarge, width, height, max_width, max_height, q, format, meta
-            a%0d%0ab=1 -> Unknown: a??b: unknown parameter; known parameters are w, h, fit, dpr, enlarge, width, height, max_width, max_height, q, format, meta
-            a-name-that-goes-on-and-on-and-on-and-on=1 -> Unknown: a-name-that-goes-on-and-on-and-o: unknown parameter; known parameters are w, h, fit, dpr, enlarge, width, height, max_width, max_height, q, format, meta
-            =1 -> Unknown: : unknown parameter; known parameters are w, h, fit, dpr, enlarge, width, height, max_width, max_height, q, format, meta
+            quality=80 -> Unknown: quality: unknown parameter; known parameters are w, h, fit, dpr, enlarge, rotate, flip, flop, crop, focus, gravity, width, height, max_width, max_height, q, format, meta
+            x=1 -> Unknown: x: unknown parameter; known parameters are w, h, fit, dpr, enlarge, rotate, flip, flop, crop, focus, gravity, width, height, max_width, max_height, q, format, meta
+            utm_source=news -> Unknown: utm_source: unknown parameter; known parameters are w, h, fit, dpr, enlarge, rotate, flip, flop, crop, focus, gravity, width, height, max_width, max_height, q, format, meta
+            a%0d%0ab=1 -> Unknown: a??b: unknown parameter; known parameters are w, h, fit, dpr, enlarge, rotate, flip, flop, crop, focus, gravity, width, height, max_width, max_height, q, format, meta
+            a-name-that-goes-on-and-on-and-on-and-on=1 -> Unknown: a-name-that-goes-on-and-on-and-o: unknown parameter; known parameters are w, h, fit, dpr, enlarge, rotate, flip, flop, crop, focus, gravity, width, height, max_width, max_height, q, format, meta
+            =1 -> Unknown: : unknown parameter; known parameters are w, h, fit, dpr, enlarge, rotate, flip, flop, crop, focus, gravity, width, height, max_width, max_height, q, format, meta
         "#]],
     );
 }
@@ -294,7 +294,7 @@ fn unknown_names_are_ignored() {
             _ -> 
             w=640&v=123 -> w=640
             ?w=640 -> 
-            crop=1 -> Reserved: crop: not supported yet
+            crop=1 -> Value: crop: must be X,Y,WIDTH,HEIGHT in pixels, or with a decimal point as shares of the picture, or WIDTH:HEIGHT as proportions
             width=abc -> Value: width: must be a whole number from 1 to 16384
             w=0&v=1 -> Value: w: must be a whole number from 1 to 16384
             w=1&w=2 -> Duplicate: w: given more than once
@@ -380,4 +380,151 @@ proptest! {
             prop_assert_eq!(Grammar::WebpServerGo.parse(&query), Ok(ask));
         }
     }
+}
+
+#[test]
+fn turns() {
+    check(
+        "rotate=0
+         rotate=90
+         rotate=180
+         rotate=270
+         flip=true
+         flop=1
+         flip=true&flop=true
+         rotate=180&flip=1&flop=1
+         rotate=90&flip=1
+         rotate=90&flop=1
+         flop=1&rotate=90
+         rotate=270&flop=true
+         flip=0
+         rotate=45
+         rotate=-90
+         flip=yes",
+        expect![[r#"
+            rotate=0 -> 
+            rotate=90 -> rotate=90
+            rotate=180 -> rotate=180
+            rotate=270 -> rotate=270
+            flip=true -> flip=true
+            flop=1 -> flop=true
+            flip=true&flop=true -> rotate=180
+            rotate=180&flip=1&flop=1 -> 
+            rotate=90&flip=1 -> rotate=270&flop=true
+            rotate=90&flop=1 -> rotate=90&flop=true
+            flop=1&rotate=90 -> rotate=90&flop=true
+            rotate=270&flop=true -> rotate=270&flop=true
+            flip=0 -> 
+            rotate=45 -> Value: rotate: must be 0, 90, 180 or 270 degrees clockwise
+            rotate=-90 -> Value: rotate: must be 0, 90, 180 or 270 degrees clockwise
+            flip=yes -> Value: flip: must be true or false
+        "#]],
+    );
+}
+
+#[test]
+fn crops() {
+    check(
+        "crop=10,20,300,400
+         crop=0,0,1,1
+         crop=0.0,0,1,1
+         crop=.5,0,.5,1
+         crop=0.5,0,0.5,1
+         crop=0.3333,0.25,0.1,0.75
+         crop=0,0.5,1,0.5000
+         crop=16:9
+         crop=32:18
+         crop=100:100
+         crop=65535:1
+         crop=0:9
+         crop=16:9:1
+         crop=1.5:1
+         crop=65536:1
+         crop=10,20,0,400
+         crop=10,20,300
+         crop=10,20,300,400,500
+         crop=-1,0,5,5
+         crop=0.5,0,0.6,1
+         crop=0.12345,0,0.5,1
+         crop=0.5,0,0,1
+         crop=4294967296,0,1,1
+         crop=",
+        expect![[r#"
+            crop=10,20,300,400 -> crop=10,20,300,400
+            crop=0,0,1,1 -> crop=0,0,1,1
+            crop=0.0,0,1,1 -> 
+            crop=.5,0,.5,1 -> Value: crop: must be X,Y,WIDTH,HEIGHT in pixels, or with a decimal point as shares of the picture, or WIDTH:HEIGHT as proportions
+            crop=0.5,0,0.5,1 -> crop=0.5,0,0.5,1
+            crop=0.3333,0.25,0.1,0.75 -> crop=0.3333,0.25,0.1,0.75
+            crop=0,0.5,1,0.5000 -> crop=0.0,0.5,1,0.5
+            crop=16:9 -> crop=16:9
+            crop=32:18 -> crop=16:9
+            crop=100:100 -> crop=1:1
+            crop=65535:1 -> crop=65535:1
+            crop=0:9 -> Value: crop: must be X,Y,WIDTH,HEIGHT in pixels, or with a decimal point as shares of the picture, or WIDTH:HEIGHT as proportions
+            crop=16:9:1 -> Value: crop: must be X,Y,WIDTH,HEIGHT in pixels, or with a decimal point as shares of the picture, or WIDTH:HEIGHT as proportions
+            crop=1.5:1 -> Value: crop: must be X,Y,WIDTH,HEIGHT in pixels, or with a decimal point as shares of the picture, or WIDTH:HEIGHT as proportions
+            crop=65536:1 -> Value: crop: must be X,Y,WIDTH,HEIGHT in pixels, or with a decimal point as shares of the picture, or WIDTH:HEIGHT as proportions
+            crop=10,20,0,400 -> Value: crop: must be X,Y,WIDTH,HEIGHT in pixels, or with a decimal point as shares of the picture, or WIDTH:HEIGHT as proportions
+            crop=10,20,300 -> Value: crop: must be X,Y,WIDTH,HEIGHT in pixels, or with a decimal point as shares of the picture, or WIDTH:HEIGHT as proportions
+            crop=10,20,300,400,500 -> Value: crop: must be X,Y,WIDTH,HEIGHT in pixels, or with a decimal point as shares of the picture, or WIDTH:HEIGHT as proportions
+            crop=-1,0,5,5 -> Value: crop: must be X,Y,WIDTH,HEIGHT in pixels, or with a decimal point as shares of the picture, or WIDTH:HEIGHT as proportions
+            crop=0.5,0,0.6,1 -> Value: crop: must be X,Y,WIDTH,HEIGHT in pixels, or with a decimal point as shares of the picture, or WIDTH:HEIGHT as proportions
+            crop=0.12345,0,0.5,1 -> Value: crop: must be X,Y,WIDTH,HEIGHT in pixels, or with a decimal point as shares of the picture, or WIDTH:HEIGHT as proportions
+            crop=0.5,0,0,1 -> Value: crop: must be X,Y,WIDTH,HEIGHT in pixels, or with a decimal point as shares of the picture, or WIDTH:HEIGHT as proportions
+            crop=4294967296,0,1,1 -> Value: crop: must be X,Y,WIDTH,HEIGHT in pixels, or with a decimal point as shares of the picture, or WIDTH:HEIGHT as proportions
+            crop= -> Value: crop: must be X,Y,WIDTH,HEIGHT in pixels, or with a decimal point as shares of the picture, or WIDTH:HEIGHT as proportions
+        "#]],
+    );
+}
+
+#[test]
+fn focus() {
+    check(
+        "crop=1:1&focus=0.2,0.75
+         crop=1:1&focus=0.5,0.50
+         crop=1:1&focus=1,1.0000
+         crop=1:1&gravity=north
+         crop=1:1&gravity=center
+         crop=1:1&gravity=southwest
+         w=20&h=10&fit=cover&focus=0,0
+         width=20&height=10&gravity=east
+         focus=0.2,0.75
+         w=20&gravity=north
+         crop=0,0,5,5&focus=0.2,0.75
+         w=20&h=10&fit=contain&focus=0.1,0.1
+         crop=1:1&focus=0.2,0.75&gravity=north
+         crop=1:1&focus=1.1,0
+         crop=1:1&focus=0.5
+         crop=1:1&gravity=up",
+        expect![[r#"
+            crop=1:1&focus=0.2,0.75 -> crop=1:1&focus=0.2,0.75
+            crop=1:1&focus=0.5,0.50 -> crop=1:1
+            crop=1:1&focus=1,1.0000 -> crop=1:1&focus=1,1
+            crop=1:1&gravity=north -> crop=1:1&focus=0.5,0
+            crop=1:1&gravity=center -> crop=1:1
+            crop=1:1&gravity=southwest -> crop=1:1&focus=0,1
+            w=20&h=10&fit=cover&focus=0,0 -> focus=0,0&w=20&h=10&fit=cover
+            width=20&height=10&gravity=east -> focus=1,0.5&width=20&height=10
+            focus=0.2,0.75 -> Contradiction: focus: needs fit=cover, or crop=WIDTH:HEIGHT
+            w=20&gravity=north -> Contradiction: gravity: needs fit=cover, or crop=WIDTH:HEIGHT
+            crop=0,0,5,5&focus=0.2,0.75 -> Contradiction: focus: needs fit=cover, or crop=WIDTH:HEIGHT
+            w=20&h=10&fit=contain&focus=0.1,0.1 -> Contradiction: focus: needs fit=cover, or crop=WIDTH:HEIGHT
+            crop=1:1&focus=0.2,0.75&gravity=north -> Contradiction: gravity: cannot be combined with focus
+            crop=1:1&focus=1.1,0 -> Value: focus: must be X,Y as shares of the picture, such as 0.5,0.25
+            crop=1:1&focus=0.5 -> Value: focus: must be X,Y as shares of the picture, such as 0.5,0.25
+            crop=1:1&gravity=up -> Value: gravity: must be center, north, northeast, east, southeast, south, southwest, west or northwest
+        "#]],
+    );
+    check_by(
+        Grammar::WebpServerGo,
+        "width=20&height=10&gravity=up
+         width=20&focus=0.1,0.1
+         width=20&crop=x",
+        expect![[r#"
+            width=20&height=10&gravity=up -> width=20&height=10
+            width=20&focus=0.1,0.1 -> w=20
+            width=20&crop=x -> w=20
+        "#]],
+    );
 }

@@ -1,5 +1,5 @@
 use super::*;
-use crate::{Fit, candidates};
+use crate::{Crop, Fit, Focus, WHOLE_SHARE, candidates};
 use proptest::prelude::*;
 
 fn any_format() -> impl Strategy<Value = Format> {
@@ -44,6 +44,43 @@ fn any_fit() -> impl Strategy<Value = Fit> {
     ]
 }
 
+fn any_share() -> impl Strategy<Value = u16> {
+    0..=WHOLE_SHARE
+}
+
+fn any_crop() -> impl Strategy<Value = Option<Crop>> {
+    let pixels = (any::<u32>(), any::<u32>(), any_side(), any_side()).prop_map(
+        |(x, y, width_px, height_px)| Crop::Pixels {
+            x,
+            y,
+            width_px,
+            height_px,
+        },
+    );
+    let shares = any::<[u16; 4]>().prop_map(|[x, y, width, height]| {
+        let (x, y) = (x % WHOLE_SHARE, y % WHOLE_SHARE);
+        Crop::Shares {
+            x,
+            y,
+            width: 1 + width % (WHOLE_SHARE - x),
+            height: 1 + height % (WHOLE_SHARE - y),
+        }
+    });
+    let ratio =
+        (1..=u16::MAX, 1..=u16::MAX).prop_map(|(width, height)| Crop::Ratio { width, height });
+    prop_oneof![
+        3 => Just(None),
+        1 => pixels.prop_map(Some),
+        1 => shares.prop_map(Some),
+        1 => ratio.prop_map(Some),
+    ]
+}
+
+fn any_focus() -> impl Strategy<Value = Focus> {
+    let point = (any_share(), any_share()).prop_map(|(x, y)| Focus { x, y });
+    prop_oneof![Just(Focus::default()), point]
+}
+
 /// Generates all recipes that queries can produce, and some recipes that no query produces.
 fn any_recipe() -> impl Strategy<Value = Recipe> {
     let side = || {
@@ -56,8 +93,13 @@ fn any_recipe() -> impl Strategy<Value = Recipe> {
     let format =
         prop_oneof![3 => Just(None), 1 => (0..4usize).prop_map(|at| Some(Target::ALL[at]))];
     let quality = prop_oneof![Just(None), (1..=100u8).prop_map(Some)];
-    (side(), side(), any_fit(), any::<bool>(), quality, format).prop_map(
-        |(width_px, height_px, fit, enlarge, quality_pct, format)| Recipe {
+    let part = (any_orientation(), any_crop(), any_focus());
+    let size = (side(), side(), any_fit(), any::<bool>());
+    (part, size, quality, format).prop_map(
+        |((turn, crop, focus), (width_px, height_px, fit, enlarge), quality_pct, format)| Recipe {
+            turn,
+            crop,
+            focus,
             width_px,
             height_px,
             fit,
@@ -71,14 +113,16 @@ fn any_recipe() -> impl Strategy<Value = Recipe> {
 /// Asserts the properties that every plan must have, among them that the output does not exceed the
 /// requested box.
 fn assert_plan(plan: &Plan, facts: &Facts, recipe: &Recipe) {
-    let upright = facts.oriented();
+    let turned = facts.turned(recipe.turn);
     assert_eq!(plan.stored, facts.stored);
-    assert_eq!(plan.oriented(), upright);
+    assert_eq!(plan.oriented(), turned);
     assert_eq!(Plan::from_bytes(&plan.to_bytes()), Ok(*plan));
     let Rect { x, y, size } = plan.crop;
-    // The crop is centred: its distances from opposite edges differ by at most one pixel.
-    assert!(upright.width_px - size.width_px - 2 * x <= 1);
-    assert!(upright.height_px - size.height_px - 2 * y <= 1);
+    if recipe.crop.is_none() && recipe.focus == Focus::default() {
+        // The crop is centred: its distances from opposite edges differ by at most one pixel.
+        assert!(turned.width_px - size.width_px - 2 * x <= 1);
+        assert!(turned.height_px - size.height_px - 2 * y <= 1);
+    }
     if recipe.fit != Fit::Contain {
         assert_eq!(plan.inner, plan.target);
     }
@@ -96,7 +140,7 @@ fn assert_plan(plan: &Plan, facts: &Facts, recipe: &Recipe) {
         );
     }
     if recipe.width_px.is_none() && recipe.height_px.is_none() {
-        assert_eq!(plan.target, upright);
+        assert_eq!(plan.target, size);
     }
     let shrink = u32::from(plan.shrink());
     assert!(matches!(shrink, 1 | 2 | 4 | 8));
