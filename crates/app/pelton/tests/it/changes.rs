@@ -16,7 +16,7 @@ fn changed(server: &Server, target: &str, before: &Response) -> Response {
 #[test]
 fn a_rewritten_original_is_noticed() {
     let home = Home::with(&[("p.jpg", &media::photo(96, 64, 1))]);
-    let server = Server::plain(&home, &["--limits-trust-time", "100ms"]);
+    let server = Server::plain(&home, &["--limits-revalidate-after", "100ms"]);
     for target in ["/p.jpg", "/p.jpg?w=48"] {
         home.put("p.jpg", &media::photo(96, 64, 1));
         let first = server.get_as(target, "image/webp");
@@ -62,7 +62,7 @@ fn an_original_that_is_overwritten_in_place_is_another_version() {
             .expect("the original can be changed");
     };
     put(b"fLaC, the first");
-    let server = Server::plain(&home, &["--limits-trust-time", "100ms"]);
+    let server = Server::plain(&home, &["--limits-revalidate-after", "100ms"]);
     let first = server.get("/song.flac");
     put(b"fLaC, the other");
     let other = changed(&server, "/song.flac", &first);
@@ -75,7 +75,7 @@ fn an_original_that_is_overwritten_in_place_is_another_version() {
 fn an_original_may_go_and_come_back() {
     let photo = media::photo(96, 64, 1);
     let home = Home::with(&[("p.jpg", &photo)]);
-    let server = Server::plain(&home, &["--limits-trust-time", "100ms"]);
+    let server = Server::plain(&home, &["--limits-revalidate-after", "100ms"]);
     let there = server.get_as("/p.jpg", "image/webp");
     assert_eq!(there.status, 200);
     fs::remove_file(home.library().join("p.jpg")).expect("the home can be written");
@@ -94,7 +94,7 @@ fn an_original_may_go_and_come_back() {
 #[test]
 fn an_original_may_become_something_else() {
     let home = Home::with(&[("p.jpg", &media::photo(96, 64, 1))]);
-    let server = Server::plain(&home, &["--limits-trust-time", "100ms"]);
+    let server = Server::plain(&home, &["--limits-revalidate-after", "100ms"]);
     let first = server.get_as("/p.jpg", "image/webp");
     assert_eq!(first.content_type(), "image/webp");
     let moving = media::gif(30, 20, 3);

@@ -98,7 +98,7 @@ fn check_order_of_eviction(revalidate_after: &str) {
     let flags = [
         "--limits-variants-bytes-max",
         "32KiB",
-        "--limits-trust-time",
+        "--limits-revalidate-after",
         revalidate_after,
     ];
     let server = Server::plain(&home, &flags);

@@ -39,7 +39,12 @@ fn text_is_sent_in_the_coding_that_a_client_reads() {
         ("p.jpg", &media::photo(200, 150, 1)),
         ("tiny.txt", b"0123456789"),
     ]);
-    let flags = ["--allowed-types", "txt", "--limits-trust-time", "100ms"];
+    let flags = [
+        "--allowed-types",
+        "txt",
+        "--limits-revalidate-after",
+        "100ms",
+    ];
     let server = Server::plain(&home, &flags);
     for target in ["/d.svg", "/t.txt"] {
         let plain = server.get(target);

@@ -36,7 +36,7 @@ fn a_hundred_misses_of_one_picture_convert_it_once() {
 #[test]
 fn the_answer_to_a_miss_serves_the_next_request() {
     let home = Home::with(&[("p.jpg", &media::photo(600, 400, 1))]);
-    let flags = ["--cores", "1", "--limits-trust-time", "1h"];
+    let flags = ["--cores", "1", "--limits-revalidate-after", "1h"];
     let server = Server::plain(&home, &flags);
     let mut client = server.connect();
     let mut get = || {

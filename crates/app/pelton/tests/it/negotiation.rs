@@ -310,7 +310,7 @@ fn a_hit_reads_neither_the_original_nor_much_else() {
     let photo = media::photo(2400, 1600, 1);
     let home = Home::with(&[("p.jpg", &photo)]);
     // With the shortest trust time, the server checks the original as often as possible.
-    let server = Server::plain(&home, &["--limits-trust-time", "1ms"]);
+    let server = Server::plain(&home, &["--limits-revalidate-after", "1ms"]);
     let made = server.get_as("/p.jpg?w=200", "image/webp");
     assert_eq!(server.get_as("/p.jpg?w=200", "image/webp").body, made.body);
     let before = server.bytes_read();

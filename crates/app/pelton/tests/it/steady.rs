@@ -47,7 +47,7 @@ impl Cost {
 fn served(home: &Home) -> Server {
     let flags = [
         ["--cores", "1"],
-        ["--limits-trust-time", "1h"],
+        ["--limits-revalidate-after", "1h"],
         ["--allowed-types", "json"],
     ];
     Server::plain(home, &flags.concat())
