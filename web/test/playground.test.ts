@@ -3,6 +3,7 @@ import { readFile } from "node:fs/promises";
 import { test } from "node:test";
 
 import { PARAMETERS, type Recipe, outputSize, pageQuery, problemOf, queryOf, recipeOf, withQuery } from "../src/playground/recipe.ts";
+import { cropText, focusText, partOf } from "../src/playground/geometry.ts";
 import { curlOf, iiifOf, imgOf, imgproxyOf, pictureOf, webpServerGoOf } from "../src/playground/snippets.ts";
 
 const NATURAL = { width: 4000, height: 3000 };
@@ -14,7 +15,8 @@ function recipe(query: string): Recipe {
 }
 
 test("a query is read and written in one order, without other parameters", () => {
-  assert.equal(queryOf(recipe("q=80&picture=ph-1&h=&w=640&format=avif&crop=1")), "w=640&q=80&format=avif");
+  assert.equal(queryOf(recipe("q=80&picture=ph-1&h=&w=640&format=avif&crop=16:9&utm_source=x")), "crop=16:9&w=640&q=80&format=avif");
+  assert.equal(queryOf(recipe("w=1&focus=0.5,0&rotate=90&crop=0.1,0,0.5,1")), "rotate=90&crop=0.1,0,0.5,1&focus=0.5,0&w=1");
   assert.equal(queryOf(recipe("w=a%26b")), "w=a%26b");
   assert.equal(withQuery("/a.jpg", queryOf(recipe(""))), "/a.jpg");
   assert.equal(withQuery("/a.jpg", "w=1"), "/a.jpg?w=1");
@@ -40,6 +42,24 @@ test("sizes follow the server's rules", () => {
   assert.equal(size("w=6000&h=6000&fit=cover"), "3000×3000");
   assert.equal(size("w=6000&h=6000&fit=contain"), "6000×6000");
   assert.equal(size("w=500&h=100&fit=fill"), "500×100");
+  assert.equal(size("rotate=90&w=600"), "600×800");
+  assert.equal(size("crop=100,200,640,480"), "640×480");
+  assert.equal(size("crop=3900,2900,640,480"), "100×100");
+  assert.equal(size("crop=0.25,0.5,0.5,0.5&w=400"), "400×300");
+  assert.equal(size("crop=16:9"), "4000×2250");
+  assert.equal(size("crop=3:1&rotate=270"), "3000×1000");
+  assert.equal(size("crop=nonsense"), "4000×3000");
+});
+
+test("a dragged frame or point is written in shares, and read back as the same part", () => {
+  assert.equal(cropText({ x: 0.1, y: 0.25, width: 0.333333, height: 0.5 }), "0.1,0.25,0.3333,0.5");
+  assert.equal(cropText({ x: 0, y: 0, width: 1, height: 0.5 }), "0,0,1,0.5");
+  assert.equal(cropText({ x: 0, y: 0, width: 1, height: 1 }), "");
+  assert.equal(cropText({ x: 0.00001, y: 0, width: 1, height: 1 }), "", "the rest of a ten-thousandth is nothing");
+  assert.equal(focusText({ x: 0.5, y: 0.5 }), "");
+  assert.equal(focusText({ x: 1, y: 0.33333 }), "1,0.3333");
+  const crop = cropText({ x: 0.5, y: 0.5, width: 0.5, height: 0.5 });
+  assert.deepEqual(partOf(recipe(`crop=${crop}`), NATURAL), { x: 2000, y: 1500, width: 2000, height: 1500 });
 });
 
 test("an error is shown at the parameter that it names", () => {
@@ -79,6 +99,7 @@ test("WebP Server Go spells sizes, and nothing else", () => {
   assert.deepEqual(spelled("w=400&h=300&fit=cover"), { text: `${SUBJECT.address}?width=400&height=300` });
   assert.deepEqual(spelled(""), { text: SUBJECT.address });
   assert.deepEqual(spelled("w=5000&h=300&fit=cover"), { lacks: ["fit=cover"] });
+  assert.deepEqual(spelled("rotate=90&flip=true&crop=1:1&focus=0,0"), { lacks: ["rotate", "flip", "crop", "focus"] });
   assert.deepEqual(spelled("w=400&h=300&fit=fill&enlarge=true&q=80&format=webp"), { lacks: ["fit=fill", "enlarge", "q", "format"] });
 });
 
@@ -93,6 +114,10 @@ test("imgproxy spells every parameter", () => {
   assert.equal(spelled("w=400&h=300&fit=cover&enlarge=true"), "/insecure/rs:fill:400:300:1/SOURCE");
   assert.equal(spelled("w=400&h=300&fit=contain&format=avif"), "/insecure/rs:fit:400:300:0:1/SOURCE@avif");
   assert.equal(spelled("w=6000&h=6000&fit=fill"), "/insecure/rs:force:3000:3000:0/SOURCE");
+  assert.equal(spelled("rotate=90&flop=true"), "/insecure/rot:90/fl:1:0/SOURCE");
+  assert.equal(spelled("crop=1:1&focus=0.4,0&w=300"), "/insecure/c:3000:3000:nowe:100:0/rs:fit:300:0:0/SOURCE");
+  assert.equal(spelled("w=400&h=300&fit=cover&focus=0.4,0"), "/insecure/g:fp:0.4:0/rs:fill-down:400:300:0/SOURCE");
+  assert.equal(spelled("rotate=90&w=400"), "", "imgproxy scales before it rotates");
 });
 
 test("IIIF spells sizes and the centred part that covers a box", () => {
@@ -108,7 +133,20 @@ test("IIIF spells sizes and the centred part that covers a box", () => {
   assert.equal(spelled("w=9000"), "full/max/0/default.jpg");
   assert.equal(spelled("w=300&h=300&fit=cover"), "500,0,3000,3000/300,300/0/default.jpg");
   assert.equal(spelled("w=300&h=100&fit=fill"), "full/300,100/0/default.jpg");
+  assert.equal(spelled("crop=100,200,640,480&w=320"), "100,200,640,480/320,/0/default.jpg");
+  assert.equal(spelled("crop=0.25,0.5,0.5,0.5&w=400&h=400&fit=cover&focus=0,0"), "1000,1500,1500,1500/400,400/0/default.jpg");
+  for (const [turn, rotation] of [
+    ["rotate=90", "90"],
+    ["flop=true", "!0"],
+    ["flip=true", "!180"],
+    ["flip=true&flop=true", "180"],
+    ["rotate=90&flop=true", "!270"],
+    ["rotate=270&flip=true", "!270"],
+  ] as const) {
+    assert.equal(spelled(turn), `full/max/${rotation}/default.jpg`, turn);
+  }
   assert.deepEqual(spelled("w=300&h=300&fit=contain&q=5"), ["fit=contain", "q"]);
+  assert.deepEqual(spelled("w=300&rotate=90"), ["rotate"]);
 });
 
 test("every parameter in the README has a control, except the spellings of WebP Server Go", async () => {

@@ -2,6 +2,34 @@ import assert from "node:assert/strict";
 
 import type { Journey } from "../journeys.ts";
 import { text } from "../messages.ts";
+import type { Visit } from "../visit.ts";
+
+/** Crops by dragging and by keys, and takes the crop back. */
+async function crop(visit: Visit): Promise<void> {
+  const { page, variant } = visit;
+  const inAddress = () => new URL(page.url()).searchParams.get("crop");
+  await page.getByRole("button", { name: text(variant, "play.cropStart") }).click();
+  await page.waitForURL(/[?&]crop=0\.1/);
+  const corner = page.locator(".play-corner.se");
+  await corner.scrollIntoViewIfNeeded();
+  const box = await corner.boundingBox();
+  assert.ok(box);
+  const [x, y] = [box.x + box.width / 2, box.y + box.height / 2];
+  await page.mouse.move(x, y);
+  await page.mouse.down();
+  await page.mouse.move(x - 60, y - 40, { steps: 3 });
+  await page.mouse.up();
+  await page.waitForFunction(() => !(new URL(location.href).searchParams.get("crop") ?? "0.8").endsWith("0.8"));
+  await page.locator(".play-move").focus();
+  await page.keyboard.press("ArrowLeft");
+  await page.waitForURL(/[?&]crop=0\.09/);
+  const [, top, width, height] = (inAddress() ?? "").split(",").map(Number);
+  assert.equal(top, 0.1, "the upper edge stays where it is");
+  assert.ok(width && width < 0.8 && height && height < 0.8, inAddress() ?? "");
+  await visit.check("playground-crop");
+  await page.getByRole("button", { name: text(variant, "play.whole") }).click();
+  await page.waitForFunction(() => !new URL(location.href).searchParams.has("crop"));
+}
 
 /** Builds the URL of a picture: controls, result, a refused parameter, sizes, and the address. */
 export const playground: Journey = {
@@ -34,6 +62,7 @@ export const playground: Journey = {
     await width.fill("200");
     await refusal.filter({ hasNotText: "16384" }).waitFor();
 
+    await crop(visit);
     await control("play.format").selectOption("webp");
     await page.locator(".play-figures dd").first().filter({ hasText: "WebP" }).waitFor();
     await page.locator(".play-figures div[title=SSIMULACRA2] dd").filter({ hasText: /[\d٠-٩]/ }).waitFor();

@@ -6,6 +6,7 @@ import type { Problem } from "./playground.tsx";
 import type { Parameter, Recipe } from "./recipe.ts";
 
 const FITS = ["inside", "cover", "contain", "fill"] as const;
+const ROTATIONS = ["90", "180", "270"] as const;
 const FORMATS = ["avif", "webp", "jpeg", "png"] as const;
 /** Quality at which the slider stands while the URL has none. */
 const QUALITY = 75;
@@ -30,14 +31,18 @@ export function Controls({ recipe, problem, change }: Props) {
         <Field {...row} name="dpr" />
       </Row>
       <Row {...row} names={["enlarge"]}>
-        <label class="play-check">
-          <input
-            type="checkbox"
-            checked={recipe.enlarge === "true"}
-            onChange={(event) => change("enlarge", event.currentTarget.checked ? "true" : "")}
-          />
-          <span>{t("play.enlarge")}</span>
-        </label>
+        <Check {...row} name="enlarge" />
+      </Row>
+      <Row {...row} names={["crop", "focus"]}>
+        <Field {...row} name="crop" />
+        <Field {...row} name="focus" />
+      </Row>
+      <Row {...row} names={["rotate"]}>
+        <Choice {...row} name="rotate" first="0" values={ROTATIONS} />
+      </Row>
+      <Row {...row} names={["flip", "flop"]}>
+        <Check {...row} name="flip" />
+        <Check {...row} name="flop" />
       </Row>
       <Row {...row} names={["format", "q"]}>
         <Choice {...row} name="format" first={t("play.format.auto")} values={FORMATS} />
@@ -69,14 +74,46 @@ function Row({ names, problem, children }: Props & { names: readonly Parameter[]
 }
 
 /** Element ids of the lines for problems, by the parameter of the control. */
-const LINES: Readonly<Record<Parameter, Parameter>> = { w: "w", h: "w", fit: "fit", dpr: "fit", enlarge: "enlarge", format: "format", q: "format" };
+const LINES: Readonly<Record<Parameter, Parameter>> = {
+  rotate: "rotate",
+  flip: "flip",
+  flop: "flip",
+  crop: "crop",
+  focus: "crop",
+  w: "w",
+  h: "w",
+  fit: "fit",
+  dpr: "fit",
+  enlarge: "enlarge",
+  format: "format",
+  q: "format",
+};
 
 /** Returns the attributes of a control that the server has a problem with. */
 function invalid(name: Parameter, problem: Problem | null): Record<string, string> {
   return problem?.parameter === name ? { "aria-invalid": "true", "aria-describedby": `play-error-${LINES[name]}` } : {};
 }
 
-function Field({ recipe, problem, change, name }: Props & { name: "w" | "h" | "dpr" | "q" }) {
+/** Input modes of the fields that hold numbers. */
+const MODES: Readonly<Partial<Record<Parameter, "numeric" | "decimal">>> = { w: "numeric", h: "numeric", q: "numeric", dpr: "decimal" };
+/** Texts in empty fields, of parameters whose default is not automatic. */
+const PLACEHOLDERS: Readonly<Partial<Record<Parameter, string>>> = { dpr: "1", crop: "16:9", focus: "0.5,0.5" };
+
+function Check({ recipe, problem, change, name }: Props & { name: "enlarge" | "flip" | "flop" }) {
+  return (
+    <label class="play-check">
+      <input
+        type="checkbox"
+        checked={recipe[name] === "true"}
+        {...invalid(name, problem)}
+        onChange={(event) => change(name, event.currentTarget.checked ? "true" : "")}
+      />
+      <span>{t(`play.${name}`)}</span>
+    </label>
+  );
+}
+
+function Field({ recipe, problem, change, name }: Props & { name: "w" | "h" | "dpr" | "q" | "crop" | "focus" }) {
   const id = useId();
   return (
     <div class="field">
@@ -85,11 +122,11 @@ function Field({ recipe, problem, change, name }: Props & { name: "w" | "h" | "d
       </label>
       <input
         id={id}
-        inputMode={name === "dpr" ? "decimal" : "numeric"}
+        inputMode={MODES[name] ?? "text"}
         autocomplete="off"
         dir="ltr"
         value={recipe[name]}
-        placeholder={name === "dpr" ? "1" : t("play.auto")}
+        placeholder={PLACEHOLDERS[name] ?? t("play.auto")}
         {...invalid(name, problem)}
         onInput={(event) => change(name, event.currentTarget.value.trim())}
       />
@@ -97,7 +134,7 @@ function Field({ recipe, problem, change, name }: Props & { name: "w" | "h" | "d
   );
 }
 
-function Choice({ recipe, problem, change, name, first, values }: Props & { name: "fit" | "format"; first: string; values: readonly string[] }) {
+function Choice({ recipe, problem, change, name, first, values }: Props & { name: "fit" | "format" | "rotate"; first: string; values: readonly string[] }) {
   const id = useId();
   const present = recipe[name];
   // A value that the server does not know came with the address; it stays until another is chosen.

@@ -19,6 +19,7 @@ import { Picker } from "./picker.tsx";
 import { type Parameter, type Recipe, pageQuery, problemOf, queryOf, recipeOf, withQuery } from "./recipe.ts";
 import { Figures } from "./figures.tsx";
 import { Snippets } from "./snippet-list.tsx";
+import { Region } from "./region.tsx";
 import { type Variant, loadVariant } from "./variant.ts";
 
 /** Pause in changes after which a variant is requested, in milliseconds. */
@@ -181,6 +182,7 @@ function Bench({ picture, query, isChosen }: BenchProps) {
             {t("play.view")}
           </a>
         </div>
+        {natural.width > 0 && <Region file={picture.file} natural={natural} recipe={recipe.value} change={change} />}
       </div>
       <Matrix file={picture.file} recipe={recipe.value} choose={(format, q) => (recipe.value = { ...recipe.peek(), format, q })} />
       {shown && natural.width > 0 && <Snippets subject={{ file: picture.file, address, natural }} variant={shown} />}

@@ -1,5 +1,7 @@
+import { partOf } from "./geometry.ts";
+
 /** Names of the parameters of a picture's URL, in the order in which the URL has them. */
-export const PARAMETERS = ["w", "h", "fit", "dpr", "enlarge", "q", "format"] as const;
+export const PARAMETERS = ["rotate", "flip", "flop", "crop", "focus", "w", "h", "fit", "dpr", "enlarge", "q", "format"] as const;
 
 export type Parameter = (typeof PARAMETERS)[number];
 
@@ -33,7 +35,8 @@ export function recipeOf(query: URLSearchParams): Recipe {
 /** Returns the query of a picture's URL, without the question mark. */
 export function queryOf(recipe: Recipe): string {
   const pairs = PARAMETERS.filter((name) => recipe[name] !== "").map((name) => `${name}=${encodeURIComponent(recipe[name])}`);
-  return pairs.join("&");
+  // A query may contain commas and colons as they are (RFC 3986 §3.4).
+  return pairs.join("&").replaceAll("%2C", ",").replaceAll("%3A", ":");
 }
 
 /** Returns the target of a picture with a query, which may be empty. */
@@ -53,8 +56,10 @@ export function boxOf({ w, h, dpr }: Recipe): Size {
   return { width: scaled(w), height: scaled(h) };
 }
 
-/** Returns the size of the variant that a valid recipe makes of a picture of the size `natural`. */
-export function outputSize(recipe: Recipe, natural: Size): Size {
+/** Returns the size of the variant that a valid recipe makes of a picture of the size `original`. */
+export function outputSize(recipe: Recipe, original: Size): Size {
+  const { width, height } = partOf(recipe, original);
+  const natural = { width, height };
   const box = boxOf(recipe);
   const mayGrow = recipe.enlarge === "true";
   if (!box.width && !box.height) return natural;

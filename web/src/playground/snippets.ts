@@ -1,4 +1,5 @@
-import { type Recipe, SIDE_MAX, type Size, boxOf, inside, outputSize, queryOf, withQuery } from "./recipe.ts";
+import { focusOf, isTurned, partOf, placed } from "./geometry.ts";
+import { type Parameter, type Recipe, SIDE_MAX, type Size, boxOf, inside, outputSize, queryOf, withQuery } from "./recipe.ts";
 
 /** Picture of which snippets speak. */
 export interface Subject {
@@ -32,9 +33,10 @@ interface Responsive {
 }
 
 /** Returns the candidates for a picture of the recipe's size in CSS pixels. */
-function responsive({ address, natural }: Subject, recipe: Recipe): Responsive {
+function responsive({ address, natural: original }: Subject, recipe: Recipe): Responsive {
   const one: Recipe = { ...recipe, dpr: "" };
-  const size = outputSize(one, natural);
+  const size = outputSize(one, original);
+  const natural = partOf(recipe, original);
   const hasCrop = recipe.fit !== "" && recipe.fit !== "inside";
   // Above this width, the server would send the same pixels again.
   const limit = recipe.fit === "contain" || recipe.enlarge === "true" ? SIDE_MAX : widest(one, natural);
@@ -83,9 +85,18 @@ export function curlOf({ address }: Subject, recipe: Recipe, accept: string, for
   return `curl -sS -D - -o picture.${format} \\\n  -H ${quoted(`Accept: ${accept}`)} \\\n  ${quoted(withQuery(address, queryOf(recipe)))}`;
 }
 
+/** Parameters that turn or crop the picture. */
+const REGION: readonly Parameter[] = ["rotate", "flip", "flop", "crop", "focus"];
+
+/** Returns the parameters that turn the picture, if the recipe also crops or scales it. */
+function turnsBeforeOthers(recipe: Recipe): Parameter[] {
+  const isMore = recipe.crop !== "" || recipe.w !== "" || recipe.h !== "";
+  return isMore && isTurned(recipe) ? REGION.slice(0, 3).filter((name) => recipe[name] !== "") : [];
+}
+
 /** Returns the spelling for WebP Server Go, which negotiates the format and fixes the quality. */
 export function webpServerGoOf({ address, natural }: Subject, recipe: Recipe): Spelling {
-  const lacks: string[] = [];
+  const lacks: string[] = REGION.filter((name) => recipe[name] !== "");
   const box = boxOf(recipe);
   const isCover = recipe.fit === "cover";
   if (recipe.fit === "contain" || recipe.fit === "fill") lacks.push(`fit=${recipe.fit}`);
@@ -103,9 +114,21 @@ export function webpServerGoOf({ address, natural }: Subject, recipe: Recipe): S
 /** Resizing types of imgproxy by fit. */
 const RESIZING: Readonly<Record<string, string>> = { contain: "fit", cover: "fill-down", fill: "force" };
 
-/** Returns the path for imgproxy without a signature. It negotiates a format that is not named. */
+/**
+ * Returns the path for imgproxy without a signature. It negotiates a format that is not named, and
+ * turns the picture after it has cropped and scaled it.
+ */
 export function imgproxyOf({ address, natural }: Subject, recipe: Recipe): Spelling {
+  const lacks = turnsBeforeOthers(recipe);
+  if (lacks.length > 0) return { lacks };
   const options: string[] = [];
+  if (recipe.rotate) options.push(`rot:${recipe.rotate}`);
+  if (recipe.flip === "true" || recipe.flop === "true") options.push(`fl:${recipe.flop === "true" ? 1 : 0}:${recipe.flip === "true" ? 1 : 0}`);
+  if (recipe.crop) {
+    const { x, y, width, height } = partOf(recipe, natural);
+    options.push(`c:${width}:${height}:nowe:${x}:${y}`);
+  }
+  if (recipe.focus && recipe.fit === "cover") options.push(`g:fp:${recipe.focus.replace(",", ":")}`);
   const { width, height } = recipe.fit === "fill" ? outputSize({ ...recipe, dpr: "" }, natural) : { width: recipe.w || 0, height: recipe.h || 0 };
   if (recipe.w || recipe.h) {
     const grows = recipe.enlarge === "true";
@@ -124,19 +147,20 @@ export function imgproxyOf({ address, natural }: Subject, recipe: Recipe): Spell
  * the format that this browser got.
  */
 export function iiifOf({ file, natural }: Subject, recipe: Recipe, format: string): Spelling {
-  const lacks: string[] = [];
+  const lacks: string[] = turnsBeforeOthers(recipe);
   if (recipe.fit === "contain") lacks.push("fit=contain");
   if (recipe.q) lacks.push("q");
   if (lacks.length > 0) return { lacks };
   const size = outputSize(recipe, natural);
   const box = boxOf(recipe);
-  let region = "full";
-  let source = natural;
+  const part = partOf(recipe, natural);
+  let source = part;
   if (recipe.fit === "cover") {
-    source = inside(box, natural, true);
-    const [x, y] = [(natural.width - source.width) / 2, (natural.height - source.height) / 2].map(Math.floor);
-    if (source.width !== natural.width || source.height !== natural.height) region = `${x},${y},${source.width},${source.height}`;
+    const { x, y, width, height } = placed(part, inside(box, part, true), focusOf(recipe));
+    source = { x: part.x + x, y: part.y + y, width, height };
   }
+  const isFull = isTurned(recipe) || (source.width === natural.width && source.height === natural.height);
+  const region = isFull ? "full" : `${source.x},${source.y},${source.width},${source.height}`;
   const grows = size.width > source.width || size.height > source.height;
   const isWhole = size.width === source.width && size.height === source.height;
   const isStretched = recipe.fit === "cover" || recipe.fit === "fill";
@@ -146,7 +170,16 @@ export function iiifOf({ file, natural }: Subject, recipe: Recipe, format: strin
   else if (!box.width) scaled = `,${size.height}`;
   const identifier = encodeURIComponent(decoded(file.replace(/^\//, "")));
   const extension = format === "jpeg" ? "jpg" : format;
-  return { text: `/iiif/3/${identifier}/${region}/${isWhole ? "max" : (grows ? "^" : "") + scaled}/0/default.${extension}` };
+  return { text: `/iiif/3/${identifier}/${region}/${isWhole ? "max" : (grows ? "^" : "") + scaled}/${iiifRotation(recipe)}/default.${extension}` };
+}
+
+/** Returns the rotation of IIIF, which mirrors left and right first, if there is a `!`. */
+function iiifRotation({ rotate, flip, flop }: Recipe): string {
+  const degrees = Number(rotate || 0);
+  const isMirrored = (flip === "true") !== (flop === "true");
+  // To exchange top and bottom is to exchange left and right and to rotate by 180 degrees.
+  const turned = degrees + (flip === "true" ? 180 : 0);
+  return isMirrored ? `!${(720 - turned) % 360}` : String(turned % 360);
 }
 
 function decoded(text: string): string {
