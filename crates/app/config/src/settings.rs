@@ -350,8 +350,8 @@ settings! {
         queue_time_max: Timeout = Timeout::seconds(10), "time";
         /// Requests that may wait for the same conversion.
         waiters_max: u32 = 1_024, "requests";
-        /// Background conversions at higher effort that may be queued; further ones are queued by
-        /// later requests.
+        /// Background conversions at higher effort that may wait. One that finds no room is left
+        /// out until its picture is requested again.
         improving_max: u32 = 4_096, "jobs";
         /// Comparisons of a picture with its original that run at the same time; if more would
         /// start, the response is 503.
@@ -460,8 +460,8 @@ settings! {
         body_rate_min: Bytes = Bytes(512), "bytes/s";
         /// Time that a connection may stay open between two requests.
         idle_timeout: Timeout = Timeout::seconds(75), "time";
-        /// Time in which a client must read at the rate of `limits.write_rate_min` while a response
-        /// waits.
+        /// Period over which the rate of a client that reads a response is measured; it must reach
+        /// `limits.write_rate_min`.
         write_timeout: Timeout = Timeout::seconds(60), "time";
         /// Minimum rate at which a client reads a response; slower clients are disconnected.
         write_rate_min: Bytes = Bytes(512), "bytes/s";

@@ -1,4 +1,4 @@
-//! Mount of the dashboard's document at `/-/api/ops`.
+//! Mount that serves the dashboard's data as JSON, at `/-/api/ops`.
 
 use std::pin::Pin;
 use std::sync::Arc;

@@ -17,7 +17,7 @@ pub(crate) enum Kind {
     Percentile(fn(&ResponseTotals) -> &[u64; ResponseTotals::BUCKETS], u64),
 }
 
-/// Series of the history.
+/// One time series of the dashboard's history: its name, and how its values are computed.
 pub(crate) struct Series {
     /// Name in the JSON document.
     pub(crate) name: &'static str,

@@ -132,8 +132,9 @@ impl<'a> Request<'a> {
         self.known.values(Known::IfRange)
     }
 
-    /// Returns the Connection field for the response to this request, if the server itself would
-    /// keep the connection. The field is `close` if the client does not allow another request.
+    /// Returns the Connection field for the response to this request, assuming that the server is
+    /// willing to keep the connection. The field is `close` if the client does not allow another
+    /// request.
     #[must_use]
     pub fn connection(&self) -> Connection {
         match (self.keep_alive, self.version) {

@@ -59,7 +59,8 @@ impl Steering {
 /// Sampling interval, in connections. Finding the processor on which a connection arrived costs a
 /// system call, so a core does it only for every eighth connection.
 pub(crate) const SAMPLE: u64 = 8;
-/// Minimum number of samples per core before `auto` decides.
+/// Minimum number of samples per core before the mode `auto` decides whether connections are
+/// steered.
 const SAMPLES_MIN: u64 = 64;
 /// Largest share of one core, in percent of the mean share, with which the shares still count as
 /// even.

@@ -132,8 +132,8 @@ impl Response {
         added.extend(fields);
     }
 
-    /// Reports the conversion that the request waited for, in fields that neither the operator nor
-    /// a mount has set.
+    /// Adds fields that describe the conversion that the request waited for. Fields that the
+    /// operator or a mount has set stay as they are.
     pub(crate) fn report(&mut self, conversion: Conversion, headers: &Headers) {
         if self.served == Served::Hit {
             self.served = Served::Miss;

@@ -1,5 +1,5 @@
-//! Quality of a variant: its SSIMULACRA2 score, computed in a cell from the original and the
-//! variant.
+//! Quality of a variant: its SSIMULACRA2 score, computed in a cell (a sandboxed process) from the
+//! original and the variant.
 //!
 //! ```text
 //! original ─┬─► memory file ─► cell ─► score, f64

@@ -70,10 +70,11 @@ impl Candidates {
 /// pixels are unchanged         AVIF and WebP if accepted, and the original; the baseline if the
 ///                              client names formats and the original's format is not among them
 /// ```
-/// "Pixels are unchanged" means neither turned nor scaled nor cropped nor padded. The baseline is JPEG for
-/// opaque lossy originals and PNG for all others. A target that cannot be smaller than a competing
-/// original is left out. A format whose maximum size is exceeded by the output is left out too,
-/// except if the request names that format; in this case, [`crate::plan`] returns an error.
+/// "Pixels are unchanged" means neither turned nor scaled nor cropped nor padded. The baseline is
+/// JPEG for opaque lossy originals and PNG for all others. A target that cannot be smaller than a
+/// competing original is left out. A format whose maximum size is exceeded by the output is left
+/// out too, except if the request names that format; in this case, [`crate::plan`] returns an
+/// error.
 #[must_use]
 pub fn candidates(facts: &Facts, recipe: &Recipe, accepts: Accepts) -> Candidates {
     if facts.animated || facts.unsupported.is_some() {

@@ -83,7 +83,8 @@ impl Floor {
         })
     }
 
-    /// Returns the lossless variant of the encoding if it is worth trying: WebP of a limited size.
+    /// Returns the lossless form of the encoding, or `None` if it is not worth trying. It is worth
+    /// trying for WebP, up to a maximum size of the picture.
     pub(crate) fn lossless(&self, encoding: Encoding) -> Option<Encoding> {
         match encoding {
             Encoding::Webp {

@@ -89,8 +89,8 @@ pub fn searched(name: &str) -> String {
     }
 }
 
-/// Returns each word of a name that contains punctuation, without the punctuation: `acdc` for
-/// `AC/DC` and `AC / DC`, `rem` for `R.E.M.`
+/// Returns those parts of a name that punctuation joins, each as one word without the punctuation:
+/// `acdc` for `AC/DC` and `AC / DC`, `rem` for `R.E.M.`
 pub(crate) fn joined(name: &str) -> Vec<String> {
     if name
         .bytes()

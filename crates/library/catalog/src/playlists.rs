@@ -1,6 +1,6 @@
 //! Resolution of the entries of playlist files to tracks.
 //!
-//! An entry is a path, in bytes. Its file is searched under several spellings of the path, in this
+//! An entry is a path, in bytes. Its file is looked up under several spellings of the path, in this
 //! order: as written; with backslashes replaced by slashes; converted from Latin-1, if it is not
 //! UTF-8; with percent-encoding such as `%41` decoded. A path that begins with a slash is relative
 //! to the root of the library, any other path to the folder of the playlist.

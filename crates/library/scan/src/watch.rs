@@ -51,7 +51,7 @@ impl fmt::Display for Watch {
     }
 }
 
-/// Reason why changes in the library cannot be detected any more, or not at all.
+/// Reason why changes in the library can no longer be detected, or why they never could.
 #[derive(Debug)]
 pub(crate) enum WatchError {
     /// The host does not allow the use of inotify. The message is for the operator.

@@ -27,9 +27,9 @@
 //!
 //! Units and limits: times are Unix milliseconds, sizes bytes; [`Limits`] bounds databases,
 //! strings, memory and the work of one turn (a pass of the event loop). `now` is an argument of
-//! every function that needs it; the caller reads the clock once per turn. Errors: refused commands
-//! get error replies with the texts of Redis, always because of the client's request; loading a
-//! file that violates the RDB format fails. Threads: plain values, owned by one core. Sources: the
+//! every function that needs it; the caller reads the clock once per turn. Errors: a command
+//! is refused only if the client is at fault, with the same text as in Redis; loading a file that
+//! violates the RDB format fails. Threads: plain values, owned by one core. Sources: the
 //! command reference of Redis 7.2, and the replies of Redis servers.
 
 #![forbid(unsafe_code)]

@@ -24,7 +24,7 @@ use toolkit::stop::{EXIT_FINDINGS, Stop, at};
 const SUITE: &str = "redis-7.0.15";
 const SKIPPED: &str = include_str!("store_skip.txt");
 
-/// Units of implemented commands, by the suite's names.
+/// Names of those test units of the Redis test suite whose commands are implemented.
 const UNITS: &[&str] = &[
     "type/string",
     "type/incr",

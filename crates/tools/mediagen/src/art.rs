@@ -11,7 +11,7 @@ use toolkit::stop::{Stop, at};
 use crate::random::Random;
 
 /// Each picture's file name, side in pixels, strength of the noise, and quality on ffmpeg's scale.
-/// The files have 40 KB to 600 KB. The last file has 10 MB, like a scanned cover.
+/// The files are 40 KB to 600 KB in size, except the last: it is 10 MB, like a scanned cover.
 const DRAWN: &[(&str, u32, u32, u32)] = &[
     ("a.jpg", 500, 6, 4),
     ("b.jpg", 600, 12, 3),

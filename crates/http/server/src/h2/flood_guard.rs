@@ -43,8 +43,8 @@ enum Armed {
     Nothing,
     /// Wait until the client accepts bytes. Contains the number of steps of progress.
     Write(u64),
-    /// Wait for the rest of a head or frame. Contains the number of requests, so a client that
-    /// sends single bytes gets no extra time.
+    /// Wait for the rest of a head or frame. Contains the number of requests, which grows only with
+    /// a complete head: single bytes arm no new deadline.
     Head(u64),
     /// Wait for the next request. Contains the number of steps of progress: a response that was
     /// sent at once is a step, after which the client gets the full time again.

@@ -120,8 +120,8 @@ fn coded_samples_in_wav_last_as_long_as_their_frames() {
         wav(17, 11_100, 1024, 2041, None),
         // The stated count is ignored, since it is implausible: it counts bytes of PCM.
         wav(17, 11_100, 1024, 2041, Some(4_410_000)),
-        // MP3 in WAV: with a sample count, with only a mean bit rate, with only a sample count, and
-        // with neither.
+        // MP3 in WAV: with a mean bit rate and a sample count, with only the bit rate, with only
+        // the sample count, and with neither.
         wav(0x55, 11_250, 1, 0, Some(44_100)),
         wav(0x55, 11_250, 1, 0, None),
         wav(0x55, 0, 1152, 0, Some(44_100)),

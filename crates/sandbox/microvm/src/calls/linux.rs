@@ -88,7 +88,8 @@ pub(super) enum Open {
     /// Socket for the report of a program that cannot start.
     Control,
     Job,
-    /// The original from offset `begin` on.
+    /// Part of the job's original, a file that is open for reading: its bytes from offset `begin`
+    /// on.
     Original {
         begin: u64,
         at: u64,

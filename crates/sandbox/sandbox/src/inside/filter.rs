@@ -142,8 +142,8 @@ const ZYGOTE: &[Rule] = &[
     answer(libc::SYS_ioctl, NOT_PERMITTED),
 ];
 
-/// Rules of helpers, in addition to those of a zygote: the calls of KVM that the host of a microVM
-/// makes. Once `/dev/kvm` is closed, none of these calls can create another machine.
+/// Rules of helpers, the processes that run microVMs, in addition to those of a zygote: the ioctls
+/// of KVM. Once `/dev/kvm` is closed, none of these calls can create another machine.
 const MACHINE: &[Rule] = &[
     // Calls with which a helper creates its machine.
     allow(libc::SYS_ioctl, Is(1, KVM_CREATE_VM)),
@@ -250,9 +250,9 @@ const LAUNCHER: &[Rule] = &[
 ];
 
 /// Rules that precede those of a launcher if its programs may open files; Landlock decides which
-/// files. Files can be opened only for reading, for two reasons. Landlock does not check paths that
-/// are opened with O_PATH, so a program could find out which files exist. Landlock before ABI
-/// version 3 does not check O_TRUNC either.
+/// files. Files can be opened only for reading, and without two flags that Landlock does not check:
+/// O_PATH, with which a program could find out which files exist, and O_TRUNC, which Landlock
+/// checks from ABI version 3 on.
 const FILES: &[Rule] = &[
     allow(libc::SYS_open, Lacks(1, WRITE_FLAGS)),
     allow(libc::SYS_openat, Lacks(2, WRITE_FLAGS)),

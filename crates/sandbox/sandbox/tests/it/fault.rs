@@ -5,8 +5,9 @@ use crate::kvm::microvms;
 use crate::poison::one_cell;
 use crate::run;
 
-/// Promise N2 of `docs/SPEC.md`: test values in memory (canaries) reveal the missing wipe within
-/// some hundred jobs. The microVM is then replaced, and jobs still run.
+/// Promise N2 of `docs/SPEC.md`: if a microVM is not wiped between jobs, test values in its memory
+/// (canaries) reveal this within a few hundred jobs. The microVM is then replaced, and jobs still
+/// run.
 #[test]
 fn n2_canaries_tell_of_wipes_that_forget() {
     // On average, one wipe of 64 checks a canary. With this many jobs, the probability that no wipe

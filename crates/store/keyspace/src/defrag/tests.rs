@@ -138,8 +138,8 @@ impl ModelledStore {
         let reply = self.send(&[b"TAG", b"INVALIDATE", format!("tag:{tag}").as_bytes()]);
         let expected = format!(":{}\r\n", before - self.model.len());
         assert_eq!(reply, expected.as_bytes());
-        // The removal of keys with the dropped tag and the defragmentation take turns, so keys move
-        // while the removal is in the middle of the table.
+        // Defragmentation alternates with the removal of the keys whose tag was dropped, so keys
+        // move while the removal is in the middle of the table.
         self.keyspace.start_defrag();
         for _ in 0..6 {
             self.keyspace.turn(self.now_ms);

@@ -1,5 +1,5 @@
-//! Rows of the command table for the connection, the server, publish and subscribe. Most of these
-//! commands run in the server that owns sockets and files.
+//! Rows of the command table for commands on connections, on the server, and on channels. Most of
+//! these commands need sockets or files, so the crate `store` executes them, not this one.
 
 use super::rows::rows;
 use crate::command::Handler::{Container, Help, Run, Service};

@@ -33,7 +33,7 @@ struct Job {
 pub(super) struct Overhead {
     photograph: String,
     query: String,
-    /// CPU time per job in a cell, in microseconds, for each round.
+    /// CPU time per job in a cell (a sandboxed process), in microseconds, for each round.
     cell_us: Vec<f64>,
     /// Part of `cell_us` that the worker reports as the CPU time of the job itself.
     #[serde(rename = "told_us")]
