@@ -29,7 +29,8 @@ pub struct Entry {
     pub path: PathBuf,
     /// Names of the programs of a chain; the output of each is the input of the next.
     pub programs: Words,
-    /// Path prefix of the route. Without a route, a program runs only in chains and as a fallback.
+    /// Path prefix of the route; empty for none. A program without a route runs only in the chains
+    /// of other programs, and as their fallback.
     pub route: String,
     /// Response after a failure, parsed by [`Entry::on_error`].
     pub on_error: String,

@@ -327,7 +327,7 @@ settings! {
         crash_dir: MaybeFolder = MaybeFolder(None), "directory or off";
         /// Jobs that are kept in cell.crash_dir; further ones are not kept.
         crash_jobs_max: u32 = 32, "jobs";
-        /// Total size of the jobs in cell.crash_dir.
+        /// Maximum total size of the files in cell.crash_dir.
         crash_bytes_max: Bytes = Bytes::mib(256), "bytes";
         /// Back the memory of workers with transparent huge pages, if the host has them.
         hugepages: bool = true, "true or false";

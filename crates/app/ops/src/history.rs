@@ -64,8 +64,9 @@ impl History {
         }
     }
 
-    /// Returns the sum of a counter over the last `seconds`: the last whole minutes, and the
-    /// seconds of the current minute so far. Time before the oldest row of minutes is not included.
+    /// Returns the sum of a counter over about the last `seconds`: over as many whole minutes as
+    /// they contain, and over the current, unfinished minute. Time before the oldest stored minute
+    /// is not included.
     pub(crate) fn sum(&self, name: &str, seconds: u64) -> u64 {
         let Some(column) = SERIES.iter().position(|series| series.name == name) else {
             return 0;

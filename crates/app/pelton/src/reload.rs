@@ -36,8 +36,8 @@ impl Configured {
         }
     }
 
-    /// Reads the configuration file and the variables again, and applies them to the service. If
-    /// they have errors, logs the errors and keeps the old configuration.
+    /// Reads the configuration file again, adds the environment variables, and applies the result
+    /// to the service. If there are errors, logs them and keeps the old configuration.
     pub(crate) fn reload(&mut self, live: &Live) {
         match self.reread() {
             Ok(reread) => {

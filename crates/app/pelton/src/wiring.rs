@@ -87,7 +87,7 @@ fn unlocked(path: &Path, err: &std::io::Error) {
     tracing::warn!(%path, %err, "cannot lock this directory: other servers may use it at the same time");
 }
 
-/// Handlers of all paths outside the library (mounts), and the users that may log in.
+/// The mounts, which handle all paths outside the library, and the users that may log in.
 pub(crate) struct Handlers {
     pub(crate) programs: Arc<Programs>,
     /// Mounts other than programs; a reload does not change them.

@@ -116,8 +116,8 @@ pub struct Deadline {
 
 #[derive(Debug)]
 struct Entry {
-    /// Event that the connection waits for; `None` if it waits for nothing from outside, so that
-    /// nothing is due.
+    /// Event that the connection waits for; `None` if it does not wait for its client, and so has
+    /// no deadline.
     wait: Cell<Option<Wait>>,
     due_ms: Cell<u64>,
     evicted: Cell<bool>,

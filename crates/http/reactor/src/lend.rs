@@ -54,7 +54,8 @@ use tokio::net::{TcpStream, UnixStream};
 /// than the additional system calls.
 pub const ZERO_COPY_BYTES_MIN: usize = 64 << 10;
 
-/// Minimum length of the unsent rest of a value for which the rest is still sent without copying.
+/// Minimum length in bytes of a rest that is sent without copying, after the first part of its
+/// value was sent.
 const REST_BYTES_MIN: usize = 16 << 10;
 
 /// Minimum length of memory that is freed on a separate thread, since the kernel needs at least

@@ -127,7 +127,8 @@ impl Service {
         Err(Problem::Host)
     }
 
-    /// Returns the plan and the stage of the variant with this key.
+    /// Returns the plan by which the variant with this key was encoded, and the stage: quick or
+    /// better.
     fn plan_of(
         &self,
         key: Key,

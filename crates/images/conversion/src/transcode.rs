@@ -452,8 +452,8 @@ impl Converter {
             idle: false,
         };
         let mut started = |file| {
-            // If the host has no memory for the copy, clients get the track only when it is
-            // complete.
+            // Clients read a copy of the track while it grows. If the host has no memory for the
+            // copy, they get the track only when it is complete.
             if let Ok(started) = Growing::new(file, plan) {
                 let started = growing.set(Arc::new(started));
                 assert!(started.is_ok(), "each flight runs one job");

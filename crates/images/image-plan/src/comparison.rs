@@ -64,7 +64,7 @@ impl Comparison {
         bytes
     }
 
-    /// Returns whether `bytes` begin with the magic number of a comparison.
+    /// Returns whether `bytes` begin with the magic number of a serialized comparison.
     #[must_use]
     pub fn is_comparison(bytes: &[u8]) -> bool {
         bytes.starts_with(&MAGIC)

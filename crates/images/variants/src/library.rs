@@ -366,9 +366,9 @@ impl Library {
             return Ok(false);
         };
         let found = fstat(handle).map_err(missing)?;
-        // A file on another device than the data directory can be inside it only if another file
-        // system is mounted there. Such mounts exist only in a data directory that is inside this
-        // root.
+        // A file on another device than the data directory is inside the data directory only if a
+        // file system is mounted in it. Paths of this root reach such a mount only if the data
+        // directory is inside this root.
         if found.st_dev != data.0 && root.hidden.is_none() {
             return Ok(false);
         }

@@ -374,8 +374,8 @@ impl SharedIndex {
 struct Progress {
     /// True if the previous update succeeded, so that the store has all entries.
     is_published: bool,
-    /// True if this process's own index was completely loaded when all its entries were last
-    /// written to the store.
+    /// True if this process had loaded its own index completely before it last wrote the whole
+    /// index to the store.
     is_complete: bool,
     /// Time at which times of last use were last written to the store, in milliseconds since 1970.
     uses_ms: u64,

@@ -18,7 +18,7 @@ const FILES_MAX: u32 = 4096;
 pub enum CoverOwner {
     /// Track with this row.
     Track(u32),
-    /// Disc with this number, of the album with this row.
+    /// Row of an album, and number of one of its discs.
     Disc(u32, u8),
     /// Album with this row.
     Album(u32),

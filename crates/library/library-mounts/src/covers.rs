@@ -200,7 +200,8 @@ impl Mount for CoverMount {
         Box::pin(self.reply(request))
     }
 
-    /// Returns true, because covers embedded in music have paths that clients cannot request.
+    /// Returns true: covers that are embedded in music are stored under internal paths, which no
+    /// client can request.
     fn reaches_internal(&self) -> bool {
         true
     }

@@ -42,7 +42,7 @@ pub(crate) struct Supervisor {
     /// Children that have not yet reported that they are ready for a job, each with the deadline of
     /// this report.
     unready: Vec<(Slot, Instant)>,
-    /// Page tables of the microVM's guest that is booting, as text.
+    /// Page tables of the guest of the microVM that is starting, as text for the operator.
     tables: String,
     slots: u64,
     generations: u64,

@@ -292,8 +292,8 @@ impl Evictor {
         worst.map(|it| (it.db, it.slot))
     }
 
-    /// Returns a large new key that was not used since its creation. A slot on probation may hold
-    /// another key by now; that key must meet the same conditions.
+    /// Returns a large new key that was not used since its creation. The list `probation` has the
+    /// slots of such keys. A slot may hold another key by now, which must meet the same conditions.
     fn unused_on_probation(
         &mut self,
         dbs: &[Db],

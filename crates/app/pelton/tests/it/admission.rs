@@ -171,7 +171,8 @@ fn a_login_is_needed_for_music_or_for_everything() {
     let mut http2 = Http2::connect(server.address());
     assert_eq!(http2.send("GET", SONG, "").status, 401);
     assert_eq!(http2.send("GET", SONG, AS_ANN).status, 200);
-    // An API key works like a password, and players send their own credentials.
+    // An API key in the field Authorization admits a request as a password does. Players send their
+    // credentials in the query.
     let (_, key) = user(&home, &["key", "bob", "page"], "");
     let with_key = format!("authorization: Bearer {}\r\n", key.trim());
     assert_eq!(server.send("GET", SONG, &with_key).status, 200);

@@ -32,8 +32,8 @@ fn write(
     encoder.quality = 100;
     encoder.qualityAlpha = 100;
     let mut file = File::with_capacity(0).expect("no room takes no memory");
-    // SAFETY: each plane has 33 × 31 samples: the stride and rows of luma, and no fewer than chroma
-    // needs; `change` must keep this true.
+    // SAFETY: each plane has 33 × 31 samples. That is the stride times the rows of luma, and at
+    // least what chroma needs. `change` must keep this true.
     let result = unsafe { avif::avifEncoderWrite(encoder.as_ptr(), image.as_ptr(), file.slot()) };
     assert_eq!(result, avif::AVIF_RESULT_OK);
     file.bytes().to_vec()

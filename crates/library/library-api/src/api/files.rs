@@ -46,8 +46,8 @@ impl ApiCall<'_> {
         })
     }
 
-    /// Returns the comparison of a picture. The parameters of the request are those of a request
-    /// for the picture.
+    /// Returns the comparison of a picture's variant with its original. The request has the same
+    /// parameters as a request for that variant.
     fn comparison(&self, id: &str) -> Result<Answer, Refusal> {
         let id = Id::parse(id).filter(|id| matches!(id, Id::Photo(_)));
         let path = id.and_then(|id| self.paths(id).pop());

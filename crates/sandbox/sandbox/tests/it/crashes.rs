@@ -95,7 +95,7 @@ fn p15_no_more_is_kept_than_the_folder_may_hold() {
     );
     assert_eq!(failed.detail, expected);
     assert_eq!(kept(&folder).len(), 1);
-    // No reproducer is written for a job that failed because of its original.
+    // No reproducer is written if the input is the reason why the job failed.
     let refused = fails(&pool, "allocate 10000000000");
     assert!(!refused.detail.contains("reproducer"), "{refused}");
 }

@@ -42,7 +42,7 @@ pub(super) struct Sample {
 struct Arm {
     name: &'static str,
     quick: bool,
-    /// True if covers are made for all boxes, false if only for the first box.
+    /// True if covers are made in all sizes, false if only in the first size.
     all_boxes: bool,
     /// True if the program is pinned to the first core, while the other cores are idle.
     one_core: bool,
