@@ -328,8 +328,8 @@ impl Entry {
         )
     }
 
-    /// Returns the time since which the connection may be evicted; `None` if it may not be evicted,
-    /// or is marked for eviction already.
+    /// Returns the time at which the connection began to wait for a request; `None` if it may not
+    /// be evicted, or is marked for eviction already.
     fn evictable_since_ms(&self, limits: &Limits) -> Option<u64> {
         let wait = self.wait.get().filter(|_| self.awaits_request())?;
         (!self.evicted.get()).then(|| self.due_ms.get().saturating_sub(wait.limit_ms(limits)))
@@ -411,8 +411,9 @@ impl Table {
         counters.queued_bytes.set(queued_bytes);
     }
 
-    /// Lowers the due time of connections without a request to `due_ms`. If a request is already on
-    /// its way by then, its response tells the client that the connection will be closed.
+    /// Lowers the due time of connections without a request to `due_ms`. A request that arrives
+    /// before then is still served, and its response tells the client that the connection will be
+    /// closed.
     pub(crate) fn drain(&self, due_ms: u64) {
         for entry in self.entries.borrow().iter().flatten() {
             if entry.awaits_request() {

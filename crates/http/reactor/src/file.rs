@@ -47,7 +47,7 @@ pub(crate) async fn load(file: &File, offset: u64, len: u64) -> io::Result<()> {
 
 /// File ranges that were in the page cache when last checked, so that a popular range is checked
 /// once per tick instead of once per response. If the number of a descriptor was reused for another
-/// file since, the only harm is that `sendfile` may wait for the disk once.
+/// file within the tick, `sendfile` may wait for the disk once, and no other harm results.
 #[derive(Debug)]
 pub(crate) struct CachedRanges([Cell<(RawFd, u64, u64)>; RANGES]);
 

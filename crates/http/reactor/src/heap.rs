@@ -84,7 +84,8 @@ pub fn return_freed_memory() -> io::Result<()> {
         }
     };
     thread::Builder::new().name("heap".to_owned()).spawn(work)?;
-    // After a second call, `set` fails and drops the new sender, which ends the second thread.
+    // If this function is called a second time, `set` fails and drops the new sender, which ends
+    // the second thread.
     drop(PURGE_REQUESTS.set(sender));
     Ok(())
 }

@@ -102,11 +102,11 @@ fn addresses(bytes: &[u8]) -> Range<usize> {
     from..from + bytes.len()
 }
 
-/// Allocates a buffer with capacity for a value of `value_bytes` bytes and two bytes after it. The
-/// caller appends the value, then passes the buffer to [`zero_copy_within`]. If the value is long
-/// enough to be sent without copying, the buffer starts at a page boundary, shares no page with
-/// other memory, and already contains `head`, the bytes that are sent before the value; otherwise
-/// the buffer is empty.
+/// Allocates a buffer with capacity for a value of `value_bytes` bytes and for the two bytes of a
+/// line end (CR LF) after it. The caller appends the value, then passes the buffer to
+/// [`zero_copy_within`]. If the value is long enough to be sent without copying, the buffer starts
+/// at a page boundary, shares no page with other memory, and already contains `head`, the bytes
+/// that are sent before the value; otherwise the buffer is empty.
 pub fn allocate_buffer(head: &[u8], value_bytes: usize) -> BytesMut {
     if value_bytes < ZERO_COPY_BYTES_MIN {
         return BytesMut::with_capacity(value_bytes + 2);
@@ -212,8 +212,9 @@ impl Drop for Unused {
         // addresses outside its arguments.
         let detached = unsafe { rustix::mm::madvise(first, end - start, Advice::LinuxDontNeed) };
         if let Err(err) = detached {
-            // This happens for locked memory (`mlock`). The memory is leaked, since the kernel
-            // might otherwise send bytes that are written there later to another client.
+            // This happens for locked memory (`mlock`). The memory is leaked: if it were reused,
+            // the kernel might send bytes of its new content to the client that still receives the
+            // old value.
             tracing::warn!(%err, bytes = self.bytes.len(), "memory lent to the kernel cannot be released and is leaked");
             mem::forget(mem::take(&mut self.bytes));
         }
@@ -237,7 +238,7 @@ fn freeing_thread() -> Option<&'static Sender<Unused>> {
 }
 
 /// Memory that is sent without copying for one of the slices passed to
-/// [`ZeroCopyWriter::poll_write`]. The fields call that slice the part.
+/// [`ZeroCopyWriter::poll_write`]. The comments on the fields call that slice the part.
 struct ZeroCopySegment<'b> {
     /// Memory to send: bytes of the part, and those bytes right before and after them that are sent
     /// too.

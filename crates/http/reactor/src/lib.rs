@@ -59,17 +59,17 @@
 //! timer. Arming a [`Deadline`] costs two memory writes; the tick wakes the connections whose
 //! deadline is due. A deadline never fires early, and fires at most two ticks (one second) late.
 //!
-//! Overload: at `connections_max` the core evicts the connection that has waited longest for a
-//! request in favour of the new one. If all connections have a request, the new connection gets
-//! `shed_response` and is closed. The same happens to a connection whose address has
-//! `address_connections_max` already. When the process is out of descriptors, new connections are
-//! shed in the same way, with the help of a reserved descriptor.
+//! Overload: at `connections_max` the core makes room for a new connection: it evicts the
+//! connection that has waited longest for a request. If all connections have a request, the new
+//! connection gets `shed_response` and is closed. The same happens to a new connection whose client
+//! address already has `address_connections_max` open connections. When the process is out of
+//! descriptors, new connections are shed in the same way, with the help of a reserved descriptor.
 //!
 //! Drain: when stopped, each core accepts the connections left in its backlog, closes its
-//! listeners, and ends the connections that wait for a request after one more second, since a
-//! request may be on its way. Busy connections finish; those left after `drain_ms_max` are dropped,
-//! and [`run`] returns their number. Tasks that a handler spawned beside its connection are dropped
-//! at that point too.
+//! listeners, and ends the connections that wait for a request. It ends them only after one more
+//! second, since a request may be on its way. Busy connections finish; those left after
+//! `drain_ms_max` are dropped, and [`run`] returns their number. Tasks that a handler spawned
+//! beside its connection are dropped at that point too.
 //!
 //! Units and limits: [`Limits`]; milliseconds and bytes. Errors: [`Error`] is the fault of the
 //! host, or of the operator who chose the address, and makes the start fail; [`Ended`] is the

@@ -167,8 +167,8 @@ pub fn adopt(
 }
 
 /// Removes from `inherited`, and returns, the sockets that listen on `requested_address`. If the
-/// port of `requested_address` is 0, these are the sockets that share the port of the first socket
-/// with the same IP address.
+/// port of `requested_address` is 0, the port is taken from the first socket of `inherited` with
+/// the same IP address.
 fn take(requested_address: SocketAddr, inherited: &mut Vec<TcpListener>) -> Vec<TcpListener> {
     let address = |socket: &TcpListener| socket.local_addr().ok();
     let fits = |found: &SocketAddr| {

@@ -204,8 +204,8 @@ impl Shared {
                 // A new thread may run only on the core's processor at first, where it would wait
                 // for the core's thread.
                 if let Err(_narrowed) = cores::pin(&allowed) {
-                    // The host has withdrawn the other processors since, so the thread stays on the
-                    // core's processor.
+                    // The host has meanwhile taken the other processors away from this process, so
+                    // the thread stays on the core's processor.
                 }
             })
             .build_local(LocalOptions::default())

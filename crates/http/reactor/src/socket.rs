@@ -54,9 +54,9 @@ pub fn reset_when_closed(socket: impl AsFd) {
     }
 }
 
-/// Limits the unsent bytes that the kernel buffers to about `bytes`, on this socket and on sockets
-/// accepted from it: `TCP_NOTSENT_LOWAT`, since Linux 3.12. By default, a client that reads nothing
-/// can occupy up to 4 MiB of the kernel's memory.
+/// Sets a limit of about `bytes` on the unsent bytes that the kernel buffers for this socket and
+/// for each socket accepted from it (`TCP_NOTSENT_LOWAT`, since Linux 3.12). By default, a client
+/// that reads nothing can occupy up to 4 MiB of the kernel's memory.
 ///
 /// # Errors
 /// `socket` is not a TCP socket.

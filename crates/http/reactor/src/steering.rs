@@ -62,8 +62,8 @@ pub(crate) const SAMPLE: u64 = 8;
 /// Minimum number of samples per core before the mode `auto` decides whether connections are
 /// steered.
 const SAMPLES_MIN: u64 = 64;
-/// Largest share of one core, in percent of the mean share, with which the shares still count as
-/// even.
+/// Maximum share of the busiest core, in percent of the mean share, at which the shares still count
+/// as even.
 const EVEN_PCT: u64 = 150;
 /// Maximum percentage of connections that arrive on processors to which no core is pinned. If more
 /// do, `IncomingCpu` is not used.
@@ -119,8 +119,8 @@ impl SteeringState {
     }
 
     /// Chooses again between `Hash` and `IncomingCpu`, if the setting is `auto` and enough samples
-    /// were taken since the decision at which the counts were `before`. One core calls this
-    /// periodically.
+    /// were taken since the last decision. `before` holds the counts at that decision, and is
+    /// updated after a new one. One core calls this periodically.
     pub(crate) fn reconsider(&self, accepted: &[u64], before: &mut ArrivalCounts) {
         if self.configured != Steering::Auto {
             return;

@@ -566,8 +566,8 @@ fn a_head_without_a_body_is_not_held_back() {
         client.write_all(b"again").expect("the server reads");
         client.read_exact(&mut [0; 5]).expect("an answer");
     }
-    // If a body is announced, the kernel holds back the head for 200 ms, which would take 4 s for
-    // 20 heads.
+    // If the head were sent with the flag that announces a body (`MSG_MORE`), the kernel would hold
+    // each head back for 200 ms, and 20 heads would take 4 s.
     let taken = start.elapsed();
     assert!(taken.as_millis() < 2_000, "20 heads took {taken:?}");
     server.stop();

@@ -6,9 +6,9 @@
 //! ```
 //!
 //! A core writes into a buffer of its own and never waits: if the lock is held or the buffer is
-//! full, the line is dropped and counted. The writer thread polls the buffers every [`PAUSE`], and
-//! is woken earlier when a buffer is half full, so that a line usually costs no system call. The
-//! file is opened for appending, and reopened on request after another program has moved it.
+//! full, the line is dropped and counted. The writer thread polls the buffers every [`PAUSE`]. A
+//! core wakes it only when a buffer becomes half full, so most lines cost the core no system call.
+//! The file is opened for appending, and reopened on request after another program has moved it.
 
 mod line;
 #[cfg(test)]
@@ -100,7 +100,7 @@ impl AccessLog {
     /// Starts the log for `cores` cores. Returns `None` if the log is off.
     ///
     /// # Errors
-    /// If the file cannot be opened, or the thread not started.
+    /// The file cannot be opened, or the thread cannot be started.
     pub(crate) fn start(
         sink: &Sink,
         cores: usize,

@@ -163,8 +163,8 @@ impl Core {
         has_users.map_err(|_| Problem::Host)
     }
 
-    /// Returns the login of a request. The session of the request identifies the user, or without a
-    /// session the Authorization field.
+    /// Returns the login of a request. `by_session` identifies the user if it is given; otherwise
+    /// the Authorization field does.
     async fn log_in(
         &self,
         by_session: Option<Credentials<'_>>,

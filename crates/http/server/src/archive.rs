@@ -94,7 +94,8 @@ impl Archive {
     /// Checks the files and plans the archive. May block on the disk.
     ///
     /// # Errors
-    /// If a file is missing, or the files are too many or too large together.
+    /// A file is missing, or the archive would exceed a limit on its size, its number of files or
+    /// the length of a name.
     pub(crate) fn plan(
         library: &Arc<Library>,
         wanted: Vec<ArchiveFile>,

@@ -5,8 +5,8 @@ use std::cell::RefCell;
 use crate::metrics::ResponseRecord;
 use crate::request_id::RequestId;
 
-/// Maximum number of unused batches kept for later requests. Fewer connections than this are served
-/// at the same moment on one core.
+/// Maximum number of unused batches kept for later requests. A core rarely needs more, since a
+/// connection holds a batch only while it prepares and writes responses.
 const BATCHES_MAX: usize = 64;
 /// Maximum capacity of a batch that is kept for later requests, in bytes. A batch that a long
 /// response has enlarged beyond this capacity is freed.

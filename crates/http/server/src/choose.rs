@@ -130,8 +130,8 @@ impl Service {
     }
 
     /// Makes one attempt to choose: looks up the candidate formats, and converts the original to
-    /// one after the other until a response can be chosen. Returns `None` if the original changed
-    /// during the attempt.
+    /// one format after another until a response can be chosen. Returns `None` if the original
+    /// changed during the attempt.
     async fn choose_once(&self, request: &ImageRequest<'_>) -> Result<Option<Choice>, Problem> {
         let mut candidates = self.look_up_candidates(request).await?;
         let (mut made, mut is_too_large) = (false, false);

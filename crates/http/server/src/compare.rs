@@ -1,4 +1,4 @@
-//! Comparison of the variant that a client gets with its original, as JSON: format, size and bytes
+//! Comparison of an original with the variant that a client gets, as JSON: format, size and bytes
 //! of both, the encoder's settings, and the SSIMULACRA2 score.
 
 use std::io;
@@ -28,7 +28,7 @@ const ATTEMPTS_MAX: usize = 3;
 /// Seconds after which a refused client may retry: about as long as a comparison takes.
 const RETRY_AFTER_S: u64 = 2;
 
-/// Picture that a client gets, and what is known about it.
+/// Picture that a client gets, with the plan by which it was encoded and its score.
 struct Sent {
     target: Target,
     plan: Plan,
@@ -95,7 +95,8 @@ impl Service {
                 }
             };
             let planned = self.plan_of(key, &identity, &facts, &self.planned(recipe), target);
-            // The variant that was chosen may be one of an earlier version of the settings.
+            // The chosen variant may have been encoded under earlier settings; then no current plan
+            // has its key.
             let Some((plan, stage)) = planned else {
                 continue;
             };
@@ -213,7 +214,7 @@ struct PictureFacts {
     bytes: u64,
 }
 
-/// Picture that the client gets. `encoding` is `None` if that is the original.
+/// Picture that the client gets. `encoding` is `None` if the client gets the original.
 #[derive(Serialize)]
 struct SentFacts {
     #[serde(flatten)]
@@ -226,9 +227,9 @@ struct SentFacts {
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct EncodingFacts {
-    /// Name of the library.
+    /// Name of the software library that encoded the picture.
     encoder: &'static str,
-    /// `None` if the variant is lossless.
+    /// Quality setting; `None` if the variant is lossless.
     #[serde(skip_serializing_if = "Option::is_none")]
     quality: Option<u8>,
     /// Effort of libwebp.

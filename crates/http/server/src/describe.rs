@@ -17,11 +17,12 @@ use crate::service::Service;
 const TINY_PX: u32 = 64;
 
 impl Service {
-    /// Returns a JSON description of the picture at `path`, with the size that the same request
-    /// without `meta` would give.
+    /// Returns a JSON description of the picture at `path`. Its width and height are those of the
+    /// picture that the same request without `meta` would get.
     ///
     /// The members `blurhash`, `thumbhash` and `colour` need the pixels: if the original was never
-    /// converted, a tiny variant is created. They are missing if the picture cannot be converted.
+    /// converted, a tiny variant is created. These members are missing if the picture cannot be
+    /// converted.
     ///
     /// # Errors
     /// [`Problem`]: not found, or not a picture.

@@ -65,9 +65,8 @@ impl Headers {
         self.0.iter().map(|(name, value)| (&**name, &**value))
     }
 
-    /// Returns `own` combined with the operator's fields. Operator's fields for which `is_set`
-    /// returns false are left out. The other fields of the operator replace those of the same name
-    /// in `own`.
+    /// Returns `own` combined with those of the operator's fields for which `is_set` returns true.
+    /// The operator's fields replace fields of the same name in `own`.
     pub(crate) fn combine(
         &self,
         mut own: Vec<(String, String)>,

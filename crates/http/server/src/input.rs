@@ -14,11 +14,11 @@ use crate::transport::Transport;
 /// Maximum bytes per read. A usual request head is a tenth of this size, so a batch of pipelined
 /// requests arrives in one read.
 const READ_BYTES: usize = 16 << 10;
-/// Maximum size of an incomplete request, in bytes, that is moved to a buffer of exactly its size
-/// until more bytes arrive.
+/// Maximum size, in bytes, of an incomplete request that is moved to a buffer of exactly its size
+/// while the connection waits for the rest.
 const REST_BYTES_MAX: usize = 4 << 10;
-/// Maximum number of unused buffers kept for later reads. Fewer connections than this read at the
-/// same moment on one core.
+/// Maximum number of unused buffers kept for later reads. A core rarely needs more, since a
+/// connection that waits for a request holds no buffer.
 const BUFFERS_MAX: usize = 64;
 
 thread_local! {
@@ -66,7 +66,7 @@ impl Input {
         poll_fn(|context| Poll::Ready(reading.as_mut().poll(context))).await
     }
 
-    /// Reads from a stream without a deadline. If nothing has arrived, no empty buffer is held.
+    /// Reads from a stream, without a deadline. If nothing has arrived, releases the empty buffer.
     pub(crate) fn poll_read<S: AsyncRead + Unpin>(
         &mut self,
         stream: &mut S,

@@ -68,8 +68,8 @@ impl Core {
         let (path, query) = (file.path()?, file.query()?);
         let begun = Instant::now();
         for _ in 0..ATTEMPTS_MAX {
-            // The original may change during a conversion. So the time in which the response is
-            // reused without a check of the original is measured from before the conversion.
+            // The original may change during a conversion. So the period in which the response is
+            // reused without a check of the original begins before the conversion.
             let trusted_until_ms = self.trusted_until_ms();
             let choice = self.service.choose(path, query.recipe, file.accepts);
             let choice = choice.await?;

@@ -67,7 +67,7 @@ pub enum Handshake {
     Full,
     /// Resumed from an earlier session or ticket.
     Resumed,
-    /// Failed: no common version, too slow, or not TLS.
+    /// Failed: no common version, a timeout, or bytes that are not TLS.
     Failed,
 }
 

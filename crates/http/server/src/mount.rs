@@ -117,10 +117,10 @@ pub enum Reply {
         /// Additional header fields, as in [`Reply::Internal`].
         fields: Vec<Field>,
     },
-    /// A comparison of the variant that this client would get for a target with its original, as a
+    /// A comparison of an original with the variant that this client would get for a target, as a
     /// JSON document.
     Comparison {
-        /// Path and query of the picture, escaped as in a request.
+        /// Path and query of the picture, percent-encoded as in a request.
         target: String,
         /// Additional header fields, as in [`Reply::Internal`].
         fields: Vec<Field>,

@@ -1,5 +1,5 @@
-//! Conversion of a mount's reply to a response, where necessary with a file of the library, a
-//! transcoded track or an archive.
+//! Conversion of a mount's reply to a response. A reply may stand for a file of the library, a
+//! transcoded track or an archive, whose response is then built here.
 
 use std::sync::Arc;
 

@@ -5,9 +5,9 @@
 //! `shuttle`. So this module compiles the files `gate.rs` and `open.rs` once more, with its own
 //! `sync`.
 //!
-//! Each of these bugs, injected on trial, made a test fail: an arrival at the gate notifies only
-//! one waiter, or none; an arrival is counted by `wait` but not by `drop`; the count of open
-//! connections is compared and changed in two separate operations.
+//! To check the tests, each of these bugs was injected, and made a test fail: an arrival at the
+//! gate notifies only one waiter, or none; an arrival is counted by `wait` but not by `drop`; the
+//! count of open connections is compared and changed in two separate operations.
 
 #[allow(clippy::duplicate_mod, reason = "compiled with other locks")]
 #[path = "../gate.rs"]
@@ -32,8 +32,8 @@ const ORDERS: usize = 1_000;
 const DEPTH: usize = 3;
 const CORES: usize = 4;
 
-/// Runs `test` in many interleavings, half of them chosen at random, half of them by priorities of
-/// the threads that rarely change.
+/// Runs `test` in many interleavings, half of them chosen at random, half of them by thread
+/// priorities, which change rarely.
 fn in_many_orders(test: fn()) {
     shuttle::check_random(test, ORDERS);
     shuttle::check_pct(test, ORDERS, DEPTH);

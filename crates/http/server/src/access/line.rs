@@ -117,7 +117,7 @@ impl LogResponse {
     /// Maximum size of the JSON members that describe the response, in bytes.
     pub(crate) const BYTES_MAX: usize = 256;
 
-    /// Returns the log record of a response to the request `id`. The response is that of `record`.
+    /// Returns the log record of the response that `record` describes, for the request `id`.
     pub(crate) fn to(
         record: &ResponseRecord,
         id: RequestId,

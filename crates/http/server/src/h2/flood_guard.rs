@@ -19,7 +19,7 @@ use super::limits::Limits;
 #[derive(Debug)]
 pub(super) struct FloodGuard {
     limits: Limits,
-    /// Number of written body bytes that count as one step of progress. The client must accept so
+    /// Number of written body bytes that count as one step of progress. The client must accept that
     /// many bytes before the deadline for writing expires.
     step_bytes: u64,
     /// Number of body bytes written since the last step of progress.
@@ -36,7 +36,7 @@ pub(super) struct FloodGuard {
     armed: Option<Armed>,
 }
 
-/// Event that the server waits for until a deadline. Contains the value of a counter when the
+/// Event that the server waits for until a deadline. Contains the value that a counter had when the
 /// deadline was armed. A new deadline is armed only after that counter has grown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Armed {

@@ -29,11 +29,11 @@ use crate::response::{Payload, Response, Shape};
 
 /// Maximum size in bytes of a body, or of a part of a body, that is copied behind its head.
 const COPY_BYTES_MAX: usize = 4 << 10;
-/// Number of bytes that wait to be written, from which on no more body parts are queued. The limit
-/// lets streams alternate, and a reset take effect soon.
+/// Number of unwritten bytes at which no more body parts are queued. The limit lets streams
+/// alternate, and lets a reset take effect soon.
 const QUEUED_BYTES_MAX: usize = 128 << 10;
-/// Number of bytes of frames that wait to be written, above which no more input is read. Most of
-/// these frames are replies to frames such as PING.
+/// Maximum number of unwritten bytes of frames. Above it, no more input is read. Most of these
+/// frames are replies to frames such as PING.
 const TEXT_BYTES_MAX: usize = 64 << 10;
 /// Maximum number of finished responses that are collected before they are counted.
 const DONE_MAX: usize = 256;
@@ -423,7 +423,8 @@ impl<'c, S: Carrier> Session<'c, S> {
         let Some(index) = self.uploads.iter().position(|it| it.stream == stream) else {
             return self.http2.skip(bytes.len(), self.out.text());
         };
-        // The bytes are processed at once, so the client may send as many again.
+        // The bytes are processed at once, so the client is allowed to send the same number of
+        // bytes again.
         self.http2.release(stream, bytes.len(), self.out.text());
         match self.uploads[index].take(self.core, bytes) {
             Ok(()) if !ends => return,

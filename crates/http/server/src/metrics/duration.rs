@@ -108,8 +108,8 @@ impl Durations {
     }
 }
 
-/// Writes the histograms, summed over all cores. Omits empty histograms, since all of them would be
-/// about 2,400 lines per scrape.
+/// Writes the histograms, summed over all cores. Omits empty histograms, since the histograms
+/// together would take about 2,400 lines per scrape.
 pub(super) fn render<'a>(text: &mut Text, cores: impl Iterator<Item = &'a Durations> + Clone) {
     const NAME: &str = "http_server_request_duration_seconds";
     text.family(
