@@ -1,7 +1,8 @@
 //! Sandboxes (cells), each of which runs one job at a time, in one of two forms. A process is
-//! isolated before it reads any input, and exits after its reply. A microVM in such a process
-//! (`microvm`) is wiped after each reply: its state before the job is restored. This crate does not
-//! interpret a job: the job's author and the worker agree on the meaning of its plan.
+//! isolated before it reads any input, and exits after its reply. A microVM runs in such a process
+//! (`microvm`) and is wiped after each reply: it gets back the state that it had before the job.
+//! This crate does not interpret a job: the job's author and the worker agree on the meaning of its
+//! plan.
 //!
 //! Principal types: [`Pool`], the server's side, and [`inside::serve`], which a worker's `main`
 //! calls.
@@ -31,7 +32,7 @@
 //!
 //! 1. Namespaces for processes, network, IPC, mounts, host name and cgroups. If the server is root,
 //!    the process runs as another user; otherwise it gets a user namespace. If the host denies
-//!    namespaces, there are none (`spawn`).
+//!    namespaces, the process shares those of the server (`spawn`).
 //! 2. The process is killed when the server ends. The standard streams are `/dev/null`, and all
 //!    other descriptors except the socket are closed.
 //! 3. Limits: no core file, few descriptors, bounded address space. The out-of-memory killer
@@ -44,8 +45,8 @@
 //! 7. Warm-up, the only code of the worker that can make most system calls. It runs before the
 //!    worker reads any input. Then heap and code are laid out in huge pages, which a child
 //!    inherits, or for which it needs one page fault per 2 MB.
-//! 8. The seccomp filter: an allow-list without paths, sockets, processes, executable memory or
-//!    sleep. A denied call kills the process.
+//! 8. The seccomp filter: an allow-list without calls that open paths, create sockets, start
+//!    programs, map executable memory or sleep. A denied call kills the process.
 //! 9. In a child: the zygote's descriptors are replaced, and the child cannot start a process. (A
 //!    limit prevents that or, if the worker is the host's root, a second filter.) Each job sets
 //!    limits on memory, file size and CPU time; the server enforces the wall time. A helper creates

@@ -1,6 +1,7 @@
 use crate::posture::{Backend, Isolation};
 
-/// Bounds of a pool and of every job in it. The field names match the settings.
+/// Bounds of a pool and of every job in it. Most fields have the name of a setting in the
+/// configuration, with the unit appended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// Maximum number of concurrent jobs. Default 2, at most [`Limits::CONCURRENCY_MAX`].
@@ -34,11 +35,11 @@ pub struct Limits {
     /// Longest pause before the restart of a zygote that died, in milliseconds. The first pause is
     /// 10 ms; each further pause is twice as long, up to this limit. Default 5,000.
     pub max_restart_pause_ms: u32,
-    /// True if memory that is allocated before the first job is backed by transparent huge pages,
-    /// if the host has them. Default true.
+    /// True if transparent huge pages are to back the memory that is allocated before the first
+    /// job. Has no effect on a host without huge pages. Default true.
     pub hugepages: bool,
-    /// True if memory that a job allocates in a microVM is backed by transparent huge pages, if the
-    /// host has them. Default true.
+    /// True if transparent huge pages are to back the memory that a job allocates in a microVM. Has
+    /// no effect on a host without huge pages. Default true.
     pub request_hugepages: bool,
     /// True if each cell is wiped after its job, so that the next job finds no data of the previous
     /// job. Default true.

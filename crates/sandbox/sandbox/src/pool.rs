@@ -94,7 +94,7 @@ pub struct Pool {
 /// Permission to run one job in a slot (a cell of the pool).
 type SlotPermit<'a> = Permit<'a, Slot, Wake>;
 
-/// Chosen backend, and the reason if microVMs were preferred but not available.
+/// Chosen backend, and the reason why [`Backend::Auto`] chose processes over microVMs, if it did.
 struct Choice {
     backend: Backend,
     fell_back: Option<String>,
@@ -133,7 +133,7 @@ impl WaitLimits<'_> {
 
 impl Pool {
     /// Starts the worker `elf` and waits until it is ready for jobs. The executable should be
-    /// static: its isolation begins before `main`, so `main` cannot load libraries.
+    /// static, since an isolated process cannot open the files of libraries.
     ///
     /// # Errors
     /// [`ErrorKind`](crate::ErrorKind) says who is at fault: the limits, the host, or the worker.
@@ -554,7 +554,8 @@ impl Pool {
 
     /// Releases a child after its job, or a child that had no job. A single-use child is killed. A
     /// reusable child is killed if its reply was invalid or its priority cannot be restored;
-    /// otherwise it is returned to the supervisor, until the child reports that it is ready again.
+    /// otherwise it is given back to the supervisor, which queues the child when the child reports
+    /// that it is ready again.
     fn leave(&self, mut slot: Slot, is_reply_valid: bool) {
         if !self.shared.reuses_children || !is_reply_valid || !slot.restore_weight() {
             slot.kill();

@@ -163,8 +163,9 @@ impl fmt::Display for Posture {
 }
 
 impl HugePages {
-    /// Reads the host's mode of transparent huge pages, if `wanted`. The mode `never` and an
-    /// unreadable mode both count as [`HugePages::Refused`].
+    /// Returns the use of huge pages, from the host's mode of transparent huge pages;
+    /// [`HugePages::Off`] if `wanted` is false. The mode `never` and an unreadable mode both count
+    /// as [`HugePages::Refused`].
     pub(crate) fn read(wanted: bool) -> HugePages {
         const ENABLED: &str = "/sys/kernel/mm/transparent_hugepage/enabled";
         if !wanted {

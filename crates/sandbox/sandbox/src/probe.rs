@@ -1,4 +1,5 @@
-//! Test of this host's isolation: runs a job that must answer, and a job that must be killed.
+//! Test of this host's isolation: runs empty jobs, which must succeed, and a job that opens a file,
+//! which must be killed.
 
 use crate::contract::{PROBE_ANSWER, PROBE_FILTER};
 use crate::error::{Error, ErrorKind, FailureKind};
@@ -36,11 +37,12 @@ pub struct Probe {
     pub wipe: Option<Duration>,
 }
 
-/// Starts the worker `elf`, runs a job that must answer and a job that must be killed, and measures
-/// the time of an empty job.
+/// Starts the worker `elf`, checks that a job that opens a file is killed, and measures the time of
+/// empty jobs.
 ///
 /// # Errors
-/// As [`Pool::start`], or [`ErrorKind::Worker`] if a job did not end as it must.
+/// As [`Pool::start`], or [`ErrorKind::Worker`] if an empty job failed or the other job was not
+/// killed.
 pub fn probe(elf: &[u8], limits: Limits) -> Result<Probe, Error> {
     let begin = Instant::now();
     let pool = Pool::start(elf, limits)?;

@@ -27,14 +27,15 @@ pub struct Program {
     pub arguments: Vec<String>,
     /// Environment variables as `NAME=value`, the same for every job.
     pub environment: Vec<String>,
-    /// Files that the program may open for reading, under these names.
+    /// Paths of the files that the program may open for reading. The paths are the same in the cell
+    /// and on the server.
     pub allowed_paths: Vec<PathBuf>,
 }
 
 /// Environment variable that tells a persistent program that its requests arrive as records.
 const RECORDS_VARIABLE: &str = "PELTON_REQUESTS=records";
 
-/// Builds the files and strings from which the zygotes of a pool start.
+/// Builds the files and strings that each zygote of a pool receives at its start.
 pub(crate) fn zygote_source(
     worker: &[u8],
     program: Option<&Program>,

@@ -56,7 +56,8 @@ pub(crate) struct ZygoteFacts {
     /// Page tables of the guest of the zygote that last became ready, as text; empty if that zygote
     /// has no guest.
     pub(crate) page_tables: String,
-    /// Reason why there is no zygote at the moment; `None` if there is one.
+    /// Latest reason why the pool could not start a zygote or a child; `None` after a zygote has
+    /// become ready.
     pub(crate) trouble: Option<String>,
 }
 
@@ -119,7 +120,8 @@ impl<S, W: Signal> Queue<S, W> {
     }
 
     /// Waits at most `longest` for a slot and the permission to run a job in this slot. Returns
-    /// `None` if no slot became ready in time. No core is chosen for an idle job.
+    /// `None` if no slot became ready in time. `is_idle` is true for a job that runs only while a
+    /// core is otherwise idle; no core is chosen for such a job.
     pub(crate) fn acquire(
         &self,
         longest: Duration,
@@ -136,7 +138,7 @@ impl<S, W: Signal> Queue<S, W> {
         }
         let slot = state.ready.pop_front()?;
         state.running += 1;
-        // An idle job delays no other job, so no core is chosen for it.
+        // An idle job does not delay other jobs, so it is not counted among the jobs of any core.
         let core = if is_idle { None } else { state.cores.take() };
         Some((slot, Permit { queue: self, core }))
     }

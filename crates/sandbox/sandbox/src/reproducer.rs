@@ -53,8 +53,8 @@ pub struct ReproducerFolder {
 static WRITE_LOCK: Mutex<()> = Mutex::new(());
 
 impl ReproducerFolder {
-    /// Saves the job to a file. Returns the job's failure, whose detail then also contains the
-    /// file's name, or the reason why no file was written. `runs` is the value of the line `runs`:
+    /// Saves the job to a file. Returns the job's failure, and adds the file's name to its detail.
+    /// If no file was written, adds the reason instead. `runs` is the value of the line `runs`:
     /// `worker`, or `program NAME`.
     pub(crate) fn keep(
         &self,

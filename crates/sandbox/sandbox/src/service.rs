@@ -1,9 +1,9 @@
 //! Service for a running program: a byte stream between the program and the caller of its job.
 //!
 //! The thread that waits for the reply also serves the stream, so a service needs no thread of its
-//! own. While a program does not read its answers, the server reads no further requests from the
-//! program. The stream is closed when the program's requests have used as much CPU time in the
-//! server as the program itself may use.
+//! own. While a program does not read the answers of the service, the server reads no further
+//! requests from the program. The stream is closed when the program's requests have used as much
+//! CPU time in the server as the program itself may use.
 
 use crate::slot::{Slot, wait};
 use rustix::event::{PollFd, PollFlags};
@@ -39,8 +39,8 @@ pub trait Service {
     /// Marks the first `bytes` bytes of the output as written.
     fn advance(&mut self, bytes: usize);
 
-    /// Returns true if the service needs no more input. The stream is closed as soon as all output
-    /// is written.
+    /// Returns true if the service needs no more input. In this case, the stream is closed as soon
+    /// as all output is written.
     fn is_over(&self) -> bool;
 }
 

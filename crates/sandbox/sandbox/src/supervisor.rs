@@ -150,15 +150,16 @@ impl Supervisor {
         }
     }
 
-    /// Orders forks up to the limit, and a few more, so that the zygote can replace an ended child
-    /// at once, without waiting for a further command.
+    /// Orders forks until the maximum number of children and [`ORDERED_AHEAD`] more are ordered.
+    /// With these, the zygote can replace an ended child at once, without waiting for a further
+    /// command.
     fn refill(&mut self, now: Instant) {
         let wanted = self.shared.limits.children() + ORDERED_AHEAD;
         let Some(tracked) = self.zygotes.iter_mut().find(|tracked| tracked.serves()) else {
             return;
         };
-        // Reusable children do not end by themselves. If those of older zygotes counted, they would
-        // leave no room for children of the new zygote.
+        // Reusable children do not end by themselves. If the children of older zygotes were
+        // counted, they would leave no room for children of the new zygote.
         let (reuses_children, newest) = (self.shared.reuses_children, tracked.generation);
         let counts = |child: &&Child| !reuses_children || child.generation == newest;
         while self.children.values().filter(counts).count() < wanted {
@@ -441,7 +442,8 @@ impl Supervisor {
         self.fail(error);
     }
 
-    /// Removes ended children of dead zygotes, whose end no zygote reports.
+    /// Removes the ended children of dead zygotes, since a dead zygote does not report the end of
+    /// its children.
     fn reap_orphans(&mut self) {
         let ended = |pidfd: BorrowedFd<'_>| {
             let mut watched = [PollFd::from_borrowed_fd(pidfd, PollFlags::IN)];

@@ -19,7 +19,7 @@ pub(crate) struct Zygote {
     control: OwnedFd,
 }
 
-/// Files and strings from which each zygote of a pool starts.
+/// Files and strings that each zygote of a pool receives at its start.
 pub(crate) struct ZygoteSource {
     /// Executable of the worker, which every zygote runs.
     pub(crate) worker: OwnedFd,
@@ -61,9 +61,9 @@ impl Zygote {
             Some(device) => vec![program.unwrap_or(worker), device.as_fd()],
             None => program.into_iter().collect(),
         };
-        // The first command is sent before the process starts, so this call cannot fail because the
-        // process has ended. A process that ends at once is detected later, when its reports are
-        // read.
+        // The first command is sent before the process starts, so an early end of the process
+        // cannot make this call fail. An early end is detected later, when the reports of the
+        // process are read.
         let flags = SendFlags::DONTWAIT;
         channel::send(
             control.as_fd(),

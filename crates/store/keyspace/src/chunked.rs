@@ -1,5 +1,5 @@
-//! A vector that grows without moving its elements, so that no single insertion pays for copying
-//! all the others.
+//! A vector that grows without moving its elements, so that no single insertion has to copy all
+//! elements.
 
 use crate::memory::reallocate_vec;
 use crate::memory::room_bytes;

@@ -16,7 +16,7 @@ pub struct Command {
     pub flags: Flags,
     /// Positions of the keys among the arguments.
     pub keys: Keys,
-    /// Family of the command.
+    /// Group in which COMMAND DOCS lists the command.
     pub group: Group,
     /// First version of Redis with the command.
     pub since: &'static str,
@@ -91,7 +91,7 @@ flags! {
 }
 
 impl Flags {
-    /// The set without any property.
+    /// Empty set of properties.
     pub const NONE: Self = Self(0);
 
     /// Returns whether all properties in `other` are set.
@@ -194,7 +194,7 @@ fn counted(args: &[Bytes], at: usize) -> Option<Vec<usize>> {
     (1 <= count && end <= args.len()).then(|| (at + 1..end).collect())
 }
 
-/// A family of commands.
+/// Group of commands in COMMAND DOCS: the commands on one type of value or on one subject.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Group {
     /// Commands on keys of any type.
@@ -211,7 +211,7 @@ pub enum Group {
     Set,
     /// Sorted sets.
     SortedSet,
-    /// MULTI, EXEC and the like.
+    /// Transactions: MULTI, EXEC, DISCARD, WATCH and UNWATCH.
     Transactions,
     /// Publish and subscribe.
     PubSub,
@@ -226,7 +226,7 @@ pub enum Group {
 }
 
 impl Group {
-    /// Returns the name of the family in COMMAND DOCS.
+    /// Returns the name of the group in COMMAND DOCS.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -337,7 +337,7 @@ impl Command {
             "lastsave" | "role" => vec!["@admin", "@dangerous"],
             "sort" | "sort_ro" => vec!["@set", "@sortedset", "@list", "@dangerous"],
             name if name.starts_with("command") => vec!["@connection"],
-            // The category of the family belongs to the subcommands of a container, not to the
+            // The category of the group applies to the subcommands of a container, not to the
             // container itself.
             _ if matches!(self.handler, Handler::Container) => Vec::new(),
             _ => self.group.category().into_iter().collect(),

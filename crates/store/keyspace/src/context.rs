@@ -116,9 +116,9 @@ impl<'a> Context<'a> {
         Some(slot)
     }
 
-    /// Removes a key if its deadline has passed or one of its cache tags was dropped. During a
-    /// replay, keys are kept after their deadline, because the append-only file itself contains the
-    /// removals.
+    /// Removes a key whose deadline has passed or one of whose cache tags was dropped. Returns the
+    /// slot if the key is kept. During a replay, keys are kept after their deadline, because the
+    /// append-only file itself contains the removals.
     fn remove_expired(&mut self, slot: u32, key: &[u8]) -> Option<u32> {
         let db = &self.ks.dbs[self.db];
         if db.tags.is_stale(slot) {
@@ -171,8 +171,8 @@ impl<'a> Context<'a> {
         Some(&entry.value)
     }
 
-    /// Returns a value of one type. Counts a hit or a miss and updates the key's last use, as
-    /// [`Context::read`] does.
+    /// Returns a value if it has the type `T`; a value of another type is an error. Counts a hit or
+    /// a miss and updates the key's last use, as [`Context::read`] does.
     #[inline]
     pub(crate) fn read_as<T: Kind>(&mut self, key: &[u8]) -> Result<Option<&T>, Fault> {
         match self.read(key) {
@@ -181,7 +181,8 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// Returns a value of one type that is about to be changed, without counting a hit.
+    /// Returns a value if it has the type `T`; a value of another type is an error. Counts no hit,
+    /// since the command is about to change the value.
     pub(crate) fn peek_as<T: Kind>(&mut self, key: &[u8]) -> Result<Option<&T>, Fault> {
         match self.entry(key) {
             None => Ok(None),
@@ -275,8 +276,8 @@ impl<'a> Context<'a> {
         self.ks.dbs[self.db].remove_hashed(hash, key)
     }
 
-    /// Removes a key without an event or an entry in the append-only file. Returns whether the key
-    /// existed.
+    /// Removes a key, but sends no event and records nothing in the append-only file. Returns
+    /// whether the key existed.
     pub(crate) fn clear(&mut self, key: &[u8]) -> bool {
         let removed = self.remove(key);
         let retired = removed.map(|(slot, entry)| self.ks.retire(self.db, slot, entry));

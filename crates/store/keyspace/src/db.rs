@@ -20,7 +20,8 @@ const BLOB_SLOT_BYTES: usize = 8;
 /// Heap bytes per deadline in `Db::due`, a B-tree, assuming average fill.
 const DUE_BYTES: usize = 34;
 
-/// Part of vacant slots from which a table is compacted: at least one slot in this many.
+/// Inverse of the fraction of vacant slots at which a table is compacted: at 8, at least one slot
+/// in eight is vacant.
 const VACANT_PART_MIN: usize = 8;
 
 /// A key and its value. An entry uses 64 bytes, one cache line of the processor, plus the heap

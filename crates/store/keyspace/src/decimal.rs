@@ -20,7 +20,8 @@ const ONE: u128 = 100_000_000_000_000_000;
 /// has 4,933 digits before the point, and the smallest starts 4,951 digits after the point.
 const DIGITS_MAX: i64 = 4951;
 
-/// Sum of two numbers: its text, or the fact that it is not finite.
+/// Result of an addition: the sum as text, or `NotFinite` if a number is infinite or the sum is too
+/// large.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Sum {
     Text(Vec<u8>),
@@ -45,8 +46,8 @@ enum Number {
     Infinite,
 }
 
-/// Parses a decimal number to the nearest 80-bit number. `None` if the text is not a number, or is
-/// out of the range of 80 bits.
+/// Parses a decimal number to the nearest 80-bit number. Returns `None` if the text is not a
+/// number, or is out of the range of 80 bits.
 fn parse(text: &[u8]) -> Option<Number> {
     if parse_double(text)?.is_infinite() && !text.iter().any(u8::is_ascii_digit) {
         return Some(Number::Infinite);

@@ -85,9 +85,9 @@ pub(super) fn prepare_for_jobs() {
 }
 
 /// Returns the pages of free blocks to the kernel, then allocates every block that warm-up freed.
-/// Otherwise a child's first blocks would lie in these places, and the kernel would have to copy
-/// each page there that the child writes to. libc keeps a list of small free blocks per size, so
-/// this function requests each size.
+/// Otherwise a child would reuse these blocks first, and the kernel would have to copy each of
+/// their pages that the child writes to. libc keeps a list of small free blocks per size, so this
+/// function requests each size.
 fn fill_holes() {
     const HOLE_BYTES_MAX: usize = 64 << 10;
     const HALVINGS: usize = 6;

@@ -47,8 +47,8 @@ pub(super) fn run(socket: OwnedFd, host: &Host, signals: BorrowedFd<'_>) -> ! {
         // Nothing drops their owners, since this process ends first.
         unsafe { rustix::io::close(descriptor) };
     }
-    // Here a filter denies `fork`, for two reasons: a limit on the number of processes does not
-    // apply to every user, and KVM may add a thread when the guest first runs.
+    // A filter denies `fork` here. A limit on the number of processes would not apply to every
+    // user, and would also count the thread that KVM may add when the guest first runs.
     if let Err(errno) = Program::child().install() {
         refuse(socket.as_fd(), &format!("seccomp: {errno}"));
     }

@@ -43,7 +43,7 @@ pub(super) fn control() -> Option<Control> {
     (socket_type(control) == Ok(SocketType::SEQPACKET)).then_some(control)
 }
 
-/// Result of [`enter`].
+/// Result of [`enter`]: the isolation in force, and a file that was opened for later use.
 pub(super) struct Jailed {
     pub(super) jail: Jail,
     /// `/proc/self/statm`, opened before files could no longer be opened; `None` on a host without
@@ -155,9 +155,9 @@ fn prefer_oom_kill() {
     }
 }
 
-/// Turns off the merging of pages with equal content (KSM): whether a page is merged with one of
-/// another process can be measured by timing. Children of a process inherit the setting; old
-/// kernels lack it and return EINVAL.
+/// Turns off the merging of pages with equal content (KSM). With KSM, a process could find out by
+/// timing whether another process has a page with the same content. Children of a process inherit
+/// the setting; old kernels lack the setting and return EINVAL.
 fn disable_page_merging() {
     const PR_SET_MEMORY_MERGE: i32 = 67;
     // SAFETY: the call takes numbers only.
@@ -192,7 +192,8 @@ fn drop_capabilities() -> Result<(), Errno> {
 
 /// Forks, so that this process only stays alive as the init process of its process namespace, and
 /// its child continues as the zygote. When the init process of a namespace dies, the kernel kills
-/// all other processes in it. So children that run a job survive the death of their zygote.
+/// all other processes in it. Since the zygote is not the init process, children that run a job
+/// survive the death of their zygote.
 fn split_off_init() -> Result<(), Errno> {
     if !rustix::process::getpid().is_init() {
         return Ok(());

@@ -67,11 +67,12 @@ pub(super) fn out_of_memory() {
     }
 }
 
-/// Writes a message. If the server is gone, the error does not matter.
+/// Writes a message. An error is ignored, since the process ends anyway.
 fn write(descriptor: i32, bytes: &[u8]) {
     // SAFETY: CONTROL_FD is open from a zygote's start to its end, and JOB_FD from a child's call
     // of `child::place` to its end. A child without a job writes to CONTROL_FD, which `place`
-    // closed: the write fails, since the descriptor is closed or refuses writes.
+    // closed. The write fails, since the number is unused or belongs to a newer descriptor that
+    // cannot be written to.
     let descriptor = unsafe { BorrowedFd::borrow_raw(descriptor) };
     let _sent = rustix::io::write(descriptor, bytes);
 }

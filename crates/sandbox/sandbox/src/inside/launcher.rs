@@ -27,8 +27,8 @@ use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::ptr;
 
-/// Maximum number of threads of a program, the same as in a microVM. In processes, unlike in a
-/// microVM, the kernel limits only the sum over all cells of a pool.
+/// Maximum number of threads of a program, the same as in a microVM. If the cells are processes,
+/// the kernel limits only the sum of the threads of all cells of a pool.
 const THREADS_MAX: u64 = microvm::THREADS_MAX as u64;
 
 /// Settings that all launchers of a zygote share. A launcher starts a program.
@@ -223,8 +223,8 @@ fn become_program(start: &Start) -> ! {
 
 fn prepare(start: &Start) -> Result<(), Errno> {
     set_parent_process_death_signal(Some(Signal::KILL))?;
-    // The descriptor of the service's stream is not among those that this loop replaces, since it
-    // was received after the original.
+    // The loop replaces descriptors 0 to 3. The service's stream has a higher number, since the
+    // original was received first and got the lowest free number, which is at least 3.
     for (from, to) in start.streams.iter().chain(&start.service).zip(0..) {
         // SAFETY: the call replaces the standard streams and the number of the service's stream,
         // which this process does not use for anything else. It sets no CLOEXEC, so that the

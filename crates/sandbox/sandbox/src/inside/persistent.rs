@@ -8,9 +8,9 @@
 //! ```
 //!
 //! Requests and outputs are the records of [`sandbox_protocol::request_head`] and
-//! [`sandbox_protocol::OutputRecord`]. A program that exits, or writes an output without a request,
-//! is not used again, since its state may belong to another request. The program ends with its
-//! launcher.
+//! [`sandbox_protocol::OutputRecord`]. A program is not used again after it exits, or after it
+//! writes an output without a request, which could be taken for the output of a later request. The
+//! program ends with its launcher.
 
 use super::child;
 use super::filter::Program as Filter;

@@ -224,8 +224,8 @@ fn report(control: Control, report: &Report, descriptor: Option<OwnedFd>) {
 }
 
 /// Blocks the signals for ended children and for packets on `control`, and returns a signalfd for
-/// them. The zygote waits only on this descriptor, so its filter denies calls that wait for several
-/// descriptors, in which a child could block forever.
+/// them. The zygote waits only on this descriptor, so its filter need not allow the calls that wait
+/// for several descriptors. A child could block forever in such a call.
 fn signals(control: Control) -> Result<OwnedFd, Errno> {
     let mut set = MaybeUninit::uninit();
     // SAFETY: the call writes only to the set, in this frame.

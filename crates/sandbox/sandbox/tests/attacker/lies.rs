@@ -56,7 +56,7 @@ fn late(scene: &Scene<'_>) -> AllegedReply {
     let reply = honest(scene).to_bytes();
     scene.say(&reply);
     loop {
-        // The write fails after the server has sealed the answer, which the test relies on.
+        // Once the server has sealed the answer, the write fails. The test relies on this failure.
         let _refused = scene.answer.write_at(b"LATER!", 0);
     }
 }

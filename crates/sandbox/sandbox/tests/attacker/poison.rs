@@ -2,8 +2,8 @@
 //! memory that it can read.
 //!
 //! The program itself contains no copy of the secret. The secret is computed in the place where it
-//! is written, and the search multiplies each word of memory by a number, and compares the
-//! products.
+//! is written. The search multiplies each word of memory by a constant, and compares the result
+//! with the product of the secret and this constant.
 
 use crate::{Attack, Scene};
 use sandbox_protocol::AllegedReply;
@@ -77,8 +77,9 @@ fn map() -> *mut u8 {
     map.cast()
 }
 
-/// Answers with the number of places that contain the secret. The search covers the addresses to
-/// which an earlier job wrote it, which are listed in the plan, and other memory.
+/// Answers with the number of places that contain the secret. The plan lists the addresses to which
+/// an earlier job wrote the secret. The search covers these addresses, statics, heap, new blocks, a
+/// new mapping, the answer and the environment.
 fn seek(scene: &Scene<'_>) -> AllegedReply {
     let mut ranges = vec![statics(), heap()];
     let hidden = scene.numbers.chunks_exact(2);

@@ -34,8 +34,8 @@ fn cores() -> u32 {
 const SHARE_MIN: f64 = 0.95;
 
 /// Returns the maximum number of measurements, of which one must reach the share [`SHARE_MIN`]. If
-/// other programs keep the machine busy, they may leave a core to only one of the two pools, which
-/// lowers the measured share of the honest jobs.
+/// other programs keep the machine busy, they may leave a core to only one of the two pools, honest
+/// and hostile. This can lower the measured share of the honest jobs.
 fn tries() -> u32 {
     match std::env::var(TIME) {
         Ok(_) => 1,
@@ -45,7 +45,7 @@ fn tries() -> u32 {
 
 /// Returns the CPU time in milliseconds after which a job is deprioritized: the default if the
 /// variable [`TIME`] is set, as on an idle machine; otherwise a lower value, since on a busy
-/// machine a hostile program needs long to use so much CPU time.
+/// machine a hostile program takes long to use that much CPU time.
 fn deprioritize_after_ms() -> u32 {
     match std::env::var(TIME) {
         Ok(_) => Limits::default().deprioritize_after_ms,

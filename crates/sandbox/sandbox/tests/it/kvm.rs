@@ -93,8 +93,8 @@ fn p13_what_ring_3_may_not_ends_the_job_and_nothing_else() {
     .assert_eq(&ends);
 }
 
-/// Promise P13 of `docs/SPEC.md`, that a job can access only what it was given: the system calls
-/// for which a process is killed are not implemented in a guest.
+/// Promise P13 of `docs/SPEC.md`, that a job can access only what it was given: a guest does not
+/// implement the system calls for which the seccomp filter kills a cell that is a process.
 #[test]
 fn p13_calls_that_no_codec_makes_fail() {
     let Some(pool) = microvms(Limits::default()) else {

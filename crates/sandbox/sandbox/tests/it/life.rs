@@ -197,7 +197,8 @@ fn children(pid: u32) -> Vec<u32> {
     found
 }
 
-/// Opens the descendants of the process `pid`. Descendants that end meanwhile are left out.
+/// Returns pidfds of the descendants of the process `pid`. Descendants that end meanwhile are left
+/// out.
 pub(crate) fn open_descendants(pid: u32) -> Vec<OwnedFd> {
     let open = |pid: u32| {
         let pid = Pid::from_raw(pid as i32).expect("ids are above 0");

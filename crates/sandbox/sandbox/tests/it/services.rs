@@ -159,8 +159,8 @@ fn p16_answers_take_no_more_cpu_time_than_the_run_may() {
     }
 }
 
-/// End of programs that never read their answers, or wait for an answer without a request: they run
-/// until their wall time is over.
+/// End of programs that never read their answers, and of programs that wait for an answer although
+/// they sent no request: they run until their wall time is over.
 #[test]
 fn p16_a_program_that_only_speaks_or_only_listens_is_ended() {
     for pool in pools(Limits::default()) {

@@ -54,8 +54,8 @@ fn describe(result: i64) -> String {
     }
 }
 
-/// Duplicates standard input as descriptor 3, the only descriptor to which a zygote's filter allows
-/// to send packets with descriptors.
+/// Duplicates standard input as descriptor 3. A zygote's filter allows `sendmsg`, which can send
+/// descriptors, on descriptor 3 only.
 fn dup_to_control() -> i64 {
     const CONTROL: i32 = 3;
     // SAFETY: no other code of this program uses a descriptor of this number.

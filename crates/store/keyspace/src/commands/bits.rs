@@ -84,8 +84,8 @@ struct BitRange {
     last: usize,
 }
 
-/// Returns the range between two positions, in bytes or bits; negative positions count from the
-/// end. `None` if the range is empty.
+/// Returns the range between two positions, which are in bytes or bits; negative positions count
+/// from the end. Returns `None` if the range is empty.
 fn bit_range(start: i64, end: i64, in_bits: bool, bytes: usize) -> Option<BitRange> {
     let total = if in_bits {
         bytes as i64 * 8

@@ -225,8 +225,8 @@ fn send_docs(command: &Command, out: &mut Out) {
     }
 }
 
-/// Assigns key specs to arguments: the first key argument gets the first spec, every other key
-/// argument gets the last spec.
+/// Assignment of key specs to arguments: the first key argument gets the first spec, and every
+/// other key argument gets the last spec.
 struct KeySpecs {
     count: usize,
     specs: usize,
