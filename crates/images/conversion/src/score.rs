@@ -92,7 +92,8 @@ impl Converter {
             }
             Err(failure) => failure,
         };
-        self.note_crash(&original, scored.path, &scored.identity, &failure, false);
+        // A crash does not count for the quarantine: the original was decoded before, when the
+        // variant was made, so the variant's file or the metric may be at fault.
         Err(match self.verdict(scored.path, &failure) {
             Some(verdict) => NoScore::Failed(verdict),
             None => NoScore::Host,

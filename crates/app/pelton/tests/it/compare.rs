@@ -1,5 +1,7 @@
 //! Comparisons of pictures with their originals by the JSON API.
 
+use std::fs;
+
 use serde_json::Value;
 
 use crate::harness::{Home, Response, Server, eventually, media};
@@ -66,6 +68,32 @@ fn an_original_that_is_sent_has_no_score() {
 }
 
 #[test]
+fn a_damaged_variant_does_not_bring_its_original_into_quarantine() {
+    /// Number of crashes after which an original is in quarantine, and one more.
+    const TRIES: usize = 4;
+    let home = Home::with(&[("photo.jpg", &media::photo(480, 320, 1))]);
+    let server = Server::plain(&home, &[]);
+    let target = format!("{}?w=240", comparison(&server));
+    eventually("the best variant is stored", || {
+        let compared = json(&server.send("GET", &target, AVIF));
+        (compared["sent"]["isProvisional"] == false).then_some(())
+    });
+    for path in home.variants() {
+        let mut bytes = fs::read(&path).expect("the variant is readable");
+        let half = bytes.len() / 2;
+        bytes[half..].fill(0x55);
+        fs::write(&path, &bytes).expect("the home can be written");
+    }
+    for _ in 0..TRIES {
+        let answer = server.send("GET", &target, AVIF);
+        assert!(matches!(answer.status, 500..), "{}", answer.text());
+    }
+    let quarantine = server.get("/-/api/quarantine");
+    assert_eq!(quarantine.text(), "{\"quarantine\":[]}\n");
+    server.stop();
+}
+
+#[test]
 fn comparisons_that_are_impossible_say_why() {
     let photo = media::photo(480, 320, 1);
     let home = Home::with(&[("photo.jpg", &photo)]);
@@ -77,7 +105,7 @@ fn comparisons_that_are_impossible_say_why() {
     assert_eq!(server.get(&format!("{target}?w=x")).status, 400);
     let unknown = "/-/api/pictures/ph-0000000000000000/compare";
     assert_eq!(server.get(unknown).status, 404);
-    let removed = std::fs::remove_file(home.library().join("photo.jpg"));
+    let removed = fs::remove_file(home.library().join("photo.jpg"));
     removed.expect("the home can be written");
     assert_eq!(server.get(&target).status, 404);
     server.stop();
