@@ -1,5 +1,5 @@
 //! Bounded queue of conversions: the conversions that wait for a thread, those that run, and the
-//! memory that is reserved for running ones.
+//! memory that is reserved for running ones and for other jobs.
 //!
 //! Background conversions, which replace variants by ones of higher effort, start only while no
 //! request waits for a thread or for memory. If a request needs the memory of a background
@@ -383,7 +383,7 @@ impl Queue {
     }
 
     /// Removes and returns the next background conversion. Blocks until no request waits, and until
-    /// either no conversion runs or half of the memory budget stays free. Returns `None` if the
+    /// either no memory is reserved or half of the memory budget stays free. Returns `None` if the
     /// queue stops.
     pub(crate) fn next_improvement(&self) -> Option<(Task, Arc<OwnedFd>)> {
         // A background conversion is cancelled through an eventfd, so none starts while the host
@@ -402,7 +402,7 @@ impl Queue {
                 .map(|task| task.plan.cost().memory_bytes);
             if let Some(memory_bytes) = memory_bytes
                 && !state.has_waiting_requests()
-                && (state.running == 0
+                && (state.running_bytes == 0
                     || state.running_bytes + memory_bytes <= self.limits.memory_bytes_max / 2)
             {
                 match &cancel {

@@ -561,6 +561,33 @@ fn jobs_and_conversions_share_the_memory() {
 }
 
 #[test]
+fn an_improvement_waits_for_the_memory_of_a_job() {
+    in_many_orders(|| {
+        let queue = queue(1, 1);
+        let held_bytes = queue.reserve_for_job(memory_bytes()).expect("it runs");
+        let has_memory = Arc::new(AtomicBool::new(true));
+        let (served, is_held) = (Arc::clone(&queue), Arc::clone(&has_memory));
+        let threads = spawn(1, move |_| {
+            while let Some((task, cancel)) = served.next_improvement() {
+                assert!(!is_held.load(Ordering::SeqCst), "the job has all memory");
+                served.end_conversion(task.plan.cost().memory_bytes);
+                served.end_improvement(task, &cancel, false);
+            }
+        });
+        queue.improve(task(0));
+        thread::yield_now();
+        has_memory.store(false, Ordering::SeqCst);
+        queue.release_job(held_bytes);
+        while queue.stats().running != 0 || queue.stats().improving != 0 {
+            thread::yield_now();
+        }
+        queue.stop();
+        join(threads);
+        assert_eq!(queue.stats(), IDLE);
+    });
+}
+
+#[test]
 fn a_conversion_that_needs_all_memory_cancels_each_improvement_once() {
     const IMPROVEMENTS: u64 = 2;
     in_many_orders(|| {
