@@ -293,10 +293,22 @@ impl State {
     }
 
     /// Returns whether, after these changes, the data of `user` takes at most `bytes_max` bytes of
-    /// memory by estimate. Changes that add no data are always allowed.
+    /// memory by estimate. Changes that do not make the data larger are always allowed.
     pub(crate) fn has_room(&self, user: &str, changes: &[Change], bytes_max: usize) -> bool {
-        let more: usize = changes.iter().map(Change::kept_bytes).sum();
-        more == 0 || self.kept_bytes(user).saturating_add(more) <= bytes_max
+        let added: usize = changes.iter().map(Change::kept_bytes).sum();
+        let replaced: usize = changes.iter().map(|it| self.replaced_bytes(it)).sum();
+        let after = self.kept_bytes(user).saturating_add(added) - replaced;
+        added <= replaced || after <= bytes_max
+    }
+
+    /// Estimates the memory of the playlist or share that `change` replaces.
+    fn replaced_bytes(&self, change: &Change) -> usize {
+        let replaced = match change {
+            Change::Playlist { id, .. } => self.playlists.get(id).map(Playlist::kept_bytes),
+            Change::Share { id, .. } => self.shares.get(id).map(Share::kept_bytes),
+            _ => None,
+        };
+        replaced.unwrap_or(0)
     }
 
     /// Estimates the bytes of memory that the data of the user `name` takes.
