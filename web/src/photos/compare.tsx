@@ -65,7 +65,8 @@ export function Compare({ slide, close }: { slide: Slide; close: () => void }) {
     point.value = { x: (100 * (event.clientX - box.x)) / box.width, y: (100 * (event.clientY - box.y)) / box.height };
     isClose.value = !isClose.value;
   };
-  const original = hasFallback.value ? `${url(file)}?format=png&w=${width ?? 0}` : originalOf("pictures", id);
+  const fallback = width === null ? undefined : `${url(file)}?format=png${width > 0 ? `&w=${width}` : ""}`;
+  const original = hasFallback.value ? fallback : originalOf("pictures", id);
   const size = fit ? { width: `${fit.width}px`, height: `${fit.height}px` } : {};
   const transform = isClose.value ? { transform: `scale(${CLOSE})`, transformOrigin: `${point.value.x}% ${point.value.y}%` } : {};
   return (
