@@ -65,6 +65,7 @@ mod encode;
 mod fields;
 mod parted;
 pub mod problem;
+mod purge;
 pub mod representation;
 mod respond;
 mod response;

@@ -3,7 +3,7 @@
 
 use std::fs;
 use std::path::Path;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::thread;
 
 use conversion::convert::{Outcome, Pace, Task, Terms};
@@ -41,9 +41,21 @@ impl Service {
     /// Returns every file that clients can request, in order of path.
     #[must_use]
     pub fn list(&self) -> Vec<LibraryPath> {
+        self.list_below(Path::new(""))
+    }
+
+    /// Returns every file below `folder` that clients can request, in order of path.
+    pub(crate) fn list_below(&self, folder: &Path) -> Vec<LibraryPath> {
         let mut found = Vec::new();
         for mount in &self.settings.mounts {
-            walk(mount, Path::new(""), DEPTH_MAX, &mut found);
+            let prefix = Path::new(mount.prefix.trim_matches('/'));
+            match folder.strip_prefix(prefix) {
+                Ok(rest) => walk(mount, rest, DEPTH_MAX, &mut found),
+                Err(_) if prefix.starts_with(folder) => {
+                    walk(mount, Path::new(""), DEPTH_MAX, &mut found);
+                }
+                Err(_) => {}
+            }
         }
         found.retain(|path| !self.library().hides(path));
         found.sort();
@@ -77,6 +89,32 @@ impl Service {
         });
     }
 
+    /// Creates the missing variants for the pairs in `wanted`, as [`Service::prefetch`] does, while
+    /// requests are served: only on idle cores, and only with memory that no request waits for.
+    /// Returns early once `is_cancelled` is true; a picture in progress is finished first. Blocks.
+    pub fn prefetch_when_idle(
+        &self,
+        wanted: &[(LibraryPath, Recipe)],
+        tally: &PrefetchProgress,
+        is_cancelled: &AtomicBool,
+    ) {
+        for of_one in wanted.chunk_by(|a, b| a.0 == b.0) {
+            if is_cancelled.load(Ordering::Relaxed) {
+                return;
+            }
+            if let Some((identity, tasks)) =
+                self.missing_tasks(of_one, (Stage::Better, Pace::Idle), tally)
+                && !tasks.is_empty()
+            {
+                let outcomes = self.flights.convert_when_idle(&tasks, is_cancelled);
+                let counted = outcomes.iter();
+                counted.for_each(|outcome| tally.count(&identity, outcome));
+            }
+            let files = &tally.files;
+            files.fetch_add(of_one.len() as u64, Ordering::Relaxed);
+        }
+    }
+
     /// Creates the missing variants of one original.
     fn prefetch_one(
         &self,
@@ -84,10 +122,32 @@ impl Service {
         stage: Stage,
         tally: &PrefetchProgress,
     ) {
+        let missing = self.missing_tasks(wanted, (stage, Pace::Awaited), tally);
+        let Some((identity, tasks)) = missing.filter(|(_, tasks)| !tasks.is_empty()) else {
+            return;
+        };
+        // No further memory limit is needed here, since the number of threads limits the memory.
+        let mut terms = Terms {
+            cancel: None,
+            reserve_memory: &mut |_| true,
+        };
+        let outcomes = self.flights.converter().convert_all(&tasks, &mut terms);
+        let counted = outcomes.iter();
+        counted.for_each(|outcome| tally.count(&identity, outcome));
+    }
+
+    /// Returns the version of one original, and the tasks that create its missing variants. Returns
+    /// `None` if the original is not a picture.
+    fn missing_tasks(
+        &self,
+        wanted: &[(LibraryPath, Recipe)],
+        (stage, pace): (Stage, Pace),
+        tally: &PrefetchProgress,
+    ) -> Option<(Identity, Vec<Task>)> {
         let path = &wanted[0].0;
         let detected = detect(self.library(), path, &self.settings.allowed_types);
         let Ok((Known::Picture(facts), identity)) = detected else {
-            return;
+            return None;
         };
         let mut tasks: Vec<Task> = Vec::new();
         for (_, recipe) in wanted {
@@ -119,21 +179,11 @@ impl Service {
                     identity,
                     original_competes: candidates.original_competes,
                     replaces: replaces.filter(|quick| *quick != key),
-                    pace: Pace::Awaited,
+                    pace,
                 });
             }
         }
-        if !tasks.is_empty() {
-            // No further memory limit is needed here, since the number of threads limits the
-            // memory.
-            let mut terms = Terms {
-                cancel: None,
-                reserve_memory: &mut |_| true,
-            };
-            let outcomes = self.flights.converter().convert_all(&tasks, &mut terms);
-            let counted = outcomes.iter();
-            counted.for_each(|outcome| tally.count(&identity, outcome));
-        }
+        Some((identity, tasks))
     }
 }
 
@@ -164,6 +214,8 @@ fn walk(mount: &Mount, folder: &Path, depth: usize, found: &mut Vec<LibraryPath>
     let directory = mount.directory.join(folder);
     let entries = match fs::read_dir(&directory) {
         Ok(entries) => entries,
+        // A folder may exist in one of several mounts only.
+        Err(err) if err.kind() == std::io::ErrorKind::NotFound => return,
         Err(err) => {
             tracing::warn!(directory = %directory.display(), %err, "folder cannot be listed");
             return;

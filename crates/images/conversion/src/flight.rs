@@ -16,6 +16,7 @@
 
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -194,6 +195,40 @@ impl Flights {
     /// next request for the same variant then queues it again.
     pub fn improve(&self, task: Task) {
         self.shared.queue.improve(task);
+    }
+
+    /// Runs tasks of one original for which no request waits, as soon as a background conversion
+    /// may start. Tasks that are cancelled because a request needs their memory are started again.
+    /// Returns no outcomes if `is_cancelled` becomes true before the start, or if the queue stops.
+    /// Blocks.
+    pub fn convert_when_idle(&self, tasks: &[Task], is_cancelled: &AtomicBool) -> Vec<Outcome> {
+        let queue = &self.shared.queue;
+        let memory_bytes = tasks.iter().map(|task| task.plan.cost().memory_bytes);
+        let memory_bytes = memory_bytes.max().unwrap_or(0);
+        let mut left = tasks.to_vec();
+        let mut outcomes = Vec::with_capacity(tasks.len());
+        while !left.is_empty() {
+            let Some((cancel, mut held_bytes)) = queue.start_when_idle(memory_bytes, is_cancelled)
+            else {
+                return outcomes;
+            };
+            let mut reserve_memory =
+                |bytes| queue.reserve_memory(&mut held_bytes, bytes, Some(&cancel));
+            let mut terms = Terms {
+                cancel: Some(cancel.as_fd()),
+                reserve_memory: &mut reserve_memory,
+            };
+            let ended = self.converter().convert_all(&left, &mut terms);
+            queue.end_background(&cancel, held_bytes);
+            let was_left = std::mem::take(&mut left);
+            for (task, outcome) in was_left.into_iter().zip(ended) {
+                match outcome {
+                    Outcome::Cancelled => left.push(task),
+                    outcome => outcomes.push(outcome),
+                }
+            }
+        }
+        outcomes
     }
 
     /// Returns the converter that runs the tasks.

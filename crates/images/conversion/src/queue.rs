@@ -51,6 +51,10 @@ pub struct Limits {
 /// on a busy machine.
 const WAITING_MIN: Duration = Duration::from_millis(100);
 
+/// Interval at which a background conversion that waits for its start checks whether it is still
+/// wanted.
+const GIVE_UP_POLL: Duration = Duration::from_millis(200);
+
 impl Limits {
     /// Returns the maximum time that a request waits for a thread and for memory.
     pub(crate) fn waiting(&self) -> Duration {
@@ -380,6 +384,51 @@ impl Queue {
         }
         drop(state);
         self.changed.notify_all();
+    }
+
+    /// Starts a background conversion that is not in the queue, and reserves memory for it, at most
+    /// the whole budget. Blocks as [`Queue::next_improvement`] does. Returns the descriptor that
+    /// cancels the conversion and the number of reserved bytes, or `None` if `is_given_up` becomes
+    /// true or the queue stops.
+    pub(crate) fn start_when_idle(
+        &self,
+        memory_bytes: u64,
+        is_given_up: &std::sync::atomic::AtomicBool,
+    ) -> Option<(Arc<OwnedFd>, u64)> {
+        let held_bytes = memory_bytes.min(self.limits.memory_bytes_max);
+        let mut cancel = None;
+        let mut state = self.lock();
+        while !state.stopping && !is_given_up.load(Ordering::Relaxed) {
+            if !state.has_waiting_requests()
+                && (state.running == 0
+                    || state.running_bytes + held_bytes <= self.limits.memory_bytes_max / 2)
+            {
+                cancel = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK).ok();
+            }
+            if let Some(cancel) = cancel.take() {
+                let cancel = Arc::new(cancel);
+                state.start(held_bytes);
+                state.improvements.push(Improvement {
+                    cancel: Arc::clone(&cancel),
+                    held_bytes,
+                    is_cancelled: false,
+                });
+                return Some((cancel, held_bytes));
+            }
+            self.changed.wait_for(&mut state, GIVE_UP_POLL);
+        }
+        None
+    }
+
+    /// Records the end of a conversion that [`Queue::start_when_idle`] has started, and releases
+    /// the `held_bytes` that are reserved for it.
+    pub(crate) fn end_background(&self, cancel: &Arc<OwnedFd>, held_bytes: u64) {
+        let mut state = self.lock();
+        state
+            .improvements
+            .retain(|improvement| !Arc::ptr_eq(&improvement.cancel, cancel));
+        drop(state);
+        self.end_conversion(held_bytes);
     }
 
     /// Removes and returns the next background conversion. Blocks until no request waits, and until

@@ -17,7 +17,7 @@
 //! not need the lock.
 
 use parking_lot::{Mutex, MutexGuard};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fs::{self, File};
 use std::io::{self, Read};
 use std::os::unix::fs::{FileExt, MetadataExt};
@@ -50,8 +50,29 @@ const REMEMBER_MS: u64 = 60_000;
 /// Size to which eviction reduces the cache, in sixteenths of the maximum size.
 const EVICT_TO_SIXTEENTHS: u64 = 15;
 
-/// Key of a variant: a hash of the version of the original, the plan, and the version of the
-/// encoders.
+/// Number of bytes at the beginning of a key that depend only on the version of the original.
+const ORIGINAL_BYTES: usize = 8;
+
+/// Beginning of the keys of all variants of one version of an original.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct OriginalKey([u8; ORIGINAL_BYTES]);
+
+impl OriginalKey {
+    /// Returns the beginning of the keys of all variants of the original `identity`.
+    #[must_use]
+    pub fn new(identity: &Identity) -> OriginalKey {
+        let mut key = [0; ORIGINAL_BYTES];
+        let mut hash = blake3::Hasher::new();
+        hash.update(&identity.to_bytes())
+            .finalize_xof()
+            .fill(&mut key);
+        OriginalKey(key)
+    }
+}
+
+/// Key of a variant: a hash of the version of the original, followed by a hash of that version, the
+/// plan, and the version of the encoders. So all variants of an original can be found by the
+/// beginning of their keys.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Key([u8; 16]);
 
@@ -63,7 +84,7 @@ impl Key {
         hash.update(&ENCODER_VERSION.to_le_bytes());
         hash.update(&identity.to_bytes());
         hash.update(&plan.to_bytes());
-        Key::end(&hash)
+        Key::end(identity, &hash)
     }
 
     /// Returns the key of the variant that an audio plan produces from the original `identity`.
@@ -75,13 +96,21 @@ impl Key {
         // The keys differ from those of pictures, since the two kinds of plans differ in length and
         // in their first bytes.
         hash.update(&plan.to_bytes());
-        Key::end(&hash)
+        Key::end(identity, &hash)
     }
 
-    fn end(hash: &blake3::Hasher) -> Key {
+    fn end(identity: &Identity, hash: &blake3::Hasher) -> Key {
         let mut key = [0; 16];
-        hash.finalize_xof().fill(&mut key);
+        let (original, rest) = key.split_at_mut(ORIGINAL_BYTES);
+        original.copy_from_slice(&OriginalKey::new(identity).0);
+        hash.finalize_xof().fill(rest);
         Key(key)
+    }
+
+    /// Returns the part of the key that all variants of the same version of an original share.
+    fn original(&self) -> OriginalKey {
+        let (original, _) = self.0.split_first_chunk().expect("the key is longer");
+        OriginalKey(*original)
     }
 
     /// Parses a key from its 32 hexadecimal digits.
@@ -293,6 +322,7 @@ pub struct Variants {
     writable: AtomicBool,
     temporary: AtomicU64,
     evicted: AtomicU64,
+    purged: AtomicU64,
     write_errors: AtomicU64,
     /// Index in a store that is shared by processes, if one is configured. It records every change
     /// of this index.
@@ -314,6 +344,8 @@ pub struct VariantStats {
     pub bytes: u64,
     /// Number of entries that were evicted.
     pub evicted: u64,
+    /// Number of entries that were purged.
+    pub purged: u64,
     /// Number of variants that could not be written to the disk.
     pub write_errors: u64,
 }
@@ -337,6 +369,11 @@ impl VariantStats {
             self.evicted,
         );
         text.counter(
+            "pelton_variants_purged",
+            "entries that an operator purged",
+            self.purged,
+        );
+        text.counter(
             "pelton_variants_write_errors",
             "variants that could not be written to the disk",
             self.write_errors,
@@ -357,6 +394,7 @@ impl Variants {
             writable: AtomicBool::new(true),
             temporary: AtomicU64::new(0),
             evicted: AtomicU64::new(0),
+            purged: AtomicU64::new(0),
             write_errors: AtomicU64::new(0),
             shared_index: None,
         }
@@ -720,6 +758,36 @@ impl Variants {
         }
     }
 
+    /// Removes the entries of these originals and their files, or all entries if `originals` is
+    /// `None`. Blocks.
+    ///
+    /// # Errors
+    /// [`StillLoading`] if the directory has not been read completely; then nothing is removed.
+    pub fn purge(&self, originals: Option<&HashSet<OriginalKey>>) -> Result<Purged, StillLoading> {
+        if !self.is_complete() {
+            return Err(StillLoading);
+        }
+        let is_wanted = |key: &Key| originals.is_none_or(|wanted| wanted.contains(&key.original()));
+        let removed = {
+            let mut index = self.index();
+            let removed = index.entries.extract_if(|key, _| is_wanted(key));
+            let removed: Vec<_> = removed.map(|(_, variant)| variant).collect();
+            index.charged -= removed.iter().map(|variant| variant.charge()).sum::<u64>();
+            removed
+        };
+        for variant in &removed {
+            self.note(|| Change::Removed(variant.key));
+            let path = self.shard_directory(&variant.key).join(variant.file_name());
+            report_removal(&path, fs::remove_file(&path));
+        }
+        let purged = Purged {
+            entries: removed.len() as u64,
+            bytes: removed.iter().map(|variant| variant.bytes).sum(),
+        };
+        self.purged.fetch_add(purged.entries, Ordering::Relaxed);
+        Ok(purged)
+    }
+
     /// Evicts the least recently used entries if the cache is larger than its limit.
     fn evict(&self) {
         for variant in self.take_evicted() {
@@ -788,6 +856,7 @@ impl Variants {
             entries: index.entries.len() as u64,
             bytes: index.charged,
             evicted: self.evicted.load(Ordering::Relaxed),
+            purged: self.purged.load(Ordering::Relaxed),
             write_errors: self.write_errors.load(Ordering::Relaxed),
         }
     }
@@ -801,6 +870,15 @@ impl Variants {
     fn index(&self) -> MutexGuard<'_, Index> {
         lock(&self.index)
     }
+}
+
+/// Entries that a purge removed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Purged {
+    /// Number of entries, including those that only say why there is no variant.
+    pub entries: u64,
+    /// Total size of the files, in bytes.
+    pub bytes: u64,
 }
 
 /// Error of a search while the directory has not been read completely: an entry that the index

@@ -15,6 +15,7 @@ fn reading() -> Reading {
                 entries: 0,
                 bytes: 0,
                 evicted: 0,
+                purged: 0,
                 write_errors: 0,
             },
             conversions: conversion::flight::FlightStats {

@@ -21,6 +21,7 @@
 
 #[allow(
     clippy::duplicate_mod,
+    dead_code,
     unreachable_pub,
     reason = "compiled with other locks; public in the crate"
 )]

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::{Key, Kind, StillLoading, Variants, Verdict};
+use super::{Key, Kind, OriginalKey, Purged, StillLoading, Variants, Verdict};
 use crate::sealed::Sealed;
 use image_plan::Target;
 
@@ -281,4 +281,79 @@ fn a_variant_in_sealed_memory_is_not_read_from_the_disk() {
     assert!(Arc::ptr_eq(&read, &shared));
     drop((read, shared));
     assert!(variants.read(&variant).is_err(), "the file is gone");
+}
+
+#[test]
+fn a_purge_removes_the_files_of_the_named_originals_and_then_all() {
+    let data = Data::new();
+    let variants = data.loaded(1 << 20);
+    let body = [7; 100];
+    for number in 1..=3 {
+        variants
+            .store(key(number), WEBP, Some(&sealed(&data, &body)), 0)
+            .expect("writable");
+    }
+    variants
+        .store(key(4), Kind::LARGER, None, 0)
+        .expect("writable");
+    let wanted = [
+        OriginalKey([2; 8]),
+        OriginalKey([4; 8]),
+        OriginalKey([9; 8]),
+    ];
+    let purged = variants.purge(Some(&wanted.into())).expect("loaded");
+    assert_eq!((purged.entries, purged.bytes), (2, 100));
+    let kept = |number: &u8| variants.find(&key(*number), 0).expect("loaded").is_some();
+    assert_eq!((1..=4).filter(kept).collect::<Vec<_>>(), [1, 3]);
+    assert_eq!(data.files().len(), 2);
+
+    let all = Purged {
+        entries: 2,
+        bytes: 200,
+    };
+    assert_eq!(variants.purge(None), Ok(all));
+    assert_eq!(data.files(), Vec::<String>::new());
+    let stats = variants.stats();
+    assert_eq!((stats.entries, stats.bytes, stats.purged), (0, 0, 4));
+}
+
+#[test]
+fn nothing_is_purged_before_the_directory_was_read() {
+    let data = Data::new();
+    let variants = Variants::new(&data.0, 1 << 20);
+    assert_eq!(variants.purge(None), Err(StillLoading));
+}
+
+#[test]
+fn the_keys_of_one_original_begin_alike_and_those_of_another_do_not() {
+    let identity = |inode| crate::library::Identity {
+        device: 1,
+        inode,
+        size_bytes: 3,
+        modified_s: 4,
+        modified_ns: 5,
+        inode_changed_s: 6,
+        inode_changed_ns: 7,
+    };
+    let plan = |bit_rate_bps| audio_plan::Plan {
+        codec: audio_plan::Codec::Flac,
+        channels: 2,
+        bit_rate_bps,
+        start_ms: 0,
+        duration_ms: 1_000,
+        gain: audio_plan::Gain::default(),
+        title: String::new(),
+        artist: String::new(),
+        album: String::new(),
+    };
+    let keys = [64, 128].map(|kbps| Key::of_sound(&identity(1), &plan(kbps)));
+    assert_ne!(keys[0], keys[1]);
+    assert_eq!(
+        keys.map(|key| key.original()),
+        [OriginalKey::new(&identity(1)); 2]
+    );
+    assert_ne!(
+        OriginalKey::new(&identity(1)),
+        OriginalKey::new(&identity(2))
+    );
 }

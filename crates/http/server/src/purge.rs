@@ -1,0 +1,44 @@
+//! Purge: removal of variants from the cache on request of an operator.
+
+use std::collections::HashSet;
+use std::path::Path;
+
+use variants::cache::{OriginalKey, Purged, StillLoading};
+use variants::library::{LibraryPath, Wait};
+
+use crate::service::Service;
+
+impl Service {
+    /// Removes all variants from the cache, or with `path` only those of this file, or of all files
+    /// below this folder. Variants of files that have changed or are gone stay until they are
+    /// evicted; no request gets them. Responses that a core holds in memory are sent until
+    /// `core_trust_ms` has passed. Blocks.
+    ///
+    /// # Errors
+    /// [`StillLoading`] if the index of variants is not complete yet.
+    pub fn purge(&self, path: Option<&LibraryPath>) -> Result<Purged, StillLoading> {
+        let originals = path.map(|path| self.originals(path));
+        self.variants().purge(originals.as_ref())
+    }
+
+    /// Returns whether a file or folder of the library is at `path`. Blocks.
+    #[must_use]
+    pub fn has_path(&self, path: &LibraryPath) -> bool {
+        let library = self.library();
+        library.identify(path, Wait::Allowed).is_ok() || library.is_folder(path)
+    }
+
+    fn originals(&self, path: &LibraryPath) -> HashSet<OriginalKey> {
+        let library = self.library();
+        let files = match library.is_folder(path) {
+            true => self.list_below(Path::new(path.as_path())),
+            false => vec![path.clone()],
+        };
+        let identities = files
+            .iter()
+            .filter_map(|file| library.identify(file, Wait::Allowed).ok());
+        identities
+            .map(|identity| OriginalKey::new(&identity))
+            .collect()
+    }
+}
