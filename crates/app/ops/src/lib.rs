@@ -1,5 +1,6 @@
 //! The operator's dashboard on the server's side: a history of the counters, the current state, and
-//! findings, as JSON at `/-/api/ops`.
+//! findings, as JSON at `/-/api/ops`; and the changes that operators start there: a purge of
+//! variants and a prefetch.
 //!
 //! Principal type: [`Ops`], whose thread samples the counters once per second.
 //!
@@ -12,7 +13,8 @@
 //! Units and limits: the history has a fixed size of less than 400,000 bytes. Byte counts in it are
 //! in KiB, so that 32 bits suffice. Errors: an error of the dashboard makes no other request fail;
 //! if the data directory cannot be written, only the total of saved bytes is lost at a restart.
-//! Threads: `ops` samples and writes; documents are composed on the blocking pool.
+//! Threads: `ops` samples and writes; `prefetch` exists while a prefetch runs; documents are
+//! composed on the blocking pool.
 
 #![forbid(unsafe_code)]
 
@@ -20,10 +22,14 @@ mod findings;
 mod history;
 mod host;
 mod mount;
+mod path_parameter;
+mod prefetch;
+mod prefetch_mount;
 mod present;
 mod reading;
 mod sampler;
 mod saved;
 mod series;
+mod variants_mount;
 
 pub use sampler::{Ops, Sources};

@@ -20,7 +20,7 @@ impl OpsMount {
 
     async fn reply(&self, visit: MountRequest<'_>) -> Reply {
         if !matches!(visit.method, "GET" | "HEAD") {
-            return not_allowed();
+            return not_allowed("GET, HEAD");
         }
         if visit.path != OpsMount::PATH {
             return problem(404, "no such resource");
@@ -100,7 +100,7 @@ fn since(query: &str) -> Option<u64> {
     }
 }
 
-fn answer(status: u16, media_type: &'static str, document: &Value) -> Reply {
+pub(crate) fn answer(status: u16, media_type: &'static str, document: &Value) -> Reply {
     Reply::Whole {
         status,
         fields: fields(media_type),
@@ -116,15 +116,16 @@ fn fields(media_type: &'static str) -> Vec<Field> {
     ]
 }
 
-fn problem(status: u16, title: &str) -> Reply {
+pub(crate) fn problem(status: u16, title: &str) -> Reply {
     let document = json!({ "title": title, "status": status });
     answer(status, "application/problem+json", &document)
 }
 
-fn not_allowed() -> Reply {
+/// Returns the response to a request with a method other than those that `allow` lists.
+pub(crate) fn not_allowed(allow: &'static str) -> Reply {
     let mut reply = problem(405, "this method is not supported here");
     if let Reply::Whole { fields, .. } = &mut reply {
-        fields.push(("allow".into(), "GET, HEAD".into()));
+        fields.push(("allow".into(), allow.into()));
     }
     reply
 }

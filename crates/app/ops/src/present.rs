@@ -115,6 +115,7 @@ impl State {
             "variants": {
                 "entries": self.figures.variants.entries,
                 "evicted": self.figures.variants.evicted,
+                "purged": self.figures.variants.purged,
                 "writeErrors": self.figures.variants.write_errors,
             },
             "store": self.figures.store.map(|store| json!({
@@ -123,6 +124,7 @@ impl State {
                 "publications": store.publications,
             })),
             "scan": scan_state(&self.scan),
+            "prefetch": ops.prefetch.to_json(),
             "connections": connections(&self.figures),
             "budgets": budgets(ops, &self.service, &self.figures, self.disk),
             "process": process(),

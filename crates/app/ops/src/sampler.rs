@@ -18,8 +18,11 @@ use variants::clock::unix_ms;
 use crate::history::History;
 use crate::host::Process;
 use crate::mount::OpsMount;
+use crate::prefetch::Prefetch;
+use crate::prefetch_mount::PrefetchMount;
 use crate::reading::Reading;
 use crate::saved::Saved;
+use crate::variants_mount::VariantsMount;
 
 /// Interval of the samples.
 const SECOND: Duration = Duration::from_secs(1);
@@ -34,6 +37,7 @@ const MISSED_MAX: u32 = 3_600;
 pub struct Ops {
     pub(crate) facts: Facts,
     running: OnceLock<Running>,
+    pub(crate) prefetch: Prefetch,
     stopping: AtomicBool,
 }
 
@@ -91,15 +95,28 @@ impl Ops {
                 kernel: crate::host::kernel(),
             },
             running: OnceLock::new(),
+            prefetch: Prefetch::default(),
             stopping: AtomicBool::new(false),
         })
     }
 
-    /// Returns the mount of the dashboard, with its path.
+    /// Returns the mounts of the dashboard, with their paths.
     #[must_use]
-    pub fn mount(self: &Arc<Ops>) -> (String, Arc<dyn Mount>) {
-        let mount: Arc<dyn Mount> = Arc::new(OpsMount(Arc::clone(self)));
-        (OpsMount::PATH.to_owned(), mount)
+    pub fn mounts(self: &Arc<Ops>) -> Vec<(String, Arc<dyn Mount>)> {
+        vec![
+            (
+                OpsMount::PATH.to_owned(),
+                Arc::new(OpsMount(Arc::clone(self))),
+            ),
+            (
+                VariantsMount::PATH.to_owned(),
+                Arc::new(VariantsMount(Arc::clone(self))),
+            ),
+            (
+                PrefetchMount::PATH.to_owned(),
+                Arc::new(PrefetchMount(Arc::clone(self))),
+            ),
+        ]
     }
 
     /// Starts the thread that samples the counters. It runs until [`Ops::stop`].
@@ -131,6 +148,7 @@ impl Ops {
     /// lets the thread end. Blocks.
     pub fn stop(&self) {
         self.stopping.store(true, Relaxed);
+        self.prefetch.cancel();
         if let Some(running) = self.running() {
             running.write_saved();
         }

@@ -119,7 +119,8 @@ fn handlers(
         others: [
             music.mounts(config),
             page::mounts(page_assets(config)?),
-            vec![Quarantine::mount(config), ops.mount()],
+            vec![Quarantine::mount(config)],
+            ops.mounts(),
         ]
         .concat(),
         users: music.users(),

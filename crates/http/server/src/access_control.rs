@@ -73,7 +73,10 @@ impl Core {
             return Ok(Admission::Known);
         }
         let is_preflight = part == Part::Api && request.method == Method::Options;
-        let needs_admin = Gate::is_for_admins(part, is_change(request)) && self.has_users().await?;
+        // Changes by the dashboard need an admin even if there are no users yet.
+        let is_dashboard_change = part == Part::Dashboard && is_change(request);
+        let needs_admin = Gate::is_for_admins(part, is_change(request))
+            && (is_dashboard_change || self.has_users().await?);
         if is_open && !needs_admin || is_preflight {
             return Ok(Admission::Open);
         }

@@ -14,6 +14,7 @@ mod commands;
 mod compare;
 mod covers;
 mod crash;
+mod dashboard;
 mod disk;
 mod documents;
 mod downloads;

@@ -89,6 +89,13 @@ fn responses_about_the_server_are_those_of_the_openapi_document() {
         !ops["history"].as_array().expect("a list").is_empty(),
         "{ops}"
     );
+    ask("DELETE", "/variants", "", 401);
+    ask("DELETE", "/variants?path=none", &cookie, 404);
+    ask("DELETE", "/variants", &cookie, 200);
+    ask("GET", "/prefetch", &cookie, 200);
+    ask("POST", "/prefetch?folder=..", &cookie, 400);
+    ask("POST", "/prefetch", &cookie, 200);
+    ask("DELETE", "/prefetch", &cookie, 200);
     ask("DELETE", &format!("/sessions/{id}"), &cookie, 200);
     ask("DELETE", "/session", &cookie, 200);
     let served = send(&server, "GET", "/openapi.json", "", "");

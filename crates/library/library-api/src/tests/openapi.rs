@@ -11,21 +11,25 @@ const TEXT: &str = include_str!("../../../../../docs/openapi/pelton.json");
 const MANUAL: &str = include_str!("../../../../../docs/api.md");
 
 /// Operations that other crates handle, or whose responses are not JSON.
-const ELSEWHERE: [&str; 15] = [
+const ELSEWHERE: [&str; 19] = [
+    "DELETE /prefetch",
     "DELETE /quarantine/{blake3}",
     "DELETE /session",
     "DELETE /sessions/{id}",
+    "DELETE /variants",
     "GET /cells",
     "GET /openapi.json",
     "GET /ops",
     "GET /pictures/{id}/compare",
     "GET /pictures/{id}/original",
     "GET /playlists/{id}.m3u8",
+    "GET /prefetch",
     "GET /quarantine",
     "GET /session",
     "GET /sessions",
     "GET /tracks/{id}/original",
     "POST /archive",
+    "POST /prefetch",
     "POST /session",
 ];
 

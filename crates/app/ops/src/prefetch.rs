@@ -1,0 +1,178 @@
+//! Prefetch on request of an operator: creates the variants that the page shows for all pictures of
+//! a folder, on idle cores, and tells its progress.
+
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::thread;
+
+use image_plan::Recipe;
+use parking_lot::Mutex;
+use scan::LibraryIndexer;
+use serde_json::{Value, json};
+use server::{PrefetchProgress, Service};
+use variants::clock::unix_ms;
+use variants::library::LibraryPath;
+
+/// Queries of the variants that the page requests: the tiles of its timeline, and the pictures on a
+/// whole screen of a phone and of a computer.
+const QUERIES: [&str; 4] = ["h=240", "h=480", "w=960", "w=1600"];
+
+/// Prefetch on request of an operator. At most one runs at a time.
+#[derive(Debug, Default)]
+pub(crate) struct Prefetch {
+    latest: Mutex<Option<Arc<Job>>>,
+}
+
+/// One prefetch, which runs or has ended.
+#[derive(Debug, Default)]
+struct Job {
+    /// Folder whose pictures are converted, or `None` for the whole library.
+    folder: Option<LibraryPath>,
+    pictures: u64,
+    started_ms: u64,
+    /// Time of the end in milliseconds since 1970; 0 while the job runs.
+    ended_ms: AtomicU64,
+    is_cancelled: AtomicBool,
+    progress: PrefetchProgress,
+}
+
+/// Reason why a prefetch does not start.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum NotStarted {
+    /// Another prefetch runs.
+    Busy,
+    /// The host refused a thread.
+    Host,
+}
+
+impl Prefetch {
+    /// Starts a prefetch of all pictures below `folder`, or of the whole library, in a new thread.
+    /// Pictures that were taken last come first.
+    pub(crate) fn start(
+        &self,
+        service: &Arc<Service>,
+        indexer: &LibraryIndexer,
+        folder: Option<LibraryPath>,
+    ) -> Result<(), NotStarted> {
+        let mut latest = self.latest.lock();
+        if latest.as_ref().is_some_and(|job| job.is_running()) {
+            return Err(NotStarted::Busy);
+        }
+        let wanted = wanted(indexer, folder.as_ref());
+        let job = Arc::new(Job {
+            folder,
+            pictures: (wanted.len() / QUERIES.len()) as u64,
+            started_ms: unix_ms(),
+            ..Job::default()
+        });
+        let (own, service) = (Arc::clone(&job), Arc::clone(service));
+        let run = move || {
+            service.prefetch_when_idle(&wanted, &own.progress, &own.is_cancelled);
+            own.ended_ms.store(unix_ms(), Relaxed);
+        };
+        let started = thread::Builder::new()
+            .name("prefetch".to_owned())
+            .spawn(run);
+        if let Err(err) = started {
+            tracing::error!(%err, "cannot start the thread of a prefetch");
+            return Err(NotStarted::Host);
+        }
+        *latest = Some(job);
+        Ok(())
+    }
+
+    /// Ends the running prefetch, if any, after the picture in progress. The variants that exist
+    /// stay.
+    pub(crate) fn cancel(&self) {
+        if let Some(job) = &*self.latest.lock()
+            && job.is_running()
+        {
+            job.is_cancelled.store(true, Relaxed);
+        }
+    }
+
+    /// Returns the state of the latest prefetch, or `null` if there was none.
+    pub(crate) fn to_json(&self) -> Value {
+        let latest = self.latest.lock().clone();
+        latest.map_or(Value::Null, |job| job.to_json())
+    }
+
+    /// Returns 1 while a prefetch runs, and the numbers of pictures that it has finished and that
+    /// it has in all.
+    pub(crate) fn gauges(&self) -> [u64; 3] {
+        let latest = self.latest.lock().clone();
+        latest.map_or([0; 3], |job| {
+            [u64::from(job.is_running()), job.done(), job.pictures]
+        })
+    }
+}
+
+impl Job {
+    fn is_running(&self) -> bool {
+        self.ended_ms.load(Relaxed) == 0
+    }
+
+    fn done(&self) -> u64 {
+        self.progress.files.load(Relaxed) / QUERIES.len() as u64
+    }
+
+    fn to_json(&self) -> Value {
+        let (progress, done) = (&self.progress, self.done());
+        let ended_ms = self.ended_ms.load(Relaxed);
+        let now_ms = if ended_ms == 0 { unix_ms() } else { ended_ms };
+        let seconds = now_ms.saturating_sub(self.started_ms) as f64 / 1e3;
+        let left = self.pictures.saturating_sub(done);
+        let folder = self.folder.as_ref();
+        json!({
+            "isRunning": self.is_running(),
+            "isCancelled": self.is_cancelled.load(Relaxed),
+            "folder": folder.map(|it| it.as_path().to_string_lossy().into_owned()),
+            "done": done,
+            "of": self.pictures,
+            "made": progress.made.load(Relaxed),
+            "known": progress.known.load(Relaxed),
+            "larger": progress.larger.load(Relaxed),
+            "failed": progress.failed.load(Relaxed),
+            "bytes": progress.variant_bytes.load(Relaxed),
+            "secondsLeft": (0 < done).then(|| seconds / done as f64 * left as f64),
+            "endedMs": (ended_ms != 0).then_some(ended_ms),
+        })
+    }
+}
+
+/// Returns every picture below `folder` with the recipes of [`QUERIES`], the last taken first.
+fn wanted(indexer: &LibraryIndexer, folder: Option<&LibraryPath>) -> Vec<(LibraryPath, Recipe)> {
+    let recipes = QUERIES.map(|query| {
+        let parsed = image_plan::parse_query(query);
+        parsed.expect("the queries are valid").recipe
+    });
+    let catalog = indexer.catalog();
+    let rows = (0..catalog.counts().photos).rev();
+    let paths = rows.filter_map(|row| {
+        let (path, _) = catalog.file(catalog.photo(row)?.file)?;
+        LibraryPath::from_relative(Path::new(std::ffi::OsStr::from_bytes(&path)))
+    });
+    let is_below =
+        |path: &LibraryPath| folder.is_none_or(|it| path.as_path().starts_with(it.as_path()));
+    paths
+        .filter(is_below)
+        .flat_map(|path| recipes.map(|recipe| (path.clone(), recipe)))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::QUERIES;
+
+    /// The page's sources name the heights of its tiles and the widths of its pictures.
+    #[test]
+    fn the_sizes_are_those_that_the_page_requests() {
+        let tiles = include_str!("../../../../web/src/photos/tile.ts");
+        let pictures = include_str!("../../../../web/src/photos/zoom.ts");
+        let [small, large, phone, screen] = QUERIES.map(|query| &query[2..]);
+        assert!(tiles.contains(&format!("const LADDER = [{small}, {large}];")));
+        assert!(pictures.contains(&format!("number[] = [{phone}, {screen}, ")));
+    }
+}
