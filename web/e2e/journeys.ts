@@ -3,6 +3,7 @@
 import { areas } from "./journeys/areas.ts";
 import { compare } from "./journeys/compare.ts";
 import { damaged } from "./journeys/damaged.ts";
+import { dashboard } from "./journeys/dashboard.ts";
 import { download } from "./journeys/download.ts";
 import { help } from "./journeys/help.ts";
 import { language } from "./journeys/language.ts";
@@ -31,5 +32,5 @@ export interface Journey {
 
 export const JOURNEYS: readonly Journey[] = [
   shell, settings, login, help, language, areas, download, damaged, compare, playground, playlists,
-  lyrics, scroll,
+  lyrics, scroll, dashboard,
 ];

@@ -5,7 +5,8 @@ import fc from "fast-check";
 
 import { micros, percent, range, short, span } from "../src/ops/format.ts";
 import { type Ring, column, condensed, emptyRing, merge, ratioOf, sumOf, total } from "../src/ops/history.ts";
-import { bandPath, linePath, peak } from "../src/ops/line.ts";
+import { pathQuery } from "../src/ops/confirm.tsx";
+import { bandPath, dotPath, linePath, lone, peak } from "../src/ops/line.ts";
 import { pause, staleSeconds } from "../src/ops/poll.ts";
 import { between, boundsOf, quantileBucket } from "../src/ops/quantile.ts";
 
@@ -106,7 +107,7 @@ test("numbers are short, and 100 % is only said if nothing is missing", () => {
 
 test("lines have gaps where there is no value", () => {
   const box = { width: 10, height: 4 };
-  assert.equal(linePath([0, 2, null, 1], 2, box), "M0 4L3.3 0M10 2h.01");
+  assert.equal(linePath([0, 2, null, 1], 2, box), "M0 4L3.3 0M10 2");
   assert.equal(linePath([], 2, box), "");
   assert.equal(linePath([5, 5], 0, box), "M0 4L10 4");
   assert.equal(bandPath([0, 0, null, 1], [1, 2, null, 2], 2, box), "M0 2L3.3 0L3.3 4L0 4Z");
@@ -120,4 +121,19 @@ test("requests become rarer after failures and in hidden pages", () => {
   assert.equal(pause(50, true), 60_000);
   assert.equal(staleSeconds(1000, 5999), null);
   assert.equal(staleSeconds(1000, 13_400), 12);
+});
+
+test("a value without neighbours is a dot, also the only one of a history", () => {
+  const box = { width: 10, height: 4 };
+  assert.deepEqual(lone([1, null, 2, 3, null, 4]), [0, 5]);
+  assert.deepEqual(lone([null]), []);
+  assert.equal(dotPath([2], 2, box), "M7 0h.01");
+  assert.equal(dotPath([1, 1], 1, box), "");
+  assert.equal(dotPath([null, null, 1, null, null], 2, box), "M5 2h.01");
+});
+
+test("a typed path becomes a parameter, and nothing stands for the whole library", () => {
+  assert.equal(pathQuery("path", "  "), "");
+  assert.equal(pathQuery("path", "/"), "");
+  assert.equal(pathQuery("folder", "/2019/Über & so/"), "?folder=2019%2F%C3%9Cber%20%26%20so");
 });

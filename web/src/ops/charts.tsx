@@ -6,6 +6,7 @@ import { type MessageKey, bytes, t } from "../i18n/messages.ts";
 import { scheme } from "../settings.ts";
 import { micros, percent, short } from "./format.ts";
 import { type Cell, type Ring, column, ratioOf, sumOf } from "./history.ts";
+import { lone } from "./line.ts";
 import { Panel } from "./panel.tsx";
 import { recentLatency, ring, shown } from "./state.ts";
 
@@ -134,7 +135,7 @@ function ChartPanel({ chart }: { chart: Chart }) {
     const present = plot.current;
     if (!present) return;
     // New rows do not move a view that is zoomed.
-    const isZoomed = present.scales["x"]?.min !== present.data[0]?.[0] || present.scales["x"]?.max !== present.data[0]?.at(-1);
+    const isZoomed = isPart(present.scales["x"], present.data[0]);
     present.setData(data, !isZoomed || data[0].length === 0);
     if (isZoomed) present.redraw();
   });
@@ -145,12 +146,25 @@ function ChartPanel({ chart }: { chart: Chart }) {
           <li>
             <i class={`ops-key ops-key${line.colour}`} />
             {t(line.label)}
+            <b class="number">{newest(line.values(ring.value), chart.format)}</b>
           </li>
         ))}
       </ul>
       <div class="ops-plot" ref={frame} dir="ltr" role="img" aria-label={t(chart.title)} />
     </Panel>
   );
+}
+
+/** Returns whether a scale shows a part of the times only. Around a single time, uPlot adds room. */
+function isPart(scale: uPlot.Scale | undefined, times: uPlot.AlignedData[0]): boolean {
+  if (scale?.min == null || times.length < 2) return false;
+  return scale.min !== times[0] || scale.max !== times.at(-1);
+}
+
+/** Returns the newest value of the last ten rows with its unit, or a dash if there is none. */
+function newest(values: readonly Cell[], format: (value: number) => string): string {
+  const value = values.slice(-10).findLast((it) => it !== null);
+  return value == null ? "–" : format(value);
 }
 
 /** Returns times in seconds and the values of all lines. */
@@ -191,7 +205,14 @@ function options(chart: Chart, element: HTMLElement): uPlot.Options {
         label: t(line.label),
         stroke: colour(line.colour),
         width: 1.5,
-        points: { show: false },
+        // A value without neighbours is on no line, so it is drawn as a dot.
+        points: {
+          show: true,
+          size: 5,
+          width: 0,
+          fill: colour(line.colour),
+          filter: (plot: uPlot, index: number) => [...lone((plot.data[index] ?? []) as Cell[])],
+        },
       })),
     ],
   };

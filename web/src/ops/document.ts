@@ -25,7 +25,13 @@ export interface RingUpdate {
 export interface Present {
   readonly uptimeSeconds: number;
   readonly versions: Readonly<Record<string, string>>;
-  readonly responses: { readonly total: number; readonly clientErrors: number; readonly serverErrors: number; readonly bodyBytes: number };
+  readonly responses: {
+    readonly total: number;
+    readonly clientErrors: number;
+    readonly serverErrors: number;
+    readonly unknownHosts: number;
+    readonly bodyBytes: number;
+  };
   readonly saved: { readonly todayBytes: number; readonly everBytes: number; readonly sinceMs: number; readonly isKept: boolean };
   readonly latency: Latency;
   readonly conversions: {
@@ -50,8 +56,9 @@ export interface Present {
     readonly backend: string;
     readonly isolation: string;
   };
-  readonly variants: { readonly entries: number; readonly evicted: number };
+  readonly variants: { readonly entries: number; readonly evicted: number; readonly purged: number; readonly writeErrors: number };
   readonly store: { readonly isReachable: boolean; readonly errors: number } | null;
+  readonly prefetch: Prefetch | null;
   readonly scan: {
     readonly isScanning: boolean;
     readonly files: number;
@@ -75,6 +82,23 @@ export interface Present {
   readonly budgets: readonly Budget[];
   readonly process: { readonly residentBytes: number; readonly cpuSeconds: number };
   readonly sampler: { readonly lastUs: number };
+}
+
+/** Latest prefetch that an operator started. */
+export interface Prefetch {
+  readonly isRunning: boolean;
+  readonly isCancelled: boolean;
+  /** Folder whose pictures are converted; `null` for the whole library. */
+  readonly folder: string | null;
+  readonly done: number;
+  readonly of: number;
+  readonly made: number;
+  readonly known: number;
+  readonly larger: number;
+  readonly failed: number;
+  readonly bytes: number;
+  readonly secondsLeft: number | null;
+  readonly endedMs: number | null;
 }
 
 /** Numbers of responses by duration. The last bucket has no upper bound. */

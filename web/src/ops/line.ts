@@ -11,9 +11,26 @@ export interface Box {
   readonly height: number;
 }
 
+/** Returns the indices of the values that have no neighbour, through which no line can be drawn. */
+export function lone(values: readonly Cell[]): readonly number[] {
+  const has = (at: number) => (values[at] ?? null) !== null;
+  return [...values.keys()].filter((at) => has(at) && !has(at - 1) && !has(at + 1));
+}
+
+/** Returns the path of a dot for each value without a neighbour. */
+export function dotPath(values: readonly Cell[], max: number, { width, height }: Box): string {
+  const step = values.length > 1 ? width / (values.length - 1) : 0;
+  const dots = lone(values).map((at) => {
+    // The only value of a short history is the newest, which stands at the end.
+    const x = values.length > 1 ? at * step : width;
+    const y = height - (max > 0 ? Math.min(1, (values[at] ?? 0) / max) * height : 0);
+    return `M${round(Math.min(Math.max(3, x), width - 3))} ${round(y)}h.01`;
+  });
+  return dots.join("");
+}
+
 /**
- * Returns the path of a line through values from 0 to `max`, with gaps where there is no value, and
- * a dot for a value between two gaps.
+ * Returns the path of a line through values from 0 to `max`, with gaps where there is no value.
  */
 export function linePath(values: readonly Cell[], max: number, { width, height }: Box): string {
   const step = values.length > 1 ? width / (values.length - 1) : 0;
@@ -26,8 +43,7 @@ export function linePath(values: readonly Cell[], max: number, { width, height }
     }
     const x = round(at * step);
     const y = round(height - (max > 0 ? Math.min(1, value / max) * height : 0));
-    const isAlone = !isOpen && (values[at + 1] ?? null) === null;
-    path += isAlone ? `M${x} ${y}h.01` : `${isOpen ? "L" : "M"}${x} ${y}`;
+    path += `${isOpen ? "L" : "M"}${x} ${y}`;
     isOpen = true;
   }
   return path;

@@ -1,5 +1,6 @@
 import { type MessageKey, bytes, number, t } from "../i18n/messages.ts";
 import { Icon } from "../ui/icon.tsx";
+import { CachePanel } from "./cache.tsx";
 import type { Budget, Finding, LogEntry, OpsDocument, Present } from "./document.ts";
 import { percent, span } from "./format.ts";
 import { Facts, Panel } from "./panel.tsx";
@@ -17,6 +18,8 @@ export function Panels({ shown }: { shown: OpsDocument }) {
           ))}
         </Panel>
         <ScanPanel scan={now.scan} />
+        <CachePanel now={now} />
+        <Errors now={now} />
         <Conversions now={now} />
         <Cells now={now} />
         <Connections now={now} />
@@ -47,8 +50,7 @@ function Bar({ budget: { name, unit, used, limit, setting } }: { budget: Budget 
   );
 }
 
-function Conversions({ now: { conversions, transcodes, variants } }: { now: Present }) {
-  const failures = Object.entries(conversions.failures).filter(([, count]) => count > 0);
+function Conversions({ now: { conversions, transcodes } }: { now: Present }) {
   return (
     <Panel title="ops.conversions">
       <Facts
@@ -59,29 +61,41 @@ function Conversions({ now: { conversions, transcodes, variants } }: { now: Pres
           [t("ops.refused"), conversions.refused],
           [t("ops.quarantined"), conversions.quarantinedOriginals],
           [t("ops.transcoding"), transcodes.running + transcodes.waiting],
-          [t("ops.cached"), variants.entries],
-          [t("ops.evicted"), variants.evicted],
           [t("ops.cpu"), span(conversions.cpuSeconds)],
         ]}
       />
-      <Reasons title="ops.failures" of={failures} />
     </Panel>
   );
 }
 
-/** Counts by reason. The metrics use the same names of reasons. */
-function Reasons({ title, of }: { title: MessageKey; of: readonly (readonly [string, number])[] }) {
-  if (of.length === 0) return <p class="dim">{t("ops.noFailures")}</p>;
+/** Errors since the start of the server, by kind. A cancelled job is none. Failures have the names that the metrics use. */
+function Errors({ now: { responses, conversions, cells, connections, variants, store } }: { now: Present }) {
+  const word = (prefix: string, counts: Readonly<Record<string, number>>) =>
+    Object.entries(counts).filter(([reason]) => reason !== "cancelled").map(([reason, count]) => [`${prefix}: ${reason.replaceAll("_", " ")}`, count] as const);
+  const all: (readonly [string, number])[] = [
+    [t("ops.clientErrors"), responses.clientErrors],
+    [t("ops.serverErrors"), responses.serverErrors],
+    [t("ops.unknownHosts"), responses.unknownHosts],
+    ...word(t("ops.conversions"), conversions.failures),
+    [t("ops.refused.conversions"), conversions.refused],
+    ...word(t("ops.cells"), cells.kills),
+    [t("ops.wipeLeaks"), cells.wipeLeaks],
+    [t("ops.writeErrors"), variants.writeErrors],
+    [t("ops.shed.connections"), connections.shed],
+    [t("ops.timeouts"), connections.timeouts],
+    [t("ops.handshakesFailed"), connections.handshakesFailed],
+    [t("ops.store"), store?.errors ?? 0],
+  ];
+  const found = all.filter(([, count]) => count > 0);
   return (
-    <>
-      <h3>{t(title)}</h3>
-      <Facts of={of.map(([reason, count]) => [reason.replaceAll("_", " "), count])} />
-    </>
+    <Panel title="ops.errors">
+      {found.length === 0 && <p class="dim">{t("ops.log.empty")}</p>}
+      <Facts of={found.toSorted((a, b) => b[1] - a[1])} />
+    </Panel>
   );
 }
 
 function Cells({ now: { cells } }: { now: Present }) {
-  const kills = Object.entries(cells.kills).filter(([, count]) => count > 0);
   return (
     <Panel title="ops.cells">
       <Facts
@@ -92,15 +106,13 @@ function Cells({ now: { cells } }: { now: Present }) {
           [t("ops.backend"), cells.backend],
           [t("ops.isolation"), cells.isolation],
           [t("ops.memoryPeak"), bytes(cells.memoryPeakBytes)],
-          [t("ops.wipeLeaks"), cells.wipeLeaks],
         ]}
       />
-      <Reasons title="ops.kills" of={kills} />
     </Panel>
   );
 }
 
-function Connections({ now: { connections, responses, store } }: { now: Present }) {
+function Connections({ now: { connections } }: { now: Present }) {
   const handshakes = connections.handshakesFull + connections.handshakesResumed;
   return (
     <Panel title="ops.connections">
@@ -108,14 +120,9 @@ function Connections({ now: { connections, responses, store } }: { now: Present 
         of={[
           [t("ops.open"), connections.open],
           [t("ops.accepted"), connections.accepted],
-          [t("ops.shed"), connections.shed],
-          [t("ops.timeouts"), connections.timeouts],
           ["HTTP/1.1", connections.http1],
           ["HTTP/2", connections.http2],
           [t("ops.handshakes"), handshakes || null],
-          [t("ops.clientErrors"), responses.clientErrors],
-          [t("ops.serverErrors"), responses.serverErrors],
-          [t("ops.store"), store && t(store.isReachable ? "ops.store.reachable" : "ops.store.unreachable")],
         ]}
       />
     </Panel>

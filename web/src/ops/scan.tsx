@@ -1,24 +1,14 @@
 import { useSignal } from "@preact/signals";
 
-import { api } from "../api.ts";
-import { type MessageKey, number, t } from "../i18n/messages.ts";
+import { number, t } from "../i18n/messages.ts";
 import { Button } from "../ui/button.tsx";
-import { Dialog } from "../ui/dialog.tsx";
-import { toast } from "../ui/toast.tsx";
+import { type Action, Confirm } from "./confirm.tsx";
 import type { Present } from "./document.ts";
 import { short, span } from "./format.ts";
 import { Facts, Panel } from "./panel.tsx";
-import { refresh } from "./state.ts";
 
-/** Request that changes the server, and that the operator confirms. */
-interface Action {
-  readonly method: "POST" | "DELETE";
-  readonly title: MessageKey;
-  readonly text: MessageKey;
-}
-
-const RESCAN: Action = { method: "POST", title: "ops.rescan", text: "ops.rescan.text" };
-const CANCEL: Action = { method: "DELETE", title: "ops.cancelScan", text: "ops.cancelScan.text" };
+const RESCAN: Action = { method: "POST", target: "/scan", title: "ops.rescan", text: "ops.rescan.text" };
+const CANCEL: Action = { method: "DELETE", target: "/scan", title: "ops.cancelScan", text: "ops.cancelScan.text" };
 
 /** Panel of the indexer of the library, with buttons that start and end a scan. */
 export function ScanPanel({ scan }: { scan: Present["scan"] }) {
@@ -59,32 +49,5 @@ export function ScanPanel({ scan }: { scan: Present["scan"] }) {
       </div>
       {asked.value && <Confirm action={asked.value} onClose={() => (asked.value = null)} />}
     </Panel>
-  );
-}
-
-/** Dialog that asks before it sends the request of an action. */
-function Confirm({ action, onClose }: { action: Action; onClose: () => void }) {
-  const isSending = useSignal(false);
-  const send = async () => {
-    isSending.value = true;
-    try {
-      await api("/scan", { method: action.method });
-      toast(t("ops.accepted.toast"));
-    } catch (error) {
-      toast(t("ops.refused.toast", { reason: error instanceof Error ? error.message : "" }));
-    }
-    refresh();
-    onClose();
-  };
-  return (
-    <Dialog title={t(action.title)} onClose={onClose}>
-      <p>{t(action.text)}</p>
-      <div class="ops-actions">
-        <Button onClick={onClose}>{t("ops.keep")}</Button>
-        <Button primary disabled={isSending.value} onClick={() => void send()}>
-          {t(action.title)}
-        </Button>
-      </div>
-    </Dialog>
   );
 }

@@ -1,6 +1,6 @@
 import { t } from "../i18n/messages.ts";
 import { type Cell, condensed } from "./history.ts";
-import { type Box, bandPath, linePath, peak } from "./line.ts";
+import { type Box, bandPath, dotPath, linePath, peak } from "./line.ts";
 import { shownRange } from "./state.ts";
 
 /** Number of rows of the table that stands beside a chart for screen readers. */
@@ -30,6 +30,7 @@ export function Spark({ label, values, low, max, format }: SparkProps) {
         <path class="spark-area" d={bandPath(area, values, top, BOX)} />
         <path class="spark-line" d={linePath(values, top, BOX)} />
         {low && <path class="spark-line" d={linePath(low, top, BOX)} />}
+        <path class="spark-line spark-dot" d={dotPath(values, top, BOX) + (low ? dotPath(low, top, BOX) : "")} />
       </svg>
       <Table label={label} values={values} format={format} />
     </>
