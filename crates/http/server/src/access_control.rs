@@ -137,7 +137,7 @@ impl Core {
     /// Returns whether the host name of a request belongs to this server. On a TLS listener every
     /// name passes, since a browser has already compared the name with the certificate. A request
     /// without a host name passes, since browsers always send one.
-    fn is_our_host(&self, listener: usize, request: &Request<'_>) -> bool {
+    pub(crate) fn is_our_host(&self, listener: usize, request: &Request<'_>) -> bool {
         let is_certified = |scheme: &Scheme, host: &str| match scheme {
             Scheme::Https(tls) => tls.covers(without_port(host)),
             Scheme::Http | Scheme::Redirect(_) | Scheme::Admin => false,

@@ -3,7 +3,7 @@
 
 use std::ffi::{OsStr, OsString};
 use std::fmt::Write as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use html_escape::encode_double_quoted_attribute as escaped;
@@ -11,12 +11,16 @@ use variants::library::{Library, LibraryPath, Listed, Missing, Wait, encode};
 
 use crate::blocking::blocking;
 use crate::problem::Problem;
+use crate::route::Document;
 use crate::service::Service;
 
-/// Path of the root folder's page, below which the pages of all other folders are found.
+/// Path of the root folder's page, below which the pages of all other folders are found. Links use
+/// paths relative to the server's root, which a proxy may serve below another path.
 const FOLDERS: &str = "/-/at/";
 /// Path of the music page, if it is mounted.
 const MUSIC: &str = "/-/plain/music";
+/// Media type of pages.
+const HTML: &str = "text/html; charset=utf-8";
 /// Content-Security-Policy of the gallery. It allows only this server's pictures and the inline
 /// style of the page.
 pub(crate) const POLICY: &str = "default-src 'none'; img-src 'self'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
@@ -32,7 +36,7 @@ const SHOWN: [&str; 9] = [
 ];
 
 const STYLE: &str = "body{margin:2rem;font:16px/1.4 system-ui,sans-serif;background:#111;color:#ddd}\
-a{color:inherit}nav{margin-bottom:1.5rem}nav a{margin-right:1rem}\
+a{color:inherit}nav{margin-bottom:1rem}nav a{margin-right:1rem}\
 ul{display:grid;grid-template-columns:repeat(auto-fill,minmax(15rem,1fr));gap:1rem;padding:0;list-style:none}\
 img{display:block;width:100%;aspect-ratio:4/3;object-fit:cover;border-radius:.4rem;background:#222}\
 span{display:block;overflow:hidden;text-overflow:ellipsis;white-space:nowrap;font-size:.85rem;color:#999}\
@@ -43,7 +47,7 @@ impl Service {
     ///
     /// # Errors
     /// [`Problem::NotFound`], or a failure of the host.
-    pub(crate) async fn gallery(&self, target: &str) -> Result<String, Problem> {
+    pub(crate) async fn gallery(&self, target: &str) -> Result<Document, Problem> {
         let below = target.strip_prefix(FOLDERS).ok_or(Problem::NotFound)?;
         let folder = match below.trim_matches('/') {
             "" => None,
@@ -52,6 +56,20 @@ impl Service {
                 Some(path.ok_or(Problem::NotFound)?)
             }
         };
+        self.page_of_folder(folder, target).await
+    }
+
+    /// Returns the page of `folder`, or of the library's root folder, as a response to a request
+    /// for `target`.
+    ///
+    /// # Errors
+    /// [`Problem::NotFound`], or a failure of the host.
+    pub(crate) async fn page_of_folder(
+        &self,
+        folder: Option<LibraryPath>,
+        target: &str,
+    ) -> Result<Document, Problem> {
+        let root = root_of(target);
         let library: Arc<Library> = Arc::clone(self.library());
         let limit = self.settings.limits.gallery_entries_max;
         let placeholders = Arc::clone(self.placeholders());
@@ -72,19 +90,17 @@ impl Service {
                 limit,
                 is_candidate,
             );
-            Ok(render(
-                folder.as_ref(),
-                &listed,
-                &folder_pictures,
-                has_music,
-                colour,
-            ))
+            let place = Place {
+                root: &root,
+                folder: folder.as_ref(),
+            };
+            Ok(render(place, &listed, &folder_pictures, has_music, colour))
         };
         match blocking(page).await {
-            Ok(page) => Ok(page),
+            Ok(page) => Ok(Document::new(HTML, page)),
             Err(Missing::NotFound | Missing::WouldSleep) => Err(Problem::NotFound),
             Err(Missing::Host(err)) => {
-                tracing::error!(folder = below, %err, "folder cannot be listed");
+                tracing::error!(target, %err, "folder cannot be listed");
                 Err(Problem::Host)
             }
         }
@@ -106,9 +122,9 @@ fn folder_pictures(
         if FOLDER_PICTURES_MAX <= index || left == 0 {
             return None;
         }
-        let path = target_of(folder, name);
+        let path = path_in(folder, name);
         let listed = library.list_folder(
-            Some(&LibraryPath::from_target(&path)?),
+            Some(&LibraryPath::from_relative(&path)?),
             left.min(PICTURE_SEARCH_ENTRIES_MAX),
         );
         let listed = listed.ok()?;
@@ -118,16 +134,62 @@ fn folder_pictures(
     folders.iter().enumerate().map(folder_picture).collect()
 }
 
+/// Folder that a page shows, and the URLs of its entries as seen from the page.
+#[derive(Clone, Copy)]
+struct Place<'a> {
+    /// URL of the server's root, relative to the page, such as `../../`.
+    root: &'a str,
+    /// Folder, or `None` for the root of the library.
+    folder: Option<&'a LibraryPath>,
+}
+
+impl Place<'_> {
+    /// Returns the path of an entry of the folder.
+    fn path(&self, name: impl AsRef<Path>) -> PathBuf {
+        path_in(self.folder, name)
+    }
+
+    /// Returns the URL of a file.
+    fn file(&self, path: &Path) -> String {
+        format!("{}{}", self.root, encode(path))
+    }
+
+    /// Returns the URL of the page of a folder; the empty path is the root of the library.
+    fn page(&self, path: &Path) -> String {
+        let (root, folders) = (self.root, &FOLDERS[1..]);
+        match encode(path) {
+            path if path.is_empty() => format!("{root}{folders}"),
+            path => format!("{root}{folders}{path}/"),
+        }
+    }
+
+    /// Renders links to the folders that contain this one, the outermost first, and its name.
+    fn breadcrumbs(&self, out: &mut String) {
+        let Some(folder) = self.folder else { return };
+        out.push_str("<nav aria-label=\"Path\">");
+        let mut above: Vec<&Path> = folder.as_path().ancestors().skip(1).collect();
+        above.reverse();
+        for path in above {
+            let name = path.file_name().unwrap_or(OsStr::new("Pelton"));
+            link(out, &self.page(path), &escaped(&name.to_string_lossy()));
+            out.push_str("/ ");
+        }
+        let name = folder.as_path().file_name().unwrap_or_default();
+        *out += &escaped(&name.to_string_lossy());
+        out.push_str("</nav>");
+    }
+}
+
 /// Renders a page. `folder_pictures` contains the name of each folder's picture, if it has one.
 /// `colour` returns the CSS colour that is shown until a picture is loaded, if the colour is known.
 fn render(
-    folder: Option<&LibraryPath>,
+    place: Place<'_>,
     listed: &Listed,
     folder_pictures: &[Option<OsString>],
     has_music: bool,
     colour: impl Fn(&LibraryPath) -> Option<String>,
 ) -> String {
-    let path = folder.map_or(String::new(), |folder| {
+    let path = place.folder.map_or(String::new(), |folder| {
         folder.as_path().to_string_lossy().into_owned()
     });
     let mut out = String::with_capacity(4096);
@@ -144,43 +206,40 @@ fn render(
         STYLE,
         "</style><h1>",
         &title,
-        "</h1><nav>",
+        "</h1>",
     ];
     out.extend(parts);
-    if let Some(folder) = folder {
-        link(&mut out, &page_above(folder), "↑");
-    }
+    place.breadcrumbs(&mut out);
+    out.push_str("<nav>");
     let folders = listed.folders.iter().zip(folder_pictures);
     for (name, _) in folders.clone().filter(|(_, picture)| picture.is_none()) {
+        let label = escaped(&name.to_string_lossy()).into_owned();
+        link(&mut out, &place.page(&place.path(name)), &label);
+    }
+    if has_music && place.folder.is_none() {
         link(
             &mut out,
-            &page_of(folder, name),
-            &escaped(&name.to_string_lossy()),
+            &format!("{}{}", place.root, &MUSIC[1..]),
+            "♪ Music",
         );
     }
-    if has_music && folder.is_none() {
-        link(&mut out, MUSIC, "♪ Music");
-    }
     out.push_str("</nav><ul>");
-    let mut tile = |leads: &str, picture: &str, class: &str, label: &str| {
-        let colour = LibraryPath::from_target(picture).and_then(|path| colour(&path));
-        out += &tile(leads, picture, colour, class, label);
+    let mut tile = |leads: &str, picture: &Path, class: &str, label: &str| {
+        let colour = LibraryPath::from_relative(picture).and_then(|path| colour(&path));
+        out += &tile(leads, &place.file(picture), colour, class, label);
     };
     for (name, folder_picture) in folders {
         if let Some(folder_picture) = folder_picture {
-            let picture = target_of(folder, Path::new(name).join(folder_picture));
+            let folder = place.path(name);
+            let picture = folder.join(folder_picture);
             let label = format!("{}/", escaped(&name.to_string_lossy()));
-            tile(
-                &page_of(folder, name),
-                &picture,
-                " class=\"folder\"",
-                &label,
-            );
+            tile(&place.page(&folder), &picture, " class=\"folder\"", &label);
         }
     }
     for name in listed.files.iter().filter(|name| is_shown(name)) {
-        let picture = target_of(folder, name);
-        tile(&picture, &picture, "", &escaped(&name.to_string_lossy()));
+        let picture = place.path(name);
+        let label = escaped(&name.to_string_lossy()).into_owned();
+        tile(&place.file(&picture), &picture, "", &label);
     }
     out.push_str("</ul>");
     if listed.is_truncated {
@@ -203,22 +262,21 @@ fn link(out: &mut String, target: &str, label: &str) {
     write!(out, "<a href=\"{target}\">{label}</a>").expect("writing to a string cannot fail");
 }
 
-/// Returns the request target of an entry of `folder`.
-fn target_of(folder: Option<&LibraryPath>, name: impl AsRef<Path>) -> String {
-    let folder = folder.map_or(Path::new(""), LibraryPath::as_path);
-    format!("/{}", encode(&folder.join(name)))
+/// Returns the path of an entry of `folder`.
+fn path_in(folder: Option<&LibraryPath>, name: impl AsRef<Path>) -> PathBuf {
+    folder
+        .map_or(Path::new(""), LibraryPath::as_path)
+        .join(name)
 }
 
-/// Returns the path of a subfolder's page.
-fn page_of(folder: Option<&LibraryPath>, name: &OsStr) -> String {
-    format!("{FOLDERS}{}/", &target_of(folder, name)[1..])
-}
-
-/// Returns the path of the parent folder's page.
-fn page_above(folder: &LibraryPath) -> String {
-    let above = folder.as_path().parent().map(encode);
-    let above = above.filter(|above| !above.is_empty());
-    above.map_or_else(|| FOLDERS.to_owned(), |above| format!("{FOLDERS}{above}/"))
+/// Returns the URL of the server's root relative to the page at `target`, such as `../../` for
+/// `/-/at/`.
+fn root_of(target: &str) -> String {
+    let depth = target.bytes().filter(|byte| *byte == b'/').count();
+    match depth.saturating_sub(1) {
+        0 => "./".to_owned(),
+        up => "../".repeat(up),
+    }
 }
 
 fn is_shown(name: impl AsRef<Path>) -> bool {

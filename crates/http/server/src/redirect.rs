@@ -1,4 +1,4 @@
-//! Redirects to HTTPS, to the canonical spelling of a file's path, and to the page of a folder.
+//! Redirects to HTTPS and to the canonical spelling of a path, and responses to the path of a folder.
 
 use std::sync::Arc;
 
@@ -58,14 +58,19 @@ impl Core {
         })
     }
 
-    /// Returns a redirect for a client whose target is not a file, if there is a suitable
-    /// destination. The destination of a folder depends on the client:
+    /// Returns the response to a target that is not a file but has another spelling or is a folder,
+    /// and `None` for all other targets. The response for a folder depends on the client:
     ///
-    /// - a client that names HTML in Accept, as browsers do, gets the view of the web page;
-    /// - a client that names no picture either, such as curl, gets the page without scripts, if the
-    ///   target ends with a slash;
-    /// - other clients ask for a picture, so they get no redirect.
-    pub(crate) async fn redirect_missing(&self, request: &Request<'_>) -> Option<Response> {
+    /// - a client that names HTML in Accept, as browsers do, is redirected to the folder's view in
+    ///   the web page;
+    /// - a client that names no picture either, such as curl, gets the page without scripts, after a
+    ///   redirect to the target with a slash at its end;
+    /// - other clients ask for a picture, so there is no response for them.
+    pub(crate) async fn folder_response(
+        &self,
+        request: &Request<'_>,
+        listener: usize,
+    ) -> Option<Response> {
         let target = request.target;
         let path = LibraryPath::from_loose_target(target.path)?;
         if self.service.library().is_internal(&path) {
@@ -80,17 +85,35 @@ impl Core {
             return Some(redirect_to_path(location));
         }
         let [reads_html] = accept::fold(request.accept(), &["text/html"]);
-        let prefix = if reads_html {
-            VIEWS_OF_FOLDERS
-        } else if target.path.ends_with('/') && !accept::names(request.accept(), "image/") {
-            PLAIN_FOLDERS
-        } else {
+        if !reads_html && accept::names(request.accept(), "image/") || is_hidden(&path) {
             return None;
+        }
+        let (library, folder) = (Arc::clone(self.service.library()), path.clone());
+        if !blocking(move || library.is_folder(&folder)).await {
+            return None;
+        }
+        let has_view = self.service.mounts.find(VIEWS_OF_FOLDERS).is_some();
+        if reads_html && has_view {
+            let view = url_of_folder(target.path, &VIEWS_OF_FOLDERS[1..], &path);
+            return Some(redirect_to_path(view));
+        }
+        let without_slash = target.path.strip_suffix('/');
+        if without_slash.is_none_or(|target| LibraryPath::from_target(target).is_none()) {
+            return Some(redirect_to_path(url_of_folder(target.path, "", &path)));
+        }
+        let shape = Shape {
+            bodiless: request.method == Method::Head,
+            negotiable: true,
         };
-        let location = url_of_folder(target.path, prefix, &path);
-        let library = Arc::clone(self.service.library());
-        let is_folder = blocking(move || library.is_folder(&path)).await;
-        is_folder.then(|| redirect_to_path(location))
+        // The page lists files, so it is for known host names only, like the pages below `/-/`.
+        let page = match self.is_our_host(listener, request) {
+            true => self.service.page_of_folder(Some(path), target.path).await,
+            false => Err(Problem::UnknownHost),
+        };
+        Some(match page {
+            Ok(page) => self.document_response(page, shape),
+            Err(problem) => self.problem_response(&problem, shape),
+        })
     }
 
     async fn is_served(&self, path: &LibraryPath) -> bool {
@@ -101,10 +124,14 @@ impl Core {
     }
 }
 
-/// Path of the web page's views of folders, relative to the server's root.
-const VIEWS_OF_FOLDERS: &str = "-/folders/";
-/// Path of the folders' pages without scripts, relative to the server's root.
-const PLAIN_FOLDERS: &str = "-/at/";
+/// Path of the web page's views of folders.
+const VIEWS_OF_FOLDERS: &str = "/-/folders/";
+
+/// Returns whether `path` has a part that begins with a dot. Pages do not list such names.
+fn is_hidden(path: &LibraryPath) -> bool {
+    let mut parts = path.as_path().iter();
+    parts.any(|part| part.as_encoded_bytes().starts_with(b"."))
+}
 
 /// Returns the URL of `folder` below `prefix`, relative to the target that a client requested. A
 /// relative URL also works if a proxy serves this server below another path.

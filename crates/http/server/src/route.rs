@@ -173,24 +173,26 @@ impl Core {
                 response
             }
             Err(problem @ Problem::NotFound) => {
-                self.respond_without_file(request, &problem, shape).await
+                self.respond_without_file(request, &problem, (shape, context.listener))
+                    .await
             }
             Err(problem) => self.problem_response(&problem, shape),
         }
     }
 
-    /// Responds to a target that is not a file: with the favicon, or with a redirect.
+    /// Responds to a target that is not a file: with the favicon, the page of a folder, or a
+    /// redirect.
     async fn respond_without_file(
         &self,
         request: &Request<'_>,
         problem: &Problem,
-        shape: Shape,
+        (shape, listener): (Shape, usize),
     ) -> Response {
         if request.target.path == favicon::PATH {
             return favicon::response(shape.bodiless);
         }
-        match self.redirect_missing(request).await {
-            Some(redirect_response) => redirect_response,
+        match self.folder_response(request, listener).await {
+            Some(response) => response,
             None => self.problem_response(problem, shape),
         }
     }
@@ -300,7 +302,6 @@ impl Core {
     /// Returns the document that the target of `request` names, if any.
     async fn document(&self, request: &Request<'_>) -> Option<Result<Document, Problem>> {
         const TEXT: &str = "text/plain; charset=utf-8";
-        const HTML: &str = "text/html; charset=utf-8";
         const METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
         Some(match request.target.path {
             "/" | "/-" => Ok(Document {
@@ -314,10 +315,7 @@ impl Core {
                 self.reactor.publish();
                 Ok(Document::new(METRICS, self.service.render_metrics()))
             }
-            path if path.starts_with(PAGE) => {
-                let page = self.service.gallery(path).await;
-                page.map(|text| Document::new(HTML, text))
-            }
+            path if path.starts_with(PAGE) => self.service.gallery(path).await,
             _ => return None,
         })
     }

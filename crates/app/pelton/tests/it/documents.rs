@@ -103,24 +103,27 @@ fn the_root_leads_to_the_page() {
         "{policy}"
     );
     for part in [
-        "href=\"/a%20b%26c.jpg\"",
-        "src=\"/a%20b%26c.jpg?w=480&amp;h=360&amp;fit=cover\"",
+        "href=\"../../a%20b%26c.jpg\"",
+        "src=\"../../a%20b%26c.jpg?w=480&amp;h=360&amp;fit=cover\"",
         ">a b&amp;c.jpg<",
-        "href=\"/moving.gif\"",
-        "href=\"/-/at/folder/\"",
-        "src=\"/folder/inside.png?w=480&amp;h=360&amp;fit=cover\"",
+        "href=\"../../moving.gif\"",
+        "href=\"../../-/at/folder/\"",
+        "src=\"../../folder/inside.png?w=480&amp;h=360&amp;fit=cover\"",
     ] {
         assert!(page.text().contains(part), "{part}: {}", page.text());
     }
     assert!(!page.text().contains("notes.txt"));
     for (target, picture) in [
-        ("/-/at/folder/", "/folder/inside.png"),
-        ("/-/at/music/", "/music/kept.png"),
+        ("/-/at/folder/", "../../../folder/inside.png"),
+        ("/-/at/music/", "../../../music/kept.png"),
     ] {
         let folder = server.get(target);
         let link = format!("href=\"{picture}\"");
         assert!(folder.text().contains(&link), "{target}");
-        assert!(folder.text().contains("href=\"/-/at/\""), "{target}");
+        assert!(
+            folder.text().contains("href=\"../../../-/at/\""),
+            "{target}"
+        );
     }
     assert_eq!(server.get("/-/folder/").status, 404);
     assert_eq!(server.get("/-/at/missing/").status, 404);

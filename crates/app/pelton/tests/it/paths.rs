@@ -147,13 +147,44 @@ fn folders_lead_people_to_their_page() {
         assert_eq!(status_and_location, (308, location), "{target}");
         assert_eq!(server.get_as(target, "image/webp,*/*").status, 404);
     }
-    // Programs like curl get the page that needs no scripts.
+    // Programs like curl get the page that needs no scripts, at the folder's own path.
+    home.put("folder/sub/q.jpg", &media::photo(48, 32, 2));
+    home.put("folder/.git/r.jpg", &media::photo(48, 32, 3));
     for accept in ["", "accept: */*\r\n"] {
-        let answer = server.send("GET", "/folder/", accept);
-        let status_and_location = (answer.status, answer.or_dash("location"));
-        assert_eq!(status_and_location, (308, "../-/at/folder/"), "{accept}");
-        assert_eq!(server.send("GET", "/folder", accept).status, 404);
+        for (target, location) in [
+            ("/folder", "folder/"),
+            ("//folder//", "../../folder/"),
+            ("/folder/sub", "../folder/sub/"),
+        ] {
+            let answer = server.send("GET", target, accept);
+            let status_and_location = (answer.status, answer.or_dash("location"));
+            assert_eq!(status_and_location, (308, location), "{target} {accept}");
+        }
+        let page = server.send("GET", "/folder/", accept);
+        let head = (page.status, page.content_type(), page.or_dash("vary"));
+        assert_eq!(
+            head,
+            (200, "text/html; charset=utf-8", "Accept"),
+            "{accept}"
+        );
+        for link in [
+            "<a href=\"../-/at/\">Pelton</a>/ folder</nav>",
+            "href=\"../-/at/folder/sub/\"",
+            "href=\"../folder/p.jpg\"",
+        ] {
+            assert!(page.text().contains(link), "{link}: {}", page.text());
+        }
+        assert!(!page.text().contains(".git"), "{}", page.text());
+        assert_eq!(server.send("GET", "/folder/.git/", accept).status, 404);
     }
+    let mut client = server.connect();
+    client.request("HEAD", "/folder/", "");
+    assert_eq!(client.head().status, 200);
+    // A page of another site whose name resolves to this server cannot list the folder.
+    let stranger = "GET /folder/ HTTP/1.1\r\nhost: evil.example\r\n\r\n";
+    let mut client = server.connect();
+    client.send(stranger);
+    assert_eq!(client.head().status, 421);
     let view = server.send("GET", "/-/folders/folder/", browser);
     assert!(
         view.text().contains("href=\"../../../-/at/folder/\""),

@@ -2,7 +2,7 @@ use std::ffi::OsString;
 
 use variants::library::{LibraryPath, Listed};
 
-use super::render;
+use super::{Place, render};
 
 #[test]
 fn names_of_files_stay_text() {
@@ -13,12 +13,22 @@ fn names_of_files_stay_text() {
         is_truncated: true,
     };
     let folder = LibraryPath::from_target("/holiday & more");
+    let place = |folder| Place {
+        root: "../../../",
+        folder,
+    };
     let folder_pictures = [None, Some("a?.jpg".into())];
-    let page = render(folder.as_ref(), &listed, &folder_pictures, true, |path| {
-        path.as_path()
-            .ends_with("a b.jpg")
-            .then(|| "#102030".to_owned())
-    });
+    let page = render(
+        place(folder.as_ref()),
+        &listed,
+        &folder_pictures,
+        true,
+        |path| {
+            path.as_path()
+                .ends_with("a b.jpg")
+                .then(|| "#102030".to_owned())
+        },
+    );
     assert!(
         !page.contains("<script>") && !page.contains("<b>"),
         "{page}"
@@ -26,13 +36,13 @@ fn names_of_files_stay_text() {
     assert!(!page.contains("notes.txt"), "{page}");
     for expected in [
         "<title>holiday &amp; more · Pelton</title>",
-        "<a href=\"/-/at/\">↑</a>",
-        "<a href=\"/-/at/holiday%20%26%20more/%3Cb%3E/\">&lt;b&gt;</a>",
-        "<a href=\"/-/at/holiday%20%26%20more/tag%22s/\"><img loading=\"lazy\" alt=\"tag&quot;s/\" \
-         src=\"/holiday%20%26%20more/tag%22s/a%3F.jpg?w=480&amp;h=360&amp;fit=cover\">",
-        "src=\"/holiday%20%26%20more/a%20b.jpg?w=480&amp;h=360&amp;fit=cover\"",
+        "<a href=\"../../../-/at/\">Pelton</a>/ holiday &amp; more</nav>",
+        "<a href=\"../../../-/at/holiday%20%26%20more/%3Cb%3E/\">&lt;b&gt;</a>",
+        "<a href=\"../../../-/at/holiday%20%26%20more/tag%22s/\"><img loading=\"lazy\" alt=\"tag&quot;s/\" \
+         src=\"../../../holiday%20%26%20more/tag%22s/a%3F.jpg?w=480&amp;h=360&amp;fit=cover\">",
+        "src=\"../../../holiday%20%26%20more/a%20b.jpg?w=480&amp;h=360&amp;fit=cover\"",
         "alt=\"x&quot;&gt;&lt;script&gt;.png\"",
-        "href=\"/holiday%20%26%20more/100%25.WEBP\"",
+        "href=\"../../../holiday%20%26%20more/100%25.WEBP\"",
         "more than is shown",
         "<img style=\"background:#102030\" loading=\"lazy\" alt=\"a b.jpg\"",
         "<img loading=\"lazy\" alt=\"100%.WEBP\"",
@@ -40,11 +50,18 @@ fn names_of_files_stay_text() {
         assert!(page.contains(expected), "{expected} in {page}");
     }
     let deep = LibraryPath::from_target("/a b/c");
-    let page = render(deep.as_ref(), &listed, &folder_pictures, false, |_| None);
-    assert!(page.contains("<a href=\"/-/at/a%20b/\">↑</a>"), "{page}");
+    let page = render(
+        place(deep.as_ref()),
+        &listed,
+        &folder_pictures,
+        false,
+        |_| None,
+    );
+    let path = "<a href=\"../../../-/at/\">Pelton</a>/ <a href=\"../../../-/at/a%20b/\">a b</a>/ c";
+    assert!(page.contains(path), "{page}");
     // The first page links to the music page, if there is music; other pages never do.
     assert!(!page.contains("/-/plain/music"));
-    let first = |has_music| render(None, &listed, &folder_pictures, has_music, |_| None);
-    assert!(first(true).contains("<a href=\"/-/plain/music\">♪ Music</a>"));
+    let first = |has_music| render(place(None), &listed, &folder_pictures, has_music, |_| None);
+    assert!(first(true).contains("<a href=\"../../../-/plain/music\">♪ Music</a>"));
     assert!(!first(false).contains("/-/plain/music"));
 }
