@@ -145,8 +145,9 @@ settings! {
         quality: Quality = Quality(DEFAULT_QUALITY_PCT), "1-100";
         /// Output formats for clients that accept them.
         formats: Formats = Formats(vec![Target::Avif, Target::Webp]), "formats";
-        /// Extensions of files to serve although they are neither pictures nor audio.
-        allowed_types: Types = Types::Only(Vec::new()), "extensions";
+        /// Extensions of files to serve although they are neither pictures nor audio. The default
+        /// are the videos that browsers can play.
+        allowed_types: Types = Types::of(&server::media_type::VIDEOS), "extensions";
         /// Extensions of files to serve at all, including pictures and audio.
         only_types: Types = Types::Every, "extensions";
         /// Extensions of allowed files whose scripts browsers may run; other files are sent with a

@@ -558,6 +558,13 @@ pub enum Types {
     Only(Vec<String>),
 }
 
+impl Types {
+    /// Returns the set of these extensions.
+    pub(crate) fn of(extensions: &[&str]) -> Types {
+        Types::Only(extensions.iter().map(|&it| it.to_owned()).collect())
+    }
+}
+
 impl Value for Types {
     const EXPECTED: &'static str = "a list of extensions such as \"pdf\", or \"*\" alone";
 

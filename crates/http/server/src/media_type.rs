@@ -85,6 +85,9 @@ pub(crate) fn audio_within(
     }
 }
 
+/// Extensions of videos that browsers can play.
+pub const VIDEOS: [&str; 4] = ["m4v", "mov", "mp4", "webm"];
+
 /// Media types by file extension, for files that the operator allowed.
 const BY_EXTENSION: &[(&str, &str)] = &[
     ("css", "text/css; charset=utf-8"),

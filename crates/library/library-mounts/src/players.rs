@@ -22,6 +22,7 @@ use library_api::{
 use scan::{Index, LibraryIndexer, Phase, ProgressSnapshot, Watch};
 use server::archive::ArchiveFile;
 use server::gate::{Credentials, Login, LoginFailure, Part, Users};
+use server::media_type::VIDEOS;
 use server::mount::{BusyResponse, Field, Mount, MountRequest, Reply, TranscodeRequest};
 use server::session_cookie;
 use variants::library::{Library, LibraryPath, Mount as Directory};
@@ -38,8 +39,6 @@ const LYRICS_BYTES_MAX: u64 = 1 << 20;
 /// spelling is tried, so that the folder need not be listed.
 const LYRICS: [&str; 6] = ["lrc", "LRC", "Lrc", "txt", "TXT", "Txt"];
 
-/// Extensions of videos that browsers can play.
-const VIDEOS: [&str; 4] = ["mp4", "m4v", "webm", "mov"];
 /// Maximum entries of a folder that are searched for videos.
 const FOLDER_ENTRIES_MAX: usize = 20_000;
 

@@ -51,7 +51,7 @@ fn every_key_and_limit_is_listed() {
         data                            ./pelton-data                                  directory          default
         quality                         70                                             1-100              default
         formats                         avif,webp                                      formats            default
-        allowed_types                   -                                              extensions         default
+        allowed_types                   m4v,mov,mp4,webm                               extensions         default
         only_types                      *                                              extensions         default
         active_types                    -                                              extensions         default
         headers                         -                                              fields             default

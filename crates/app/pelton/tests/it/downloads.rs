@@ -202,6 +202,7 @@ fn videos_of_a_folder_are_listed_if_they_are_served() {
         server.stop();
     };
     let listed = r#"[{"file":"/2019/v.mp4","name":"v.mp4"}]"#;
-    videos(&["--allowed-types", "mp4"], listed, 206);
-    videos(&[], "[]", 404);
+    videos(&[], listed, 206);
+    videos(&["--allowed-types", "pdf"], "[]", 404);
+    videos(&["--only-types", "jpg"], "[]", 404);
 }
