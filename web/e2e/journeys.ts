@@ -14,6 +14,7 @@ import { playlists } from "./journeys/playlists.ts";
 import { scroll } from "./journeys/scroll.ts";
 import { settings } from "./journeys/settings.ts";
 import { shell } from "./journeys/shell.ts";
+import { videos } from "./journeys/videos.ts";
 import type { Visit } from "./visit.ts";
 
 /** What a person does with the page. Each journey begins in a new tab without cookies. */
@@ -32,5 +33,5 @@ export interface Journey {
 
 export const JOURNEYS: readonly Journey[] = [
   shell, settings, login, help, language, areas, download, damaged, compare, playground, playlists,
-  lyrics, scroll, dashboard,
+  lyrics, scroll, dashboard, videos,
 ];

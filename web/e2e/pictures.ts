@@ -15,6 +15,8 @@ const SIZES: readonly (readonly [number, number])[] = [[1500, 1000], [1200, 900]
 const NAMES = ["<img src=x onerror=alert(1)> & more", "🌅 sunrise", "صورة abc", "\u202egpj.evil", "long ".repeat(40).trim()];
 /** Path of the damaged picture below the folder of all pictures. */
 const DAMAGED = "2022/damaged.png";
+/** Folder with videos below the folder of all pictures. */
+const VIDEOS = "2022/videos";
 const CAMERAS = [["Canon", "EOS R6"], ["FUJIFILM", "X-T4"], ["Apple", "iPhone 15"]] as const;
 
 /** Returns the folder `photos` of `library`, after drawing those of its pictures that are missing. */
@@ -22,7 +24,45 @@ export async function drawPictures(browser: Browser, library: string): Promise<s
   const folder = join(library, "photos");
   if (!(await exists(folder))) await drawAll(browser, library, folder);
   await drawDamaged(browser, join(folder, DAMAGED));
+  await recordVideos(browser, join(folder, VIDEOS));
   return folder;
+}
+
+/** Records a short video, and writes another file that has the name of a video, but cannot be played. */
+async function recordVideos(browser: Browser, folder: string): Promise<void> {
+  if (await exists(folder)) return;
+  const page = await browser.newPage();
+  const video = Buffer.from(await page.evaluate(record), "base64");
+  await page.close();
+  const partial = `${folder}.partial`;
+  await rm(partial, { recursive: true, force: true });
+  await mkdir(partial, { recursive: true });
+  await writeFile(join(partial, "a & b.webm"), video);
+  await writeFile(join(partial, "broken.mp4"), "not a video");
+  await rename(partial, folder);
+}
+
+/** Records a canvas for half a second, and returns the file in base64. Runs in the browser. */
+async function record(): Promise<string> {
+  const canvas = document.createElement("canvas");
+  canvas.width = 320;
+  canvas.height = 180;
+  const context = canvas.getContext("2d");
+  if (!context) throw new Error("the browser has no canvas");
+  const recorder = new MediaRecorder(canvas.captureStream(25), { mimeType: "video/webm" });
+  const parts: Blob[] = [];
+  recorder.addEventListener("dataavailable", (event) => parts.push(event.data));
+  const stopped = new Promise((resolve) => recorder.addEventListener("stop", resolve));
+  recorder.start();
+  for (let frame = 0; frame < 12; frame += 1) {
+    context.fillStyle = `hsl(${frame * 30} 60% 50%)`;
+    context.fillRect(0, 0, 320, 180);
+    await new Promise((resolve) => setTimeout(resolve, 40));
+  }
+  recorder.stop();
+  await stopped;
+  const bytes = new Uint8Array(await new Blob(parts).arrayBuffer());
+  return btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join(""));
 }
 
 /** Draws a picture whose size can be read, but whose pixels cannot. It is the oldest of all. */

@@ -9,6 +9,7 @@ import { href } from "../router.ts";
 import { Icon } from "../ui/icon.tsx";
 import { Failure, Message } from "../ui/message.tsx";
 import { crumbs, folderPath } from "./paths.ts";
+import { VideoViewer, type Video } from "./video.tsx";
 import type { PicturesProps, Target } from "./pictures.tsx";
 import type { Query, Source } from "./source.ts";
 
@@ -25,7 +26,7 @@ interface Content {
   readonly path: string;
   readonly folders: readonly Folder[];
   readonly pictures: number;
-  readonly videos: readonly { readonly file: string; readonly name: string }[];
+  readonly videos: readonly Video[];
 }
 
 /** Components from the module of the first view, which this module cannot import. */
@@ -42,6 +43,7 @@ export function FolderView({ folder, query, pieces }: { folder: string; query: U
   const error = useSignal<unknown>(null);
   const source = useMemo(() => sourceOf({ folder }), [folder]);
   const viewing = query.get("photo");
+  const video = query.get("video");
   const load = (abort?: AbortSignal) => {
     error.value = null;
     api<Content>(`/folders?path=${encodeURIComponent(folder)}`, { signal: abort }).then(
@@ -57,11 +59,12 @@ export function FolderView({ folder, query, pieces }: { folder: string; query: U
     load(abort.signal);
     return () => abort.abort();
   }, [folder]);
+  const videoHref = (name: string) => href(folderPath(folder), { video: name });
   const targetOf = (id: string | null): Target => ({ path: folderPath(folder), query: id ? { photo: id } : {} });
   const shown = content.value;
   return (
     <div class="photos">
-      <div inert={viewing !== null}>
+      <div inert={(viewing ?? video) !== null}>
         <Crumbs folder={folder} />
         {error.value !== null && <FolderFailure error={error.value} retry={() => load()} />}
         {!shown && error.value === null && <div class="loading" aria-busy="true" />}
@@ -72,8 +75,9 @@ export function FolderView({ folder, query, pieces }: { folder: string; query: U
             ))}
           </ul>
         )}
-        {shown && shown.videos.length > 0 && <Videos videos={shown.videos} />}
+        {shown && shown.videos.length > 0 && <Videos videos={shown.videos} hrefOf={videoHref} />}
       </div>
+      {shown && video !== null && <VideoViewer key={folder} videos={shown.videos} name={video} path={folderPath(folder)} />}
       {shown && shown.pictures > 0 && <Pictures source={source} viewing={viewing} at={query.get("at")} targetOf={targetOf} empty={null} />}
       {shown &&
         shown.pictures + shown.folders.length + shown.videos.length === 0 &&
@@ -135,17 +139,22 @@ function FolderCard({ folder: { name, path, pictures, front, colour } }: { folde
   );
 }
 
-function Videos({ videos }: { videos: Content["videos"] }) {
+/** Tiles of videos. Nothing of a video is loaded until it is opened. */
+function Videos({ videos, hrefOf }: { videos: readonly Video[]; hrefOf: (name: string) => string }) {
   return (
-    <section class="videos">
-      <h2>{t("folders.videos")}</h2>
-      <ul>
-        {videos.map(({ file, name }) => (
-          <li key={file}>
-            <video src={url(file)} controls preload="metadata" playsInline aria-label={name} />
-            <span class="folder-name">
-              <bdi>{name}</bdi>
-            </span>
+    <section aria-labelledby="videos">
+      <h2 id="videos">{t("folders.videos")}</h2>
+      <ul class="folder-cards">
+        {videos.map(({ name }) => (
+          <li key={name}>
+            <a class="folder-card video-card" href={hrefOf(name)}>
+              <span class="folder-front">
+                <Icon name="play" />
+              </span>
+              <span class="folder-name">
+                <bdi>{name}</bdi>
+              </span>
+            </a>
           </li>
         ))}
       </ul>
