@@ -93,7 +93,7 @@ fn write_extensions(
     write_contributors(call, out, tagged);
     out.texts("moods", tagged.moods.iter().map(String::as_str));
     out.texts("groupings", media.tags.all(Field::Grouping));
-    out.object("replayGain", |out| gains(out, tagged));
+    out.object("replayGain", |out| write_gains(out, tagged));
 }
 
 fn write_numbers(call: &Call<'_>, out: &mut Writer, track: &Track<'_>, entry: &Entry) {
@@ -365,7 +365,8 @@ fn people(track: &tags::Track, role: Role) -> impl Iterator<Item = &tags::Person
         .filter(move |person| person.role == role)
 }
 
-fn gains(out: &mut Writer, track: &tags::Track) {
+/// Writes the gains and peaks that the tags of a track contain.
+pub(crate) fn write_gains(out: &mut Writer, track: &tags::Track) {
     let mut gain = |name, value: Option<i16>| {
         if let Some(value) = value {
             out.float(name, f64::from(value) / 100.0);

@@ -10,6 +10,7 @@ use crate::ids::Id;
 use crate::index::{own_albums, tracks};
 use crate::params::encoded;
 use crate::people::contributors;
+use crate::songs::write_gains;
 use crate::store::{Plays, State};
 use crate::time::iso;
 use crate::write::Writer;
@@ -60,7 +61,7 @@ impl ApiCall<'_> {
         out.number("kbps", track.bitrate_kbps);
         out.text_if("date", track.date.map(date).as_deref());
         out.texts("genres", self.genres(&track.genres));
-        self.contributors(out, track.file);
+        self.tagged(out, track.file);
         if let Some((path, stat)) = self.index.file(track.file) {
             out.number("bytes", stat.size as i64);
             out.text("file", &format!("/{}", encoded(&path)));
@@ -192,7 +193,8 @@ impl ApiCall<'_> {
         write_placeholder(out, self.context.library.placeholder_of_file(&entry.path));
     }
 
-    fn contributors(&self, out: &mut Writer, file: u32) {
+    /// Writes the contributors and the ReplayGain in the tags of a track's file.
+    fn tagged(&self, out: &mut Writer, file: u32) {
         let Some(entry) = self.index.entry(file) else {
             return;
         };
@@ -209,6 +211,10 @@ impl ApiCall<'_> {
             let id = artist.map(|artist| Id::Artist(artist.id).to_string());
             out.text_if("artistId", id.as_deref());
         });
+        let gains = [tagged.track_gain_cdb, tagged.album_gain_cdb];
+        if gains.iter().any(Option::is_some) {
+            out.object("replayGain", |out| write_gains(out, &tagged));
+        }
     }
 
     fn artist_ids(&self, out: &mut Writer, rows: &[u32]) {
