@@ -53,7 +53,11 @@ impl Core {
         let reply = mount.answer(mount_request).await;
         let has_files = matches!(
             reply,
-            Reply::Original { .. } | Reply::Archive { .. } | Reply::Comparison { .. }
+            Reply::Internal { .. }
+                | Reply::Original { .. }
+                | Reply::Transcoded(_)
+                | Reply::Archive { .. }
+                | Reply::Comparison { .. }
         );
         let admission = match has_files && mount.part() == Part::Api {
             false => Ok(admission),
@@ -121,8 +125,12 @@ impl Core {
                 response
             }
             Reply::Transcoded(wanted) => {
-                self.transcoded_response(wanted, request, context.supports_streaming)
-                    .await
+                let streaming = context.supports_streaming;
+                let mut response = self.transcoded_response(wanted, request, streaming).await;
+                if admission == Admission::Known {
+                    response.make_private();
+                }
+                response
             }
             Reply::Archive { files, fields } => {
                 let bodiless = request.method == Method::Head;

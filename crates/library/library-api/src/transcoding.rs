@@ -10,8 +10,10 @@ use tags::{Codec, Container, Media};
 
 use crate::answer::Answer;
 use crate::call::{Call, Seen};
+use crate::context::Context;
 use crate::fault::Fault;
 use crate::ids::Id;
+use crate::index::Index;
 use crate::params::encoded;
 use crate::store::{Role, User};
 use crate::write::Writer;
@@ -63,14 +65,21 @@ fn source(media: &Media, track: &Track<'_>) -> Source {
 
 fn requested_track<'c>(call: &'c Call<'_>, parameter: &str) -> Result<RequestedTrack<'c>, Fault> {
     let row = call.track_row(call.id(parameter)?);
-    let track = row.and_then(|row| call.index.track(row));
-    let track = track.ok_or_else(|| Fault::not_found("song"))?;
-    let entry = call.index.entry(track.file);
-    let (path, media) = match entry.map(|entry| (entry.path, entry.content)) {
-        Some((path, Content::Music(media))) => (path, media),
-        _ => return Err(Fault::not_found("song")),
-    };
-    Ok(RequestedTrack { path, track, media })
+    let track = row.and_then(|row| track_at(&call.index, row));
+    track.ok_or_else(|| Fault::not_found("song"))
+}
+
+fn track_at(index: &Index, row: u32) -> Option<RequestedTrack<'_>> {
+    let track = index.track(row)?;
+    let entry = index.entry(track.file)?;
+    match entry.content {
+        Content::Music(media) => Some(RequestedTrack {
+            path: entry.path,
+            track,
+            media,
+        }),
+        _ => None,
+    }
 }
 
 /// Returns the start position in the parameter `name`, in milliseconds; 0 without the
@@ -84,15 +93,15 @@ fn offset_ms(call: &Call<'_>, name: &str) -> Result<u64, Fault> {
     }
 }
 
-fn sound_limits(call: &Call<'_>) -> audio_plan::Limits {
+fn sound_limits(context: &Context) -> audio_plan::Limits {
     audio_plan::Limits {
-        duration_ms_max: call.context.limits.transcoded_ms_max,
+        duration_ms_max: context.limits.transcoded_ms_max,
     }
 }
 
 /// Returns `plan` with the ReplayGain and the titles that the tags of the output will contain.
-fn with_tags(call: &Call<'_>, plan: Plan, requested: &RequestedTrack<'_>) -> Plan {
-    let tagged = tags::Track::new(&requested.media, &requested.path, &call.context.splits);
+fn with_tags(context: &Context, plan: Plan, requested: &RequestedTrack<'_>) -> Plan {
+    let tagged = tags::Track::new(&requested.media, &requested.path, &context.splits);
     Plan {
         gain: Gain {
             track: tagged.track_gain_cdb.map(Gain::of_replay_gain),
@@ -114,7 +123,7 @@ fn transcoded(
     Answer::Transcoded {
         target: requested.target(),
         user: call.user.as_str().into(),
-        plan: Box::new(with_tags(call, plan, requested)),
+        plan: Box::new(with_tags(call.context, plan, requested)),
         allow_streaming: accepted.streaming,
         fallback_to_original: accepted.original,
     }
@@ -136,7 +145,8 @@ pub(crate) fn write_transcoded_members(
     };
     // Most users have no bit rate limit and get the file itself, so no decision is needed.
     if wish.bit_rate_kbps_max != 0
-        && let Decision::Transcode(_) = decide(&wish, &source(media, track), &sound_limits(call))
+        && let Decision::Transcode(_) =
+            decide(&wish, &source(media, track), &sound_limits(call.context))
     {
         out.text("transcodedContentType", CONTENT_TYPE);
         out.text("transcodedSuffix", audio_plan::SUFFIX);
@@ -178,10 +188,37 @@ pub(crate) fn stream(call: &Call<'_>, seen: &Seen<'_>) -> Result<Answer, Fault> 
         bit_rate_kbps_max: bit_rate_kbps_max(seen.user, call.number("maxBitRate")?.unwrap_or(0)),
         start_ms: offset_ms(call, "timeOffset")?,
     };
-    match decide(&wish, &requested.source(), &sound_limits(call)) {
+    match decide(&wish, &requested.source(), &sound_limits(call.context)) {
         Decision::Raw(_) => Ok(requested.raw()),
         Decision::Transcode(plan) => Ok(transcoded(call, &requested, plan, accepted)),
         Decision::AfterEnd => Err(Fault::bad("timeOffset")),
+    }
+}
+
+/// Returns the track in this row of the index for a client of the JSON API, in a format and with a
+/// maximum bit rate of the client's choice; a bit rate of 0 means unlimited. Returns `None` if
+/// there is no such track. `user` is empty for clients without a login.
+pub(crate) fn track_for_api(
+    (context, index): (&Context, &Index),
+    row: u32,
+    (format, bit_rate_kbps_max): (Format, u32),
+    user: &str,
+) -> Option<Answer> {
+    let requested = track_at(index, row)?;
+    let wish = AudioRequest {
+        format,
+        bit_rate_kbps_max,
+        start_ms: 0,
+    };
+    match decide(&wish, &requested.source(), &sound_limits(context)) {
+        Decision::Raw(_) | Decision::AfterEnd => Some(requested.raw()),
+        Decision::Transcode(plan) => Some(Answer::Transcoded {
+            target: requested.target(),
+            user: user.into(),
+            plan: Box::new(with_tags(context, plan, &requested)),
+            allow_streaming: true,
+            fallback_to_original: true,
+        }),
     }
 }
 
@@ -196,7 +233,7 @@ pub(crate) fn decision(call: &Call<'_>, seen: &Seen<'_>, out: &mut Writer) -> Re
             bit_rate_kbps_max: bit_rate_kbps_max(seen.user, kbps),
             start_ms: 0,
         };
-        match decide(&wish, &requested.source(), &sound_limits(call)) {
+        match decide(&wish, &requested.source(), &sound_limits(call.context)) {
             Decision::Transcode(plan) => Some(plan),
             Decision::Raw(_) | Decision::AfterEnd => None,
         }
@@ -263,7 +300,7 @@ pub(crate) fn transcode_stream(call: &Call<'_>, seen: &Seen<'_>) -> Result<Answe
         bit_rate_kbps_max,
         start_ms: offset_ms(call, "offset")?,
     };
-    match decide(&wish, &requested.source(), &sound_limits(call)) {
+    match decide(&wish, &requested.source(), &sound_limits(call.context)) {
         Decision::Transcode(plan) => {
             let channels = channels.min(plan.channels);
             let accepted = Accepted {

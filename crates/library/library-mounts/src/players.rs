@@ -430,7 +430,16 @@ impl Api {
                 now_ms: unix_ms(SystemTime::now()),
             })
         });
-        to_reply(answer.await)
+        match answer.await {
+            answer @ Answer::Transcoded { .. } => {
+                let busy = BusyResponse {
+                    media_type: "application/json",
+                    body: API_BUSY.into(),
+                };
+                transcoded(answer, busy, fields(&[SAME_ORIGIN]))
+            }
+            other => to_reply(other),
+        }
     }
 }
 
@@ -561,6 +570,12 @@ pub(crate) async fn off_core<T: Send + 'static>(work: impl FnOnce() -> T + Send 
 /// each request.
 const ANYWHERE: (&str, &str) = ("access-control-allow-origin", "*");
 
+/// Field of files that may need a login: pages of other hosts may not embed them.
+const SAME_ORIGIN: (&str, &str) = ("cross-origin-resource-policy", "same-origin");
+
+/// Body of a response of the JSON API while too many tracks wait to be transcoded.
+const API_BUSY: &str = r#"{"title":"too many tracks wait to be transcoded","status":429}"#;
+
 fn fields(listed: &[(&'static str, &'static str)]) -> Vec<Field> {
     let fields = listed.iter();
     fields
@@ -572,31 +587,18 @@ fn fields(listed: &[(&'static str, &'static str)]) -> Vec<Field> {
 /// cannot run at the moment, the server sends `busy` instead.
 fn reply(answer: Answer, busy: Answer) -> Reply {
     match answer {
-        Answer::Transcoded {
-            target,
-            user,
-            plan,
-            allow_streaming,
-            fallback_to_original,
-        } => {
+        Answer::Transcoded { .. } => {
             let Answer::Document {
                 media_type, body, ..
             } = busy
             else {
                 unreachable!("an error response is always a document");
             };
-            Reply::Transcoded(TranscodeRequest {
-                target,
-                user,
-                plan,
-                allow_streaming,
-                fallback_to_original,
-                busy: BusyResponse {
-                    media_type,
-                    body: body.into(),
-                },
-                fields: fields(&[ANYWHERE]),
-            })
+            let busy = BusyResponse {
+                media_type,
+                body: body.into(),
+            };
+            transcoded(answer, busy, fields(&[ANYWHERE]))
         }
         other => {
             let mut reply = to_reply(other);
@@ -611,9 +613,33 @@ fn reply(answer: Answer, busy: Answer) -> Reply {
     }
 }
 
+/// Converts an answer with a transcode to a reply. The server sends `busy` instead if the transcode
+/// cannot run at the moment.
+fn transcoded(answer: Answer, busy: BusyResponse, fields: Vec<Field>) -> Reply {
+    let Answer::Transcoded {
+        target,
+        user,
+        plan,
+        allow_streaming,
+        fallback_to_original,
+    } = answer
+    else {
+        unreachable!("callers pass only transcodes");
+    };
+    Reply::Transcoded(TranscodeRequest {
+        target,
+        user,
+        plan,
+        allow_streaming,
+        fallback_to_original,
+        busy,
+        fields,
+    })
+}
+
 fn to_reply(answer: Answer) -> Reply {
     match answer {
-        Answer::Transcoded { .. } => unreachable!("only requests of players transcode music"),
+        Answer::Transcoded { .. } => unreachable!("transcodes are converted by `transcoded`"),
         Answer::Comparison { target } => Reply::Comparison {
             target,
             fields: Vec::new(),
@@ -650,10 +676,7 @@ fn to_reply(answer: Answer) -> Reply {
             Reply::Internal { target, fields }
         }
         Answer::Original { path, disposition } => {
-            let fields = fields(&[
-                // Pages of other hosts may embed public files, but not files that need a login.
-                ("cross-origin-resource-policy", "same-origin"),
-            ]);
+            let fields = fields(&[SAME_ORIGIN]);
             let disposition = ("content-disposition".into(), disposition.into());
             Reply::Original {
                 path,

@@ -58,6 +58,34 @@ fn opus(file: &[u8]) -> (u8, u64) {
 }
 
 #[test]
+fn the_api_streams_the_same_transcode_as_players_get() {
+    let home = Home::with(&[("1.flac", FLAC)]);
+    let (server, ids) = serve(&home, &["--require-login", "music"]);
+    let id = &ids["1.flac"];
+    let made = server.get(&format!(
+        "/rest/stream?id={id}&format=opus&maxBitRate=64&{ANN}"
+    ));
+    assert_eq!(made.status, 200);
+    let target = format!("/-/api/tracks/{id}/stream?format=opus&bitrate=64");
+    let guest = server.get(&target);
+    assert_eq!(guest.status, 401, "a file that needs a login");
+    server.stop();
+    let (server, _) = serve(&home, &[]);
+    let stream = server.get(&target);
+    assert_eq!(
+        (stream.status, stream.field("cache-status")),
+        (200, Some("Pelton; hit"))
+    );
+    assert_eq!(stream.body, made.body);
+    let part = server.send("GET", &target, "range: bytes=100-199\r\n");
+    assert_eq!((part.status, &part.body[..]), (206, &made.body[100..200]));
+    let original = server.get(&format!("/-/api/tracks/{id}/stream?format=original"));
+    assert_eq!((original.status, &original.body[..]), (200, FLAC));
+    let refused = server.get(&format!("/-/api/tracks/{id}/stream?format=flac"));
+    assert_eq!(refused.status, 400);
+}
+
+#[test]
 fn a_track_is_made_once_and_then_is_a_file_like_any_other() {
     let home = Home::with(&[("1.flac", FLAC)]);
     let (server, ids) = serve(&home, &[]);

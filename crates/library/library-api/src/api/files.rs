@@ -1,6 +1,9 @@
-//! Downloads of original files of the library: one picture or track, or an archive of several.
+//! Files of the library: one picture or track as it is, an archive of several, and tracks in a
+//! format and with a bit rate that the client chooses.
 
 use std::collections::HashSet;
+
+use audio_plan::Format;
 
 use super::{ApiCall, Refusal};
 use crate::answer::Answer;
@@ -8,9 +11,13 @@ use crate::downloads::{attachment, below_common_folder, common_folder};
 use crate::ids::Id;
 use crate::index::tracks;
 use crate::params::encoded;
+use crate::transcoding::track_for_api;
 
 /// Name of an archive whose files have no common folder except the library's root.
 const ARCHIVE_NAME: &str = "library";
+
+/// Bit rates of an Opus encoder in kbit/s (RFC 6716 §2.1.1).
+const BIT_RATES_KBPS: std::ops::RangeInclusive<usize> = 6..=510;
 
 impl ApiCall<'_> {
     /// Returns the file or files that the request asks for, or `None` if it asks for a document.
@@ -21,9 +28,13 @@ impl ApiCall<'_> {
                 Some(self.original(kind, id))
             }
             (["pictures", id, "compare"], "GET" | "HEAD") => Some(self.comparison(id)),
-            (["pictures" | "tracks", _, "original"] | ["pictures", _, "compare"], _) => {
-                Some(Err(Refusal::Method("GET")))
-            }
+            (["tracks", id, "stream"], "GET" | "HEAD") => Some(self.stream(id)),
+            (
+                ["pictures" | "tracks", _, "original"]
+                | ["pictures", _, "compare"]
+                | ["tracks", _, "stream"],
+                _,
+            ) => Some(Err(Refusal::Method("GET"))),
             (["archive"], "POST") => Some(self.archive()),
             (["archive"], _) => Some(Err(Refusal::Method("POST"))),
             _ => None,
@@ -44,6 +55,30 @@ impl ApiCall<'_> {
             path: format!("/{}", encoded(&path)),
             disposition: attachment(name),
         })
+    }
+
+    /// Returns a track in the format and with the maximum bit rate that the request names. Without
+    /// a format, only the bit rate counts. Returns the original if it meets the request, or if the
+    /// server cannot transcode it.
+    fn stream(&self, id: &str) -> Result<Answer, Refusal> {
+        let (row, _) = self.track_row(id)?;
+        let format = match self.request.params.first("format") {
+            None => Format::Any,
+            Some("original") => Format::Raw,
+            Some("opus") => Format::Opus,
+            Some(_) => return Err(Refusal::Bad("format")),
+        };
+        let bit_rate_kbps_max = match self.number("bitrate")? {
+            None => 0,
+            Some(kbps) if BIT_RATES_KBPS.contains(&kbps) => kbps as u32,
+            Some(_) => return Err(Refusal::Bad("bitrate")),
+        };
+        let user = self.context.store.read(|state| self.user(state))?;
+        // Guests share one name, so the queue of transcodes treats them as one user.
+        let user = user.unwrap_or_default();
+        let library = (self.context, &*self.index);
+        let answer = track_for_api(library, row, (format, bit_rate_kbps_max), &user);
+        answer.ok_or(Refusal::NotFound)
     }
 
     /// Returns the comparison of a picture's variant with its original. The request has the same

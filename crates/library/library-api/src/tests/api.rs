@@ -1,6 +1,7 @@
 use expect_test::{Expect, expect};
 
 use super::scene::{Scene, ids};
+use crate::Answer;
 
 fn check(scene: &Scene, target: &str, expected: Expect) {
     expected.assert_eq(&scene.api("GET", target, None));
@@ -259,5 +260,50 @@ fn a_track_without_lyrics_has_an_empty_list_of_lines() {
         assert!(refused.starts_with("404 "), "{id}: {refused}");
     }
     let refused = scene.api("PUT", "/tracks/tr-0000000000000001/lyrics", None);
+    assert!(refused.starts_with("405 "), "{refused}");
+}
+
+#[test]
+fn a_track_is_streamed_with_the_bit_rate_that_is_asked_for() {
+    let scene = Scene::new("api-stream");
+    let [_, _, song] = ids(&scene);
+    let stream = |query: &str| {
+        let target = format!("/tracks/{song}/stream{query}");
+        scene.api_file("GET", &target)
+    };
+    for query in ["", "?bitrate=500&format=original", "?format=original"] {
+        let answer = stream(query);
+        let is_file =
+            matches!(&answer, Answer::File { target, .. } if target == "/B/%C3%9Cber/1.flac");
+        assert!(is_file, "{query}: {answer:?}");
+    }
+    for (query, rate_bps) in [
+        ("?bitrate=64", 64_000),
+        ("?format=opus", 128_000),
+        ("?format=opus&bitrate=510", 510_000),
+    ] {
+        match stream(query) {
+            Answer::Transcoded {
+                target,
+                user,
+                plan,
+                fallback_to_original,
+                ..
+            } => {
+                assert_eq!(target, "/B/%C3%9Cber/1.flac");
+                assert_eq!((&*user, plan.bit_rate_bps), ("", rate_bps), "{query}");
+                assert_eq!(plan.gain.track, Some(-3136));
+                assert!(fallback_to_original);
+            }
+            other => panic!("{query}: {other:?}"),
+        }
+    }
+    for query in ["?bitrate=5", "?bitrate=511", "?bitrate=x", "?format=mp3"] {
+        let refused = scene.api("GET", &format!("/tracks/{song}/stream{query}"), None);
+        assert!(refused.starts_with("400 "), "{query}: {refused}");
+    }
+    let missing = scene.api("GET", "/tracks/tr-0000000000000099/stream", None);
+    assert!(missing.starts_with("404 "), "{missing}");
+    let refused = scene.api("POST", &format!("/tracks/{song}/stream"), None);
     assert!(refused.starts_with("405 "), "{refused}");
 }

@@ -11,7 +11,7 @@ const TEXT: &str = include_str!("../../../../../docs/openapi/pelton.json");
 const MANUAL: &str = include_str!("../../../../../docs/api.md");
 
 /// Operations that other crates handle, or whose responses are not JSON.
-const ELSEWHERE: [&str; 19] = [
+const ELSEWHERE: [&str; 20] = [
     "DELETE /prefetch",
     "DELETE /quarantine/{blake3}",
     "DELETE /session",
@@ -28,6 +28,7 @@ const ELSEWHERE: [&str; 19] = [
     "GET /session",
     "GET /sessions",
     "GET /tracks/{id}/original",
+    "GET /tracks/{id}/stream",
     "POST /archive",
     "POST /prefetch",
     "POST /session",

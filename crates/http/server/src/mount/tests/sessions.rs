@@ -93,6 +93,21 @@ impl Mount for Unchanged {
     }
 }
 
+/// Mount of the API that sends a file of the library as a request for the file would.
+struct Streamed;
+
+impl Mount for Streamed {
+    fn answer<'a>(&'a self, visit: MountRequest<'a>) -> Pin<Box<dyn Future<Output = Reply> + 'a>> {
+        let target = visit.path["/-/api/stream".len()..].to_owned();
+        let fields = Vec::new();
+        Box::pin(async move { Reply::Internal { target, fields } })
+    }
+
+    fn part(&self) -> Part {
+        Part::Api
+    }
+}
+
 const PARTS: [(&str, Part); 8] = [
     ("/-/open", Part::Open),
     ("/rest", Part::Players),
@@ -112,6 +127,7 @@ fn start_server(users: impl Users + 'static, gate: Gate) -> TestServer {
     let mut mounts = Vec::from(mounts);
     mounts.push(("/-/file".to_owned(), Arc::new(Behind)));
     mounts.push(("/-/api/file".to_owned(), Arc::new(Unchanged)));
+    mounts.push(("/-/api/stream".to_owned(), Arc::new(Streamed)));
     let mounts = Mounts::new(mounts).with_users(Some(Arc::new(users)));
     TestServer::gated(mounts, gate)
 }
@@ -145,8 +161,10 @@ fn files_of_the_api_need_the_login_that_files_need() {
         let token = "authorization: Bearer token\r\n";
         assert_eq!(of("/-/api/x", token), 200);
         for (fields, expected) in [(token, of_token), ("", of_guest), (BOB, 200)] {
-            let found = of("/-/api/file/digits.txt", fields);
-            assert_eq!(found, expected, "{login:?} {fields}");
+            for target in ["/-/api/file/digits.txt", "/-/api/stream/digits.txt"] {
+                let found = of(target, fields);
+                assert_eq!(found, expected, "{login:?} {fields} {target}");
+            }
         }
         assert_eq!(of("/-/api/file/missing.txt", BOB), 404);
     }
