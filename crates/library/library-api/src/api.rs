@@ -8,6 +8,7 @@ mod export;
 mod favourites;
 mod files;
 mod folders;
+mod groups;
 mod items;
 mod lyrics;
 mod orders;
@@ -228,6 +229,11 @@ impl ApiCall<'_> {
     }
 
     fn get(&self, parts: &[&str]) -> Result<String, Refusal> {
+        if parts == ["composers"] || self.request.params.first("composer").is_some() {
+            // Collects the composers of a new index, which may take long, before the store is
+            // locked.
+            self.derived.composers(&self.context.splits);
+        }
         let mut out = Writer::new(false);
         let mut result = Ok(());
         self.context.store.read(|state| {
@@ -272,16 +278,7 @@ impl ApiCall<'_> {
                 let (row, _) = self.track_row(id)?;
                 self.track(out, state, row);
             }
-            ["genres"] => {
-                let rows = (0..counts.genres).collect();
-                self.page(out, rows, |out, row| {
-                    if let Some(genre) = self.index.genre(row) {
-                        out.text("name", genre.name);
-                        out.number("tracks", genre.tracks);
-                        out.number("albums", genre.albums);
-                    }
-                })?;
-            }
+            [kind @ ("genres" | "years" | "composers")] => self.groups(kind, out)?,
             ["pictures"] => {
                 let rows = self.pictures()?;
                 self.page(out, rows, |out, row| self.picture(out, row))?;

@@ -6,6 +6,7 @@ use std::sync::{Arc, OnceLock};
 use catalog::{ArtistId, Content, Stat, fold, identity};
 use tags::Splits;
 
+use crate::groups::{self, Composer};
 use crate::index::{Index, own_albums, tracks};
 use crate::timeline::Timeline;
 
@@ -36,6 +37,8 @@ pub(crate) struct Derived {
     musicbrainz_ids: Vec<OnceLock<Option<String>>>,
     /// Photographs of the timeline, collected on first use.
     timeline: OnceLock<Timeline>,
+    /// Composers by folded name, collected on first use.
+    composers: OnceLock<BTreeMap<String, Composer>>,
     /// Time of the last change to any file of any album.
     pub(crate) changed_ms: i64,
 }
@@ -92,12 +95,19 @@ impl Derived {
             artists,
             musicbrainz_ids: (0..counts.artists).map(|_| OnceLock::new()).collect(),
             timeline: OnceLock::new(),
+            composers: OnceLock::new(),
         }
     }
 
     /// Returns the photographs of the timeline.
     pub(crate) fn timeline(&self) -> &Timeline {
         self.timeline.get_or_init(|| Timeline::new(&self.index))
+    }
+
+    /// Returns all composers by folded name.
+    pub(crate) fn composers(&self, splits: &Splits) -> &BTreeMap<String, Composer> {
+        let collect = || groups::composers(&self.index, splits);
+        self.composers.get_or_init(collect)
     }
 
     /// Returns the MusicBrainz id of the artist in this row of the index, if known.

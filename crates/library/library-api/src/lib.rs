@@ -63,6 +63,7 @@ mod call;
 mod context;
 mod downloads;
 mod fault;
+mod groups;
 mod guard;
 mod ids;
 mod index;

@@ -1,6 +1,7 @@
 //! Sort orders of the album list.
 
 use super::{ApiCall, Refusal};
+use crate::groups::year_of;
 use crate::ids::Id;
 use crate::index::{genres_named, tracks};
 use crate::store::State;
@@ -32,8 +33,8 @@ impl Scores {
 }
 
 impl ApiCall<'_> {
-    /// Returns the rows of albums in the requested order, restricted to the requested genre, if
-    /// any.
+    /// Returns the rows of albums in the requested order, restricted to the requested genre,
+    /// year and composer, if any.
     pub(super) fn albums(&self, state: &State) -> Result<Vec<u32>, Refusal> {
         let all = 0..self.index.counts().albums;
         let rows: Vec<u32> = match self.request.params.first("order").unwrap_or("title") {
@@ -54,15 +55,33 @@ impl ApiCall<'_> {
             "discover" => self.by_score(state, Scores::discover),
             _ => return Err(Refusal::Bad("order")),
         };
-        let Some(genre) = self.request.params.first("genre") else {
-            return Ok(rows);
-        };
-        let genres = genres_named(&self.index, genre);
-        let has_it = |row: &u32| {
-            let album = self.index.album(*row);
-            album.is_some_and(|album| album.genres.iter().any(|row| genres.contains(row)))
-        };
-        Ok(rows.into_iter().filter(has_it).collect())
+        self.restricted(rows)
+    }
+
+    /// Returns those of `rows` whose albums have the genre, the year and the composer that the
+    /// request names, as far as it names them.
+    fn restricted(&self, mut rows: Vec<u32>) -> Result<Vec<u32>, Refusal> {
+        let params = &self.request.params;
+        if let Some(genre) = params.first("genre") {
+            let genres = genres_named(&self.index, genre);
+            rows.retain(|row| {
+                let album = self.index.album(*row);
+                album.is_some_and(|album| album.genres.iter().any(|row| genres.contains(row)))
+            });
+        }
+        if let Some(year) = self.number("year")? {
+            rows.retain(|row| {
+                let year_of_album = self.index.album(*row).and_then(|album| year_of(&album));
+                year_of_album.map(usize::from) == Some(year)
+            });
+        }
+        if let Some(name) = params.first("composer") {
+            let composers = self.derived.composers(&self.context.splits);
+            let composer = composers.get(&catalog::fold(name));
+            let albums = composer.map_or(&[][..], |composer| &composer.albums);
+            rows.retain(|row| albums.binary_search(row).is_ok());
+        }
+        Ok(rows)
     }
 
     /// Returns the rows of albums with a positive score, the highest score first. Albums with equal

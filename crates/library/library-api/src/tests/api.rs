@@ -28,7 +28,9 @@ fn everything_is_there_as_plain_json() {
     check(
         &scene,
         &format!("/albums/{album}"),
-        expect![[r##"200 {"id":"al-c75012c5b671ac4d","title":"Über","artist":"Björk","artistIds":["ar-6bc24f25fc255825"],"date":"1997","added":"1970-01-01T00:00:02.000Z","trackCount":2,"durationSeconds":183,"compilation":false,"genres":["Pop","Rock"],"cover":"/-/cover/al-c75012c5b671ac4d","placeholder":{"colour":"#1f2e3d","blurhash":"LEHV6nWB2yk8pyo0adR*.7kCMdnj","thumbhash":"HQcG"},"plays":0,"tracks":[{"id":"tr-0000000000000002","title":"Erstes Lied","artist":"Björk feat. Guest","artistIds":["ar-6bc24f25fc255825","ar-69bc8516676d4673"],"albumId":"al-c75012c5b671ac4d","album":"Über","disc":0,"number":1,"durationMs":122000,"kbps":900,"date":"1997","genres":["Pop","Rock"],"contributors":[{"role":"composer","name":"Guest","artistId":"ar-69bc8516676d4673"},{"role":"conductor","name":"???","artistId":"ar-1a0c56eb048ef455"},{"role":"performer","name":"Nobody Else","part":"piano"},{"role":"performer","name":"björk","part":"voice","artistId":"ar-6bc24f25fc255825"},{"role":"producer","name":"Nobody Else"},{"role":"mixer","name":"!!!"}],"replayGain":{"trackGain":-7.25,"trackPeak":0.98},"bytes":30000002,"file":"/B/%C3%9Cber/1.flac","cover":"/-/cover/tr-0000000000000002","plays":0},{"id":"tr-0000000000000001","title":"Zweites Lied","artist":"Björk","artistIds":["ar-6bc24f25fc255825"],"albumId":"al-c75012c5b671ac4d","album":"Über","disc":0,"number":2,"durationMs":61000,"kbps":900,"date":"1997-09-22","genres":["Pop"],"contributors":[],"bytes":30000001,"file":"/B/%C3%9Cber/2.flac","cover":"/-/cover/tr-0000000000000001","plays":0}]}"##]],
+        expect![[
+            r##"200 {"id":"al-c75012c5b671ac4d","title":"Über","artist":"Björk","artistIds":["ar-6bc24f25fc255825"],"date":"1997","added":"1970-01-01T00:00:02.000Z","trackCount":2,"durationSeconds":183,"compilation":false,"genres":["Pop","Rock"],"cover":"/-/cover/al-c75012c5b671ac4d","placeholder":{"colour":"#1f2e3d","blurhash":"LEHV6nWB2yk8pyo0adR*.7kCMdnj","thumbhash":"HQcG"},"plays":0,"tracks":[{"id":"tr-0000000000000002","title":"Erstes Lied","artist":"Björk feat. Guest","artistIds":["ar-6bc24f25fc255825","ar-69bc8516676d4673"],"albumId":"al-c75012c5b671ac4d","album":"Über","disc":0,"number":1,"durationMs":122000,"kbps":900,"date":"1997","genres":["Pop","Rock"],"contributors":[{"role":"composer","name":"Guest","artistId":"ar-69bc8516676d4673"},{"role":"conductor","name":"???","artistId":"ar-1a0c56eb048ef455"},{"role":"performer","name":"Nobody Else","part":"piano"},{"role":"performer","name":"björk","part":"voice","artistId":"ar-6bc24f25fc255825"},{"role":"producer","name":"Nobody Else"},{"role":"mixer","name":"!!!"}],"replayGain":{"trackGain":-7.25,"trackPeak":0.98},"bytes":30000002,"file":"/B/%C3%9Cber/1.flac","cover":"/-/cover/tr-0000000000000002","plays":0},{"id":"tr-0000000000000001","title":"Zweites Lied","artist":"Björk","artistIds":["ar-6bc24f25fc255825"],"albumId":"al-c75012c5b671ac4d","album":"Über","disc":0,"number":2,"durationMs":61000,"kbps":900,"date":"1997-09-22","genres":["Pop"],"contributors":[],"bytes":30000001,"file":"/B/%C3%9Cber/2.flac","cover":"/-/cover/tr-0000000000000001","plays":0}]}"##
+        ]],
     );
     check(
         &scene,
@@ -47,7 +49,9 @@ fn everything_is_there_as_plain_json() {
     check(
         &scene,
         &format!("/tracks/{song}"),
-        expect![[r#"200 {"id":"tr-0000000000000002","title":"Erstes Lied","artist":"Björk feat. Guest","artistIds":["ar-6bc24f25fc255825","ar-69bc8516676d4673"],"albumId":"al-c75012c5b671ac4d","album":"Über","disc":0,"number":1,"durationMs":122000,"kbps":900,"date":"1997","genres":["Pop","Rock"],"contributors":[{"role":"composer","name":"Guest","artistId":"ar-69bc8516676d4673"},{"role":"conductor","name":"???","artistId":"ar-1a0c56eb048ef455"},{"role":"performer","name":"Nobody Else","part":"piano"},{"role":"performer","name":"björk","part":"voice","artistId":"ar-6bc24f25fc255825"},{"role":"producer","name":"Nobody Else"},{"role":"mixer","name":"!!!"}],"replayGain":{"trackGain":-7.25,"trackPeak":0.98},"bytes":30000002,"file":"/B/%C3%9Cber/1.flac","cover":"/-/cover/tr-0000000000000002","plays":0}"#]],
+        expect![[
+            r#"200 {"id":"tr-0000000000000002","title":"Erstes Lied","artist":"Björk feat. Guest","artistIds":["ar-6bc24f25fc255825","ar-69bc8516676d4673"],"albumId":"al-c75012c5b671ac4d","album":"Über","disc":0,"number":1,"durationMs":122000,"kbps":900,"date":"1997","genres":["Pop","Rock"],"contributors":[{"role":"composer","name":"Guest","artistId":"ar-69bc8516676d4673"},{"role":"conductor","name":"???","artistId":"ar-1a0c56eb048ef455"},{"role":"performer","name":"Nobody Else","part":"piano"},{"role":"performer","name":"björk","part":"voice","artistId":"ar-6bc24f25fc255825"},{"role":"producer","name":"Nobody Else"},{"role":"mixer","name":"!!!"}],"replayGain":{"trackGain":-7.25,"trackPeak":0.98},"bytes":30000002,"file":"/B/%C3%9Cber/1.flac","cover":"/-/cover/tr-0000000000000002","plays":0}"#
+        ]],
     );
     check(
         &scene,
@@ -306,4 +310,27 @@ fn a_track_is_streamed_with_the_bit_rate_that_is_asked_for() {
     assert!(missing.starts_with("404 "), "{missing}");
     let refused = scene.api("POST", &format!("/tracks/{song}/stream"), None);
     assert!(refused.starts_with("405 "), "{refused}");
+}
+
+#[test]
+fn albums_are_found_by_year_and_by_composer() {
+    let scene = Scene::new("groups");
+    let get = |target: &str| scene.api("GET", target, None);
+    let years = r#"200 {"total":1,"offset":0,"items":[{"year":1997,"tracks":2,"albums":1}]}"#;
+    assert_eq!(get("/years"), years);
+    let composers = r#"200 {"total":1,"offset":0,"items":[{"name":"Guest","artistId":"ar-69bc8516676d4673","tracks":1,"albums":1}]}"#;
+    assert_eq!(get("/composers"), composers);
+    for (query, total) in [
+        ("year=1997", 1),
+        ("year=1998", 0),
+        ("composer=GUEST", 1),
+        ("composer=Bj%C3%B6rk", 0),
+        ("year=1997&composer=Guest&genre=Pop", 1),
+        ("year=1997&composer=Guest&genre=Jazz", 0),
+    ] {
+        let answer = get(&format!("/albums?{query}"));
+        let expected = format!("200 {{\"total\":{total},");
+        assert!(answer.starts_with(&expected), "{query}: {answer}");
+    }
+    assert!(get("/albums?year=x").starts_with("400 "));
 }
