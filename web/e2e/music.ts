@@ -1,7 +1,7 @@
 // Music of a small library: sine tones in three formats, with tags that journeys can look for.
 
 import { execFile } from "node:child_process";
-import { access, mkdir, rename, rm, writeFile } from "node:fs/promises";
+import { mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 
@@ -22,19 +22,20 @@ export const ALBUMS: readonly Album[] = [
 ];
 
 /** Lyrics of the first track of the first album; its other tracks have none. */
-export const LYRICS = [
-  { time: "00:00.50", text: "The lamps are lit" },
-  { time: "00:03.00", text: "The street is long" },
-  { time: "00:05.00", text: "The night is near" },
-];
+export const LYRICS = Array.from({ length: 36 }, (_, index) => ({ time: `00:0${(index / 5).toFixed(2)}`, text: `Lamp ${index + 1} is lit` }));
+
+/** Composer of all tracks. */
+export const COMPOSER = "Clara Ōta";
 
 /** Length of a track in seconds. */
 const TRACK_S = 8;
 
-/** Writes the folder `music` of `library` with ffmpeg, if it is missing. */
+/** Writes the folder `music` of `library` with ffmpeg, if it is missing or has other contents. */
 export async function writeMusic(library: string): Promise<void> {
   const folder = join(library, "music");
-  if (await access(folder).then(() => true, () => false)) return;
+  const stamp = join(library, ".music.json");
+  const contents = JSON.stringify([ALBUMS, LYRICS, COMPOSER, TRACK_S]);
+  if ((await readFile(stamp, "utf8").catch(() => "")) === contents) return;
   const partial = join(library, ".music.partial");
   await rm(partial, { recursive: true, force: true });
   for (const album of ALBUMS) {
@@ -47,7 +48,9 @@ export async function writeMusic(library: string): Promise<void> {
     const lines = LYRICS.map(({ time, text }) => `[${time}]${text}\n`);
     await writeFile(join(partial, first.artist, first.title, "1.lrc"), lines.join(""));
   }
+  await rm(folder, { recursive: true, force: true });
   await rename(partial, folder);
+  await writeFile(stamp, contents);
 }
 
 async function writeTrack(album: Album, index: number, place: string): Promise<void> {
@@ -58,6 +61,7 @@ async function writeTrack(album: Album, index: number, place: string): Promise<v
     album: album.title,
     date: album.year,
     genre: album.genre,
+    composer: COMPOSER,
     track: `${index + 1}/${album.tracks.length}`,
   };
   const metadata = Object.entries(tags).flatMap(([name, value]) => ["-metadata", `${name}=${value}`]);

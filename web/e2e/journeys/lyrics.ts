@@ -6,7 +6,10 @@ import { ALBUMS, LYRICS } from "../music.ts";
 
 const [album] = ALBUMS;
 
-/** Lyrics: opened by key, followed, used to seek, and absent for the next track. */
+/**
+ * Lyrics: opened by key, left alone while the user scrolls, used to seek but not by the space bar,
+ * and absent for the next track.
+ */
 export const lyrics: Journey = {
   name: "lyrics",
   isSmoke: true,
@@ -24,6 +27,21 @@ export const lyrics: Journey = {
     const panel = visit.role("complementary", text(variant, "music.lyrics"));
     const last = LYRICS.at(-1);
     assert.ok(last);
+    const current = panel.locator("[aria-current=true]");
+    await current.waitFor();
+    await panel.locator(".lyrics").hover();
+    await page.mouse.wheel(0, 5000);
+    const scrolled = () => panel.locator(".scrolls").evaluate((it) => it.scrollTop);
+    await page.waitForFunction(() => (document.querySelector(".queue-panel .scrolls")?.scrollTop ?? 0) > 300);
+    const [before, sung] = [await scrolled(), await current.textContent()];
+    await page.waitForFunction((text) => document.querySelector(".lyrics [aria-current=true]")?.textContent !== text, sung);
+    assert.equal(await scrolled(), before);
+    const player = visit.role("region", text(variant, "music.player"));
+    const first = panel.getByRole("button").nth(1);
+    await first.focus();
+    await page.keyboard.press(" ");
+    await player.getByRole("button", { name: text(variant, "music.play"), exact: true }).first().waitFor();
+    assert.notEqual(await current.textContent(), await first.textContent(), "the space bar does not seek");
     await panel.getByRole("button", { name: last.text, exact: true }).click();
     await panel.locator("[aria-current=true]", { hasText: last.text }).waitFor();
     await visit.check("lyrics");

@@ -11,6 +11,14 @@ export interface Lyrics {
   readonly lines: readonly Line[];
 }
 
+/** Time after the last scroll by the user in which lyrics do not scroll, in milliseconds. */
+const HOLD_MS = 4000;
+
+/** Returns whether lyrics may scroll to the line that is sung. The times are in milliseconds. */
+export function mayFollow(scrolledMs: number, nowMs: number): boolean {
+  return nowMs - scrolledMs >= HOLD_MS;
+}
+
 /**
  * Returns the index of the line that is sung at a position, or -1 before the first line and for
  * lines without times. `lines` are in the order of their times.
