@@ -5,12 +5,14 @@ import { compare } from "./journeys/compare.ts";
 import { damaged } from "./journeys/damaged.ts";
 import { dashboard } from "./journeys/dashboard.ts";
 import { download } from "./journeys/download.ts";
+import { groups } from "./journeys/groups.ts";
 import { help } from "./journeys/help.ts";
 import { language } from "./journeys/language.ts";
 import { login } from "./journeys/login.ts";
 import { lyrics } from "./journeys/lyrics.ts";
 import { playground } from "./journeys/playground.ts";
 import { playlists } from "./journeys/playlists.ts";
+import { quality } from "./journeys/quality.ts";
 import { scroll } from "./journeys/scroll.ts";
 import { settings } from "./journeys/settings.ts";
 import { shell } from "./journeys/shell.ts";
@@ -33,5 +35,5 @@ export interface Journey {
 
 export const JOURNEYS: readonly Journey[] = [
   shell, settings, login, help, language, areas, download, damaged, compare, playground, playlists,
-  lyrics, scroll, dashboard, videos,
+  lyrics, scroll, dashboard, videos, groups, quality,
 ];

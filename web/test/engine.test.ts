@@ -84,7 +84,7 @@ function started() {
     onRefused: () => told.push("refused"),
   });
   const [first, second] = FakeAudio.made as [FakeAudio, FakeAudio];
-  engine.load("/a", 0, true);
+  engine.load({ src: "/a" }, 0, true);
   return { engine, told, first, second };
 }
 
@@ -93,7 +93,7 @@ afterEach(() => mock.timers.reset());
 
 test("the prepared track starts when the first one ends, not when the event comes", () => {
   const { engine, told, first, second } = started();
-  engine.prepare("/b");
+  engine.prepare({ src: "/b" });
   first.currentTime = 9.4;
   first.run(0);
   assert.ok(second.paused);
@@ -110,7 +110,7 @@ test("the prepared track starts when the first one ends, not when the event come
 
 test("the event comes first if the timer is late", () => {
   const { engine, told, first, second } = started();
-  engine.prepare("/b");
+  engine.prepare({ src: "/b" });
   first.currentTime = 9.5;
   first.run(0);
   first.finish();
@@ -131,7 +131,7 @@ test("without a prepared track the end is told", () => {
 test("a pause or a jump before the end cancels the start", () => {
   for (const act of ["pause", "seek"] as const) {
     const { engine, told, first, second } = started();
-    engine.prepare("/b");
+    engine.prepare({ src: "/b" });
     first.currentTime = 9.5;
     first.run(0);
     if (act === "pause") engine.pause();
@@ -144,8 +144,8 @@ test("a pause or a jump before the end cancels the start", () => {
 
 test("a prepared track that is asked for starts at once", () => {
   const { engine, first, second } = started();
-  engine.prepare("/b");
-  engine.load("/b", 0, true);
+  engine.prepare({ src: "/b" });
+  engine.load({ src: "/b" }, 0, true);
   assert.ok(first.paused);
   assert.ok(!second.paused);
 });
@@ -153,7 +153,7 @@ test("a prepared track that is asked for starts at once", () => {
 test("an element that may not play hands the track to the one that may", async () => {
   const { engine, told, first, second } = started();
   FakeAudio.refused.add(second);
-  engine.prepare("/b");
+  engine.prepare({ src: "/b" });
   first.currentTime = 9.5;
   first.run(0);
   first.finish();
@@ -161,6 +161,23 @@ test("an element that may not play hands the track to the one that may", async (
   assert.equal(first.getAttribute(), "/b");
   assert.ok(!first.paused);
   assert.ok(!told.includes("refused"));
+});
+
+test("each track has the volume of its own gain, also on the element of another track", async () => {
+  const { engine, first, second } = started();
+  engine.setVolume((gain) => (gain?.trackGain === -6 ? 0.5 : 0.8));
+  assert.equal(first.volume, 0.8);
+  engine.prepare({ src: "/b", gain: { trackGain: -6 } });
+  assert.deepEqual([first.volume, second.volume], [0.8, 0.5]);
+  engine.setVolume((gain) => (gain?.trackGain === -6 ? 0.25 : 0.4));
+  assert.deepEqual([first.volume, second.volume], [0.4, 0.25]);
+  FakeAudio.refused.add(second);
+  first.currentTime = 9.5;
+  first.run(0);
+  first.finish();
+  await new Promise(setImmediate);
+  assert.equal(first.getAttribute(), "/b");
+  assert.equal(first.volume, 0.25);
 });
 
 test("a browser decides by the type of the file, and tries what it does not know", () => {

@@ -5,9 +5,10 @@ import fc from "fast-check";
 
 import { contrast, tintOf } from "../src/music/colour.ts";
 import { LETTERS, find, folded } from "../src/music/letters.ts";
-import { type Line, lineAt } from "../src/music/lyrics.ts";
+import { type Line, lineAt, mayFollow } from "../src/music/lyrics.ts";
 import { PagedList } from "../src/music/pages.ts";
 import { UNHEARD, hear, isPlay } from "../src/music/played.ts";
+import { gainFactor, targetOf, volumeFor } from "../src/music/sound.ts";
 import { scrollTo, windowOf } from "../src/music/virtual.ts";
 
 test("half of a track, really heard, is a play", () => {
@@ -136,4 +137,38 @@ test("the line that is sung is the last one whose time has come", () => {
   assert.deepEqual([0, 999, 1000, 3999, 4000, 90_000].map((ms) => lineAt(lines, ms)), [-1, -1, 0, 0, 2, 2]);
   assert.equal(lineAt([{ text: "without a time" }], 5000), -1);
   assert.equal(lineAt([], 5000), -1);
+});
+
+test("a gain in decibels becomes a factor that does not clip", () => {
+  const near = (factor: number, expected: number) => assert.ok(Math.abs(factor - expected) < 1e-3, `${factor}`);
+  const gain = { trackGain: -6.02, trackPeak: 0.9, albumGain: 6.02, albumPeak: 0.8 };
+  near(gainFactor(gain, "track"), 0.5);
+  near(gainFactor(gain, "album"), 1.25);
+  near(gainFactor({ albumGain: 6.02 }, "track"), 2);
+  near(gainFactor({ trackGain: -12.04, albumPeak: 9 }, "album"), 0.25);
+  assert.equal(gainFactor(gain, "off"), 1);
+  assert.equal(gainFactor(undefined, "track"), 1);
+  assert.equal(gainFactor({ trackPeak: 2 }, "track"), 1);
+});
+
+test("the volume of an element stays within its range", () => {
+  assert.equal(volumeFor(1, { trackGain: 12 }, "track"), 1);
+  assert.ok(Math.abs(volumeFor(0.5, { trackGain: 6.02 }, "track") - 0.5) < 1e-3);
+  assert.equal(volumeFor(0, { trackGain: 60 }, "track"), 0);
+});
+
+test("a track that the browser cannot play is asked for as Opus, and a limit applies to all", () => {
+  const track = { id: "tr-1", file: "/a.flac" };
+  assert.equal(targetOf(track, "original", true, true), "/a.flac");
+  assert.equal(targetOf(track, "96", true, true), "/-/api/tracks/tr-1/stream?bitrate=96");
+  assert.equal(targetOf(track, "64", false, true), "/-/api/tracks/tr-1/stream?format=opus&bitrate=64");
+  assert.equal(targetOf(track, "original", false, true), "/-/api/tracks/tr-1/stream?format=opus&bitrate=192");
+  assert.equal(targetOf(track, "64", true, false), "/a.flac");
+});
+
+test("lyrics follow the music again some seconds after the user has scrolled", () => {
+  assert.ok(mayFollow(-Infinity, 0));
+  assert.ok(!mayFollow(1000, 1000));
+  assert.ok(!mayFollow(1000, 4999));
+  assert.ok(mayFollow(1000, 5000));
 });

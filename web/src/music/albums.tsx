@@ -13,17 +13,20 @@ import type { Album, Page } from "./types.ts";
 
 const ORDERS = ["title", "artist", "added", "date", "plays", "rating", "trending", "discover"] as const;
 
+/** Parameters of the album list by the groups to which they limit it. */
+const PARAMETERS = { genres: "genre", years: "year", composers: "composer" } as const;
+
 interface AlbumsProps {
   query: URLSearchParams;
-  /** Genre to which the list is limited. */
-  genre?: string;
+  /** Group to which the list is limited. */
+  group?: { kind: keyof typeof PARAMETERS; name: string };
 }
 
-/** All albums, or those of a genre, in the order that the query names. */
-export function Albums({ query, genre }: AlbumsProps) {
+/** All albums, or those of a group, in the order that the query names. */
+export function Albums({ query, group }: AlbumsProps) {
   const asked = query.get("order");
   const order = ORDERS.find((it) => it === asked) ?? "title";
-  const path = `/albums?order=${order}${genre === undefined ? "" : `&genre=${encodeURIComponent(genre)}`}`;
+  const path = `/albums?order=${order}${group ? `&${PARAMETERS[group.kind]}=${encodeURIComponent(group.name)}` : ""}`;
   const list = useList<Album>(path, 100);
   const scroll = useRef<((item: number) => void) | null>(null);
   const { total } = list;
@@ -36,9 +39,9 @@ export function Albums({ query, genre }: AlbumsProps) {
   return (
     <>
       <div class="view-head">
-        <h1 dir="auto">{genre ?? t("music.albums")}</h1>
+        <h1 dir="auto">{group?.name ?? t("music.albums")}</h1>
         {total.value !== null && <span class="dim">{t("music.albumCount", { count: total.value })}</span>}
-        <OrderSelect order={order} genre={genre} />
+        <OrderSelect order={order} path={group ? `music/${group.kind}/${encodeURIComponent(group.name)}` : "music/albums"} />
       </div>
       {order === "title" && (total.value ?? 0) > 60 && <LettersBar onChoose={(letter) => void goTo(letter)} />}
       <Grid
@@ -56,8 +59,7 @@ export function Albums({ query, genre }: AlbumsProps) {
   );
 }
 
-function OrderSelect({ order, genre }: { order: string; genre: string | undefined }) {
-  const path = genre === undefined ? "music/albums" : `music/genres/${encodeURIComponent(genre)}`;
+function OrderSelect({ order, path }: { order: string; path: string }) {
   return (
     <select
       class="input order"

@@ -1,3 +1,11 @@
+import type { ReplayGain } from "./types.ts";
+
+/** Track as the engine plays it. */
+export interface Source {
+  readonly src: string;
+  readonly gain?: ReplayGain | undefined;
+}
+
 /** Events that the engine reports to its owner. */
 export interface EngineEvents {
   /** The position of the track has changed, in seconds. */
@@ -27,6 +35,8 @@ export class Engine {
   #current: HTMLAudioElement;
   #standby: HTMLAudioElement;
   #timer: ReturnType<typeof setTimeout> | undefined;
+  readonly #gains = new Map<HTMLAudioElement, ReplayGain | undefined>();
+  #volumeOf: (gain: ReplayGain | undefined) => number = () => 1;
 
   constructor(events: EngineEvents) {
     this.#events = events;
@@ -44,20 +54,23 @@ export class Engine {
   }
 
   /** Loads a track. If `src` is the source of the prepared track, nothing is requested again. */
-  load(src: string, seconds: number, isToPlay: boolean): void {
+  load({ src, gain }: Source, seconds: number, isToPlay: boolean): void {
     this.#disarm();
     if (sourceOf(this.#standby) === src && this.#standby.error === null) this.#swap();
     else setSource(this.#current, src);
+    this.#setGain(this.#current, gain);
     this.#current.preload = "auto";
     if (this.#current.currentTime !== seconds) this.#current.currentTime = seconds;
     if (isToPlay) this.play();
   }
 
   /** Loads the track that is to follow. `null` releases the track that was prepared. */
-  prepare(src: string | null): void {
+  prepare(source: Source | null): void {
+    const src = source?.src ?? null;
     if (sourceOf(this.#standby) === (src ?? "")) return;
     this.#disarm();
     setSource(this.#standby, src);
+    this.#setGain(this.#standby, source?.gain);
     this.#standby.preload = "auto";
   }
 
@@ -86,9 +99,15 @@ export class Engine {
     }
   }
 
-  setVolume(amplitude: number): void {
-    this.#current.volume = amplitude;
-    this.#standby.volume = amplitude;
+  /** Sets the function that returns the volume of a track from its gain. */
+  setVolume(volumeOf: (gain: ReplayGain | undefined) => number): void {
+    this.#volumeOf = volumeOf;
+    for (const element of [this.#current, this.#standby]) element.volume = volumeOf(this.#gains.get(element));
+  }
+
+  #setGain(element: HTMLAudioElement, gain: ReplayGain | undefined): void {
+    this.#gains.set(element, gain);
+    element.volume = this.#volumeOf(gain);
   }
 
   #element(): HTMLAudioElement {
@@ -161,9 +180,10 @@ export class Engine {
   #playPrepared(): void {
     this.#current.play().catch((error: unknown) => {
       if (!isRefusal(error)) return;
-      const src = sourceOf(this.#current);
+      const [src, gain] = [sourceOf(this.#current), this.#gains.get(this.#current)];
       this.#swap();
       setSource(this.#current, src);
+      this.#setGain(this.#current, gain);
       setSource(this.#standby, null);
       this.play();
     });

@@ -7,7 +7,7 @@ import { Message } from "../ui/message.tsx";
 import { AlbumView } from "./album.tsx";
 import { Albums } from "./albums.tsx";
 import { ArtistView, Artists } from "./artists.tsx";
-import { Genres } from "./genres.tsx";
+import { Groups } from "./groups.tsx";
 import { Home } from "./home.tsx";
 import { MenuHost } from "./menu.tsx";
 import { AddHost } from "./playlist-dialogs.tsx";
@@ -24,6 +24,8 @@ const TABS: readonly (readonly [path: string, label: MessageKey])[] = [
   ["artists", "music.artists"],
   ["tracks", "music.tracks"],
   ["genres", "music.genres"],
+  ["years", "music.years"],
+  ["composers", "music.composers"],
   ["playlists", "music.playlists"],
   ["queue", "music.queue"],
 ];
@@ -63,19 +65,23 @@ function View({ parts: [view = "", name], query }: AreaProps) {
   if (name !== undefined) {
     if (view === "albums") return <AlbumView key={name} id={name} />;
     if (view === "artists") return <ArtistView key={name} id={name} />;
-    if (view === "genres") return <Albums key={name} query={query} genre={name} />;
+    if (isGroup(view)) return <Albums key={`${view}/${name}`} query={query} group={{ kind: view, name }} />;
     if (view === "playlists") return <PlaylistView key={name} id={name} />;
   } else {
     if (view === "") return <Home />;
     if (view === "albums") return <Albums query={query} />;
     if (view === "artists") return <Artists />;
     if (view === "tracks") return <Tracks />;
-    if (view === "genres") return <Genres />;
+    if (isGroup(view)) return <Groups key={view} kind={view} />;
     if (view === "playlists") return <Playlists />;
     if (view === "queue") return <Queue />;
     if (view === "search") return <Search query={query} />;
   }
   return <Message icon="search" title={t("error.noView")} />;
+}
+
+function isGroup(view: string): view is "genres" | "years" | "composers" {
+  return view === "genres" || view === "years" || view === "composers";
 }
 
 function Queue() {

@@ -10,6 +10,7 @@ import { useLoaded } from "./load.ts";
 import { LyricsButton } from "./lyrics-button.tsx";
 import { present } from "./player.ts";
 import { QueueList } from "./queue-list.tsx";
+import { SoundChoice } from "./sound-choice.tsx";
 import { Stars } from "./stars.tsx";
 import { tintStyle } from "./tint.ts";
 import { ArtistLink } from "./track-row.tsx";
@@ -59,6 +60,7 @@ export function NowPlaying({ onClose, showQueue, showLyrics }: { onClose: () => 
         <Seek />
         <Buttons />
         <Volume />
+        <SoundChoice />
       </div>
       <aside class="scrolls" aria-label={t("music.queue")}>
         <QueueList scroller=".scrolls" />

@@ -6,10 +6,11 @@ import { type MessageKey, t } from "../i18n/messages.ts";
 import { session } from "../session.ts";
 import { stored } from "../settings.ts";
 import { toast } from "../ui/toast.tsx";
-import { Engine } from "./engine.ts";
+import { Engine, type Source } from "./engine.ts";
 import { extensionOf, mayPlay } from "./formats.ts";
 import { type Heard, UNHEARD, hear, isPlay } from "./played.ts";
 import * as queues from "./queue.ts";
+import { gainMode, quality, targetOf, volumeFor } from "./sound.ts";
 import { QUEUE, isPlayerWanted } from "./slot.tsx";
 import type { Track } from "./types.ts";
 
@@ -62,9 +63,21 @@ const engine = new Engine({
 });
 
 const probe = new Audio();
-const canPlay = (track: Track) => mayPlay(track.file, (type) => probe.canPlayType(type));
+const canPlayType = (type: string) => probe.canPlayType(type);
+const canPlayOpus = mayPlay(".opus", canPlayType);
+const canPlayFile = (track: Track) => mayPlay(track.file, canPlayType);
+/** Returns whether the browser can play the track, as it is or as Opus. */
+const canPlay = (track: Track) => canPlayOpus || canPlayFile(track);
 
-effect(() => engine.setVolume(isMuted.value ? 0 : volume.value ** 2));
+/** Returns what the engine loads for a track in the chosen quality. */
+function sourceFor(track: Track): Source {
+  return { src: url(targetOf(track, quality.value, canPlayFile(track), canPlayOpus)), gain: track.replayGain };
+}
+
+effect(() => {
+  const [loudness, mode] = [isMuted.value ? 0 : volume.value, gainMode.value];
+  engine.setVolume((gain) => volumeFor(loudness, gain, mode));
+});
 restore();
 addEventListener("pagehide", keepPosition);
 
@@ -96,7 +109,7 @@ function followTime(seconds: number): void {
 
 function prepareNext(): void {
   const next = queue.value.entries[queues.following(queue.value, false)];
-  engine.prepare(next && canPlay(next.track) ? url(next.track.file) : null);
+  engine.prepare(next && canPlay(next.track) ? sourceFor(next.track) : null);
 }
 
 function countPlay(track: Track): void {
@@ -137,7 +150,7 @@ function start(seconds: number): void {
   if (!entry) return;
   isLoaded = true;
   isPlaying.value = true;
-  engine.load(url(entry.track.file), seconds, true);
+  engine.load(sourceFor(entry.track), seconds, true);
 }
 
 /** Goes to an index of the queue; at the end of the queue the player stops. */
@@ -159,7 +172,8 @@ async function explainFailure(code: number): Promise<void> {
   let reason: MessageKey = "music.skipped.format";
   try {
     const response = await fetch(url(entry.track.file), { method: "HEAD" });
-    if (!response.ok) reason = "music.skipped.missing";
+    if (response.ok && !canPlayFile(entry.track)) reason = "music.skipped.format";
+    else if (!response.ok) reason = "music.skipped.missing";
     else if (code === MediaError.MEDIA_ERR_DECODE) reason = "music.skipped.broken";
   } catch {
     waitForServer(entry.key);
@@ -213,8 +227,8 @@ export function enqueue(tracks: readonly Track[], isNext: boolean): void {
 }
 
 /** Returns the part of a track that the queue keeps. */
-function slim({ id, title, artist, artistIds, albumId, album, durationMs, file, cover, rating }: Track): Track {
-  const some = { ...(cover && { cover }), ...(albumId && { albumId }), ...(album && { album }), ...(rating && { rating }) };
+function slim({ id, title, artist, artistIds, albumId, album, durationMs, file, cover, rating, replayGain }: Track): Track {
+  const some = { ...(cover && { cover }), ...(albumId && { albumId }), ...(album && { album }), ...(rating && { rating }), ...(replayGain && { replayGain }) };
   return { id, title, artist, artistIds, durationMs, file, ...some };
 }
 
@@ -242,6 +256,13 @@ export function toggle(): void {
     if (canPlay(present.value.track)) start(position.value);
     else fail(present.value.track, "music.skipped.format", true);
   }
+}
+
+/** Changes the quality. The present track goes on at its position in the new quality. */
+export function setQuality(wanted: typeof quality.value): void {
+  quality.value = wanted;
+  if (isPlaying.value) start(position.value);
+  else isLoaded = false;
 }
 
 export function next(): void {

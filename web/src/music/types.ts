@@ -34,6 +34,14 @@ export interface Artist {
   readonly placeholder?: Placeholder;
 }
 
+/** ReplayGain in the tags of a track: gains in dB, and peaks where 1 is full scale. */
+export interface ReplayGain {
+  readonly trackGain?: number;
+  readonly albumGain?: number;
+  readonly trackPeak?: number;
+  readonly albumPeak?: number;
+}
+
 /** Part of a track that the queue keeps. */
 export interface Track {
   readonly id: string;
@@ -49,6 +57,7 @@ export interface Track {
   readonly cover?: string;
   /** Mean of the users' ratings. */
   readonly rating?: number;
+  readonly replayGain?: ReplayGain;
 }
 
 /** Person whom a track's tags name beside its artists. */
@@ -68,8 +77,11 @@ export interface FullTrack extends Track {
   readonly plays: number;
 }
 
-export interface Genre {
-  readonly name: string;
+/** Genre, year or composer. */
+export interface Group {
+  /** Name of a genre or a composer. */
+  readonly name?: string;
+  readonly year?: number;
   readonly tracks: number;
   readonly albums: number;
 }

@@ -1,0 +1,43 @@
+import assert from "node:assert/strict";
+
+import type { Journey } from "../journeys.ts";
+import { text } from "../messages.ts";
+import { ALBUMS } from "../music.ts";
+
+const [album] = ALBUMS;
+
+/** Quality and gain: chosen while music plays, which goes on as Opus, can be sought, and is kept. */
+export const quality: Journey = {
+  name: "quality",
+  isSmoke: false,
+  logsIn: false,
+  run: async (visit) => {
+    const { page, variant } = visit;
+    assert.ok(album);
+    await visit.open("music/albums");
+    await page.getByRole("main").getByRole("link", { name: `${album.title} ${album.artist}` }).click();
+    await visit.ready();
+    await page.getByRole("main").getByRole("button", { name: text(variant, "music.play"), exact: true }).first().click();
+    const player = visit.role("region", text(variant, "music.player"));
+    await player.getByRole("button", { name: text(variant, "music.nowPlaying"), exact: true }).first().click();
+    const now = visit.role("dialog", text(variant, "music.nowPlaying"));
+    const answer = page.waitForResponse((response) => response.url().includes("/stream?bitrate=64"));
+    await now.getByRole("combobox", { name: text(variant, "music.quality"), exact: true }).selectOption("64");
+    const { headers, status } = await answer.then((it) => ({ headers: it.headers(), status: it.status() }));
+    assert.match(headers["content-type"] ?? "", /^audio\/ogg/);
+    assert.equal(status, 206, "a player can seek in a transcoded track");
+    await now.getByRole("button", { name: text(variant, "music.pause"), exact: true }).waitFor();
+    await now.getByRole("combobox", { name: text(variant, "music.gain"), exact: true }).selectOption("album");
+    await visit.check("quality");
+    const seek = now.getByRole("slider", { name: text(variant, "music.seek"), exact: true });
+    await seek.focus();
+    await page.keyboard.press("End");
+    // The next track begins, in the same quality.
+    await now.getByRole("heading", { name: album.tracks[1] ?? "", exact: true }).waitFor();
+    await page.reload();
+    await visit.ready();
+    await player.getByRole("button", { name: text(variant, "music.nowPlaying"), exact: true }).first().click();
+    assert.equal(await now.getByRole("combobox", { name: text(variant, "music.quality"), exact: true }).inputValue(), "64");
+    assert.equal(await now.getByRole("combobox", { name: text(variant, "music.gain"), exact: true }).inputValue(), "album");
+  },
+};
