@@ -114,11 +114,12 @@ fn handlers(
     music: &Music,
     ops: &Arc<Ops>,
 ) -> Result<Handlers, Error> {
+    let assets = page_assets(config)?;
     Ok(Handlers {
         programs: Programs::start(config, Arc::clone(pool), worker::ELF)?,
         others: [
-            music.mounts(config),
-            page::mounts(page_assets(config)?),
+            music.mounts(config, &assets),
+            page::mounts(assets),
             vec![Quarantine::mount(config)],
             ops.mounts(),
         ]

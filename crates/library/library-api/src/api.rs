@@ -14,6 +14,7 @@ mod lyrics;
 mod orders;
 mod picture;
 mod playlists;
+mod shares;
 mod timeline;
 
 use std::sync::Arc;
@@ -71,6 +72,8 @@ enum Refusal {
     ReadOnly,
     /// The user is not an admin.
     NotAllowed,
+    /// The user may not share.
+    MayNotShare,
     Host,
 }
 
@@ -160,6 +163,7 @@ impl Refusal {
             Refusal::Changed => (409, "the playlist has changed: load it again".to_owned()),
             Refusal::ReadOnly => (403, "this user may not change this playlist".to_owned()),
             Refusal::NotAllowed => (403, "only an admin may do this".to_owned()),
+            Refusal::MayNotShare => (403, "this user may not share".to_owned()),
             Refusal::Host => (
                 503,
                 "the server cannot read or store user data at the moment".to_owned(),
@@ -197,6 +201,7 @@ impl ApiCall<'_> {
             (["favourites", id], "DELETE") => self.set_favourite(id, None),
             (["favourites", _], _) => Err(Refusal::Method("PUT or DELETE")),
             (["playlists", rest @ ..], "POST" | "PUT" | "DELETE") => self.edit_playlists(rest),
+            (["shares", rest @ ..], "POST" | "PATCH" | "DELETE") => self.edit_shares(rest),
             (["scan"], "POST") => self.start_scan(),
             (["scan"], "DELETE") => self.cancel_scan(),
             (["tracks", _, "rating", _], _) => Err(Refusal::Method("PUT")),
@@ -288,6 +293,10 @@ impl ApiCall<'_> {
                 self.page(out, playlists, |out, it| self.listed(out, state, &it))?;
             }
             ["playlists", id] => self.whole_playlist(out, state, id)?,
+            ["shares"] => {
+                let shares = self.shares(state)?;
+                self.page(out, shares, |out, it| self.share(out, state, it))?;
+            }
             ["search"] => self.search(state, out)?,
             ["scan"] => self.scan(out)?,
             _ => self.write_photos(parts, state, out)?,

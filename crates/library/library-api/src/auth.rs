@@ -94,7 +94,7 @@ fn token_of(password: &str, salt: &str) -> String {
 
 /// Returns whether `a` equals `b`. Compares the hashes of `a` and `b`, so that the duration does
 /// not reveal the length of a common prefix.
-fn is_same(a: &[u8], b: &[u8]) -> bool {
+pub(crate) fn is_same(a: &[u8], b: &[u8]) -> bool {
     blake3::hash(a) == blake3::hash(b)
 }
 

@@ -87,5 +87,6 @@ pub use login::{LoggedIn, LoginError};
 pub use params::Params;
 pub use server::Server;
 pub use sessions::{NewSession, SessionInfo, SessionLogin};
+pub use shares::ShareRequest;
 pub use store::{Damage, Store, StoreError, UserError};
 pub use subsonic::Request;

@@ -13,6 +13,11 @@ pub struct Limits {
     /// Maximum number of users, of radio stations, and of each user's playlists, bookmarks and
     /// shares. Each kind is counted separately. Default 10,000.
     pub kept_max: usize,
+    /// Days until a share of the JSON API expires, unless its creator chooses another number.
+    /// Default 30.
+    pub share_days: u32,
+    /// Maximum days until a share of the JSON API expires. Default 366.
+    pub share_days_max: u32,
     /// Maximum memory of all data of one user, by estimate. Default 16 MiB.
     pub user_bytes_max: usize,
     /// Maximum bytes of a name or a comment. Default 4,096.
@@ -52,6 +57,8 @@ impl Default for Limits {
             found_max: 20_000,
             tracks_max: 100_000,
             kept_max: 10_000,
+            share_days: 30,
+            share_days_max: 366,
             user_bytes_max: 16 << 20,
             text_bytes_max: 4096,
             transcoded_ms_max: 3_600_000,

@@ -9,11 +9,12 @@ use crate::context::Context;
 use crate::library_access::LibraryAccess;
 use crate::limits::Limits;
 use crate::login::{self, LoggedIn, LoginError};
+use crate::page;
 use crate::params::Params;
 use crate::sessions::{NewSession, SessionInfo, SessionLogin};
+use crate::shares::{self, ShareRequest};
 use crate::store::{Damage, Store, StoreError};
 use crate::subsonic::{self, Request};
-use crate::{page, shares};
 
 /// Server of the Subsonic API, of the plain JSON API, and of pages for browsers.
 pub struct Server {
@@ -157,11 +158,9 @@ impl Server {
         page::respond(&self.context, base, path, params, now_ms)
     }
 
-    /// Returns the page of a share, or one of its songs. `path` is the id of the share; for a song,
-    /// a slash and the song's number follow. `base` is the path prefix of all shares. May wait for
-    /// the disk.
+    /// Returns the page of a share, or one of its songs or photographs. May wait for the disk.
     #[must_use]
-    pub fn share(&self, base: &str, path: &str, now_ms: i64) -> Answer {
-        shares::respond(&self.context, base, path, now_ms)
+    pub fn share(&self, request: &ShareRequest<'_>) -> Answer {
+        shares::respond(&self.context, request)
     }
 }

@@ -1,19 +1,24 @@
-//! Shares: songs that everyone with the link may play without a login, until the share expires.
+//! Shares: songs and photographs that everyone with the link may play or see without a login, until
+//! the share expires. These are the endpoints of the Subsonic protocol, which share songs only.
 
-use html_escape::encode_double_quoted_attribute as escaped;
+pub(crate) mod content;
+mod page;
+mod visit;
 
-use crate::answer::Answer;
+pub use visit::ShareRequest;
+pub(crate) use visit::respond;
+
+use std::ops::Bound::{Included, Unbounded};
+
+use crate::auth::is_same;
 use crate::call::{Call, Changes, Seen};
-use crate::context::Context;
 use crate::fault::Fault;
 use crate::ids::Id;
 use crate::index::{Index, own_albums, tracks};
-use crate::page::whole;
-use crate::params::encoded;
 use crate::playlists;
 use crate::songs;
-use crate::store::{Change, Role, Share, new_key};
-use crate::time::{iso, seconds};
+use crate::store::{Change, Role, Share, State, new_key};
+use crate::time::iso;
 use crate::write::Writer;
 
 /// Hexadecimal digits of a share's id. The id is the only secret in the link: 128 random bits.
@@ -21,11 +26,24 @@ const TOKEN_DIGITS: usize = 32;
 
 /// Returns the id of the share that this request creates.
 fn share_token<'c>(call: &'c Call<'_>) -> &'c str {
-    call.token.get_or_init(|| {
-        let mut token = new_key();
-        token.truncate(TOKEN_DIGITS);
-        token
-    })
+    call.token.get_or_init(new_token)
+}
+
+/// Returns the id of a new share.
+pub(crate) fn new_token() -> String {
+    let mut token = new_key();
+    token.truncate(TOKEN_DIGITS);
+    token
+}
+
+/// Returns the share with this id, if any. The first half of the digits finds the share; the whole
+/// id is compared in constant time, so that the duration does not help to guess the second half.
+pub(crate) fn find<'s>(state: &'s State, token: &str) -> Option<(&'s str, &'s Share)> {
+    let first = token.get(..TOKEN_DIGITS / 2)?;
+    let near = state.shares.range::<str, _>((Included(first), Unbounded));
+    let mut near = near.take_while(|(known, _)| known.starts_with(first));
+    let found = near.find(|(known, _)| is_same(known.as_bytes(), token.as_bytes()));
+    found.map(|(known, share)| (known.as_str(), share))
 }
 
 fn describe_share(
@@ -46,7 +64,8 @@ fn describe_share(
         out.text("lastVisited", &iso(visits.last_ms));
     }
     out.number("visitCount", visits.count);
-    out.list("entry", call.rows(&share.tracks), |out, row| {
+    let rows = content::tracks(&call.index, seen.state, share);
+    out.list("entry", rows, |out, row| {
         songs::write_song(call, out, seen, row);
     });
 }
@@ -134,6 +153,7 @@ pub(crate) fn create(call: &Call<'_>, seen: &Seen<'_>) -> Changes {
         created_ms: call.now_ms,
         expires_ms: expires_ms(call)?.flatten(),
         tracks: shared_tracks(call, seen)?,
+        ..Share::default()
     };
     if share.tracks.is_empty() {
         return Err(Fault::missing("id"));
@@ -175,77 +195,4 @@ pub(crate) fn delete(call: &Call<'_>, seen: &Seen<'_>) -> Changes {
         token: token.to_owned(),
         share: None,
     }])
-}
-
-/// Returns the page of a share, or one of its songs. `path` is the id of the share; for a song, a
-/// slash and the song's number follow. `base` is the path prefix of all shares. May wait for the
-/// disk.
-pub(crate) fn respond(context: &Context, base: &str, path: &str, now_ms: i64) -> Answer {
-    let (token, number) = path.split_once('/').unwrap_or((path, ""));
-    let found = context.store.read(|state| state.shares.get(token).cloned());
-    let found = found.ok().flatten();
-    let share = found.filter(|share| share.expires_ms.is_none_or(|end_ms| now_ms < end_ms));
-    let answer = share.and_then(|share| match number {
-        "" => Some(share_page(context, base, token, &share, now_ms)),
-        number => shared_song(context, &share, number.parse().ok()?, now_ms),
-    });
-    answer.unwrap_or_else(|| html(404, whole("No such share", "")))
-}
-
-fn shared_song(context: &Context, share: &Share, number: usize, now_ms: i64) -> Option<Answer> {
-    let Id::Track(id) = *share.tracks.get(number)? else {
-        return None;
-    };
-    let (index, _) = context.index(now_ms);
-    let track = index.track(index.track_row(id)?)?;
-    let (path, _) = index.file(track.file)?;
-    Some(Answer::File {
-        target: format!("/{}", encoded(&path)),
-        disposition: None,
-    })
-}
-
-fn share_page(context: &Context, base: &str, token: &str, share: &Share, now_ms: i64) -> Answer {
-    context.visits(|visits| {
-        let visited = visits.entry(token.to_owned()).or_default();
-        visited.count = visited.count.saturating_add(1);
-        visited.last_ms = now_ms;
-    });
-    let (index, _) = context.index(now_ms);
-    let mut rows = String::new();
-    for (number, id) in share.tracks.iter().enumerate() {
-        let row = match id {
-            Id::Track(id) => index.track_row(*id),
-            _ => None,
-        };
-        let Some(track) = row.and_then(|row| index.track(row)) else {
-            continue;
-        };
-        let length = seconds(track.duration_ms);
-        rows += &format!(
-            "<tr><td>{} <small>{}</small><td><small>{}:{:02}</small><td><audio controls \
-             preload=\"none\" src=\"{base}/{token}/{number}\"></audio>",
-            escaped(track.title),
-            escaped(track.artist),
-            length / 60,
-            length % 60,
-        );
-    }
-    let title = match &*share.description {
-        "" => "Music",
-        description => description,
-    };
-    let title = escaped(title);
-    html(
-        200,
-        whole(&title, &format!("<h1>{title}</h1><table>{rows}</table>")),
-    )
-}
-
-fn html(status: u16, body: String) -> Answer {
-    Answer::Document {
-        status,
-        media_type: "text/html; charset=utf-8",
-        body,
-    }
 }

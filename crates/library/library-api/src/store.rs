@@ -40,7 +40,9 @@ pub(crate) use secret::{Secret, key_hash, new_key, random};
 pub(crate) use session::{Session, TokenMatch};
 #[cfg(test)]
 pub(crate) use state::Key;
-pub(crate) use state::{Bookmark, Playlist, Plays, Queue, Role, Share, State, Station, User};
+pub(crate) use state::{
+    Bookmark, Playlist, Plays, Queue, Role, Share, SharedItem, State, Station, User,
+};
 pub use users::UserError;
 pub(crate) use users::{avatar_name, check_name};
 

@@ -20,7 +20,7 @@ use expect_test::{Expect, expect};
 use serde_json::Value;
 
 use crate::store::Change;
-use crate::{Answer, Limits};
+use crate::{Answer, Limits, ShareRequest};
 use scene::{Scene, ids};
 
 fn check(scene: &Scene, request: &str, expected: Expect) {
@@ -926,6 +926,18 @@ fn albums_artists_and_playlists_are_downloaded_as_one_file() {
     );
 }
 
+/// Returns a request of a visitor to a share.
+fn visit(path: &str, now_ms: i64) -> ShareRequest<'_> {
+    ShareRequest {
+        path,
+        offset: 0,
+        root: "/",
+        assets: "/-/app/dev/",
+        nonce: "0",
+        now_ms,
+    }
+}
+
 #[test]
 fn shares_are_heard_by_all_who_have_the_link_until_they_end() {
     let scene = Scene::new("shares");
@@ -941,7 +953,7 @@ fn shares_are_heard_by_all_who_have_the_link_until_they_end() {
         (&"ann".into(), &0.into())
     );
     assert_eq!(share["entry"].as_array().expect("a list").len(), 2);
-    let page = |path: &str, now_ms| match scene.server().share("/-/share", path, now_ms) {
+    let page = |path: &str, now_ms| match scene.server().share(&visit(path, now_ms)) {
         Answer::Document { status, body, .. } => (status, body),
         Answer::File { target, .. } => (0, target),
         other => panic!("{other:?}"),

@@ -9,6 +9,7 @@ use scan::{LibraryIndexer, ScanError, Status, Watch};
 use server::Service;
 use server::gate::Users;
 use server::mount::Mount;
+use web_assets::Assets;
 
 use crate::covers::{CoverMount, Covers};
 use crate::files::PageFiles;
@@ -48,14 +49,14 @@ impl Music {
     }
 
     /// Returns the mounts of covers, of files for logged-in users, and of the interfaces for
-    /// players.
-    pub fn mounts(&self, config: &Config) -> Vec<(String, Arc<dyn Mount>)> {
+    /// players. `assets` are the files of the web page, some of which the page of a share uses.
+    pub fn mounts(&self, config: &Config, assets: &Assets) -> Vec<(String, Arc<dyn Mount>)> {
         let covers = CoverMount::new(Arc::clone(&self.covers), Arc::clone(&self.indexer));
         let mut mounts: Vec<(String, Arc<dyn Mount>)> =
             vec![(CoverMount::PREFIX.to_owned(), Arc::new(covers))];
         mounts.push(PageFiles::mount());
         if let Some(players) = &self.players {
-            mounts.extend(players.mounts());
+            mounts.extend(players.mounts(assets.clone()));
             mounts.extend(players.sessions(config));
         }
         mounts

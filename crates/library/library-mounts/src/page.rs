@@ -110,7 +110,7 @@ fn policy(nonce: &str) -> String {
 }
 
 /// Returns a new nonce: 128 random bits, in hexadecimal.
-fn nonce() -> String {
+pub(crate) fn nonce() -> String {
     let mut bytes = [0; 16];
     getrandom(&mut bytes, GetRandomFlags::empty()).expect("the kernel has random numbers");
     format!("{:032x}", u128::from_ne_bytes(bytes))
@@ -118,7 +118,7 @@ fn nonce() -> String {
 
 /// Returns the relative URL of the server's root as seen from `path`, such as `../../` from
 /// `/-/photos`. Relative URLs also work if a proxy serves the root below a path of its own.
-fn root_of(path: &str) -> String {
+pub(crate) fn root_of(path: &str) -> String {
     let depth = path.bytes().filter(|byte| *byte == b'/').count();
     "../".repeat(depth.saturating_sub(1))
 }

@@ -17,7 +17,7 @@ use catalog::CoverOwner;
 use image_plan::Placeholder;
 use library_api::{
     Answer, ApiRequest, LibraryAccess, Limits, LoginError, Params, Reading, Request, Scanning,
-    Server, Store, StoreError, Watching,
+    Server, ShareRequest, Store, StoreError, Watching,
 };
 use scan::{Index, LibraryIndexer, Phase, ProgressSnapshot, Watch};
 use server::archive::ArchiveFile;
@@ -30,7 +30,10 @@ use variants::library::{Library, LibraryPath, Mount as Directory};
 use config::{Config, components};
 use tokio::sync::Semaphore;
 
+use web_assets::Assets;
+
 use crate::covers::Covers;
+use crate::page;
 use crate::sessions::Sessions;
 
 /// Maximum size of a lyrics file beside a song; larger files are ignored.
@@ -124,17 +127,18 @@ impl Players {
     }
 
     /// Returns the mounts of all interfaces for players.
-    pub(crate) fn mounts(&self) -> [(String, Arc<dyn Mount>); 4] {
+    pub(crate) fn mounts(&self, assets: Assets) -> [(String, Arc<dyn Mount>); 4] {
         let rest: Arc<dyn Mount> = Arc::new(Rest(
             Arc::clone(&self.server),
             Arc::clone(&self.response_limit),
         ));
         let api: Arc<dyn Mount> = Arc::new(Api(Arc::clone(&self.server)));
         let page: Arc<dyn Mount> = Arc::new(Page(Arc::clone(&self.server)));
-        let shares: Arc<dyn Mount> = Arc::new(Shares(
-            Arc::clone(&self.server),
-            Arc::clone(&self.response_limit),
-        ));
+        let shares: Arc<dyn Mount> = Arc::new(Shares {
+            server: Arc::clone(&self.server),
+            response_limit: Arc::clone(&self.response_limit),
+            assets,
+        });
         [
             (Rest::PREFIX.to_owned(), rest),
             (Api::PREFIX.to_owned(), api),
@@ -507,7 +511,12 @@ impl Mount for Page {
 }
 
 /// Mount of shares at `/-/share/ID`, for all clients that have the link.
-struct Shares(Arc<Server>, Arc<ResponseLimit>);
+struct Shares {
+    server: Arc<Server>,
+    response_limit: Arc<ResponseLimit>,
+    /// Files of the web page, among them the script and the style sheet of shares.
+    assets: Assets,
+}
 
 impl Shares {
     const PREFIX: &str = "/-/share";
@@ -518,16 +527,53 @@ impl Shares {
         }
         let path = request.path.strip_prefix(Shares::PREFIX).unwrap_or("");
         let path = path.trim_start_matches('/').to_owned();
-        let server = Arc::clone(&self.0);
-        let now_ms = unix_ms(SystemTime::now());
-        let share = move || server.share(Shares::PREFIX, &path, now_ms);
-        let mut reply = to_reply(self.1.off_core(share).await);
+        let query = request.query.unwrap_or("").to_owned();
+        let (root, nonce) = (page::root_of(request.path), page::nonce());
+        let assets = format!("{root}-/app/{}/", self.assets.version());
+        let policy = share_policy(&nonce);
+        let server = Arc::clone(&self.server);
+        let share = move || {
+            let offset = Params::parse(&query).first("offset").map(str::parse);
+            server.share(&ShareRequest {
+                path: &path,
+                offset: offset.and_then(Result::ok).unwrap_or(0),
+                root: &root,
+                assets: &assets,
+                nonce: &nonce,
+                now_ms: unix_ms(SystemTime::now()),
+            })
+        };
+        let mut reply = to_reply(self.response_limit.off_core(share).await);
+        let (Reply::Whole { fields, .. }
+        | Reply::Internal { fields, .. }
+        | Reply::Original { fields, .. }) = &mut reply
+        else {
+            unreachable!("a share is a page or one file");
+        };
+        fields.extend(self::fields(&[
+            // Search engines may find a link that somebody publishes.
+            ("x-robots-tag", "noindex"),
+            // The link must not reach other servers.
+            ("referrer-policy", "no-referrer"),
+            // A share that was revoked must not come out of a cache.
+            ("cache-control", "private, no-cache"),
+        ]));
         if let Reply::Whole { fields, .. } = &mut reply {
-            fields.push(("content-security-policy".into(), Page::POLICY.into()));
-            fields.push(("referrer-policy".into(), "no-referrer".into()));
+            fields.retain(|(_, value)| &**value != "no-store");
+            fields.push(("content-security-policy".into(), policy.into()));
         }
         reply
     }
+}
+
+/// Returns the Content-Security-Policy of a share's page: one script, the one with the nonce. Its
+/// style attributes hold the proportions and colours of photographs.
+fn share_policy(nonce: &str) -> String {
+    format!(
+        "default-src 'none'; script-src 'nonce-{nonce}'; style-src 'self' 'unsafe-inline'; \
+         img-src 'self'; media-src 'self'; base-uri 'none'; form-action 'none'; \
+         frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
+    )
 }
 
 impl Mount for Shares {

@@ -52,4 +52,5 @@ mod stuck_log;
 mod tls;
 mod transcoding;
 mod types;
+mod visibility;
 mod wire;

@@ -152,7 +152,7 @@ impl ApiCall<'_> {
     }
 
     /// Parses the parameter `name`, which is 0 or 1, if the request has it.
-    fn flag(&self, name: &'static str) -> Result<Option<bool>, Refusal> {
+    pub(super) fn flag(&self, name: &'static str) -> Result<Option<bool>, Refusal> {
         match self.request.params.first(name) {
             None => Ok(None),
             Some("0") => Ok(Some(false)),

@@ -137,19 +137,40 @@ impl Bookmark {
     }
 }
 
-/// Shared tracks: everyone with the link may play them.
+/// Part of the library that everyone with the link may see and play.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Share {
     pub(crate) owner: String,
     pub(crate) description: String,
     pub(crate) created_ms: i64,
     pub(crate) expires_ms: Option<i64>,
+    /// Shared tracks, unless the share has an item.
     pub(crate) tracks: Vec<Id>,
+    /// Shared item, which each visit shows as the item is at that time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) item: Option<SharedItem>,
+    /// True if visitors may download the originals of photographs.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) allows_originals: bool,
+}
+
+/// Item that a share shows.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum SharedItem {
+    /// Photograph, album, playlist of a user, or playlist in a file.
+    Object(Id),
+    /// Photographs in the folder with this path, and in the folders below it.
+    Folder(String),
 }
 
 impl Share {
     pub(super) fn kept_bytes(&self) -> usize {
-        let texts = self.owner.len() + self.description.len();
+        let folder = match &self.item {
+            Some(SharedItem::Folder(path)) => path.len(),
+            _ => 0,
+        };
+        let texts = self.owner.len() + self.description.len() + folder;
         size_of::<Share>() + texts + self.tracks.len() * size_of::<Id>()
     }
 }

@@ -136,6 +136,21 @@ fn responses_are_those_of_the_openapi_document() {
     ] {
         checked.ask(method, &target, Some(&key));
     }
+    let target = format!("/shares?item={picture}&description=x");
+    let made = checked.ask("POST", &target, Some(&key));
+    let share = format!("/shares/{}", made["id"].as_str().expect("an id"));
+    for (method, target) in [
+        ("POST", "/shares?folder=2003"),
+        ("POST", "/shares?item=x"),
+        ("POST", "/shares?item=al-0000000000000000"),
+        ("PATCH", &format!("{share}?days=2")),
+        ("PATCH", &format!("{share}?days=0")),
+        ("GET", "/shares"),
+        ("DELETE", &*share),
+        ("DELETE", &*share),
+    ] {
+        checked.ask(method, target, Some(&key));
+    }
     // The document must describe the status and the body of errors too.
     for (method, target) in [
         ("GET", "/albums?order=odd"),
@@ -149,6 +164,8 @@ fn responses_are_those_of_the_openapi_document() {
         ("POST", "/scan"),
         ("PUT", "/favourites/x"),
         ("POST", "/playlists?name=x"),
+        ("GET", "/shares"),
+        ("POST", "/shares?folder=2003"),
     ] {
         let refusal = checked.ask(method, target, None);
         assert!(

@@ -1,4 +1,179 @@
+use serde_json::Value;
+
 use super::scene::{Scene, ids};
+use super::visit;
+use crate::Answer;
+
+/// Photograph of the scene, in the folder `2003`.
+const PHOTO: &str = "ph-27a53d7aa89ae068";
+const DAY_MS: i64 = 86_400_000;
+
+/// Fixture with the API keys of the admin Ann and of Bob.
+struct Sharers {
+    scene: Scene,
+    ann: String,
+    bob: String,
+}
+
+impl Sharers {
+    fn new(name: &str) -> Sharers {
+        let scene = Scene::new(name);
+        let key = |user| {
+            format!(
+                "Bearer {}",
+                scene.store().add_key(user, "page", 1).expect("a key")
+            )
+        };
+        let (ann, bob) = (key("ann"), key("bob"));
+        Sharers { scene, ann, bob }
+    }
+
+    /// Sends a request of the API, and returns the status and the body.
+    fn ask(&self, method: &str, target: &str, key: Option<&str>) -> (String, Value) {
+        let answer = self.scene.api(method, target, key);
+        let (status, body) = answer.split_once(' ').expect("a status");
+        (status.to_owned(), serde_json::from_str(body).expect("JSON"))
+    }
+
+    /// Creates a share of Bob, and returns its id.
+    fn share(&self, query: &str) -> String {
+        let (status, made) = self.ask("POST", &format!("/shares?{query}"), Some(&self.bob));
+        assert_eq!(status, "200", "{query}: {made}");
+        made["id"].as_str().expect("an id").to_owned()
+    }
+
+    /// Returns the status and page for a visitor, or 0 and the target of the file.
+    fn visit(&self, path: &str, now_ms: i64) -> (u16, String) {
+        match self.scene.server().share(&visit(path, now_ms)) {
+            Answer::Document { status, body, .. } => (status, body),
+            Answer::File { target, .. } => (0, target),
+            Answer::Original { path, .. } => (1, path),
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+#[test]
+fn a_shared_photograph_is_seen_in_page_sizes_and_nothing_else_is() {
+    let they = Sharers::new("shares-of-a-photo");
+    let token = they.share(&format!("item={PHOTO}&description=%3Cb%3E&days=2"));
+    let (status, page) = they.visit(&token, 5);
+    assert_eq!(status, 200);
+    assert!(page.contains("<h1 dir=\"auto\">&lt;b&gt;</h1>"), "{page}");
+    let found = |height: u32| (0, format!("/2003/a%20b.jpg?h={height}"));
+    for height in [240, 480, 1440] {
+        let path = format!("{token}/{PHOTO}/{height}");
+        assert_eq!(they.visit(&path, 5), found(height));
+    }
+    // Other sizes, the original, other photographs and music are not shared.
+    for file in [
+        "ph-27a53d7aa89ae068",
+        "ph-27a53d7aa89ae068/9000",
+        "ph-27a53d7aa89ae068/original",
+        "ph-350e605cfea34c45/240",
+        "tr-0000000000000001",
+        "0",
+        "cover",
+    ] {
+        assert_eq!(they.visit(&format!("{token}/{file}"), 5).0, 404, "{file}");
+    }
+    let change = format!("/shares/{token}?originals=1");
+    assert_eq!(they.ask("PATCH", &change, Some(&they.bob)).0, "200");
+    let original = they.visit(&format!("{token}/{PHOTO}/original"), 5);
+    assert_eq!(original, (1, "/2003/a%20b.jpg".to_owned()));
+    // The scene's requests of the API are sent at the time 1.
+    assert_eq!(they.visit(&token, 2 * DAY_MS).0, 200);
+    assert_eq!(
+        they.visit(&token, 2 * DAY_MS + 100_000_000).0,
+        404,
+        "it has expired"
+    );
+}
+
+#[test]
+fn a_shared_folder_shows_the_photographs_below_it() {
+    let they = Sharers::new("shares-of-a-folder");
+    let token = they.share("folder=2003");
+    let (_, page) = they.visit(&token, 5);
+    assert!(
+        page.contains(&format!("/-/share/{token}/{PHOTO}/240")),
+        "{page}"
+    );
+    assert_eq!(they.visit(&format!("{token}/{PHOTO}/240"), 5).0, 0);
+    let outside = format!("{token}/ph-350e605cfea34c45/240");
+    assert_eq!(they.visit(&outside, 5).0, 404);
+    let bob = Some(&*they.bob);
+    for (folder, status) in [
+        ("2003/..", "400"),
+        ("", "400"),
+        ("none", "404"),
+        ("B", "404"),
+    ] {
+        let target = format!("/shares?folder={folder}");
+        assert_eq!(they.ask("POST", &target, bob).0, status, "{folder}");
+    }
+}
+
+#[test]
+fn a_shared_playlist_shows_the_present_tracks_until_its_owner_hides_it() {
+    let they = Sharers::new("shares-of-playlists");
+    let [_, album, song] = ids(&they.scene);
+    let token = they.share(&format!("item={album}"));
+    assert_eq!(they.visit(&format!("{token}/0"), 5).0, 0);
+    assert_eq!(they.visit(&format!("{token}/2"), 5).0, 404);
+    let (_, made) = they.ask(
+        "POST",
+        &format!("/playlists?name=Mine&track={song}"),
+        Some(&they.ann),
+    );
+    let list = made["id"].as_str().expect("an id");
+    let target = format!("/shares?item={list}");
+    assert_eq!(they.ask("POST", &target, Some(&they.bob)).0, "404");
+    let public = format!("updatePlaylist?playlistId={list}&public=");
+    they.scene.ok(&format!("{public}true"));
+    let token = they.share(&format!("item={list}"));
+    assert_eq!(they.visit(&format!("{token}/0"), 5).0, 0);
+    assert_eq!(they.visit(&format!("{token}/1"), 5).0, 404);
+    let more = format!("/playlists/{list}/tracks?track={album}");
+    they.ask("POST", &more, Some(&they.ann));
+    assert_eq!(
+        they.visit(&format!("{token}/1"), 5).0,
+        0,
+        "it shows the present tracks"
+    );
+    they.scene.ok(&format!("{public}false"));
+    assert_eq!(they.visit(&format!("{token}/0"), 5).0, 404);
+}
+
+#[test]
+fn users_change_and_revoke_their_own_shares_and_admins_those_of_all() {
+    let they = Sharers::new("shares-of-users");
+    let token = they.share(&format!("item={PHOTO}"));
+    let target = format!("/shares/{token}");
+    let (ann, bob) = (Some(&*they.ann), Some(&*they.bob));
+    assert_eq!(they.ask("GET", "/shares", None).0, "401");
+    assert_eq!(they.ask("GET", "/shares", bob).1["total"], 1);
+    assert_eq!(they.ask("GET", "/shares", ann).1["total"], 1);
+    let (_, of_ann) = they.ask("POST", &format!("/shares?item={PHOTO}"), ann);
+    let of_ann = format!("/shares/{}", of_ann["id"].as_str().expect("an id"));
+    for (method, status) in [("PATCH", "404"), ("DELETE", "404"), ("PUT", "405")] {
+        assert_eq!(they.ask(method, &of_ann, bob).0, status, "{method}");
+    }
+    for query in ["days=0", "days=367", "days=x", "originals=2"] {
+        let target = format!("/shares?item={PHOTO}&{query}");
+        assert_eq!(they.ask("POST", &target, bob).0, "400", "{query}");
+    }
+    // Half of the id, which finds the share, does not open it.
+    let guess = format!("{}{}", &token[..16], "0".repeat(16));
+    assert_eq!(they.visit(&guess, 5).0, 404);
+    assert_eq!(they.visit(&token, 5).0, 200);
+    assert_eq!(they.ask("GET", "/shares", bob).1["items"][0]["visits"], 1);
+    assert_eq!(they.ask("DELETE", &target, ann).0, "200");
+    assert_eq!(they.visit(&token, 5).0, 404);
+    they.scene.ok("updateUser?username=bob&shareRole=false");
+    let refused = they.ask("POST", &format!("/shares?item={PHOTO}"), bob);
+    assert_eq!(refused.0, "403");
+}
 
 #[test]
 fn artists_and_playlists_are_shared_as_their_songs() {

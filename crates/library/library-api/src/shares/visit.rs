@@ -1,0 +1,162 @@
+//! Requests of visitors who have the link of a share: its page and its files. Nothing else of the
+//! library can be reached through a share.
+//!
+//! ```text
+//! ID ─► page    ID/3 ─► track 3    ID/cover ─► cover    ID/ph-…/480 ─► photograph, 480 pixels high
+//!                                                       ID/ph-…/original ─► unchanged file
+//! ```
+
+use std::sync::Arc;
+
+use catalog::CoverOwner;
+
+use super::content::{self, Photos};
+use super::{find, page};
+use crate::answer::Answer;
+use crate::context::Context;
+use crate::derived::Derived;
+use crate::downloads::attachment;
+use crate::ids::Id;
+use crate::index::Index;
+use crate::page::whole;
+use crate::params::encoded;
+use crate::store::Share;
+
+/// Heights in pixels of the photographs that visitors can get: the sizes of the grid, which the
+/// server makes ahead, and the size of the viewer.
+pub(super) const HEIGHTS_PX: [u32; 3] = [240, 480, 1440];
+
+/// Request of a visitor.
+#[derive(Clone, Copy, Debug)]
+pub struct ShareRequest<'a> {
+    /// Path below the mount of shares: the id of a share, and the name of one of its files if any.
+    pub path: &'a str,
+    /// Number of photographs to skip.
+    pub offset: usize,
+    /// URL of the server's root, which may be relative to the request's URL, with a slash at its
+    /// end.
+    pub root: &'a str,
+    /// URL of the folder with the style sheet and the script of the page.
+    pub assets: &'a str,
+    /// Nonce of the script element.
+    pub nonce: &'a str,
+    /// Present time, in milliseconds since 1970.
+    pub now_ms: i64,
+}
+
+/// Share that a visitor has found, with the content that it has at present.
+pub(super) struct Visit<'a> {
+    pub(super) context: &'a Context,
+    pub(super) index: Arc<Index>,
+    pub(super) derived: Arc<Derived>,
+    pub(super) share: Share,
+    /// Name of what is shared, if it has one.
+    pub(super) name: Option<String>,
+    /// Rows of the tracks.
+    pub(super) tracks: Vec<u32>,
+    pub(super) photos: Option<Photos>,
+}
+
+/// Returns the response to a visitor. May wait for the disk.
+pub(crate) fn respond(context: &Context, request: &ShareRequest<'_>) -> Answer {
+    let (token, file) = request.path.split_once('/').unwrap_or((request.path, ""));
+    let (index, derived) = context.index(request.now_ms);
+    let visit = context.store.read(|state| {
+        let (_, share) = find(state, token)?;
+        let is_live = share
+            .expires_ms
+            .is_none_or(|end_ms| request.now_ms < end_ms);
+        is_live.then(|| Visit {
+            context,
+            name: content::name(&index, state, share),
+            tracks: content::tracks(&index, state, share),
+            photos: Photos::of(&index, share),
+            share: share.clone(),
+            index: Arc::clone(&index),
+            derived,
+        })
+    });
+    let visit = visit.ok().flatten();
+    let answer = visit.and_then(|visit| match file {
+        "" => {
+            count(context, token, request.now_ms);
+            Some(html(200, page::write(&visit, token, request)))
+        }
+        "cover" => visit.cover(),
+        file => visit.file(file),
+    });
+    answer.unwrap_or_else(|| html(404, whole("No such share", "")))
+}
+
+/// Counts a visit.
+fn count(context: &Context, token: &str, now_ms: i64) {
+    context.visits(|visits| {
+        let visited = visits.entry(token.to_owned()).or_default();
+        visited.count = visited.count.saturating_add(1);
+        visited.last_ms = now_ms;
+    });
+}
+
+impl Visit<'_> {
+    /// Returns the owner of the share's cover: the album, or the first track with a cover.
+    pub(super) fn cover_owner(&self) -> Option<CoverOwner> {
+        let library = &self.context.library;
+        let mut tracks = self.tracks.iter().map(|&row| CoverOwner::Track(row));
+        tracks.find(|owner| library.has_cover(&self.index, *owner))
+    }
+
+    fn cover(&self) -> Option<Answer> {
+        let library = &self.context.library;
+        let query = "w=480&h=480&fit=cover";
+        let target = library.cover(&self.index, self.cover_owner()?, query)?;
+        let disposition = None;
+        Some(Answer::File {
+            target,
+            disposition,
+        })
+    }
+
+    /// Returns a track or a photograph of the share.
+    fn file(&self, file: &str) -> Option<Answer> {
+        let Some((id, size)) = file.split_once('/') else {
+            let row = *self.tracks.get(file.parse::<usize>().ok()?)?;
+            let (path, _) = self.index.file(self.index.track(row)?.file)?;
+            let target = format!("/{}", encoded(&path));
+            let disposition = None;
+            return Some(Answer::File {
+                target,
+                disposition,
+            });
+        };
+        let Id::Photo(id) = Id::parse(id)? else {
+            return None;
+        };
+        let row = self.index.photo_row(id)?;
+        let photos = self.photos.as_ref()?;
+        if !photos.has(&self.index, &self.derived, row) {
+            return None;
+        }
+        let (path, _) = self.index.file(self.index.photo(row)?.file)?;
+        let target = format!("/{}", encoded(&path));
+        if size == "original" && self.share.allows_originals {
+            let name = path.rsplit(|&byte| byte == b'/').next().unwrap_or(&path);
+            return Some(Answer::Original {
+                path: target,
+                disposition: attachment(name),
+            });
+        }
+        let height_px = HEIGHTS_PX.iter().find(|known| known.to_string() == size)?;
+        Some(Answer::File {
+            target: format!("{target}?h={height_px}"),
+            disposition: None,
+        })
+    }
+}
+
+fn html(status: u16, body: String) -> Answer {
+    Answer::Document {
+        status,
+        media_type: "text/html; charset=utf-8",
+        body,
+    }
+}
