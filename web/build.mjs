@@ -25,6 +25,9 @@ const options = {
     { in: "src/app.css", out: "app" },
     // The shell names it, so that it loads beside `app`.
     { in: "src/photos/photos.tsx", out: "photos" },
+    // The page of a share is not part of the application.
+    { in: "src/share/visitor.ts", out: "share" },
+    { in: "src/share/visitor.css", out: "share" },
     { in: "src/service-worker.ts", out: "service-worker" },
   ],
   outdir: dist,

@@ -15,6 +15,7 @@ import { playlists } from "./journeys/playlists.ts";
 import { quality } from "./journeys/quality.ts";
 import { scroll } from "./journeys/scroll.ts";
 import { settings } from "./journeys/settings.ts";
+import { shares } from "./journeys/shares.ts";
 import { shell } from "./journeys/shell.ts";
 import { videos } from "./journeys/videos.ts";
 import type { Visit } from "./visit.ts";
@@ -35,5 +36,5 @@ export interface Journey {
 
 export const JOURNEYS: readonly Journey[] = [
   shell, settings, login, help, language, areas, download, damaged, compare, playground, playlists,
-  lyrics, scroll, dashboard, videos, groups, quality,
+  lyrics, scroll, dashboard, videos, groups, quality, shares,
 ];

@@ -32,5 +32,5 @@ export const AREAS: readonly Area[] = [
 /** Views without an entry in the navigation. */
 export const MORE: readonly Area[] = [
   { path: "playground", label: "nav.playground", icon: "settings", messages: "playground", load: () => import("./playground/playground.tsx") },
-  { path: "settings", label: "nav.settings", icon: "settings", load: () => import("./account/settings.tsx") },
+  { path: "settings", label: "nav.settings", icon: "settings", messages: "share", load: () => import("./account/settings.tsx") },
 ];

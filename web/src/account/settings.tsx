@@ -6,6 +6,7 @@ import { href } from "../router.ts";
 import { logOut, session } from "../session.ts";
 import { chosenLanguage, scheme } from "../settings.ts";
 import { Button } from "../ui/button.tsx";
+import { ShareList } from "../share/share-list.tsx";
 import { Sessions } from "./sessions.tsx";
 
 /** View of the settings of this browser, and of the user's account. */
@@ -44,11 +45,17 @@ export default function Settings() {
       <a class="card" href={href("playground")}>
         <h2>{t("nav.playground")}</h2>
       </a>
-      {/* The last card, because the list grows when it has loaded, and nothing may move then. */}
+      {/* The last cards, because the lists grow when they have loaded, and nothing else may move then. */}
       {session.value.name !== null && (
         <section class="card" key={session.value.name}>
           <h2>{t("settings.sessions")}</h2>
           <Sessions />
+        </section>
+      )}
+      {session.value.name !== null && (
+        <section class="card" key={`shares of ${session.value.name}`}>
+          <h2>{t("share.list")}</h2>
+          <ShareList />
         </section>
       )}
     </div>

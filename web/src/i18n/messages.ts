@@ -5,8 +5,9 @@ import type music from "./music/en.json";
 import type ops from "./ops/en.json";
 import type photos from "./photos/en.json";
 import type playground from "./playground/en.json";
+import type share from "./share/en.json";
 
-type Key = keyof typeof english | keyof typeof music | keyof typeof ops | keyof typeof photos | keyof typeof playground;
+type Key = keyof typeof english | keyof typeof music | keyof typeof ops | keyof typeof photos | keyof typeof playground | keyof typeof share;
 
 /**
  * Key of a message in the catalogue. A key that ends with `.one` or `.other` is one of the plural
@@ -19,7 +20,7 @@ type PluralKey = Key extends infer K ? (K extends `${infer Base}.other` ? Base :
  * Part of the catalogue that is loaded with an area or a part of it. All other messages are loaded
  * with the page.
  */
-export type Part = "music" | "ops" | "photos" | "playground";
+export type Part = "music" | "ops" | "photos" | "playground" | "share";
 
 type Catalogue = Readonly<Record<string, string>>;
 
@@ -45,6 +46,7 @@ const parts: Record<Part, Record<string, Loader>> = {
     de: () => import("./playground/de.json"),
     ar: () => import("./playground/ar.json"),
   },
+  share: { en: () => import("./share/en.json"), de: () => import("./share/de.json"), ar: () => import("./share/ar.json") },
 };
 
 /** Parts of the catalogue that areas have requested. */

@@ -10,6 +10,7 @@ import { Cover } from "./cover.tsx";
 import { Heart } from "./favourites.tsx";
 import { useLoaded } from "./load.ts";
 import { MenuButton, type MenuItem } from "./menu.tsx";
+import { shareItems } from "./share-items.ts";
 import { enqueue, play, playShuffled } from "./player.ts";
 import { addItems } from "./playlist-dialogs.tsx";
 import { tintStyle } from "./tint.ts";
@@ -116,6 +117,7 @@ export function Actions({ tracks, title, id, items = [] }: ActionsProps) {
           { icon: "queue", label: t("music.playLast"), run: () => enqueue(tracks, false) },
           ...addItems(id === undefined ? tracks.map((it) => it.id) : [id]),
           { icon: "download", label: t("music.download"), run: () => downloadArchive(id === undefined ? tracks.map((it) => it.id) : [id]) },
+          ...(id === undefined ? [] : shareItems(id, title)),
           ...items,
         ]}
       />

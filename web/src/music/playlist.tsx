@@ -12,6 +12,7 @@ import { Actions } from "./album.tsx";
 import { forget, paged, useLoaded } from "./load.ts";
 import type { MenuItem } from "./menu.tsx";
 import { play } from "./player.ts";
+import { shareItems } from "./share-items.ts";
 import { DeleteDialog, NameDialog, toastFailure } from "./playlist-dialogs.tsx";
 import { type Entry, PlaylistEditor, deletePlaylist, moved, playlistPath, senderOf } from "./playlist-edit.ts";
 import { described } from "./playlists.tsx";
@@ -191,7 +192,7 @@ function Head({ playlist, name, tracks, items = [] }: HeadProps) {
         </div>
       </div>
       <div class="view-head">
-        <Actions tracks={tracks} title={name} items={items} />
+        <Actions tracks={tracks} title={name} items={[...shareItems(playlist.id, name), ...items]} />
         <a class="button" href={url(`/-/api/playlists/${playlist.id}.m3u8`)} download>
           <Icon name="download" />
           {t("music.m3u8")}

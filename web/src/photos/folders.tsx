@@ -6,6 +6,9 @@ import { ApiError, api } from "../api.ts";
 import { url } from "../base.ts";
 import { t } from "../i18n/messages.ts";
 import { href } from "../router.ts";
+import { session } from "../session.ts";
+import { openShare } from "../share/open.ts";
+import { IconButton } from "../ui/button.tsx";
 import { Icon } from "../ui/icon.tsx";
 import { Failure, Message } from "../ui/message.tsx";
 import { crumbs, folderPath } from "./paths.ts";
@@ -105,6 +108,9 @@ function Crumbs({ folder }: { folder: string }) {
           </>
         ))}
       </nav>
+      {last && session.value.name !== null && (
+        <IconButton icon="link" label={t("photos.share")} onClick={() => void openShare({ folder, name: last.name })} />
+      )}
     </div>
   );
 }

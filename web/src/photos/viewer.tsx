@@ -6,6 +6,8 @@ import { url } from "../base.ts";
 import { t } from "../i18n/messages.ts";
 import { addCommands } from "../keys.ts";
 import { href, navigate } from "../router.ts";
+import { session } from "../session.ts";
+import { openShare } from "../share/open.ts";
 import { IconButton } from "../ui/button.tsx";
 import { originalOf } from "../ui/download.ts";
 import { Icon } from "../ui/icon.tsx";
@@ -200,7 +202,11 @@ export function Viewer({ source, id, go, close, thumbnailOf, rectOf, onLeave }: 
           label={t("compare.open")}
           onClick={() => (isComparing.value = !isComparing.value)}
         />
-        <IconButton icon="link" label={t("photos.copyLink")} onClick={() => void copyLinks([id])} />
+        {session.value.name !== null && slide ? (
+          <IconButton icon="link" label={t("photos.share")} onClick={() => void openShare({ item: id, name: nameOf(slide.picture) })} />
+        ) : (
+          <IconButton icon="link" label={t("photos.copyLink")} onClick={() => void copyLinks([id])} />
+        )}
         {slide && (
           <a
             ref={save}

@@ -1,0 +1,1 @@
+async function n(t){try{return await navigator.clipboard.writeText(t),!0}catch{}let e=document.createElement("textarea");e.value=t,document.body.append(e),e.select();let o=document.execCommand("copy");return e.remove(),o}export{n as a};

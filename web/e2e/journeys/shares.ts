@@ -1,0 +1,80 @@
+import assert from "node:assert/strict";
+
+import type { Journey } from "../journeys.ts";
+import { text } from "../messages.ts";
+import { ALBUMS } from "../music.ts";
+import type { Visit } from "../visit.ts";
+
+/** Text for visitors. Its markup must be shown as text. */
+const DESCRIPTION = "For <i>you</i>";
+
+/** Share links: an album and a photo are shared, seen by a visitor, and revoked. */
+export const shares: Journey = {
+  name: "shares",
+  isSmoke: true,
+  logsIn: true,
+  run: async (visit) => {
+    const { page, variant } = visit;
+    const [album] = ALBUMS;
+    assert.ok(album);
+    await visit.open("settings");
+    await visit.logIn();
+    await visit.open("music/albums");
+    await page.getByRole("link", { name: album.title }).first().click();
+    await page.getByRole("heading", { name: album.title, level: 1 }).waitFor();
+    await visit.role("button", text(variant, "music.more", { title: album.title })).first().click();
+    await visit.role("menuitem", text(variant, "music.share")).click();
+    const music = await create(visit, "share");
+    await visit.open("photos");
+    await page.locator(".tile").first().click();
+    await visit.role("button", text(variant, "photos.share")).click();
+    const photo = await create(visit, "share-photo");
+    await see(visit, music, "audio");
+    await see(visit, photo, ".grid img");
+    await visit.open("settings");
+    const list = visit.role("list", text(variant, "share.list"));
+    await list.getByText(DESCRIPTION, { exact: true }).first().waitFor();
+    await visit.check("share-list");
+    const revoke = list.getByRole("button", { name: text(variant, "share.revoke") });
+    for (let left = 2; left > 0; left--) {
+      await revoke.nth(left - 1).waitFor();
+      await revoke.first().click();
+      await revoke.nth(left - 1).waitFor({ state: "detached" });
+    }
+    const gone = await page.request.get(photo);
+    assert.equal(gone.status(), 404, "a revoked link");
+  },
+};
+
+/** Fills the dialog in, and returns the link. */
+async function create(visit: Visit, name: string): Promise<string> {
+  const { page, variant } = visit;
+  const dialog = page.getByRole("dialog").last();
+  await dialog.getByLabel(text(variant, "share.description")).fill(DESCRIPTION);
+  await visit.check(name);
+  await dialog.getByRole("button", { name: text(variant, "share.create") }).click();
+  const link = await dialog.getByLabel(text(variant, "share.link"), { exact: true }).inputValue();
+  await visit.check(`${name}-link`);
+  return link;
+}
+
+/** Opens a link in a browser without a login, with and without scripts. */
+async function see(visit: Visit, link: string, content: string): Promise<void> {
+  const browser = visit.page.context().browser();
+  assert.ok(browser);
+  for (const javaScriptEnabled of [true, false]) {
+    const context = await browser.newContext({ javaScriptEnabled });
+    const page = await context.newPage();
+    const response = await page.goto(link);
+    assert.equal(response?.status(), 200, link);
+    await page.getByRole("heading", { name: DESCRIPTION, level: 1 }).waitFor();
+    await page.locator(content).first().waitFor();
+    if (javaScriptEnabled && content !== "audio") {
+      await page.locator(".grid a").first().click();
+      await page.getByRole("dialog").waitFor();
+      await page.keyboard.press("Escape");
+      await page.getByRole("dialog").waitFor({ state: "hidden" });
+    }
+    await context.close();
+  }
+}

@@ -1,0 +1,89 @@
+import "../shared.ts";
+
+import { useSignal } from "@preact/signals";
+import { render } from "preact";
+
+import { api } from "../api.ts";
+import { url } from "../base.ts";
+import { t } from "../i18n/messages.ts";
+import { Button } from "../ui/button.tsx";
+import { copy } from "../ui/copy.ts";
+import { Dialog } from "../ui/dialog.tsx";
+import { toast } from "../ui/toast.tsx";
+import { creation, type Share, type Subject } from "./types.ts";
+
+/** Days after which a link may expire. */
+const DAYS = [1, 7, 30, 90, 365];
+
+/** Shows the dialog above the page. */
+export function show(subject: Subject): void {
+  const host = document.createElement("div");
+  document.body.append(host);
+  const close = () => {
+    render(null, host);
+    host.remove();
+  };
+  render(<ShareDialog subject={subject} onClose={close} />, host);
+}
+
+function ShareDialog({ subject, onClose }: { subject: Subject; onClose: () => void }) {
+  const days = useSignal(30);
+  const description = useSignal("");
+  const originals = useSignal(false);
+  const link = useSignal<string | null>(null);
+  const error = useSignal("");
+  const hasPhotos = subject.item === undefined || subject.item.startsWith("ph-");
+  const create = async (event: Event) => {
+    event.preventDefault();
+    error.value = "";
+    try {
+      const choice = { days: days.value, description: description.value, originals: originals.value };
+      const share = await api<Share>(creation(subject, choice), { method: "POST" });
+      link.value = new URL(url(share.url), location.href).href;
+    } catch (reason) {
+      error.value = reason instanceof Error && reason.message ? reason.message : t("error.unreachable");
+    }
+  };
+  const copyLink = async () => toast(t((await copy(link.value ?? "")) ? "share.copied" : "share.notCopied"));
+  return (
+    <Dialog title={t("share.title", { name: subject.name })} onClose={onClose}>
+      <p class="dim">{t("share.what")}</p>
+      {link.value === null ? (
+        <form onSubmit={create}>
+          <label class="field">
+            <span>{t("share.expires")}</span>
+            <select value={days.value} onChange={(event) => (days.value = Number(event.currentTarget.value))}>
+              {DAYS.map((count) => (
+                <option value={count}>{t("share.days", { count })}</option>
+              ))}
+            </select>
+          </label>
+          <label class="field">
+            <span>{t("share.description")}</span>
+            <input type="text" maxLength={500} dir="auto" value={description.value} onInput={(event) => (description.value = event.currentTarget.value)} />
+          </label>
+          {hasPhotos && (
+            <label class="field">
+              <span>{t("share.originals")}</span>
+              <input type="checkbox" checked={originals.value} onChange={(event) => (originals.value = event.currentTarget.checked)} />
+            </label>
+          )}
+          {error.value && <p role="alert">{error.value}</p>}
+          <Button primary submit>
+            {t("share.create")}
+          </Button>
+        </form>
+      ) : (
+        <>
+          <label class="field">
+            <span>{t("share.link")}</span>
+            <input type="url" readOnly dir="ltr" value={link.value} onFocus={(event) => event.currentTarget.select()} />
+          </label>
+          <Button primary icon="link" onClick={() => void copyLink()}>
+            {t("share.copy")}
+          </Button>
+        </>
+      )}
+    </Dialog>
+  );
+}
