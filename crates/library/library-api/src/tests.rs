@@ -20,7 +20,7 @@ use expect_test::{Expect, expect};
 use serde_json::Value;
 
 use crate::store::Change;
-use crate::{Answer, Limits, ShareRequest};
+use crate::{Answer, Limits};
 use scene::{Scene, ids};
 
 fn check(scene: &Scene, request: &str, expected: Expect) {
@@ -923,80 +923,5 @@ fn albums_artists_and_playlists_are_downloaded_as_one_file() {
         scene
             .ask("download?id=al-0000000000000000")
             .contains("code=\"70\"")
-    );
-}
-
-/// Returns a request of a visitor to a share.
-fn visit(path: &str, now_ms: i64) -> ShareRequest<'_> {
-    ShareRequest {
-        path,
-        offset: 0,
-        root: "/",
-        assets: "/-/app/dev/",
-        nonce: "0",
-        now_ms,
-    }
-}
-
-#[test]
-fn shares_are_heard_by_all_who_have_the_link_until_they_end() {
-    let scene = Scene::new("shares");
-    let [_, album, song] = ids(&scene);
-    let as_bob = |request: &str| scene.ask_as(request, "u=bob&p=secret");
-    assert!(as_bob("createShare?description=none").contains("code=\"10\""));
-    let made = format!("createShare?id={album}&description=for%20%3Cyou%3E&expires=1000001");
-    let share = scene.json(&made)["shares"]["share"][0].clone();
-    let token = share["id"].as_str().expect("text").to_owned();
-    assert_eq!(share["url"], format!("http://here/-/share/{token}"));
-    assert_eq!(
-        (&share["username"], &share["visitCount"]),
-        (&"ann".into(), &0.into())
-    );
-    assert_eq!(share["entry"].as_array().expect("a list").len(), 2);
-    let page = |path: &str, now_ms| match scene.server().share(&visit(path, now_ms)) {
-        Answer::Document { status, body, .. } => (status, body),
-        Answer::File { target, .. } => (0, target),
-        other => panic!("{other:?}"),
-    };
-    let (status, body) = page(&token, 5);
-    assert!(status == 200 && body.contains("for &lt;you&gt;"), "{body}");
-    assert!(
-        body.contains(&format!("src=\"/-/share/{token}/1\"")),
-        "{body}"
-    );
-    assert_eq!(
-        page(&format!("{token}/1"), 5),
-        (0, "/B/%C3%9Cber/2.flac".to_owned())
-    );
-    for path in [
-        &format!("{token}/2"),
-        &format!("{token}/x"),
-        &token[1..],
-        "",
-    ] {
-        assert_eq!(page(path, 5).0, 404, "{path}");
-    }
-    assert_eq!(page(&token, 1_000_001).0, 404, "it has ended");
-    assert_eq!(
-        scene.json("getShares")["shares"]["share"][0]["visitCount"],
-        1
-    );
-    // Other users can neither see nor change the share.
-    assert!(!as_bob("getShares").contains(&token));
-    for change in ["updateShare", "deleteShare"] {
-        assert!(as_bob(&format!("{change}?id={token}")).contains("code=\"70\""));
-    }
-    scene.ok(&format!(
-        "updateShare?id={token}&expires=0&description=again"
-    ));
-    assert_eq!(page(&token, i64::MAX).0, 200);
-    assert_eq!(scene.all("getShares", "share.description"), ["again"]);
-    scene.ok(&format!("deleteShare?id={token}"));
-    assert_eq!(page(&token, 5).0, 404);
-    as_bob(&format!("createShare?id={song}"));
-    scene.ok("deleteUser?username=bob");
-    assert!(
-        scene.all("getShares", "share.id").is_empty(),
-        "they go with their owner"
     );
 }

@@ -551,7 +551,7 @@ impl Shares {
             unreachable!("a share is a page or one file");
         };
         fields.extend(self::fields(&[
-            // Search engines may find a link that somebody publishes.
+            // Search engines must not list a link that a user has published.
             ("x-robots-tag", "noindex"),
             // The link must not reach other servers.
             ("referrer-policy", "no-referrer"),
