@@ -15,13 +15,16 @@ import enPhotos from "../src/i18n/photos/en.json";
 import arPlayground from "../src/i18n/playground/ar.json";
 import dePlayground from "../src/i18n/playground/de.json";
 import enPlayground from "../src/i18n/playground/en.json";
+import arShare from "../src/i18n/share/ar.json";
+import deShare from "../src/i18n/share/de.json";
+import enShare from "../src/i18n/share/en.json";
 import type { MessageKey } from "../src/i18n/messages.ts";
 import type { Variant } from "./visit.ts";
 
 const CATALOGUES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
-  ar: { ...ar, ...arMusic, ...arOps, ...arPhotos, ...arPlayground },
-  de: { ...de, ...deMusic, ...deOps, ...dePhotos, ...dePlayground },
-  en: { ...en, ...enMusic, ...enOps, ...enPhotos, ...enPlayground },
+  ar: { ...ar, ...arMusic, ...arOps, ...arPhotos, ...arPlayground, ...arShare },
+  de: { ...de, ...deMusic, ...deOps, ...dePhotos, ...dePlayground, ...deShare },
+  en: { ...en, ...enMusic, ...enOps, ...enPhotos, ...enPlayground, ...enShare },
 };
 
 /** Returns the text of a message as the page shows it in a variant, with these texts in it. */
