@@ -1,5 +1,0 @@
-<<<<<<<< HEAD:web/dist/chunk-NJJVCAJI.js
-import{i,u as n,w as r,y as a,z as o}from"./chunk-Y3C7O6LZ.js";var l={name:null,isAdmin:!1,hasUsers:!0,files:""},f=i(l);async function u(){try{e(await o("/session"))}catch(s){if(!(s instanceof r))throw s}}async function p(s,t){e(await o("/session",{method:"POST",body:{name:s,password:t}})),a.value=!1}async function S(){e(await o("/session",{method:"DELETE"}))}function e(s){f.value=s,n.value=s.files??""}export{f as a,u as b,p as c,S as d};
-========
-import{i,u as n,w as r,y as a,z as o}from"./chunk-OAPGNOFJ.js";var l={name:null,isAdmin:!1,hasUsers:!0,files:""},f=i(l);async function u(){try{e(await o("/session"))}catch(s){if(!(s instanceof r))throw s}}async function p(s,t){e(await o("/session",{method:"POST",body:{name:s,password:t}})),a.value=!1}async function S(){e(await o("/session",{method:"DELETE"}))}function e(s){f.value=s,n.value=s.files??""}export{f as a,u as b,p as c,S as d};
->>>>>>>> fed1afcf (web: photos, folders, albums and playlists are shared by a link):web/dist/chunk-5B2W6EQY.js

@@ -1,5 +1,0 @@
-<<<<<<<< HEAD:web/dist/chunk-EHVHPGPL.js
-import{F as l,M as r,c as n,i as e}from"./chunk-NIFCW53S.js";var i="music.queue",a=e(c()),o=e(null);function c(){try{return localStorage.getItem(`pelton.${i}`)?.includes('"file"')??!1}catch{return!1}}function d(){n(()=>a.subscribe(s=>{s&&!o.peek()&&Promise.all([import("./player-bar-JCTXNDGC.js"),l("music")]).then(([u])=>o.value=u.default,()=>a.value=!1)}),[]);let t=o.value;return t?r(t,{}):null}export{i as a,a as b,d as c};
-========
-import{F as l,M as r,c as n,i as e}from"./chunk-YHFQZVDU.js";var i="music.queue",a=e(c()),o=e(null);function c(){try{return localStorage.getItem(`pelton.${i}`)?.includes('"file"')??!1}catch{return!1}}function d(){n(()=>a.subscribe(s=>{s&&!o.peek()&&Promise.all([import("./player-bar-6UXW7A7C.js"),l("music")]).then(([u])=>o.value=u.default,()=>a.value=!1)}),[]);let t=o.value;return t?r(t,{}):null}export{i as a,a as b,d as c};
->>>>>>>> ba00e2a8 (web: videos of a folder have tiles and a viewer):web/dist/chunk-H4AXY6S6.js

@@ -1,5 +1,0 @@
-<<<<<<<< HEAD:web/dist/chunk-I32PXXNR.js
-import{v as t}from"./chunk-NIFCW53S.js";function d(n,e){return t(`/-/api/${n}/${e}/original`)}function a(n){let e=document.createElement("a");e.href=n,e.download="",e.click()}function c(n){let e=document.createElement("form");e.method="post",e.action=t("/-/api/archive"),e.target="_blank";for(let i of n){let o=document.createElement("input");o.type="hidden",o.name="id",o.value=i,e.append(o)}document.body.append(e),e.submit(),e.remove()}export{d as a,a as b,c};
-========
-import{v as t}from"./chunk-YHFQZVDU.js";function d(n,e){return t(`/-/api/${n}/${e}/original`)}function a(n){let e=document.createElement("a");e.href=n,e.download="",e.click()}function c(n){let e=document.createElement("form");e.method="post",e.action=t("/-/api/archive"),e.target="_blank";for(let i of n){let o=document.createElement("input");o.type="hidden",o.name="id",o.value=i,e.append(o)}document.body.append(e),e.submit(),e.remove()}export{d as a,a as b,c};
->>>>>>>> ba00e2a8 (web: videos of a folder have tiles and a viewer):web/dist/chunk-JDFD74FO.js

@@ -1,5 +1,0 @@
-<<<<<<<< HEAD:web/dist/chunk-J5AGGTJX.js
-import{F as l,M as r,c as n,i as e}from"./chunk-Y3C7O6LZ.js";var i="music.queue",a=e(c()),o=e(null);function c(){try{return localStorage.getItem(`pelton.${i}`)?.includes('"file"')??!1}catch{return!1}}function d(){n(()=>a.subscribe(s=>{s&&!o.peek()&&Promise.all([import("./player-bar-HN644BC7.js"),l("music")]).then(([u])=>o.value=u.default,()=>a.value=!1)}),[]);let t=o.value;return t?r(t,{}):null}export{i as a,a as b,d as c};
-========
-import{F as l,M as r,c as n,i as e}from"./chunk-OAPGNOFJ.js";var i="music.queue",a=e(c()),o=e(null);function c(){try{return localStorage.getItem(`pelton.${i}`)?.includes('"file"')??!1}catch{return!1}}function d(){n(()=>a.subscribe(s=>{s&&!o.peek()&&Promise.all([import("./player-bar-4HFW2VQ2.js"),l("music")]).then(([u])=>o.value=u.default,()=>a.value=!1)}),[]);let t=o.value;return t?r(t,{}):null}export{i as a,a as b,d as c};
->>>>>>>> fed1afcf (web: photos, folders, albums and playlists are shared by a link):web/dist/chunk-ZTCNB7LO.js

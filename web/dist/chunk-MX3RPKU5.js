@@ -1,5 +1,0 @@
-<<<<<<<< HEAD:web/dist/chunk-OXSCX6NE.js
-import{v as t}from"./chunk-Y3C7O6LZ.js";function d(n,e){return t(`/-/api/${n}/${e}/original`)}function a(n){let e=document.createElement("a");e.href=n,e.download="",e.click()}function c(n){let e=document.createElement("form");e.method="post",e.action=t("/-/api/archive"),e.target="_blank";for(let i of n){let o=document.createElement("input");o.type="hidden",o.name="id",o.value=i,e.append(o)}document.body.append(e),e.submit(),e.remove()}export{d as a,a as b,c};
-========
-import{v as t}from"./chunk-OAPGNOFJ.js";function d(n,e){return t(`/-/api/${n}/${e}/original`)}function a(n){let e=document.createElement("a");e.href=n,e.download="",e.click()}function c(n){let e=document.createElement("form");e.method="post",e.action=t("/-/api/archive"),e.target="_blank";for(let i of n){let o=document.createElement("input");o.type="hidden",o.name="id",o.value=i,e.append(o)}document.body.append(e),e.submit(),e.remove()}export{d as a,a as b,c};
->>>>>>>> fed1afcf (web: photos, folders, albums and playlists are shared by a link):web/dist/chunk-MX3RPKU5.js
