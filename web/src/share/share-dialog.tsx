@@ -49,7 +49,7 @@ function ShareDialog({ subject, onClose }: { subject: Subject; onClose: () => vo
     <Dialog title={t("share.title", { name: subject.name })} onClose={onClose}>
       <p class="dim">{t("share.what")}</p>
       {link.value === null ? (
-        <form onSubmit={create}>
+        <form class="login" onSubmit={create}>
           <label class="field">
             <span>{t("share.expires")}</span>
             <select value={days.value} onChange={(event) => (days.value = Number(event.currentTarget.value))}>
