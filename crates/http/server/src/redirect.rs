@@ -1,4 +1,5 @@
-//! Redirects to HTTPS and to the canonical spelling of a path, and responses to the path of a folder.
+//! Redirects to HTTPS and to the canonical spelling of a path, and responses to the path of a
+//! folder.
 
 use std::sync::Arc;
 

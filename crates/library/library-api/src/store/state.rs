@@ -326,7 +326,7 @@ impl State {
     fn replaced_bytes(&self, change: &Change) -> usize {
         let replaced = match change {
             Change::Playlist { id, .. } => self.playlists.get(id).map(Playlist::kept_bytes),
-            Change::Share { id, .. } => self.shares.get(id).map(Share::kept_bytes),
+            Change::Share { token, .. } => self.shares.get(token).map(Share::kept_bytes),
             _ => None,
         };
         replaced.unwrap_or(0)

@@ -1,1 +1,0 @@
-import{k as r}from"./chunk-EQ6EMZT5.js";import{F as o,H as t}from"./chunk-OAPGNOFJ.js";async function m(e){try{let[a]=await Promise.all([import("./share-dialog-V6C2KH6Z.js"),o("share")]);a.show(e)}catch{r(t("error.unreachable"))}}export{m as a};
