@@ -64,8 +64,8 @@ impl Core {
     ///
     /// - a client that names HTML in Accept, as browsers do, is redirected to the folder's view in
     ///   the web page;
-    /// - a client that names no picture either, such as curl, gets the page without scripts, after a
-    ///   redirect to the target with a slash at its end;
+    /// - a client that names no picture either, such as curl, gets the page without scripts, after
+    ///   a redirect to the target with a slash at its end;
     /// - other clients ask for a picture, so there is no response for them.
     pub(crate) async fn folder_response(
         &self,
