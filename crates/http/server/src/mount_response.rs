@@ -239,8 +239,8 @@ impl Core {
     }
 }
 
-/// Returns the properties of `request` that an error response respects. Accepted formats are not
-/// among them.
+/// Returns the properties of `request` that affect an error response. Such a response does not
+/// depend on the field Accept.
 fn shape_of(request: &Request<'_>) -> Shape {
     Shape {
         bodiless: request.method == Method::Head,
@@ -273,8 +273,8 @@ fn whole(status: u16, fields: Vec<Field>, body: Bytes, bodiless: bool) -> Respon
         "a mount responded with status {status}"
     );
     let mut fields = allowed_fields(fields);
-    // RFC 9110 §8.6: a 204 has no Content-Length. The Content-Length of a 304 would be the length
-    // of the corresponding 200 response.
+    // RFC 9110 §8.6: a 204 has no Content-Length. A 304 may have one, but with the length of the
+    // corresponding 200 response, which is unknown here.
     if !matches!(status, 204 | 304) {
         let length = body.len().to_string();
         fields.push(("content-length".into(), length.into()));

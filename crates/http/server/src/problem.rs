@@ -33,7 +33,7 @@ pub enum Problem {
     TooLarge,
     /// The original cannot be decoded, and the request asks for a conversion.
     Undecodable,
-    /// The original cannot be changed as requested because of its type.
+    /// The requested conversion is not supported for an original of this type, or for an animation.
     Unsupported,
     /// The requested range lies outside a representation of this size in bytes.
     RangeNotSatisfiable(u64),

@@ -1,4 +1,5 @@
-//! Ready responses of one core: a cache hit accesses no memory that cores share.
+//! Cache of ready responses. Each core has its own cache, so a cache hit accesses no memory that
+//! cores share.
 
 use std::num::NonZeroUsize;
 use std::rc::Rc;
@@ -11,7 +12,7 @@ use crate::choice::Choice;
 use crate::coding::Coding;
 use crate::representation::Representation;
 
-/// Ready responses. The least recently used response is evicted first.
+/// Cache of responses that are ready to be sent. The least recently used response is evicted first.
 #[derive(Debug)]
 pub(crate) struct ReadyResponses {
     entries: LruCache<Box<[u8]>, Entry>,

@@ -26,7 +26,8 @@ pub(crate) struct RequestContext {
 /// its request is ready.
 #[derive(Debug, Default)]
 pub(crate) struct Uploads {
-    /// Total size of the request bodies on this core whose responses are pending, in bytes.
+    /// Total size of the request bodies on this core, in bytes. A body is counted until the
+    /// response to its request is ready.
     bytes: Cell<usize>,
     /// Bodies that no mount has received yet, oldest first.
     incoming: RefCell<Vec<Rc<IncomingBody>>>,

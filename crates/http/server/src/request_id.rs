@@ -1,4 +1,5 @@
-//! Request ids. When a client reports an error, the id identifies the line of the access log.
+//! Request ids. A client that reports an error can state the id, which identifies the request's
+//! line in the access log.
 
 use std::fmt;
 

@@ -24,11 +24,11 @@ pub(crate) struct Response {
     pub(crate) status: u16,
     pub(crate) served: Served,
     pub(crate) fields: Fields,
-    /// Additional fields, which replace fields of the same name; set when a mount responds with a
-    /// file of the library.
+    /// Additional fields, which replace fields of the same name. For example, a mount sets fields
+    /// when it responds with a file of the library.
     pub(crate) added: Vec<Field>,
     pub(crate) payload: Payload,
-    /// Request id that the body contains, if any.
+    /// Request id that was used in the body or in the field `traceresponse`, if any.
     pub(crate) request_id: Option<RequestId>,
 }
 
@@ -79,7 +79,7 @@ impl Payload {
 
     pub(crate) fn len(&self) -> u64 {
         match self {
-            // The length is unknown; body bytes are counted as they are sent.
+            // The length of a growing track is unknown; its bytes are counted as they are sent.
             Payload::None | Payload::Growing(_) => 0,
             Payload::Owned(bytes) => bytes.len() as u64,
             Payload::Archive(archive) => archive.left(),

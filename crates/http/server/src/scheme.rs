@@ -1,4 +1,4 @@
-//! Schemes of listeners: HTTP, HTTPS, or only redirects.
+//! Schemes of listeners: HTTP, HTTPS, only redirects to HTTPS, or administration over HTTP.
 
 use std::sync::Arc;
 

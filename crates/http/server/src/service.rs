@@ -43,7 +43,8 @@ pub struct Service {
     library: Arc<Library>,
     variants: Arc<Variants>,
     facts: Mutex<LruCache<Identity, Known>>,
-    /// Permits of comparisons that may run at the same time.
+    /// Semaphore that limits how many comparisons of a variant with its original run at the same
+    /// time.
     pub(crate) comparisons: Arc<Semaphore>,
     cores: Arc<[reactor::Counters]>,
     pub(crate) access: Option<Arc<AccessLog>>,
@@ -112,8 +113,9 @@ impl Service {
     /// paths outside the library.
     ///
     /// # Errors
-    /// [`OpenError`] if a root cannot be opened or a thread not started. A data directory that
-    /// cannot be written is not an error: the service runs without the cache.
+    /// [`OpenError`] if a folder of originals or the access log cannot be opened, or if a thread
+    /// cannot be started. A data directory that cannot be written is not an error: the service runs
+    /// without the cache.
     pub fn open(
         settings: Settings,
         pool: impl Into<Arc<sandbox::Pool>>,

@@ -29,7 +29,8 @@ pub struct Settings {
     pub improve: bool,
     /// Extensions of files that are served although they are neither pictures nor audio.
     pub allowed_types: AllowedTypes,
-    /// Extensions that a file must have to be served.
+    /// Extensions of the files that may be served. An original with another extension is never
+    /// served, even if it is a picture.
     pub only_types: AllowedTypes,
     /// Grammar of the query strings that select size, format and quality.
     pub grammar: Grammar,
@@ -62,7 +63,8 @@ pub struct Settings {
     pub access_limits: access::Limits,
     /// Limits on the shared index.
     pub shared_index: shared_index::Limits,
-    /// Access rules: logins, host names, origins and the token.
+    /// Access rules: the parts that need a login, the server's host names, the origins that may use
+    /// the API, and the token for the administration and the API.
     pub gate: Gate,
 }
 
@@ -92,7 +94,7 @@ pub struct Limits {
     pub revalidate_after_ms: u64,
     /// Maximum size of a text that is compressed in memory, in bytes.
     pub coded_bytes_max: u64,
-    /// Maximum number of entries of a folder that its page shows.
+    /// Maximum number of entries that the page of one folder shows.
     pub gallery_entries_max: usize,
     /// Maximum size of an original that is converted, in bytes. Larger originals are sent
     /// unconverted.
@@ -105,22 +107,23 @@ pub struct Limits {
     pub tls_buffer_bytes_max: usize,
     /// Limits on HTTP/2 connections.
     pub h2: Http2Limits,
-    /// Number of bytes of prepared responses that are enough for a write, even if more pipelined
-    /// requests wait for their responses.
+    /// Size of the prepared responses to pipelined requests, in bytes, at which they are written
+    /// before the next request is answered.
     pub queued_bytes_max: usize,
     /// Maximum number of requests per connection. The response to the last request closes the
     /// connection.
     pub connection_requests_max: u32,
-    /// Maximum duration of a conversion, in milliseconds, even if its estimate is longer.
+    /// Maximum wall time of a conversion, in milliseconds. The limit that follows from the estimate
+    /// of a conversion may be lower.
     pub conversion_wall_ms_max: u32,
     /// Maximum size of the body of a request to a mount, in bytes on the wire.
     pub request_body_bytes: usize,
-    /// Maximum total bytes, on one core, of the bodies of requests to mounts whose responses are
-    /// pending. Above the limit, a body that arrives slowly is dropped; if no body arrives slowly,
-    /// the response is 503.
+    /// Maximum total bytes of the bodies of requests to mounts, on one core. A body counts until
+    /// the response to its request is ready. Above the limit, a body that arrives slowly is
+    /// dropped; if no body arrives slowly, the response is 503.
     pub core_request_body_bytes: usize,
-    /// Maximum total bytes of mounts' responses that clients have not yet read. A response that
-    /// would exceed the limit is replaced by a 503.
+    /// Total bytes of responses in memory, not yet read by clients, at which further responses are
+    /// replaced by a 503. Responses of mounts, pages, metrics and compressed texts count.
     pub mount_responses_bytes: usize,
 }
 

@@ -93,8 +93,8 @@ fn check_close(encoding: Encoding, subsampling: Subsampling, range: Range, alpha
         let raster = Raster::Yuv(yuv);
         let decoded = round_trip(&raster, None, encoding);
         let distance = distance(&decoded.raster, &raster);
-        // A 4:2:0 picture of a single pixel is one third luma and two thirds chroma, so rounding of
-        // one level has a large effect on its mean.
+        // A 4:2:0 picture of a single pixel has one luma sample and two chroma samples. So an error
+        // of one level in one sample has a large effect on the mean difference.
         assert!(
             distance < 2.5,
             "{encoding:?} {subsampling:?} {size:?}: {distance}"

@@ -597,8 +597,8 @@ fn cpu_ms_max(plans: &[Plan], original_bytes: u64) -> u32 {
     )
 }
 
-/// Returns the limit of CPU time for a job with an estimate and an input of `input_bytes` bytes, in
-/// milliseconds.
+/// Returns the limit of CPU time, in milliseconds, for a job with an estimate of `estimated_ms` and
+/// an input of `input_bytes` bytes.
 pub(crate) fn cpu_limit_ms(estimated_ms: u64, input_bytes: u64) -> u32 {
     let granted_ms = input_bytes / CPU_WORTH_BYTES;
     u32::try_from((estimated_ms * CPU_FACTOR).min(granted_ms) + CPU_FLOOR_MS).unwrap_or(u32::MAX)

@@ -1,6 +1,6 @@
 //! Quarantine of originals that crashed workers. After a few crashes, an original is not converted
-//! again. Originals are identified by a hash of their bytes, so that an original under another name
-//! or in another size is not converted either.
+//! again. Originals are identified by a hash of their bytes, so neither another requested size nor
+//! a copy of the file under another name is converted.
 //!
 //! ```text
 //! quarantine/BLAKE3                description of an original in quarantine, line by line
@@ -235,8 +235,8 @@ pub fn list(data: &Path) -> io::Result<Vec<Quarantined>> {
 }
 
 /// Lifts the quarantine of the original with this hash, or of all originals with this path. Returns
-/// their descriptions. A running server remembers for up to another minute that it does not convert
-/// such an original.
+/// their descriptions. A running server may refuse to convert such an original for up to one more
+/// minute.
 ///
 /// # Errors
 /// If the folder cannot be listed, or a file cannot be removed.
@@ -347,8 +347,8 @@ fn hash(original: &File, bytes: u64) -> io::Result<blake3::Hash> {
     let mut at = 0;
     while at < bytes {
         match original.read_at(&mut piece, at)? {
-            // The file has become shorter since it was opened, so the hash of the old content is
-            // not needed.
+            // The file has become shorter since its length was read. The missing content cannot be
+            // converted any more, so its hash is not needed.
             0 => break,
             read => {
                 hasher.update(&piece[..read]);

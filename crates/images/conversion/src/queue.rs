@@ -112,7 +112,7 @@ struct State {
     improvements: Vec<Improvement>,
     running_bytes: u64,
     running: usize,
-    /// Number of running conversions for requests that wait for more memory.
+    /// Number of running jobs that wait for more memory; background conversions are not counted.
     reserving: usize,
     stopping: bool,
 }

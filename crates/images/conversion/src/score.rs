@@ -41,7 +41,7 @@ pub enum NoScore {
     Changed,
     /// Other jobs needed the memory for too long.
     Late,
-    /// The job failed, or would fail, for a reason that the original or the worker causes.
+    /// The job failed, or would fail, because of the original or the worker.
     Failed(Verdict),
     /// The host refused memory, processes or descriptors.
     Host,

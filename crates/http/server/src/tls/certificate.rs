@@ -12,8 +12,8 @@ use x509_cert::ext::pkix::name::GeneralName;
 
 use super::error::{Error, ErrorKind};
 
-/// Number of days before the expiry at which the operator is warned. Automatic renewal happens
-/// earlier, so it causes no warning.
+/// Number of days before the expiry at which the operator is warned. Tools for automatic renewal
+/// act earlier, so certificates that they renew cause no warning.
 const RENEW_DAYS: i64 = 14;
 
 /// Warning about a certificate that clients may reject. The certificate is used all the same.

@@ -14,7 +14,7 @@ pub struct Error {
     source: Option<Box<dyn std::error::Error + Send + Sync>>,
 }
 
-/// Kinds of errors.
+/// Kind of an [`Error`], by its cause.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ErrorKind {
     /// The file cannot be read.

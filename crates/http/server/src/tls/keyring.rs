@@ -19,7 +19,7 @@ use super::certificate::CertificateWarning;
 use super::error::{Error, ErrorKind};
 use super::pair::Pair;
 
-/// Maximum number of bytes of a certificate file, enough for some hundred certificates.
+/// Maximum size of a certificate file in bytes, enough for several hundred certificates.
 const FILE_BYTES_MAX: u64 = 1 << 20;
 
 /// All loaded certificates.

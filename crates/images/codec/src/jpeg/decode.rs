@@ -57,8 +57,9 @@ enum PixelLayout {
 fn set_limits(handle: &mut Handle, options: &DecodeOptions) -> Result<(), Error> {
     let limits = &options.limits;
     let saturate = |limit: usize| i32::try_from(limit).unwrap_or(i32::MAX);
-    // TurboJPEG compares its limit with the size before shrinking, so the limit on decoded pixels
-    // is multiplied by the factor that shrinking divides them by.
+    // TurboJPEG compares its limit with the number of pixels before shrinking. Shrinking divides
+    // this number by `shrink * shrink`, so the limit on decoded pixels is multiplied by the same
+    // factor.
     let shrink = options.shrink.divisor() as usize;
     let pixels = (limits.pixels_max as usize).saturating_mul(shrink * shrink);
     // Each limit is at least 1, because 0 means no limit to TurboJPEG.
@@ -246,8 +247,9 @@ fn decode_packed(
     };
     // SAFETY: `bytes` is readable for its length. The callee reads the same header as
     // `read_header`, so it writes `size.height_px` rows of `size.width_px` pixels without padding
-    // (pitch 0), with the number of bytes per pixel that `layout` has channels: the length of
-    // `packed.data`. Breaks if `size` ever differs from the size for this handle and these bytes.
+    // (pitch 0). A pixel has one byte per channel of `layout`, so the pixels have the length of
+    // `packed.data`. Breaks if `size` ever differs from the size that the callee computes for this
+    // handle and these bytes.
     let status = unsafe {
         tj::tj3Decompress8(
             handle.as_ptr(),

@@ -70,7 +70,7 @@ impl Handle {
         let code = unsafe { tj::tj3GetErrorCode(self.as_ptr()) };
         let message = self.message();
         // The code alone does not prove that the output is complete: after an earlier warning,
-        // TurboJPEG reports errors with the code for warnings too. The message is reliable: after
+        // TurboJPEG also reports errors with the code for warnings. The message is reliable: after
         // an error, the message is always that of the error.
         if code == tj::TJERR_TJERR_WARNING as c_int
             && WARNINGS.iter().any(|start| message.starts_with(start))
@@ -83,8 +83,8 @@ impl Handle {
     }
 
     fn message(&mut self) -> String {
-        // SAFETY: the instance lives until `self` drops. The callee returns a pointer to one of two
-        // arrays, in the instance or in this thread, both NUL-terminated by `snprintf`.
+        // SAFETY: the instance lives until `self` drops. The callee returns a pointer to an array
+        // in the instance or to a thread-local array. Both are NUL-terminated by `snprintf`.
         let text = unsafe { tj::tj3GetErrorStr(self.as_ptr()) };
         // SAFETY: `text` points to a NUL-terminated array, see above, and no call rewrites the
         // array before the copy below is made.

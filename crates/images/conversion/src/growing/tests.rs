@@ -13,8 +13,8 @@ use super::{Growing, Pieces};
 /// Opus file of three Ogg pages, written by `opusenc`.
 const OPUS: &[u8] = include_bytes!("../../../../library/tags/testdata/sine.opus");
 
-/// Returns a memory file of 1 MiB without data, as a worker gets it, and the track that reads from
-/// this file.
+/// Returns a memory file of 1 MiB without data, as a worker gets it, and the [`Growing`] that reads
+/// from this file.
 fn answer() -> (File, Growing) {
     let file = memfd_create("answer", MemfdFlags::CLOEXEC).expect("memory");
     ftruncate(&file, 1 << 20).expect("room");
