@@ -11,9 +11,9 @@ export const videos: Journey = {
   run: async (visit) => {
     const { page, variant } = visit;
     // The URL of the folder itself leads a browser to its view.
-    await page.goto(`${visit.site.root}2022/videos/`);
+    await page.goto(`${visit.site.root}photos/2022/videos/`);
     await visit.ready();
-    assert.match(page.url(), /-\/folders\/2022\/videos\/$/);
+    assert.match(page.url(), /-\/folders\/photos\/2022\/videos\/$/);
     const tile = page.getByRole("link", { name: "a & b.webm", exact: true });
     await tile.waitFor();
     assert.equal(await page.locator("video").count(), 0, "nothing is loaded before a video is opened");

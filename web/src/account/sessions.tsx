@@ -22,13 +22,16 @@ function moment(iso: string): string {
 }
 
 /** List of the browsers in which the user is logged in, each of which can be logged out. */
-export function Sessions() {
+export function Sessions({ onLoad }: { onLoad: () => void }) {
   const logins = useSignal<readonly Login[]>([]);
   const error = useSignal<unknown>(null);
   const load = (abort?: AbortSignal) => {
     error.value = null;
     api<{ items: readonly Login[] }>("/sessions", { signal: abort }).then(
-      (list) => (logins.value = list.items),
+      (list) => {
+        logins.value = list.items;
+        onLoad();
+      },
       (reason: unknown) => {
         if (!abort?.aborted) error.value = reason;
       },

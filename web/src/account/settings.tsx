@@ -1,5 +1,7 @@
 import "../shared.ts";
 
+import { useSignal } from "@preact/signals";
+
 import { needsLogin } from "../api.ts";
 import { LANGUAGES, choose, setLanguage, t } from "../i18n/messages.ts";
 import { href } from "../router.ts";
@@ -11,6 +13,7 @@ import { Sessions } from "./sessions.tsx";
 
 /** View of the settings of this browser, and of the user's account. */
 export default function Settings() {
+  const hasSessions = useSignal(false);
   return (
     <div class="view settings">
       <div class="view-head">
@@ -45,14 +48,14 @@ export default function Settings() {
       <a class="card" href={href("playground")}>
         <h2>{t("nav.playground")}</h2>
       </a>
-      {/* The last cards, because the lists grow when they have loaded, and nothing else may move then. */}
+      {/* Lists grow when they have loaded, and nothing else may move then. So they are the last cards, and the second waits for the first. */}
       {session.value.name !== null && (
         <section class="card" key={session.value.name}>
           <h2>{t("settings.sessions")}</h2>
-          <Sessions />
+          <Sessions onLoad={() => (hasSessions.value = true)} />
         </section>
       )}
-      {session.value.name !== null && (
+      {session.value.name !== null && hasSessions.value && (
         <section class="card" key={`shares of ${session.value.name}`}>
           <h2>{t("share.list")}</h2>
           <ShareList />
