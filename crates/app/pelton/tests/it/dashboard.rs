@@ -40,12 +40,9 @@ fn is_hit(server: &Server, path: &str, size: &str) -> bool {
     answer.field("cache-status") == Some("Pelton; hit")
 }
 
-/// Starts a server that improves no variants, and that checks responses in memory at once.
+/// Starts a server that checks responses in memory at once.
 fn start(home: &Home) -> Server {
-    Server::plain(
-        home,
-        &["--improve", "false", "--limits-revalidate-after", "1ms"],
-    )
+    Server::plain(home, &["--limits-revalidate-after", "1ms"])
 }
 
 #[test]

@@ -158,7 +158,7 @@ fn a_changed_configuration_holds_for_the_next_request() {
         ("t.txt", b"text"),
         ("v.mp4", b"video"),
     ]);
-    let mut server = configured(&home, "quality = 90\n");
+    let mut server = configured(&home, "quality = 90\nallowed_types = [\"webm\"]\n");
     let mut kept = server.connect();
     let accept = "accept: image/webp\r\n";
     kept.request("GET", "/p.jpg", accept);
