@@ -111,10 +111,14 @@ impl Core {
             true => self.service.page_of_folder(Some(path), target.path).await,
             false => Err(Problem::UnknownHost),
         };
-        Some(match page {
+        let mut response = match page {
             Ok(page) => self.document_response(page, shape),
-            Err(problem) => self.problem_response(&problem, shape),
-        })
+            Err(problem) => return Some(self.problem_response(&problem, shape)),
+        };
+        if let Fields::Listed(fields) = &mut response.fields {
+            fields.push(("vary".into(), "Accept".into()));
+        }
+        Some(response)
     }
 
     async fn is_served(&self, path: &LibraryPath) -> bool {

@@ -53,8 +53,9 @@ fn a_purge_removes_the_variants_of_a_file_a_folder_or_all() {
     let paths = ["/a/1.jpg", "/a/deep/2.jpg", "/b/3.jpg"];
     let purge = |target: &str| {
         let purged = json(&server.send("DELETE", target, &ann));
-        // A response that a core holds in memory may be sent for a moment.
-        std::thread::sleep(std::time::Duration::from_millis(20));
+        // A core sends a response that it holds in memory until its clock, which is set twice per
+        // second, shows that `limits.revalidate_after` has passed.
+        std::thread::sleep(std::time::Duration::from_millis(1_200));
         purged["entries"].as_u64().expect("a number")
     };
     let hits = || paths.map(|path| is_hit(&server, path, "w=100"));
