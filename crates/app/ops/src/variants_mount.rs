@@ -31,12 +31,6 @@ impl VariantsMount {
             return problem(503, "the server is starting");
         };
         let service = running.sources.live.current();
-        if path
-            .as_ref()
-            .is_some_and(|it| service.library().is_internal(it))
-        {
-            return problem(404, "no such file or folder");
-        }
         let purge = move || match &path {
             Some(path) if !service.has_path(path) => problem(404, "no such file or folder"),
             _ => match service.purge(path.as_ref()) {

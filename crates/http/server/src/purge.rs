@@ -12,7 +12,7 @@ impl Service {
     /// Removes all variants from the cache, or with `path` only those of this file, or of all files
     /// below this folder. Variants of files that have changed or are gone stay until they are
     /// evicted; no request gets them. Responses that a core holds in memory are sent until
-    /// `core_trust_ms` has passed. Blocks.
+    /// `revalidate_after_ms`, and up to half a second more, have passed. Blocks.
     ///
     /// # Errors
     /// [`StillLoading`] if the index of variants is not complete yet.
@@ -21,11 +21,12 @@ impl Service {
         self.variants().purge(originals.as_ref())
     }
 
-    /// Returns whether a file or folder of the library is at `path`. Blocks.
+    /// Returns whether a file or folder that clients may request is at `path`. Blocks.
     #[must_use]
     pub fn has_path(&self, path: &LibraryPath) -> bool {
         let library = self.library();
-        library.identify(path, Wait::Allowed).is_ok() || library.is_folder(path)
+        let exists = library.identify(path, Wait::Allowed).is_ok() || library.is_folder(path);
+        exists && !library.is_internal(path)
     }
 
     fn originals(&self, path: &LibraryPath) -> HashSet<OriginalKey> {
