@@ -9,6 +9,7 @@ const SHARE_DECIMALS: usize = 4;
 
 const CROP_FORMS: &str = "must be X,Y,WIDTH,HEIGHT in pixels, or with a decimal point as shares \
                           of the picture, or WIDTH:HEIGHT as proportions";
+const POINT_FORM: &str = "must be X,Y as shares of the picture, such as 0.5,0.25";
 const GRAVITIES: &str = "must be center, north, northeast, east, southeast, south, southwest, west \
                          or northwest";
 
@@ -58,27 +59,20 @@ impl RawParameters {
     /// Interprets `focus` or `gravity`. `is_cropped` is true if the other parameters leave open
     /// which part of the picture is kept.
     pub(super) fn focus(&self, is_cropped: bool) -> Result<Focus, QueryError> {
-        let parameter = match (self.value(Parameter::Focus), self.value(Parameter::Gravity)) {
+        let (focus, gravity) = (self.value(Parameter::Focus), self.value(Parameter::Gravity));
+        let (parameter, focus, problem) = match (focus, gravity) {
             (None, None) => return Ok(Focus::default()),
             (Some(_), Some(_)) => {
                 let problem = "cannot be combined with focus";
                 return Err(contradiction(Parameter::Gravity, problem));
             }
-            (Some(_), None) => Parameter::Focus,
-            (None, Some(_)) => Parameter::Gravity,
+            (Some(text), None) => (Parameter::Focus, point(text), POINT_FORM),
+            (None, Some(name)) => (Parameter::Gravity, point_of_gravity(name), GRAVITIES),
         };
         if !is_cropped {
             let problem = "needs fit=cover, or crop=WIDTH:HEIGHT";
             return Err(contradiction(parameter, problem));
         }
-        let value = self.value(parameter).unwrap_or_default();
-        let (focus, problem) = match parameter {
-            Parameter::Gravity => (gravity(value), GRAVITIES),
-            _ => (
-                point(value),
-                "must be X,Y as shares of the picture, such as 0.5,0.25",
-            ),
-        };
         focus.ok_or_else(|| QueryError::value(parameter, problem))
     }
 }
@@ -152,7 +146,7 @@ fn share(text: &str) -> Option<u16> {
 }
 
 /// Returns the point for the name of a side or corner.
-fn gravity(name: &str) -> Option<Focus> {
+fn point_of_gravity(name: &str) -> Option<Focus> {
     const START: u16 = 0;
     const CENTRE: u16 = WHOLE_SHARE / 2;
     const END: u16 = WHOLE_SHARE;
