@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import type { Journey } from "../journeys.ts";
 import { text } from "../messages.ts";
 import { ALBUMS, LYRICS } from "../music.ts";
+import { playAlbum } from "../player.ts";
 
 const [album] = ALBUMS;
 
@@ -17,12 +18,8 @@ export const lyrics: Journey = {
   run: async (visit) => {
     const { page, variant } = visit;
     assert.ok(album);
-    await visit.open("music/albums");
-    await page.getByRole("main").getByRole("link", { name: `${album.title} ${album.artist}` }).click();
-    await visit.ready();
-    await page.getByRole("main").getByRole("button", { name: text(variant, "music.play"), exact: true }).first().click();
     // The player is loaded with the first track, and its keys with it.
-    await visit.role("region", text(variant, "music.player")).waitFor();
+    const player = await playAlbum(visit, album);
     await page.keyboard.press("y");
     const panel = visit.role("complementary", text(variant, "music.lyrics"));
     const last = LYRICS.at(-1);
@@ -36,7 +33,6 @@ export const lyrics: Journey = {
     const [before, sung] = [await scrolled(), await current.textContent()];
     await page.waitForFunction((text) => document.querySelector(".lyrics [aria-current=true]")?.textContent !== text, sung);
     assert.equal(await scrolled(), before);
-    const player = visit.role("region", text(variant, "music.player"));
     const first = panel.getByRole("button").nth(1);
     await first.focus();
     await page.keyboard.press(" ");

@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import type { Journey } from "../journeys.ts";
 import { text } from "../messages.ts";
 import { ALBUMS } from "../music.ts";
+import { playAlbum } from "../player.ts";
 
 const [album] = ALBUMS;
 
@@ -14,11 +15,7 @@ export const quality: Journey = {
   run: async (visit) => {
     const { page, variant } = visit;
     assert.ok(album);
-    await visit.open("music/albums");
-    await page.getByRole("main").getByRole("link", { name: `${album.title} ${album.artist}` }).click();
-    await visit.ready();
-    await page.getByRole("main").getByRole("button", { name: text(variant, "music.play"), exact: true }).first().click();
-    const player = visit.role("region", text(variant, "music.player"));
+    const player = await playAlbum(visit, album);
     await player.getByRole("button", { name: text(variant, "music.nowPlaying"), exact: true }).first().click();
     const now = visit.role("dialog", text(variant, "music.nowPlaying"));
     const answer = page.waitForResponse((response) => response.url().includes("/stream?bitrate=64"));
