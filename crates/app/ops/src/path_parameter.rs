@@ -7,7 +7,7 @@ use std::path::Path;
 use percent_encoding::percent_decode_str;
 use variants::library::LibraryPath;
 
-/// Returns the path that the parameter `name` has: `None` if there is no such parameter.
+/// Returns the path in the parameter `name`; `None` if the query lacks the parameter.
 ///
 /// # Errors
 /// If the value cannot name a file or folder of the library.

@@ -174,7 +174,8 @@ impl Place<'_> {
             link(out, &self.page(path), &escaped(&name.to_string_lossy()));
             out.push_str("/ ");
         }
-        let name = folder.as_path().file_name().unwrap_or_default();
+        let name = folder.as_path().file_name();
+        let name = name.expect("the path of a folder is not empty");
         *out += &escaped(&name.to_string_lossy());
         out.push_str("</nav>");
     }

@@ -66,7 +66,7 @@ impl Core {
     ///   the web page;
     /// - a client that names no picture either, such as curl, gets the page without scripts, after
     ///   a redirect to the target with a slash at its end;
-    /// - other clients ask for a picture, so there is no response for them.
+    /// - other clients name types of pictures in Accept, and get `None`.
     pub(crate) async fn folder_response(
         &self,
         request: &Request<'_>,

@@ -875,7 +875,7 @@ impl Variants {
 /// Entries that a purge removed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Purged {
-    /// Number of entries, including those that only say why there is no variant.
+    /// Number of entries: variants, and verdicts that say why a picture has no variant.
     pub entries: u64,
     /// Total size of the files, in bytes.
     pub bytes: u64,

@@ -197,7 +197,7 @@ pub(crate) fn stream(call: &Call<'_>, seen: &Seen<'_>) -> Result<Answer, Fault> 
 
 /// Returns the track in this row of the index for a client of the JSON API, in a format and with a
 /// maximum bit rate of the client's choice; a bit rate of 0 means unlimited. Returns `None` if
-/// there is no such track. `user` is empty for clients without a login.
+/// the index has no track in this row. `user` is empty for a guest.
 pub(crate) fn track_for_api(
     (context, index): (&Context, &Index),
     row: u32,

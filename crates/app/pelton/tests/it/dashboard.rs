@@ -127,11 +127,11 @@ fn only_admins_purge_and_prefetch() {
     ];
     let statuses =
         |fields: &str| changes.map(|(method, target)| server.send(method, target, fields).status);
-    let nobody = "content-length: 0\r\n";
-    assert_eq!(statuses(nobody), [401; 3], "there are no users");
+    let guest = "content-length: 0\r\n";
+    assert_eq!(statuses(guest), [401; 3], "before a user was added");
     let ann = admin(&home);
     assert_eq!(user(&home, &["add", "bob"], "secret\n").0, Some(0));
-    assert_eq!(statuses(nobody), [401; 3]);
+    assert_eq!(statuses(guest), [401; 3]);
     let bob = "authorization: Basic Ym9iOnNlY3JldA==\r\ncontent-length: 0\r\n";
     assert_eq!(statuses(bob), [403; 3]);
     let foreign = ann.replace("pelton", "evil.example");

@@ -1,4 +1,4 @@
-//! Who sees what: guests, users, admins and visitors with the link of a share, for each value of
+//! Access of guests, users, admins, and visitors with the link of a share, for each value of
 //! `require_login`.
 
 use serde_json::Value;
@@ -157,7 +157,7 @@ fn visitors_see_only_what_is_shared(server: &Server, key: &str, album: &str, nee
     // A caching proxy gets nothing to keep, and a revoked link shows nothing.
     let file = format!("{one}/{photo}/240");
     let cached = server.get(&file);
-    let caching = cached.field("cache-control").unwrap_or_default();
+    let caching = cached.field("cache-control").expect("the field");
     assert!(caching.starts_with("private"), "{caching}");
     assert_eq!(server.send("DELETE", &revoke, key).status, 200);
     for target in [&one, &file] {
