@@ -125,8 +125,10 @@ fn abort_on_panic_beside_two_callers() -> ! {
         read.expect("the test says when");
         inject();
     });
-    // This line is not reached if the hook aborts the process. Without the hook, both callers would
-    // fail, and the process would exit with success, which fails the test.
+    // Both callers may fail before the supervisor panics, because no replacement of the killed
+    // process can start without descriptors. The hook aborts the process during this sleep. Without
+    // the hook, the process exits with success, which fails the test.
+    std::thread::sleep(CALLERS_MAX);
     std::process::exit(0);
 }
 
