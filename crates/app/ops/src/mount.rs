@@ -3,6 +3,7 @@
 use std::pin::Pin;
 use std::sync::Arc;
 
+use openmetrics::Text;
 use serde_json::{Value, json};
 use server::gate::Part;
 use server::mount::{Field, Mount, MountRequest, Reply};
@@ -49,44 +50,38 @@ impl Mount for OpsMount {
         Box::pin(self.reply(visit))
     }
 
-    fn metrics(&self, out: &mut String) {
+    fn metrics(&self, text: &mut Text) {
         let Some(running) = self.0.running() else {
             return;
         };
         let figures = running.sources.live.current().figures();
         let now_ms = variants::clock::unix_ms();
         let sums = running.saved().with(figures.responses.saved_bytes, now_ms);
-        let problems = report::log::problems();
+        text.gauge(
+            "pelton_saved_ever_bytes",
+            "bytes saved by variants since counting started, over restarts",
+            sums.ever_bytes,
+        );
+        text.gauge(
+            "pelton_resident_bytes",
+            "resident memory of the server, without its cells",
+            crate::host::Process::read().resident_bytes,
+        );
         let disk = Disk::of(&self.0.facts.data);
-        let gauges = [
-            (
-                "pelton_saved_ever_bytes",
-                "bytes saved by variants since counting started, over restarts",
-                sums.ever_bytes,
-            ),
-            (
-                "pelton_resident_bytes",
-                "resident memory of the server, without its cells",
-                crate::host::Process::read().resident_bytes,
-            ),
-            (
-                "pelton_data_free_bytes",
-                "free bytes of the file system with the data directory",
-                disk.map_or(0, |disk| disk.free_bytes),
-            ),
-        ];
-        for (name, help, value) in gauges {
-            out.push_str(&format!(
-                "# TYPE {name} gauge\n# HELP {name} {help}\n{name} {value}\n"
-            ));
-        }
-        out.push_str(&format!(
-            "# TYPE pelton_log_problems counter\n\
-             # HELP pelton_log_problems warnings and errors of the log\n\
-             pelton_log_problems_total{{level=\"warning\"}} {}\n\
-             pelton_log_problems_total{{level=\"error\"}} {}\n",
-            problems.warnings, problems.errors
-        ));
+        text.gauge(
+            "pelton_data_free_bytes",
+            "free bytes of the file system with the data directory",
+            disk.map_or(0, |disk| disk.free_bytes),
+        );
+        let problems = report::log::problems();
+        text.family(
+            "pelton_log_problems",
+            "counter",
+            "warnings and errors of the log",
+        );
+        let name = "pelton_log_problems_total";
+        text.sample(name, "level=\"warning\"", problems.warnings);
+        text.sample(name, "level=\"error\"", problems.errors);
     }
 }
 

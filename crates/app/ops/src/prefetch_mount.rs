@@ -3,6 +3,7 @@
 use std::pin::Pin;
 use std::sync::Arc;
 
+use openmetrics::Text;
 use serde_json::json;
 use server::gate::Part;
 use server::mount::{Mount, MountRequest, Reply};
@@ -77,26 +78,22 @@ impl Mount for PrefetchMount {
         Box::pin(self.reply(request))
     }
 
-    fn metrics(&self, out: &mut String) {
+    fn metrics(&self, text: &mut Text) {
         let [running, done, pictures] = self.0.prefetch.gauges();
-        let gauges = [
-            (
-                "running",
-                "1 while a prefetch of an operator runs, else 0",
-                running,
-            ),
-            (
-                "done",
-                "pictures that the latest prefetch has finished",
-                done,
-            ),
-            ("pictures", "pictures of the latest prefetch", pictures),
-        ];
-        for (name, help, value) in gauges {
-            let name = format!("pelton_prefetch_{name}");
-            out.push_str(&format!(
-                "# TYPE {name} gauge\n# HELP {name} {help}\n{name} {value}\n"
-            ));
-        }
+        text.gauge(
+            "pelton_prefetch_running",
+            "1 while a prefetch of an operator runs, else 0",
+            running,
+        );
+        text.gauge(
+            "pelton_prefetch_done",
+            "pictures that the latest prefetch has finished",
+            done,
+        );
+        text.gauge(
+            "pelton_prefetch_pictures",
+            "pictures of the latest prefetch",
+            pictures,
+        );
     }
 }

@@ -18,9 +18,8 @@ use crate::host::{Disk, Process};
 use crate::sampler::{Ops, Running};
 use crate::saved::Saved;
 
-/// Returns the dashboard's data, with the rows of the history after the sample number `since`.
-/// Returns
-/// `None` until the server has started. Blocks.
+/// Returns the dashboard's data, with the rows of the history after the sample with the number
+/// `since`, or `None` until the server has started. Blocks.
 pub(crate) fn document(ops: &Ops, since: u64) -> Option<Value> {
     let running = ops.running()?;
     let state = State::read(ops, running);

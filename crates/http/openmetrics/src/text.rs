@@ -42,11 +42,6 @@ impl Text {
         self.sample(name, "", value);
     }
 
-    /// Appends metric families that were rendered elsewhere.
-    pub fn append(&mut self, families: &str) {
-        self.0.push_str(families);
-    }
-
     /// Returns the whole text with its end mark.
     #[must_use]
     pub fn finish(mut self) -> String {
@@ -65,7 +60,7 @@ mod tests {
         text.counter("pelton_conversions", "conversions that succeeded", 3);
         text.family("pelton_timeouts", "counter", "timeouts by cause");
         text.sample("pelton_timeouts_total", "wait=\"head\"", 1);
-        text.append("# TYPE a gauge\n# HELP a b\na 0\n");
+        text.gauge("a", "b", 0);
         assert_eq!(
             text.finish(),
             "# TYPE pelton_conversions counter\n\

@@ -17,6 +17,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use http1::Fields as RequestFields;
+use openmetrics::Text;
 
 use crate::archive::ArchiveFile;
 pub use crate::fields::Field;
@@ -31,9 +32,8 @@ pub trait Mount: Send + Sync {
     fn answer<'a>(&'a self, request: MountRequest<'a>)
     -> Pin<Box<dyn Future<Output = Reply> + 'a>>;
 
-    /// Appends the mount's metrics as OpenMetrics families. No other part of the server may use the
-    /// same names.
-    fn metrics(&self, _out: &mut String) {}
+    /// Writes the mount's metrics. No other part of the server may use the same names.
+    fn metrics(&self, _text: &mut Text) {}
 
     /// Returns whether the query strings of requests may contain secrets. If so, the access log
     /// records only the path.
@@ -217,13 +217,11 @@ impl Mounts {
             .map(|(_, mount)| mount)
     }
 
-    /// Returns the metrics of all mounts.
-    pub(crate) fn metrics(&self) -> String {
-        let mut out = String::new();
+    /// Writes the metrics of all mounts.
+    pub(crate) fn metrics(&self, text: &mut Text) {
         for (_, mount) in self.table.iter() {
-            mount.metrics(&mut out);
+            mount.metrics(text);
         }
-        out
     }
 
     /// Returns the part of a request target that may be logged: without the query if it may contain

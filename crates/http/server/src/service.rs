@@ -249,7 +249,7 @@ impl Service {
         if let Some(shared_index) = &self.shared_index {
             shared_index.stats().render(&mut text);
         }
-        text.append(&self.mounts.metrics());
+        self.mounts.metrics(&mut text);
         text.finish()
     }
 

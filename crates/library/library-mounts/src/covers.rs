@@ -16,6 +16,7 @@ use std::sync::{Arc, OnceLock};
 
 use catalog::{AlbumId, ArtistId, CoverOwner, CoverRules, TrackId};
 use image_plan::Placeholder;
+use openmetrics::Text;
 use scan::{CoverLimits, ExtractError, Index, LibraryIndexer};
 use server::Service;
 use server::gate::Part;
@@ -206,8 +207,8 @@ impl Mount for CoverMount {
         true
     }
 
-    fn metrics(&self, out: &mut String) {
-        crate::music::metrics(&self.indexer.status(), out);
+    fn metrics(&self, text: &mut Text) {
+        crate::music::metrics(&self.indexer.status(), text);
     }
 }
 

@@ -1,9 +1,9 @@
 //! Catalog of the music: the indexer that keeps it up to date, and the mounts that use it.
 
-use std::fmt::Write as _;
 use std::sync::Arc;
 
 use config::{Config, components};
+use openmetrics::Text;
 use report::Error;
 use scan::{LibraryIndexer, ScanError, Status, Watch};
 use server::Service;
@@ -81,63 +81,51 @@ impl Music {
 
 /// Appends the metrics of the indexer. The most important metric states whether changes are
 /// detected by inotify, by polling, or not at all.
-pub(crate) fn metrics(status: &Status, out: &mut String) {
+pub(crate) fn metrics(status: &Status, text: &mut Text) {
     let (by, folders) = match &status.watch {
         Watch::Off => ("off", 0),
         Watch::Inotify { folders } => ("inotify", *folders),
         Watch::Polling { .. } => ("polling", 0),
     };
     let report = status.report.as_deref();
-    let files = report.map_or(0, |report| report.files);
-    let faults = report.map_or(0, |report| report.faults.len() as u64);
-    let mut family = |name: &str, kind: &str, help: &str, samples: &[(&str, u64)]| {
-        let name = format!("pelton_library_{name}");
-        let mut text = format!("# TYPE {name} {kind}\n# HELP {name} {help}\n");
-        for (suffix, value) in samples {
-            writeln!(text, "{name}{suffix} {value}").expect("writing to a string cannot fail");
-        }
-        out.push_str(&text);
-    };
-    let watch = ["inotify", "polling", "off"].map(|way| (way, u64::from(way == by)));
-    let labels = watch.map(|(way, is_so)| (format!("{{by=\"{way}\"}}"), is_so));
-    let labels = labels.each_ref().map(|(label, is_so)| (&**label, *is_so));
-    family(
-        "watch",
+    text.family(
+        "pelton_library_watch",
         "gauge",
         "1 for the way in which changes of the library are detected, else 0",
-        &labels,
     );
-    let gauges = [
-        (
-            "watched_folders",
-            "folders that inotify watches",
-            folders as u64,
-        ),
-        (
-            "unsettled_folders",
-            "changed folders that are scanned once they have been quiet for a while",
-            status.unsettled as u64,
-        ),
-        ("files", "files of the last scan", files),
-        (
-            "unreadable_files",
-            "files of the last scan that could not be read",
-            faults,
-        ),
-        (
-            "scanning",
-            "1 while a scan runs, else 0",
-            status.snapshot.is_some().into(),
-        ),
-    ];
-    for (name, help, value) in gauges {
-        family(name, "gauge", help, &[("", value)]);
+    for way in ["inotify", "polling", "off"] {
+        let labels = format!("by=\"{way}\"");
+        text.sample("pelton_library_watch", &labels, u64::from(way == by));
     }
-    family(
-        "scans",
-        "counter",
+    text.gauge(
+        "pelton_library_watched_folders",
+        "folders that inotify watches",
+        folders as u64,
+    );
+    text.gauge(
+        "pelton_library_unsettled_folders",
+        "changed folders that are scanned once they have been quiet for a while",
+        status.unsettled as u64,
+    );
+    text.gauge(
+        "pelton_library_files",
+        "files of the last scan",
+        report.map_or(0, |report| report.files),
+    );
+    text.gauge(
+        "pelton_library_unreadable_files",
+        "files of the last scan that could not be read",
+        report.map_or(0, |report| report.faults.len() as u64),
+    );
+    text.gauge(
+        "pelton_library_scanning",
+        "1 while a scan runs, else 0",
+        status.snapshot.is_some().into(),
+    );
+    text.counter(
+        "pelton_library_scans",
         "scans that have ended",
-        &[("_total", status.scans)],
+        status.scans,
     );
 }
 

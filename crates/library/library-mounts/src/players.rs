@@ -2,7 +2,6 @@
 //! `/-/api/`, a web player at `/-/plain/music`, and shares at `/-/share/`.
 
 use std::ffi::{OsStr, OsString};
-use std::fmt::Write as _;
 use std::fs::File;
 use std::io::Read as _;
 use std::net::IpAddr;
@@ -19,6 +18,7 @@ use library_api::{
     Answer, ApiRequest, LibraryAccess, Limits, LoginError, Params, Reading, Request, Scanning,
     Server, ShareRequest, Store, StoreError, Watching,
 };
+use openmetrics::Text;
 use scan::{Index, LibraryIndexer, Phase, ProgressSnapshot, Watch};
 use server::archive::ArchiveFile;
 use server::gate::{Credentials, Login, LoginFailure, Part, Users};
@@ -376,13 +376,12 @@ impl Mount for Rest {
         Box::pin(self.reply(request))
     }
 
-    fn metrics(&self, out: &mut String) {
-        let (name, damaged) = ("pelton_users_journal_damaged", self.0.damage().parts);
-        write!(
-            out,
-            "# TYPE {name} counter\n# HELP {name} damaged parts of the users' journal that were skipped\n{name}_total {damaged}\n"
-        )
-        .expect("writing to a string cannot fail");
+    fn metrics(&self, text: &mut Text) {
+        text.counter(
+            "pelton_users_journal_damaged",
+            "damaged parts of the users' journal that were skipped",
+            self.0.damage().parts,
+        );
     }
 
     /// Returns true, because the protocol sends passwords in queries.

@@ -1,10 +1,10 @@
 //! Statistics of cells and programs: as JSON at `/-/api/cells`, and as OpenMetrics.
 
-use std::fmt::Write as _;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use openmetrics::Text;
 use sandbox::{Posture, Stats};
 use serde_json::{Value, json};
 use server::gate::Part;
@@ -41,13 +41,13 @@ impl Mount for Statistics {
         Box::pin(std::future::ready(reply))
     }
 
-    fn metrics(&self, out: &mut String) {
+    fn metrics(&self, text: &mut Text) {
         let table = self.0.table();
         for row in ROWS {
-            family(out, row, &table);
+            family(text, row, &table);
         }
-        kills(out, &table);
-        routes(out, &table);
+        kills(text, &table);
+        routes(text, &table);
     }
 }
 
@@ -235,40 +235,38 @@ const ROWS: &[Row] = &[
     ),
 ];
 
-fn head(out: &mut String, name: &str, help: &str, counts: bool) {
-    let kind = if counts { "counter" } else { "gauge" };
-    writeln!(out, "# TYPE pelton_program_{name} {kind}").expect("writing to a string cannot fail");
-    writeln!(out, "# HELP pelton_program_{name} {help}").expect("writing to a string cannot fail");
-}
-
 /// Writes one sample. Label values need no escaping: program names are letters, digits, `-` and
 /// `_`.
-fn sample(out: &mut String, name: &str, labels: &str, value: u64) {
-    writeln!(out, "pelton_program_{name}{{{labels}}} {value}")
-        .expect("writing to a string cannot fail");
+fn sample(text: &mut Text, name: &str, labels: &str, value: u64) {
+    text.sample(&format!("pelton_program_{name}"), labels, value);
 }
 
-fn family(out: &mut String, row: &Row, table: &Table) {
-    head(out, row.name, row.help, row.counts);
-    let suffix = if row.counts { "_total" } else { "" };
+fn family(text: &mut Text, row: &Row, table: &Table) {
+    let (kind, suffix) = if row.counts {
+        ("counter", "_total")
+    } else {
+        ("gauge", "")
+    };
+    text.family(&format!("pelton_program_{}", row.name), kind, row.help);
     for (name, unit) in &table.units {
         let value = (row.read)(unit, &unit.stats());
         let labels = format!("program=\"{name}\"");
-        sample(out, &format!("{}{suffix}", row.name), &labels, value);
+        sample(text, &format!("{}{suffix}", row.name), &labels, value);
     }
 }
 
-fn kills(out: &mut String, table: &Table) {
-    head(out, "kills", "runs that were ended, by cause", true);
+fn kills(text: &mut Text, table: &Table) {
+    let help = "runs that were ended, by cause";
+    text.family("pelton_program_kills", "counter", help);
     for (name, unit) in &table.units {
         for (cause, value) in stats_kills(&unit.stats()) {
             let labels = format!("program=\"{name}\",reason=\"{cause}\"");
-            sample(out, "kills_total", &labels, value);
+            sample(text, "kills_total", &labels, value);
         }
     }
 }
 
-fn routes(out: &mut String, table: &Table) {
+fn routes(text: &mut Text, table: &Table) {
     type Read = fn(&Route) -> u64;
     let families: [(&str, &str, Read); 3] = [
         ("requests", "requests to programs and chains", |route| {
@@ -284,10 +282,10 @@ fn routes(out: &mut String, table: &Table) {
         ),
     ];
     for (name, help, value) in families {
-        head(out, name, help, true);
+        text.family(&format!("pelton_program_{name}"), "counter", help);
         for route in &table.routes {
             let labels = format!("route=\"{}\"", route.name);
-            sample(out, &format!("{name}_total"), &labels, value(route));
+            sample(text, &format!("{name}_total"), &labels, value(route));
         }
     }
 }
