@@ -4,7 +4,7 @@ use std::num::NonZeroUsize;
 use std::path::Path;
 use std::time::Duration;
 
-use image_plan::{Accepts, Grammar, Target};
+use image_plan::{Accepts, Grammar, Recipe, Target};
 use report::Error;
 use server::gate::{Gate, Token};
 use server::media_type::AllowedTypes;
@@ -380,4 +380,18 @@ fn millis(timeout: Timeout) -> u32 {
     let Timeout(time): Timeout = timeout;
     let millis: Duration = time;
     millis.as_millis() as u32
+}
+
+/// Returns the recipes of the heights in `library.picture_sizes`.
+///
+/// # Panics
+/// Never: the values of the setting are valid in a query.
+#[must_use]
+pub fn picture_recipes(config: &Config) -> Vec<Recipe> {
+    let heights = config.library.picture_sizes.0.iter();
+    let recipes = heights.map(|height| {
+        let query = image_plan::parse_query(&format!("h={height}"));
+        query.expect("sizes are limited by the setting").recipe
+    });
+    recipes.collect()
 }

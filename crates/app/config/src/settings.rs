@@ -255,6 +255,13 @@ settings! {
         cover_artist: Sources = Sources(CoverRules::default().artist), "sources";
         /// Sizes of covers that `pelton prefetch` creates.
         cover_sizes: Sides = Sides(vec![300, 600]), "pixels";
+        /// Heights of photographs that `pelton prefetch` and the prefetch in idle time create; the
+        /// web page requests these.
+        picture_sizes: Sides = Sides(vec![240, 480]), "pixels";
+        /// Time without requests for files, conversions and scans after which the server creates
+        /// missing pictures in these heights, the newest photographs first, until there are
+        /// requests again or the cache of variants is almost full. 0s means never.
+        prefetch_idle_time: Freshness = Freshness::seconds(60), "time";
         /// Space for covers extracted from music; beyond this size, the least recently used are
         /// evicted.
         covers_bytes_max: Bytes = Bytes(scan::CoverLimits::default().bytes_max), "bytes";

@@ -335,6 +335,8 @@ const EVERY_KEY: &[(&str, &str, &str)] = &[
     ("library.cover_album", "[\"any\"]", "any"),
     ("library.cover_artist", "[\"disc\"]", "disc"),
     ("library.cover_sizes", "[64, 640]", "64,640"),
+    ("library.picture_sizes", "[120]", "120"),
+    ("library.prefetch_idle_time", "\"5s\"", "5s"),
     ("library.covers_bytes_max", "\"1MiB\"", "1MiB"),
     ("transcoding.concurrency", "3", "3"),
     ("transcoding.waiting_max", "7", "7"),

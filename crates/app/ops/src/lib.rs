@@ -1,6 +1,6 @@
 //! The operator's dashboard on the server's side: a history of the counters, the current state, and
-//! findings, as JSON at `/-/api/ops`; and the changes that operators start there: a purge of
-//! variants and a prefetch.
+//! findings, as JSON at `/-/api/ops`; the changes that operators start there, a purge of variants
+//! and a prefetch; and the prefetch in idle time.
 //!
 //! Principal type: [`Ops`], whose thread samples the counters once per second.
 //!
@@ -13,7 +13,8 @@
 //! Units and limits: the history has a fixed size of less than 400,000 bytes. Byte counts in it are
 //! in KiB, so that 32 bits suffice. Errors: an error of the dashboard makes no other request fail;
 //! if the data directory cannot be written, only the total of saved bytes is lost at a restart.
-//! Threads: `ops` samples and writes; `prefetch` exists while a prefetch runs; documents are
+//! Threads: `ops` samples and writes; `prefetch` exists while an
+//! operator's prefetch runs; `idle prefetch` waits for idle time; documents are
 //! composed on the blocking pool.
 
 #![forbid(unsafe_code)]
@@ -21,6 +22,7 @@
 mod findings;
 mod history;
 mod host;
+mod idle_prefetch;
 mod mount;
 mod path_parameter;
 mod prefetch;

@@ -1,7 +1,8 @@
 //! Prefetch on request of an operator: creates the variants that the page shows for all pictures of
 //! a folder, on idle cores, and tells its progress.
 
-use std::os::unix::ffi::OsStrExt;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
@@ -149,11 +150,9 @@ fn wanted(indexer: &LibraryIndexer, folder: Option<&LibraryPath>) -> Vec<(Librar
         parsed.expect("the queries are valid").recipe
     });
     let catalog = indexer.catalog();
-    let rows = (0..catalog.counts().photos).rev();
-    let paths = rows.filter_map(|row| {
-        let (path, _) = catalog.file(catalog.photo(row)?.file)?;
-        LibraryPath::from_relative(Path::new(std::ffi::OsStr::from_bytes(&path)))
-    });
+    let paths = catalog
+        .newest_photos()
+        .filter_map(|(_, path)| LibraryPath::from_relative(Path::new(OsStr::from_bytes(&path))));
     let is_below =
         |path: &LibraryPath| folder.is_none_or(|it| path.as_path().starts_with(it.as_path()));
     paths

@@ -95,5 +95,6 @@ impl Mount for PrefetchMount {
             "pictures of the latest prefetch",
             pictures,
         );
+        self.0.idle_prefetch.render(text);
     }
 }

@@ -17,6 +17,7 @@ use variants::clock::unix_ms;
 
 use crate::history::History;
 use crate::host::Process;
+use crate::idle_prefetch::IdlePrefetch;
 use crate::mount::OpsMount;
 use crate::prefetch::Prefetch;
 use crate::prefetch_mount::PrefetchMount;
@@ -38,6 +39,7 @@ pub struct Ops {
     pub(crate) facts: Facts,
     running: OnceLock<Running>,
     pub(crate) prefetch: Prefetch,
+    pub(crate) idle_prefetch: Arc<IdlePrefetch>,
     stopping: AtomicBool,
 }
 
@@ -96,6 +98,7 @@ impl Ops {
             },
             running: OnceLock::new(),
             prefetch: Prefetch::default(),
+            idle_prefetch: Arc::new(IdlePrefetch::new(config)),
             stopping: AtomicBool::new(false),
         })
     }
@@ -119,14 +122,16 @@ impl Ops {
         ]
     }
 
-    /// Starts the thread that samples the counters. It runs until [`Ops::stop`].
+    /// Starts the threads that sample the counters and that prefetch in idle time. They run until
+    /// [`Ops::stop`].
     ///
     /// # Errors
-    /// If the host refuses to create the thread.
+    /// If the host refuses to create a thread.
     ///
     /// # Panics
     /// If called twice.
     pub fn start(self: &Arc<Ops>, sources: Sources) -> Result<(), Error> {
+        self.idle_prefetch.start(&sources.live, &sources.indexer)?;
         let first = sources.read();
         let running = Running {
             saved: Mutex::new(Saved::open(&self.facts.data, self.facts.started_unix_ms)),
@@ -149,6 +154,7 @@ impl Ops {
     pub fn stop(&self) {
         self.stopping.store(true, Relaxed);
         self.prefetch.cancel();
+        self.idle_prefetch.stop();
         if let Some(running) = self.running() {
             running.write_saved();
         }

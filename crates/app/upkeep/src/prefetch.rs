@@ -1,8 +1,11 @@
 //! `pelton prefetch`: creates the usual variants of a whole library, including those of music
-//! covers, before clients request them.
+//! covers and those in the sizes of the web page's grid, before clients request them.
 
 use std::collections::BTreeSet;
+use std::ffi::OsStr;
 use std::io::IsTerminal;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
@@ -26,15 +29,16 @@ pub fn run(config: &Config, service: &Service, quick: bool) -> Result<u8, Vec<Er
     let wanted = wanted(config, service).map_err(|err| vec![err])?;
     let stage = if quick { Stage::Quick } else { Stage::Better };
     let tally = prefetch(service, &wanted, stage);
-    let files = wanted
-        .iter()
-        .filter(|(_, recipe)| recipe.is_identity())
-        .count();
+    let sizes = components::picture_recipes(config);
+    let files = wanted.iter().filter(|(_, recipe)| recipe.is_identity());
+    let files = files.count();
+    let in_grid = wanted.iter().filter(|(_, recipe)| sizes.contains(recipe));
+    let in_grid = in_grid.count();
     let count = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
     let (original, variant) = (count(&tally.original_bytes), count(&tally.variant_bytes));
     report::line(format_args!(
         "{files} files, {} covers: {} variants made ({}, from {} of originals), {} there already, {} no smaller, {} failed",
-        wanted.len() - files,
+        wanted.len() - files - in_grid,
         count(&tally.made),
         HumanBytes(variant),
         HumanBytes(original),
@@ -49,8 +53,9 @@ pub fn run(config: &Config, service: &Service, quick: bool) -> Result<u8, Vec<Er
     })
 }
 
-/// Returns every original with the recipe that changes only its format, and the covers of artists,
-/// albums and discs in the configured sizes. The catalog is brought up to date first.
+/// Returns every original with the recipe that changes only its format, the photographs in the
+/// sizes of the web page's grid, and the covers of artists, albums and discs in the configured
+/// sizes. The catalog is brought up to date first.
 fn wanted(config: &Config, service: &Service) -> Result<Vec<(LibraryPath, Recipe)>, Error> {
     let setup = components::library(config);
     let (index, report) = scan::index(&setup)?;
@@ -65,6 +70,12 @@ fn wanted(config: &Config, service: &Service) -> Result<Vec<(LibraryPath, Recipe
     let sized = found
         .into_iter()
         .flat_map(|path| boxes.iter().map(move |recipe| (path.clone(), *recipe)));
+    let photos = index.catalog().newest_photos();
+    let in_timeline = photos.filter(|(photo, _)| !photo.is_beside_music);
+    let paths = in_timeline
+        .filter_map(|(_, path)| LibraryPath::from_relative(Path::new(OsStr::from_bytes(&path))));
+    let sizes = components::picture_recipes(config);
+    let in_grid = paths.flat_map(|path| sizes.iter().map(move |recipe| (path.clone(), *recipe)));
     let mut wanted = service.list();
     // Clients do not request extracted covers in full size.
     wanted.retain(|path| {
@@ -73,7 +84,7 @@ fn wanted(config: &Config, service: &Service) -> Result<Vec<(LibraryPath, Recipe
             .starts_with(components::ART.trim_matches('/'))
     });
     let whole = wanted.into_iter().map(|path| (path, Recipe::default()));
-    let mut all: Vec<_> = whole.chain(sized).collect();
+    let mut all: Vec<_> = whole.chain(sized).chain(in_grid).collect();
     // The recipes of one picture are adjacent, so that they share one decode.
     all.sort_by(|a, b| a.0.cmp(&b.0));
     Ok(all)

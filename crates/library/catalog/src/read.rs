@@ -307,6 +307,17 @@ impl<B: AsRef<[u8]>> Catalog<B> {
         })
     }
 
+    /// Returns the photographs with their paths relative to the root of the library, the last taken
+    /// first.
+    pub fn newest_photos(&self) -> impl Iterator<Item = (DatedPhoto, Vec<u8>)> {
+        let rows = (0..self.counts().photos).rev();
+        rows.filter_map(|row| {
+            let photo = self.photo(row)?;
+            let (path, _) = self.file(photo.file)?;
+            Some((photo, path))
+        })
+    }
+
     /// Returns the playlist in `row`, if it exists. Playlists are sorted by id.
     #[must_use]
     pub fn playlist(&self, row: u32) -> Option<Playlist<'_>> {

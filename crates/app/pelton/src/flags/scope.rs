@@ -71,6 +71,7 @@ impl Scope for Prefetching {
         "formats",
         "log_level",
         "library.cover_sizes",
+        "library.picture_sizes",
         "cell.concurrency",
         "limits.variants_bytes_max",
     ];

@@ -92,6 +92,8 @@ fn every_key_and_limit_is_listed() {
         library.cover_album             cover.*,folder.*,front.*,album.*,embedded,any  sources            default
         library.cover_artist            artist.*,album                                 sources            default
         library.cover_sizes             300,600                                        pixels             default
+        library.picture_sizes           240,480                                        pixels             default
+        library.prefetch_idle_time      1min                                           time               default
         library.covers_bytes_max        1GiB                                           bytes              default
         transcoding.concurrency         auto                                           tracks             default
         transcoding.waiting_max         256                                            tracks             default

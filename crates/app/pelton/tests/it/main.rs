@@ -24,6 +24,7 @@ mod flights;
 mod floods;
 mod framing;
 mod h2;
+mod idle;
 mod improvement;
 mod life;
 mod migrate;

@@ -1,0 +1,174 @@
+//! Prefetch in idle time: while the server is idle, its thread creates the variants that the web
+//! page's grid requests, and with them the placeholders, one photograph at a time, the newest
+//! first.
+
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use config::Config;
+use config::components::picture_recipes;
+use image_plan::Recipe;
+use openmetrics::Text;
+use report::Error;
+use scan::LibraryIndexer;
+use server::{Live, PrefetchProgress};
+use variants::library::LibraryPath;
+
+/// Interval between checks whether the server is idle.
+const POLL: Duration = Duration::from_millis(500);
+/// Part of the cache of variants that this prefetch may fill, in percent. The rest is for variants
+/// that clients request, so that this prefetch never evicts another variant.
+const CACHE_PCT_MAX: u64 = 90;
+
+/// Prefetch in idle time.
+#[derive(Debug)]
+pub(crate) struct IdlePrefetch {
+    recipes: Vec<Recipe>,
+    idle_time: Duration,
+    progress: PrefetchProgress,
+    is_stopping: AtomicBool,
+}
+
+/// Components of the server whose state shows whether it is idle.
+#[derive(Debug)]
+struct Server {
+    live: Arc<Live>,
+    indexer: Arc<LibraryIndexer>,
+}
+
+/// Reason why a pass over the photographs ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum End {
+    /// All photographs have their variants, or the cache is almost full.
+    Done,
+    /// The server is no longer idle, or stops.
+    Interrupted,
+}
+
+impl IdlePrefetch {
+    pub(crate) fn new(config: &Config) -> IdlePrefetch {
+        IdlePrefetch {
+            recipes: picture_recipes(config),
+            idle_time: config.library.prefetch_idle_time.0,
+            progress: PrefetchProgress::default(),
+            is_stopping: AtomicBool::new(false),
+        }
+    }
+
+    /// Starts the thread of the prefetch, unless the settings turn it off. The thread runs until
+    /// [`IdlePrefetch::stop`].
+    ///
+    /// # Errors
+    /// If the host refuses to create the thread.
+    pub(crate) fn start(
+        self: &Arc<IdlePrefetch>,
+        live: &Arc<Live>,
+        indexer: &Arc<LibraryIndexer>,
+    ) -> Result<(), Error> {
+        if self.idle_time.is_zero() || self.recipes.is_empty() {
+            return Ok(());
+        }
+        let server = Server {
+            live: Arc::clone(live),
+            indexer: Arc::clone(indexer),
+        };
+        let prefetch = Arc::clone(self);
+        let thread = thread::Builder::new().name("idle prefetch".to_owned());
+        let started = thread.spawn(move || prefetch.run(&server));
+        started
+            .map(drop)
+            .map_err(|err| Error::host(format!("cannot start thread idle prefetch: {err}")))
+    }
+
+    /// Lets the thread end after the picture in progress.
+    pub(crate) fn stop(&self) {
+        self.is_stopping.store(true, Relaxed);
+    }
+
+    /// Writes the metrics of this prefetch.
+    pub(crate) fn render(&self, text: &mut Text) {
+        let progress = &self.progress;
+        text.counter(
+            "pelton_prefetched_variants",
+            "variants created ahead of requests in idle time",
+            progress.made.load(Relaxed),
+        );
+        text.counter(
+            "pelton_prefetch_failures",
+            "conversions ahead of requests in idle time that failed",
+            progress.failed.load(Relaxed),
+        );
+    }
+
+    fn run(&self, server: &Server) {
+        // Generation of the index whose photographs all have their variants.
+        let mut done = None;
+        let mut responses = server.response_count();
+        let mut idle_since = Instant::now();
+        while !self.is_stopping.load(Relaxed) {
+            thread::sleep(POLL);
+            let now = server.response_count();
+            if server.is_busy() || now != responses {
+                (responses, idle_since) = (now, Instant::now());
+                continue;
+            }
+            let generation = server.indexer.catalog().generation();
+            if idle_since.elapsed() < self.idle_time || done == Some(generation) {
+                continue;
+            }
+            if self.pass(server, responses) == End::Done {
+                done = Some(generation);
+            }
+        }
+    }
+
+    /// Creates the missing variants of all photographs, as long as the number of responses stays
+    /// `before`.
+    fn pass(&self, server: &Server, before: u64) -> End {
+        let service = server.live.current();
+        let bytes_max = service.settings().limits.variants_bytes_max / 100 * CACHE_PCT_MAX;
+        for (photo, path) in server.indexer.catalog().newest_photos() {
+            let is_stopping = self.is_stopping.load(Relaxed);
+            if is_stopping || server.is_busy() || server.response_count() != before {
+                return End::Interrupted;
+            }
+            if bytes_max <= service.variants().stats().bytes {
+                tracing::info!("prefetch in idle time ends: the cache of variants is almost full");
+                return End::Done;
+            }
+            let path = LibraryPath::from_relative(Path::new(OsStr::from_bytes(&path)));
+            // The timeline has no photographs beside music, such as covers.
+            if let Some(path) = path
+                && !photo.is_beside_music
+            {
+                let recipes = self.recipes.iter();
+                let wanted: Vec<_> = recipes.map(|recipe| (path.clone(), *recipe)).collect();
+                service.prefetch_when_idle(&wanted, &self.progress, &self.is_stopping);
+            }
+        }
+        End::Done
+    }
+}
+
+impl Server {
+    /// Returns whether a scan, a conversion or a transcode runs or waits.
+    fn is_busy(&self) -> bool {
+        let figures = self.live.current().figures();
+        let (conversions, transcodes) = (figures.conversions, figures.transcodes);
+        self.indexer.status().snapshot.is_some()
+            || 0 < conversions.waiting + conversions.running + conversions.improving
+            || 0 < transcodes.waiting + transcodes.running
+    }
+
+    /// Returns the number of responses with files and variants. Other responses do not count,
+    /// because an open dashboard or a scraper of metrics polls an otherwise idle server.
+    fn response_count(&self) -> u64 {
+        let responses = self.live.current().figures().responses;
+        responses.hits + responses.misses + responses.originals
+    }
+}
