@@ -254,16 +254,16 @@ const CATALOG: &str = "catalog";
 /// Name of the directory, within the data directory, for covers that were extracted from music
 /// files.
 pub const COVERS: &str = "covers";
-/// Path prefix of covers that were extracted from music files. A client cannot request a path with
-/// this prefix: only the server does so internally, to answer a request for a cover.
+/// Path prefix of covers that were extracted from music files. Only the server requests such paths,
+/// internally, to answer a request for a cover; clients cannot request them.
 pub const ART: &str = "/-/art";
 
 /// Name of the directory, within the data directory, for users and their data.
 pub const USERS: &str = "users";
 /// Name of the directory, within the data directory, for users' avatars.
 pub const AVATARS: &str = "avatars";
-/// Path prefix of avatars. A client cannot request a path with this prefix: only the server does so
-/// internally, to answer a request for an avatar.
+/// Path prefix of avatars. Only the server requests such paths, internally, to answer a request for
+/// an avatar; clients cannot request them.
 pub const AVATAR: &str = "/-/avatar";
 
 /// Returns the separators that split a tag into several artists or genres, and the names that are

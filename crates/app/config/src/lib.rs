@@ -6,8 +6,8 @@
 //! a mistake in the user's input. All errors are reported together, and each names its file and
 //! line, its variable or its flag.
 //!
-//! [`components`] has the limits of each component that follow from the settings, and [`folders`]
-//! the problems of the folders that they name.
+//! [`components`] derives the limits of each component from the settings, and [`folders`] checks
+//! the folders that the settings name.
 //!
 //! The crate reads no command line: its caller passes the flags as [`Assignment`]s.
 

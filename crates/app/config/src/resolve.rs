@@ -212,9 +212,8 @@ impl Resolver {
     }
 }
 
-/// Returns whether `path` is a configuration file of WebP Server Go. The extension decides, because
-/// the keys of WebP Server Go mean nothing in a TOML file, and those of Pelton mean nothing in a
-/// JSON file.
+/// Returns whether `path` has the extension `.json`, which only configuration files of WebP Server
+/// Go have: those of Pelton are TOML.
 fn is_wsg(path: &Path) -> bool {
     path.extension()
         .is_some_and(|extension| extension.eq_ignore_ascii_case("json"))

@@ -24,8 +24,7 @@ use super::value::{
     SteeringMode, Texts, Timeout, Types, Value, WatchMeans, Wrong,
 };
 
-/// Setting with its name, through which configuration files, environment variables and
-/// command-line flags set it.
+/// Setting: its name and description, and the functions that parse and format its value.
 pub struct Key {
     /// Name in a file, such as `limits.queue_max`.
     pub name: &'static str,
@@ -148,7 +147,7 @@ settings! {
         /// Extensions of files to serve although they are neither pictures nor audio. The default
         /// are the videos that browsers can play.
         allowed_types: Types = Types::of(&server::media_type::VIDEOS), "extensions";
-        /// Extensions of files to serve at all, including pictures and audio.
+        /// Extensions of the only files to serve, including pictures and audio.
         only_types: Types = Types::Every, "extensions";
         /// Extensions of allowed files whose scripts browsers may run; other files are sent with a
         /// policy that forbids scripts.
@@ -294,7 +293,8 @@ settings! {
         /// Memory of the built-in store; beyond this size, the least recently used entries are
         /// evicted.
         max_memory: Bytes = Bytes::mib(64), "bytes";
-        /// Time after which an external store counts as unavailable; serving continues without it.
+        /// Time without a response after which an external store counts as unavailable; serving
+        /// continues without the store.
         timeout: Timeout = Timeout::seconds(1), "time";
     }
 
@@ -330,8 +330,8 @@ settings! {
         max_restart_pause: Timeout = Timeout::seconds(5), "time";
         /// Lowest isolation with which the server starts; each level includes the previous ones.
         min_isolation: MinIsolation = MinIsolation(Isolation::Filter), "level";
-        /// Folder for jobs that crash or time out, so that they can be run again; they contain data
-        /// of clients.
+        /// Folder for files of jobs that crashed or timed out, with which the jobs can be run
+        /// again; the files contain data of clients.
         crash_dir: MaybeFolder = MaybeFolder(None), "directory or off";
         /// Jobs that are kept in cell.crash_dir; further ones are not kept.
         crash_jobs_max: u32 = 32, "jobs";
@@ -358,8 +358,8 @@ settings! {
         queue_time_max: Timeout = Timeout::seconds(10), "time";
         /// Requests that may wait for the same conversion.
         waiters_max: u32 = 1_024, "requests";
-        /// Background conversions at higher effort that may wait. One that finds no room is left
-        /// out until its picture is requested again.
+        /// Background conversions at higher effort that may wait; if more would wait, a conversion
+        /// is dropped, and a later request for its picture queues it again.
         improving_max: u32 = 4_096, "jobs";
         /// Comparisons of a picture with its original that run at the same time; if more would
         /// start, the response is 503.

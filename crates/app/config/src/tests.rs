@@ -407,7 +407,7 @@ const EVERY_KEY: &[(&str, &str, &str)] = &[
     ("limits.upgrade_timeout", "\"2min\"", "2min"),
 ];
 
-/// Resolves inputs that set the key `name` in one way, and returns its value and origin.
+/// Returns the value and origin of the setting `name`, given inputs that set only this setting.
 fn shown(name: &str, written: &Written<'_>) -> String {
     let prefix = format!("{name} = ");
     let outcome = outcome(written);

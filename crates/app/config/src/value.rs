@@ -357,12 +357,13 @@ impl Value for Timeout {
     }
 }
 
-/// Freshness lifetime of a response. Zero makes caches revalidate each time.
+/// Time that may be zero, such as the freshness lifetime of a response. A freshness lifetime of
+/// zero makes caches revalidate each time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Freshness(pub Duration);
 
 impl Freshness {
-    /// Returns a lifetime of `n` seconds.
+    /// Returns a time of `n` seconds.
     pub const fn seconds(n: u64) -> Freshness {
         Freshness(Duration::from_secs(n))
     }
@@ -727,7 +728,8 @@ impl Value for Redirect {
     }
 }
 
-/// Method of distributing connections over cores, with the names that `reactor` gives the methods.
+/// Method of distributing connections over cores. The methods have the same names in the
+/// configuration as in the crate `reactor`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SteeringMode(pub Steering);
 
@@ -959,7 +961,8 @@ impl Value for MinIsolation {
     }
 }
 
-/// Backend that runs jobs, with the names that `sandbox` gives the backends.
+/// Backend that runs jobs. The backends have the same names in the configuration as in the crate
+/// `sandbox`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CellBackend(pub Backend);
 

@@ -32,7 +32,8 @@ pub(crate) struct Facts {
     /// Connections refused in the last ten minutes.
     pub(crate) shed: u64,
     pub(crate) store_unreachable: bool,
-    /// Originals in quarantine.
+    /// Originals in quarantine, which are no longer converted because they crashed cells
+    /// repeatedly.
     pub(crate) quarantined: u64,
     pub(crate) scan_failed: Option<String>,
     /// Reason why changes of the library are found by polling.

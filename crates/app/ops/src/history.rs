@@ -115,8 +115,9 @@ impl Ring {
         self.peaks = [0; COUNT];
     }
 
-    /// Returns the rows that ended after the sample `since` as columns. Columns that contain only
-    /// zeros are left out.
+    /// Returns the rows that ended after the sample with the number `since`, as one array per
+    /// series. A series is left out if all its values are zero, or if it is a percentile and no row
+    /// has a value.
     fn since(&self, since: u64, sequence: u64) -> Value {
         let wanted = sequence / self.seconds - since.min(sequence) / self.seconds;
         let count = (wanted as usize).min(self.rows.len());

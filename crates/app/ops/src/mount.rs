@@ -16,7 +16,7 @@ use crate::sampler::Ops;
 pub(crate) struct OpsMount(pub(crate) Arc<Ops>);
 
 impl OpsMount {
-    /// Path of the document.
+    /// Path of the JSON document with the dashboard's data.
     pub(crate) const PATH: &str = "/-/api/ops";
 
     async fn reply(&self, visit: MountRequest<'_>) -> Reply {

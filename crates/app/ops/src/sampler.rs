@@ -149,8 +149,8 @@ impl Ops {
             .map_err(|err| Error::host(format!("cannot start thread ops: {err}")))
     }
 
-    /// Writes the total of the bytes that smaller responses saved to the file for this total, and
-    /// lets the thread end. Blocks.
+    /// Lets the thread end, cancels the prefetch, if any, and writes the number of saved bytes
+    /// (bytes that did not have to be sent because variants are smaller) to its file. Blocks.
     pub fn stop(&self) {
         self.stopping.store(true, Relaxed);
         self.prefetch.cancel();

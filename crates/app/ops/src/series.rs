@@ -1,4 +1,5 @@
-//! Series of the history: their names, and the counters that they are computed from.
+//! Time series of the dashboard's history: their names, and how their values are computed from the
+//! counters.
 
 use server::metrics::ResponseTotals;
 

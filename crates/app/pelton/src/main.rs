@@ -112,7 +112,8 @@ fn prefetch(resolved: &Resolved, quick: bool) -> Result<u8, Vec<Error>> {
     log::begin().map_err(|err| vec![err])?;
     folders::require_readable(&config.root).map_err(|err| vec![err])?;
     let pool = wiring::conversions(config).map_err(|err| vec![err])?;
-    // No store is used: the next server adds these variants to the shared index.
+    // No store is used: when `pelton serve` next starts, it adds these variants to the shared
+    // index.
     let service = wiring::service(config, pool, Arc::new([]), Mounts::default(), None);
     let service = service.map_err(|err| vec![err])?;
     prefetch::run(config, &service, quick)

@@ -36,8 +36,8 @@ fn job(typed: &Run, config: &Config) -> Result<Finished, Error> {
     })?;
     let task = Task {
         original: input.as_fd(),
-        // Size of the environment variables that precede the input. It is zero, because a program
-        // that runs without a request gets only its own environment.
+        // Size of the request's environment variables, which precede the input. It is zero, because
+        // a single run has no request: the program gets only the variables of the command line.
         plan: &0_u32.to_le_bytes(),
         size_px: None,
         limits: JobLimits {

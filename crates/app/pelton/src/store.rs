@@ -44,7 +44,8 @@ pub(crate) fn run(words: &[String]) -> Result<u8, Error> {
     for address in server.addresses() {
         tracing::info!(%address, pid = std::process::id(), "the store accepts connections");
     }
-    // The process is ready before its data is loaded, because clients that connect meanwhile wait.
+    // Reports readiness before the data is loaded: clients may connect from now on, and wait until
+    // the data is loaded.
     notify::ready();
     let ended = server.run(&stop).map_err(host_error);
     notify::stopping();

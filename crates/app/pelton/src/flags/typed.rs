@@ -103,8 +103,8 @@ pub(crate) struct Convert {
 
 /// Convert the pictures of a folder ahead of the first request.
 ///
-/// Creates the variants that requests without a query get, for every picture below ROOT, where
-/// `pelton serve` finds them. Use the same settings as the server.
+/// For every picture below ROOT, creates the variants that requests without a query get, and stores
+/// them where `pelton serve` finds them. Use the same settings as the server.
 #[derive(Args)]
 #[command(after_help = "Examples:
   pelton prefetch ~/Pictures
@@ -122,9 +122,9 @@ pub(crate) struct Prefetch {
 
 /// Index the music and pictures of a library, and report the result.
 ///
-/// Reads only new and changed files below ROOT: tags, durations, covers, and when and where
-/// pictures were taken. The new index replaces the old one when it is complete. Exits with 1 if a
-/// file could not be read; each such file is listed with the reason.
+/// Reads the tags, durations and covers of music below ROOT, and when and where pictures were
+/// taken, but only from new and changed files. The new index replaces the old one when it is
+/// complete. Exits with 1 if a file could not be read; each such file is listed with the reason.
 #[derive(Args)]
 #[command(after_help = "Examples:
   pelton scan ~/Music
@@ -313,8 +313,8 @@ pub(crate) struct Lift {
 ///
 /// PROGRAM is a static Linux program for x86-64. It reads standard input, and its standard output
 /// is written when it ends. It can access no network, no other processes and no files except those
-/// of --allow, and the limits of a job apply to it. Exits with 1 if the program fails, with the
-/// reason.
+/// of --allow, and the limits of a job apply to it. If the program fails, pelton prints the reason
+/// and exits with 1.
 #[derive(Args)]
 #[command(after_help = "Examples:
   pelton run ./upper < in > out
@@ -332,7 +332,7 @@ pub(crate) struct Run {
     /// Environment variable of the program; may be repeated
     #[arg(long, value_name = "NAME=VALUE")]
     pub(crate) env: Vec<String>,
-    /// File that the program may read, under this name; may be repeated
+    /// File that the program may read, at the same path; may be repeated
     #[arg(long, value_name = "PATH")]
     pub(crate) allow: Vec<PathBuf>,
     #[command(flatten)]

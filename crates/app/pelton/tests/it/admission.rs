@@ -1,4 +1,5 @@
-//! Access control: covers and avatars, logins, the administration, and host names.
+//! Access control: internal paths of covers and avatars, logins, the administration, and host
+//! names.
 
 use std::fs;
 use std::io::Read as _;

@@ -316,7 +316,7 @@ fn the_quarantine_is_listed_and_lifted_by_command_and_over_http() {
     server.stop();
 }
 
-/// An improvement (a background conversion at higher effort) that crashes: the better variant is
+/// If an improvement (a background conversion at higher effort) crashes, the better variant is
 /// missing, but no request fails.
 #[test]
 fn improvements_that_crash_never_count_against_requests() {

@@ -25,7 +25,8 @@ fn pelton(directory: &Path, words: &str) -> Command {
     command
 }
 
-/// Compares stdout, stderr and the exit code. Lines of the table with default values are omitted.
+/// Compares stdout, stderr and the exit code with `expected`. Lines of settings that have their
+/// default value are omitted from stdout.
 fn check(command: &mut Command, expected: Expect) {
     let output = command.output().expect("the program starts");
     let stdout = String::from_utf8(output.stdout).expect("the table is text");

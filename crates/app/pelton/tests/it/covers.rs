@@ -1,5 +1,5 @@
-//! Covers: found in folders and in tracks, converted like other pictures, and stored once per
-//! content.
+//! Covers: found in folders and in tracks, converted like other pictures, and stored only once if
+//! several tracks contain the same picture.
 
 use std::fs;
 use std::sync::Arc;
@@ -13,7 +13,8 @@ const FLAC: &[u8] = include_bytes!("../../../../library/tags/testdata/sine.flac"
 /// blocks may have any order.
 const FLAC_HEAD_BYTES: usize = 42;
 
-/// Returns a FLAC track whose embedded picture precedes its comments.
+/// Returns a FLAC track with an embedded picture, whose block precedes the block of the Vorbis
+/// comments.
 pub(crate) fn with_picture(picture: &[u8]) -> Vec<u8> {
     let mime = b"image/png";
     let mut block = vec![0, 0, 0, 3];

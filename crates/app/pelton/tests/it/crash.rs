@@ -44,8 +44,8 @@ fn bodies(home: &Home) -> Bodies {
     bodies
 }
 
-/// Waits for the state in which the server is killed in this round. Each state is reached
-/// eventually.
+/// Waits until the server should be killed in this round: until the state that belongs to the
+/// round, or, if that state is not observed, until all responses have started.
 fn wait_for_state(round: u32, server: &Server, home: &Home, clients: &mut [Client]) {
     let before = home.variants().len();
     eventually("the moment to kill", || {

@@ -42,7 +42,7 @@ fn library() -> (Home, Vec<String>) {
     (home, names)
 }
 
-/// Copies the supported pictures below `folder` into `home`, numbered.
+/// Copies the supported pictures below `folder` into `home`, and puts a number before each name.
 fn collect(folder: &Path, home: &Home, names: &mut Vec<String>) {
     let entries = fs::read_dir(folder).unwrap_or_else(|err| panic!("{}: {err}", folder.display()));
     for entry in entries {

@@ -125,7 +125,7 @@ fn text_beyond_the_limit_is_sent_as_it_is() {
     server.stop();
 }
 
-/// Checks several ranges of a body in memory and of a body in a file.
+/// Checks requests for several ranges, both of a body in memory and of a body in a file.
 #[test]
 fn several_ranges_are_sent_as_parts() {
     let song = |bytes: u32| -> Vec<u8> {

@@ -1,5 +1,5 @@
-//! Single flight: one conversion per key, however many requests there are, also if the first client
-//! disconnects.
+//! Single flight: concurrent requests for the same variant cause only one conversion, even if the
+//! first client disconnects.
 
 use std::thread;
 

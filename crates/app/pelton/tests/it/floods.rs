@@ -98,8 +98,8 @@ fn pings_and_settings_are_ended() {
 
 #[test]
 fn frames_without_meaning_are_ended() {
-    // Unknown types are ignored (RFC 9113 §4.1), PRIORITY is deprecated, and WINDOW_UPDATE is
-    // useful only during a response.
+    // Frames without effect: unknown types are ignored (RFC 9113 §4.1), PRIORITY is deprecated, and
+    // WINDOW_UPDATE is useful only during a response.
     for (kind, payload) in [
         (0x42, &[0; 16][..]),
         (2, &[0, 0, 0, 0, 9]),

@@ -153,7 +153,8 @@ fn reads() -> Vec<Vec<String>> {
     lines.iter().map(|line| words(line)).collect()
 }
 
-/// Writes in Redis and reads in `pelton store`; then changes the data there and reads it in Redis.
+/// Writes data to Redis and reads it from `pelton store`, then changes it in `pelton store` and
+/// reads it from Redis.
 fn there_and_back(directives: &[&str]) {
     let home = Home::with(&[]);
     let dir = home.directory();

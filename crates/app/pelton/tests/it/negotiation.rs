@@ -6,8 +6,8 @@ use expect_test::{Expect, expect};
 
 use crate::harness::{Home, Response, Server, media, pelton};
 
-/// Accept fields, and the media type of the response to each, for a JPEG that every format makes
-/// smaller.
+/// Accept fields, and the media type of the response to each, for a JPEG that is smaller as AVIF
+/// and as WebP.
 const ACCEPTS: [(&str, &str); 31] = [
     ("image/avif", "image/avif"),
     ("image/webp", "image/webp"),
@@ -258,7 +258,8 @@ fn results_that_are_not_smaller_are_remembered() {
         assert_eq!(server.metrics().conversions(), conversions, "{accept}");
     }
     server.stop();
-    // The server remembers across a restart that no format makes this picture smaller.
+    // The server remembers across a restart that this picture is smaller neither as AVIF nor as
+    // WebP.
     let server = Server::plain(&home, &[]);
     for accept in ["image/avif", "image/webp"] {
         let answer = server.get_as("/small.jpg", accept);
@@ -309,7 +310,8 @@ fn a_hit_reads_neither_the_original_nor_much_else() {
     const HITS: u64 = 200;
     let photo = media::photo(2400, 1600, 1);
     let home = Home::with(&[("p.jpg", &photo)]);
-    // With the shortest trust time, the server checks the original as often as possible.
+    // With the minimum of `limits.revalidate_after`, the server checks the original as often as
+    // possible.
     let server = Server::plain(&home, &["--limits-revalidate-after", "1ms"]);
     let made = server.get_as("/p.jpg?w=200", "image/webp");
     assert_eq!(server.get_as("/p.jpg?w=200", "image/webp").body, made.body);

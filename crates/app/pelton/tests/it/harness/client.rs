@@ -155,7 +155,7 @@ impl<S: Read + Write> Client<S> {
         }
     }
 
-    /// Reads once, and returns the number of bytes; 0 is the end of the connection, also by a
+    /// Reads once, and returns the number of bytes, which is 0 if the connection was closed or
     /// reset.
     fn read(&mut self) -> usize {
         let mut bytes = [0; 64 << 10];
@@ -168,8 +168,8 @@ impl<S: Read + Write> Client<S> {
     }
 }
 
-/// Returns whether the error says that the connection was reset, as the kernel does if the server
-/// is killed.
+/// Returns whether the error is a reset of the connection. The kernel resets the connections of a
+/// killed server.
 fn is_reset(err: &io::Error) -> bool {
     matches!(
         err.kind(),

@@ -253,8 +253,8 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // Ends the child and, after an upgrade, the process that serves, and with them the thread
-        // that reads the log. None of them outlives the test, even if the test has failed.
+        // Kills the child and, after an upgrade, the process that serves. The thread that reads the
+        // log then ends, too. So none of them outlives the test, even if the test has failed.
         if self.pid != self.child.id() && is_alive(self.pid) {
             signal(self.pid, Signal::KILL);
         }
