@@ -44,7 +44,7 @@ pub fn load(
         flags,
     })?;
     match answered(&resolved.config.data) {
-        Ok(Some(answer)) => resolved.complete(answer).map_err(|err| vec![err])?,
+        Ok(Some(response)) => resolved.complete(response).map_err(|err| vec![err])?,
         Ok(None) => {}
         Err(err) => return Err(vec![err]),
     }

@@ -35,7 +35,7 @@ impl OpsMount {
             .await
             .expect("a panic aborts the process, and this task is never cancelled");
         match made {
-            Some(document) => answer(200, "application/json", &document),
+            Some(document) => json_reply(200, "application/json", &document),
             None => problem(503, "the server is starting"),
         }
     }
@@ -46,7 +46,7 @@ impl Mount for OpsMount {
         Part::Dashboard
     }
 
-    fn answer<'a>(&'a self, visit: MountRequest<'a>) -> Pin<Box<dyn Future<Output = Reply> + 'a>> {
+    fn respond<'a>(&'a self, visit: MountRequest<'a>) -> Pin<Box<dyn Future<Output = Reply> + 'a>> {
         Box::pin(self.reply(visit))
     }
 
@@ -95,7 +95,7 @@ fn since(query: &str) -> Option<u64> {
     }
 }
 
-pub(crate) fn answer(status: u16, media_type: &'static str, document: &Value) -> Reply {
+pub(crate) fn json_reply(status: u16, media_type: &'static str, document: &Value) -> Reply {
     Reply::Whole {
         status,
         fields: fields(media_type),
@@ -113,7 +113,7 @@ fn fields(media_type: &'static str) -> Vec<Field> {
 
 pub(crate) fn problem(status: u16, title: &str) -> Reply {
     let document = json!({ "title": title, "status": status });
-    answer(status, "application/problem+json", &document)
+    json_reply(status, "application/problem+json", &document)
 }
 
 /// Returns the response to a request with a method other than those that `allow` lists.

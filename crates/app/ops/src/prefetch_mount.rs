@@ -8,7 +8,7 @@ use serde_json::json;
 use server::gate::Part;
 use server::mount::{Mount, MountRequest, Reply};
 
-use crate::mount::{answer, not_allowed, problem};
+use crate::mount::{json_reply, not_allowed, problem};
 use crate::path_parameter::path_parameter;
 use crate::prefetch::NotStarted;
 use crate::sampler::Ops;
@@ -36,7 +36,7 @@ impl PrefetchMount {
 
     fn state(&self) -> Reply {
         let document = json!({ "prefetch": self.0.prefetch.to_json() });
-        answer(200, "application/json", &document)
+        json_reply(200, "application/json", &document)
     }
 
     async fn start(&self, query: Option<&str>) -> Reply {
@@ -71,7 +71,7 @@ impl Mount for PrefetchMount {
         Part::Dashboard
     }
 
-    fn answer<'a>(
+    fn respond<'a>(
         &'a self,
         request: MountRequest<'a>,
     ) -> Pin<Box<dyn Future<Output = Reply> + 'a>> {

@@ -7,7 +7,7 @@ use serde_json::json;
 use server::gate::Part;
 use server::mount::{Mount, MountRequest, Reply};
 
-use crate::mount::{answer, not_allowed, problem};
+use crate::mount::{json_reply, not_allowed, problem};
 use crate::path_parameter::path_parameter;
 use crate::sampler::Ops;
 
@@ -39,7 +39,7 @@ impl VariantsMount {
                     let (entries, bytes) = (purged.entries, purged.bytes);
                     tracing::info!(path, entries, bytes, "purged variants");
                     let document = json!({ "entries": entries, "bytes": bytes });
-                    answer(200, "application/json", &document)
+                    json_reply(200, "application/json", &document)
                 }
                 Err(_) => problem(503, "the cache is still being read: try again later"),
             },
@@ -54,7 +54,7 @@ impl Mount for VariantsMount {
         Part::Dashboard
     }
 
-    fn answer<'a>(
+    fn respond<'a>(
         &'a self,
         request: MountRequest<'a>,
     ) -> Pin<Box<dyn Future<Output = Reply> + 'a>> {

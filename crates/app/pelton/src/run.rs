@@ -21,8 +21,8 @@ pub(crate) fn run(typed: &Run, config: &Config) -> Result<u8, Vec<Error>> {
     if !finished.remark.is_empty() {
         report::line(&finished.remark);
     }
-    let mut answer = (&finished.body).take(finished.output_bytes);
-    print(|out| io::copy(&mut answer, out).map(drop))
+    let mut response = (&finished.body).take(finished.output_bytes);
+    print(|out| io::copy(&mut response, out).map(drop))
 }
 
 fn job(typed: &Run, config: &Config) -> Result<Finished, Error> {
@@ -52,7 +52,7 @@ fn job(typed: &Run, config: &Config) -> Result<Finished, Error> {
         let what = format!("run {}: {}", typed.program.display(), failure.detail);
         match failure.kind {
             FailureKind::TooLarge => {
-                Error::finding(what).hint("raise --cell-max-answer or --cell-max-work-memory")
+                Error::finding(what).hint("raise --cell-max-output or --cell-max-work-memory")
             }
             FailureKind::TimedOut => Error::finding(what).hint("raise --cell-max-request-time"),
             FailureKind::Host => Error::host(what),

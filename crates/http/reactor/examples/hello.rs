@@ -31,11 +31,11 @@ fn main() {
     let listeners = bind(&[address], &cores, &limits).expect("the address is free");
     eprintln!("{} cores at {:?}", cores.len(), listeners.addresses());
     run(listeners, &limits, b"", &Stop::new(), |core: &Core| {
-        let answer = Rc::new(Response::new(core.clone(), file.as_ref()));
+        let response = Rc::new(Response::new(core.clone(), file.as_ref()));
         move |conn| {
-            let answer = Rc::clone(&answer);
+            let response = Rc::clone(&response);
             async move {
-                match serve(conn, &answer).await {
+                match serve(conn, &response).await {
                     // A socket error means that the client closed the connection during an
                     // exchange, as load generators do.
                     Ok(()) | Err(Ended::Socket(_)) => {}
@@ -78,7 +78,7 @@ impl Response {
     }
 }
 
-async fn serve(mut conn: Conn, answer: &Response) -> Result<(), Ended> {
+async fn serve(mut conn: Conn, response: &Response) -> Result<(), Ended> {
     let mut request = [0; 4096];
     let mut out = Vec::with_capacity(4096);
     loop {
@@ -91,8 +91,8 @@ async fn serve(mut conn: Conn, answer: &Response) -> Result<(), Ended> {
             .filter(|bytes| bytes == b"\r\n\r\n")
             .count();
         for _ in 0..requests {
-            answer.write(&mut out);
-            if let Some((file, len)) = &answer.file {
+            response.write(&mut out);
+            if let Some((file, len)) = &response.file {
                 conn.write_file(
                     &out,
                     FileRange {

@@ -156,9 +156,11 @@ fn some_cores(count: usize) -> Vec<CoreId> {
 
 fn ask(client: &mut TcpStream, line: &str) {
     client.write_all(line.as_bytes()).expect("the server reads");
-    let mut answer = vec![0; line.len()];
-    client.read_exact(&mut answer).expect("the server answers");
-    assert_eq!(answer, line.as_bytes());
+    let mut response = vec![0; line.len()];
+    client
+        .read_exact(&mut response)
+        .expect("the server answers");
+    assert_eq!(response, line.as_bytes());
 }
 
 /// Reads until the server closes the connection, and returns the received text.
@@ -405,9 +407,9 @@ fn beyond_the_cap_a_new_connection_is_answered_and_closed() {
     assert_eq!(echo.server.sum(Counters::accepted), 2);
     echo.permits.add_permits(2);
     for mut client in busy {
-        let mut answer = [0; 5];
-        client.read_exact(&mut answer).expect("it is served");
-        assert_eq!(&answer, b"work\n");
+        let mut response = [0; 5];
+        client.read_exact(&mut response).expect("it is served");
+        assert_eq!(&response, b"work\n");
     }
     echo.server.stop();
 }
@@ -424,8 +426,8 @@ fn beyond_the_cap_an_idle_connection_makes_room() {
     assert_eq!(rest(&mut idle), "");
     assert_eq!(echo.event(), "Err(Evicted)");
     echo.permits.add_permits(1);
-    let mut answer = [0; 5];
-    busy.read_exact(&mut answer).expect("it is still served");
+    let mut response = [0; 5];
+    busy.read_exact(&mut response).expect("it is still served");
     ask(&mut new, "hello again\n");
     assert_eq!(echo.server.sum(Counters::evicted), 1);
     assert_eq!(echo.server.sum(Counters::shed), 0);
@@ -564,7 +566,7 @@ fn a_head_without_a_body_is_not_held_back() {
     let start = std::time::Instant::now();
     for _ in 0..20 {
         client.write_all(b"again").expect("the server reads");
-        client.read_exact(&mut [0; 5]).expect("an answer");
+        client.read_exact(&mut [0; 5]).expect("a response");
     }
     // If the head were sent with the flag that announces a body (`MSG_MORE`), the kernel would hold
     // each head back for 200 ms, and 20 heads would take 4 s.
@@ -689,10 +691,10 @@ fn without_descriptors_connections_are_shed_and_accept_does_not_spin() {
     let mut clients: Vec<_> = (0..40).map(|_| connect()).collect();
     let mut shed = 0;
     let mut is_served = |client: &mut TcpStream| {
-        let mut answer = [0; 5];
-        client.read_exact(&mut answer).expect("an answer");
-        shed += usize::from(answer == *BUSY);
-        answer == *b"work\n"
+        let mut response = [0; 5];
+        client.read_exact(&mut response).expect("a response");
+        shed += usize::from(response == *BUSY);
+        response == *b"work\n"
     };
     clients.retain_mut(&mut is_served);
     // At least one client was served, and some were evicted to make room for later clients.
@@ -722,8 +724,8 @@ fn serve_with_few_descriptors() {
         |mut conn: Conn| async move {
             let mut request = [0; 16];
             let read = conn.read(&mut request).await.expect("a request");
-            let answer = IoSlice::new(&request[..read]);
-            conn.write_all(&mut [answer])
+            let response = IoSlice::new(&request[..read]);
+            conn.write_all(&mut [response])
                 .await
                 .expect("the client reads");
             // The connection stays open until the client closes it or the server evicts it.

@@ -2,7 +2,7 @@
 //! mount a path prefix.
 //!
 //! ```text
-//! request ─► a mount's prefix? ─yes─► body, read whole ─► Mount::answer ─┬─ Whole ─────► bytes
+//! request ─► a mount's prefix? ─yes─► body, read whole ─► Mount::respond┬─ Whole ─────► bytes
 //!                  └─ no ─► the library ◄─┬─────── another target ─ Internal
 //!                                │        ├──── an unchanged file ─ Original
 //!                                │        ├─────── score of target ─ Comparison
@@ -29,8 +29,10 @@ pub trait Mount: Send + Sync {
     /// Responds to one request. Runs on a core's thread and must not block it: blocking work
     /// belongs on `spawn_blocking` or on a separate thread. The future is dropped when the client
     /// disconnects.
-    fn answer<'a>(&'a self, request: MountRequest<'a>)
-    -> Pin<Box<dyn Future<Output = Reply> + 'a>>;
+    fn respond<'a>(
+        &'a self,
+        request: MountRequest<'a>,
+    ) -> Pin<Box<dyn Future<Output = Reply> + 'a>>;
 
     /// Writes the mount's metrics. No other part of the server may use the same names.
     fn metrics(&self, _text: &mut Text) {}

@@ -50,7 +50,7 @@ impl Core {
             allowed_types: &self.service.settings.allowed_types,
             only_types: &self.service.settings.only_types,
         };
-        let reply = mount.answer(mount_request).await;
+        let reply = mount.respond(mount_request).await;
         let has_files = matches!(
             reply,
             Reply::Internal { .. }

@@ -194,7 +194,7 @@ impl Mount for CoverMount {
         Part::Music
     }
 
-    fn answer<'a>(
+    fn respond<'a>(
         &'a self,
         request: MountRequest<'a>,
     ) -> Pin<Box<dyn Future<Output = Reply> + 'a>> {

@@ -50,7 +50,7 @@ impl Mount for PageFiles {
         Part::Music
     }
 
-    fn answer<'a>(
+    fn respond<'a>(
         &'a self,
         request: MountRequest<'a>,
     ) -> Pin<Box<dyn Future<Output = Reply> + 'a>> {

@@ -142,7 +142,7 @@ impl Mount for Shell {
         Part::Open
     }
 
-    fn answer<'a>(
+    fn respond<'a>(
         &'a self,
         request: MountRequest<'a>,
     ) -> Pin<Box<dyn Future<Output = Reply> + 'a>> {
@@ -223,7 +223,7 @@ impl Mount for File {
         Part::Open
     }
 
-    fn answer<'a>(
+    fn respond<'a>(
         &'a self,
         request: MountRequest<'a>,
     ) -> Pin<Box<dyn Future<Output = Reply> + 'a>> {

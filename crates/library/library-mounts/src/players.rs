@@ -343,14 +343,14 @@ impl Rest {
         });
         let (peer, base) = (request.peer, base(&request));
         let server = Arc::clone(&self.0);
-        let answer = self.1.off_core(move || {
+        let response = self.1.off_core(move || {
             let mut params = Params::parse(&query);
             // Some players send JSON without its media type; no form begins with `{`.
             let is_form = !is_json && !body.trim_start().starts_with('{');
             params.extend(if is_form { &body } else { "" });
             let now_ms = unix_ms(SystemTime::now());
             let busy = server.busy(&params);
-            let answer = server.answer(&Request {
+            let response = server.answer(&Request {
                 name: &name,
                 params,
                 body: if is_form { "" } else { &body },
@@ -358,9 +358,9 @@ impl Rest {
                 base,
                 now_ms,
             });
-            reply(answer, busy)
+            reply(response, busy)
         });
-        answer.await
+        response.await
     }
 }
 
@@ -369,7 +369,7 @@ impl Mount for Rest {
         Part::Players
     }
 
-    fn answer<'a>(
+    fn respond<'a>(
         &'a self,
         request: MountRequest<'a>,
     ) -> Pin<Box<dyn Future<Output = Reply> + 'a>> {
@@ -419,7 +419,7 @@ impl Api {
         let videos = VIDEOS.into_iter().filter(|it| request.serves_extension(it));
         let videos: Vec<&str> = videos.collect();
         let server = Arc::clone(&self.0);
-        let answer = off_core(move || {
+        let response = off_core(move || {
             let mut params = Params::parse(query.as_deref().unwrap_or_default());
             params.extend(&form);
             server.api(&ApiRequest {
@@ -433,13 +433,13 @@ impl Api {
                 now_ms: unix_ms(SystemTime::now()),
             })
         });
-        match answer.await {
-            answer @ Answer::Transcoded { .. } => {
+        match response.await {
+            response @ Answer::Transcoded { .. } => {
                 let busy = BusyResponse {
                     media_type: "application/json",
                     body: API_BUSY.into(),
                 };
-                transcoded(answer, busy, fields(&[SAME_ORIGIN]))
+                transcoded(response, busy, fields(&[SAME_ORIGIN]))
             }
             other => to_reply(other),
         }
@@ -451,7 +451,7 @@ impl Mount for Api {
         Part::Api
     }
 
-    fn answer<'a>(
+    fn respond<'a>(
         &'a self,
         request: MountRequest<'a>,
     ) -> Pin<Box<dyn Future<Output = Reply> + 'a>> {
@@ -501,7 +501,7 @@ impl Mount for Page {
         Part::Music
     }
 
-    fn answer<'a>(
+    fn respond<'a>(
         &'a self,
         request: MountRequest<'a>,
     ) -> Pin<Box<dyn Future<Output = Reply> + 'a>> {
@@ -588,7 +588,7 @@ impl Mount for Shares {
         true
     }
 
-    fn answer<'a>(
+    fn respond<'a>(
         &'a self,
         request: MountRequest<'a>,
     ) -> Pin<Box<dyn Future<Output = Reply> + 'a>> {
@@ -630,8 +630,8 @@ fn fields(listed: &[(&'static str, &'static str)]) -> Vec<Field> {
 
 /// Converts an answer of `library_api` to a reply of the server. If the answer is a transcode that
 /// cannot run at the moment, the server sends `busy` instead.
-fn reply(answer: Answer, busy: Answer) -> Reply {
-    match answer {
+fn reply(response: Answer, busy: Answer) -> Reply {
+    match response {
         Answer::Transcoded { .. } => {
             let Answer::Document {
                 media_type, body, ..
@@ -643,7 +643,7 @@ fn reply(answer: Answer, busy: Answer) -> Reply {
                 media_type,
                 body: body.into(),
             };
-            transcoded(answer, busy, fields(&[ANYWHERE]))
+            transcoded(response, busy, fields(&[ANYWHERE]))
         }
         other => {
             let mut reply = to_reply(other);
@@ -660,14 +660,14 @@ fn reply(answer: Answer, busy: Answer) -> Reply {
 
 /// Converts an answer with a transcode to a reply. The server sends `busy` instead if the transcode
 /// cannot run at the moment.
-fn transcoded(answer: Answer, busy: BusyResponse, fields: Vec<Field>) -> Reply {
+fn transcoded(response: Answer, busy: BusyResponse, fields: Vec<Field>) -> Reply {
     let Answer::Transcoded {
         target,
         user,
         plan,
         allow_streaming,
         fallback_to_original,
-    } = answer
+    } = response
     else {
         unreachable!("callers pass only transcodes");
     };
@@ -682,8 +682,8 @@ fn transcoded(answer: Answer, busy: BusyResponse, fields: Vec<Field>) -> Reply {
     })
 }
 
-fn to_reply(answer: Answer) -> Reply {
-    match answer {
+fn to_reply(response: Answer) -> Reply {
+    match response {
         Answer::Transcoded { .. } => unreachable!("transcodes are converted by `transcoded`"),
         Answer::Comparison { target } => Reply::Comparison {
             target,

@@ -40,7 +40,7 @@ impl Quarantine {
                 {
                     Ok(entries) => {
                         let entries: Vec<Value> = entries.iter().map(described).collect();
-                        answer(200, &json!({ "quarantine": entries }))
+                        json_reply(200, &json!({ "quarantine": entries }))
                     }
                     Err(err) => unreadable(&err),
                 }
@@ -57,7 +57,7 @@ impl Quarantine {
                     }
                     Ok(lifted) => {
                         let lifted: Vec<Value> = lifted.iter().map(described).collect();
-                        answer(200, &json!({ "lifted": lifted }))
+                        json_reply(200, &json!({ "lifted": lifted }))
                     }
                     Err(err) => unreadable(&err),
                 }
@@ -72,7 +72,7 @@ impl Mount for Quarantine {
         Part::Admin
     }
 
-    fn answer<'a>(
+    fn respond<'a>(
         &'a self,
         request: MountRequest<'a>,
     ) -> Pin<Box<dyn Future<Output = Reply> + 'a>> {
@@ -90,7 +90,7 @@ fn described(entry: &Quarantined) -> Value {
     })
 }
 
-fn answer(status: u16, document: &Value) -> Reply {
+fn json_reply(status: u16, document: &Value) -> Reply {
     Reply::Whole {
         status,
         fields: fields("application/json"),

@@ -109,10 +109,10 @@ impl Sessions {
                 request: &request,
                 max_age_s,
             };
-            match handled.answer() {
+            match handled.result() {
                 Ok((json, cookie)) => {
                     let cookie = cookie.as_ref().map(|cookie| ("set-cookie", &**cookie));
-                    answer(200, &json, cookie)
+                    json_reply(200, &json, cookie)
                 }
                 Err(refusal) => refusal.reply(),
             }
@@ -126,7 +126,7 @@ impl Mount for Sessions {
         Part::Sessions
     }
 
-    fn answer<'a>(
+    fn respond<'a>(
         &'a self,
         request: MountRequest<'a>,
     ) -> Pin<Box<dyn Future<Output = Reply> + 'a>> {
@@ -175,7 +175,7 @@ struct Handler<'a> {
 }
 
 impl Handler<'_> {
-    fn answer(&self) -> Result<JsonReply, Refusal> {
+    fn result(&self) -> Result<JsonReply, Refusal> {
         let parts = self.request.path.split('/').filter(|part| !part.is_empty());
         let parts: Vec<_> = parts.collect();
         match (&parts[..], &*self.request.method) {
@@ -332,11 +332,11 @@ impl Refusal {
                 None,
             ),
         };
-        answer(status, &json!({ "title": title, "status": status }), field)
+        json_reply(status, &json!({ "title": title, "status": status }), field)
     }
 }
 
-fn answer(status: u16, json: &Value, field: Option<(&'static str, &str)>) -> Reply {
+fn json_reply(status: u16, json: &Value, field: Option<(&'static str, &str)>) -> Reply {
     let media_type = match status {
         400.. => "application/problem+json",
         _ => "application/json",

@@ -77,13 +77,13 @@ enum Stop {
 }
 
 impl Mount for Programs {
-    fn answer<'a>(
+    fn respond<'a>(
         &'a self,
         mount_request: MountRequest<'a>,
     ) -> Pin<Box<dyn Future<Output = Reply> + 'a>> {
         Box::pin(async move {
             match self.route(mount_request.path) {
-                Some(route) => route.answer(&mount_request).await,
+                Some(route) => route.respond(&mount_request).await,
                 // A reload does not replace the mounts and the table in one step, so a mount may
                 // have lost its route.
                 None => problem(404, "no such program"),
@@ -93,7 +93,7 @@ impl Mount for Programs {
 }
 
 impl Route {
-    async fn answer(&self, mount_request: &MountRequest<'_>) -> Reply {
+    async fn respond(&self, mount_request: &MountRequest<'_>) -> Reply {
         self.counts.requests.fetch_add(1, Ordering::Relaxed);
         let begin = Instant::now();
         let request_body = Body {

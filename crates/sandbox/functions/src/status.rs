@@ -23,7 +23,7 @@ impl Mount for Status {
         Part::Admin
     }
 
-    fn answer<'a>(&'a self, visit: MountRequest<'a>) -> Pin<Box<dyn Future<Output = Reply> + 'a>> {
+    fn respond<'a>(&'a self, visit: MountRequest<'a>) -> Pin<Box<dyn Future<Output = Reply> + 'a>> {
         let reply = match visit.method {
             "GET" | "HEAD" => Reply::Whole {
                 status: 200,

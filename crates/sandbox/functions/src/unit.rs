@@ -93,7 +93,7 @@ struct QueuedRequest {
     body: Bytes,
     wall_ms: u32,
     permit: OwnedSemaphorePermit,
-    answer: oneshot::Sender<Result<Output, Failure>>,
+    response: oneshot::Sender<Result<Output, Failure>>,
 }
 
 impl Unit {
@@ -121,13 +121,13 @@ impl Unit {
         let permit = self.permit(&running).await?;
         let own_ms = running.plan.limits.max_request_time_ms;
         let wall_ms = wall_max.map_or(own_ms, |most| own_ms.min(most.as_millis() as u32));
-        let (answer, answered) = oneshot::channel();
+        let (response, answered) = oneshot::channel();
         let order = QueuedRequest {
             variables,
             body,
             wall_ms,
             permit,
-            answer,
+            response,
         };
         let sent = running.request_sender.send(order);
         sent.expect("the threads live as long as `running`");
@@ -339,6 +339,6 @@ fn serve(
         let output = boot::run(&booted.pool, state, variables, body, *wall_ms);
         drop(order.permit);
         // The client may have disconnected.
-        let _left = order.answer.send(output);
+        let _left = order.response.send(output);
     }
 }

@@ -64,9 +64,9 @@ impl Served {
         stream
             .write_all(b"GET /-/metrics HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n")
             .map_err(failed)?;
-        let mut answer = String::new();
-        stream.read_to_string(&mut answer).map_err(failed)?;
-        Ok(sum(&answer, name))
+        let mut response = String::new();
+        stream.read_to_string(&mut response).map_err(failed)?;
+        Ok(sum(&response, name))
     }
 }
 

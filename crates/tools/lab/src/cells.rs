@@ -240,9 +240,9 @@ impl Lab<'_> {
             contenders.push((setting.name.clone(), cells));
         }
         contenders.push((LAST.to_owned(), plain(0)?));
-        let expected = contenders[0].1.answer(&self.work)?;
+        let expected = contenders[0].1.respond(&self.work)?;
         for (name, contender) in &contenders {
-            if contender.answer(&self.work)? != expected {
+            if contender.respond(&self.work)? != expected {
                 return Err(Stop::findings(format!(
                     "{name}: the result differs from that of a plain process"
                 )));

@@ -64,15 +64,15 @@ fn exchange(server: SocketAddr, target: &str, fields: &[String]) -> io::Result<V
 fn parse(bytes: &[u8]) -> Option<Response> {
     let end = bytes.windows(4).position(|four| four == b"\r\n\r\n")?;
     let (line, head) = str::from_utf8(&bytes[..end]).ok()?.split_once("\r\n")?;
-    let answer = Response {
+    let response = Response {
         status: line.strip_prefix("HTTP/1.1 ")?.get(..3)?.parse().ok()?,
         head: head.to_owned(),
         body: bytes[end + 4..].to_vec(),
     };
-    let length: usize = match answer.status {
+    let length: usize = match response.status {
         // A 304 has no body, and it may omit the length of the representation.
         304 => 0,
-        _ => answer.field("content-length")?.parse().ok()?,
+        _ => response.field("content-length")?.parse().ok()?,
     };
-    (length == answer.body.len()).then_some(answer)
+    (length == response.body.len()).then_some(response)
 }

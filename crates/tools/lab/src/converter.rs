@@ -27,7 +27,12 @@ impl Converter {
     ///
     /// # Errors
     /// Returns an error if the worker cannot be started or fails.
-    pub(crate) fn convert(&self, plan: &Plan, original: &Path, answer: &Path) -> Result<(), Stop> {
+    pub(crate) fn convert(
+        &self,
+        plan: &Plan,
+        original: &Path,
+        response: &Path,
+    ) -> Result<(), Stop> {
         let mut command = self.command(plan, original)?;
         let output = command
             .output()
@@ -41,7 +46,7 @@ impl Converter {
             );
             return Err(Stop::findings(line));
         }
-        fs::write(answer, output.stdout).map_err(at(answer))
+        fs::write(response, output.stdout).map_err(at(response))
     }
 
     /// Converts the file `original` `times` times in one process. Returns the CPU time of each

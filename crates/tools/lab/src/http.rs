@@ -197,15 +197,15 @@ fn verify(row: &Row, contender: &Contender) -> Result<Vec<String>, Stop> {
         };
         fields.push(field.replace("{etag}", tag));
     }
-    let answer = client::ask(server, &target, &fields)?;
-    if answer.status != row.status {
+    let response = client::ask(server, &target, &fields)?;
+    if response.status != row.status {
         return Err(wrong(&format!(
             "status {} where {} was expected",
-            answer.status, row.status
+            response.status, row.status
         )));
     }
-    if answer.body.len() != row.body_bytes {
-        return Err(wrong(&format!("unexpected length {}", answer.body.len())));
+    if response.body.len() != row.body_bytes {
+        return Err(wrong(&format!("unexpected length {}", response.body.len())));
     }
     Ok(fields)
 }

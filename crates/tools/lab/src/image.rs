@@ -193,23 +193,23 @@ impl Comparison<'_> {
             let scratch = Scratch::new(&format!("judge-{thread}"))?;
             let original = judge::decode(&photograph.path, &scratch)?;
             let path = answers.join(photograph.word());
-            let answer = judge::decode(&path, &scratch)?;
-            let reference = Reference::new(self.reference(original, answer.size)?)?;
+            let response = judge::decode(&path, &scratch)?;
+            let reference = Reference::new(self.reference(original, response.size)?)?;
             Ok(JudgedPicture {
                 photograph: photograph.name.clone(),
-                ssim2: reference.score(&answer)?,
+                ssim2: reference.score(&response)?,
                 bytes: path.metadata().map_err(toolkit::stop::at(&path))?.len(),
             })
         };
         let answers = shared_out(self.photographs, judged)?;
-        let scores: Vec<f64> = answers.iter().map(|answer| answer.ssim2).collect();
+        let scores: Vec<f64> = answers.iter().map(|response| response.ssim2).collect();
         let quality = Scores {
             race: self.name(),
             contender: contender.name.clone(),
             setting: contender.setting(),
             ssim2_mean: stats::mean(&scores),
             ssim2_min: Spread::of(&scores).min,
-            bytes: answers.iter().map(|answer| answer.bytes).sum(),
+            bytes: answers.iter().map(|response| response.bytes).sum(),
             answers,
         };
         let Scores {
@@ -227,21 +227,21 @@ impl Comparison<'_> {
     /// Returns the reference for scoring a result: the original, or for `fit` the original scaled
     /// to the result's size. The result's size is used because contenders round the sides of a
     /// fitted picture differently, by less than a pixel.
-    fn reference(&self, original: Packed, answer: Size) -> Result<Packed, Stop> {
+    fn reference(&self, original: Packed, response: Size) -> Result<Packed, Stop> {
         let Some(side) = self.race.box_px else {
             return Ok(original);
         };
         let factor =
             f64::from(side) / f64::from(original.size.width_px.max(original.size.height_px));
         let near =
-            |side: u32, answer: u32| (f64::from(side) * factor - f64::from(answer)).abs() < 1.0;
-        let (from, to) = (original.size, answer);
+            |side: u32, response: u32| (f64::from(side) * factor - f64::from(response)).abs() < 1.0;
+        let (from, to) = (original.size, response);
         if !near(from.width_px, to.width_px) || !near(from.height_px, to.height_px) {
             return Err(Stop::findings(format!(
                 "a result of {to:?} is not {from:?} scaled into the box"
             )));
         }
-        Ok(lanczos::scale(&original, answer))
+        Ok(lanczos::scale(&original, response))
     }
 
     /// Finds the setting of a peer at which its mean quality is nearest to `goal`, by bisection.

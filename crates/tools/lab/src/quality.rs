@@ -176,22 +176,22 @@ fn sample(
     let bytes = fs::read(&source).map_err(at(&source))?;
     let facts = image_plan::probe(&bytes[..], bytes.len() as u64)
         .map_err(|err| Stop::findings(format!("{}: {err}", source.display())))?;
-    let answer = scratch.join("answer");
+    let response = scratch.join("response");
     let mut samples = Vec::new();
     for Encoder { name, by } in &ENCODERS {
         for &setting in &definition.settings {
             match by {
-                By::Cjpeg => cjpeg(setting, &source_ppm, &answer)?,
+                By::Cjpeg => cjpeg(setting, &source_ppm, &response)?,
                 By::Us(encoding) => {
                     let plan = converter::reencode(&facts, encoding(setting));
-                    converter.convert(&plan, &source, &answer)?;
+                    converter.convert(&plan, &source, &response)?;
                 }
             }
-            let bytes = answer.metadata().map_err(at(&answer))?.len();
+            let bytes = response.metadata().map_err(at(&response))?.len();
             samples.push(Sample {
                 encoder: name,
                 setting,
-                ssim2: reference.score(&judge::decode(&answer, scratch)?)?,
+                ssim2: reference.score(&judge::decode(&response, scratch)?)?,
                 bytes,
                 bits_per_pixel: 8.0 * bytes as f64 / facts.stored.pixels() as f64,
             });
@@ -200,7 +200,7 @@ fn sample(
     Ok(samples)
 }
 
-fn cjpeg(setting: u8, source: &Path, answer: &Path) -> Result<(), Stop> {
+fn cjpeg(setting: u8, source: &Path, response: &Path) -> Result<(), Stop> {
     let mut cjpeg = Command::new("cjpeg");
     cjpeg.args([
         "-quality",
@@ -212,7 +212,7 @@ fn cjpeg(setting: u8, source: &Path, answer: &Path) -> Result<(), Stop> {
         "int",
     ]);
     let (bytes, _) = usage::run(cjpeg.arg(source))?;
-    fs::write(answer, bytes).map_err(at(answer))
+    fs::write(response, bytes).map_err(at(response))
 }
 
 fn reduced(picture: &Packed, shrink: u32) -> Packed {

@@ -47,7 +47,7 @@ impl Server {
         target: &str,
     ) -> Result<Server, Stop> {
         Server::start_until(program, address, |address| {
-            client::get(address, target, "*/*").is_ok_and(|answer| answer.status == 200)
+            client::get(address, target, "*/*").is_ok_and(|response| response.status == 200)
         })
     }
 
@@ -81,7 +81,7 @@ impl Server {
             thread::sleep(START_POLL);
         }
         Err(Stop::host(format!(
-            "{} does not answer",
+            "{} does not respond",
             usage::words(program)
         )))
     }
@@ -127,11 +127,11 @@ impl Server {
     /// # Errors
     /// Returns an error if the status is not 200.
     pub(crate) fn get(&self, target: &str, accept: &str) -> Result<Response, Stop> {
-        let answer = client::get(self.address, target, accept)?;
-        if answer.status != 200 {
-            return Err(Stop::findings(format!("GET {target}: {}", answer.status)));
+        let response = client::get(self.address, target, accept)?;
+        if response.status != 200 {
+            return Err(Stop::findings(format!("GET {target}: {}", response.status)));
         }
-        Ok(answer)
+        Ok(response)
     }
 
     /// Returns the CPU time that the server and all its children have used so far.

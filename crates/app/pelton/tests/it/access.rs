@@ -64,7 +64,7 @@ fn every_answer_has_its_line() {
     let missing = server.get("/missing.jpg");
     let mut broken = server.connect();
     broken.send("GET /p.jpg HTTP/1.1\r\n\r\n");
-    let refused = broken.answer();
+    let refused = broken.response();
     let lines = lines(path(&home), 4);
     assert_eq!(lines.len(), 4);
     let bytes = miss.body.len();
@@ -89,10 +89,14 @@ fn every_answer_has_its_line() {
     assert_eq!(lines[3]["status"], 400);
     assert_eq!(lines[3]["method"], Value::Null);
     // The body of an error response contains the identifier that the request has in the log.
-    for (answer, line) in [(&missing, &lines[2]), (&refused, &lines[3])] {
+    for (response, line) in [(&missing, &lines[2]), (&refused, &lines[3])] {
         let id = line["id"].as_str().expect("a name");
         assert_eq!(id.len(), 24);
-        assert!(answer.text().contains(&format!("urn:pelton:request:{id}")));
+        assert!(
+            response
+                .text()
+                .contains(&format!("urn:pelton:request:{id}"))
+        );
     }
     let ids = lines.iter().map(|line| line["id"].to_string());
     assert_eq!(ids.collect::<std::collections::BTreeSet<_>>().len(), 4);
@@ -152,7 +156,7 @@ fn every_answer_of_http2_has_its_line() {
     // line contains its fields.
     let refused = client.send("GET", "/p.jpg", "host: another\r\n");
     let lines = lines(path(&home), 4);
-    let bytes = [&miss, &missing, &refused].map(|answer| answer.body.len());
+    let bytes = [&miss, &missing, &refused].map(|response| response.body.len());
     assert_eq!(
         lines.iter().map(shown).collect::<Vec<_>>(),
         [
@@ -178,9 +182,13 @@ fn every_answer_of_http2_has_its_line() {
     assert_eq!(miss.field("traceresponse"), Some(&*span(&lines[0])));
     assert_eq!(missing.field("traceresponse"), None);
     assert_eq!(lines[1]["trace_id"], Value::Null);
-    for (answer, line) in [(&missing, &lines[2]), (&refused, &lines[3])] {
+    for (response, line) in [(&missing, &lines[2]), (&refused, &lines[3])] {
         let id = line["id"].as_str().expect("a name");
-        assert!(answer.text().contains(&format!("urn:pelton:request:{id}")));
+        assert!(
+            response
+                .text()
+                .contains(&format!("urn:pelton:request:{id}"))
+        );
     }
     let metrics = server.metrics();
     assert_eq!(
@@ -222,7 +230,7 @@ fn what_was_answered_before_the_end_is_written() {
         client.request("GET", "/p.jpg", "");
     }
     for _ in 0..100 {
-        assert_eq!(client.answer().status, 200);
+        assert_eq!(client.response().status, 200);
     }
     server.stop();
     assert_eq!(lines(path(&home), 100).len(), 100);

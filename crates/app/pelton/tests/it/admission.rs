@@ -124,7 +124,7 @@ fn with_users(home: &Home, flags: &[&str]) -> Server {
 fn get_of(server: &Server, host: &str, target: &str) -> Response {
     let mut client = server.connect();
     client.send(format!("GET {target} HTTP/1.1\r\nhost: {host}\r\n\r\n"));
-    client.answer()
+    client.response()
 }
 
 /// Requests each of these targets with these fields, and returns the statuses.
@@ -205,16 +205,16 @@ fn what_a_login_got_is_kept_by_no_shared_cache() {
     let home = home();
     let server = with_users(&home, &["--require-login", "all"]);
     let (album, song) = ids(&server);
-    let cached = |answer: &Response| {
-        let value = answer.field("cache-control").expect("it is said");
+    let cached = |response: &Response| {
+        let value = response.field("cache-control").expect("it is said");
         value.split(',').next().expect("a first").to_owned()
     };
     for target in ["/photo.jpg", SONG] {
         for fields in ["", "range: bytes=0-9\r\n"] {
             // The first response is a cache miss, the second a cache hit.
             for _ in 0..2 {
-                let answer = server.send("GET", target, &format!("{AS_ANN}{fields}"));
-                assert_eq!(cached(&answer), "private", "{target} {fields}");
+                let response = server.send("GET", target, &format!("{AS_ANN}{fields}"));
+                assert_eq!(cached(&response), "private", "{target} {fields}");
             }
         }
         let tag = server.send("GET", target, AS_ANN).etag().to_owned();
@@ -222,8 +222,8 @@ fn what_a_login_got_is_kept_by_no_shared_cache() {
         let same = server.send("GET", target, &same);
         assert_eq!((same.status, &cached(&same)[..]), (304, "private"));
         let mut http2 = Http2::connect(server.address());
-        let answer = http2.send("GET", target, AS_ANN);
-        let value = answer.field("cache-control").expect("it is said");
+        let response = http2.send("GET", target, AS_ANN);
+        let value = response.field("cache-control").expect("it is said");
         assert!(value.starts_with("private"), "{value}");
     }
     for target in [
@@ -274,7 +274,7 @@ fn the_administration_has_a_token_or_an_address_of_its_own() {
     let get = |target: &str| {
         let mut client = crate::harness::Client::connect(admin);
         client.request("GET", target, "");
-        client.answer().status
+        client.response().status
     };
     assert_eq!(inside.map(get), [200; 4]);
     server.stop();
@@ -348,8 +348,8 @@ fn pages_of_other_origins_read_and_change_nothing() {
     let server = with_users(&home, &["--origins", "https://player.example.org"]);
     let (_, key) = user(&home, &["key", "ann", "page"], "");
     let bearer = format!("authorization: Bearer {}\r\n", key.trim());
-    let allowed = |answer: &Response| {
-        let field = answer.field("access-control-allow-origin");
+    let allowed = |response: &Response| {
+        let field = response.field("access-control-allow-origin");
         field.map(str::to_owned)
     };
     for target in [
@@ -361,15 +361,19 @@ fn pages_of_other_origins_read_and_change_nothing() {
     ] {
         for origin in ["https://evil.example", "null", "http://pelton"] {
             let fields = format!("origin: {origin}\r\n");
-            let answer = server.send("GET", target, &fields);
-            assert_eq!((answer.status, allowed(&answer)), (200, None), "{target}");
+            let response = server.send("GET", target, &fields);
+            assert_eq!(
+                (response.status, allowed(&response)),
+                (200, None),
+                "{target}"
+            );
         }
     }
     let own = "https://player.example.org";
     let trusted = format!("origin: {own}\r\n");
-    let answer = server.send("GET", "/-/api", &trusted);
-    assert_eq!(allowed(&answer).as_deref(), Some(own));
-    assert_eq!(answer.field("vary"), Some("Origin"));
+    let response = server.send("GET", "/-/api", &trusted);
+    assert_eq!(allowed(&response).as_deref(), Some(own));
+    assert_eq!(response.field("vary"), Some("Origin"));
     assert_eq!(
         allowed(&server.send("GET", "/-/plain/music", &trusted)),
         None
@@ -388,8 +392,8 @@ fn pages_of_other_origins_read_and_change_nothing() {
         ("http://pelton", 200),
     ] {
         let fields = format!("{bearer}origin: {origin}\r\ncontent-length: 0\r\n");
-        let answer = server.send("POST", "/-/api/scan", &fields);
-        assert_eq!(answer.status, status, "{origin}");
+        let response = server.send("POST", "/-/api/scan", &fields);
+        assert_eq!(response.status, status, "{origin}");
     }
     // Players in a browser may have any origin, since each request contains credentials.
     let ping = server.send(
@@ -399,8 +403,8 @@ fn pages_of_other_origins_read_and_change_nothing() {
     );
     assert_eq!(allowed(&ping).as_deref(), Some("*"));
     for target in ["/-/", "/-/plain/music", "/healthz"] {
-        let answer = server.get(target);
-        let policy = answer.field("content-security-policy").expect("a policy");
+        let response = server.get(target);
+        let policy = response.field("content-security-policy").expect("a policy");
         assert!(
             policy.contains("frame-ancestors 'none'"),
             "{target}: {policy}"

@@ -117,8 +117,8 @@ fn a_server_says_what_stands_around_its_conversions() {
     let home = Home::with(&[("p.jpg", &media::photo(96, 64, 1))]);
     for backend in backends() {
         let server = crate::harness::Server::plain(&home, &["--cell-backend", backend]);
-        let answer = server.get_as("/p.jpg?w=40", "image/webp");
-        assert_eq!((answer.status, answer.size().0), (200, 40));
+        let response = server.get_as("/p.jpg?w=40", "image/webp");
+        assert_eq!((response.status, response.size().0), (200, 40));
         assert_eq!(server.logged("INFO", "cells"), 1);
         server.stop();
     }

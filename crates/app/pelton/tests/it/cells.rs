@@ -47,8 +47,8 @@ fn a_dead_zygote_is_replaced() {
         let metrics = server.metrics();
         assert_eq!(metrics.get("pelton_cell_zygote_deaths_total"), round);
         let width = 40 + round as u32;
-        let answer = server.get_as(&format!("/small.jpg?w={width}"), "image/webp");
-        assert_eq!((answer.status, answer.size().0), (200, width));
+        let response = server.get_as(&format!("/small.jpg?w={width}"), "image/webp");
+        assert_eq!((response.status, response.size().0), (200, width));
     }
     assert_eq!(server.metrics().conversions(), 3);
     server.stop();
@@ -69,9 +69,9 @@ fn a_cell_that_crashes_at_work_harms_no_other() {
         eventually("it has ended", || (!is_alive(cell)).then_some(()));
     }
     for client in [&mut leader, &mut follower] {
-        let answer = client.answer();
-        assert_eq!(answer.status, 500, "{}", answer.text());
-        assert_eq!(answer.content_type(), "application/problem+json");
+        let response = client.response();
+        assert_eq!(response.status, 500, "{}", response.text());
+        assert_eq!(response.content_type(), "application/problem+json");
     }
     let crashed = "pelton_conversion_failures_total{reason=\"crashed\"}";
     let metrics = server.metrics();
@@ -106,7 +106,7 @@ fn p15_a_job_that_crashed_is_run_again_by_hand() {
     for cell in workers(&server).cells {
         signal(cell, Signal::ABORT);
     }
-    assert_eq!(client.answer().status, 500);
+    assert_eq!(client.response().status, 500);
     eventually("the log says where the job is", || {
         server.has_logged("; reproducer: ").then_some(())
     });
@@ -141,14 +141,14 @@ fn a_cell_that_the_kernel_kills_is_the_hosts_fault_and_tried_again() {
     for cell in workers(&server).cells {
         signal(cell, Signal::KILL);
     }
-    let answer = client.answer();
+    let response = client.response();
     assert_eq!(
-        (answer.status, answer.field("retry-after")),
+        (response.status, response.field("retry-after")),
         (503, Some("30"))
     );
     let again = eventually("there are cells again", || {
-        let answer = server.get(TARGET);
-        (answer.status == 200).then_some(answer)
+        let response = server.get(TARGET);
+        (response.status == 200).then_some(response)
     });
     assert_eq!(again.size(), (2900, 1933));
     server.stop();
@@ -163,15 +163,18 @@ fn requests_without_changes_get_the_original_when_the_worker_crashes() {
     for pid in workers.zygotes.iter().chain(&workers.cells) {
         signal(*pid, Signal::KILL);
     }
-    let answer = client.answer();
-    assert_eq!((answer.status, answer.content_type()), (200, "image/jpeg"));
-    assert!(answer.body == media::photo(3000, 2000, 1));
-    assert_eq!(answer.field("vary"), Some("Accept"));
-    let answer = eventually("other pictures are converted again", || {
-        let answer = server.get_as("/small.jpg?w=48", "image/webp");
-        (answer.status == 200).then_some(answer)
+    let response = client.response();
+    assert_eq!(
+        (response.status, response.content_type()),
+        (200, "image/jpeg")
+    );
+    assert!(response.body == media::photo(3000, 2000, 1));
+    assert_eq!(response.field("vary"), Some("Accept"));
+    let response = eventually("other pictures are converted again", || {
+        let response = server.get_as("/small.jpg?w=48", "image/webp");
+        (response.status == 200).then_some(response)
     });
-    assert_eq!(answer.size(), (48, 32));
+    assert_eq!(response.size(), (48, 32));
     server.stop();
 }
 
@@ -191,8 +194,8 @@ fn no_process_outlives_a_killed_server() {
 fn a_conversion_that_takes_too_long_is_ended() {
     let home = home();
     let server = Server::plain(&home, &["--cell-max-request-time", "10ms"]);
-    let answer = server.get("/large.jpg?w=2900&format=png");
-    assert_eq!(answer.status, 422, "{}", answer.text());
+    let response = server.get("/large.jpg?w=2900&format=png");
+    assert_eq!(response.status, 422, "{}", response.text());
     let metrics = server.metrics();
     let timed_out = "pelton_conversion_failures_total{reason=\"timed_out\"}";
     assert_eq!(metrics.get(timed_out), 1);
@@ -216,7 +219,7 @@ fn kill_thrice(server: &Server, target: &str, widths: [u32; 3]) {
         for cell in &cells {
             signal(*cell, Signal::ABORT);
         }
-        assert_eq!(client.answer().status, 500);
+        assert_eq!(client.response().status, 500);
         // Without this wait, the next job might be given to one of these cells before the kernel
         // has ended it.
         eventually("they are all dead", || {
@@ -239,12 +242,12 @@ fn n12_an_original_that_kills_cells_is_sent_unconverted() {
         "/copy.jpg?w=40",
         "/copy.jpg?w=50&format=webp",
     ] {
-        let answer = server.get(target);
-        assert_eq!((answer.status, answer.size()), (200, (3000, 2000)));
-        assert_eq!(answer.content_type(), "image/jpeg", "{target}");
-        assert!(answer.body == photo, "{target}");
+        let response = server.get(target);
+        assert_eq!((response.status, response.size()), (200, (3000, 2000)));
+        assert_eq!(response.content_type(), "image/jpeg", "{target}");
+        assert!(response.body == photo, "{target}");
         // The quarantine may be lifted, so the response is fresh only for a short time.
-        assert_eq!(answer.field("cache-control"), Some("public, max-age=10"));
+        assert_eq!(response.field("cache-control"), Some("public, max-age=10"));
     }
     let metrics = server.metrics();
     assert_eq!(metrics.get("pelton_conversions_quarantined_total"), 3);
@@ -309,8 +312,8 @@ fn the_quarantine_is_listed_and_lifted_by_command_and_over_http() {
         // Use a width that has not failed yet: a failed conversion is not retried for up to a
         // minute.
         let width = if by_command { 60 } else { 90 };
-        let answer = server.get(&format!("/large.jpg?w={width}"));
-        assert_eq!((answer.status, answer.size().0), (200, width));
+        let response = server.get(&format!("/large.jpg?w={width}"));
+        assert_eq!((response.status, response.size().0), (200, width));
         assert_eq!(server.metrics().get("pelton_quarantined_originals"), 0);
     }
     server.stop();
@@ -342,8 +345,8 @@ fn improvements_that_crash_never_count_against_requests() {
             });
         }
         let last = eventually("it is final", || {
-            let answer = server.get_as(&target, "image/avif");
-            (answer.field("cache-control") == Some("public, max-age=86400")).then_some(answer)
+            let response = server.get_as(&target, "image/avif");
+            (response.field("cache-control") == Some("public, max-age=86400")).then_some(response)
         });
         assert_eq!(last.etag(), quick.etag(), "what was quick to make stays");
     }

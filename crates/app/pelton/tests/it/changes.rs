@@ -8,8 +8,8 @@ use crate::harness::{Home, Response, Server, eventually, media};
 /// Waits until the entity tag differs from that of `before`, and returns the response.
 fn changed(server: &Server, target: &str, before: &Response) -> Response {
     eventually("the change is noticed", || {
-        let answer = server.get_as(target, "image/webp");
-        (answer.field("etag") != Some(before.etag())).then_some(answer)
+        let response = server.get_as(target, "image/webp");
+        (response.field("etag") != Some(before.etag())).then_some(response)
     })
 }
 

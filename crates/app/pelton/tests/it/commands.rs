@@ -166,10 +166,16 @@ fn what_prefetch_makes_is_what_requests_get() {
         ("/small.jpg", "image/avif", "image/jpeg"),
         ("/small.jpg", "image/webp", "image/jpeg"),
     ] {
-        let answer = server.get_as(target, accept);
-        assert_eq!((answer.status, answer.content_type()), (200, media_type));
-        assert_eq!(answer.field("cache-status"), Some("Pelton; hit"));
-        assert_eq!(answer.field("cache-control"), Some("public, max-age=86400"));
+        let response = server.get_as(target, accept);
+        assert_eq!(
+            (response.status, response.content_type()),
+            (200, media_type)
+        );
+        assert_eq!(response.field("cache-status"), Some("Pelton; hit"));
+        assert_eq!(
+            response.field("cache-control"),
+            Some("public, max-age=86400")
+        );
     }
     let metrics = server.metrics();
     assert_eq!(
@@ -316,7 +322,7 @@ fn a_stopping_server_finishes_open_requests_first() {
     let mut server = Server::plain(&home, &[]);
     let mut idle = server.connect();
     idle.request("GET", "/healthz", "");
-    assert_eq!(idle.answer().status, 200);
+    assert_eq!(idle.response().status, 200);
     let mut busy = server.connect();
     busy.request("GET", "/large.jpg?w=2300&format=png", "");
     eventually("the conversion runs", || {
@@ -324,9 +330,9 @@ fn a_stopping_server_finishes_open_requests_first() {
     });
     assert!(!busy.has_begun(), "still under way");
     server.ask_to_stop();
-    let answer = busy.answer();
-    assert_eq!((answer.status, answer.size()), (200, (2300, 1533)));
-    assert_eq!(answer.field("connection"), Some("close"));
+    let response = busy.response();
+    assert_eq!((response.status, response.size()), (200, (2300, 1533)));
+    assert_eq!(response.field("connection"), Some("close"));
     assert!(busy.is_ended());
     assert!(idle.is_ended());
     assert_eq!(server.ended().code(), Some(0));
@@ -378,9 +384,12 @@ fn webp_server_gos_configuration_is_served() {
     }"#;
     fs::write(home.directory().join("config.json"), config).expect("the home can be written");
     let server = Server::run(&mut pelton(&home, ["serve", "--config", "config.json"]));
-    let answer = server.get_as("/p.jpg?max_width=48", "image/avif,image/webp");
-    assert_eq!((answer.status, answer.content_type()), (200, "image/webp"));
-    assert_eq!(answer.size(), (48, 32));
+    let response = server.get_as("/p.jpg?max_width=48", "image/avif,image/webp");
+    assert_eq!(
+        (response.status, response.content_type()),
+        (200, "image/webp")
+    );
+    assert_eq!(response.size(), (48, 32));
     assert_eq!(server.get("/healthz").status, 200);
     server.stop();
 }

@@ -11,16 +11,16 @@ const AVIF: &str = "accept: image/avif\r\n";
 /// Returns the target of the comparison of the library's only picture, once it is indexed.
 fn comparison(server: &Server) -> String {
     eventually("the library is indexed", || {
-        let answer = server.get("/-/api/pictures");
-        let answer: Value = serde_json::from_str(answer.text()).expect("JSON");
-        let id = answer["items"][0]["id"].as_str()?.to_owned();
+        let response = server.get("/-/api/pictures");
+        let response: Value = serde_json::from_str(response.text()).expect("JSON");
+        let id = response["items"][0]["id"].as_str()?.to_owned();
         Some(format!("/-/api/pictures/{id}/compare"))
     })
 }
 
-fn json(answer: &Response) -> Value {
-    assert_eq!(answer.status, 200, "{}", answer.text());
-    serde_json::from_str(answer.text()).expect("JSON")
+fn json(response: &Response) -> Value {
+    assert_eq!(response.status, 200, "{}", response.text());
+    serde_json::from_str(response.text()).expect("JSON")
 }
 
 #[test]
@@ -85,8 +85,8 @@ fn a_damaged_variant_does_not_bring_its_original_into_quarantine() {
         fs::write(&path, &bytes).expect("the home can be written");
     }
     for _ in 0..TRIES {
-        let answer = server.send("GET", &target, AVIF);
-        assert!(matches!(answer.status, 500..), "{}", answer.text());
+        let response = server.send("GET", &target, AVIF);
+        assert!(matches!(response.status, 500..), "{}", response.text());
     }
     let quarantine = server.get("/-/api/quarantine");
     assert_eq!(quarantine.text(), "{\"quarantine\":[]}\n");

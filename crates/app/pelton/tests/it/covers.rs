@@ -101,18 +101,21 @@ fn covers_are_pictures_like_any_other() {
         (&beside_album, (32, 48)),
     ] {
         let target = format!("/-/cover/{id}?w=48&h=48");
-        let answer = server.get_as(&target, "image/webp");
+        let response = server.get_as(&target, "image/webp");
         assert_eq!(
-            (answer.status, answer.content_type()),
+            (response.status, response.content_type()),
             (200, "image/webp"),
             "{id}"
         );
-        assert_eq!(answer.size(), size, "{id}");
-        assert_eq!(answer.field("vary"), Some("Accept"), "{id}");
+        assert_eq!(response.size(), size, "{id}");
+        assert_eq!(response.field("vary"), Some("Accept"), "{id}");
         let same = server.send(
             "GET",
             &target,
-            &format!("Accept: image/webp\r\nIf-None-Match: {}\r\n", answer.etag()),
+            &format!(
+                "Accept: image/webp\r\nIf-None-Match: {}\r\n",
+                response.etag()
+            ),
         );
         assert_eq!(same.status, 304, "{id}");
     }
@@ -127,8 +130,8 @@ fn covers_are_pictures_like_any_other() {
         ("HEAD", &inside, 200),
         ("POST", &inside, 405),
     ] {
-        let answer = server.send(method, &format!("/-/cover/{id}"), "");
-        assert_eq!(answer.status, status, "{method} {id}");
+        let response = server.send(method, &format!("/-/cover/{id}"), "");
+        assert_eq!(response.status, status, "{method} {id}");
     }
     assert_eq!(server.get(&format!("/-/cover/{inside}?w=wide")).status, 400);
     let metrics = server.metrics();
@@ -158,8 +161,8 @@ fn prefetch_makes_covers_in_the_sizes_of_the_settings() {
     );
     let server = Server::start(&home, &["--formats", "webp", "--improve", "false"]);
     let (inside, _) = ids(&catalog(&home), "Band/Inside");
-    let answer = server.get_as(&format!("/-/cover/{inside}?w=48&h=48"), "image/webp");
-    assert_eq!((answer.status, answer.size()), (200, (48, 32)));
+    let response = server.get_as(&format!("/-/cover/{inside}?w=48&h=48"), "image/webp");
+    assert_eq!((response.status, response.size()), (200, (48, 32)));
     assert_eq!(server.metrics().get("pelton_conversions_total"), 0);
     // The placeholders that the worker computed are in the API and on the page.
     let (listed, page) = (server.get("/-/api/albums"), server.get("/-/plain/music"));
@@ -191,8 +194,8 @@ fn quick_variants_are_what_requests_would_get_first() {
     assert!(made.status.success());
     let server = Server::start(&home, &["--formats", "webp", "--improve", "false"]);
     let (inside, _) = ids(&catalog(&home), "Band/Inside");
-    let answer = server.get_as(&format!("/-/cover/{inside}?w=300&h=300"), "image/webp");
-    assert_eq!(answer.status, 200);
+    let response = server.get_as(&format!("/-/cover/{inside}?w=300&h=300"), "image/webp");
+    assert_eq!(response.status, 200);
     assert_eq!(server.metrics().get("pelton_conversions_total"), 0);
     server.stop();
 }

@@ -33,10 +33,10 @@ fn bodies(home: &Home) -> Bodies {
     let mut bodies = Bodies::new();
     for (target, accept) in requests() {
         eventually("the better variant is there", || {
-            let answer = server.get_as(&target, accept);
-            assert_eq!(answer.status, 200);
-            let is_final = answer.field("last-modified").is_some();
-            bodies.insert(answer.etag().to_owned(), answer.body);
+            let response = server.get_as(&target, accept);
+            assert_eq!(response.status, 200);
+            let is_final = response.field("last-modified").is_some();
+            bodies.insert(response.etag().to_owned(), response.body);
             is_final.then_some(())
         });
     }
@@ -85,11 +85,15 @@ fn check_files(home: &Home, bodies: &Bodies) {
     }
 }
 
-fn check(answer: &Response, accept: &str, bodies: &Bodies) {
-    assert_eq!((answer.status, answer.content_type()), (200, accept));
-    let body = bodies.get(answer.etag()).expect("a known representation");
-    assert!(answer.body == *body, "another body under {}", answer.etag());
-    assert_eq!(answer.facts().format.media_type(), accept);
+fn check(response: &Response, accept: &str, bodies: &Bodies) {
+    assert_eq!((response.status, response.content_type()), (200, accept));
+    let body = bodies.get(response.etag()).expect("a known representation");
+    assert!(
+        response.body == *body,
+        "another body under {}",
+        response.etag()
+    );
+    assert_eq!(response.facts().format.media_type(), accept);
 }
 
 #[test]
@@ -122,9 +126,9 @@ fn nothing_is_mixed_or_cut_off_however_often_the_server_is_killed() {
     let server = Server::start(&home, &[]);
     for (target, accept) in requests() {
         eventually("the better variant is there", || {
-            let answer = server.get_as(&target, accept);
-            check(&answer, accept, &bodies);
-            answer.field("last-modified").map(|_| ())
+            let response = server.get_as(&target, accept);
+            check(&response, accept, &bodies);
+            response.field("last-modified").map(|_| ())
         });
     }
     eventually("nothing half written is left", || {

@@ -9,9 +9,9 @@ const WEBP: &str = "accept: image/webp\r\n";
 /// Origin of the server's own page.
 const OWN: &str = "origin: http://pelton\r\n";
 
-fn json(answer: &Response) -> Value {
-    assert_eq!(answer.status, 200, "{}", answer.text());
-    serde_json::from_str(answer.text()).expect("JSON")
+fn json(response: &Response) -> Value {
+    assert_eq!(response.status, 200, "{}", response.text());
+    serde_json::from_str(response.text()).expect("JSON")
 }
 
 /// Returns a library with pictures in two folders.
@@ -35,9 +35,9 @@ fn admin(home: &Home) -> String {
 
 /// Returns whether the response to a request for a picture was in the cache.
 fn is_hit(server: &Server, path: &str, size: &str) -> bool {
-    let answer = server.send("GET", &format!("{path}?{size}"), WEBP);
-    assert_eq!(answer.status, 200, "{}", answer.text());
-    answer.field("cache-status") == Some("Pelton; hit")
+    let response = server.send("GET", &format!("{path}?{size}"), WEBP);
+    assert_eq!(response.status, 200, "{}", response.text());
+    response.field("cache-status") == Some("Pelton; hit")
 }
 
 /// Starts a server that checks responses in memory at once.

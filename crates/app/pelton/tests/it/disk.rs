@@ -19,9 +19,9 @@ fn without_a_data_directory_pictures_are_served_uncached() {
     let data = data.to_str().expect("paths of tests are text");
     let server = Server::start(&home, &["--data", data]);
     for round in 1..=3 {
-        let answer = server.get_as("/p.jpg?w=200", "image/webp");
-        assert_eq!((answer.status, answer.size()), (200, (200, 150)));
-        assert_eq!(answer.field("cache-status"), Some("Pelton; fwd=uri-miss"));
+        let response = server.get_as("/p.jpg?w=200", "image/webp");
+        assert_eq!((response.status, response.size()), (200, (200, 150)));
+        assert_eq!(response.field("cache-status"), Some("Pelton; fwd=uri-miss"));
         let metrics = server.metrics();
         let errors = metrics.get("pelton_variants_write_errors_total");
         assert!(round <= errors, "{errors} errors in round {round}");
@@ -48,9 +48,9 @@ fn on_a_full_disk_pictures_are_served_uncached() {
         symlink("/dev/full", scratch.join(name)).expect("links can be made");
     }
     for _ in 0..3 {
-        let answer = server.get_as("/p.jpg?w=200", "image/avif");
-        assert_eq!((answer.status, answer.size()), (200, (200, 150)));
-        assert_eq!(answer.field("cache-status"), Some("Pelton; fwd=uri-miss"));
+        let response = server.get_as("/p.jpg?w=200", "image/avif");
+        assert_eq!((response.status, response.size()), (200, (200, 150)));
+        assert_eq!(response.field("cache-status"), Some("Pelton; fwd=uri-miss"));
         assert_eq!(home.variants().len(), 0);
     }
     let metrics = server.metrics();
@@ -103,9 +103,9 @@ fn check_order_of_eviction(revalidate_after: &str) {
     ];
     let server = Server::plain(&home, &flags);
     let get = |width: u32| -> String {
-        let answer = server.get_as(&format!("/p.jpg?w={width}"), "image/webp");
-        assert_eq!((answer.status, answer.size().0), (200, width));
-        answer.etag().trim_matches('"').to_owned()
+        let response = server.get_as(&format!("/p.jpg?w={width}"), "image/webp");
+        assert_eq!((response.status, response.size().0), (200, width));
+        response.etag().trim_matches('"').to_owned()
     };
     let is_kept = |key: &String| {
         let variants = home.variants();
@@ -147,8 +147,8 @@ fn a_smaller_budget_holds_from_the_next_start() {
     let home = home();
     let server = Server::plain(&home, &[]);
     for width in 300..310 {
-        let answer = server.get_as(&format!("/p.jpg?w={width}"), "image/webp");
-        assert_eq!(answer.status, 200);
+        let response = server.get_as(&format!("/p.jpg?w={width}"), "image/webp");
+        assert_eq!(response.status, 200);
     }
     server.stop();
     assert!(16 << 10 < charged(&home));
@@ -166,8 +166,8 @@ fn what_is_larger_than_the_whole_budget_is_served_all_the_same() {
     let flags = ["--limits-variants-bytes-max", "1KiB"];
     let server = Server::plain(&home, &flags);
     for _ in 0..3 {
-        let answer = server.get_as("/p.jpg?w=390", "image/webp");
-        assert_eq!((answer.status, answer.size()), (200, (390, 293)));
+        let response = server.get_as("/p.jpg?w=390", "image/webp");
+        assert_eq!((response.status, response.size()), (200, (390, 293)));
         assert!(charged(&home) <= 1 << 10);
     }
     server.stop();
@@ -181,8 +181,8 @@ fn variants_may_be_deleted_at_any_time() {
         let made = server.get_as("/p.jpg?w=200", "image/webp");
         fs::remove_dir_all(home.data().join("variants")).expect("the home can be written");
         for target in ["/p.jpg?w=200", "/p.jpg?w=201"] {
-            let answer = server.get_as(target, "image/webp");
-            assert_eq!(answer.status, 200, "{target}");
+            let response = server.get_as(target, "image/webp");
+            assert_eq!(response.status, 200, "{target}");
         }
         let again = server.get_as("/p.jpg?w=200", "image/webp");
         assert_eq!(again.body, made.body);
@@ -217,8 +217,8 @@ fn broken_variants_are_made_anew() {
     }
     let server = Server::plain(&home, &[]);
     for (target, made) in targets.iter().zip(&made) {
-        let answer = server.get_as(target, "image/avif");
-        assert_eq!((answer.status, &answer.body), (200, &made.body));
+        let response = server.get_as(target, "image/avif");
+        assert_eq!((response.status, &response.body), (200, &made.body));
     }
     assert_eq!(server.metrics().conversions(), 2);
     eventually("what was half written is gone", || {

@@ -11,10 +11,10 @@ fn health_needs_no_login() {
         ("/-/live", "ok\n"),
         ("/-/ready", "ready\n"),
     ] {
-        let answer = server.get(target);
-        assert_eq!((answer.status, answer.text()), (200, text), "{target}");
-        assert_eq!(answer.content_type(), "text/plain; charset=utf-8");
-        assert_eq!(answer.field("cache-control"), Some("no-store"));
+        let response = server.get(target);
+        assert_eq!((response.status, response.text()), (200, text), "{target}");
+        assert_eq!(response.content_type(), "text/plain; charset=utf-8");
+        assert_eq!(response.field("cache-control"), Some("no-store"));
         let head = server.send("HEAD", target, "");
         let length = text.len().to_string();
         assert_eq!(head.field("content-length"), Some(&length[..]));
@@ -26,20 +26,20 @@ fn health_needs_no_login() {
 fn metrics_are_open_metrics() {
     let home = Home::with(&[("p.jpg", &media::photo(96, 64, 1))]);
     let server = Server::plain(&home, &[]);
-    let answer = server.get("/-/metrics");
-    assert_eq!(answer.status, 200);
+    let response = server.get("/-/metrics");
+    assert_eq!(response.status, 200);
     assert_eq!(
-        answer.content_type(),
+        response.content_type(),
         "application/openmetrics-text; version=1.0.0; charset=utf-8"
     );
-    Metrics::parse(answer.text());
+    Metrics::parse(response.text());
     for target in ["/p.jpg", "/p.jpg?w=48", "/missing.jpg", "/p.jpg?w=0"] {
         server.get_as(target, "image/webp");
         server.get_as(target, "image/webp");
     }
     // A response is counted after it was written to the socket, so the client may receive it before
     // it is counted.
-    eventually("every answer is counted", || {
+    eventually("every response is counted", || {
         let metrics = server.metrics();
         let served = |from: &str| metrics.get(&format!("pelton_served_total{{from=\"{from}\"}}"));
         let answers =
@@ -77,8 +77,11 @@ fn the_root_leads_to_the_page() {
     ]);
     let server = Server::plain(&home, &[]);
     for target in ["/", "/-"] {
-        let answer = server.get(target);
-        assert_eq!((answer.status, answer.field("location")), (303, Some("-/")));
+        let response = server.get(target);
+        assert_eq!(
+            (response.status, response.field("location")),
+            (303, Some("-/"))
+        );
     }
     let page = server.get("/-/");
     assert_eq!(

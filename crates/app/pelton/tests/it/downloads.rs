@@ -20,9 +20,9 @@ fn home() -> Home {
 /// Returns the items of a list of the API, once the library is indexed.
 fn items(server: &Server, list: &str, fields: &str) -> Vec<Value> {
     eventually("the library is indexed", || {
-        let answer = server.send("GET", &format!("/-/api/{list}"), fields);
-        let answer: Value = serde_json::from_str(answer.text()).expect("JSON");
-        let items = answer["items"].as_array().expect("a list").clone();
+        let response = server.send("GET", &format!("/-/api/{list}"), fields);
+        let response: Value = serde_json::from_str(response.text()).expect("JSON");
+        let items = response["items"].as_array().expect("a list").clone();
         (!items.is_empty()).then_some(items)
     })
 }
@@ -104,9 +104,9 @@ fn originals_need_the_login_that_files_need() {
     };
     let mut admin = Client::connect(admin);
     admin.request("GET", "/-/api/tracks", "");
-    assert_eq!(admin.answer().status, 200);
+    assert_eq!(admin.response().status, 200);
     admin.request("GET", &target, "");
-    assert_eq!(admin.answer().status, 401);
+    assert_eq!(admin.response().status, 401);
     server.stop();
 }
 
@@ -118,7 +118,7 @@ fn archive(server: &Server, fields: &str, form: &str) -> Response {
         "POST /-/api/archive HTTP/1.1\r\nhost: pelton\r\n{fields}\
          content-type: application/x-www-form-urlencoded\r\ncontent-length: {length}\r\n\r\n{form}"
     ));
-    client.answer()
+    client.response()
 }
 
 #[test]

@@ -67,8 +67,8 @@ fn collect(folder: &Path, home: &Home, names: &mut Vec<String>) {
     }
 }
 
-fn is_final(answer: &Response) -> bool {
-    answer.field("cache-control") == Some("public, max-age=86400")
+fn is_final(response: &Response) -> bool {
+    response.field("cache-control") == Some("public, max-age=86400")
 }
 
 #[test]
@@ -106,8 +106,8 @@ fn no_improvement_is_larger_than_what_it_replaces() {
     for target in ["/faint.png?format=avif", "/faint.png?format=avif&w=450"] {
         let quick = server.get(target);
         let last = eventually("it is settled", || {
-            let answer = server.get(target);
-            is_final(&answer).then_some(answer)
+            let response = server.get(target);
+            is_final(&response).then_some(response)
         });
         assert_eq!(last.content_type(), "image/avif", "{target}");
         let (quick_bytes, last_bytes) = (quick.body.len(), last.body.len());

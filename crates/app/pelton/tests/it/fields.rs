@@ -15,17 +15,17 @@ fn drawing() -> Vec<u8> {
     format!("{SVG}{} --></svg>", "round and round ".repeat(600)).into_bytes()
 }
 
-fn unzipped(answer: &Response) -> Vec<u8> {
-    assert_eq!(answer.field("content-encoding"), Some("gzip"));
+fn unzipped(response: &Response) -> Vec<u8> {
+    assert_eq!(response.field("content-encoding"), Some("gzip"));
     let mut body = Vec::new();
-    let read = GzDecoder::new(&answer.body[..]).read_to_end(&mut body);
+    let read = GzDecoder::new(&response.body[..]).read_to_end(&mut body);
     read.expect("the body is sound");
     body
 }
 
 /// Returns whether the Vary field contains this name.
-fn varies(answer: &Response, name: &str) -> bool {
-    let names = answer.field("vary").unwrap_or("");
+fn varies(response: &Response, name: &str) -> bool {
+    let names = response.field("vary").unwrap_or("");
     names
         .split(", ")
         .any(|vary| vary.eq_ignore_ascii_case(name))
@@ -55,25 +55,28 @@ fn text_is_sent_in_the_coding_that_a_client_reads() {
             let fields = format!("accept-encoding: {coding}\r\n");
             // The first response is a cache miss, the second a cache hit.
             for _ in 0..2 {
-                let answer = server.send("GET", target, &fields);
-                assert_eq!(answer.field("content-encoding"), Some(coding), "{target}");
+                let response = server.send("GET", target, &fields);
+                assert_eq!(response.field("content-encoding"), Some(coding), "{target}");
                 assert!(
-                    answer.body.len() * 4 < plain.body.len(),
+                    response.body.len() * 4 < plain.body.len(),
                     "{target}, {coding}"
                 );
-                assert!(varies(&answer, "accept-encoding"), "{target}");
-                assert_eq!(answer.content_type(), plain.content_type());
+                assert!(varies(&response, "accept-encoding"), "{target}");
+                assert_eq!(response.content_type(), plain.content_type());
                 let head = server.send("HEAD", target, &fields);
-                assert_eq!(head.field("content-length"), answer.field("content-length"));
-                let held = format!("{fields}if-none-match: {}\r\n", answer.etag());
+                assert_eq!(
+                    head.field("content-length"),
+                    response.field("content-length")
+                );
+                let held = format!("{fields}if-none-match: {}\r\n", response.etag());
                 assert_eq!(server.send("GET", target, &held).status, 304);
                 let part = server.send("GET", target, &format!("{fields}range: bytes=3-9\r\n"));
-                assert_eq!((part.status, &part.body[..]), (206, &answer.body[3..10]));
+                assert_eq!((part.status, &part.body[..]), (206, &response.body[3..10]));
                 if coding == "gzip" {
-                    assert!(unzipped(&answer) == plain.body, "{target}");
+                    assert!(unzipped(&response) == plain.body, "{target}");
                 }
-                if !tags.contains(&answer.etag().to_owned()) {
-                    tags.push(answer.etag().to_owned());
+                if !tags.contains(&response.etag().to_owned()) {
+                    tags.push(response.etag().to_owned());
                 }
             }
         }
@@ -82,13 +85,13 @@ fn text_is_sent_in_the_coding_that_a_client_reads() {
     }
     let all = "accept-encoding: gzip, br, zstd\r\n";
     for target in ["/p.jpg", "/tiny.txt"] {
-        let answer = server.send("GET", target, all);
-        assert_eq!(answer.field("content-encoding"), None, "{target}");
-        assert!(!varies(&answer, "accept-encoding"), "{target}");
+        let response = server.send("GET", target, all);
+        assert_eq!(response.field("content-encoding"), None, "{target}");
+        assert!(!varies(&response, "accept-encoding"), "{target}");
     }
     let mut http2 = Http2::connect(server.address());
-    let answer = http2.send("GET", "/d.svg", "accept-encoding: gzip\r\n");
-    assert!(unzipped(&answer) == drawing());
+    let response = http2.send("GET", "/d.svg", "accept-encoding: gzip\r\n");
+    assert!(unzipped(&response) == drawing());
     server.stop();
 }
 
@@ -102,9 +105,9 @@ fn documents_are_sent_in_the_coding_that_a_client_reads() {
     Metrics::parse(&text);
     for target in ["/-/at/", "/-/plain/music"] {
         let plain = server.get(target);
-        let answer = server.send("GET", target, zipped);
-        assert!(unzipped(&answer) == plain.body, "{target}");
-        assert!(varies(&answer, "accept-encoding") && varies(&plain, "accept-encoding"));
+        let response = server.send("GET", target, zipped);
+        assert!(unzipped(&response) == plain.body, "{target}");
+        assert!(varies(&response, "accept-encoding") && varies(&plain, "accept-encoding"));
         let head = server.send("HEAD", target, zipped);
         assert_eq!(head.field("content-length"), None, "{target}");
     }
@@ -120,8 +123,8 @@ fn documents_are_sent_in_the_coding_that_a_client_reads() {
 fn text_beyond_the_limit_is_sent_as_it_is() {
     let home = Home::with(&[("d.svg", &drawing())]);
     let server = Server::plain(&home, &["--limits-coded-bytes-max", "4KiB"]);
-    let answer = server.send("GET", "/d.svg", "accept-encoding: br\r\n");
-    assert_eq!(answer.field("content-encoding"), None);
+    let response = server.send("GET", "/d.svg", "accept-encoding: br\r\n");
+    assert_eq!(response.field("content-encoding"), None);
     server.stop();
 }
 
@@ -143,13 +146,13 @@ fn several_ranges_are_sent_as_parts() {
     for (name, bytes) in &songs {
         let (target, length) = (format!("/{name}"), bytes.len());
         let fields = "range: bytes=-8,100-199,20000-29999,150-299\r\n";
-        for answer in [
+        for response in [
             server.send("GET", &target, fields),
             http2.send("GET", &target, fields),
         ] {
-            assert_eq!(answer.status, 206, "{name}");
-            assert_eq!(answer.field("content-range"), None);
-            let boundary = answer
+            assert_eq!(response.status, 206, "{name}");
+            assert_eq!(response.field("content-range"), None);
+            let boundary = response
                 .content_type()
                 .strip_prefix("multipart/byteranges; boundary=");
             let boundary = boundary.expect("several parts");
@@ -166,7 +169,7 @@ fn several_ranges_are_sent_as_parts() {
                 expected.extend_from_slice(&bytes[range]);
             }
             expected.extend_from_slice(format!("\r\n--{boundary}--\r\n").as_bytes());
-            assert!(answer.body == expected, "{name}");
+            assert!(response.body == expected, "{name}");
         }
         // If a request has more ranges than the server would send as parts, it gets the whole body.
         let many: Vec<_> = (0..11).map(|n| format!("{0}-{0}", n * 1_000)).collect();
@@ -188,12 +191,12 @@ fn the_operator_s_fields_are_in_every_answer() {
         ("/missing.jpg", "no-store"),
         ("/healthz", "no-store"),
     ] {
-        for answer in [
+        for response in [
             server.get(target),
             Http2::connect(server.address()).send("GET", target, ""),
         ] {
-            assert_eq!(answer.field("x-frame-options"), Some("DENY"), "{target}");
-            assert_eq!(answer.field("cache-control"), Some(cached), "{target}");
+            assert_eq!(response.field("x-frame-options"), Some("DENY"), "{target}");
+            assert_eq!(response.field("cache-control"), Some(cached), "{target}");
         }
     }
     let part = server.send("GET", "/p.jpg", "range: bytes=0-3\r\n");
@@ -211,18 +214,18 @@ fn the_operator_s_fields_are_in_every_answer() {
 fn pages_of_other_origins_read_what_they_may() {
     let home = Home::with(&[("p.jpg", &media::photo(96, 64, 1))]);
     let from = |origin: &str| format!("origin: {origin}\r\n");
-    let allowed = |answer: &Response| {
-        answer
+    let allowed = |response: &Response| {
+        response
             .field("access-control-allow-origin")
             .map(str::to_owned)
     };
 
     let server = Server::plain(&home, &[]);
-    let answer = server.send("GET", "/p.jpg", &from("https://a.example"));
+    let response = server.send("GET", "/p.jpg", &from("https://a.example"));
     assert_eq!(
         (
-            allowed(&answer),
-            answer.field("cross-origin-resource-policy")
+            allowed(&response),
+            response.field("cross-origin-resource-policy")
         ),
         (None, None)
     );
@@ -230,13 +233,13 @@ fn pages_of_other_origins_read_what_they_may() {
 
     let flags = ["--cors-origins", "*", "--resource-policy", "cross-origin"];
     let server = Server::plain(&home, &flags);
-    let answer = server.send("GET", "/p.jpg", &from("https://a.example"));
-    assert_eq!(allowed(&answer).as_deref(), Some("*"));
+    let response = server.send("GET", "/p.jpg", &from("https://a.example"));
+    assert_eq!(allowed(&response).as_deref(), Some("*"));
     assert_eq!(
-        answer.field("cross-origin-resource-policy"),
+        response.field("cross-origin-resource-policy"),
         Some("cross-origin")
     );
-    assert!(!varies(&answer, "origin"));
+    assert!(!varies(&response, "origin"));
     let asked = format!(
         "{}access-control-request-method: GET\r\n",
         from("https://a.example")
@@ -263,10 +266,10 @@ fn pages_of_other_origins_read_what_they_may() {
         ("null", None),
     ] {
         for range in ["", "range: bytes=0-3\r\n"] {
-            let answer = server.send("GET", "/p.jpg", &format!("{}{range}", from(origin)));
-            assert_eq!(allowed(&answer).as_deref(), expected, "{origin}");
+            let response = server.send("GET", "/p.jpg", &format!("{}{range}", from(origin)));
+            assert_eq!(allowed(&response).as_deref(), expected, "{origin}");
             assert!(
-                varies(&answer, "origin") && varies(&answer, "accept"),
+                varies(&response, "origin") && varies(&response, "accept"),
                 "{origin}"
             );
         }

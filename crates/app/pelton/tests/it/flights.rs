@@ -20,11 +20,14 @@ fn a_hundred_misses_of_one_picture_convert_it_once() {
     for client in &mut clients {
         client.request("GET", "/p.jpg?w=1200", "accept: image/webp\r\n");
     }
-    let answers: Vec<_> = clients.iter_mut().map(Client::answer).collect();
-    for answer in &answers {
-        assert_eq!((answer.status, answer.content_type()), (200, "image/webp"));
-        assert!(answer.body == answers[0].body, "one body for all");
-        assert_eq!(answer.etag(), answers[0].etag());
+    let answers: Vec<_> = clients.iter_mut().map(Client::response).collect();
+    for response in &answers {
+        assert_eq!(
+            (response.status, response.content_type()),
+            (200, "image/webp")
+        );
+        assert!(response.body == answers[0].body, "one body for all");
+        assert_eq!(response.etag(), answers[0].etag());
     }
     assert_eq!(answers[0].size(), (1200, 800));
     assert_eq!(server.metrics().conversions(), 1);
@@ -41,7 +44,7 @@ fn the_answer_to_a_miss_serves_the_next_request() {
     let mut client = server.connect();
     let mut get = || {
         client.request("GET", "/p.jpg?w=200", "accept: image/webp\r\n");
-        client.answer()
+        client.response()
     };
     let made = get();
     assert_eq!(
@@ -95,8 +98,8 @@ fn a_leader_that_leaves_does_not_harm_its_followers() {
     }
     drop(leader);
     for follower in &mut followers {
-        let answer = follower.answer();
-        assert_eq!((answer.status, answer.size()), (200, (1000, 667)));
+        let response = follower.response();
+        assert_eq!((response.status, response.size()), (200, (1000, 667)));
     }
     assert_eq!(server.metrics().conversions(), 1);
     server.stop();
@@ -118,9 +121,9 @@ fn a_conversion_without_waiters_does_not_start() {
     }
     let all_left = first.has_begun();
     drop(leaving);
-    assert_eq!(first.answer().status, 200);
-    let answer = server.get_as("/p.jpg?w=50", "image/webp");
-    assert_eq!(answer.size(), (50, 33));
+    assert_eq!(first.response().status, 200);
+    let response = server.get_as("/p.jpg?w=50", "image/webp");
+    assert_eq!(response.size(), (50, 33));
     assert!(
         !all_left,
         "the first conversion was over before anybody left"

@@ -149,8 +149,8 @@ fn compressed_bombs_are_refused() {
     let head = [get("/digits.txt"), field].concat();
     let kept = frame(HEADERS, END_HEADERS | END_STREAM, 1, &head);
     client.send(&kept).expect("the server listens");
-    let answer = client.wait_for(HEADERS).expect("the stream is answered");
-    assert_eq!(answer.payload[0], 0x88);
+    let response = client.wait_for(HEADERS).expect("the stream is answered");
+    assert_eq!(response.payload[0], 0x88);
     // 62 is the index of the newest entry of the dynamic table.
     let head = [get("/digits.txt"), vec![0x80 | 62; 16_000]].concat();
     for stream in (3..200).step_by(2) {

@@ -40,10 +40,10 @@ fn check(server: &Server, row: &Row<'_>, piece_bytes: usize, expected: &Expected
         client.end_sending();
     }
     for status in &expected.answers {
-        let answer = client.answer();
+        let response = client.response();
         assert_eq!(
-            answer.status,
-            status.unwrap_or(answer.status),
+            response.status,
+            status.unwrap_or(response.status),
             "{}",
             row.name
         );

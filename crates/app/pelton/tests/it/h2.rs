@@ -25,18 +25,18 @@ fn served(flags: &[&str]) -> (Home, Server) {
 }
 
 /// Returns the response without the fields that may differ between the protocols.
-fn same(mut answer: Response) -> Response {
+fn same(mut response: Response) -> Response {
     let differs = ["date", "connection", "server-timing"];
-    answer
+    response
         .fields
         .retain(|(name, _)| !differs.contains(&&**name));
-    answer.fields.sort();
-    if answer.content_type() == "application/problem+json" {
+    response.fields.sort();
+    if response.content_type() == "application/problem+json" {
         // Removes the identifier of the request.
-        let text = answer.text().split("\"instance\"").next();
-        answer.body = text.expect("a first part").into();
+        let text = response.text().split("\"instance\"").next();
+        response.body = text.expect("a first part").into();
     }
-    answer
+    response
 }
 
 #[test]
@@ -93,11 +93,11 @@ fn the_answers_are_those_of_http1() {
         http1.send(body);
         let expected = match method {
             "HEAD" => http1.head(),
-            _ => http1.answer(),
+            _ => http1.response(),
         };
         let asked = http2.ask(method, target, fields, body.as_bytes());
-        let answer = http2.answer(asked).expect("the stream is answered");
-        assert_eq!(same(answer), same(expected), "{method} {target} {fields}");
+        let response = http2.response(asked).expect("the stream is answered");
+        assert_eq!(same(response), same(expected), "{method} {target} {fields}");
     }
     let metrics = server.metrics();
     assert_eq!(
@@ -116,12 +116,12 @@ fn streams_share_a_connection_and_no_byte() {
         .map(|number| http2.ask("GET", targets[number % 4], "", b""))
         .collect();
     for (number, asked) in asked.into_iter().enumerate() {
-        let answer = http2.answer(asked).expect("the stream is answered");
+        let response = http2.response(asked).expect("the stream is answered");
         match number % 4 {
-            0 => assert_eq!(answer.body, large.body),
-            1 => assert_eq!(answer.body, digits.body),
-            2 => assert_eq!(answer.size(), (40, 30)),
-            _ => assert_eq!(answer.status, 404),
+            0 => assert_eq!(response.body, large.body),
+            1 => assert_eq!(response.body, digits.body),
+            2 => assert_eq!(response.size(), (40, 30)),
+            _ => assert_eq!(response.status, 404),
         }
     }
 }
@@ -143,10 +143,10 @@ fn the_preface_may_come_in_any_pieces_and_decides_once() {
     // A request that only starts like the preface is HTTP/1.1, and refused as such.
     let mut client = server.connect();
     client.send("PRI * HTTP/2.0\r\n\r\nXX\r\n\r\n");
-    assert_eq!(client.answer().status, 505);
+    assert_eq!(client.response().status, 505);
     let mut client = server.connect();
     client.send("PRI /digits.txt HTTP/1.1\r\nhost: h\r\n\r\n");
-    assert_eq!(client.answer().status, 501);
+    assert_eq!(client.response().status, 501);
 }
 
 #[test]
@@ -171,10 +171,10 @@ fn hosts_are_judged_as_in_http1() {
         let head = [b"\x82\x86", path, host].concat();
         let sent = client.send(&frame(HEADERS, END_HEADERS | END_STREAM, 1, &head));
         sent.expect("the server listens");
-        let answer = client.wait_for(HEADERS).expect("the stream is answered");
+        let response = client.wait_for(HEADERS).expect("the stream is answered");
         // RFC 7541 appendix A: 200 and 400 are entries 8 and 12 of the static table.
         let expected = if status == b"200" { 0x88 } else { 0x8c };
-        assert_eq!(answer.payload[0], expected, "{host:?}");
+        assert_eq!(response.payload[0], expected, "{host:?}");
     }
 }
 
@@ -184,8 +184,8 @@ fn an_unread_body_is_bounded() {
     let mut http2 = Http2::connect(server.address());
     for bytes in [1_000, 1_001, 300_000] {
         let asked = http2.ask("POST", "/p.jpg", "", &vec![b'x'; bytes]);
-        let answer = http2.answer(asked).expect("the stream is answered");
-        assert_eq!(answer.status, 405);
+        let response = http2.response(asked).expect("the stream is answered");
+        assert_eq!(response.status, 405);
     }
     // The connection stays usable.
     assert_eq!(http2.send("GET", "/digits.txt", "").body, b"0123456789");

@@ -33,8 +33,8 @@ fn an_idle_server_makes_what_the_grid_requests() {
     });
     for target in ["/old.jpg", "/new.jpg"] {
         for height in [240, 480] {
-            let answer = server.get_as(&format!("{target}?h={height}"), "image/webp");
-            let status = (answer.status, answer.field("cache-status"));
+            let response = server.get_as(&format!("{target}?h={height}"), "image/webp");
+            let status = (response.status, response.field("cache-status"));
             assert_eq!(status, (200, Some("Pelton; hit")), "{target} {height}");
         }
     }

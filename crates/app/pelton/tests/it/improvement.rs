@@ -9,9 +9,9 @@ fn home() -> Home {
 /// Waits for a response that is not provisional, recognised by its long max-age, and returns it.
 fn improved(server: &Server, target: &str, accept: &str) -> Response {
     eventually("the better variant is there", || {
-        let answer = server.get_as(target, accept);
-        assert_eq!(answer.status, 200);
-        (answer.field("cache-control") == Some("public, max-age=86400")).then_some(answer)
+        let response = server.get_as(target, accept);
+        assert_eq!(response.status, 200);
+        (response.field("cache-control") == Some("public, max-age=86400")).then_some(response)
     })
 }
 
@@ -108,8 +108,8 @@ fn how_long_answers_stay_fresh_is_chosen() {
     let quick = server.get_as("/p.jpg", "image/webp");
     assert_eq!(quick.field("cache-control"), Some("public, max-age=3"));
     eventually("the better variant is there", || {
-        let answer = server.get_as("/p.jpg", "image/webp");
-        (answer.field("cache-control") == Some("public, max-age=3600")).then_some(())
+        let response = server.get_as("/p.jpg", "image/webp");
+        (response.field("cache-control") == Some("public, max-age=3600")).then_some(())
     });
     server.stop();
 }

@@ -24,7 +24,7 @@ fn what_is_open_is_finished_and_nothing_else_waited_for() {
     let idle = server.connect();
     let mut kept = server.connect();
     kept.request("GET", "/healthz", "");
-    assert_eq!(kept.answer().status, 200);
+    assert_eq!(kept.response().status, 200);
     let mut busy = server.connect();
     busy.request("GET", "/large.jpg?format=png", "");
     eventually("the conversion has begun", || {
@@ -33,7 +33,7 @@ fn what_is_open_is_finished_and_nothing_else_waited_for() {
         (begun != 0).then_some(())
     });
     server.ask_to_stop();
-    assert_eq!(busy.answer().status, 200);
+    assert_eq!(busy.response().status, 200);
     assert!(kept.is_ended());
     assert_eq!(server.ended().code(), Some(0));
     assert_eq!(server.logged("INFO", "stopped"), 1);
@@ -122,8 +122,8 @@ fn a_new_process_that_cannot_start_leaves_the_old_one_serving() {
             (server.logged("ERROR", message) == failures).then_some(())
         });
         kept.request("GET", "/p.jpg", "");
-        let answer = kept.answer();
-        assert_eq!((answer.status, answer.field("connection")), (200, None));
+        let response = kept.response();
+        assert_eq!((response.status, response.field("connection")), (200, None));
         assert_eq!(server.get("/p.jpg").status, 200);
     }
     server.stop();
@@ -162,7 +162,7 @@ fn a_changed_configuration_holds_for_the_next_request() {
     let mut kept = server.connect();
     let accept = "accept: image/webp\r\n";
     kept.request("GET", "/p.jpg", accept);
-    let before = kept.answer();
+    let before = kept.response();
     assert_eq!(server.get("/t.txt").status, 404);
     assert!(!server.get("/-/api/folders").text().contains("v.mp4"));
     rewrite(
@@ -176,7 +176,7 @@ fn a_changed_configuration_holds_for_the_next_request() {
     assert_eq!(server.event("WARN", message)["kept"], "cores tls.listen");
     // An open connection gets one more response under the old configuration, and is then closed.
     kept.request("GET", "/p.jpg", accept);
-    let last = kept.answer();
+    let last = kept.response();
     assert_eq!(last.field("connection"), Some("close"));
     assert!(kept.is_ended());
     let after = server.get_as("/p.jpg", "image/webp");
@@ -273,7 +273,7 @@ fn a_service_manager_opens_the_socket_and_is_notified() {
     command.env("NOTIFY_SOCKET", format!("@{name}"));
     let mut server = Server::spawn(&mut command);
     assert_eq!(server.address(), address);
-    assert_eq!(early.answer().status, 200);
+    assert_eq!(early.response().status, 200);
     let ready = |server: &Server| format!("MAINPID={}\nREADY=1", server.pid());
     assert_eq!(notification(), ready(&server));
     signal(server.pid(), Signal::HUP);

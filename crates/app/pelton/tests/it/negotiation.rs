@@ -68,20 +68,24 @@ fn accept_decides_what_is_sent() {
     home.put("none.jpg", &photo);
     let server = Server::plain(&home, &[]);
     for (row, (accept, media_type)) in ACCEPTS.into_iter().enumerate() {
-        let answer = server.get_as(&format!("/{row}.jpg"), accept);
+        let response = server.get_as(&format!("/{row}.jpg"), accept);
         assert_eq!(
-            (answer.status, answer.content_type(), answer.field("vary")),
+            (
+                response.status,
+                response.content_type(),
+                response.field("vary")
+            ),
             (200, media_type, Some("Accept")),
             "accept: {accept}"
         );
-        assert_eq!(answer.facts().format.media_type(), media_type);
-        assert!(answer.body.len() <= photo.len());
+        assert_eq!(response.facts().format.media_type(), media_type);
+        assert!(response.body.len() <= photo.len());
     }
     let silent = server.get("/none.jpg");
     assert_eq!((silent.status, silent.body), (200, photo.clone()));
     let lines = "accept: image/avif;q=0\r\naccept: image/webp\r\naccept: image/avif\r\n";
-    let answer = server.send("GET", "/none.jpg", lines);
-    assert_eq!(answer.content_type(), "image/webp");
+    let response = server.send("GET", "/none.jpg", lines);
+    assert_eq!(response.content_type(), "image/webp");
     server.stop();
 }
 
@@ -121,11 +125,11 @@ fn check(query: &str, expected: Expect) {
             // One copy per column, so that variants of one column do not influence the next.
             let copy = format!("{column}/{name}");
             home.put(&copy, &original);
-            let answer = server.get_as(&format!("/{copy}{query}"), accept);
+            let response = server.get_as(&format!("/{copy}{query}"), accept);
             if query == "?w=48" && !["drawing.svg", "moving.gif"].contains(&name) {
-                assert_eq!(answer.size().0, 48, "{name}");
+                assert_eq!(response.size().0, 48, "{name}");
             }
-            table.push_str(&format!("  {}", summary(&original, &answer)));
+            table.push_str(&format!("  {}", summary(&original, &response)));
         }
         table.push('\n');
     }
@@ -135,14 +139,14 @@ fn check(query: &str, expected: Expect) {
 
 /// Returns the format, followed by `=` if the body is the original, and by `*` if the response
 /// varies by Accept.
-fn summary(original: &[u8], answer: &Response) -> String {
-    assert_eq!(answer.status, 200);
-    let (_, format) = answer
+fn summary(original: &[u8], response: &Response) -> String {
+    assert_eq!(response.status, 200);
+    let (_, format) = response
         .content_type()
         .split_once('/')
         .expect("a media type has two parts");
-    let same = if answer.body == original { "=" } else { "" };
-    let vary = match answer.field("vary") {
+    let same = if response.body == original { "=" } else { "" };
+    let vary = match response.field("vary") {
         Some("Accept") => "*",
         None => "",
         Some(other) => panic!("vary: {other}"),
@@ -221,9 +225,9 @@ fn every_response_has_cache_fields() {
         ("GET", "/missing.jpg", String::new(), 404),
     ];
     for (method, target, fields, status) in requests {
-        let answer = server.send(method, target, &fields);
+        let response = server.send(method, target, &fields);
         assert_eq!(
-            (answer.status, answer.field("vary")),
+            (response.status, response.field("vary")),
             (status, Some("Accept")),
             "{method} {target} {fields}"
         );
@@ -248,13 +252,13 @@ fn results_that_are_not_smaller_are_remembered() {
         ("image/avif,image/webp", 2),
         ("*/*", 2),
     ] {
-        let answer = server.get_as("/small.jpg", accept);
+        let response = server.get_as("/small.jpg", accept);
         assert_eq!(
-            (answer.status, answer.content_type()),
+            (response.status, response.content_type()),
             (200, "image/jpeg"),
             "{accept}"
         );
-        assert_eq!(answer.body, media::small_photo());
+        assert_eq!(response.body, media::small_photo());
         assert_eq!(server.metrics().conversions(), conversions, "{accept}");
     }
     server.stop();
@@ -262,8 +266,8 @@ fn results_that_are_not_smaller_are_remembered() {
     // WebP.
     let server = Server::plain(&home, &[]);
     for accept in ["image/avif", "image/webp"] {
-        let answer = server.get_as("/small.jpg", accept);
-        assert_eq!(answer.body, media::small_photo());
+        let response = server.get_as("/small.jpg", accept);
+        assert_eq!(response.body, media::small_photo());
     }
     assert_eq!(server.metrics().conversions(), 0);
     server.stop();
@@ -298,9 +302,9 @@ fn what_a_camera_wrote_about_its_owner_is_not_passed_on() {
         "w=48&format=jpeg",
         "w=48&format=png",
     ] {
-        let answer = server.get(&format!("/p.jpg?{query}"));
-        assert_eq!(answer.status, 200);
-        assert!(!summary(&answer.body), "{query}");
+        let response = server.get(&format!("/p.jpg?{query}"));
+        assert_eq!(response.status, 200);
+        assert!(!summary(&response.body), "{query}");
     }
     server.stop();
 }

@@ -17,7 +17,7 @@ fn send(server: &Server, method: &str, path: &str, fields: &str, body: &str) -> 
     client.send(format!(
         "{method} /-/api{path} HTTP/1.1\r\nhost: pelton\r\n{fields}content-length: {length}\r\n\r\n{body}"
     ));
-    client.answer()
+    client.response()
 }
 
 #[test]
@@ -25,23 +25,28 @@ fn responses_about_the_server_are_those_of_the_openapi_document() {
     let home = Home::with(&[("photo.jpg", &media::photo(48, 32, 1))]);
     let server = Server::plain(&home, &[]);
     let document = Document::parse(TEXT);
-    let check = |method: &str, path: &str, answer: &Response| -> Value {
-        let body = serde_json::from_str(answer.text()).expect("JSON");
+    let check = |method: &str, path: &str, response: &Response| -> Value {
+        let body = serde_json::from_str(response.text()).expect("JSON");
         let path = path.split('?').next().unwrap_or(path);
-        document.check(method, path, answer.status, &body);
+        document.check(method, path, response.status, &body);
         body
     };
     let ask = |method: &str, path: &str, fields: &str, status: u16| {
-        let answer = send(&server, method, path, fields, "");
-        assert_eq!(answer.status, status, "{method} {path}: {}", answer.text());
-        check(method, path, &answer)
+        let response = send(&server, method, path, fields, "");
+        assert_eq!(
+            response.status,
+            status,
+            "{method} {path}: {}",
+            response.text()
+        );
+        check(method, path, &response)
     };
     let log_in = |password: &str| {
         let fields = format!("{OWN}content-type: application/json\r\n");
         let body = format!("{{\"name\":\"ann\",\"password\":\"{password}\"}}");
-        let answer = send(&server, "POST", "/session", &fields, &body);
-        check("POST", "/session", &answer);
-        answer
+        let response = send(&server, "POST", "/session", &fields, &body);
+        check("POST", "/session", &response);
+        response
     };
     assert_eq!(log_in("sesame").status, 409, "there are no users");
     assert_eq!(

@@ -34,18 +34,18 @@ fn beyond_the_queue_responses_say_when_to_retry() {
     let during = server.get_as("/small.jpg", "image/webp");
     assert_eq!(during.body, hit.body);
     assert_eq!(during.field("cache-status"), Some("Pelton; hit"));
-    let answers: Vec<Response> = clients.iter_mut().map(Client::answer).collect();
+    let answers: Vec<Response> = clients.iter_mut().map(Client::response).collect();
     let (served, refused): (Vec<_>, Vec<_>) =
-        answers.iter().partition(|answer| answer.status == 200);
+        answers.iter().partition(|response| response.status == 200);
     assert!(2 <= served.len(), "two waited, whether or not one ran");
     assert!(!refused.is_empty(), "nobody was refused");
-    for answer in &refused {
-        assert_eq!(answer.status, 503);
-        assert_eq!(answer.content_type(), "application/problem+json");
-        let after = answer.field("retry-after").expect("it says when");
+    for response in &refused {
+        assert_eq!(response.status, 503);
+        assert_eq!(response.content_type(), "application/problem+json");
+        let after = response.field("retry-after").expect("it says when");
         assert!(1 <= after.parse::<u64>().expect("in seconds"), "{after}");
-        assert_eq!(answer.field("vary"), Some("Accept"));
-        assert_eq!(answer.field("cache-control"), Some("no-store"));
+        assert_eq!(response.field("vary"), Some("Accept"));
+        assert_eq!(response.field("cache-control"), Some("no-store"));
     }
     let metrics = server.metrics();
     assert_eq!(
@@ -68,7 +68,7 @@ fn work_beyond_the_time_that_may_wait_is_refused() {
         let target = format!("/large.jpg?w={}&format=png", 2900 + number);
         client.request("GET", &target, "");
     }
-    let answers = clients.iter_mut().map(|client| client.answer().status);
+    let answers = clients.iter_mut().map(|client| client.response().status);
     let answers: Vec<_> = answers.collect();
     assert!(answers.contains(&200), "a single picture is never refused");
     assert!(answers.contains(&503), "{answers:?}");
@@ -109,7 +109,7 @@ fn no_request_waits_longer_than_the_configured_time() {
         signal(*cell, Signal::CONT);
     }
     // A conversion that has started is finished.
-    assert_eq!(first.answer().status, 200);
+    assert_eq!(first.response().status, 200);
     assert_eq!(server.get("/small.jpg?w=48&format=webp").status, 200);
     server.stop();
 }
@@ -135,16 +135,19 @@ fn a_request_gets_the_memory_that_an_improvement_holds() {
         let running = metrics.get("pelton_conversions_running");
         (metrics.conversions() == 1 && running == 1).then_some(())
     });
-    let answer = server.get_as("/b.jpg", "image/avif");
-    assert_eq!((answer.status, answer.content_type()), (200, "image/avif"));
+    let response = server.get_as("/b.jpg", "image/avif");
+    assert_eq!(
+        (response.status, response.content_type()),
+        (200, "image/avif")
+    );
     let metrics = server.metrics();
     assert_eq!(metrics.get("pelton_improvements_cancelled_total"), 1);
     assert_eq!(metrics.sum("pelton_cell_kills_total"), 1);
     // The cancelled background conversion is repeated later.
     for target in ["/a.jpg", "/b.jpg"] {
         eventually("it is improved in the end", || {
-            let answer = server.get_as(target, "image/avif");
-            (answer.field("cache-control") == Some("public, max-age=86400")).then_some(())
+            let response = server.get_as(target, "image/avif");
+            (response.field("cache-control") == Some("public, max-age=86400")).then_some(())
         });
     }
     assert_eq!(server.metrics().conversions(), 4);
@@ -242,8 +245,8 @@ fn jobs_out_of_memory_are_retried_with_the_maximum_memory() {
     photo.resize(photo.len() + FILM_BYTES, 0);
     let home = Home::with(&[("p.jpg", &photo)]);
     let server = Server::plain(&home, &[]);
-    let answer = server.get_as("/p.jpg?w=48", "image/webp");
-    assert_eq!((answer.status, answer.size()), (200, (48, 32)));
+    let response = server.get_as("/p.jpg?w=48", "image/webp");
+    assert_eq!((response.status, response.size()), (200, (48, 32)));
     let metrics = server.metrics();
     assert_eq!(metrics.get("pelton_conversions_retried_total"), 1);
     assert_eq!(metrics.sum("pelton_conversion_failures_total"), 0);
@@ -260,11 +263,11 @@ fn connections_beyond_the_limit_are_evicted_or_shed() {
     for _ in 0..4 * LIMIT {
         let mut client = server.connect();
         client.request("GET", "/p.jpg", "");
-        let answer = client.answer();
-        match answer.status {
+        let response = client.response();
+        match response.status {
             200 => kept.push(client),
             503 => {
-                assert_eq!(answer.field("retry-after"), Some("5"));
+                assert_eq!(response.field("retry-after"), Some("5"));
                 assert!(client.is_ended());
                 shed += 1;
             }
@@ -279,8 +282,8 @@ fn connections_beyond_the_limit_are_evicted_or_shed() {
     });
     drop(kept);
     let metrics = eventually("there is room again", || {
-        let answer = server.get("/-/metrics");
-        (answer.status == 200).then(|| Metrics::parse(answer.text()))
+        let response = server.get("/-/metrics");
+        (response.status == 200).then(|| Metrics::parse(response.text()))
     });
     // Connections of the requests for the metrics may have been shed (closed at once) as well.
     assert!(shed <= metrics.get("pelton_connections_shed_total"));

@@ -47,9 +47,9 @@ fn no_spelling_leads_out_of_the_library() {
                 format!("/folder/{up}{between}{up}{between}secret.gif"),
                 format!("/{up}{between}{up}{between}{up}{between}etc{between}passwd"),
             ] {
-                let answer = server.get(&target);
-                assert_eq!(answer.status, 404, "{target}");
-                assert!(!contains(&answer.body, b"nobody may"), "{target}");
+                let response = server.get(&target);
+                assert_eq!(response.status, 404, "{target}");
+                assert!(!contains(&response.body, b"nobody may"), "{target}");
                 spellings += 1;
             }
         }
@@ -84,9 +84,9 @@ fn other_ways_out_lead_nowhere() {
         format!("/{}p.jpg", "folder/../".repeat(100)),
     ];
     for target in targets {
-        let answer = server.get(&target);
-        assert_eq!(answer.status, 404, "{target}");
-        assert!(!contains(&answer.body, b"nobody may"), "{target}");
+        let response = server.get(&target);
+        assert_eq!(response.status, 404, "{target}");
+        assert!(!contains(&response.body, b"nobody may"), "{target}");
     }
     for target in ["http://h/../secret.gif", "http://h/%2e%2e/secret.gif"] {
         assert_eq!(server.get(target).status, 404, "{target}");
@@ -110,8 +110,8 @@ fn a_path_has_one_spelling() {
         for method in ["GET", "HEAD"] {
             let mut client = server.connect();
             client.request(method, target, "");
-            let answer = client.head();
-            let status_and_location = (answer.status, answer.or_dash("location"));
+            let response = client.head();
+            let status_and_location = (response.status, response.or_dash("location"));
             assert_eq!(status_and_location, (308, leads), "{method} {target}");
         }
         assert_eq!(server.get(leads).status, 200, "{leads}");
@@ -123,8 +123,8 @@ fn a_path_has_one_spelling() {
         "//evil.example/",
         "/folder/p.jpg/x",
     ] {
-        let answer = server.get(target);
-        let status_and_location = (answer.status, answer.field("location"));
+        let response = server.get(target);
+        let status_and_location = (response.status, response.field("location"));
         assert_eq!(status_and_location, (404, None), "{target}");
     }
     server.stop();
@@ -140,8 +140,8 @@ fn folders_lead_people_to_their_page() {
         ("/folder/", "../-/folders/folder/"),
         ("//folder//", "../../../-/folders/folder/"),
     ] {
-        let answer = server.send("GET", target, browser);
-        let status_and_location = (answer.status, answer.or_dash("location"));
+        let response = server.send("GET", target, browser);
+        let status_and_location = (response.status, response.or_dash("location"));
         assert_eq!(status_and_location, (308, location), "{target}");
         assert_eq!(server.get_as(target, "image/webp,*/*").status, 404);
     }
@@ -154,8 +154,8 @@ fn folders_lead_people_to_their_page() {
             ("//folder//", "../../../folder/"),
             ("/folder/sub", "../folder/sub/"),
         ] {
-            let answer = server.send("GET", target, accept);
-            let status_and_location = (answer.status, answer.or_dash("location"));
+            let response = server.send("GET", target, accept);
+            let status_and_location = (response.status, response.or_dash("location"));
             assert_eq!(status_and_location, (308, location), "{target} {accept}");
         }
         let page = server.send("GET", "/folder/", accept);
@@ -373,8 +373,8 @@ fn names_may_be_anything() {
     }
     let server = Server::plain(&home, &[]);
     for (name, target) in names {
-        let answer = server.get(target);
-        assert_eq!(answer.body, photo, "{name}");
+        let response = server.get(target);
+        assert_eq!(response.body, photo, "{name}");
         let webp = server.get_as(&format!("{target}?w=24"), "image/webp");
         assert_eq!(webp.size(), (24, 16), "{name}");
     }
@@ -391,9 +391,9 @@ fn prefixes_are_served_from_folders_of_their_own() {
     let server = Server::plain(&home, &["--img-map", &map]);
     assert_eq!(server.get("/a/b/q.jpg").size(), (40, 30));
     for cache in ["Pelton; fwd=uri-miss; stored", "Pelton; hit"] {
-        let answer = server.get_as("/a/b/q.jpg?w=20", "image/webp");
+        let response = server.get_as("/a/b/q.jpg?w=20", "image/webp");
         assert_eq!(
-            (answer.size(), answer.field("cache-status")),
+            (response.size(), response.field("cache-status")),
             ((20, 15), Some(cache))
         );
     }

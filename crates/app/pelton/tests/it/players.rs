@@ -38,9 +38,9 @@ pub(crate) fn user(home: &Home, words: &[&str], input: &str) -> (Option<i32>, St
 
 pub(crate) fn ask(server: &Server, request: &str) -> Value {
     let mark = if request.contains('?') { '&' } else { '?' };
-    let answer = server.get(&format!("/rest/{request}{mark}{ANN}"));
-    assert_eq!(answer.status, 200, "{request}");
-    let json: Value = serde_json::from_str(answer.text()).expect("JSON");
+    let response = server.get(&format!("/rest/{request}{mark}{ANN}"));
+    assert_eq!(response.status, 200, "{request}");
+    let json: Value = serde_json::from_str(response.text()).expect("JSON");
     json["subsonic-response"].clone()
 }
 
@@ -93,7 +93,7 @@ fn a_player_comes_in_once_a_user_is_made_and_hears_music() {
     );
     client.request("POST", "/rest/getSong.view", &fields);
     client.send(form);
-    assert!(client.answer().text().contains("\"status\":\"ok\""));
+    assert!(client.response().text().contains("\"status\":\"ok\""));
     let statistics = server.get("/-/api/statistics");
     let statistics: Value = serde_json::from_str(statistics.text()).expect("JSON");
     assert_eq!(
@@ -285,7 +285,7 @@ fn many_long_lists_at_once_take_the_memory_of_a_few() {
          content-type: application/x-www-form-urlencoded\r\n\r\n{form}",
         form.len()
     ));
-    let made = client.answer();
+    let made = client.response();
     let json: Value = serde_json::from_str(made.text()).expect("JSON");
     let list = &json["subsonic-response"]["playlist"];
     assert_eq!(list["songCount"], 30_000);
@@ -436,8 +436,8 @@ fn every_unreadable_file_and_folder_is_reported_with_its_reason() {
     std::os::unix::fs::symlink(".ndignore", patterns).expect("a folder of our own");
     let server = Server::plain(&home, &[]);
     let reported = eventually("the scan", || {
-        let answer = server.get("/-/api/scan");
-        let reported: Value = serde_json::from_str(answer.text()).expect("JSON");
+        let response = server.get("/-/api/scan");
+        let reported: Value = serde_json::from_str(response.text()).expect("JSON");
         (reported["ended"].is_string() && reported["scanning"] == false).then_some(reported)
     });
     let lines: Vec<String> = reported["unreadable"]

@@ -42,17 +42,17 @@ fn post(server: &Server, target: &str, content_type: &str, body: &[u8]) -> Respo
     let fields = format!("content-type: {content_type}\r\ncontent-length: {length}\r\n");
     client.request("POST", target, &fields);
     client.send(body);
-    client.answer()
+    client.response()
 }
 
 /// Returns the response of `/-/api/cells`.
 fn cells(server: &Server) -> Value {
-    let answer = server.get("/-/api/cells");
+    let response = server.get("/-/api/cells");
     assert_eq!(
-        (answer.status, answer.content_type()),
+        (response.status, response.content_type()),
         (200, "application/json")
     );
-    serde_json::from_slice(&answer.body).expect("JSON")
+    serde_json::from_slice(&response.body).expect("JSON")
 }
 
 #[test]
@@ -66,17 +66,17 @@ fn a_request_reaches_a_program_as_cgi() {
             "POST /x/tell/a%20b?&w=1 HTTP/1.1\r\nhost: h:81\r\nx-own: 1\r\nproxy: http://evil\r\n\
              content-type: image/png\r\ncontent-length: 4\r\n\r\nbody",
         );
-        let answer = client.answer();
+        let response = client.response();
         // The program parses the query `&w=1` as the name of an action. It has no such action, so
         // it fails.
-        assert_eq!(answer.status, 502, "{backend}");
+        assert_eq!(response.status, 502, "{backend}");
         client.send(
             "POST /x/tell/a%20b HTTP/1.1\r\nhost: h:81\r\nx-own: 1\r\nproxy: http://evil\r\n\
              content-type: image/png\r\ncontent-length: 4\r\n\r\nbody",
         );
-        let answer = client.answer();
+        let response = client.response();
         assert_eq!(
-            (answer.status, answer.content_type()),
+            (response.status, response.content_type()),
             (200, "text/plain"),
             "{backend}"
         );
@@ -98,7 +98,7 @@ fn a_request_reaches_a_program_as_cgi() {
             SERVER_PROTOCOL=HTTP/1.1
             SERVER_SOFTWARE=pelton
             body"#]];
-        expected.assert_eq(answer.text());
+        expected.assert_eq(response.text());
         let head = server.send("HEAD", "/x/tell", "");
         assert_eq!((head.status, head.content_type()), (200, "text/plain"));
         assert_eq!(server.get("/x/tell/%00").status, 404);
@@ -183,15 +183,19 @@ fn p8_chains_pass_bytes_on_and_wait_without_a_cell() {
                [programs.told]\nprograms = [\"typed\", \"typed\"]\nroute = \"/x/told\"\n\
                [programs.stops]\nprograms = [\"missing\", \"upper\"]\nroute = \"/x/stops\"\n";
         let server = serve(&home, backend, &configuration);
-        let answer = post(&server, "/x/both", "text/plain", b"abc");
-        assert_eq!((answer.status, answer.text()), (200, "CBA"), "{backend}");
-        let answer = post(&server, "/x/told", "text/plain", b"abc");
-        assert_eq!(answer.text(), "text/typed 12", "what the first one said");
-        let answer = post(&server, "/x/stops", "text/plain", b"abc");
+        let response = post(&server, "/x/both", "text/plain", b"abc");
         assert_eq!(
-            (answer.status, answer.text()),
+            (response.status, response.text()),
+            (200, "CBA"),
+            "{backend}"
+        );
+        let response = post(&server, "/x/told", "text/plain", b"abc");
+        assert_eq!(response.text(), "text/typed 12", "what the first one said");
+        let response = post(&server, "/x/stops", "text/plain", b"abc");
+        assert_eq!(
+            (response.status, response.text()),
             (404, "no such thing"),
-            "an answer that is not 200 is the chain's"
+            "a response that is not 200 is the chain's"
         );
         let mut slow: Vec<_> = (0..50).map(|_| server.connect()).collect();
         for client in &mut slow {
@@ -200,8 +204,8 @@ fn p8_chains_pass_bytes_on_and_wait_without_a_cell() {
         }
         // Each program has one cell. If a waiting request occupied it, this request would not be
         // served.
-        let answer = post(&server, "/x/both", "text/plain", b"xyz");
-        assert_eq!((answer.status, answer.text()), (200, "ZYX"));
+        let response = post(&server, "/x/both", "text/plain", b"xyz");
+        assert_eq!((response.status, response.text()), (200, "ZYX"));
         let stats = cells(&server);
         for name in ["upper", "reverse"] {
             assert_eq!(stats["programs"][name]["running"], 0);
@@ -210,8 +214,8 @@ fn p8_chains_pass_bytes_on_and_wait_without_a_cell() {
             client.send("b");
         }
         for mut client in slow {
-            let answer = client.answer();
-            assert_eq!((answer.status, answer.text()), (200, "BA"));
+            let response = client.response();
+            assert_eq!((response.status, response.text()), (200, "BA"));
         }
         server.stop();
     }

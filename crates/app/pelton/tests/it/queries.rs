@@ -76,9 +76,9 @@ fn sizes_come_out_exactly() {
     let server = Server::plain(&home, &[]);
     for (query, size) in SIZES {
         for accept in ["image/webp", "*/*"] {
-            let answer = server.get_as(&format!("/p.jpg?{query}"), accept);
-            assert_eq!(answer.status, 200, "{query}: {}", answer.text());
-            assert_eq!(answer.size(), size, "{query}, {accept}");
+            let response = server.get_as(&format!("/p.jpg?{query}"), accept);
+            assert_eq!(response.status, 200, "{query}: {}", response.text());
+            assert_eq!(response.size(), size, "{query}, {accept}");
         }
     }
     server.stop();
@@ -92,9 +92,9 @@ fn sizes_are_those_of_the_upright_picture() {
         let server = Server::plain(&home, &[]);
         let upright = if orientation < 5 { (60, 40) } else { (40, 60) };
         for accept in ["image/avif", "image/webp", "*/*"] {
-            let answer = server.get_as("/p.jpg?w=60&h=60", accept);
-            assert_eq!(answer.size(), upright, "{orientation}, {accept}");
-            let facts = answer.facts();
+            let response = server.get_as("/p.jpg?w=60&h=60", accept);
+            assert_eq!(response.size(), upright, "{orientation}, {accept}");
+            let facts = response.facts();
             assert_eq!(facts.stored, facts.oriented(), "no second turn is left");
         }
         server.stop();
@@ -143,10 +143,13 @@ fn formats_are_given_as_named() {
         ("png", "image/png"),
     ] {
         for accept in ["*/*", "image/avif,image/webp"] {
-            let answer = server.get_as(&format!("/p.jpg?w=48&format={format}"), accept);
-            assert_eq!((answer.status, answer.content_type()), (200, media_type));
-            assert_eq!(answer.facts().format.media_type(), media_type);
-            assert_eq!(answer.size(), (48, 32));
+            let response = server.get_as(&format!("/p.jpg?w=48&format={format}"), accept);
+            assert_eq!(
+                (response.status, response.content_type()),
+                (200, media_type)
+            );
+            assert_eq!(response.facts().format.media_type(), media_type);
+            assert_eq!(response.size(), (48, 32));
         }
     }
     server.stop();
@@ -185,9 +188,13 @@ fn queries_that_mean_the_same_are_converted_once() {
         "w=48&q=70",
     ];
     let tags = queries.map(|query| {
-        let answer = server.get_as(&format!("/p.jpg?{query}"), "image/webp");
-        assert_eq!((answer.status, answer.size()), (200, (48, 32)), "{query}");
-        answer.etag().to_owned()
+        let response = server.get_as(&format!("/p.jpg?{query}"), "image/webp");
+        assert_eq!(
+            (response.status, response.size()),
+            (200, (48, 32)),
+            "{query}"
+        );
+        response.etag().to_owned()
     });
     assert!(tags.iter().all(|tag| *tag == tags[0]), "{tags:#?}");
     assert_eq!(server.metrics().conversions(), 1);
@@ -236,12 +243,12 @@ fn parameters_that_do_not_fit_are_named() {
     let home = Home::with(&[("p.jpg", &media::photo(96, 64, 1))]);
     let server = Server::plain(&home, &["--strict-query", "true"]);
     for (query, named) in REFUSALS {
-        let answer = server.get_as(&format!("/p.jpg?{query}"), "image/webp");
-        assert_eq!(answer.status, 400, "{query}");
-        assert_eq!(answer.content_type(), "application/problem+json");
-        assert_eq!(answer.field("cache-control"), Some("no-store"));
+        let response = server.get_as(&format!("/p.jpg?{query}"), "image/webp");
+        assert_eq!(response.status, 400, "{query}");
+        assert_eq!(response.content_type(), "application/problem+json");
+        assert_eq!(response.field("cache-control"), Some("no-store"));
         let problem: serde_json::Value =
-            serde_json::from_slice(&answer.body).expect("a problem is JSON");
+            serde_json::from_slice(&response.body).expect("a problem is JSON");
         assert_eq!(problem["status"], 400);
         assert_eq!(problem["title"], "a query parameter is invalid");
         let detail = problem["detail"].as_str().expect("it says what is wrong");
@@ -258,8 +265,8 @@ fn an_answer_that_would_be_too_large_is_refused() {
     let home = Home::with(&[("p.jpg", &media::photo(96, 64, 1))]);
     let server = Server::plain(&home, &[]);
     let target = "/p.jpg?w=16384&h=16384&fit=fill&enlarge=1";
-    let answer = server.get_as(target, "image/avif");
-    assert_eq!(answer.status, 400, "{}", answer.text());
+    let response = server.get_as(target, "image/avif");
+    assert_eq!(response.status, 400, "{}", response.text());
     assert_eq!(server.metrics().jobs(), 0);
     server.stop();
 }
@@ -273,12 +280,12 @@ fn meta_describes_the_picture() {
     ]);
     let server = Server::plain(&home, &[]);
     let described = |target: &str| -> serde_json::Value {
-        let answer = server.get(target);
+        let response = server.get(target);
         assert_eq!(
-            (answer.status, answer.content_type()),
+            (response.status, response.content_type()),
             (200, "application/json")
         );
-        serde_json::from_slice(&answer.body).expect("a description is JSON")
+        serde_json::from_slice(&response.body).expect("a description is JSON")
     };
     let photo = described("/p.jpg?meta=full");
     assert_eq!(photo["width"], 64);
@@ -323,13 +330,17 @@ fn unknown_parameters_change_nothing() {
             "%zz=1",
         ] {
             for query in [format!("{known}&{other}"), format!("{other}&{known}")] {
-                let answer = server.get_as(&format!("/p.jpg?{query}"), "image/webp");
+                let response = server.get_as(&format!("/p.jpg?{query}"), "image/webp");
                 assert_eq!(
-                    (answer.status, answer.etag()),
+                    (response.status, response.etag()),
                     (200, made.etag()),
                     "{query}"
                 );
-                assert_eq!(answer.field("cache-status"), Some("Pelton; hit"), "{query}");
+                assert_eq!(
+                    response.field("cache-status"),
+                    Some("Pelton; hit"),
+                    "{query}"
+                );
             }
         }
     }
@@ -361,16 +372,20 @@ fn webp_server_go_s_configuration_means_what_it_means_there() {
         ("width=-1&v=2", (96, 64)),
         ("w=0", (96, 64)),
     ] {
-        let answer = server.get_as(&format!("/p.jpg?{query}"), "image/webp");
-        assert_eq!((answer.status, answer.size()), (200, size), "{query}");
+        let response = server.get_as(&format!("/p.jpg?{query}"), "image/webp");
+        assert_eq!((response.status, response.size()), (200, size), "{query}");
     }
     server.stop();
 
     let types = r#""ALLOWED_TYPES": ["jpg", "JPEG"]"#;
     let server = as_webp_server_go(&home, &format!("{members}: false, {types}"));
     for query in ["width=48", "w=48", "max_width=20"] {
-        let answer = server.get_as(&format!("/p.jpg?{query}"), "image/webp");
-        assert_eq!((answer.status, answer.size()), (200, (96, 64)), "{query}");
+        let response = server.get_as(&format!("/p.jpg?{query}"), "image/webp");
+        assert_eq!(
+            (response.status, response.size()),
+            (200, (96, 64)),
+            "{query}"
+        );
     }
     let described = server.get("/p.jpg?meta=full&width=48");
     assert!(described.text().starts_with("{\"width\":96,"));

@@ -106,11 +106,11 @@ fn redis_clients_see_the_index() {
     let home = home();
     let address = free_address();
     let mut server = Server::plain(&home, &["--store-listen", &address.to_string()]);
-    let answer = server.get_as("/a%20b.jpg?w=200", "image/webp");
-    assert_eq!(answer.content_type(), "image/webp");
+    let response = server.get_as("/a%20b.jpg?w=200", "image/webp");
+    assert_eq!(response.content_type(), "image/webp");
     let client = Client::of(address);
     let variant = client.variant();
-    let bytes = answer.body.len().to_string();
+    let bytes = response.body.len().to_string();
     for (name, expected) in [
         ("kind", "webp"),
         ("bytes", bytes.as_str()),
@@ -138,7 +138,7 @@ fn redis_clients_see_the_index() {
     });
     assert_eq!(
         server.get_as("/a%20b.jpg?w=200", "image/webp").etag(),
-        answer.etag()
+        response.etag()
     );
     server.stop();
 }
@@ -181,8 +181,11 @@ fn what_an_earlier_process_found_out_is_not_tried_again() {
     let redis = Redis::start(&home, address);
     let url = format!("redis://{address}");
     let ask = |server: &Server| {
-        let answer = server.get_as("/broken.png", "image/webp");
-        assert_eq!((answer.status, answer.content_type()), (200, "image/png"));
+        let response = server.get_as("/broken.png", "image/webp");
+        assert_eq!(
+            (response.status, response.content_type()),
+            (200, "image/png")
+        );
         server.metrics().jobs()
     };
     let server = Server::plain(&home, &["--store", &url]);
@@ -211,7 +214,7 @@ fn processes_of_one_folder_convert_once() {
         let asking = servers
             .each_ref()
             .map(|server| scope.spawn(|| server.get_as(TARGET, "image/avif").etag().to_owned()));
-        asking.map(|asked| asked.join().expect("an answer"))
+        asking.map(|asked| asked.join().expect("a response"))
     });
     assert!(etags.iter().all(|etag| *etag == etags[0]), "{etags:?}");
     let jobs: u64 = servers.iter().map(|server| server.metrics().jobs()).sum();

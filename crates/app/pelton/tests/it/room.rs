@@ -21,7 +21,7 @@ fn connect_from(address: Ipv4Addr, server: &Server) -> Client {
 
 fn ask(client: &mut Client) -> Response {
     client.request("GET", "/p.jpg", "");
-    client.answer()
+    client.response()
 }
 
 #[test]
@@ -41,7 +41,7 @@ fn no_address_takes_all_places() {
         assert_eq!(ask(client).status, 200);
     }
     let mut refused = connect_from(one, &server);
-    assert_eq!(refused.answer().status, 503);
+    assert_eq!(refused.response().status, 503);
     assert!(refused.is_ended());
     for _ in 0..2 * MOST {
         let mut client = connect_from(proxy, &server);
@@ -51,7 +51,7 @@ fn no_address_takes_all_places() {
     let mut client = connect_from(other, &server);
     assert_eq!(ask(&mut client).status, 200);
     client.request("GET", "/-/metrics", "");
-    let metrics = crate::harness::Metrics::parse(client.answer().text());
+    let metrics = crate::harness::Metrics::parse(client.response().text());
     let shed = metrics.get("pelton_connections_shed_by_address_total");
     assert_eq!(shed, 1);
     drop(kept);
@@ -71,8 +71,8 @@ fn a_connection_has_so_many_requests() {
     for _ in 0..8 {
         client.request("GET", "/p.jpg", "");
     }
-    let answers: Vec<_> = (0..3).map(|_| client.answer()).collect();
-    let connection_fields = answers.iter().map(|answer| answer.field("connection"));
+    let answers: Vec<_> = (0..3).map(|_| client.response()).collect();
+    let connection_fields = answers.iter().map(|response| response.field("connection"));
     assert_eq!(
         connection_fields.collect::<Vec<_>>(),
         [None, None, Some("close")]
@@ -114,7 +114,7 @@ fn without_descriptors_the_server_sheds_and_recovers() {
     for client in &mut kept {
         eventually("each is kept, or told to come back", || {
             if client.has_begun() {
-                match client.answer().status {
+                match client.response().status {
                     503 => shed_count += 1,
                     // The server accepted this connection, and later closed it because its head was
                     // not completed in time.
@@ -189,7 +189,7 @@ fn an_idle_connection_holds_hardly_anything() {
     let (bytes, clients) = bytes_each(&server, 10_000, || {
         let mut client = server.connect();
         client.request("GET", "/p.txt", "");
-        assert_eq!(client.answer().status, 200);
+        assert_eq!(client.response().status, 200);
         client
     });
     assert!(bytes <= 8 << 10, "{bytes} bytes for an idle connection");

@@ -145,13 +145,13 @@ fn check(server: &Server, accept: &str, other: &Response) {
             lines.push_str(&filled(field, &whole, other));
             lines.push_str("\r\n");
         }
-        let answer = server.send(method, "/p.jpg", &lines);
-        let outcome = match answer.field("content-range") {
-            Some(range) => format!("{} {range}", answer.status),
-            None => answer.status.to_string(),
+        let response = server.send(method, "/p.jpg", &lines);
+        let outcome = match response.field("content-range") {
+            Some(range) => format!("{} {range}", response.status),
+            None => response.status.to_string(),
         };
         assert_eq!(outcome, expected, "accept: {accept}, {request}");
-        judge(&answer, &whole, method, request);
+        judge(&response, &whole, method, request);
     }
 }
 
@@ -164,40 +164,40 @@ fn filled(text: &str, whole: &Response, other: &Response) -> String {
 
 /// Checks that the body is the part that the fields describe, and that the fields are those of the
 /// representation.
-fn judge(answer: &Response, whole: &Response, method: &str, request: &str) {
-    let body = match (method, answer.status) {
+fn judge(response: &Response, whole: &Response, method: &str, request: &str) {
+    let body = match (method, response.status) {
         ("HEAD", _) | (_, 304) => &[],
         (_, 200) => &whole.body[..],
         (_, 206) => {
-            let range = answer.field("content-range").expect("checked above");
+            let range = response.field("content-range").expect("checked above");
             let range = range.strip_prefix("bytes ").expect("bytes are counted");
             let (range, _) = range.split_once('/').expect("a length follows");
             let (first, last) = range.split_once('-').expect("a first and a last byte");
             let place = |place: &str| place.parse::<usize>().expect("a number");
             &whole.body[place(first)..=place(last)]
         }
-        _ => &answer.body[..],
+        _ => &response.body[..],
     };
-    assert_eq!(answer.body, body, "{request}");
-    if method == "HEAD" && answer.status == 200 {
+    assert_eq!(response.body, body, "{request}");
+    if method == "HEAD" && response.status == 200 {
         let length = whole.body.len().to_string();
-        assert_eq!(answer.field("content-length"), Some(&length[..]));
+        assert_eq!(response.field("content-length"), Some(&length[..]));
     }
-    if matches!(answer.status, 200 | 206 | 304) {
+    if matches!(response.status, 200 | 206 | 304) {
         for name in ["etag", "vary", "cache-control", "last-modified"] {
-            assert_eq!(answer.field(name), whole.field(name), "{request}");
+            assert_eq!(response.field(name), whole.field(name), "{request}");
         }
     }
-    if matches!(answer.status, 200 | 206) {
+    if matches!(response.status, 200 | 206) {
         for name in ["content-type", "accept-ranges", "x-content-type-options"] {
-            assert_eq!(answer.field(name), whole.field(name), "{request}");
+            assert_eq!(response.field(name), whole.field(name), "{request}");
         }
     }
-    if matches!(answer.status, 412 | 416) {
-        assert_eq!(answer.content_type(), "application/problem+json");
-        assert_eq!(answer.field("etag"), None, "{request}");
+    if matches!(response.status, 412 | 416) {
+        assert_eq!(response.content_type(), "application/problem+json");
+        assert_eq!(response.field("etag"), None, "{request}");
     }
-    assert!(answer.field("date").is_some(), "{request}");
+    assert!(response.field("date").is_some(), "{request}");
 }
 
 /// Checks every representation of one photograph under `flags`.
@@ -213,14 +213,14 @@ fn check_all(flags: &[&str]) {
     let avif = server.get_as("/p.jpg", "image/avif");
     let webp = server.get_as("/p.jpg", "image/webp");
     let jpeg = server.get("/p.jpg");
-    for (answer, media_type) in [
+    for (response, media_type) in [
         (&avif, "image/avif"),
         (&webp, "image/webp"),
         (&jpeg, "image/jpeg"),
     ] {
-        assert_eq!(answer.content_type(), media_type);
+        assert_eq!(response.content_type(), media_type);
         let modified = Some("Sun, 09 Sep 2001 01:46:40 GMT");
-        assert_eq!(answer.field("last-modified"), modified);
+        assert_eq!(response.field("last-modified"), modified);
     }
     check(&server, "image/avif", &webp);
     check(&server, "image/webp", &jpeg);
@@ -262,8 +262,8 @@ fn provisional_answers_have_no_date_to_be_compared_with() {
     let home = Home::with(&[("p.jpg", &media::photo(96, 64, 1))]);
     // Responses stay provisional, since background conversions are enabled but never start.
     let server = Server::start(&home, &["--limits-improving-max", "0"]);
-    let answer = server.get_as("/p.jpg", "image/avif");
-    assert_eq!(answer.field("last-modified"), None);
+    let response = server.get_as("/p.jpg", "image/avif");
+    assert_eq!(response.field("last-modified"), None);
     let since = "accept: image/avif\r\nif-modified-since: Fri, 01 Jan 2100 00:00:00 GMT\r\n";
     assert_eq!(server.send("GET", "/p.jpg", since).status, 200);
     server.stop();
@@ -293,8 +293,8 @@ fn if_range_accepts_a_date_for_a_single_representation() {
         ("yesterday", 200),
     ] {
         let fields = format!("range: bytes=5-7\r\nif-range: {date}\r\n");
-        let answer = server.send("GET", "/song.flac", &fields);
-        assert_eq!(answer.status, status, "{date}");
+        let response = server.send("GET", "/song.flac", &fields);
+        assert_eq!(response.status, status, "{date}");
     }
     server.stop();
 }
@@ -303,12 +303,12 @@ fn if_range_accepts_a_date_for_a_single_representation() {
 #[test]
 fn last_modified_is_not_later_than_the_date() {
     let (_home, server) = dated(SystemTime::now() + Duration::from_secs(86_400));
-    let answer = server.get("/song.flac");
-    let date = |name| http1::date::parse(answer.or_dash(name).as_bytes()).expect("a date");
+    let response = server.get("/song.flac");
+    let date = |name| http1::date::parse(response.or_dash(name).as_bytes()).expect("a date");
     assert!(date("last-modified") <= date("date"));
     let range = format!(
         "range: bytes=5-7\r\nif-range: {}\r\n",
-        answer.or_dash("last-modified")
+        response.or_dash("last-modified")
     );
     assert_eq!(server.send("GET", "/song.flac", &range).status, 200);
     server.stop();

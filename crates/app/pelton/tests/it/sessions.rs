@@ -39,14 +39,14 @@ fn log_in_with(server: &Server, name: &str, password: &str, fields: &str) -> Res
     client.send(format!(
         "POST /-/api/session HTTP/1.1\r\nhost: pelton\r\n{rest}"
     ));
-    client.answer()
+    client.response()
 }
 
 /// Returns the Cookie line of a new session.
 fn log_in(server: &Server, name: &str, password: &str) -> String {
-    let answer = log_in_with(server, name, password, OWN);
-    assert_eq!(answer.status, 200, "{}", answer.text());
-    let cookie = answer.field("set-cookie").expect("a cookie");
+    let response = log_in_with(server, name, password, OWN);
+    assert_eq!(response.status, 200, "{}", response.text());
+    let cookie = response.field("set-cookie").expect("a cookie");
     let (pair, attributes) = cookie.split_once("; ").expect("attributes");
     let expected = "Path=/-/; Max-Age=2592000; HttpOnly; SameSite=Lax";
     assert_eq!(attributes, expected);
@@ -54,9 +54,9 @@ fn log_in(server: &Server, name: &str, password: &str) -> String {
 }
 
 fn session(server: &Server, fields: &str) -> Value {
-    let answer = server.send("GET", "/-/api/session", fields);
-    assert_eq!(answer.status, 200, "{}", answer.text());
-    serde_json::from_str(answer.text()).expect("JSON")
+    let response = server.send("GET", "/-/api/session", fields);
+    assert_eq!(response.status, 200, "{}", response.text());
+    serde_json::from_str(response.text()).expect("JSON")
 }
 
 fn status(server: &Server, target: &str, fields: &str) -> u16 {
@@ -153,8 +153,8 @@ fn only_the_own_page_changes_something_in_a_session() {
             ("origin: http://evil.example\r\n", 403),
             ("origin: https://player.example.org\r\n", 403),
         ] {
-            let answer = scan(method, origin);
-            assert_eq!(answer.status, expected, "{method} {origin}");
+            let response = scan(method, origin);
+            assert_eq!(response.status, expected, "{method} {origin}");
         }
     }
     let refused = scan("POST", "");
@@ -237,8 +237,8 @@ fn over_tls_the_cookie_needs_tls() {
     client.send(format!(
         "POST /-/api/session HTTP/1.1\r\nhost: pelton\r\n{rest}"
     ));
-    let answer = client.answer();
-    let cookie = answer.field("set-cookie").expect("a cookie");
+    let response = client.response();
+    let cookie = response.field("set-cookie").expect("a cookie");
     assert!(cookie.starts_with("__Secure-pelton="), "{cookie}");
     assert!(cookie.ends_with("; Secure"), "{cookie}");
     let (pair, _) = cookie.split_once(';').expect("attributes");
@@ -254,12 +254,12 @@ fn over_tls_the_cookie_needs_tls() {
         ("pelton", "https://pelton", 401),
     ] {
         client.request("POST", "/-/api/scan", &change(name, origin));
-        assert_eq!(client.answer().status, status, "{name} {origin}");
+        assert_eq!(client.response().status, status, "{name} {origin}");
     }
     // A proxy on this host says that it received the request over TLS.
     let forwarded = "x-forwarded-proto: https\r\n";
-    let answer = log_in_with(&server, "ann", "sesame", forwarded);
-    let cookie = answer.field("set-cookie").expect("a cookie");
+    let response = log_in_with(&server, "ann", "sesame", forwarded);
+    let cookie = response.field("set-cookie").expect("a cookie");
     assert!(cookie.starts_with("__Secure-pelton="), "{cookie}");
     server.stop();
 }
@@ -269,12 +269,12 @@ fn guesses_have_to_wait_and_without_users_no_login_succeeds() {
     let home = home();
     let server = Server::plain(&home, &[]);
     for _ in 0..10 {
-        let answer = log_in_with(&server, "ann", "wrong", OWN);
-        assert_eq!(answer.status, 401);
+        let response = log_in_with(&server, "ann", "wrong", OWN);
+        assert_eq!(response.status, 401);
     }
-    let answer = log_in_with(&server, "ANN", "sesame", OWN);
-    assert_eq!(answer.status, 429);
-    assert!(answer.field("retry-after").is_some());
+    let response = log_in_with(&server, "ANN", "sesame", OWN);
+    assert_eq!(response.status, 429);
+    assert!(response.field("retry-after").is_some());
     // The failed logins of the browser also delay logins of players as the same user.
     let player = server.get(&format!("/rest/ping?{ANN}"));
     assert_eq!(player.status, 429);
@@ -282,12 +282,12 @@ fn guesses_have_to_wait_and_without_users_no_login_succeeds() {
     let home = Home::with(&[("photo.jpg", &media::photo(48, 32, 1))]);
     let server = Server::plain(&home, &[]);
     assert_eq!(session(&server, "")["hasUsers"], false);
-    let answer = log_in_with(&server, "ann", "sesame", OWN);
-    assert_eq!(answer.status, 409);
+    let response = log_in_with(&server, "ann", "sesame", OWN);
+    assert_eq!(response.status, 409);
     assert!(
-        answer.text().contains("pelton user add"),
+        response.text().contains("pelton user add"),
         "{}",
-        answer.text()
+        response.text()
     );
     server.stop();
 }

@@ -69,14 +69,14 @@ fn attack(server: &Server, wait: &str, begin: &[u8], work: impl Fn(&mut TcpStrea
             }
         }
         thread::park_timeout(PAUSE);
-        let answer = server.get("/-/metrics");
+        let response = server.get("/-/metrics");
         let hit = server.get("/p.jpg");
-        if [answer.status, hit.status].contains(&503) {
+        if [response.status, hit.status].contains(&503) {
             // The attackers use all connections, until their timeouts expire.
             return None;
         }
-        assert_eq!((answer.status, hit.status), (200, 200));
-        let metrics = Metrics::parse(answer.text());
+        assert_eq!((response.status, hit.status), (200, 200));
+        let metrics = Metrics::parse(response.text());
         // The only open connection is that of the metrics request.
         (metrics.get("pelton_connections") == 1).then_some(metrics)
     });
@@ -141,8 +141,8 @@ fn slow_requests_get_408() {
     ] {
         let mut client = server.connect();
         client.send(begin);
-        let answer = client.answer();
-        let status_and_connection = (answer.status, answer.or_dash("connection"));
+        let response = client.response();
+        let status_and_connection = (response.status, response.or_dash("connection"));
         assert_eq!(status_and_connection, (408, "close"), "{begin}");
         assert!(client.is_ended(), "{begin}");
     }
@@ -231,7 +231,7 @@ fn clients_that_keep_the_pace_are_served_to_the_end() {
         client.send([b'x'; 300]);
         thread::park_timeout(PAUSE);
     }
-    assert_eq!(client.answer().status, 405);
+    assert_eq!(client.response().status, 405);
     server.stop();
     drop(home);
 }

@@ -97,7 +97,7 @@ fn soak(address: SocketAddr, seed: u64, contents: &[Vec<u8>], left: &AtomicUsize
                 // The server may close a connection after its maximum number of requests; the test
                 // then continues on a new connection.
                 Err(err) if closes && err.kind() == io::ErrorKind::UnexpectedEof => break,
-                reply => reply.expect("an answer"),
+                reply => reply.expect("a response"),
             };
             let whole = &contents[one.file];
             let (status, expected) = match &one.part {

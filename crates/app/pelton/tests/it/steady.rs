@@ -62,7 +62,7 @@ fn round(server: &Server, clients: &mut [Client], request: &str, answers: usize)
     signal(server.pid(), Signal::CONT);
     for client in clients {
         for _ in 0..answers {
-            assert_eq!(client.answer().status, 200);
+            assert_eq!(client.response().status, 200);
         }
     }
 }
@@ -73,7 +73,7 @@ fn cost(server: &Server, clients: &mut [Client], target: &str, batch: usize) -> 
     let mut watch = server.connect();
     let mut read = || {
         watch.request("GET", "/-/metrics", "");
-        Cost::of(&Metrics::parse(watch.answer().text()))
+        Cost::of(&Metrics::parse(watch.response().text()))
     };
     for _ in 0..3 {
         round(server, clients, &request, batch);

@@ -275,7 +275,7 @@ fn what_is_in_the_journal_is_what_is_served() {
 fn letter(client: &mut impl Read, bytes: usize) -> u8 {
     let head = format!("${bytes}\r\n");
     let mut reply = vec![0; head.len() + bytes + 2];
-    client.read_exact(&mut reply).expect("an answer");
+    client.read_exact(&mut reply).expect("a response");
     let body = &reply[head.len()..reply.len() - 2];
     assert!(reply.starts_with(head.as_bytes()) && reply.ends_with(b"\r\n"));
     assert!(
@@ -307,7 +307,7 @@ fn slow_readers_get_values_as_they_were() {
         set.extend_from_slice(change.as_bytes());
         writer.write_all(&set).expect("it takes a value");
         let mut replies = [0; b"+OK\r\n:200001\r\n".len()];
-        writer.read_exact(&mut replies).expect("an answer");
+        writer.read_exact(&mut replies).expect("a response");
         for reader in &mut readers {
             reader.write_all(b"GET k\r\n").expect("it takes a command");
         }
@@ -317,7 +317,7 @@ fn slow_readers_get_values_as_they_were() {
         assert!(letters.is_sorted(), "{letters:?}");
     }
     let mut client = store.client();
-    assert_eq!(ask(&mut client, "SAVE").expect("an answer"), "+OK");
+    assert_eq!(ask(&mut client, "SAVE").expect("a response"), "+OK");
     store.kill();
     let _store = Store::start(&dir.0, &["--port", &port]);
     let mut reader = connect();

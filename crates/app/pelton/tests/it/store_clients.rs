@@ -13,7 +13,7 @@ const REFUSAL: &str = "-ERR max number of clients reached\r\n";
 
 fn line(client: &mut BufReader<TcpStream>) -> String {
     let mut line = String::new();
-    client.read_line(&mut line).expect("an answer or the end");
+    client.read_line(&mut line).expect("a response or the end");
     line
 }
 
@@ -28,7 +28,7 @@ fn info(client: &mut BufReader<TcpStream>, name: &str) -> String {
     let head = ask(client, "INFO everything\r\n");
     let bytes: usize = head[1..].trim_end().parse().expect("a length");
     let mut body = vec![0; bytes + 2];
-    client.read_exact(&mut body).expect("an answer");
+    client.read_exact(&mut body).expect("a response");
     let text = String::from_utf8(body).expect("text");
     let field = |line: &str| Some(line.strip_prefix(name)?.strip_prefix(':')?.to_owned());
     text.lines().find_map(field).expect("a field of INFO")

@@ -68,7 +68,7 @@ fn a_server_goes_on_and_ends_when_asked() {
         let get = |accept: &str| {
             let mut client = Client::connect(address);
             client.request("GET", "/p.jpg?w=48", accept);
-            client.answer().status
+            client.response().status
         };
         assert_eq!(get("accept: image/webp\r\n"), 200, "{kind:?}");
         // The signal and the requests make the signal thread, a core and the access log write

@@ -56,9 +56,9 @@ fn both_protocols_and_versions_are_spoken_and_no_byte_differs() {
             let mut client = connect(&server, &config);
             for _ in 0..2 {
                 client.request("GET", "/large.txt", "");
-                assert_eq!(client.answer().body, large.body);
+                assert_eq!(client.response().body, large.body);
                 client.request("GET", "/digits.txt", "range: bytes=1-2\r\n");
-                assert_eq!(client.answer().body, b"12");
+                assert_eq!(client.response().body, b"12");
                 client.request("HEAD", "/p.jpg", "");
                 assert_eq!(client.head().status, 200);
             }
@@ -67,8 +67,8 @@ fn both_protocols_and_versions_are_spoken_and_no_byte_differs() {
                 "GET /digits.txt HTTP/1.1\r\nhost: h\r\n\r\n\
                  GET /digits.txt HTTP/1.1\r\nhost: h\r\nconnection: close\r\n\r\n",
             );
-            assert_eq!(client.answer().body, digits.body);
-            assert_eq!(client.answer().body, digits.body);
+            assert_eq!(client.response().body, digits.body);
+            assert_eq!(client.response().body, digits.body);
             // The server ends the connection with close_notify, so the end is not a truncation.
             assert_eq!(client.rest(), b"");
         }
@@ -78,8 +78,8 @@ fn both_protocols_and_versions_are_spoken_and_no_byte_differs() {
             .map(|_| client.ask("GET", "/large.txt", "", b""))
             .collect();
         for asked in asked {
-            let answer = client.answer(asked).expect("the stream is answered");
-            assert_eq!(answer.body, large.body);
+            let response = client.response(asked).expect("the stream is answered");
+            assert_eq!(response.body, large.body);
         }
     }
     let metrics = server.metrics();
@@ -103,7 +103,7 @@ fn answers_to_bodies_that_are_not_read_arrive() {
         let mut client = connect(&server, &config);
         client.request("POST", target, &format!("content-length: {BODY_BYTES}\r\n"));
         client.send(vec![b'x'; BODY_BYTES]);
-        assert_eq!(client.answer().status, status, "{target}");
+        assert_eq!(client.response().status, status, "{target}");
     }
     server.stop();
 }
@@ -147,7 +147,7 @@ fn sessions_are_resumed() {
             let mut client = connect(&server, &config);
             // Tickets arrive with the first response.
             client.request("GET", "/digits.txt", "");
-            assert_eq!(client.answer().body, b"0123456789");
+            assert_eq!(client.response().body, b"0123456789");
             assert_eq!(client.handshake(), Some(expected), "{version:?}");
         }
     }
@@ -170,7 +170,7 @@ fn renewed_certificates_are_used_without_a_restart() {
     });
     for client in [&mut before, &mut after] {
         client.request("GET", "/digits.txt", "");
-        assert_eq!(client.answer().body, b"0123456789");
+        assert_eq!(client.response().body, b"0123456789");
     }
     // A certificate with an invalid key is refused, and the old certificate and key stay in use.
     fs::write(home.directory().join("localhost.key"), "").expect("the home can be written");
@@ -180,7 +180,7 @@ fn renewed_certificates_are_used_without_a_restart() {
     );
     let mut client = connect(&server, &trusts_new);
     client.request("GET", "/digits.txt", "");
-    assert_eq!(client.answer().body, b"0123456789");
+    assert_eq!(client.response().body, b"0123456789");
 }
 
 #[test]
@@ -194,7 +194,7 @@ fn a_signal_has_certificates_read_again() {
     let mut after = connect(&server, &trusts_new);
     for client in [&mut before, &mut after] {
         client.request("GET", "/digits.txt", "");
-        assert_eq!(client.answer().body, b"0123456789");
+        assert_eq!(client.response().body, b"0123456789");
     }
     // A certificate with an invalid key is refused, and the old certificate and key stay in use.
     fs::write(home.directory().join("localhost.key"), "").expect("the home can be written");
@@ -205,7 +205,7 @@ fn a_signal_has_certificates_read_again() {
     );
     let mut client = connect(&server, &trusts_new);
     client.request("GET", "/digits.txt", "");
-    assert_eq!(client.answer().body, b"0123456789");
+    assert_eq!(client.response().body, b"0123456789");
 }
 
 #[test]
@@ -219,17 +219,17 @@ fn a_new_process_takes_over_what_is_spoken_where() {
         assert_eq!(open.send("GET", "/digits.txt", "").body, b"0123456789");
         let mut client = Client::secure(secure, &http1, "localhost").expect("trusted");
         client.request("GET", "/large.txt", "");
-        assert_eq!(client.answer().body, large());
+        assert_eq!(client.response().body, large());
         let mut client = Client::connect(plain);
         client.send("GET /digits.txt HTTP/1.1\r\nhost: localhost\r\n\r\n");
         let location = format!("https://localhost:{}/digits.txt", secure.port());
-        assert_eq!(client.answer().field("location"), Some(&*location));
+        assert_eq!(client.response().field("location"), Some(&*location));
         server.upgrade();
         assert_eq!(server.event("INFO", "stopped")["dropped"], 0);
     }
     let mut client = Client::secure(secure, &http1, "localhost").expect("trusted");
     client.request("GET", "/digits.txt", "connection: close\r\n");
-    assert_eq!(client.answer().body, b"0123456789");
+    assert_eq!(client.response().body, b"0123456789");
     server.stop();
 }
 
@@ -243,7 +243,7 @@ fn http_leads_to_https_for_hosts_it_is_for() {
     let ask = |host: &str| {
         let mut client = server.connect();
         client.send(format!("GET /a%20b?w=1 HTTP/1.1\r\nhost: {host}\r\n\r\n"));
-        client.answer()
+        client.response()
     };
     for (host, name) in [
         ("localhost", "localhost"),
@@ -251,17 +251,17 @@ fn http_leads_to_https_for_hosts_it_is_for() {
         ("127.0.0.1:80", "127.0.0.1"),
         ("a.wild.example", "a.wild.example"),
     ] {
-        let answer = ask(host);
+        let response = ask(host);
         let location = format!("https://{name}:{port}/a%20b?w=1");
         assert_eq!(
-            (answer.status, answer.field("location")),
+            (response.status, response.field("location")),
             (308, Some(&*location))
         );
     }
     for host in ["evil.example", "wild.example", "127.0.0.2", "[::1]:80"] {
-        let answer = ask(host);
+        let response = ask(host);
         assert_eq!(
-            (answer.status, answer.field("location")),
+            (response.status, response.field("location")),
             (421, None),
             "{host}"
         );
@@ -275,7 +275,7 @@ fn http_leads_to_https_for_hosts_it_is_for() {
     let config = trusting(&[&certificate], &[], &[&TLS13]);
     let mut client = connect(&server, &config);
     client.request("GET", "/digits.txt", "");
-    assert_eq!(client.answer().body, b"0123456789");
+    assert_eq!(client.response().body, b"0123456789");
 }
 
 #[test]
@@ -283,8 +283,8 @@ fn the_port_led_to_may_be_another() {
     let home = Home::with(&[]);
     let certificate = Certificate::issue(&home, "localhost", &["pelton"]);
     let server = serving(&home, &[&certificate], &["--tls-redirect", "443"]);
-    let answer = server.get("/");
-    assert_eq!(answer.field("location"), Some("https://pelton/"));
+    let response = server.get("/");
+    assert_eq!(response.field("location"), Some("https://pelton/"));
 }
 
 #[test]
@@ -295,7 +295,7 @@ fn handshakes_that_take_too_long_are_ended() {
     let config = trusting(&[&certificate], &[], &[&TLS13]);
     let mut client = connect(&server, &config);
     client.request("GET", "/-/metrics", "");
-    let metrics = crate::harness::Metrics::parse(client.answer().text());
+    let metrics = crate::harness::Metrics::parse(client.response().text());
     assert_eq!(metrics.get("pelton_timeouts_total{wait=\"handshake\"}"), 1);
     assert_eq!(
         metrics.get("pelton_tls_handshakes_total{how=\"failed\"}"),
@@ -315,7 +315,7 @@ fn handshakes_that_do_not_go_on_give_way() {
     let config = trusting(&[&certificate], &[], &[&TLS13]);
     let mut client = connect(&server, &config);
     client.request("GET", "/digits.txt", "");
-    assert_eq!(client.answer().body, b"0123456789");
+    assert_eq!(client.response().body, b"0123456789");
 }
 
 #[test]
@@ -367,7 +367,7 @@ fn idle_connections_cost_hardly_anything() {
     let ask = || {
         let mut client = connect(&server, &config);
         client.request("GET", "/digits.txt", "");
-        assert_eq!(client.answer().status, 200);
+        assert_eq!(client.response().status, 200);
         client
     };
     // The first connections allocate memory that later ones reuse.

@@ -193,9 +193,9 @@ fn a_player_gets_the_file_where_it_asks_for_no_less_and_a_part_where_it_begins_l
     let decide = format!("/rest/getTranscodeDecision?mediaId={id}&mediaType=song&{ANN}");
     player.request("POST", &decide, &fields);
     player.send(client);
-    let answer: Value = serde_json::from_str(player.answer().text()).expect("JSON");
-    let decision = &answer["subsonic-response"]["transcodeDecision"];
-    assert_eq!(decision["canTranscode"], true, "{answer}");
+    let response: Value = serde_json::from_str(player.response().text()).expect("JSON");
+    let decision = &response["subsonic-response"]["transcodeDecision"];
+    assert_eq!(decision["canTranscode"], true, "{response}");
     let parameters = decision["transcodeParams"].as_str().expect("text");
     let made = server.get(&format!(
         "/rest/getTranscodeStream?mediaId={id}&mediaType=song&offset=0.1&transcodeParams={parameters}&{ANN}"
@@ -256,7 +256,7 @@ fn players_wait_for_their_turn_and_no_longer_than_they_may() {
     });
     let players: Vec<_> = players.collect();
     for mut player in players {
-        assert_eq!(player.answer().status, 200);
+        assert_eq!(player.response().status, 200);
     }
     server.stop();
     let impatient = [
@@ -313,7 +313,7 @@ fn more_than_may_be_made_at_a_time_is_to_come_again() {
     // Requests for the same track share one transcode.
     let mut second = server.connect();
     second.request("GET", &target("long.wav", 32), "");
-    let (one, other) = (first.answer(), second.answer());
+    let (one, other) = (first.response(), second.response());
     assert_eq!((one.status, one.etag()), (200, other.etag()));
     assert_eq!(opus(&one.body), (1, 1_500 * 48_000));
     assert_eq!(server.get(&target("short.wav", 32)).status, 200);
@@ -396,10 +396,10 @@ fn a_long_track_is_heard_while_it_is_made() {
         let mut old = server.connect();
         let request = format!("GET {} HTTP/1.0\r\n\r\n", target("maxBitRate=34"));
         old.send(request);
-        let answer = old.rest();
-        let body = answer.windows(4).position(|four| four == b"\r\n\r\n");
+        let response = old.rest();
+        let body = response.windows(4).position(|four| four == b"\r\n\r\n");
         assert_eq!(
-            opus(&answer[body.expect("a head") + 4..]),
+            opus(&response[body.expect("a head") + 4..]),
             (1, 900 * 48_000)
         );
         server.stop();
@@ -479,10 +479,10 @@ fn every_backend_makes_the_same_bytes() {
                 ))
             })
             .collect();
-        for (name, answer) in ids.keys().zip(&bodies) {
-            assert_eq!(answer.status, 200, "{backend}: {name}");
+        for (name, response) in ids.keys().zip(&bodies) {
+            assert_eq!(response.status, 200, "{backend}: {name}");
             assert_eq!(
-                answer.content_type(),
+                response.content_type(),
                 "audio/ogg; codecs=opus",
                 "{backend}: {name}"
             );
@@ -495,7 +495,7 @@ fn every_backend_makes_the_same_bytes() {
         server.stop();
         bodies
             .into_iter()
-            .map(|answer| answer.body)
+            .map(|response| response.body)
             .collect::<Vec<_>>()
     });
     let made: Vec<_> = made.collect();

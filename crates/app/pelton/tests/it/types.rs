@@ -14,9 +14,9 @@ fn files_of_foreign_types_are_served_only_if_allowed() {
     ]);
     let server = Server::plain(&home, &[]);
     for target in ["/page.html", "/notes.TXT", "/data.bin", "/plain"] {
-        let answer = server.get(target);
-        assert_eq!(answer.status, 404, "{target}");
-        assert_eq!(answer.content_type(), "application/problem+json");
+        let response = server.get(target);
+        assert_eq!(response.status, 404, "{target}");
+        assert_eq!(response.content_type(), "application/problem+json");
     }
     server.stop();
     let server = Server::plain(&home, &["--allowed-types", "html,txt"]);
@@ -28,12 +28,15 @@ fn files_of_foreign_types_are_served_only_if_allowed() {
         ),
         ("/notes.TXT", "text/plain; charset=utf-8", "notes"),
     ] {
-        let answer = server.get_as(target, "image/webp");
-        assert_eq!((answer.status, answer.content_type()), (200, media_type));
-        assert_eq!(answer.text(), body);
-        assert_eq!(answer.field("x-content-type-options"), Some("nosniff"));
-        assert_eq!(answer.field("content-security-policy"), Some(SANDBOX));
-        assert_eq!(answer.field("vary"), None, "there is only one");
+        let response = server.get_as(target, "image/webp");
+        assert_eq!(
+            (response.status, response.content_type()),
+            (200, media_type)
+        );
+        assert_eq!(response.text(), body);
+        assert_eq!(response.field("x-content-type-options"), Some("nosniff"));
+        assert_eq!(response.field("content-security-policy"), Some(SANDBOX));
+        assert_eq!(response.field("vary"), None, "there is only one");
         assert_eq!(server.get(&format!("{target}?w=10")).status, 422);
     }
     assert_eq!(server.get("/data.bin").status, 404);
@@ -65,11 +68,14 @@ fn pictures_that_are_not_converted_are_sent_as_they_are() {
         ("/nameless", "image/jxl", jxl),
     ] {
         for query in ["", "?w=10", "?format=webp"] {
-            let answer = server.get_as(&format!("{target}{query}"), "image/avif,image/webp");
-            assert_eq!((answer.status, answer.content_type()), (200, media_type));
-            assert_eq!(answer.body, body);
-            assert_eq!(answer.field("x-content-type-options"), Some("nosniff"));
-            assert_eq!(answer.field("vary"), None, "there is only one");
+            let response = server.get_as(&format!("{target}{query}"), "image/avif,image/webp");
+            assert_eq!(
+                (response.status, response.content_type()),
+                (200, media_type)
+            );
+            assert_eq!(response.body, body);
+            assert_eq!(response.field("x-content-type-options"), Some("nosniff"));
+            assert_eq!(response.field("vary"), None, "there is only one");
         }
     }
     server.stop();
@@ -81,11 +87,11 @@ fn drawings_are_left_alone_and_run_nothing() {
     let server = Server::plain(&home, &[]);
     for target in ["/d.svg", "/misnamed.jpg"] {
         for accept in ["*/*", "image/avif,image/webp"] {
-            let answer = server.get_as(target, accept);
-            assert_eq!((answer.status, &answer.body[..]), (200, media::SVG));
-            assert_eq!(answer.content_type(), "image/svg+xml");
-            assert_eq!(answer.field("content-security-policy"), Some(SANDBOX));
-            assert_eq!(answer.field("x-content-type-options"), Some("nosniff"));
+            let response = server.get_as(target, accept);
+            assert_eq!((response.status, &response.body[..]), (200, media::SVG));
+            assert_eq!(response.content_type(), "image/svg+xml");
+            assert_eq!(response.field("content-security-policy"), Some(SANDBOX));
+            assert_eq!(response.field("x-content-type-options"), Some("nosniff"));
         }
     }
     assert_eq!(server.metrics().jobs(), 0);
@@ -100,9 +106,9 @@ fn animations_are_not_frozen() {
     for target in ["/moving.gif", "/moving.jpg"] {
         for accept in ["*/*", "image/avif,image/webp"] {
             for query in ["", "?w=48", "?format=webp"] {
-                let answer = server.get_as(&format!("{target}{query}"), accept);
-                assert_eq!((answer.status, &answer.body), (200, &moving), "{query}");
-                assert_eq!(answer.content_type(), "image/gif");
+                let response = server.get_as(&format!("{target}{query}"), accept);
+                assert_eq!((response.status, &response.body), (200, &moving), "{query}");
+                assert_eq!(response.content_type(), "image/gif");
             }
         }
     }
@@ -124,10 +130,10 @@ fn music_is_served_as_it_is() {
     }
     let server = Server::plain(&home, &[]);
     for (name, bytes, media_type) in music {
-        let answer = server.get(&format!("/{name}"));
-        assert_eq!((answer.status, &answer.body[..]), (200, bytes));
-        assert_eq!(answer.content_type(), media_type);
-        assert_eq!(answer.field("accept-ranges"), Some("bytes"));
+        let response = server.get(&format!("/{name}"));
+        assert_eq!((response.status, &response.body[..]), (200, bytes));
+        assert_eq!(response.content_type(), media_type);
+        assert_eq!(response.field("accept-ranges"), Some("bytes"));
     }
     server.stop();
 }
@@ -138,8 +144,11 @@ fn pictures_are_recognized_by_their_bytes() {
     let home = Home::with(&[("a.jpg", &png), ("a.txt", &png), ("a", &png)]);
     let server = Server::plain(&home, &[]);
     for target in ["/a.jpg", "/a.txt", "/a"] {
-        let answer = server.get(target);
-        assert_eq!((answer.content_type(), &answer.body), ("image/png", &png));
+        let response = server.get(target);
+        assert_eq!(
+            (response.content_type(), &response.body),
+            ("image/png", &png)
+        );
         let webp = server.get_as(&format!("{target}?w=24"), "image/webp");
         assert_eq!((webp.content_type(), webp.size()), ("image/webp", (24, 16)));
     }

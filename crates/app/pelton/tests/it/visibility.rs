@@ -99,9 +99,9 @@ fn everyone_sees_what_the_settings_and_the_roles_allow() {
             ("u=bob&p=secret&f=json", None),
             ("u=ann&p=wrong&f=json", Some(40)),
         ] {
-            let answer = server.get(&format!("/rest/ping?{query}"));
-            let answer: Value = serde_json::from_str(answer.text()).expect("JSON");
-            let error = &answer["subsonic-response"]["error"]["code"];
+            let response = server.get(&format!("/rest/ping?{query}"));
+            let response: Value = serde_json::from_str(response.text()).expect("JSON");
+            let error = &response["subsonic-response"]["error"]["code"];
             assert_eq!(error.as_i64(), code, "{query}, require_login = {need}");
         }
         visitors_see_only_what_is_shared(&server, &bob, &album, need);
@@ -165,7 +165,7 @@ fn visitors_see_only_what_is_shared(server: &Server, key: &str, album: &str, nee
     }
     let mut client: Client = server.connect();
     client.request("GET", &folder, "");
-    let page = client.answer();
+    let page = client.response();
     let policy = page.field("content-security-policy").expect("a policy");
     assert!(policy.contains("script-src 'nonce-"), "{policy}");
     assert_eq!(page.field("referrer-policy"), Some("no-referrer"));

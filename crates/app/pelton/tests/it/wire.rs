@@ -59,9 +59,9 @@ fn pipelined_requests_are_answered_in_order() {
     client.send(batch);
     let answers = requests.map(|(method, ..)| match method {
         "HEAD" => client.head(),
-        _ => client.answer(),
+        _ => client.response(),
     });
-    let statuses = answers.each_ref().map(|answer| answer.status);
+    let statuses = answers.each_ref().map(|response| response.status);
     assert_eq!(
         statuses,
         [
@@ -95,9 +95,9 @@ fn sixteen_large_answers_arrive_whole_and_in_order() {
     let batch = order.map(|number| format!("GET /{number}.jpg HTTP/1.1\r\nhost: h\r\n\r\n"));
     client.send(batch.concat());
     for number in order {
-        let answer = client.answer();
-        assert!(65_536 < answer.body.len(), "large enough for sendfile");
-        assert_eq!(answer.body, photos[number]);
+        let response = client.response();
+        assert!(65_536 < response.body.len(), "large enough for sendfile");
+        assert_eq!(response.body, photos[number]);
     }
     server.stop();
 }
@@ -111,7 +111,7 @@ fn requests_may_come_in_any_pieces() {
         for piece in request.chunks(piece_bytes) {
             client.send(piece);
         }
-        assert_eq!(client.answer().body, b"12");
+        assert_eq!(client.response().body, b"12");
     }
     server.stop();
     drop(home);
@@ -137,20 +137,20 @@ fn connections_persist_as_their_version_says() {
         let mut client = server.connect();
         let request = format!("GET /digits.txt {version}\r\nhost: h\r\n{fields}\r\n");
         client.send(&request);
-        let answer = client.answer();
-        assert_eq!(answer.body, b"0123456789");
-        assert_eq!(answer.field("connection"), connection, "{request}");
+        let response = client.response();
+        assert_eq!(response.body, b"0123456789");
+        assert_eq!(response.field("connection"), connection, "{request}");
         if ends {
             assert!(client.is_ended(), "{request}");
         } else {
             client.send(&request);
-            assert_eq!(client.answer().body, b"0123456789");
+            assert_eq!(client.response().body, b"0123456789");
         }
     }
     // HTTP/1.0 may omit Host.
     let mut client = server.connect();
     client.send("GET /digits.txt HTTP/1.0\r\n\r\n");
-    assert_eq!(client.answer().body, b"0123456789");
+    assert_eq!(client.response().body, b"0123456789");
     server.stop();
     drop(home);
 }
@@ -162,8 +162,8 @@ fn a_client_that_closed_its_sending_half_is_still_answered() {
     client.request("GET", "/p.jpg?w=50", "accept: image/avif\r\n");
     client.request("GET", "/digits.txt", "");
     client.end_sending();
-    assert_eq!(client.answer().size(), (50, 38));
-    assert_eq!(client.answer().body, b"0123456789");
+    assert_eq!(client.response().size(), (50, 38));
+    assert_eq!(client.response().body, b"0123456789");
     assert!(client.is_ended());
     server.stop();
     drop(home);
@@ -175,16 +175,16 @@ fn answers_do_not_wait_for_the_body_behind_them() {
     let mut client = server.connect();
     client.request("GET", "/digits.txt", "");
     client.request("POST", "/digits.txt", "content-length: 4\r\n");
-    assert_eq!(client.answer().body, b"0123456789");
+    assert_eq!(client.response().body, b"0123456789");
     client.send("body");
-    assert_eq!(client.answer().status, 405);
+    assert_eq!(client.response().status, 405);
     // The response to the first request is also sent if the body of the second one stays
     // incomplete.
     client.request("GET", "/digits.txt", "range: bytes=3-\r\n");
     client.request("POST", "/digits.txt", "content-length: 4\r\n");
     client.send("bo");
     client.end_sending();
-    assert_eq!(client.answer().body, b"3456789");
+    assert_eq!(client.response().body, b"3456789");
     assert!(client.is_ended());
     server.stop();
     drop(home);
@@ -207,10 +207,10 @@ fn unread_bodies_are_skipped() {
                 "{method} /digits.txt HTTP/1.1\r\nhost: h\r\n{body}"
             ));
             client.request("GET", "/digits.txt", "range: bytes=9-\r\n");
-            let first = client.answer();
+            let first = client.response();
             let status = if method == "POST" { 405 } else { 200 };
             assert_eq!(first.status, status, "{method}");
-            assert_eq!(client.answer().body, b"9");
+            assert_eq!(client.response().body, b"9");
         }
     }
     server.stop();
@@ -223,9 +223,9 @@ fn a_body_that_waits_to_be_asked_for_is_refused() {
     let mut client = server.connect();
     let fields = "expect: 100-continue\r\ncontent-length: 1000000\r\n";
     client.request("POST", "/digits.txt", fields);
-    let answer = client.answer();
+    let response = client.response();
     assert_eq!(
-        (answer.status, answer.field("connection")),
+        (response.status, response.field("connection")),
         (405, Some("close"))
     );
     assert!(client.is_ended());
@@ -238,20 +238,20 @@ fn only_get_head_and_options_are_offered() {
     let (home, server) = served();
     for method in ["POST", "PUT", "DELETE", "PATCH", "TRACE"] {
         for target in ["/p.jpg", "/missing", "/-/metrics", "/"] {
-            let answer = server.send(method, target, "");
+            let response = server.send(method, target, "");
             assert_eq!(
-                (answer.status, answer.field("allow")),
+                (response.status, response.field("allow")),
                 (405, Some("GET, HEAD, OPTIONS")),
                 "{method} {target}"
             );
-            assert_eq!(answer.content_type(), "application/problem+json");
+            assert_eq!(response.content_type(), "application/problem+json");
         }
     }
     for target in ["/p.jpg", "/missing", "*"] {
-        let answer = server.send("OPTIONS", target, "");
+        let response = server.send("OPTIONS", target, "");
         let allow = Some("GET, HEAD, OPTIONS");
-        assert_eq!((answer.status, answer.field("allow")), (204, allow));
-        assert_eq!(answer.field("content-length"), None);
+        assert_eq!((response.status, response.field("allow")), (204, allow));
+        assert_eq!(response.field("content-length"), None);
     }
     let unknown = server.send("BREW", "/p.jpg", "");
     assert_eq!(
@@ -295,13 +295,17 @@ fn broken_requests_get_a_status_and_are_closed() {
     for (what, request, status) in rows {
         let mut client = server.connect();
         client.send(&request);
-        let answer = client.answer();
+        let response = client.response();
         assert_eq!(
-            (answer.status, answer.field("connection")),
+            (response.status, response.field("connection")),
             (status, Some("close")),
             "{what}"
         );
-        assert_eq!(answer.content_type(), "application/problem+json", "{what}");
+        assert_eq!(
+            response.content_type(),
+            "application/problem+json",
+            "{what}"
+        );
         assert!(client.is_ended(), "{what}");
     }
     assert_eq!(whole(&server), b"0123456789");
@@ -310,8 +314,8 @@ fn broken_requests_get_a_status_and_are_closed() {
 }
 
 fn whole(server: &Server) -> Vec<u8> {
-    let answer: Response = server.get("/digits.txt");
-    answer.body
+    let response: Response = server.get("/digits.txt");
+    response.body
 }
 
 #[test]
@@ -322,9 +326,9 @@ fn answers_before_a_broken_request_arrive() {
     client.request("GET", "/p.jpg?w=60", "accept: image/webp\r\n");
     client.send("nonsense\r\n\r\n");
     client.request("GET", "/digits.txt", "");
-    assert_eq!(client.answer().body, b"0123456789");
-    assert_eq!(client.answer().size(), (60, 45));
-    assert_eq!(client.answer().status, 400);
+    assert_eq!(client.response().body, b"0123456789");
+    assert_eq!(client.response().size(), (60, 45));
+    assert_eq!(client.response().status, 400);
     assert!(client.is_ended());
     server.stop();
     drop(home);
@@ -351,11 +355,11 @@ fn silent_connections_are_ended_and_counted() {
     assert!(silent.is_ended());
     let mut slow = server.connect();
     slow.send("GET /digits.txt HT");
-    assert_eq!(slow.answer().status, 408);
+    assert_eq!(slow.response().status, 408);
     assert!(slow.is_ended());
     let mut idle = server.connect();
     idle.request("GET", "/digits.txt", "");
-    assert_eq!(idle.answer().body, b"0123456789");
+    assert_eq!(idle.response().body, b"0123456789");
     assert!(idle.is_ended());
     let metrics = server.metrics();
     for wait in ["first_byte", "head", "idle"] {
@@ -389,8 +393,8 @@ fn answers_to_bodies_that_are_not_read_arrive() {
             client.send(begin);
             client.send(vec![b'x'; BODY_BYTES]);
             client.send(end);
-            let answer = client.answer();
-            let status_and_connection = (answer.status, answer.or_dash("connection"));
+            let response = client.response();
+            let status_and_connection = (response.status, response.or_dash("connection"));
             assert_eq!(
                 status_and_connection,
                 (status, "close"),

@@ -60,12 +60,12 @@ fn a_template_differs_only_in_date_and_connection() {
         head.field("content-type", "image/webp").content_length(7)
     });
     let head = written(|out| {
-        out.extend_from_slice(b"body of the answer before");
+        out.extend_from_slice(b"body of the response before");
         template.write(out, &date::format(784_111_777), Connection::Persistent);
         template.write(out, &date::format(0), Connection::KeepAlive);
         template.write(out, &date::format(1), Connection::Close);
     });
-    let expected = "body of the answer before\
+    let expected = "body of the response before\
         HTTP/1.1 200 OK\r\n\
         date: Sun, 06 Nov 1994 08:49:37 GMT\r\n\
         content-type: image/webp\r\n\

@@ -4,7 +4,7 @@ use super::frames::*;
 use crate::hpack;
 use crate::{ErrorCode, Limits};
 
-fn answer(peer: &mut Peer, stream: u32, ends: bool) {
+fn response(peer: &mut Peer, stream: u32, ends: bool) {
     peer.connection
         .send_head(stream, ends, &mut peer.out, |block, _| {
             hpack::status(block, 200)
@@ -24,7 +24,7 @@ fn windows_bound_what_is_sent() {
     peer.send(&frame(HEADERS, WHOLE, 1, GET))
         .expect("a request");
     assert_eq!(peer.connection.room(1), 3);
-    answer(&mut peer, 1, false);
+    response(&mut peer, 1, false);
     peer.connection.send_data(1, 3, false, &mut peer.out);
     assert_eq!(peer.connection.room(1), 0);
     // A later setting changes the windows of open streams; windows may become negative.
@@ -84,7 +84,7 @@ fn unread_bytes_are_returned_to_the_windows() {
     let mut peer = Peer::greeted();
     peer.send(&frame(HEADERS, END_HEADERS, 1, POST))
         .expect("a request");
-    answer(&mut peer, 1, true);
+    response(&mut peer, 1, true);
     assert_eq!(
         peer.replies(),
         ["HEADERS 5 1 1 [88]", "RST_STREAM 0 1 4 [0, 0, 0, 0]"]
@@ -149,7 +149,7 @@ fn a_graceful_shutdown_takes_two_steps() {
     assert_eq!(peer.events.len(), 2);
     for stream in [1, 3] {
         assert!(!peer.connection.is_over());
-        answer(&mut peer, stream, true);
+        response(&mut peer, stream, true);
     }
     assert!(peer.connection.is_over());
 }
@@ -176,7 +176,7 @@ fn streams_are_forgotten() {
         let stream = 2 * number + 1;
         peer.send(&frame(HEADERS, WHOLE, stream, GET))
             .expect("a request");
-        answer(&mut peer, stream, true);
+        response(&mut peer, stream, true);
     }
     assert_eq!(peer.connection.streams(), 0);
     assert_eq!(peer.events.len(), STREAMS as usize);

@@ -18,7 +18,7 @@ use peer::TestServer;
 struct Echo(&'static str);
 
 impl Mount for Echo {
-    fn answer<'a>(
+    fn respond<'a>(
         &'a self,
         request: MountRequest<'a>,
     ) -> Pin<Box<dyn Future<Output = Reply> + 'a>> {
@@ -55,7 +55,7 @@ impl Mount for Echo {
 struct InternalRedirect;
 
 impl Mount for InternalRedirect {
-    fn answer<'a>(
+    fn respond<'a>(
         &'a self,
         request: MountRequest<'a>,
     ) -> Pin<Box<dyn Future<Output = Reply> + 'a>> {
@@ -76,7 +76,7 @@ impl Mount for InternalRedirect {
 struct Odd;
 
 impl Mount for Odd {
-    fn answer<'a>(
+    fn respond<'a>(
         &'a self,
         request: MountRequest<'a>,
     ) -> Pin<Box<dyn Future<Output = Reply> + 'a>> {
@@ -107,7 +107,7 @@ impl Mount for Odd {
 struct Long;
 
 impl Mount for Long {
-    fn answer<'a>(
+    fn respond<'a>(
         &'a self,
         request: MountRequest<'a>,
     ) -> Pin<Box<dyn Future<Output = Reply> + 'a>> {
@@ -285,8 +285,8 @@ fn bodies_and_methods_arrive_whole() {
     assert!(server.say(chunked).contains("3 bytes, Some(97)"));
     let text =
         "POST /echo HTTP/1.1\r\nhost: h\r\nexpect: 100-continue\r\ncontent-length: 3\r\n\r\n";
-    let answer = server.say_then(text, "100 Continue\r\n\r\n", "abc");
-    assert!(answer.contains("3 bytes, Some(97)"), "{answer}");
+    let response = server.say_then(text, "100 Continue\r\n\r\n", "abc");
+    assert!(response.contains("3 bytes, Some(97)"), "{response}");
 }
 
 #[test]
@@ -349,8 +349,8 @@ fn answers_that_clients_do_not_take_are_bounded_together() {
     for coding in ["identity", "br", "gzip"] {
         let server = TestServer::limited(mounts(), 1 << 20);
         let status = |target: &str| {
-            let answer = server.ask_http1("GET", target, "", "");
-            answer[..3].to_owned()
+            let response = server.ask_http1("GET", target, "", "");
+            response[..3].to_owned()
         };
         let text = format!(
             "GET /long?3000000 HTTP/1.1\r\nhost: h\r\naccept-encoding: {coding}\r\nconnection: close\r\n\r\n"

@@ -89,8 +89,8 @@ pub(super) fn calls(
     let mut samples = vec![Vec::new(); batches.len()];
     for _ in 0..rounds {
         for (batch, samples) in batches.iter().zip(&mut samples) {
-            let answer = server.get(&format!("/x/calls?{CALLS}-{batch}"), "*/*")?;
-            let text = String::from_utf8_lossy(&answer.body);
+            let response = server.get(&format!("/x/calls?{CALLS}-{batch}"), "*/*")?;
+            let text = String::from_utf8_lossy(&response.body);
             let rate: Result<f64, _> = text.parse();
             samples.push(rate.map_err(|_| Stop::findings(format!("calls: {text}")))?);
         }

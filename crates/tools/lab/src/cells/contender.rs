@@ -132,9 +132,9 @@ pub(super) enum Contender {
 
 impl Contender {
     /// Runs the job and returns its complete output.
-    pub(super) fn answer(&self, work: &Work) -> Result<Vec<u8>, Stop> {
+    pub(super) fn respond(&self, work: &Work) -> Result<Vec<u8>, Stop> {
         match self {
-            Contender::Plain(plain) => plain.answer(),
+            Contender::Plain(plain) => plain.respond(),
             Contender::Cells(pool) => {
                 let finished = work.in_cell(pool)?;
                 let mut bytes = vec![0; finished.output_bytes as usize];
@@ -192,7 +192,7 @@ impl Plain {
         })
     }
 
-    fn answer(&self) -> Result<Vec<u8>, Stop> {
+    fn respond(&self) -> Result<Vec<u8>, Stop> {
         if 0 < self.fresh_bytes {
             let taken = sandbox::fresh_memory(self.fresh_bytes);
             taken.map_err(|err| Stop::host(err.to_string()))?;
@@ -201,15 +201,15 @@ impl Plain {
         let mut follower = idle()
             .pop()
             .ok_or_else(|| Stop::findings("more requests than processes"))?;
-        let answer = follower.answer();
-        let answer = answer.map_err(|err| Stop::findings(format!("worker follow: {err}")))?;
+        let response = follower.respond();
+        let response = response.map_err(|err| Stop::findings(format!("worker follow: {err}")))?;
         idle().push(follower);
-        Ok(answer)
+        Ok(response)
     }
 }
 
 impl Follower {
-    fn answer(&mut self) -> io::Result<Vec<u8>> {
+    fn respond(&mut self) -> io::Result<Vec<u8>> {
         self.asks.write_all(b".")?;
         let mut length = [0; 8];
         self.answers.read_exact(&mut length)?;

@@ -110,11 +110,11 @@ fn serve(stream: &TcpStream, contender: &Contender, work: &Work) -> Result<(), S
             Ok(0) => return Ok(()),
             Ok(_) if line != "\r\n" => {}
             Ok(_) => {
-                let body = contender.answer(work)?;
-                let mut answer = format!("{HEAD}{:010}\r\n\r\n", body.len()).into_bytes();
-                answer.extend_from_slice(&body);
+                let body = contender.respond(work)?;
+                let mut response = format!("{HEAD}{:010}\r\n\r\n", body.len()).into_bytes();
+                response.extend_from_slice(&body);
                 let mut stream = stream;
-                stream.write_all(&answer).map_err(failed)?;
+                stream.write_all(&response).map_err(failed)?;
             }
             Err(err) => return Err(failed(err)),
         }

@@ -3,11 +3,11 @@ use super::*;
 #[test]
 fn a_field_is_found_in_any_case() {
     let bytes = b"HTTP/1.1 200 OK\r\nContent-Length: 3\r\nCache-Status: Pelton; hit\r\n\r\nabc";
-    let answer = parse(bytes).expect("it is an answer");
-    assert_eq!(answer.status, 200);
-    assert_eq!(answer.body, b"abc");
-    assert_eq!(answer.field("cache-status"), Some("Pelton; hit"));
-    assert_eq!(answer.field("etag"), None);
+    let response = parse(bytes).expect("it is a response");
+    assert_eq!(response.status, 200);
+    assert_eq!(response.body, b"abc");
+    assert_eq!(response.field("cache-status"), Some("Pelton; hit"));
+    assert_eq!(response.field("etag"), None);
 }
 
 #[test]

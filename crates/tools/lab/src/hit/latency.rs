@@ -100,8 +100,8 @@ fn convert(server: &Server, definition: &Definition, requested: &AtomicU32, stop
             definition.photograph
         );
         match client::get(server.address, &target, "*/*") {
-            Ok(answer) if answer.status == 200 => {}
-            Ok(answer) => eprintln!("lab: GET {target}: {}", answer.status),
+            Ok(response) if response.status == 200 => {}
+            Ok(response) => eprintln!("lab: GET {target}: {}", response.status),
             Err(stop) => eprintln!("{stop}"),
         }
     }

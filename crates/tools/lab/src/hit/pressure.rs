@@ -105,10 +105,10 @@ fn press(server: &Server, clients: usize, accept: &str) -> Result<Pressure, Stop
     let outcomes = Mutex::new(Vec::new());
     let ask = |client: usize| -> Result<(), Stop> {
         let started = Instant::now();
-        let answer = client::get(server.address, &format!("/{}", name(client)), accept)?;
+        let response = client::get(server.address, &format!("/{}", name(client)), accept)?;
         let outcome = Outcome {
-            status: answer.status,
-            has_retry_after: answer.field("retry-after").is_some(),
+            status: response.status,
+            has_retry_after: response.field("retry-after").is_some(),
             took_us: started.elapsed().as_micros() as u64,
         };
         outcomes.lock().expect("no client panics").push(outcome);

@@ -74,8 +74,8 @@ async fn talk(stream: TcpStream, files: Rc<Files>) {
     let mut preface = [0; 3];
     let peeked = stream.peek(&mut preface).await;
     let service = hyper::service::service_fn(move |request| {
-        let answer = answer(&files, &request);
-        async move { Ok::<_, Infallible>(answer) }
+        let response = response(&files, &request);
+        async move { Ok::<_, Infallible>(response) }
     });
     let io = TokioIo::new(stream);
     let ended = match peeked {
@@ -108,14 +108,14 @@ impl<F: Future + 'static> hyper::rt::Executor<F> for Local {
     }
 }
 
-fn answer(files: &Files, request: &Request<Incoming>) -> Response<Full<Bytes>> {
-    let mut answer = Response::new(Full::default());
+fn response(files: &Files, request: &Request<Incoming>) -> Response<Full<Bytes>> {
+    let mut response = Response::new(Full::default());
     let Some((bytes, tag)) = files.get(request.uri().path()) else {
-        *answer.status_mut() = StatusCode::NOT_FOUND;
-        return answer;
+        *response.status_mut() = StatusCode::NOT_FOUND;
+        return response;
     };
     let asked = request.headers();
-    let fields = answer.headers_mut();
+    let fields = response.headers_mut();
     for (name, value) in [
         (header::SERVER, "hyper"),
         (header::CONTENT_TYPE, "application/json"),
@@ -132,17 +132,17 @@ fn answer(files: &Files, request: &Request<Incoming>) -> Response<Full<Bytes>> {
     );
     fields.insert(header::ETAG, tag.clone());
     if asked.get(header::IF_NONE_MATCH) == Some(tag) {
-        *answer.status_mut() = StatusCode::NOT_MODIFIED;
+        *response.status_mut() = StatusCode::NOT_MODIFIED;
     } else if let Some(part) = asked
         .get(header::RANGE)
         .and_then(|range| part(range, bytes))
     {
-        *answer.status_mut() = StatusCode::PARTIAL_CONTENT;
-        *answer.body_mut() = Full::new(part);
+        *response.status_mut() = StatusCode::PARTIAL_CONTENT;
+        *response.body_mut() = Full::new(part);
     } else {
-        *answer.body_mut() = Full::new(bytes.clone());
+        *response.body_mut() = Full::new(bytes.clone());
     }
-    answer
+    response
 }
 
 /// Returns the bytes of a range `bytes=FIRST-LAST`, if it is valid.

@@ -45,11 +45,11 @@ impl Peer {
         }
     }
 
-    fn command(&self, setting: u8, original: &str, answer: &str) -> Command {
+    fn command(&self, setting: u8, original: &str, response: &str) -> Command {
         let words = self.command.iter().map(|word| {
             word.replace("{q}", &setting.to_string())
                 .replace("{in}", original)
-                .replace("{out}", answer)
+                .replace("{out}", response)
         });
         let words: Vec<String> = words.collect();
         let mut command = Command::new(&words[0]);
@@ -134,11 +134,12 @@ impl Contender {
                 let mut sum = Usage::default();
                 for photograph in photographs {
                     let plain = answers.join(photograph.word());
-                    let answer = plain.with_extension(&peer.extension);
-                    let [from, to] = [&photograph.path, &answer].map(|path| path.to_string_lossy());
+                    let response = plain.with_extension(&peer.extension);
+                    let [from, to] =
+                        [&photograph.path, &response].map(|path| path.to_string_lossy());
                     let (_, usage) = usage::run(&mut peer.command(*setting, &from, &to))?;
                     sum += usage;
-                    fs::rename(&answer, &plain).map_err(at(&answer))?;
+                    fs::rename(&response, &plain).map_err(at(&response))?;
                 }
                 Ok(sum)
             }
@@ -166,8 +167,8 @@ fn serve(
     // Request each photograph again: a better variant may have replaced the provisional variant.
     for photograph in photographs {
         let path = answers.join(photograph.word());
-        let answer = server.get(&target(photograph), "*/*")?;
-        if !answer
+        let response = server.get(&target(photograph), "*/*")?;
+        if !response
             .field("cache-status")
             .is_some_and(|status| status.contains("hit"))
         {
@@ -177,7 +178,7 @@ fn serve(
             );
             return Err(Stop::findings(line));
         }
-        fs::write(&path, answer.body).map_err(at(&path))?;
+        fs::write(&path, response.body).map_err(at(&path))?;
     }
     Ok(usage)
 }

@@ -49,9 +49,9 @@ pub(super) fn run(
     add_user(pelton, data.path())?;
     let library_is_there = |address| {
         let target = format!("/rest/getScanStatus?{WHO}");
-        let answer = client::get(address, &target, "*/*");
-        answer.is_ok_and(|answer| {
-            let body = String::from_utf8_lossy(&answer.body).into_owned();
+        let response = client::get(address, &target, "*/*");
+        response.is_ok_and(|response| {
+            let body = String::from_utf8_lossy(&response.body).into_owned();
             body.contains("\"scanning\":false") && !body.contains("\"count\":0")
         })
     };
@@ -86,10 +86,10 @@ fn sync(server: &Server, round: usize, page_songs: usize) -> Result<Sample, Stop
         let target = format!(
             "/rest/search3?query=&artistCount=0&albumCount=0&songCount={page_songs}&songOffset={songs}&{WHO}"
         );
-        let answer = server.get(&target, "*/*")?;
-        let body = String::from_utf8_lossy(&answer.body);
+        let response = server.get(&target, "*/*")?;
+        let body = String::from_utf8_lossy(&response.body);
         let more = body.matches("\"isDir\":false").count();
-        (songs, answers, bytes) = (songs + more, answers + 1, bytes + answer.body.len());
+        (songs, answers, bytes) = (songs + more, answers + 1, bytes + response.body.len());
         if more < page_songs {
             break;
         }

@@ -92,7 +92,7 @@ impl Client {
 }
 
 fn failed(err: &std::io::Error) -> Stop {
-    Stop::findings(format!("the store does not answer: {err}"))
+    Stop::findings(format!("the store does not respond: {err}"))
 }
 
 fn write(request: &mut Vec<u8>, words: &[impl AsRef<[u8]>]) {

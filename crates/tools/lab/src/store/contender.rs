@@ -79,6 +79,6 @@ pub(super) fn start_on(
 }
 
 fn is_ready(address: SocketAddr) -> bool {
-    let answer = Client::connect(address).and_then(|mut client| client.ask(&["PING"]));
-    answer.is_ok_and(|answer| answer == resp::Reply::Simple("PONG".into()))
+    let response = Client::connect(address).and_then(|mut client| client.ask(&["PING"]));
+    response.is_ok_and(|response| response == resp::Reply::Simple("PONG".into()))
 }

@@ -96,15 +96,15 @@ impl<S: Read + Write> Client<S> {
     }
 
     /// Reads the next response, to any method except HEAD.
-    pub(crate) fn answer(&mut self) -> Response {
-        let mut answer = self.head();
-        let length = match answer.status {
+    pub(crate) fn response(&mut self) -> Response {
+        let mut response = self.head();
+        let length = match response.status {
             204 | 304 => 0,
-            _ => answer.length(),
+            _ => response.length(),
         };
         self.read_until(|unread| (length <= unread.len()).then_some(()));
-        answer.body = self.unread.drain(..length).collect();
-        answer
+        response.body = self.unread.drain(..length).collect();
+        response
     }
 
     /// Reads the head of the next response, which is the whole response to HEAD.

@@ -73,7 +73,10 @@ impl Http2 {
 
     /// Sends a request with this body and with these fields, which are lines as in
     /// [`super::Client`].
-    #[expect(clippy::async_yields_async, reason = "the answer is waited for later")]
+    #[expect(
+        clippy::async_yields_async,
+        reason = "the response is waited for later"
+    )]
     pub(crate) fn ask(&mut self, method: &str, target: &str, fields: &str, body: &[u8]) -> Pending {
         let mut request = Request::builder()
             .method(Method::from_bytes(method.as_bytes()).expect("a method"))
@@ -86,20 +89,20 @@ impl Http2 {
         let sent = self.runtime.block_on(async {
             let ready = timeout(DEADLINE, self.sender.clone().ready()).await;
             let mut sender = ready.expect("in time").expect("the connection is sound");
-            let (answer, mut stream) = sender
+            let (response, mut stream) = sender
                 .send_request(request, body.is_empty())
                 .expect("the connection is sound");
             if !body.is_empty() {
                 let sent = stream.send_data(Bytes::copy_from_slice(body), true);
                 sent.expect("the connection is sound");
             }
-            answer
+            response
         });
         Pending(sent)
     }
 
     /// Reads the whole response.
-    pub(crate) fn answer(&mut self, pending: Pending) -> Result<Response, h2::Error> {
+    pub(crate) fn response(&mut self, pending: Pending) -> Result<Response, h2::Error> {
         let reading = async {
             let (head, mut body) = pending.0.await?.into_parts();
             let mut bytes = Vec::new();
@@ -127,7 +130,7 @@ impl Http2 {
     /// Sends a request without a body, and reads its response.
     pub(crate) fn send(&mut self, method: &str, target: &str, fields: &str) -> Response {
         let pending = self.ask(method, target, fields, b"");
-        self.answer(pending).expect("the stream is answered")
+        self.response(pending).expect("the stream is answered")
     }
 
     /// Waits until the server ends the connection.

@@ -170,7 +170,7 @@ impl Server {
         if method == "HEAD" {
             client.head()
         } else {
-            client.answer()
+            client.response()
         }
     }
 

@@ -101,8 +101,8 @@ fn p10_reloads_under_load_fail_no_request() {
             for _ in 0..2 {
                 scope.spawn(|| {
                     while !done.load(Ordering::Relaxed) {
-                        let answer = server.get("/x/v?missing");
-                        assert_eq!(answer.status, 404, "{}", answer.text());
+                        let response = server.get("/x/v?missing");
+                        assert_eq!(response.status, 404, "{}", response.text());
                         answered.fetch_add(1, Ordering::Relaxed);
                     }
                 });

@@ -24,9 +24,9 @@ fn p3_p4_a_program_that_fails_costs_the_server_nothing() {
             ("v?long", 502),
             ("v?nonsense", 502),
         ] {
-            let answer = server.get(&format!("/x/{asked}"));
-            assert_eq!(answer.status, status, "{backend}: {asked}");
-            assert_eq!(answer.content_type(), "application/problem+json");
+            let response = server.get(&format!("/x/{asked}"));
+            assert_eq!(response.status, status, "{backend}: {asked}");
+            assert_eq!(response.content_type(), "application/problem+json");
             assert_eq!(server.get("/x/v?count").text(), "1");
         }
         assert_eq!(server.logged("ERROR", "program failed"), 6);
@@ -105,9 +105,9 @@ fn p2_a_full_program_answers_503_in_time() {
             client.request("GET", "/x/v?count", "");
         }
         for mut client in waiting {
-            assert_eq!(client.answer().status, 503);
+            assert_eq!(client.response().status, 503);
         }
-        assert_eq!(busy.answer().status, 504);
+        assert_eq!(busy.response().status, 504);
         assert_eq!(server.get("/x/v?count").text(), "1");
         assert_eq!(cells(&server)["programs"]["v"]["refused"], 5);
         server.stop();
@@ -190,13 +190,13 @@ fn a_head_in_the_requests_body_is_not_the_programs() {
             b"Location: https://evil.example/\n\n",
             b"Location: /p.jpg\n\n",
         ] {
-            let answer = post(&server, "/x/v", "text/plain", body);
+            let response = post(&server, "/x/v", "text/plain", body);
             assert_eq!(
-                (answer.status, answer.content_type()),
+                (response.status, response.content_type()),
                 (200, "application/octet-stream"),
                 "{backend}"
             );
-            assert_eq!(answer.body, body.to_ascii_uppercase());
+            assert_eq!(response.body, body.to_ascii_uppercase());
         }
         // This program writes its own head, followed by the client's body.
         let own = post(&server, "/x/own", "text/plain", HEAD);
@@ -302,7 +302,7 @@ fn p3_hits_go_on_beside_programs_that_loop() {
     });
     assert!(200 < answered, "{answered} hits beside programs that loop");
     for mut client in looping {
-        assert!([503, 504].contains(&client.answer().status));
+        assert!([503, 504].contains(&client.response().status));
     }
     server.stop();
 }
@@ -312,7 +312,7 @@ fn hits_until(server: &Server, mut over: impl FnMut() -> bool) -> u32 {
     let mut answered = 0;
     while !over() {
         client.request("GET", "/p.jpg", "");
-        assert_eq!(client.answer().status, 200);
+        assert_eq!(client.response().status, 200);
         answered += 1;
         if answered % 5_000 == 0 {
             client = server.connect();

@@ -85,9 +85,9 @@ fn programs_in_c_answer() {
             Command::new("cc").args(["-O1", "-static"]),
         );
         let server = serve(&home, backend, &program("c", path, ""));
-        let answer = post(&server, "/x/c", "text/plain", b"body");
+        let response = post(&server, "/x/c", "text/plain", b"body");
         assert_eq!(
-            (answer.status, answer.text()),
+            (response.status, response.text()),
             (200, "POST BODY"),
             "{backend}"
         );
@@ -113,9 +113,13 @@ fn programs_in_go_answer() {
         let home = Home::new();
         let server = serve(&home, backend, &program("go", &path, more));
         for _ in 0..3 {
-            let answer = post(&server, "/x/go", "text/plain", b"body");
+            let response = post(&server, "/x/go", "text/plain", b"body");
             let expected = "POST BODY 4950 100";
-            assert_eq!((answer.status, answer.text()), (200, expected), "{backend}");
+            assert_eq!(
+                (response.status, response.text()),
+                (200, expected),
+                "{backend}"
+            );
         }
         server.stop();
         eprintln!("pelton: proved: {backend}: Go");

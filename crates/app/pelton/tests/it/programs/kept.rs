@@ -43,9 +43,9 @@ fn p1_a_program_is_kept_where_its_table_says_so() {
         for name in ["c", "rust"] {
             // The warm-up was the program's first request, so the count of the next one is 2.
             for count in 2..=6 {
-                let answer = server.get(&format!("/x/{name}?{count}"));
-                assert_eq!(answer.text(), count.to_string(), "{backend}: {name}");
-                assert_eq!(answer.content_type(), "text/plain");
+                let response = server.get(&format!("/x/{name}?{count}"));
+                assert_eq!(response.text(), count.to_string(), "{backend}: {name}");
+                assert_eq!(response.content_type(), "text/plain");
             }
             let stats = cells(&server);
             let stats = &stats["programs"][name];

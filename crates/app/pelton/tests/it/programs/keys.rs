@@ -12,9 +12,9 @@ use crate::harness::{Home, Response, Server, eventually};
 fn ask(backend: &str, more: &str, query: &str) -> Response {
     let home = Home::new();
     let server = serve(&home, backend, &program("v", VISITOR, more));
-    let answer = server.get(&format!("/x/v?{query}"));
+    let response = server.get(&format!("/x/v?{query}"));
     server.stop();
-    answer
+    response
 }
 
 fn figure(server: &Server, name: &str) -> u64 {
@@ -40,8 +40,8 @@ fn path_and_route_are_what_is_run_and_where() {
 fn main_arguments_follow_the_programs_name() {
     for backend in backends() {
         let more = "main_arguments = [\"arguments\", \"--text\", \"two words\"]\n";
-        let answer = ask(backend, more, "");
-        assert_eq!(answer.text(), "v|arguments|--text|two words", "{backend}");
+        let response = ask(backend, more, "");
+        assert_eq!(response.text(), "v|arguments|--text|two words", "{backend}");
     }
 }
 
@@ -49,10 +49,10 @@ fn main_arguments_follow_the_programs_name() {
 fn environment_is_in_every_request() {
     for backend in backends() {
         let more = "environment = [\"GREETING=hello\", \"EMPTY=\"]\n";
-        let answer = ask(backend, more, "");
+        let response = ask(backend, more, "");
         for variable in ["GREETING=hello", "EMPTY="] {
-            let is_there = answer.text().lines().any(|line| line == variable);
-            assert!(is_there, "{backend}: {}", answer.text());
+            let is_there = response.text().lines().any(|line| line == variable);
+            assert!(is_there, "{backend}: {}", response.text());
         }
         assert!(!ask(backend, "", "").text().contains("GREETING"));
     }
@@ -148,8 +148,8 @@ fn max_work_memory_bounds_what_a_request_takes() {
     for backend in backends() {
         let table = |work: &str| format!("max_memory = \"8MiB\"\nmax_work_memory = \"{work}\"\n");
         assert_eq!(ask(backend, &table("16MiB"), "take48").status, 502);
-        let answer = ask(backend, &table("128MiB"), "take48");
-        assert_eq!((answer.status, answer.text()), (200, "48"), "{backend}");
+        let response = ask(backend, &table("128MiB"), "take48");
+        assert_eq!((response.status, response.text()), (200, "48"), "{backend}");
     }
 }
 
@@ -158,9 +158,9 @@ fn max_answer_bounds_what_is_written() {
     for backend in backends() {
         let more = |bytes: &str| format!("max_output = \"{bytes}\"\n");
         assert_eq!(ask(backend, &more("100KiB"), "write200").status, 502);
-        let answer = ask(backend, &more("300KiB"), "write200");
+        let response = ask(backend, &more("300KiB"), "write200");
         assert_eq!(
-            (answer.status, answer.body.len()),
+            (response.status, response.body.len()),
             (200, 200 << 10),
             "{backend}"
         );

@@ -14,9 +14,9 @@ use crate::harness::{Home, Server, eventually, signal};
 /// Returns the replies of the program's store to these commands.
 fn replies(server: &Server, name: &str, commands: &str) -> String {
     let target = format!("/x/{name}?state");
-    let answer = post(server, &target, "text/plain", commands.as_bytes());
-    assert_eq!(answer.status, 200, "{}", answer.text());
-    answer.text().to_owned()
+    let response = post(server, &target, "text/plain", commands.as_bytes());
+    assert_eq!(response.status, 200, "{}", response.text());
+    response.text().to_owned()
 }
 
 /// Checks promise P16: state survives requests, crashes, and changes of the program's file and
@@ -123,8 +123,8 @@ fn p16_the_example_counts_its_visits() {
         let home = Home::new();
         let server = serve(&home, backend, &program("v", &path, "max_state = \"1MiB\""));
         for count in 1..=3 {
-            let answer = server.get("/x/v");
-            assert_eq!(answer.text(), format!("visit {count}\n"), "{backend}");
+            let response = server.get("/x/v");
+            assert_eq!(response.text(), format!("visit {count}\n"), "{backend}");
         }
         server.stop();
     }

@@ -131,8 +131,8 @@ impl TestServer {
             false => format!("content-length: {}\r\n", body.len()),
         };
         let text = format!("{method} {target} HTTP/1.1\r\nhost: h\r\n{fields}{length}\r\n{body}");
-        let answer = self.say(&text);
-        let (head, body) = answer.split_once("\r\n\r\n").expect("a head");
+        let response = self.say(&text);
+        let (head, body) = response.split_once("\r\n\r\n").expect("a head");
         let mut lines = head.lines();
         let status = lines.next().expect("a status line");
         let fields = lines.map(|line| line.split_once(": ").expect("a field"));
@@ -158,14 +158,14 @@ impl TestServer {
                 request = request.header(name, value);
             }
             let request = request.body(()).expect("a request");
-            let (answer, mut stream) = sender
+            let (response, mut stream) = sender
                 .send_request(request, body.is_empty())
                 .expect("sound");
             if !body.is_empty() {
                 let body = Bytes::copy_from_slice(body.as_bytes());
                 stream.send_data(body, true).expect("the stream is open");
             }
-            let (head, mut body) = answer.await.expect("an answer").into_parts();
+            let (head, mut body) = response.await.expect("a response").into_parts();
             let mut bytes = Vec::new();
             while let Some(part) = body.data().await {
                 let part = part.expect("a part");

@@ -47,7 +47,7 @@ impl Users for NoUsers {
 struct Of(Part);
 
 impl Mount for Of {
-    fn answer<'a>(&'a self, visit: MountRequest<'a>) -> Pin<Box<dyn Future<Output = Reply> + 'a>> {
+    fn respond<'a>(&'a self, visit: MountRequest<'a>) -> Pin<Box<dyn Future<Output = Reply> + 'a>> {
         let body = format!("{:?} {:?}", self.0, visit.require_login);
         Box::pin(async move {
             Reply::Whole {
@@ -67,7 +67,7 @@ impl Mount for Of {
 struct Behind;
 
 impl Mount for Behind {
-    fn answer<'a>(&'a self, visit: MountRequest<'a>) -> Pin<Box<dyn Future<Output = Reply> + 'a>> {
+    fn respond<'a>(&'a self, visit: MountRequest<'a>) -> Pin<Box<dyn Future<Output = Reply> + 'a>> {
         let target = visit.path["/-/file".len()..].to_owned();
         let fields = Vec::new();
         Box::pin(async move { Reply::Internal { target, fields } })
@@ -82,7 +82,7 @@ impl Mount for Behind {
 struct Unchanged;
 
 impl Mount for Unchanged {
-    fn answer<'a>(&'a self, visit: MountRequest<'a>) -> Pin<Box<dyn Future<Output = Reply> + 'a>> {
+    fn respond<'a>(&'a self, visit: MountRequest<'a>) -> Pin<Box<dyn Future<Output = Reply> + 'a>> {
         let path = visit.path["/-/api/file".len()..].to_owned();
         let fields = vec![("content-disposition".into(), "attachment".into())];
         Box::pin(async move { Reply::Original { path, fields } })
@@ -97,7 +97,7 @@ impl Mount for Unchanged {
 struct Streamed;
 
 impl Mount for Streamed {
-    fn answer<'a>(&'a self, visit: MountRequest<'a>) -> Pin<Box<dyn Future<Output = Reply> + 'a>> {
+    fn respond<'a>(&'a self, visit: MountRequest<'a>) -> Pin<Box<dyn Future<Output = Reply> + 'a>> {
         let target = visit.path["/-/api/stream".len()..].to_owned();
         let fields = Vec::new();
         Box::pin(async move { Reply::Internal { target, fields } })
@@ -138,7 +138,7 @@ fn status(server: &TestServer, method: &str, target: &str, fields: &str) -> u16 
         server.ask_http1(method, target, fields, ""),
         server.ask_http2(method, target, fields, ""),
     ];
-    let [first, second] = [first, second].map(|answer| answer[..3].parse().expect("a status"));
+    let [first, second] = [first, second].map(|response| response[..3].parse().expect("a status"));
     assert_eq!(first, second, "{method} {target} {fields}");
     first
 }
@@ -182,11 +182,11 @@ fn files_of_the_api_have_ranges_and_are_private_for_users() {
         server.ask_http1("GET", "/-/api/file/digits.txt", &part, ""),
         server.ask_http2("GET", "/-/api/file/digits.txt", &part, ""),
     ];
-    for answer in answers {
-        assert!(answer.starts_with("206\n"), "{answer}");
-        assert!(answer.ends_with("\n\n234"), "{answer}");
+    for response in answers {
+        assert!(response.starts_with("206\n"), "{response}");
+        assert!(response.ends_with("\n\n234"), "{response}");
         for field in ["cache-control: private", "content-disposition: attachment"] {
-            assert!(answer.contains(field), "{answer}");
+            assert!(response.contains(field), "{response}");
         }
     }
     let head = server.ask_http1("HEAD", "/-/api/file/digits.txt", BOB, "");
@@ -245,18 +245,18 @@ fn what_a_session_got_is_private_and_public_files_need_no_cookie() {
     };
     let server = start_server(Two, gate(RequireLogin::All));
     for target in ["/-/api", "/-/file/digits.txt"] {
-        let answer = server.ask_http1("GET", target, ANN, "");
-        assert!(answer.contains("cache-control: private"), "{answer}");
+        let response = server.ask_http1("GET", target, ANN, "");
+        assert!(response.contains("cache-control: private"), "{response}");
     }
     drop(server);
     let server = start_server(Two, gate(RequireLogin::Off));
     for target in ["/digits.txt", "/-/file/digits.txt"] {
-        let answer = server.ask_http1("GET", target, ANN, "");
-        assert!(answer.contains("cache-control: public"), "{answer}");
-        assert!(!answer.to_lowercase().contains("cookie"), "{answer}");
+        let response = server.ask_http1("GET", target, ANN, "");
+        assert!(response.contains("cache-control: public"), "{response}");
+        assert!(!response.to_lowercase().contains("cookie"), "{response}");
     }
-    let answer = server.ask_http1("GET", "/-/api", "", "");
-    assert!(answer.ends_with("Api Off"), "{answer}");
+    let response = server.ask_http1("GET", "/-/api", "", "");
+    assert!(response.ends_with("Api Off"), "{response}");
 }
 
 #[test]
@@ -281,9 +281,9 @@ fn a_change_in_a_session_needs_an_origin_that_equals_the_host() {
             for (origin, expected) in cases {
                 let fields = format!("{ANN}{origin}");
                 for target in ["/-/api", "/-/session", "/-/admin", "/-/dashboard"] {
-                    let answer = server.ask_http1(method, target, &fields, "");
-                    let which = format!("{login:?} {method} {target} {origin:?}: {answer}");
-                    assert_eq!(answer[..3], expected.to_string(), "{which}");
+                    let response = server.ask_http1(method, target, &fields, "");
+                    let which = format!("{login:?} {method} {target} {origin:?}: {response}");
+                    assert_eq!(response[..3], expected.to_string(), "{which}");
                 }
             }
         }
@@ -355,11 +355,11 @@ fn the_page_is_asked_for_no_password_by_the_browser() {
         ("sec-fetch-dest: empty\r\n", false),
     ] {
         for target in ["/-/api", "/digits.txt"] {
-            let answer = server.ask_http1("GET", target, fields, "");
-            assert!(answer.starts_with("401"), "{answer}");
+            let response = server.ask_http1("GET", target, fields, "");
+            assert!(response.starts_with("401"), "{response}");
             let scheme = ["Bearer", "Basic"][usize::from(is_basic)];
             let challenge = format!("www-authenticate: {scheme} realm=\"Pelton\"");
-            assert!(answer.contains(&challenge), "{fields}: {answer}");
+            assert!(response.contains(&challenge), "{fields}: {response}");
         }
     }
 }

@@ -28,7 +28,7 @@ pub(crate) fn read(bytes: &[u8]) -> Reading {
         requests: RefCell::default(),
         refused: RefCell::default(),
     });
-    let service = service_fn(|request| answer(Rc::clone(&shared), request));
+    let service = service_fn(|request| response(Rc::clone(&shared), request));
     let end = poll_until_quiet(&shared, |io| {
         http1::Builder::new().serve_connection(io, service)
     });
@@ -75,7 +75,7 @@ where
 }
 
 /// Records the request, reads its body to the end, and responds with an empty body.
-async fn answer(
+async fn response(
     shared: Rc<Shared>,
     request: Request<Incoming>,
 ) -> Result<Response<String>, Infallible> {
