@@ -94,12 +94,12 @@ impl IdlePrefetch {
     pub(crate) fn render(&self, text: &mut Text) {
         let progress = &self.progress;
         text.counter(
-            "pelton_prefetched_variants",
+            "pelton_idle_prefetch_variants",
             "variants created ahead of requests in idle time",
             progress.made.load(Relaxed),
         );
         text.counter(
-            "pelton_prefetch_failures",
+            "pelton_idle_prefetch_failures",
             "conversions ahead of requests in idle time that failed",
             progress.failed.load(Relaxed),
         );

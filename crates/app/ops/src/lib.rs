@@ -23,6 +23,7 @@ mod findings;
 mod history;
 mod host;
 mod idle_prefetch;
+mod metrics;
 mod mount;
 mod path_parameter;
 mod prefetch;

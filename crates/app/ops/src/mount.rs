@@ -8,7 +8,6 @@ use serde_json::{Value, json};
 use server::gate::Part;
 use server::mount::{Field, Mount, MountRequest, Reply};
 
-use crate::host::Disk;
 use crate::present;
 use crate::sampler::Ops;
 
@@ -51,37 +50,9 @@ impl Mount for OpsMount {
     }
 
     fn metrics(&self, text: &mut Text) {
-        let Some(running) = self.0.running() else {
-            return;
-        };
-        let figures = running.sources.live.current().figures();
-        let now_ms = variants::clock::unix_ms();
-        let sums = running.saved().with(figures.responses.saved_bytes, now_ms);
-        text.gauge(
-            "pelton_saved_ever_bytes",
-            "bytes saved by variants since counting started, over restarts",
-            sums.ever_bytes,
-        );
-        text.gauge(
-            "pelton_resident_bytes",
-            "resident memory of the server, without its cells",
-            crate::host::Process::read().resident_bytes,
-        );
-        let disk = Disk::of(&self.0.facts.data);
-        text.gauge(
-            "pelton_data_free_bytes",
-            "free bytes of the file system with the data directory",
-            disk.map_or(0, |disk| disk.free_bytes),
-        );
-        let problems = report::log::problems();
-        text.family(
-            "pelton_log_problems",
-            "counter",
-            "warnings and errors of the log",
-        );
-        let name = "pelton_log_problems_total";
-        text.sample(name, "level=\"warning\"", problems.warnings);
-        text.sample(name, "level=\"error\"", problems.errors);
+        if let Some(running) = self.0.running() {
+            crate::metrics::render(&self.0, running, text);
+        }
     }
 }
 

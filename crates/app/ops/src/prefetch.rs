@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::thread;
 
 use image_plan::Recipe;
+use openmetrics::Text;
 use parking_lot::Mutex;
 use scan::LibraryIndexer;
 use serde_json::{Value, json};
@@ -100,13 +101,52 @@ impl Prefetch {
         latest.map_or(Value::Null, |job| job.to_json())
     }
 
-    /// Returns 1 while a prefetch runs, and the numbers of pictures that it has finished and that
-    /// it has in all.
-    pub(crate) fn gauges(&self) -> [u64; 3] {
-        let latest = self.latest.lock().clone();
-        latest.map_or([0; 3], |job| {
-            [u64::from(job.is_running()), job.done(), job.pictures]
-        })
+    /// Writes the metrics of the latest prefetch.
+    pub(crate) fn render(&self, text: &mut Text) {
+        let job = self.latest.lock().clone().unwrap_or_default();
+        let progress = &job.progress;
+        let read = |counter: &AtomicU64| counter.load(Relaxed);
+        let is_running = job.is_running() && 0 < job.started_ms;
+        for (name, help, value) in [
+            (
+                "running",
+                "1 while a prefetch of an operator runs, else 0",
+                is_running.into(),
+            ),
+            (
+                "done",
+                "pictures that the latest prefetch has finished",
+                job.done(),
+            ),
+            ("pictures", "pictures of the latest prefetch", job.pictures),
+            (
+                "made",
+                "variants that the latest prefetch created",
+                read(&progress.made),
+            ),
+            (
+                "known",
+                "variants that existed before the latest prefetch",
+                read(&progress.known),
+            ),
+            (
+                "larger",
+                "conversions of the latest prefetch that were no smaller than the original",
+                read(&progress.larger),
+            ),
+            (
+                "failed",
+                "conversions of the latest prefetch that failed",
+                read(&progress.failed),
+            ),
+            (
+                "bytes",
+                "bytes of the variants that the latest prefetch created",
+                read(&progress.variant_bytes),
+            ),
+        ] {
+            text.gauge(&format!("pelton_prefetch_{name}"), help, value);
+        }
     }
 }
 
@@ -116,7 +156,7 @@ impl Job {
     }
 
     fn done(&self) -> u64 {
-        self.progress.files.load(Relaxed) / QUERIES.len() as u64
+        self.progress.originals.load(Relaxed)
     }
 
     fn to_json(&self) -> Value {

@@ -79,22 +79,7 @@ impl Mount for PrefetchMount {
     }
 
     fn metrics(&self, text: &mut Text) {
-        let [running, done, pictures] = self.0.prefetch.gauges();
-        text.gauge(
-            "pelton_prefetch_running",
-            "1 while a prefetch of an operator runs, else 0",
-            running,
-        );
-        text.gauge(
-            "pelton_prefetch_done",
-            "pictures that the latest prefetch has finished",
-            done,
-        );
-        text.gauge(
-            "pelton_prefetch_pictures",
-            "pictures of the latest prefetch",
-            pictures,
-        );
+        self.0.prefetch.render(text);
         self.0.idle_prefetch.render(text);
     }
 }

@@ -114,8 +114,9 @@ fn covers(config: &Config, catalog: &::scan::Index) -> BTreeSet<LibraryPath> {
 fn prefetch(service: &Service, wanted: &[(LibraryPath, Recipe)], stage: Stage) -> PrefetchProgress {
     let tally = PrefetchProgress::default();
     let done = AtomicU64::new(0);
+    let originals = wanted.chunk_by(|a, b| a.0 == b.0).count();
     std::thread::scope(|scope| {
-        let watched = scope.spawn(|| watch(wanted.len() as u64, &tally, &done));
+        let watched = scope.spawn(|| watch(originals as u64, &tally, &done));
         service.prefetch(wanted, stage, &tally);
         done.store(1, Ordering::Release);
         watched.thread().unpark();
@@ -124,7 +125,7 @@ fn prefetch(service: &Service, wanted: &[(LibraryPath, Recipe)], stage: Stage) -
 }
 
 /// Draws the progress bar on a terminal, until `done` is set.
-fn watch(files: u64, tally: &PrefetchProgress, done: &AtomicU64) {
+fn watch(originals: u64, tally: &PrefetchProgress, done: &AtomicU64) {
     let terminal = std::io::stderr().is_terminal();
     let target = if terminal {
         ProgressDrawTarget::stderr()
@@ -133,12 +134,12 @@ fn watch(files: u64, tally: &PrefetchProgress, done: &AtomicU64) {
     };
     let style =
         ProgressStyle::with_template("{bar:30} {pos}/{len} files, {per_sec}, {eta} left, {msg}");
-    let bar = ProgressBar::with_draw_target(Some(files), target)
+    let bar = ProgressBar::with_draw_target(Some(originals), target)
         .with_style(style.expect("the template is valid"));
     while done.load(Ordering::Acquire) == 0 {
         std::thread::park_timeout(TICK);
         let variant_bytes = tally.variant_bytes.load(Ordering::Relaxed);
-        bar.set_position(tally.files.load(Ordering::Relaxed));
+        bar.set_position(tally.originals.load(Ordering::Relaxed));
         bar.set_message(format!("{} made", HumanBytes(variant_bytes)));
     }
     bar.finish_and_clear();

@@ -1,6 +1,7 @@
 //! Prefetch: creation of variants ahead of requests, in every enabled format. Prefetched variants
 //! are stored under the same keys as variants created on request.
 
+use std::collections::HashSet;
 use std::fs;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -21,8 +22,8 @@ const DEPTH_MAX: usize = 64;
 /// Progress of a prefetch, while it runs or at its end.
 #[derive(Debug, Default)]
 pub struct PrefetchProgress {
-    /// Number of finished pairs of an original and a recipe.
-    pub files: AtomicU64,
+    /// Number of finished originals.
+    pub originals: AtomicU64,
     /// Number of variants created.
     pub made: AtomicU64,
     /// Number of variants that existed already, or were known to be no smaller than the original.
@@ -80,9 +81,7 @@ impl Service {
                 scope.spawn(|| {
                     while let Some(of_one) = originals.get(next.fetch_add(1, Ordering::Relaxed)) {
                         self.prefetch_one(of_one, stage, tally);
-                        tally
-                            .files
-                            .fetch_add(of_one.len() as u64, Ordering::Relaxed);
+                        tally.originals.fetch_add(1, Ordering::Relaxed);
                     }
                 });
             }
@@ -110,8 +109,7 @@ impl Service {
                 let counted = outcomes.iter();
                 counted.for_each(|outcome| tally.count(&identity, outcome));
             }
-            let files = &tally.files;
-            files.fetch_add(of_one.len() as u64, Ordering::Relaxed);
+            tally.originals.fetch_add(1, Ordering::Relaxed);
         }
     }
 
@@ -150,6 +148,8 @@ impl Service {
             return None;
         };
         let mut tasks: Vec<Task> = Vec::new();
+        // Small originals have the same variant in several sizes, since they are never enlarged.
+        let mut planned = HashSet::new();
         for (_, recipe) in wanted {
             let candidates = image_plan::candidates(&facts, recipe, self.settings.formats);
             let recipe = self.planned(*recipe);
@@ -164,6 +164,9 @@ impl Service {
                     Stage::Better => (keys.0, better, Some(keys.1)),
                     Stage::Quick => (keys.1, quick, None),
                 };
+                if !planned.insert(key) {
+                    continue;
+                }
                 let is_there = |key| {
                     let found = self.variants().find_on_disk(key, clock::unix_ms());
                     found.is_some()

@@ -118,6 +118,22 @@ pub(crate) fn metrics(status: &Status, text: &mut Text) {
         report.map_or(0, |report| report.faults.len() as u64),
     );
     text.gauge(
+        "pelton_library_broken_tags",
+        "files of the last scan with damaged tags",
+        report.map_or(0, |report| report.broken_tags.len() as u64),
+    );
+    let scan = status.snapshot.as_ref();
+    text.gauge(
+        "pelton_library_scan_files",
+        "files that the running scan has read so far",
+        scan.map_or(0, |scan| scan.read),
+    );
+    text.gauge(
+        "pelton_library_scan_files_to_read",
+        "files that the running scan has to read",
+        scan.map_or(0, |scan| scan.to_read),
+    );
+    text.gauge(
         "pelton_library_scanning",
         "1 while a scan runs, else 0",
         status.snapshot.is_some().into(),

@@ -12,6 +12,17 @@ pub fn render_metrics(text: &mut Text, cells: &Stats) {
         cells.ready,
     );
     text.gauge("pelton_cells_running", "cells with a job", cells.running);
+    text.counter("pelton_cell_runs", "jobs that ran in a cell", cells.runs);
+    text.counter(
+        "pelton_cell_queue_timeouts",
+        "jobs that found no free cell in time",
+        cells.queue_timeouts,
+    );
+    text.gauge(
+        "pelton_cell_memory_peak_bytes",
+        "largest memory use of one job",
+        cells.memory_peak_bytes,
+    );
     text.counter(
         "pelton_cell_wipes",
         "cells wiped after their job",

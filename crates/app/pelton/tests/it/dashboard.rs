@@ -1,4 +1,4 @@
-//! Dashboard: purges and prefetches of operators.
+//! Dashboard: its numbers, and the purges and prefetches of operators.
 
 use serde_json::Value;
 
@@ -138,4 +138,161 @@ fn only_admins_purge_and_prefetch() {
     assert_eq!(statuses(&foreign), [403; 3]);
     assert_eq!(statuses(&ann), [200; 3]);
     server.stop();
+}
+
+/// Pairs of a number in the dashboard's document, or of a group of numbers, and the metric with the
+/// same number.
+const METRICS: &[(&str, &str)] = &[
+    ("/uptimeSeconds", "process_start_time_seconds"),
+    ("/responses/total", "pelton_http_responses_total"),
+    ("/responses/clientErrors", "pelton_http_responses_total"),
+    ("/responses/serverErrors", "pelton_http_responses_total"),
+    ("/responses/unknownHosts", "pelton_http_responses_total"),
+    ("/responses/bodyBytes", "pelton_http_body_bytes_total"),
+    ("/responses/", "pelton_served_total"),
+    ("/saved/todayBytes", "pelton_saved_today_bytes"),
+    ("/saved/everBytes", "pelton_saved_ever_bytes"),
+    ("/saved/processBytes", "pelton_saved_bytes_total"),
+    ("/latency/", "pelton_served_duration_seconds_bucket"),
+    ("/conversions/running", "pelton_conversions_running"),
+    ("/conversions/waiting", "pelton_conversions_waiting"),
+    (
+        "/conversions/improvementsRunning",
+        "pelton_improvements_running",
+    ),
+    (
+        "/conversions/improvementsWaiting",
+        "pelton_improvements_waiting",
+    ),
+    (
+        "/conversions/improvementsCancelled",
+        "pelton_improvements_cancelled_total",
+    ),
+    ("/conversions/concurrency", "pelton_limit"),
+    ("/conversions/done", "pelton_conversions_total"),
+    (
+        "/conversions/cpuSeconds",
+        "pelton_conversion_cpu_seconds_total",
+    ),
+    ("/conversions/refused", "pelton_conversions_refused_total"),
+    ("/conversions/retried", "pelton_conversions_retried_total"),
+    (
+        "/conversions/quarantinedOriginals",
+        "pelton_quarantined_originals",
+    ),
+    ("/conversions/failures/", "pelton_conversion_failures_total"),
+    ("/transcodes/running", "pelton_transcodes_running"),
+    ("/transcodes/waiting", "pelton_transcodes_waiting"),
+    ("/cells/ready", "pelton_cells_ready"),
+    ("/cells/running", "pelton_cells_running"),
+    ("/cells/runs", "pelton_cell_runs_total"),
+    ("/cells/kills/", "pelton_cell_kills_total"),
+    ("/cells/queueTimeouts", "pelton_cell_queue_timeouts_total"),
+    ("/cells/renewals", "pelton_cell_zygote_renewals_total"),
+    ("/cells/deaths", "pelton_cell_zygote_deaths_total"),
+    ("/cells/wipeLeaks", "pelton_cell_wipe_leaks_total"),
+    ("/cells/memoryPeakBytes", "pelton_cell_memory_peak_bytes"),
+    ("/variants/entries", "pelton_variants"),
+    ("/variants/evicted", "pelton_variants_evicted_total"),
+    ("/variants/purged", "pelton_variants_purged_total"),
+    (
+        "/variants/writeErrors",
+        "pelton_variants_write_errors_total",
+    ),
+    ("/scan/files", "pelton_library_files"),
+    ("/scan/reading/", "pelton_library_scan_files"),
+    ("/scan/scans", "pelton_library_scans_total"),
+    ("/scan/unsettledFolders", "pelton_library_unsettled_folders"),
+    ("/scan/unreadable", "pelton_library_unreadable_files"),
+    ("/scan/brokenTags", "pelton_library_broken_tags"),
+    ("/prefetch/done", "pelton_prefetch_done"),
+    ("/prefetch/of", "pelton_prefetch_pictures"),
+    ("/prefetch/made", "pelton_prefetch_made"),
+    ("/prefetch/known", "pelton_prefetch_known"),
+    ("/prefetch/larger", "pelton_prefetch_larger"),
+    ("/prefetch/failed", "pelton_prefetch_failed"),
+    ("/prefetch/bytes", "pelton_prefetch_bytes"),
+    ("/connections/open", "pelton_connections"),
+    ("/connections/accepted", "pelton_connections_accepted_total"),
+    ("/connections/shed", "pelton_connections_shed_total"),
+    ("/connections/evicted", "pelton_connections_evicted_total"),
+    ("/connections/timeouts", "pelton_timeouts_total"),
+    ("/connections/queuedBytes", "pelton_queued_bytes"),
+    ("/connections/http", "pelton_http_version_responses_total"),
+    ("/connections/handshakes", "pelton_tls_handshakes_total"),
+    ("/budgets/0/used", "pelton_variants_bytes"),
+    ("/budgets/1/used", "pelton_data_free_bytes"),
+    ("/budgets/2/used", "pelton_resident_bytes"),
+    ("/budgets/3/used", "pelton_conversions_memory_bytes"),
+    ("/budgets/4/used", "pelton_response_memory_bytes"),
+    ("/budgets/5/used", "pelton_connections"),
+    ("/budgets/6/used", "pelton_conversions_waiting"),
+    ("/budgets/", "pelton_limit"),
+    ("/process/residentBytes", "pelton_resident_bytes"),
+    ("/process/cpuSeconds", "process_cpu_seconds_total"),
+    ("/sampler/", "pelton_dashboard_sample_microseconds"),
+];
+
+/// Numbers of the document that are times of events or estimates, which are no metrics.
+const NO_METRICS: [&str; 4] = [
+    "/saved/sinceMs",
+    "/scan/endedMs",
+    "/prefetch/endedMs",
+    "/prefetch/secondsLeft",
+];
+
+#[test]
+fn every_number_of_the_dashboard_is_a_metric_too() {
+    let home = home();
+    let ann = admin(&home);
+    let server = start(&home);
+    json(&server.send("POST", "/-/api/prefetch", &ann));
+    let document = eventually("the prefetch ends", || {
+        let document = json(&server.send("GET", "/-/api/ops", &ann));
+        (document["now"]["prefetch"]["isRunning"] == false).then_some(document)
+    });
+    let metrics = server.get("/-/metrics");
+    let mut numbers = Vec::new();
+    add_numbers("", &document["now"], &mut numbers);
+    assert!(60 < numbers.len(), "{numbers:?}");
+    for (place, number) in numbers {
+        if NO_METRICS.contains(&&place[..]) {
+            continue;
+        }
+        let named = METRICS.iter().find(|(name, _)| place.starts_with(name));
+        let (_, name) = named.unwrap_or_else(|| panic!("{place} has no metric"));
+        let samples: Vec<_> = metrics
+            .text()
+            .lines()
+            .filter_map(|line| line.strip_prefix(name)?.rsplit_once(' '))
+            .filter(|(labels, _)| labels.is_empty() || labels.starts_with('{'))
+            .map(|(_, value)| value.parse::<f64>().expect("a number"))
+            .collect();
+        assert!(!samples.is_empty(), "{place}: no sample of {name}");
+        // Requests for the document and for the metrics do not change these numbers.
+        if place.starts_with("/prefetch/") || place.starts_with("/variants/") {
+            assert_eq!(samples, [number], "{place}");
+        }
+    }
+    server.stop();
+}
+
+/// Adds the numbers in `value` to `found`, each with its JSON pointer.
+fn add_numbers(place: &str, value: &Value, found: &mut Vec<(String, f64)>) {
+    match value {
+        Value::Number(number) => {
+            found.push((place.to_owned(), number.as_f64().expect("finite")));
+        }
+        Value::Array(values) => {
+            for (index, value) in values.iter().enumerate() {
+                add_numbers(&format!("{place}/{index}"), value, found);
+            }
+        }
+        Value::Object(members) => {
+            for (name, value) in members {
+                add_numbers(&format!("{place}/{name}"), value, found);
+            }
+        }
+        Value::Null | Value::Bool(_) | Value::String(_) => {}
+    }
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::harness::{Home, Server, eventually, media};
 
-const MADE: &str = "pelton_prefetched_variants_total";
+const MADE: &str = "pelton_idle_prefetch_variants_total";
 
 /// Starts a server that begins to prefetch after a second without requests.
 fn serve(home: &Home, flags: &[&str]) -> Server {
@@ -89,7 +89,7 @@ fn the_prefetch_leaves_room_in_the_cache_and_can_be_turned_off() {
         let metrics = server.metrics();
         let made_and_failed = (
             metrics.get(MADE),
-            metrics.get("pelton_prefetch_failures_total"),
+            metrics.get("pelton_idle_prefetch_failures_total"),
         );
         assert_eq!(made_and_failed, (0, 0), "{flags:?}");
         server.stop();
