@@ -37,6 +37,7 @@ export interface Present {
   readonly conversions: {
     readonly running: number;
     readonly waiting: number;
+    readonly improvementsRunning: number;
     readonly improvementsWaiting: number;
     readonly concurrency: number;
     readonly done: number;

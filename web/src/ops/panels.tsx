@@ -56,7 +56,8 @@ function Conversions({ now: { conversions, transcodes } }: { now: Present }) {
       <Facts
         of={[
           [t("ops.done"), conversions.done],
-          [t("ops.running"), t("ops.of", { used: conversions.running, limit: conversions.concurrency })],
+          [t("ops.running"), t("ops.of", { used: conversions.running - conversions.improvementsRunning, limit: conversions.concurrency })],
+          [t("ops.background"), t("ops.of", { used: conversions.improvementsRunning, limit: conversions.concurrency })],
           [t("ops.waiting"), conversions.waiting],
           [t("ops.refused"), conversions.refused],
           [t("ops.quarantined"), conversions.quarantinedOriginals],

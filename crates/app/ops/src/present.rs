@@ -169,6 +169,7 @@ fn conversions(service: &Service, figures: &Figures) -> Value {
     json!({
         "running": figures.conversions.running,
         "waiting": figures.conversions.waiting,
+        "improvementsRunning": figures.conversions.improvements_running,
         "improvementsWaiting": figures.conversions.improving,
         "improvementsCancelled": figures.conversions.cancelled,
         "concurrency": service.settings().flight.concurrency,

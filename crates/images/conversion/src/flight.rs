@@ -86,12 +86,14 @@ pub struct FlightStats {
     pub waiting: u64,
     /// Conversions that run, including background conversions at higher effort.
     pub running: u64,
+    /// Background conversions at higher effort that run.
+    pub improvements_running: u64,
     /// Background conversions at higher effort that wait for an idle core.
     pub improving: u64,
     /// Number of times that a background conversion was cancelled and queued again, because a
     /// request needed its memory.
     pub cancelled: u64,
-    /// Estimated memory of the running conversions, in bytes.
+    /// Estimated memory of the running conversions and comparisons, in bytes.
     pub memory_bytes: u64,
 }
 
@@ -109,6 +111,11 @@ impl FlightStats {
             self.running,
         );
         text.gauge(
+            "pelton_improvements_running",
+            "improvements in progress, which the conversions in progress include",
+            self.improvements_running,
+        );
+        text.gauge(
             "pelton_improvements_waiting",
             "improvements that wait for an idle core",
             self.improving,
@@ -120,7 +127,7 @@ impl FlightStats {
         );
         text.gauge(
             "pelton_conversions_memory_bytes",
-            "estimated memory of the conversions in progress",
+            "estimated memory of the conversions and comparisons in progress",
             self.memory_bytes,
         );
     }

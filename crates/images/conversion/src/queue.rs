@@ -216,6 +216,7 @@ impl Queue {
         FlightStats {
             waiting: state.waiting.len() as u64,
             running: state.running as u64,
+            improvements_running: state.improvements.len() as u64,
             improving: state.improving.len() as u64,
             cancelled: self.cancelled.load(Ordering::Relaxed),
             memory_bytes: state.running_bytes,

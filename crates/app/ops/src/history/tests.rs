@@ -21,6 +21,7 @@ fn reading() -> Reading {
             conversions: conversion::flight::FlightStats {
                 waiting: 0,
                 running: 0,
+                improvements_running: 0,
                 improving: 0,
                 cancelled: 0,
                 memory_bytes: 0,

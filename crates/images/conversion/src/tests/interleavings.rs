@@ -63,6 +63,7 @@ const CALLERS: usize = 3;
 const IDLE: FlightStats = FlightStats {
     waiting: 0,
     running: 0,
+    improvements_running: 0,
     improving: 0,
     cancelled: 0,
     memory_bytes: 0,

@@ -1,1 +1,0 @@
-import{k as r}from"./chunk-3KZML332.js";import{F as o,H as t}from"./chunk-HTE2SIVZ.js";async function m(e){try{let[a]=await Promise.all([import("./share-dialog-JQXVKZNG.js"),o("share")]);a.show(e)}catch{r(t("error.unreachable"))}}export{m as a};
