@@ -204,10 +204,10 @@ impl Flights {
         self.shared.queue.improve(task);
     }
 
-    /// Runs tasks of one original for which no request waits, as soon as a background conversion
-    /// may start. Tasks that are cancelled because a request needs their memory are started again.
-    /// Returns no outcomes if `is_cancelled` becomes true before the start, or if the queue stops.
-    /// Blocks.
+    /// Runs the tasks of one original as a background conversion. A task that is cancelled because
+    /// a request needs its memory is started again. Returns the outcomes in the order of
+    /// completion: fewer than tasks if `is_cancelled` becomes true before a start, or if the queue
+    /// stops. Blocks.
     pub fn convert_when_idle(&self, tasks: &[Task], is_cancelled: &AtomicBool) -> Vec<Outcome> {
         let queue = &self.shared.queue;
         let memory_bytes = tasks.iter().map(|task| task.plan.cost().memory_bytes);

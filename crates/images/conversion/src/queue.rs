@@ -51,9 +51,9 @@ pub struct Limits {
 /// on a busy machine.
 const WAITING_MIN: Duration = Duration::from_millis(100);
 
-/// Interval at which a background conversion that waits for its start checks whether it is still
-/// wanted.
-const GIVE_UP_POLL: Duration = Duration::from_millis(200);
+/// Interval at which a prefetch that waits for the start of a conversion checks whether it was
+/// cancelled.
+const CANCEL_POLL: Duration = Duration::from_millis(200);
 
 impl Limits {
     /// Returns the maximum time that a request waits for a thread and for memory.
@@ -387,23 +387,20 @@ impl Queue {
         self.changed.notify_all();
     }
 
-    /// Starts a background conversion that is not in the queue, and reserves memory for it, at most
-    /// the whole budget. Blocks as [`Queue::next_improvement`] does. Returns the descriptor that
-    /// cancels the conversion and the number of reserved bytes, or `None` if `is_given_up` becomes
-    /// true or the queue stops.
+    /// Waits until a background conversion may start, registers one that is not in the queue, and
+    /// reserves memory for it, at most the whole budget. Returns the descriptor that cancels the
+    /// conversion and the number of reserved bytes, or `None` if `is_cancelled` becomes true or the
+    /// queue stops. Blocks.
     pub(crate) fn start_when_idle(
         &self,
         memory_bytes: u64,
-        is_given_up: &std::sync::atomic::AtomicBool,
+        is_cancelled: &std::sync::atomic::AtomicBool,
     ) -> Option<(Arc<OwnedFd>, u64)> {
         let held_bytes = memory_bytes.min(self.limits.memory_bytes_max);
         let mut cancel = None;
         let mut state = self.lock();
-        while !state.stopping && !is_given_up.load(Ordering::Relaxed) {
-            if !state.has_waiting_requests()
-                && (state.running == 0
-                    || state.running_bytes + held_bytes <= self.limits.memory_bytes_max / 2)
-            {
+        while !state.stopping && !is_cancelled.load(Ordering::Relaxed) {
+            if self.may_start_background(&state, held_bytes) {
                 cancel = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK).ok();
             }
             if let Some(cancel) = cancel.take() {
@@ -416,9 +413,17 @@ impl Queue {
                 });
                 return Some((cancel, held_bytes));
             }
-            self.changed.wait_for(&mut state, GIVE_UP_POLL);
+            self.changed.wait_for(&mut state, CANCEL_POLL);
         }
         None
+    }
+
+    /// Returns whether a background conversion with this estimate may start: no request waits, and
+    /// either no memory is reserved or half of the memory budget stays free.
+    fn may_start_background(&self, state: &State, memory_bytes: u64) -> bool {
+        !state.has_waiting_requests()
+            && (state.running_bytes == 0
+                || state.running_bytes + memory_bytes <= self.limits.memory_bytes_max / 2)
     }
 
     /// Records the end of a conversion that [`Queue::start_when_idle`] has started, and releases
@@ -451,9 +456,7 @@ impl Queue {
                 .front()
                 .map(|task| task.plan.cost().memory_bytes);
             if let Some(memory_bytes) = memory_bytes
-                && !state.has_waiting_requests()
-                && (state.running_bytes == 0
-                    || state.running_bytes + memory_bytes <= self.limits.memory_bytes_max / 2)
+                && self.may_start_background(&state, memory_bytes)
             {
                 match &cancel {
                     Ok(cancel) => {

@@ -590,6 +590,28 @@ fn an_improvement_waits_for_the_memory_of_a_job() {
 }
 
 #[test]
+fn a_prefetch_waits_for_the_memory_of_a_job() {
+    in_many_orders(|| {
+        let queue = queue(1, 1);
+        let held_bytes = queue.reserve_for_job(memory_bytes()).expect("it runs");
+        let has_memory = Arc::new(AtomicBool::new(true));
+        let (served, is_held) = (Arc::clone(&queue), Arc::clone(&has_memory));
+        let threads = spawn(1, move |_| {
+            let is_cancelled = std::sync::atomic::AtomicBool::new(false);
+            let started = served.start_when_idle(memory_bytes(), &is_cancelled);
+            let (cancel, prefetch_bytes) = started.expect("neither is cancelled");
+            assert!(!is_held.load(Ordering::SeqCst), "the job has all memory");
+            served.end_background(&cancel, prefetch_bytes);
+        });
+        thread::yield_now();
+        has_memory.store(false, Ordering::SeqCst);
+        queue.release_job(held_bytes);
+        join(threads);
+        assert_eq!(queue.stats(), IDLE);
+    });
+}
+
+#[test]
 fn a_conversion_that_needs_all_memory_cancels_each_improvement_once() {
     const IMPROVEMENTS: u64 = 2;
     in_many_orders(|| {
