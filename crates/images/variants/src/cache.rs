@@ -777,6 +777,10 @@ impl Variants {
         };
         for variant in &removed {
             self.note(|| Change::Removed(variant.key));
+            // A request may have created the variant anew in the meantime.
+            if self.index().entries.contains_key(&variant.key) {
+                continue;
+            }
             let path = self.shard_directory(&variant.key).join(variant.file_name());
             report_removal(&path, fs::remove_file(&path));
         }
