@@ -25,6 +25,7 @@ mod host;
 mod idle_prefetch;
 mod metrics;
 mod mount;
+mod mounts;
 mod path_parameter;
 mod prefetch;
 mod prefetch_mount;
@@ -35,4 +36,5 @@ mod saved;
 mod series;
 mod variants_mount;
 
+pub use mounts::mounts;
 pub use sampler::{Ops, Sources};

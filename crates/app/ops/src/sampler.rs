@@ -11,19 +11,15 @@ use config::Config;
 use report::{Error, log};
 use scan::LibraryIndexer;
 use server::Live;
-use server::mount::Mount;
 use server::tls::Tls;
 use variants::clock::unix_ms;
 
 use crate::history::History;
 use crate::host::Process;
 use crate::idle_prefetch::IdlePrefetch;
-use crate::mount::OpsMount;
 use crate::prefetch::Prefetch;
-use crate::prefetch_mount::PrefetchMount;
 use crate::reading::Reading;
 use crate::saved::Saved;
-use crate::variants_mount::VariantsMount;
 
 /// Interval of the samples.
 const SECOND: Duration = Duration::from_secs(1);
@@ -101,25 +97,6 @@ impl Ops {
             idle_prefetch: Arc::new(IdlePrefetch::new(config)),
             stopping: AtomicBool::new(false),
         })
-    }
-
-    /// Returns the mounts of the dashboard, with their paths.
-    #[must_use]
-    pub fn mounts(self: &Arc<Ops>) -> Vec<(String, Arc<dyn Mount>)> {
-        vec![
-            (
-                OpsMount::PATH.to_owned(),
-                Arc::new(OpsMount(Arc::clone(self))),
-            ),
-            (
-                VariantsMount::PATH.to_owned(),
-                Arc::new(VariantsMount(Arc::clone(self))),
-            ),
-            (
-                PrefetchMount::PATH.to_owned(),
-                Arc::new(PrefetchMount(Arc::clone(self))),
-            ),
-        ]
     }
 
     /// Starts the threads that sample the counters and that prefetch in idle time. They run until

@@ -5,6 +5,7 @@ use openmetrics::Text;
 use crate::stats::Stats;
 
 /// Writes the metrics of a pool of cells.
+// tidy: long because it lists all metrics
 pub fn render_metrics(text: &mut Text, cells: &Stats) {
     text.gauge(
         "pelton_cells_ready",
