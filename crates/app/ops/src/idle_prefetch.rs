@@ -146,9 +146,8 @@ impl IdlePrefetch {
             if let Some(path) = path
                 && !photo.is_beside_music
             {
-                let recipes = self.recipes.iter();
-                let wanted: Vec<_> = recipes.map(|recipe| (path.clone(), *recipe)).collect();
-                service.prefetch_when_idle(&wanted, &self.progress, &self.is_stopping);
+                let (recipes, progress) = (&self.recipes, &self.progress);
+                service.prefetch_when_idle(&path, recipes, progress, &self.is_stopping);
             }
         }
         End::Done

@@ -7,34 +7,35 @@ use std::path::Path;
 use percent_encoding::percent_decode_str;
 use variants::library::LibraryPath;
 
-/// Returns the path in the parameter `name`; `None` if the query lacks the parameter.
+/// Returns the path in the parameter `name`; `None` if the query is empty. No other parameter is
+/// accepted, since a misspelt name would otherwise stand for the whole library.
 ///
 /// # Errors
-/// If the value cannot name a file or folder of the library.
+/// If the query has another parameter, or if the value cannot name a file or folder of the library.
 pub(crate) fn path_parameter(
     query: Option<&str>,
     name: &str,
 ) -> Result<Option<LibraryPath>, InvalidPath> {
-    let pairs = query.unwrap_or("").split('&');
-    let mut values = pairs.filter_map(|pair| match pair.split_once('=') {
-        Some((found, value)) if found == name => Some(value),
-        _ => None,
-    });
-    let Some(value) = values.next() else {
+    let Some(query) = query.filter(|query| !query.is_empty()) else {
         return Ok(None);
+    };
+    let value = match query.split_once('=') {
+        Some((found, value)) if found == name && !value.contains('&') => value,
+        _ => return Err(InvalidPath),
     };
     let decoded: Vec<u8> = percent_decode_str(value).collect();
     let relative = decoded.strip_prefix(b"/").unwrap_or(&decoded);
     let relative = relative.strip_suffix(b"/").unwrap_or(relative);
-    let is_text = !relative.contains(&0);
+    let has_no_nul = !relative.contains(&0);
     let path = LibraryPath::from_relative(Path::new(OsStr::from_bytes(relative)));
-    match path.filter(|_| is_text) {
+    match path.filter(|_| has_no_nul) {
         Some(path) => Ok(Some(path)),
         None => Err(InvalidPath),
     }
 }
 
-/// Error of a parameter whose value cannot name a file or folder of the library.
+/// Error of a query that has another parameter, or whose value cannot name a file or folder of the
+/// library.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct InvalidPath;
 
@@ -48,9 +49,13 @@ mod tests {
             path_parameter(Some(query), "path").map(|path| path.map(|it| it.as_path().to_owned()))
         };
         assert_eq!(path_parameter(None, "path"), Ok(None));
-        assert_eq!(path("paths=a"), Ok(None));
-        assert_eq!(path("x=1&path=%2Fa%20b/c/"), Ok(Some("a b/c".into())));
+        assert_eq!(path_parameter(Some(""), "path"), Ok(None));
+        assert_eq!(path("path=%2Fa%20b/c/"), Ok(Some("a b/c".into())));
         for wrong in [
+            "paths=a",
+            "path=a&x=1",
+            "x=1&path=a",
+            "path",
             "path=",
             "path=/",
             "path=a/../b",

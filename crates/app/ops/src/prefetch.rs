@@ -1,5 +1,5 @@
 //! Prefetch on request of an operator: creates the variants that the page shows for all pictures of
-//! a folder, on idle cores, and tells its progress.
+//! a folder, on idle cores, and reports its progress.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
@@ -8,7 +8,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::thread;
 
-use image_plan::Recipe;
 use openmetrics::Text;
 use parking_lot::Mutex;
 use scan::LibraryIndexer;
@@ -58,20 +57,21 @@ impl Prefetch {
         indexer: &LibraryIndexer,
         folder: Option<LibraryPath>,
     ) -> Result<(), NotStarted> {
+        let catalog = indexer.catalog();
+        let pictures = pictures(&catalog, folder.as_ref()).count() as u64;
+        let job = Arc::new(Job {
+            folder,
+            pictures,
+            started_ms: unix_ms(),
+            ..Job::default()
+        });
         let mut latest = self.latest.lock();
         if latest.as_ref().is_some_and(|job| job.is_running()) {
             return Err(NotStarted::Busy);
         }
-        let wanted = wanted(indexer, folder.as_ref());
-        let job = Arc::new(Job {
-            folder,
-            pictures: (wanted.len() / QUERIES.len()) as u64,
-            started_ms: unix_ms(),
-            ..Job::default()
-        });
         let (own, service) = (Arc::clone(&job), Arc::clone(service));
         let run = move || {
-            service.prefetch_when_idle(&wanted, &own.progress, &own.is_cancelled);
+            own.run(&service, &catalog);
             own.ended_ms.store(unix_ms(), Relaxed);
         };
         let started = thread::Builder::new()
@@ -151,6 +151,19 @@ impl Prefetch {
 }
 
 impl Job {
+    fn run(&self, service: &Service, catalog: &scan::Index) {
+        let recipes = QUERIES.map(|query| {
+            let parsed = image_plan::parse_query(query);
+            parsed.expect("the queries are valid").recipe
+        });
+        for path in pictures(catalog, self.folder.as_ref()) {
+            if self.is_cancelled.load(Relaxed) {
+                return;
+            }
+            service.prefetch_when_idle(&path, &recipes, &self.progress, &self.is_cancelled);
+        }
+    }
+
     fn is_running(&self) -> bool {
         self.ended_ms.load(Relaxed) == 0
     }
@@ -183,22 +196,15 @@ impl Job {
     }
 }
 
-/// Returns every picture below `folder` with the recipes of [`QUERIES`], the last taken first.
-fn wanted(indexer: &LibraryIndexer, folder: Option<&LibraryPath>) -> Vec<(LibraryPath, Recipe)> {
-    let recipes = QUERIES.map(|query| {
-        let parsed = image_plan::parse_query(query);
-        parsed.expect("the queries are valid").recipe
-    });
-    let catalog = indexer.catalog();
+/// Returns the pictures below `folder`, or of the whole library, the last taken first.
+fn pictures<'a>(
+    catalog: &'a scan::Index,
+    folder: Option<&'a LibraryPath>,
+) -> impl Iterator<Item = LibraryPath> + 'a {
     let paths = catalog
         .newest_photos()
         .filter_map(|(_, path)| LibraryPath::from_relative(Path::new(OsStr::from_bytes(&path))));
-    let is_below =
-        |path: &LibraryPath| folder.is_none_or(|it| path.as_path().starts_with(it.as_path()));
-    paths
-        .filter(is_below)
-        .flat_map(|path| recipes.map(|recipe| (path.clone(), recipe)))
-        .collect()
+    paths.filter(move |path| folder.is_none_or(|it| path.as_path().starts_with(it.as_path())))
 }
 
 #[cfg(test)]

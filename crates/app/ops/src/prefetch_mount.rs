@@ -41,7 +41,10 @@ impl PrefetchMount {
 
     async fn start(&self, query: Option<&str>) -> Reply {
         let Ok(folder) = path_parameter(query, "folder") else {
-            return problem(400, "parameter folder is invalid");
+            return problem(
+                400,
+                "the query must be empty or folder=PATH, with a path of the library",
+            );
         };
         let ops = Arc::clone(&self.0);
         let start = move || {

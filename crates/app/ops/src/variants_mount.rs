@@ -25,7 +25,10 @@ impl VariantsMount {
             return not_allowed("DELETE");
         }
         let Ok(path) = path_parameter(request.query, "path") else {
-            return problem(400, "parameter path is invalid");
+            return problem(
+                400,
+                "the query must be empty or path=PATH, with a path of the library",
+            );
         };
         let Some(running) = self.0.running() else {
             return problem(503, "the server is starting");

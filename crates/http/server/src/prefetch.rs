@@ -66,13 +66,13 @@ impl Service {
 
     /// Creates the missing variants for the pairs of original and recipe in `wanted`, at low or
     /// high effort. Uses as many threads as conversions may run concurrently. Counts its progress
-    /// in `tally`, which another thread may read at the same time. Consecutive recipes of one
+    /// in `progress`, which another thread may read at the same time. Consecutive recipes of one
     /// original share a decode if possible.
     pub fn prefetch(
         &self,
         wanted: &[(LibraryPath, Recipe)],
         stage: Stage,
-        tally: &PrefetchProgress,
+        progress: &PrefetchProgress,
     ) {
         let originals: Vec<_> = wanted.chunk_by(|a, b| a.0 == b.0).collect();
         let next = AtomicUsize::new(0);
@@ -80,37 +80,34 @@ impl Service {
             for _ in 0..self.settings.flight.concurrency {
                 scope.spawn(|| {
                     while let Some(of_one) = originals.get(next.fetch_add(1, Ordering::Relaxed)) {
-                        self.prefetch_one(of_one, stage, tally);
-                        tally.originals.fetch_add(1, Ordering::Relaxed);
+                        self.prefetch_one(of_one, stage, progress);
+                        progress.originals.fetch_add(1, Ordering::Relaxed);
                     }
                 });
             }
         });
     }
 
-    /// Creates the missing variants for the pairs in `wanted`, as [`Service::prefetch`] does, while
-    /// requests are served: only on idle cores, and only with memory that no request waits for.
-    /// Returns early once `is_cancelled` is true; a picture in progress is finished first. Blocks.
+    /// Creates the missing variants of one original for the recipes in `recipes`, while requests
+    /// are served: only on idle cores, and only while no request waits for a conversion. Counts its
+    /// progress in `progress`. Creates nothing if `is_cancelled` is true before the start; a
+    /// conversion that has started is finished. Blocks.
     pub fn prefetch_when_idle(
         &self,
-        wanted: &[(LibraryPath, Recipe)],
-        tally: &PrefetchProgress,
+        path: &LibraryPath,
+        recipes: &[Recipe],
+        progress: &PrefetchProgress,
         is_cancelled: &AtomicBool,
     ) {
-        for of_one in wanted.chunk_by(|a, b| a.0 == b.0) {
-            if is_cancelled.load(Ordering::Relaxed) {
-                return;
-            }
-            if let Some((identity, tasks)) =
-                self.missing_tasks(of_one, (Stage::Better, Pace::Idle), tally)
-                && !tasks.is_empty()
-            {
-                let outcomes = self.flights.convert_when_idle(&tasks, is_cancelled);
-                let counted = outcomes.iter();
-                counted.for_each(|outcome| tally.count(&identity, outcome));
-            }
-            tally.originals.fetch_add(1, Ordering::Relaxed);
+        let effort = (Stage::Better, Pace::Idle);
+        if let Some((identity, tasks)) = self.missing_tasks(path, recipes, effort, progress)
+            && !tasks.is_empty()
+        {
+            let outcomes = self.flights.convert_when_idle(&tasks, is_cancelled);
+            let counted = outcomes.iter();
+            counted.for_each(|outcome| progress.count(&identity, outcome));
         }
+        progress.originals.fetch_add(1, Ordering::Relaxed);
     }
 
     /// Creates the missing variants of one original.
@@ -118,9 +115,11 @@ impl Service {
         &self,
         wanted: &[(LibraryPath, Recipe)],
         stage: Stage,
-        tally: &PrefetchProgress,
+        progress: &PrefetchProgress,
     ) {
-        let missing = self.missing_tasks(wanted, (stage, Pace::Awaited), tally);
+        let path = &wanted[0].0;
+        let recipes: Vec<_> = wanted.iter().map(|(_, recipe)| *recipe).collect();
+        let missing = self.missing_tasks(path, &recipes, (stage, Pace::Awaited), progress);
         let Some((identity, tasks)) = missing.filter(|(_, tasks)| !tasks.is_empty()) else {
             return;
         };
@@ -131,18 +130,18 @@ impl Service {
         };
         let outcomes = self.flights.converter().convert_all(&tasks, &mut terms);
         let counted = outcomes.iter();
-        counted.for_each(|outcome| tally.count(&identity, outcome));
+        counted.for_each(|outcome| progress.count(&identity, outcome));
     }
 
-    /// Returns the version of one original, and the tasks that create its missing variants. Returns
-    /// `None` if the original is not a picture.
+    /// Returns the identity of one original, and the tasks that create its missing variants.
+    /// Returns `None` if the original is not a picture.
     fn missing_tasks(
         &self,
-        wanted: &[(LibraryPath, Recipe)],
+        path: &LibraryPath,
+        recipes: &[Recipe],
         (stage, pace): (Stage, Pace),
-        tally: &PrefetchProgress,
+        progress: &PrefetchProgress,
     ) -> Option<(Identity, Vec<Task>)> {
-        let path = &wanted[0].0;
         let detected = detect(self.library(), path, &self.settings.allowed_types);
         let Ok((Known::Picture(facts), identity)) = detected else {
             return None;
@@ -150,7 +149,7 @@ impl Service {
         let mut tasks: Vec<Task> = Vec::new();
         // Small originals have the same variant in several sizes, since they are never enlarged.
         let mut planned = HashSet::new();
-        for (_, recipe) in wanted {
+        for recipe in recipes {
             let candidates = image_plan::candidates(&facts, recipe, self.settings.formats);
             let recipe = self.planned(*recipe);
             let limits = &self.settings.picture;
@@ -172,7 +171,7 @@ impl Service {
                     found.is_some()
                 };
                 if is_there(&keys.0) || is_there(&key) {
-                    tally.known.fetch_add(1, Ordering::Relaxed);
+                    progress.known.fetch_add(1, Ordering::Relaxed);
                     continue;
                 }
                 tasks.push(Task {

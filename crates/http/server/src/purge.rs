@@ -9,10 +9,10 @@ use variants::library::{LibraryPath, Wait};
 use crate::service::Service;
 
 impl Service {
-    /// Removes all variants from the cache, or with `path` only those of this file, or of all files
-    /// below this folder. Variants of files that have changed or are gone stay until they are
-    /// evicted; no request gets them. Responses that a core holds in memory are sent until
-    /// `revalidate_after_ms`, and up to half a second more, have passed. Blocks.
+    /// Removes the variants of `path`, which is a file or a folder with all files below it, or all
+    /// variants if `path` is `None`. With a `path`, variants of earlier versions and of deleted
+    /// files stay until they are evicted; no request can reach them. Each core may still send a
+    /// purged variant from memory for up to `revalidate_after_ms` and half a second. Blocks.
     ///
     /// # Errors
     /// [`StillLoading`] if the index of variants is not complete yet.

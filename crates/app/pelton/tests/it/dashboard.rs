@@ -69,6 +69,7 @@ fn a_purge_removes_the_variants_of_a_file_a_folder_or_all() {
     assert_eq!(hits(), [false; 3]);
     let status = |target| server.send("DELETE", target, &ann).status;
     assert_eq!(status("/-/api/variants?path="), 400);
+    assert_eq!(status("/-/api/variants?paht=a"), 400);
     assert_eq!(status("/-/api/variants?path=../etc"), 400);
     assert_eq!(status("/-/api/variants?path=none"), 404);
     assert_eq!(server.send("POST", "/-/api/variants", &ann).status, 405);
@@ -111,8 +112,11 @@ fn a_prefetch_makes_the_sizes_of_the_page_for_one_folder() {
     });
     assert_eq!(again["made"], 0, "{again}");
     assert_eq!(state("DELETE", "")["isCancelled"], false, "it has ended");
-    let missing = server.send("POST", "/-/api/prefetch?folder=none", &ann);
-    assert_eq!(missing.status, 404);
+    let status = |query: &str| {
+        let target = format!("/-/api/prefetch?{query}");
+        server.send("POST", &target, &ann).status
+    };
+    assert_eq!((status("folder=none"), status("folders=a")), (404, 400));
     server.stop();
 }
 

@@ -16,7 +16,7 @@ const AS_BOB: &str = "authorization: Basic Ym9iOnNlY3JldA==\r\n";
 type Statuses = [u16; 3];
 
 /// Targets, and the statuses for the values `off`, `music` and `all` of `require_login`.
-const TABLE: [(&str, [Statuses; 3]); 16] = [
+const TABLE: [(&str, [Statuses; 3]); 17] = [
     ("/-/", [[200; 3]; 3]),
     ("/-/settings", [[200; 3]; 3]),
     ("/-/live", [[200; 3]; 3]),
@@ -24,6 +24,7 @@ const TABLE: [(&str, [Statuses; 3]); 16] = [
     ("/-/share/none", [[404; 3]; 3]),
     ("/a/photo.jpg", [[200; 3], [200; 3], [401, 200, 200]]),
     ("/-/at/", [[200; 3], [200; 3], [401, 200, 200]]),
+    ("/a/", [[200; 3], [200; 3], [401, 200, 200]]),
     ("/Band/1.flac", [[200; 3], [401, 200, 200], [401, 200, 200]]),
     (
         "/-/file/Band/1.flac",
