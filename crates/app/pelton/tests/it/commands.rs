@@ -134,6 +134,14 @@ fn convert_says_what_is_wrong() {
     assert_eq!(names, ["library"], "nothing was written");
 }
 
+/// Returns the summary that `pelton prefetch` prints. Lines of the log may follow it, since another
+/// thread writes them.
+pub(crate) fn made_line(stderr: &str) -> &str {
+    let mut lines = stderr.lines();
+    let line = lines.find(|line| line.contains(" variants made ("));
+    line.expect("it says what it made")
+}
+
 #[test]
 fn what_prefetch_makes_is_what_requests_get() {
     let home = Home::with(&[
@@ -147,7 +155,7 @@ fn what_prefetch_makes_is_what_requests_get() {
     let words = ["prefetch", "library", "--data", "data"];
     let (code, stdout, stderr) = run(&home, &words);
     assert_eq!((code, &stdout[..]), (0, ""), "{stderr}");
-    let printed = stderr.lines().last().expect("it says what it made");
+    let printed = made_line(&stderr);
     assert!(
         printed.starts_with("5 files, 0 covers: 4 variants made ("),
         "{printed}"
@@ -184,7 +192,7 @@ fn what_prefetch_makes_is_what_requests_get() {
     );
     server.stop();
     let (code, _, stderr) = run(&home, &words);
-    let printed = stderr.lines().last().expect("it says what it made");
+    let printed = made_line(&stderr);
     assert_eq!(code, 0, "{stderr}");
     assert_eq!(
         printed,
@@ -233,7 +241,7 @@ fn prefetch_goes_on_behind_what_cannot_be_made() {
     ]);
     let words = ["prefetch", "library", "--data", "data", "--formats", "webp"];
     let (code, _, stderr) = run(&home, &words);
-    let printed = stderr.lines().last().expect("it says what it made");
+    let printed = made_line(&stderr);
     assert_eq!(code, 1, "{stderr}");
     assert!(
         printed.starts_with("3 files, 0 covers: 1 variants made ("),

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use scan::Index;
 
+use crate::commands::made_line;
 use crate::harness::{Home, Server, eventually, media, pelton};
 
 const FLAC: &[u8] = include_bytes!("../../../../library/tags/testdata/sine.flac");
@@ -154,7 +155,7 @@ fn prefetch_makes_covers_in_the_sizes_of_the_settings() {
     assert!(made.status.success(), "{stderr}");
     // The two albums have covers in two sizes each. The fifth variant is that of `Folder.PNG`,
     // which is also a picture in the library.
-    let summary = stderr.lines().last().expect("it says what it made");
+    let summary = made_line(&stderr);
     assert!(
         summary.starts_with("5 files, 4 covers: 5 variants made ("),
         "{summary}"
