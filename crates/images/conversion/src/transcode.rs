@@ -302,7 +302,8 @@ impl State {
         };
         let of_greediest = |waiting: &QueuedTrack| *waiting.task.user == *greediest;
         let last = self.waiting.iter().rposition(of_greediest);
-        // Dropping the track also drops its leader, so that the requests for the track fail.
+        // Dropping the track also drops its leader (the handle of its single flight), so that all
+        // requests that wait for the track fail.
         if let Some(dropped) = last.and_then(|at| self.waiting.remove(at)) {
             self.cpu_ms -= dropped.task.plan.cost().cpu_ms;
         }

@@ -32,10 +32,11 @@ impl Geometry {
 
     /// Returns the geometry that fits a picture of size `upright` into the box of `recipe`.
     ///
-    /// Without `enlarge` no axis is ever scaled up. If a side of the box exceeds that of the
-    /// picture, the result then depends on the fit: the box shrinks but keeps its proportions
-    /// (cover, fill), the unscaled picture is padded (contain), or the picture fills the box on one
-    /// axis or on none (inside).
+    /// Without `enlarge` no axis is ever scaled up. If the box is wider or higher than the picture,
+    /// the result depends on the fit: the box is reduced in proportion until it lies inside the
+    /// picture (cover, fill), the picture is scaled as with the fit inside and then padded to the
+    /// box (contain), or the picture gets the largest size inside the box that does not exceed its
+    /// own size (inside).
     fn fitted(upright: Size, recipe: &Recipe) -> Geometry {
         let (width, height) = match (recipe.width_px, recipe.height_px) {
             (Some(width), Some(height)) => (width, height),
@@ -137,9 +138,8 @@ fn rect_of(crop: Crop, upright: Size, focus: Focus) -> Rect {
     }
 }
 
-/// Returns start and length, in pixels, of the interval of `side` that begins at the share `start`
-/// and has the share `length`. Both ends are rounded to the nearest pixel, and at least one pixel
-/// is kept.
+/// Returns start and length, in pixels, of the interval of `side` whose start and length are given
+/// as shares of `side`. Both ends are rounded to the nearest pixel, and at least one pixel is kept.
 fn pixels_of(start: u16, length: u16, side: u32) -> (u32, u32) {
     let whole = u64::from(WHOLE_SHARE);
     let round = |share: u64| ((u64::from(side) * share + whole / 2) / whole) as u32;

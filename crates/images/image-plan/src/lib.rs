@@ -1,5 +1,5 @@
-//! Decisions about pictures, made without pixels or I/O: detecting formats, parsing requests,
-//! planning conversions, and choosing encoder settings of equal quality.
+//! Decisions about pictures, made from file headers and requests, without decoding: detecting
+//! formats, parsing requests, planning conversions, and choosing encoder settings of equal quality.
 //!
 //! Principal type: [`Plan`], the complete description of one conversion. All decisions about a
 //! conversion are made here, before a byte of the picture is decoded; a worker only executes the

@@ -217,7 +217,8 @@ pub struct Plan {
     pub source: Format,
     /// Size stated by the file, before orientation.
     pub stored: Size,
-    /// Rotation and mirroring: that which makes the picture upright, then that of the recipe.
+    /// Rotation and mirroring: the transformation that makes the picture upright, followed by the
+    /// `turn` of the recipe.
     pub orientation: Orientation,
     /// Part of the turned picture that is kept.
     pub crop: Rect,

@@ -20,8 +20,8 @@ pub use head::{PROBE_BYTES_MAX, PROBE_READ_BYTES_MAX, PROBE_READS_MAX};
 pub use read_at::ReadAt;
 
 /// Maximum number of pixels that one byte of a file can encode. Deflate packs up to 8,256 pixels of
-/// a black and white PNG into a byte; the codes of GIF, JPEG and BMP are longer, so that one byte
-/// encodes less than 3,000 pixels. WebP and AVIF have no such bound.
+/// a black and white PNG into a byte; GIF, JPEG and BMP need more bits per pixel, so that one byte
+/// encodes fewer than 3,000 pixels. WebP and AVIF have no such bound.
 const PIXELS_PER_BYTE_MAX: u64 = 10_000;
 /// Minimum number of pixels of a picture that can count as sparse (with too few bytes for its
 /// pixels). Smaller pictures are cheap to decode, even if pixels are missing.

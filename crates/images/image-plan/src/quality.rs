@@ -11,13 +11,13 @@ use crate::{Stage, Target};
 pub const DEFAULT_QUALITY_PCT: u8 = 70;
 
 /// Settings that give equal mean SSIMULACRA2 scores, one row per JPEG quality. Columns: JPEG; WebP
-/// at [`Stage::Quick`] and [`Stage::Better`]; AVIF at both stages likewise.
+/// at [`Stage::Quick`] and [`Stage::Better`]; AVIF at the same two stages.
 ///
 /// Measured by `lab quality` on the photographs of Debian's mate-backgrounds, reduced to a third;
 /// the record is lab/record/2026-11-22T0112Z-quality.toml. The JPEG scale is that of libjpeg-turbo
-/// with 4:2:0 chroma. Above 90, JPEG surpasses lossy WebP, whose highest settings add bytes but
-/// little quality. Therefore the settings approach 100 more slowly there than equal quality would
-/// require.
+/// with 4:2:0 chroma. Above a quality of 90, JPEG surpasses lossy WebP, whose highest settings add
+/// bytes but little quality. In this range, the settings therefore rise more slowly than equal
+/// quality would require.
 const KNOTS: [[u8; 5]; 16] = [
     [1, 1, 1, 1, 1],
     [10, 1, 1, 11, 8],

@@ -143,8 +143,8 @@ impl Parameter {
 /// Parameter names that are reserved for planned features.
 const PLANNED: [&str; 3] = ["blur", "sharpen", "bg"];
 
-/// Choice of the query parameters that are interpreted, and of the treatment of unknown or invalid
-/// parameters.
+/// Rules for parsing a query: the parameters that are interpreted, and the treatment of unknown and
+/// invalid parameters.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Grammar {
     /// All known parameters are interpreted and must be valid. Unknown parameters are ignored, for
@@ -200,8 +200,8 @@ pub fn parse_query(query: &str) -> Result<ImageQuery, QueryError> {
 /// Decoded text of each parameter's value, in the order of [`Parameter::ALL`].
 struct RawParameters([Option<String>; Parameter::ALL.len()]);
 
-/// Width and height of the box, rule for fitting the picture into it, and true if the picture may
-/// be enlarged.
+/// Width and height of the box, the rule for fitting the picture into the box, and the permission
+/// to enlarge the picture.
 type BoxParameters = (Option<u32>, Option<u32>, Fit, bool);
 
 impl RawParameters {
@@ -431,7 +431,7 @@ impl RawParameters {
         }
     }
 
-    /// Interprets a parameter that is true or false, and false if it is absent.
+    /// Interprets a boolean parameter. Returns false if the parameter is absent.
     fn flag(&self, parameter: Parameter) -> Result<bool, QueryError> {
         match self.value(parameter) {
             None | Some("false" | "0") => Ok(false),
@@ -504,8 +504,8 @@ fn unknown(name: &str) -> QueryError {
     QueryError::new(QueryErrorKind::Unknown, name, problem)
 }
 
-/// Returns the known name with the smallest edit distance from `name`, unless it exceeds a third of
-/// the known name's length, rounded to nearest.
+/// Returns the known name with the smallest edit distance from `name`, unless that distance exceeds
+/// a third of the known name's length, rounded to nearest.
 fn nearest(name: &str) -> Option<&'static str> {
     if NAME_CHARS_MAX < name.len() {
         return None;

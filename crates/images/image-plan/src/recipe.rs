@@ -26,14 +26,14 @@ pub enum Fit {
     CoverOrKeep,
 }
 
-/// Whole picture in the unit of [`Crop::Shares`] and [`Focus`].
+/// Width or height of the whole picture, in the unit of [`Crop::Shares`] and [`Focus`].
 pub const WHOLE_SHARE: u16 = 10_000;
 
 /// Part of the upright picture that is kept before it is fitted into the box.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Crop {
-    /// Rectangle in pixels. Its part outside the picture is left out; of a rectangle that lies
-    /// completely outside, the nearest pixels of the picture are kept.
+    /// Rectangle in pixels. Any part of it outside the picture is cut off. If the whole rectangle
+    /// lies outside, the nearest pixels of the picture are kept instead.
     Pixels {
         /// Distance from the left edge.
         x: u32,
@@ -129,7 +129,8 @@ impl fmt::Display for Crop {
                 width_px,
                 height_px,
             } => write!(f, "{x},{y},{width_px},{height_px}"),
-            // The first number has a decimal point, so that the numbers are no pixels.
+            // The first number is always written with a decimal point, which tells the parser that
+            // the numbers are shares and not pixels.
             Crop::Shares {
                 x,
                 y,

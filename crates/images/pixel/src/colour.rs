@@ -1,6 +1,6 @@
 //! Colour profiles (ICC.1): detects pictures that are in sRGB already, and converts others.
 //!
-//! The meaning of a profile is never lost. A profile other than sRGB is either embedded in the
+//! The meaning of a profile is never lost. If the profile is not sRGB, either it is embedded in the
 //! output, where every browser honours it, or the pixels are converted. Small profiles are
 //! embedded, because embedding is exact, keeps wide gamuts and does not need RGB. Only RGB profiles
 //! that consist of a matrix and curves are embedded; the profiles of printers and scanners are
@@ -148,7 +148,8 @@ fn is_matrix(profile: &ColorProfile) -> bool {
 /// one level away.
 fn is_srgb(profile: &ColorProfile) -> bool {
     /// Maximum difference of the coordinates of colorants. Profiles store colorants in units of
-    /// 1/65536, and their authors rounded and adapted the white point in different ways.
+    /// 1/65536, and their authors rounded the coordinates and adapted the white point in different
+    /// ways.
     const COLORANT_TOLERANCE: f64 = 0.0015;
     let srgb = ColorProfile::new_srgb();
     let near = |a: moxcms::Xyzd, b: moxcms::Xyzd| {
@@ -211,8 +212,8 @@ fn pixels(profile: &ColorProfile, layout: Layout) -> Result<ProfileAction, moxcm
     ))))
 }
 
-/// Builds the conversion of grey, a table of 256 levels. If the profile is RGB, the table holds the
-/// profile's conversion of neutral colours.
+/// Builds the lookup table that converts the 256 levels of grey. If the profile is RGB, the table
+/// contains the profile's conversion of neutral colours.
 fn curve(profile: &ColorProfile, from: IccLayout) -> Result<ProfileAction, moxcms::CmsError> {
     let srgb = ColorProfile::new_srgb();
     let transform = profile.create_transform_8bit(from, &srgb, IccLayout::Rgb, options(profile))?;

@@ -204,8 +204,8 @@ fn orient_pixels<P: Copy>(
 }
 
 /// Does the same as [`orient_pixels`] for planes that are transposed. Transposition is frequent,
-/// because cameras store photographs in portrait format rotated. Each plane is transposed in
-/// squares of 8 × 8 bytes, each in eight registers.
+/// because cameras store portrait photographs rotated by 90°. Each plane is transposed in squares
+/// of 8 × 8 bytes, each in eight registers.
 fn transpose_plane(plane: &Plane, steps: OrientationSteps) -> Vec<u8> {
     let (width, height) = (plane.size.width_px as usize, plane.size.height_px as usize);
     let row = |y: usize| {

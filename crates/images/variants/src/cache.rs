@@ -39,8 +39,8 @@ use crate::shared_index::{Change, SharedEntry, SharedIndex};
 pub const ENCODER_VERSION: u32 = 7;
 /// Version of the audio encoder. Increased whenever the same plan would produce different bytes.
 const SOUND_VERSION: u32 = 1;
-/// Number of bytes by which each file counts as larger than its length, for its inode and directory
-/// entry.
+/// Number of bytes that each file adds to the size of the cache besides its length, for its inode
+/// and directory entry.
 const ENTRY_BYTES: u64 = 512;
 /// Interval at which times of last use are written to the disk.
 const PERSIST_USES: std::time::Duration = std::time::Duration::from_secs(60);
@@ -163,8 +163,8 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    /// Returns whether the reason applies to one output format only, so that another format may
-    /// work.
+    /// Returns whether the verdict applies to one output format only, so that a conversion to
+    /// another format may succeed.
     #[must_use]
     pub fn is_of_format(self) -> bool {
         matches!(self, Verdict::TooCostly | Verdict::Unencodable)
@@ -449,11 +449,12 @@ impl Variants {
     /// Returns the entry for `key`, if the index contains it.
     ///
     /// # Errors
-    /// [`StillLoading`] if the entry is not in the index yet, but the directory has not been read
-    /// completely. Code that may block then calls [`Variants::find_on_disk`].
+    /// [`StillLoading`] if the index lacks the entry and the directory has not been read
+    /// completely, so that the entry may exist on the disk. Code that may block then calls
+    /// [`Variants::find_on_disk`].
     pub fn find(&self, key: &Key, now_ms: u64) -> Result<Option<Arc<Variant>>, StillLoading> {
-        // Must be read before the index is searched. Otherwise an entry that is added in between
-        // would be reported as missing.
+        // The flag must be read before the index is searched. Otherwise an entry that is added in
+        // between would be reported as missing.
         let loaded = self.is_complete();
         let index = self.index();
         let is_unexpired = |variant: &&Arc<Variant>| {
@@ -553,8 +554,8 @@ impl Variants {
             .to_str()
             .and_then(|name| Variant::from_file_name(name, used_ms))
         {
-            // Earlier versions wrote this reason to the disk, where it stayed even if the limits
-            // were increased.
+            // Earlier versions wrote this verdict to the disk, where it stayed even if the limits
+            // were increased. The verdict is now kept in memory only, so its file is removed.
             Some(variant) if variant.kind == Kind::Verdict(Verdict::TooCostly) => {
                 report_removal(&entry.path(), fs::remove_file(entry.path()));
             }

@@ -1,5 +1,5 @@
-//! The variant cache: originals on the disk, the index of their variants, and the placeholders of
-//! originals. The crate does not convert pictures and is independent of protocols.
+//! Originals on the disk, the cache of their variants, and their placeholders. The crate does not
+//! convert pictures and is independent of protocols.
 //!
 //! Principal type: [`cache::Variants`], the index of the directory of variants.
 //!

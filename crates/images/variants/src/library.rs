@@ -32,8 +32,9 @@ pub struct Identity {
     pub modified_s: i64,
     /// Modification time: nanoseconds within the second.
     pub modified_ns: u32,
-    /// Change time of the inode: seconds since 1970. It changes even if a file is overwritten in
-    /// place, since no program can set it, unlike the modification time.
+    /// Change time of the inode: seconds since 1970. It reveals that a file was overwritten in
+    /// place even if the modification time was restored afterwards, since programs can set the
+    /// modification time but not the change time.
     pub inode_changed_s: i64,
     /// Change time of the inode: nanoseconds within the second.
     pub inode_changed_ns: u32,

@@ -1,6 +1,6 @@
-//! Index of variants in a Redis-compatible store that several processes share. A process can find
-//! there which variants another process has stored, and also verdicts: the reasons why there is no
-//! variant. Operators can read the index, too.
+//! Index of variants in a Redis-compatible store that several processes share. A process finds in
+//! it the variants that other processes have stored, and their verdicts (reasons why there is no
+//! variant). Operators can read the index, too.
 //!
 //! ```text
 //! variants, convert ─ note ─► changes ─► thread "shared-index" ─► Store ─► HSET, UNLINK, EXPIRE …
@@ -50,8 +50,8 @@ pub trait Store: Debug + Send + Sync {
 /// Limits and intervals of the shared index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Maximum number of changes that wait to be written to the store. If there are more, they are
-    /// dropped, and later all entries are written again. Default 16,384.
+    /// Maximum number of changes that wait to be written to the store. Further changes are dropped,
+    /// and all entries are written again later. Default 16,384.
     pub changes_max: usize,
     /// Maximum number of changes that are written at once. Default 256.
     pub batch_max: usize,
@@ -316,8 +316,8 @@ impl SharedIndex {
 
     fn publish(&self, variants: &Variants, progress: &mut Progress) -> io::Result<()> {
         progress.uses_ms = clock::unix_ms();
-        // Read before the entries. If the value is true, the entries that are written below are
-        // complete.
+        // The flag is read before the entries, so that the entries written below are complete if
+        // the flag is true.
         progress.is_complete = variants.is_complete();
         self.write_all(&variants.used_since(0))?;
         self.run(layout::process(&self.process))?;

@@ -1,4 +1,5 @@
-//! Quality of a variant: its SSIMULACRA2 score, compared with the original in the variant's size.
+//! Quality of a variant: its SSIMULACRA2 score relative to the original, which is scaled to the
+//! variant's size.
 //!
 //! The reference has full chroma, although the variant may be subsampled, so the score includes the
 //! loss from subsampling.
@@ -14,8 +15,8 @@ use pixel::to_packed;
 /// the difference is invisible. `input` is the original's file, followed by the variant's file.
 ///
 /// # Errors
-/// An [`Error`] whose [`ErrorKind`] names the fault. `Failed` if the variant cannot be decoded,
-/// because the server made it.
+/// An [`Error`] whose [`ErrorKind`] names the fault. A variant that cannot be decoded gives
+/// `Failed` (a bug), because the server itself produced the variant.
 pub fn compare(comparison: &Comparison, input: &[u8]) -> Result<f64, Error> {
     let plan = &comparison.plan;
     let at = usize::try_from(comparison.original_bytes).unwrap_or(usize::MAX);

@@ -64,7 +64,8 @@ pub fn convert_batch(batch: &Batch, original: &[u8]) -> Result<BatchOutput, Erro
     for plan in others {
         files.push(produce_file(plan, raster.clone(), &colours)?.0);
     }
-    // The last plan consumes the decoded picture instead of copying it, because it can be large.
+    // The last plan consumes the decoded picture instead of copying it, because the decoded picture
+    // can be large.
     files.push(produce_file(last, raster, &colours)?.0);
     files.extend(placeholder.map(|placeholder| placeholder.to_bytes().to_vec()));
     Ok(BatchOutput { files, remarks })

@@ -11,7 +11,7 @@ use std::io::{BufWriter, Seek, SeekFrom, Write};
 use std::os::unix::fs::FileExt;
 
 /// Buffer size in bytes for output that is written in pieces. Clients may play such an output
-/// before it is complete.
+/// before it is complete, and a larger buffer would delay them.
 const WRITE_BYTES: usize = 32 << 10;
 
 /// Output of an image job, and the contents of its reply.

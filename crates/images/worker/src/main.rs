@@ -4,7 +4,8 @@
 //! pool of sandboxes can start. `worker once PLAN_HEX [--repeat N]` runs one job without a sandbox,
 //! from stdin to stdout, and prints the CPU time of each run on stderr. `worker follow PLAN_HEX
 //! ORIGINAL` runs the job once for each byte that it reads from stdin, and writes each output
-//! preceded by its length. The lab compares `once` and `follow` with jobs in sandboxes.
+//! preceded by its length. The benchmarks (`cargo xtask lab`) compare `once` and `follow` with jobs
+//! in sandboxes.
 
 #![forbid(unsafe_code)]
 

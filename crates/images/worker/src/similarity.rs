@@ -3,7 +3,8 @@
 use fast_ssim2::{PixelDescriptor, PixelSlice};
 use image_plan::{Layout, Packed, Size};
 
-/// Adds opaque alpha to RGB, because decoders drop alpha if all pixels are opaque.
+/// Adds opaque alpha to RGB. Decoders drop alpha if all pixels are opaque, but two pictures can be
+/// compared only in the same layout.
 pub(crate) fn with_alpha(picture: Packed) -> Packed {
     if picture.layout != Layout::Rgb {
         return picture;

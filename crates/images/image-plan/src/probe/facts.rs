@@ -37,8 +37,9 @@ pub struct Facts {
     pub profile_bytes: u64,
     /// Quality of a JPEG on libjpeg's scale of 1…100, estimated from its quantisation table.
     pub jpeg_quality: Option<u8>,
-    /// True if the file has so few bytes that almost all of its pixels must be missing. Decoding
-    /// such a file is a waste of time.
+    /// True if the file has too few bytes to encode all of its pixels, so that decoding it is a
+    /// waste of time. Always false for small pictures, and for formats other than JPEG, PNG, GIF
+    /// and BMP.
     pub sparse: bool,
     /// Reason why workers cannot convert the picture, if any.
     pub unsupported: Option<Unsupported>,

@@ -74,8 +74,8 @@ pub(super) fn probe(head: &mut HeaderReader<'_>) -> Result<Facts, ProbeError> {
                 at = skip_sub_blocks(head, at + 10 + colours_bytes(flags) + 1)?;
             }
             END => break,
-            // Padding and garbage after an image are common. Decoders and the probe stop after that
-            // image.
+            // Padding and garbage after an image are common. Decoders stop at such bytes, and so
+            // does the probe.
             _ if images != 0 => break,
             _ => return Err(ProbeError::malformed("gif with an unknown block")),
         }

@@ -7,7 +7,7 @@ use std::io;
 use std::ops::Range;
 
 /// Maximum number of reads per probe. A camera's JPEG needs one to five; a file with long chains of
-/// XMP or ICC segments needs some hundreds.
+/// XMP or ICC segments needs several hundred.
 pub const PROBE_READS_MAX: u32 = 1024;
 /// Maximum size of one read in bytes.
 pub const PROBE_READ_BYTES_MAX: usize = 64 * 1024;

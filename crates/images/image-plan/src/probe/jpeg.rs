@@ -11,8 +11,8 @@ use super::head::HeaderReader;
 use crate::{Format, Orientation, Size, Subsampling};
 use std::ops::Range;
 
-/// Maximum number of bytes between two segments that are skipped in search of the next marker.
-/// libjpeg skips such bytes too.
+/// Maximum number of bytes that are skipped after a segment in search of the next marker. libjpeg
+/// skips such bytes too.
 const GARBAGE_BYTES_MAX: u64 = 4096;
 
 const DQT: u8 = 0xdb;

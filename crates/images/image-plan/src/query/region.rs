@@ -93,7 +93,8 @@ fn pixels([x, y, width_px, height_px]: [u32; 4]) -> Option<Crop> {
     (width_px != 0 && height_px != 0).then_some(crop)
 }
 
-/// Returns `None` if the rectangle is empty or not inside the picture.
+/// Creates a crop from a rectangle in ten-thousandths. Returns `None` if the rectangle is empty or
+/// not inside the picture.
 fn shares([x, y, width, height]: [u16; 4]) -> Option<Crop> {
     let crop = Crop::Shares {
         x,
@@ -131,7 +132,8 @@ fn point(text: &str) -> Option<Focus> {
     })
 }
 
-/// Parses a share from 0 to 1 with at most [`SHARE_DECIMALS`] decimals, in ten-thousandths.
+/// Parses a share from 0 to 1 with at most [`SHARE_DECIMALS`] decimals. Returns the share in
+/// ten-thousandths.
 fn share(text: &str) -> Option<u16> {
     let (whole, decimals) = text.split_once('.').unwrap_or((text, "0"));
     if decimals.is_empty() || SHARE_DECIMALS < decimals.len() {
@@ -145,7 +147,7 @@ fn share(text: &str) -> Option<u16> {
         .filter(|share| *share <= WHOLE_SHARE)
 }
 
-/// Returns the point for the name of a side or corner.
+/// Returns the point that `name` denotes: the centre, the middle of a side, or a corner.
 fn point_of_gravity(name: &str) -> Option<Focus> {
     const START: u16 = 0;
     const CENTRE: u16 = WHOLE_SHARE / 2;

@@ -44,8 +44,8 @@ pub(super) struct Taps {
     length: usize,
 }
 
-/// Inputs of one output sample: the index of the first input sample, and the range of its pairs in
-/// `Taps::weights`.
+/// Inputs of one output sample: the index of the first input sample, and the range of the output
+/// sample's weight pairs in `Taps::weights`.
 #[derive(Debug)]
 struct Tap {
     first: usize,

@@ -29,8 +29,8 @@ fn mean(blurhash: &str) -> [u8; 3] {
     mean
 }
 
-/// Returns the numbers in a ThumbHash: means, scales, size and coefficients, each with its width in
-/// bits, the lowest bit first.
+/// Returns the numbers in a ThumbHash: means, scales, size and coefficients. Each number occupies a
+/// fixed count of bits, the lowest bit first.
 fn numbers(thumbhash: &[u8], alpha: bool) -> Vec<u8> {
     const HEAD_BITS: [u32; 9] = [6, 6, 6, 5, 1, 3, 6, 6, 1];
     const COEFFICIENT_BITS: u32 = 4;
@@ -38,7 +38,8 @@ fn numbers(thumbhash: &[u8], alpha: bool) -> Vec<u8> {
         .iter()
         .flat_map(|byte| (0..8).map(move |at| byte >> at & 1));
     let mut numbers = Vec::new();
-    // With alpha, its mean and scale follow the head, as wide as coefficients.
+    // If the picture has alpha, the mean and the scale of alpha follow the head. They have as many
+    // bits as a coefficient.
     let head = HEAD_BITS.into_iter();
     for width in head.chain(std::iter::repeat(COEFFICIENT_BITS)) {
         let number: Vec<u8> = bits.by_ref().take(width as usize).collect();
@@ -51,8 +52,9 @@ fn numbers(thumbhash: &[u8], alpha: bool) -> Vec<u8> {
     numbers
 }
 
-/// Returns whether two hashes have equal numbers, except for one level where the crate, which adds
-/// in another order, rounds the other way.
+/// Returns whether the numbers of two hashes are equal, except that at most two numbers may differ
+/// by one level. The crate `thumbhash` adds in another order, so it may round in the other
+/// direction.
 fn is_near_thumbhash(ours: &[u8], theirs: &[u8], alpha: bool) -> bool {
     let (ours, theirs) = (numbers(ours, alpha), numbers(theirs, alpha));
     let differences = ours.iter().zip(&theirs).map(|(a, b)| a.abs_diff(*b));

@@ -160,7 +160,7 @@ fn bmp(rgb: &Packed) -> Vec<u8> {
 }
 
 /// Returns the maximum permitted distance of an output from the picture, which is higher for lossy
-/// encodings.
+/// encodings, except for JPEG with full chroma.
 fn distance_max(encoding: Encoding) -> f64 {
     match encoding {
         PNG | JPEG_FULL_CHROMA => 2.0,

@@ -1,4 +1,4 @@
-//! Synthetic pictures, files of them, and the distance between two pictures.
+//! Synthetic pictures, files that contain them, and the distance between two pictures.
 
 use crate::{ConvertedPicture, convert};
 use codec::{DecodeOptions, decode, encode};

@@ -70,7 +70,7 @@ const DRAWINGS: [(&str, Paint); 4] = [
     }),
 ];
 
-/// Returns a PNG of almost transparent black. All its detail, steps and noise, is in the alpha
+/// Returns a PNG of almost transparent black. All its detail (steps and noise) is in the alpha
 /// plane.
 fn shadow(size: Size) -> Vec<u8> {
     let places = (0..size.height_px).flat_map(|y| (0..size.width_px).map(move |x| (x, y)));
@@ -128,7 +128,8 @@ fn decoded(format: Format, file: &[u8], size: Size) -> Packed {
     pixel::to_packed(decoded.raster)
 }
 
-/// Adds opaque alpha to RGB, because decoders drop alpha if all pixels are opaque.
+/// Adds opaque alpha to RGB. Decoders drop alpha if all pixels are opaque, but two pictures can be
+/// compared only in the same layout.
 fn with_alpha(picture: Packed) -> Packed {
     match picture.layout {
         Layout::Rgb => {
