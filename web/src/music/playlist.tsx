@@ -37,6 +37,7 @@ export function PlaylistView({ id }: { id: string }) {
 function useWhole(id: string): { whole: FullPlaylist | null; error: unknown; reload: () => void } {
   const { value, error, reload } = useLoaded<FullPlaylist>(playlistPath(id));
   const whole = useSignal<FullPlaylist | null>(null);
+  const failure = useSignal<unknown>(null);
   const first = value.value;
   useEffect(() => {
     const controller = new AbortController();
@@ -54,12 +55,16 @@ function useWhole(id: string): { whole: FullPlaylist | null; error: unknown; rel
       reload();
     };
     whole.value = null;
-    if (first) load(first).catch((reason: unknown) => controller.signal.aborted || toastFailure(reason));
+    failure.value = null;
+    if (first)
+      load(first).catch((reason: unknown) => {
+        if (!controller.signal.aborted) failure.value = reason;
+      });
     return () => controller.abort();
   }, [first]);
   // A playlist that fits into one page is shown at once.
   const shown = whole.value ?? (first && first.tracks.length === first.trackCount ? first : null);
-  return { whole: shown, error: error.value, reload };
+  return { whole: shown, error: error.value ?? failure.value, reload };
 }
 
 /** Playlist that the user cannot change. */
