@@ -224,7 +224,7 @@ impl ApiCall<'_> {
             ([_], _) => Err(Refusal::Method("GET, PUT or DELETE")),
             ([id, "tracks"], "PUT") => self.change_playlist(id, |it| self.replace_tracks(it)),
             ([id, "tracks"], "POST") => self.change_playlist(id, |it| self.add_tracks(it)),
-            ([id, "tracks"], _) => self.change_playlist(id, |it| self.remove_tracks(it)),
+            ([id, "tracks"], "DELETE") => self.change_playlist(id, |it| self.remove_tracks(it)),
             ([id, "tracks", index], "PUT") => {
                 self.change_playlist(id, |it| self.move_track(it, index))
             }

@@ -189,7 +189,7 @@ pub(crate) fn create(call: &Call<'_>, seen: &Seen<'_>) -> Changes {
         let (id, playlist) = own_playlist(call, seen, "playlistId")?;
         let changed = Playlist {
             name: name.unwrap_or_else(|| playlist.name.clone()),
-            changed_ms: call.now_ms,
+            changed_ms: playlist.next_changed_ms(call.now_ms),
             tracks,
             ..playlist.clone()
         };
@@ -250,7 +250,7 @@ pub(crate) fn update(call: &Call<'_>, seen: &Seen<'_>) -> Changes {
             .kept_text("comment")?
             .unwrap_or_else(|| playlist.comment.clone()),
         public: call.flag("public")?.unwrap_or(playlist.public),
-        changed_ms: call.now_ms,
+        changed_ms: playlist.next_changed_ms(call.now_ms),
         tracks,
         ..playlist.clone()
     };

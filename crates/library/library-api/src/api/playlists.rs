@@ -114,6 +114,7 @@ impl ApiCall<'_> {
     pub(super) fn create_playlist(&self) -> Result<String, Refusal> {
         let id = fastrand::u64(..);
         let now_ms = self.request.now_ms;
+        let mut document = String::new();
         self.context.store.change(|state| {
             let owner = self.user(state)?;
             if !self.may_keep_playlists(state) {
@@ -131,9 +132,10 @@ impl ApiCall<'_> {
                 owner,
                 ..Playlist::default()
             };
+            document = self.playlist_document(state, id, &playlist);
             self.kept_playlist(state, id, playlist)
         })??;
-        self.playlist_document(id)
+        Ok(document)
     }
 
     /// Applies `edit` to a playlist of the user, and returns the playlist without its tracks.
@@ -142,18 +144,18 @@ impl ApiCall<'_> {
         id: &str,
         edit: impl FnOnce(&mut Playlist) -> Result<(), Refusal>,
     ) -> Result<String, Refusal> {
-        let mut changed_id = None;
+        // The response describes the state right after this change: its time `changed` must not be
+        // that of a later change, which the client has not seen.
+        let mut document = String::new();
         self.context.store.change(|state| {
             let (id, stored) = self.own_playlist(state, id)?;
             let mut playlist = stored.clone();
             edit(&mut playlist)?;
-            // Each change gets a later time, so that the parameter `changed` of another request
-            // tells apart the states before and after it.
-            playlist.changed_ms = self.request.now_ms.max(stored.changed_ms + 1);
-            changed_id = Some(id);
+            playlist.changed_ms = stored.next_changed_ms(self.request.now_ms);
+            document = self.playlist_document(state, id, &playlist);
             self.kept_playlist(state, id, playlist)
         })??;
-        self.playlist_document(changed_id.expect("a change that succeeds sets the id"))
+        Ok(document)
     }
 
     pub(super) fn delete_playlist(&self, id: &str) -> Result<String, Refusal> {
@@ -198,15 +200,11 @@ impl ApiCall<'_> {
         self.kept_for(state, &owner, Change::Playlist { id, playlist })
     }
 
-    fn playlist_document(&self, id: u64) -> Result<String, Refusal> {
+    /// Returns a playlist without its tracks as JSON.
+    fn playlist_document(&self, state: &State, id: u64, playlist: &Playlist) -> String {
         let mut out = Writer::new(false);
-        let written = self.context.store.read(|state| {
-            let playlist = state.playlists.get(&id).ok_or(Refusal::NotFound)?;
-            out.braced(|out| self.stored_playlist(out, state, (id, playlist)));
-            Ok::<_, Refusal>(())
-        });
-        written??;
-        Ok(out.finish())
+        out.braced(|out| self.stored_playlist(out, state, (id, playlist)));
+        out.finish()
     }
 
     pub(super) fn rename_playlist(&self, playlist: &mut Playlist) -> Result<(), Refusal> {

@@ -94,6 +94,14 @@ pub(crate) struct Playlist {
     pub(crate) tracks: Vec<Id>,
 }
 
+impl Playlist {
+    /// Returns the time of a change at `now_ms`. Each change gets a later time, also if the clock
+    /// was set back, so that the time tells apart the states before and after a change.
+    pub(crate) fn next_changed_ms(&self, now_ms: i64) -> i64 {
+        now_ms.max(self.changed_ms + 1)
+    }
+}
+
 /// Play queue that a player stored on the server.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Queue {

@@ -201,6 +201,27 @@ fn a_request_that_names_an_old_state_changes_nothing() {
 }
 
 #[test]
+fn a_change_by_a_player_is_a_new_state_if_the_clock_was_set_back() {
+    let ann = Ann::new("api-playlist-clock");
+    let id = ann.create("x", &[&ann.first, &ann.night]);
+    let number = u64::from_str_radix(&id[3..], 16).expect("digits");
+    let changed = ann.scene.store().change(|state| {
+        let mut playlist = state.playlists[&number].clone();
+        // A time far ahead of the clock of the test.
+        playlist.changed_ms = 4_000_000_000_000;
+        let (id, playlist) = (number, Some(playlist));
+        Ok::<_, ()>(vec![crate::store::Change::Playlist { id, playlist }])
+    });
+    assert!(matches!(changed, Ok(Ok(()))));
+    let before = ann.ok("GET", &format!("/playlists/{id}"))["changed"].clone();
+    ann.scene
+        .ok(&format!("updatePlaylist?playlistId={id}&name=y"));
+    let after = ann.ok("GET", &format!("/playlists/{id}"))["changed"].clone();
+    assert_eq!(before, json!("2096-10-02T07:06:40.000Z"));
+    assert_eq!(after, json!("2096-10-02T07:06:40.001Z"));
+}
+
+#[test]
 fn only_the_owner_changes_a_playlist() {
     let ann = Ann::new("api-playlist-owner");
     let id = ann.create("x", &[&ann.first]);
