@@ -30,6 +30,8 @@ class Kept {
     await Promise.resolve();
     if (query["changed"] !== `t${this.changes}`) throw new ApiError(409, "the playlist has changed");
     const from = rest.match(/^\/tracks\/(\d+)$/)?.[1];
+    const position = from ?? query["index"];
+    if (position !== undefined && query["track"] !== this.ids[Number(position)]) throw new ApiError(409, "the playlist has changed");
     if (from !== undefined) this.ids.splice(Number(query["to"]), 0, ...this.ids.splice(Number(from), 1));
     else if (method === "DELETE") this.ids.splice(Number(query["index"]), 1);
     else if (method === "POST") this.ids.splice(Number(query["at"]), 0, query["track"] ?? "");
@@ -96,4 +98,18 @@ test("after a refusal nothing more is sent", async () => {
   assert.deepEqual(kept.ids, ["b", "a", "c"]);
   assert.equal(refusals.length, 1);
   assert.equal((refusals[0] as ApiError).status, 409);
+});
+
+test("a position that has another track after a scan changes nothing", async () => {
+  for (const edit of [(editor: PlaylistEditor) => editor.remove(1), (editor: PlaylistEditor) => editor.move(1, 0)]) {
+    const kept = new Kept(["a", "b", "c"]);
+    const refusals: unknown[] = [];
+    const editor = new PlaylistEditor(playlist(kept.ids), kept.send, (error) => refusals.push(error));
+    // The scan does not find the file of the first track, and the time of the last change stays.
+    kept.ids = ["b", "c"];
+    edit(editor);
+    await editor.sent;
+    assert.deepEqual(kept.ids, ["b", "c"]);
+    assert.equal((refusals[0] as ApiError).status, 409);
+  }
 });

@@ -26,8 +26,9 @@ export function moved<T>(list: readonly T[], from: number, to: number): readonly
 
 /**
  * Playlist that its owner changes. Changes are shown at once, and sent one after another. Each
- * request names the state that it changes, so that the server refuses it if the playlist was changed
- * elsewhere. After a refusal nothing more is sent.
+ * request names the state that it changes, and the track at its position, so that the server refuses
+ * it if the playlist was changed elsewhere or a scan has changed the positions. After a refusal
+ * nothing more is sent.
  */
 export class PlaylistEditor {
   readonly name: Signal<string>;
@@ -58,9 +59,10 @@ export class PlaylistEditor {
 
   move(key: number, to: number): void {
     const from = this.#indexOf(key);
-    if (from === -1 || from === to) return;
+    const entry = this.entries.value[from];
+    if (!entry || from === to) return;
     this.entries.value = moved(this.entries.value, from, to);
-    this.#queue("PUT", `/tracks/${from}`, { to: String(to) });
+    this.#queue("PUT", `/tracks/${from}`, { to: String(to), track: entry.track.id });
   }
 
   /** Removes an entry. Returns a function that puts it back. */
@@ -69,7 +71,7 @@ export class PlaylistEditor {
     const entry = this.entries.value[at];
     if (!entry) return () => undefined;
     this.entries.value = this.entries.value.toSpliced(at, 1);
-    this.#queue("DELETE", "/tracks", { index: String(at) });
+    this.#queue("DELETE", "/tracks", { index: String(at), track: entry.track.id });
     return () => this.#insert(entry, at);
   }
 

@@ -45,7 +45,7 @@ function useWhole(id: string): { whole: FullPlaylist | null; error: unknown; rel
       const tracks = [...start.tracks];
       while (tracks.length < start.trackCount) {
         const page = await api<FullPlaylist>(paged(`/playlists/${id}`, tracks.length, PAGE), { signal: controller.signal });
-        if (page.changed !== start.changed || page.tracks.length === 0) return again();
+        if (!isSameState(page, start) || page.tracks.length === 0) return again();
         tracks.push(...page.tracks);
       }
       whole.value = { ...start, tracks };
@@ -65,6 +65,11 @@ function useWhole(id: string): { whole: FullPlaylist | null; error: unknown; rel
   // A playlist that fits into one page is shown at once.
   const shown = whole.value ?? (first && first.tracks.length === first.trackCount ? first : null);
   return { whole: shown, error: error.value ?? failure.value, reload };
+}
+
+/** Returns whether two pages come from one state of a playlist, with no scan between them that found other tracks. */
+function isSameState(one: FullPlaylist, other: FullPlaylist): boolean {
+  return one.changed === other.changed && one.trackCount === other.trackCount && one.missingCount === other.missingCount;
 }
 
 /** Playlist that the user cannot change. */

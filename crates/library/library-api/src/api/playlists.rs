@@ -236,14 +236,24 @@ impl ApiCall<'_> {
         Ok(())
     }
 
-    /// Removes the tracks at the positions in the parameters `index`.
+    /// Removes the tracks at the positions in the parameters `index`. The request may name the
+    /// tracks at these positions by parameters `track` in the same order.
     pub(super) fn remove_tracks(&self, playlist: &mut Playlist) -> Result<(), Refusal> {
+        let indices: Vec<&str> = self.request.params.all("index").collect();
+        let expected = self.expected_tracks()?;
+        if indices.is_empty() {
+            return Err(Refusal::Bad("index"));
+        }
+        if !expected.is_empty() && expected.len() != indices.len() {
+            return Err(Refusal::Bad("track"));
+        }
         let shown = self.shown_places(playlist);
-        let wanted = self.request.params.all("index");
-        let places = wanted.map(|text| shown.get(text.parse::<usize>().ok()?).copied());
-        let places: Option<BTreeSet<usize>> = places.collect();
-        let places = places.filter(|places| !places.is_empty());
-        let places = places.ok_or(Refusal::Bad("index"))?;
+        let mut places = BTreeSet::new();
+        for (at, text) in indices.iter().enumerate() {
+            let index = text.parse().map_err(|_| Refusal::Bad("index"))?;
+            let place = place_of((playlist, &shown), index, expected.get(at))?;
+            places.insert(place.ok_or(Refusal::Bad("index"))?);
+        }
         let mut place = 0..;
         playlist
             .tracks
@@ -251,18 +261,26 @@ impl ApiCall<'_> {
         Ok(())
     }
 
-    /// Moves the track at the position `index` to the position in the parameter `to`.
+    /// Moves the track at the position `index` to the position in the parameter `to`. The request
+    /// may name the track by the parameter `track`.
     pub(super) fn move_track(&self, playlist: &mut Playlist, index: &str) -> Result<(), Refusal> {
+        let index = index.parse().map_err(|_| Refusal::NotFound)?;
+        let expected = self.expected_tracks()?;
         let shown = self.shown_places(playlist);
-        let from = index.parse::<usize>().ok();
-        let from = from.and_then(|index| shown.get(index));
-        let from = *from.ok_or(Refusal::NotFound)?;
+        let from = place_of((playlist, &shown), index, expected.first())?;
+        let from = from.ok_or(Refusal::NotFound)?;
         let to = self.number("to")?.filter(|to| *to < shown.len());
         let to = to.ok_or(Refusal::Bad("to"))?;
         let track = playlist.tracks.remove(from);
         let to = self.gap(playlist, to).ok_or(Refusal::Bad("to"))?;
         playlist.tracks.insert(to, track);
         Ok(())
+    }
+
+    /// Returns the ids in the parameters `track` of a request that removes or moves tracks.
+    fn expected_tracks(&self) -> Result<Vec<Id>, Refusal> {
+        let ids = self.request.params.all("track").map(Id::parse);
+        ids.collect::<Option<_>>().ok_or(Refusal::Bad("track"))
     }
 
     /// Returns the name in the parameter `name`.
@@ -324,5 +342,24 @@ impl ApiCall<'_> {
         let mut places = self.shown_places(playlist);
         places.push(playlist.tracks.len());
         places.get(at).copied()
+    }
+}
+
+/// Returns the index in `playlist.tracks` of the track at a position, if there is such a position.
+/// `shown` are the indices of the tracks that are in the library.
+///
+/// # Errors
+/// If the track is not the expected one. A scan changes the positions of a playlist, but not its
+/// time `changed`.
+fn place_of(
+    (playlist, shown): (&Playlist, &[usize]),
+    index: usize,
+    expected: Option<&Id>,
+) -> Result<Option<usize>, Refusal> {
+    let place = shown.get(index).copied();
+    let track = place.map(|place| &playlist.tracks[place]);
+    match expected.is_none() || expected == track {
+        true => Ok(place),
+        false => Err(Refusal::Changed),
     }
 }

@@ -201,6 +201,45 @@ fn a_request_that_names_an_old_state_changes_nothing() {
 }
 
 #[test]
+fn a_position_that_has_another_track_after_a_scan_changes_nothing() {
+    let ann = Ann::new("api-playlist-scan");
+    let id = ann.create("x", &[&ann.album, &ann.night]);
+    let whole = ann.ok("GET", &format!("/playlists/{id}"));
+    let second = whole["tracks"][1]["id"].as_str().expect("an id");
+    ann.scene.rescan_without(&["B/Über/1.flac"]);
+    assert_eq!(ann.titles(&id), [SECOND, NIGHT]);
+    let list = format!("/playlists/{id}/tracks");
+    let night = &ann.night;
+    for (method, target, status) in [
+        // The positions before the scan.
+        ("DELETE", format!("{list}?index=1&track={second}"), "409"),
+        ("DELETE", format!("{list}?index=2&track={night}"), "409"),
+        (
+            "DELETE",
+            format!("{list}?index=0&index=2&track={second}&track={night}"),
+            "409",
+        ),
+        ("PUT", format!("{list}/1?to=0&track={second}"), "409"),
+        ("PUT", format!("{list}/2?to=0&track={night}"), "409"),
+        // Each position needs a track, if the request names tracks.
+        (
+            "DELETE",
+            format!("{list}?index=0&index=1&track={second}"),
+            "400",
+        ),
+        ("DELETE", format!("{list}?index=0&track=x"), "400"),
+    ] {
+        assert_eq!(ann.status(method, &target), status, "{method} {target}");
+    }
+    assert_eq!(ann.titles(&id), [SECOND, NIGHT]);
+    ann.ok("PUT", &format!("{list}/1?to=0&track={night}"));
+    assert_eq!(ann.titles(&id), [NIGHT, SECOND]);
+    ann.ok("DELETE", &format!("{list}?index=1&track={second}"));
+    ann.scene.rescan_without(&[]);
+    assert_eq!(ann.titles(&id), [FIRST, NIGHT]);
+}
+
+#[test]
 fn a_change_by_a_player_is_a_new_state_if_the_clock_was_set_back() {
     let ann = Ann::new("api-playlist-clock");
     let id = ann.create("x", &[&ann.first, &ann.night]);

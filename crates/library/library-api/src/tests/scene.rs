@@ -18,13 +18,13 @@ use crate::{
 
 pub(super) const NOW_MS: i64 = 1_000_000;
 
-/// Library with a fixed index. It records the folders of the last requested scan, and holds the
-/// name of the only avatar.
-struct FixedLibrary(Arc<Index>, Mutex<Vec<Vec<u8>>>, Mutex<String>);
+/// Library whose index only the test replaces. It records the folders of the last requested scan,
+/// and holds the name of the only avatar.
+struct FixedLibrary(Mutex<Arc<Index>>, Mutex<Vec<Vec<u8>>>, Mutex<String>);
 
 impl LibraryAccess for FixedLibrary {
     fn index(&self) -> Arc<Index> {
-        Arc::clone(&self.0)
+        Arc::clone(&self.0.lock().expect("one thread"))
     }
 
     fn scanning(&self) -> Scanning {
@@ -157,9 +157,8 @@ impl Scene {
 
     fn open(folder: PathBuf, library: Vec<Entry>, limits: Limits, is_first: bool) -> Scene {
         let store = Arc::new(Store::open(&folder).expect("a folder"));
-        let index = Catalog::open(build(library, &Splits::default()).into()).expect("an index");
         let library = Arc::new(FixedLibrary(
-            Arc::new(index),
+            Mutex::new(index_of(library)),
             Mutex::default(),
             Mutex::default(),
         ));
@@ -176,6 +175,14 @@ impl Scene {
             server,
             is_first,
         }
+    }
+
+    /// Replaces the index by that of the library without the files at these paths, as a scan does
+    /// after their removal.
+    pub(super) fn rescan_without(&self, paths: &[&str]) {
+        let mut entries = library();
+        entries.retain(|entry| paths.iter().all(|path| path.as_bytes() != entry.path));
+        *self.library.0.lock().expect("one thread") = index_of(entries);
     }
 
     pub(super) fn server(&self) -> &Server {
@@ -319,6 +326,11 @@ impl Drop for Scene {
             std::fs::remove_dir_all(&self.folder).expect("it was made");
         }
     }
+}
+
+fn index_of(library: Vec<Entry>) -> Arc<Index> {
+    let index = Catalog::open(build(library, &Splits::default()).into()).expect("an index");
+    Arc::new(index)
 }
 
 /// Returns the ids of the artist Björk, of the album Über, and of its first song.
