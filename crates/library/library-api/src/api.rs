@@ -290,7 +290,9 @@ impl ApiCall<'_> {
             }
             ["playlists"] => {
                 let playlists = self.playlists(state);
-                self.page(out, playlists, |out, it| self.listed(out, state, &it))?;
+                self.page(out, playlists, |out, it| {
+                    self.write_listed_playlist(out, state, &it)
+                })?;
             }
             ["playlists", id] => self.whole_playlist(out, state, id)?,
             ["shares"] => {

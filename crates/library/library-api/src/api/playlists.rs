@@ -14,7 +14,7 @@ use crate::time::iso;
 use crate::write::Writer;
 
 /// Playlist in a list: a playlist of a user, or the row of a playlist file.
-pub(super) enum Listed<'s> {
+pub(super) enum ListedPlaylist<'s> {
     Stored(u64, &'s Playlist),
     File(u32),
 }
@@ -22,7 +22,7 @@ pub(super) enum Listed<'s> {
 impl ApiCall<'_> {
     /// Returns the user's own playlists by name, the public playlists of other users by name, and
     /// then those in files. Clients that are not logged in get only those in files.
-    pub(super) fn playlists<'s>(&self, state: &'s State) -> Vec<Listed<'s>> {
+    pub(super) fn playlists<'s>(&self, state: &'s State) -> Vec<ListedPlaylist<'s>> {
         let mut stored = Vec::new();
         if let Ok(user) = self.user(state) {
             let playlists = state.playlists.iter();
@@ -31,37 +31,46 @@ impl ApiCall<'_> {
         }
         stored.sort_unstable();
         let stored = stored.into_iter().map(|(_, _, id)| id);
-        let stored = stored.filter_map(|id| Some(Listed::Stored(id, state.playlists.get(&id)?)));
-        let in_files = (0..self.index.counts().playlists).map(Listed::File);
+        let stored =
+            stored.filter_map(|id| Some(ListedPlaylist::Stored(id, state.playlists.get(&id)?)));
+        let in_files = (0..self.index.counts().playlists).map(ListedPlaylist::File);
         stored.chain(in_files).collect()
     }
 
-    pub(super) fn listed(&self, out: &mut Writer, state: &State, listed: &Listed<'_>) {
+    /// Writes a playlist of a list without its tracks.
+    pub(super) fn write_listed_playlist(
+        &self,
+        out: &mut Writer,
+        state: &State,
+        listed: &ListedPlaylist<'_>,
+    ) {
         match *listed {
-            Listed::Stored(id, playlist) => self.stored_playlist(out, state, (id, playlist)),
-            Listed::File(row) => self.playlist(out, row),
+            ListedPlaylist::Stored(id, playlist) => {
+                self.stored_playlist(out, state, (id, playlist))
+            }
+            ListedPlaylist::File(row) => self.playlist(out, row),
         }
     }
 
     /// Writes a playlist of a user without its tracks. Guests do not get the name of its owner.
-    fn stored_playlist(&self, out: &mut Writer, state: &State, (id, it): (u64, &Playlist)) {
+    fn stored_playlist(&self, out: &mut Writer, state: &State, (id, playlist): (u64, &Playlist)) {
         let user = self.user(state).ok();
-        let is_own = user.as_ref() == Some(&it.owner);
-        let rows = self.rows_of(it);
+        let is_own = user.as_ref() == Some(&playlist.owner);
+        let rows = self.rows_of(playlist);
         let durations_ms = rows.iter().filter_map(|&row| self.index.track(row));
         let durations_ms = durations_ms.map(|track| i64::from(track.duration_ms));
         out.text("id", &Id::Playlist(id).to_string());
-        out.text("name", &it.name);
+        out.text("name", &playlist.name);
         out.text("kind", "user");
         if user.is_some() {
-            out.text("owner", &it.owner);
+            out.text("owner", &playlist.owner);
         }
-        out.flag("public", it.public);
+        out.flag("public", playlist.public);
         out.flag("changeable", is_own && self.may_keep_playlists(state));
-        out.text("changed", &iso(it.changed_ms));
+        out.text("changed", &iso(playlist.changed_ms));
         out.number("trackCount", rows.len() as u32);
         out.number("durationMs", durations_ms.sum::<i64>());
-        out.number("missingCount", (it.tracks.len() - rows.len()) as u32);
+        out.number("missingCount", (playlist.tracks.len() - rows.len()) as u32);
     }
 
     /// Writes the playlist with this id, a page of its tracks, and its missing entries.
@@ -126,14 +135,14 @@ impl ApiCall<'_> {
             }
             let playlist = Playlist {
                 name: self.playlist_name()?,
-                tracks: self.named_tracks()?,
+                tracks: self.parse_tracks()?,
                 created_ms: now_ms,
                 changed_ms: now_ms,
                 owner,
                 ..Playlist::default()
             };
             document = self.playlist_document(state, id, &playlist);
-            self.kept_playlist(state, id, playlist)
+            self.compose_change(state, id, playlist)
         })??;
         Ok(document)
     }
@@ -153,7 +162,7 @@ impl ApiCall<'_> {
             edit(&mut playlist)?;
             playlist.changed_ms = stored.next_changed_ms(self.request.now_ms);
             document = self.playlist_document(state, id, &playlist);
-            self.kept_playlist(state, id, playlist)
+            self.compose_change(state, id, playlist)
         })??;
         Ok(document)
     }
@@ -189,7 +198,7 @@ impl ApiCall<'_> {
     }
 
     /// Returns the change that stores a playlist, unless it exceeds the limit on its owner's data.
-    fn kept_playlist(
+    fn compose_change(
         &self,
         state: &State,
         id: u64,
@@ -214,14 +223,14 @@ impl ApiCall<'_> {
 
     /// Replaces all tracks with those in the parameters `track`.
     pub(super) fn replace_tracks(&self, playlist: &mut Playlist) -> Result<(), Refusal> {
-        playlist.tracks = self.named_tracks()?;
+        playlist.tracks = self.parse_tracks()?;
         Ok(())
     }
 
     /// Inserts the tracks in the parameters `track` at the position in the parameter `at`, or
     /// appends them.
     pub(super) fn add_tracks(&self, playlist: &mut Playlist) -> Result<(), Refusal> {
-        let added = self.named_tracks()?;
+        let added = self.parse_tracks()?;
         if added.is_empty() {
             return Err(Refusal::Bad("track"));
         }
@@ -229,7 +238,9 @@ impl ApiCall<'_> {
             return Err(Refusal::Full);
         }
         let at = match self.number("at")? {
-            Some(at) => self.gap(playlist, at).ok_or(Refusal::Bad("at"))?,
+            Some(at) => self
+                .insertion_index(playlist, at)
+                .ok_or(Refusal::Bad("at"))?,
             None => playlist.tracks.len(),
         };
         playlist.tracks.splice(at..at, added);
@@ -254,10 +265,9 @@ impl ApiCall<'_> {
             let place = place_of((playlist, &shown), index, expected.get(at))?;
             places.insert(place.ok_or(Refusal::Bad("index"))?);
         }
-        let mut place = 0..;
-        playlist
-            .tracks
-            .retain(|_| place.next().is_none_or(|place| !places.contains(&place)));
+        let tracks = playlist.tracks.iter().enumerate();
+        let kept = tracks.filter(|(place, _)| !places.contains(place));
+        playlist.tracks = kept.map(|(_, &track)| track).collect();
         Ok(())
     }
 
@@ -272,7 +282,9 @@ impl ApiCall<'_> {
         let to = self.number("to")?.filter(|to| *to < shown.len());
         let to = to.ok_or(Refusal::Bad("to"))?;
         let track = playlist.tracks.remove(from);
-        let to = self.gap(playlist, to).ok_or(Refusal::Bad("to"))?;
+        let to = self
+            .insertion_index(playlist, to)
+            .ok_or(Refusal::Bad("to"))?;
         playlist.tracks.insert(to, track);
         Ok(())
     }
@@ -292,7 +304,7 @@ impl ApiCall<'_> {
     }
 
     /// Returns the tracks in the parameters `track`; the id of an album stands for its tracks.
-    fn named_tracks(&self) -> Result<Vec<Id>, Refusal> {
+    fn parse_tracks(&self) -> Result<Vec<Id>, Refusal> {
         let tracks_max = self.context.limits.tracks_max;
         let mut found = Vec::new();
         for text in self.request.params.all("track") {
@@ -338,7 +350,7 @@ impl ApiCall<'_> {
 
     /// Returns the index in `playlist.tracks` at which a track must be inserted to get the position
     /// `at`, if there is such a position.
-    fn gap(&self, playlist: &Playlist, at: usize) -> Option<usize> {
+    fn insertion_index(&self, playlist: &Playlist, at: usize) -> Option<usize> {
         let mut places = self.shown_places(playlist);
         places.push(playlist.tracks.len());
         places.get(at).copied()
