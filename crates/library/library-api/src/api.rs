@@ -13,12 +13,14 @@ mod items;
 mod lyrics;
 mod orders;
 mod picture;
+mod playlist_edit;
 mod playlists;
 mod shares;
 mod timeline;
 
 use std::sync::Arc;
 
+use self::playlist_edit::Edit;
 use crate::answer::Answer;
 use crate::auth;
 use crate::context::Context;
@@ -216,18 +218,21 @@ impl ApiCall<'_> {
     /// Handles a request that changes a playlist of the user. `parts` are the segments of its path
     /// below `/playlists`.
     fn edit_playlists(&self, parts: &[&str]) -> Result<String, Refusal> {
+        // Parameters are parsed before the store is locked for the change, since there may be many.
+        // Guests are refused before that.
+        self.context.store.read(|state| self.user(state))??;
         match (parts, self.request.method) {
             ([], "POST") => self.create_playlist(),
             ([], _) => Err(Refusal::Method("GET or POST")),
-            ([id], "PUT") => self.change_playlist(id, |it| self.rename_playlist(it)),
+            ([id], "PUT") => self.change_playlist(id, Edit::Rename(self.playlist_name()?)),
             ([id], "DELETE") => self.delete_playlist(id),
             ([_], _) => Err(Refusal::Method("GET, PUT or DELETE")),
-            ([id, "tracks"], "PUT") => self.change_playlist(id, |it| self.replace_tracks(it)),
-            ([id, "tracks"], "POST") => self.change_playlist(id, |it| self.add_tracks(it)),
-            ([id, "tracks"], "DELETE") => self.change_playlist(id, |it| self.remove_tracks(it)),
-            ([id, "tracks", index], "PUT") => {
-                self.change_playlist(id, |it| self.move_track(it, index))
+            ([id, "tracks"], "PUT") => {
+                self.change_playlist(id, Edit::Replace(self.parse_tracks()?))
             }
+            ([id, "tracks"], "POST") => self.change_playlist(id, self.parse_insertion()?),
+            ([id, "tracks"], "DELETE") => self.change_playlist(id, self.parse_removal()?),
+            ([id, "tracks", index], "PUT") => self.change_playlist(id, self.parse_move(index)?),
             ([_, "tracks", _], _) => Err(Refusal::Method("PUT")),
             _ => Err(Refusal::NotFound),
         }

@@ -4,8 +4,7 @@
 //! Positions count the tracks that are in the library. A playlist keeps its other tracks where they
 //! are, since they may come back, for example with a disk that is not mounted at present.
 
-use std::collections::BTreeSet;
-
+use super::playlist_edit::{Edit, Position};
 use super::{ApiCall, Refusal};
 use crate::ids::Id;
 use crate::index::tracks;
@@ -123,6 +122,7 @@ impl ApiCall<'_> {
     pub(super) fn create_playlist(&self) -> Result<String, Refusal> {
         let id = fastrand::u64(..);
         let now_ms = self.request.now_ms;
+        let (name, tracks) = (self.playlist_name()?, self.parse_tracks()?);
         let mut document = String::new();
         self.context.store.change(|state| {
             let owner = self.user(state)?;
@@ -134,8 +134,8 @@ impl ApiCall<'_> {
                 return Err(Refusal::Full);
             }
             let playlist = Playlist {
-                name: self.playlist_name()?,
-                tracks: self.parse_tracks()?,
+                name,
+                tracks,
                 created_ms: now_ms,
                 changed_ms: now_ms,
                 owner,
@@ -148,18 +148,15 @@ impl ApiCall<'_> {
     }
 
     /// Applies `edit` to a playlist of the user, and returns the playlist without its tracks.
-    pub(super) fn change_playlist(
-        &self,
-        id: &str,
-        edit: impl FnOnce(&mut Playlist) -> Result<(), Refusal>,
-    ) -> Result<String, Refusal> {
+    pub(super) fn change_playlist(&self, id: &str, edit: Edit) -> Result<String, Refusal> {
+        let tracks_max = self.context.limits.tracks_max;
         // The response describes the state right after this change: its time `changed` must not be
         // that of a later change, which the client has not seen.
         let mut document = String::new();
         self.context.store.change(|state| {
             let (id, stored) = self.own_playlist(state, id)?;
             let mut playlist = stored.clone();
-            edit(&mut playlist)?;
+            edit.apply(&mut playlist, tracks_max, |id| self.row_of(id).is_some())?;
             playlist.changed_ms = stored.next_changed_ms(self.request.now_ms);
             document = self.playlist_document(state, id, &playlist);
             self.compose_change(state, id, playlist)
@@ -216,41 +213,25 @@ impl ApiCall<'_> {
         out.finish()
     }
 
-    pub(super) fn rename_playlist(&self, playlist: &mut Playlist) -> Result<(), Refusal> {
-        playlist.name = self.playlist_name()?;
-        Ok(())
-    }
-
-    /// Replaces all tracks with those in the parameters `track`.
-    pub(super) fn replace_tracks(&self, playlist: &mut Playlist) -> Result<(), Refusal> {
-        playlist.tracks = self.parse_tracks()?;
-        Ok(())
-    }
-
-    /// Inserts the tracks in the parameters `track` at the position in the parameter `at`, or
-    /// appends them.
-    pub(super) fn add_tracks(&self, playlist: &mut Playlist) -> Result<(), Refusal> {
-        let added = self.parse_tracks()?;
-        if added.is_empty() {
-            return Err(Refusal::Bad("track"));
+    /// Returns an edit that inserts the tracks in the parameters `track` at the position in the
+    /// parameter `at`, or appends them.
+    pub(super) fn parse_insertion(&self) -> Result<Edit, Refusal> {
+        let tracks = self.parse_tracks()?;
+        match tracks.is_empty() {
+            true => Err(Refusal::Bad("track")),
+            false => Ok(Edit::Insert {
+                tracks,
+                at: self.number("at")?,
+            }),
         }
-        if self.context.limits.tracks_max < playlist.tracks.len() + added.len() {
-            return Err(Refusal::Full);
-        }
-        let at = match self.number("at")? {
-            Some(at) => self
-                .insertion_index(playlist, at)
-                .ok_or(Refusal::Bad("at"))?,
-            None => playlist.tracks.len(),
-        };
-        playlist.tracks.splice(at..at, added);
-        Ok(())
     }
 
-    /// Removes the tracks at the positions in the parameters `index`. The request may name the
-    /// tracks at these positions by parameters `track` in the same order.
-    pub(super) fn remove_tracks(&self, playlist: &mut Playlist) -> Result<(), Refusal> {
-        let indices: Vec<&str> = self.request.params.all("index").collect();
+    /// Returns an edit that removes the tracks at the positions in the parameters `index`. The
+    /// request may name the tracks at these positions by parameters `track` in the same order.
+    pub(super) fn parse_removal(&self) -> Result<Edit, Refusal> {
+        let indices = self.request.params.all("index").map(str::parse);
+        let indices: Result<Vec<usize>, _> = indices.collect();
+        let indices = indices.map_err(|_| Refusal::Bad("index"))?;
         let expected = self.expected_tracks()?;
         if indices.is_empty() {
             return Err(Refusal::Bad("index"));
@@ -258,35 +239,22 @@ impl ApiCall<'_> {
         if !expected.is_empty() && expected.len() != indices.len() {
             return Err(Refusal::Bad("track"));
         }
-        let shown = self.shown_places(playlist);
-        let mut places = BTreeSet::new();
-        for (at, text) in indices.iter().enumerate() {
-            let index = text.parse().map_err(|_| Refusal::Bad("index"))?;
-            let place = place_of((playlist, &shown), index, expected.get(at))?;
-            places.insert(place.ok_or(Refusal::Bad("index"))?);
-        }
-        let tracks = playlist.tracks.iter().enumerate();
-        let kept = tracks.filter(|(place, _)| !places.contains(place));
-        playlist.tracks = kept.map(|(_, &track)| track).collect();
-        Ok(())
+        let positions = indices.into_iter().enumerate().map(|(at, index)| Position {
+            index,
+            expected: expected.get(at).copied(),
+        });
+        Ok(Edit::Remove(positions.collect()))
     }
 
-    /// Moves the track at the position `index` to the position in the parameter `to`. The request
-    /// may name the track by the parameter `track`.
-    pub(super) fn move_track(&self, playlist: &mut Playlist, index: &str) -> Result<(), Refusal> {
-        let index = index.parse().map_err(|_| Refusal::NotFound)?;
-        let expected = self.expected_tracks()?;
-        let shown = self.shown_places(playlist);
-        let from = place_of((playlist, &shown), index, expected.first())?;
-        let from = from.ok_or(Refusal::NotFound)?;
-        let to = self.number("to")?.filter(|to| *to < shown.len());
-        let to = to.ok_or(Refusal::Bad("to"))?;
-        let track = playlist.tracks.remove(from);
-        let to = self
-            .insertion_index(playlist, to)
-            .ok_or(Refusal::Bad("to"))?;
-        playlist.tracks.insert(to, track);
-        Ok(())
+    /// Returns an edit that moves the track at the position `index` to the position in the
+    /// parameter `to`. The request may name the track by the parameter `track`.
+    pub(super) fn parse_move(&self, index: &str) -> Result<Edit, Refusal> {
+        let from = Position {
+            index: index.parse().map_err(|_| Refusal::NotFound)?,
+            expected: self.expected_tracks()?.first().copied(),
+        };
+        let to = self.number("to")?.ok_or(Refusal::Bad("to"))?;
+        Ok(Edit::Move { from, to })
     }
 
     /// Returns the ids in the parameters `track` of a request that removes or moves tracks.
@@ -296,7 +264,7 @@ impl ApiCall<'_> {
     }
 
     /// Returns the name in the parameter `name`.
-    fn playlist_name(&self) -> Result<String, Refusal> {
+    pub(super) fn playlist_name(&self) -> Result<String, Refusal> {
         let name = self.request.params.first("name").map(str::trim);
         let bytes_max = self.context.limits.text_bytes_max;
         let name = name.filter(|name| !name.is_empty() && name.len() <= bytes_max);
@@ -304,7 +272,7 @@ impl ApiCall<'_> {
     }
 
     /// Returns the tracks in the parameters `track`; the id of an album stands for its tracks.
-    fn parse_tracks(&self) -> Result<Vec<Id>, Refusal> {
+    pub(super) fn parse_tracks(&self) -> Result<Vec<Id>, Refusal> {
         let tracks_max = self.context.limits.tracks_max;
         let mut found = Vec::new();
         for text in self.request.params.all("track") {
@@ -339,39 +307,5 @@ impl ApiCall<'_> {
     fn rows_of(&self, playlist: &Playlist) -> Vec<u32> {
         let tracks = playlist.tracks.iter();
         tracks.filter_map(|&id| self.row_of(id)).collect()
-    }
-
-    /// Returns the indices in `playlist.tracks` of the tracks that are in the library.
-    fn shown_places(&self, playlist: &Playlist) -> Vec<usize> {
-        let tracks = playlist.tracks.iter().enumerate();
-        let shown = tracks.filter(|&(_, &id)| self.row_of(id).is_some());
-        shown.map(|(place, _)| place).collect()
-    }
-
-    /// Returns the index in `playlist.tracks` at which a track must be inserted to get the position
-    /// `at`, if there is such a position.
-    fn insertion_index(&self, playlist: &Playlist, at: usize) -> Option<usize> {
-        let mut places = self.shown_places(playlist);
-        places.push(playlist.tracks.len());
-        places.get(at).copied()
-    }
-}
-
-/// Returns the index in `playlist.tracks` of the track at a position, if there is such a position.
-/// `shown` are the indices of the tracks that are in the library.
-///
-/// # Errors
-/// If the track is not the expected one. A scan changes the positions of a playlist, but not its
-/// time `changed`.
-fn place_of(
-    (playlist, shown): (&Playlist, &[usize]),
-    index: usize,
-    expected: Option<&Id>,
-) -> Result<Option<usize>, Refusal> {
-    let place = shown.get(index).copied();
-    let track = place.map(|place| &playlist.tracks[place]);
-    match expected.is_none() || expected == track {
-        true => Ok(place),
-        false => Err(Refusal::Changed),
     }
 }
