@@ -142,12 +142,27 @@ async function rename(visit: Visit): Promise<void> {
   const name = page.getByRole("dialog").getByLabel(text(variant, "music.playlistName"));
   assert.equal(await name.inputValue(), NAME);
   await name.fill(RENAMED);
+  const stored = page.waitForResponse((response) => response.request().method() === "PUT");
   await page.keyboard.press("Enter");
   await page.getByRole("heading", { name: RENAMED, level: 1 }).waitFor();
+  await stored;
+}
+
+/** Returns the number of playlists with this name, as the server lists them. */
+async function countListed(visit: Visit, name: string): Promise<number> {
+  const { page, variant } = visit;
+  await visit.open("music/playlists");
+  // The list has loaded once it shows a playlist, or says that there are none.
+  await page.locator(".tiles b").or(page.getByText(text(variant, "music.noPlaylists"))).first().waitFor();
+  return page.locator(".tiles b").getByText(name, { exact: true }).count();
 }
 
 async function remove(visit: Visit): Promise<void> {
   const { page, variant } = visit;
+  assert.equal(await countListed(visit, RENAMED), 1);
+  assert.equal(await countListed(visit, NAME), 0, "the name before");
+  await page.getByRole("link", { name: RENAMED }).click();
+  await page.getByRole("heading", { name: RENAMED, level: 1 }).waitFor();
   await openMenu(visit, RENAMED);
   await visit.role("menuitem", text(variant, "music.delete")).click();
   const dialog = page.getByRole("dialog");
@@ -156,5 +171,5 @@ async function remove(visit: Visit): Promise<void> {
   await dialog.getByRole("button", { name: text(variant, "music.delete") }).click();
   await toast(visit, text(variant, "music.deleted", { name: RENAMED }));
   await visit.role("heading", text(variant, "music.playlists")).waitFor();
-  assert.equal(await page.getByRole("link", { name: RENAMED }).count(), 0);
+  assert.equal(await countListed(visit, RENAMED), 0);
 }
