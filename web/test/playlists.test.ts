@@ -4,7 +4,7 @@ import { test } from "node:test";
 import fc from "fast-check";
 
 import { ApiError } from "../src/api.ts";
-import { PlaylistEditor, moved } from "../src/music/playlist-edit.ts";
+import { PlaylistEditor, moved, playlistPath, playlistTarget } from "../src/music/playlist-edit.ts";
 import type { FullPlaylist, FullTrack } from "../src/music/types.ts";
 
 function track(id: string): FullTrack {
@@ -112,4 +112,10 @@ test("a position that has another track after a scan changes nothing", async () 
     assert.deepEqual(kept.ids, ["b", "c"]);
     assert.equal((refusals[0] as ApiError).status, 409);
   }
+});
+
+test("an id from an address names only one playlist", () => {
+  assert.equal(playlistTarget("pl-1", "/tracks"), "/playlists/pl-1/tracks");
+  assert.equal(playlistTarget("../albums?x#", ".m3u8"), "/playlists/..%2Falbums%3Fx%23.m3u8");
+  assert.equal(playlistPath("a/b"), "/playlists/a%2Fb?limit=500");
 });

@@ -98,16 +98,21 @@ export class PlaylistEditor {
   }
 }
 
+/** Returns the target of the API for a playlist, or for what `rest` names below it. The id may come from an address. */
+export function playlistTarget(id: string, rest = ""): string {
+  return `/playlists/${encodeURIComponent(id)}${rest}`;
+}
+
 /** Returns the target of the API for the start of a playlist. */
 export function playlistPath(id: string): string {
-  return `/playlists/${id}?limit=500`;
+  return playlistTarget(id, "?limit=500");
 }
 
 /** Returns the function that sends the changes of a playlist to the server. */
 export function senderOf(id: string): Send {
   return (method, rest, query) => {
     forget(playlistPath(id));
-    return api<Playlist>(`/playlists/${id}${rest}?${new URLSearchParams(query)}`, { method });
+    return api<Playlist>(`${playlistTarget(id, rest)}?${new URLSearchParams(query)}`, { method });
   };
 }
 
@@ -116,7 +121,7 @@ export async function append(id: string, ids: readonly string[]): Promise<void> 
   forget(playlistPath(id));
   for (let at = 0; at < ids.length; at += IDS_MAX) {
     const query = new URLSearchParams(ids.slice(at, at + IDS_MAX).map((track) => ["track", track]));
-    await api<Playlist>(`/playlists/${id}/tracks?${query}`, { method: "POST" });
+    await api<Playlist>(`${playlistTarget(id, "/tracks")}?${query}`, { method: "POST" });
   }
 }
 
@@ -131,5 +136,5 @@ export async function create(name: string, ids: readonly string[]): Promise<stri
 /** Deletes a playlist. */
 export async function deletePlaylist(id: string): Promise<void> {
   forget(playlistPath(id));
-  await api(`/playlists/${id}`, { method: "DELETE" });
+  await api(playlistTarget(id), { method: "DELETE" });
 }

@@ -14,7 +14,7 @@ import type { MenuItem } from "./menu.tsx";
 import { play } from "./player.ts";
 import { shareItems } from "./share-items.ts";
 import { DeleteDialog, NameDialog, toastFailure } from "./playlist-dialogs.tsx";
-import { type Entry, PlaylistEditor, deletePlaylist, moved, playlistPath, senderOf } from "./playlist-edit.ts";
+import { type Entry, PlaylistEditor, deletePlaylist, moved, playlistPath, playlistTarget, senderOf } from "./playlist-edit.ts";
 import { described } from "./playlists.tsx";
 import { Announced, type Drag, Handle } from "./reorder.tsx";
 import { TrackRow, TrackSkeleton } from "./track-row.tsx";
@@ -44,7 +44,7 @@ function useWhole(id: string): { whole: FullPlaylist | null; error: unknown; rel
     const load = async (start: FullPlaylist) => {
       const tracks = [...start.tracks];
       while (tracks.length < start.trackCount) {
-        const page = await api<FullPlaylist>(paged(`/playlists/${id}`, tracks.length, PAGE), { signal: controller.signal });
+        const page = await api<FullPlaylist>(paged(playlistTarget(id), tracks.length, PAGE), { signal: controller.signal });
         if (!isSameState(page, start) || page.tracks.length === 0) return again();
         tracks.push(...page.tracks);
       }
@@ -203,7 +203,7 @@ function Head({ playlist, name, tracks, items = [] }: HeadProps) {
       </div>
       <div class="view-head">
         <Actions tracks={tracks} title={name} items={[...shareItems(playlist.id, name), ...items]} />
-        <a class="button" href={url(`/-/api/playlists/${playlist.id}.m3u8`)} download>
+        <a class="button" href={url(`/-/api${playlistTarget(playlist.id, ".m3u8")}`)} download>
           <Icon name="download" />
           {t("music.m3u8")}
         </a>
