@@ -82,7 +82,7 @@ function NameForm({ label, action, name = "", onSubmit }: NameFormProps) {
     <form class="login" onSubmit={submit}>
       <label class="field">
         <span>{label}</span>
-        <input name="name" required maxLength={200} dir="auto" autocomplete="off" defaultValue={name} />
+        <input name="name" required dir="auto" autocomplete="off" defaultValue={name} />
       </label>
       <Button primary submit>
         {action}

@@ -1,3 +1,4 @@
+<<<<<<< HEAD:web/dist/chunk-FFSNGJ2H.js
 <<<<<<< HEAD:web/dist/chunk-LPQVER3Y.js
 <<<<<<<< HEAD:web/dist/chunk-MANA7GWV.js
 import{F as l,M as r,c as n,i as e}from"./chunk-YBLDFUCM.js";var i="music.queue",a=e(c()),o=e(null);function c(){try{return localStorage.getItem(`pelton.${i}`)?.includes('"file"')??!1}catch{return!1}}function d(){n(()=>a.subscribe(s=>{s&&!o.peek()&&Promise.all([import("./player-bar-M74LVHXT.js"),l("music")]).then(([u])=>o.value=u.default,()=>a.value=!1)}),[]);let t=o.value;return t?r(t,{}):null}export{i as a,a as b,d as c};
@@ -7,3 +8,6 @@ import{F as l,M as r,c as n,i as e}from"./chunk-HTE2SIVZ.js";var i="music.queue"
 =======
 import{F as l,M as r,c as n,i as e}from"./chunk-HTE2SIVZ.js";var i="music.queue",a=e(c()),o=e(null);function c(){try{return localStorage.getItem(`pelton.${i}`)?.includes('"file"')??!1}catch{return!1}}function d(){n(()=>a.subscribe(s=>{s&&!o.peek()&&Promise.all([import("./player-bar-RNTSRZRK.js"),l("music")]).then(([u])=>o.value=u.default,()=>a.value=!1)}),[]);let t=o.value;return t?r(t,{}):null}export{i as a,a as b,d as c};
 >>>>>>> 47994972 (web: the id of a playlist is escaped in targets of the API):web/dist/chunk-FFSNGJ2H.js
+=======
+import{F as l,M as r,c as n,i as e}from"./chunk-HTE2SIVZ.js";var i="music.queue",a=e(c()),o=e(null);function c(){try{return localStorage.getItem(`pelton.${i}`)?.includes('"file"')??!1}catch{return!1}}function d(){n(()=>a.subscribe(s=>{s&&!o.peek()&&Promise.all([import("./player-bar-W5NHJ6J7.js"),l("music")]).then(([u])=>o.value=u.default,()=>a.value=!1)}),[]);let t=o.value;return t?r(t,{}):null}export{i as a,a as b,d as c};
+>>>>>>> 2c1f17ab (web: the name of a playlist is as long as the server allows):web/dist/chunk-72C4NOFX.js
