@@ -4,8 +4,9 @@ import { test } from "node:test";
 import fc from "fast-check";
 
 import { ApiError } from "../src/api.ts";
-import { PlaylistEditor, moved, playlistPath, playlistTarget } from "../src/music/playlist-edit.ts";
-import type { FullPlaylist, FullTrack } from "../src/music/types.ts";
+import { loadRest } from "../src/music/load.ts";
+import { PLAYLIST_PAGES, PlaylistEditor, moved, playlistTarget } from "../src/music/playlist-edit.ts";
+import type { FullPlaylist, FullTrack, Page, Playlist } from "../src/music/types.ts";
 
 function track(id: string): FullTrack {
   return { id, title: id, artist: "", artistIds: [], durationMs: 1000, file: "/", disc: 0, number: 0, kbps: 0, contributors: [], plays: 0 };
@@ -117,5 +118,29 @@ test("a position that has another track after a scan changes nothing", async () 
 test("an id from an address names only one playlist", () => {
   assert.equal(playlistTarget("pl-1", "/tracks"), "/playlists/pl-1/tracks");
   assert.equal(playlistTarget("../albums?x#", ".m3u8"), "/playlists/..%2Falbums%3Fx%23.m3u8");
-  assert.equal(playlistPath("a/b"), "/playlists/a%2Fb?limit=500");
+});
+
+/** Page of a list of `total` playlists, as the API gives it: at most 500 of them. */
+function listed(offset: number, total: number): Page<Playlist> {
+  const count = Math.min(500, Math.max(0, total - offset));
+  const items = Array.from({ length: count }, (_, index) => ({ ...playlist([]), id: `pl-${offset + index}` }));
+  return { total, offset, items };
+}
+
+test("a list of more playlists than a page has is loaded whole", async () => {
+  const offsets: number[] = [];
+  const load = async (offset: number) => {
+    offsets.push(offset);
+    return listed(offset, 1203);
+  };
+  const whole = await loadRest(listed(0, 1203), PLAYLIST_PAGES, load);
+  assert.deepEqual(offsets, [500, 1000]);
+  assert.deepEqual(whole?.items.map(({ id }) => id), Array.from({ length: 1203 }, (_, index) => `pl-${index}`));
+});
+
+test("pages of different states do not become one list", async () => {
+  // A playlist was created, or deleted, after the first page.
+  for (const total of [1001, 999, 0]) {
+    assert.equal(await loadRest(listed(0, 1000), PLAYLIST_PAGES, async (offset) => listed(offset, total)), null);
+  }
 });

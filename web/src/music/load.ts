@@ -75,3 +75,63 @@ export function useList<T>(path: string, pageSize: number): PagedList<T> {
 export function paged(path: string, offset: number, limit: number): string {
   return `${path}${path.includes("?") ? "&" : "?"}offset=${offset}&limit=${limit}`;
 }
+
+/** Maximum number of items in one response of the API. */
+const PAGE_SIZE = 500;
+
+/** Returns the target of the API for the start of a whole list or object. */
+export function startOf(path: string): string {
+  return paged(path, 0, PAGE_SIZE);
+}
+
+/** How the pages of a list or object become one. */
+export interface Pages<R> {
+  /** Returns how many items a response has, of how many. */
+  readonly extent: (response: R) => readonly [count: number, total: number];
+  /** Returns a response with the items of both, or `null` if the second is of another state. */
+  readonly join: (start: R, next: R) => R | null;
+}
+
+/** Loads what follows the first page, and returns the whole; `null` if it changed meanwhile. */
+export async function loadRest<R>(start: R, { extent, join }: Pages<R>, load: (offset: number) => Promise<R>): Promise<R | null> {
+  let whole = start;
+  for (;;) {
+    const [count, total] = extent(whole);
+    if (count >= total) return whole;
+    const next = await load(count);
+    const joined = extent(next)[0] === 0 ? null : join(whole, next);
+    if (!joined) return null;
+    whole = joined;
+  }
+}
+
+/** Loads a list or object at a target of the API with all its pages while the view is shown. */
+export function useWhole<R>(path: string, pages: Pages<R>): { value: R | null; error: unknown; reload: () => void } {
+  const { value, error, reload } = useLoaded<R>(startOf(path));
+  const whole = useSignal<R | null>(null);
+  const failure = useSignal<unknown>(null);
+  const first = value.value;
+  useEffect(() => {
+    const controller = new AbortController();
+    const { signal } = controller;
+    const load = async (start: R) => {
+      const loaded = await loadRest(start, pages, (offset) => api<R>(paged(path, offset, PAGE_SIZE), { signal }));
+      if (loaded) {
+        whole.value = loaded;
+      } else {
+        forget(startOf(path));
+        reload();
+      }
+    };
+    whole.value = null;
+    failure.value = null;
+    if (first)
+      load(first).catch((reason: unknown) => {
+        if (!signal.aborted) failure.value = reason;
+      });
+    return () => controller.abort();
+  }, [first]);
+  // A response that is complete is shown at once.
+  const isComplete = first && pages.extent(first)[0] === pages.extent(first)[1];
+  return { value: whole.value ?? (isComplete ? first : null), error: error.value ?? failure.value, reload };
+}

@@ -7,10 +7,9 @@ import { Dialog } from "../ui/dialog.tsx";
 import { Icon } from "../ui/icon.tsx";
 import { Failure } from "../ui/message.tsx";
 import { toast } from "../ui/toast.tsx";
-import { useLoaded } from "./load.ts";
+import { useWhole } from "./load.ts";
 import type { MenuItem } from "./menu.tsx";
-import { append, create } from "./playlist-edit.ts";
-import type { Page, Playlist } from "./types.ts";
+import { PLAYLIST_PAGES, append, create } from "./playlist-edit.ts";
 
 /** Ids of the tracks and albums for which a playlist is to be chosen. */
 const adding = signal<readonly string[] | null>(null);
@@ -33,8 +32,8 @@ export function AddHost() {
 }
 
 function AddDialog({ ids, onClose }: { ids: readonly string[]; onClose: () => void }) {
-  const { value, error, reload } = useLoaded<Page<Playlist>>("/playlists?limit=500");
-  const own = value.value?.items.filter((it) => it.changeable) ?? [];
+  const { value, error, reload } = useWhole("/playlists", PLAYLIST_PAGES);
+  const own = value?.items.filter((it) => it.changeable) ?? [];
   const run = async (name: string, add: () => Promise<unknown>) => {
     onClose();
     try {
@@ -46,7 +45,7 @@ function AddDialog({ ids, onClose }: { ids: readonly string[]; onClose: () => vo
   };
   return (
     <Dialog title={t("music.addTo")} onClose={onClose}>
-      {error.value ? <Failure error={error.value} retry={reload} /> : null}
+      {error ? <Failure error={error} retry={reload} /> : null}
       {own.length > 0 && (
         <ul class="choices">
           {own.map(({ id, name, trackCount }) => (

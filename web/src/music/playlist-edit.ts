@@ -1,11 +1,17 @@
 import { type Signal, signal } from "@preact/signals";
 
 import { api } from "../api.ts";
-import { forget } from "./load.ts";
-import type { FullPlaylist, FullTrack, Playlist } from "./types.ts";
+import { type Pages, forget, startOf } from "./load.ts";
+import type { FullPlaylist, FullTrack, Page, Playlist } from "./types.ts";
 
 /** Maximum number of ids in one request, so that its URL stays short. */
 const IDS_MAX = 100;
+
+/** Pages of the list of playlists. */
+export const PLAYLIST_PAGES: Pages<Page<Playlist>> = {
+  extent: ({ items, total }) => [items.length, total],
+  join: (start, next) => (next.total === start.total ? { ...start, items: [...start.items, ...next.items] } : null),
+};
 
 /** Track of a playlist. The key stays the same when the track moves. */
 export interface Entry {
@@ -103,22 +109,17 @@ export function playlistTarget(id: string, rest = ""): string {
   return `/playlists/${encodeURIComponent(id)}${rest}`;
 }
 
-/** Returns the target of the API for the start of a playlist. */
-export function playlistPath(id: string): string {
-  return playlistTarget(id, "?limit=500");
-}
-
 /** Returns the function that sends the changes of a playlist to the server. */
 export function senderOf(id: string): Send {
   return (method, rest, query) => {
-    forget(playlistPath(id));
+    forget(startOf(playlistTarget(id)));
     return api<Playlist>(`${playlistTarget(id, rest)}?${new URLSearchParams(query)}`, { method });
   };
 }
 
 /** Appends tracks, or all tracks of albums, to a playlist. */
 export async function append(id: string, ids: readonly string[]): Promise<void> {
-  forget(playlistPath(id));
+  forget(startOf(playlistTarget(id)));
   for (let at = 0; at < ids.length; at += IDS_MAX) {
     const query = new URLSearchParams(ids.slice(at, at + IDS_MAX).map((track) => ["track", track]));
     await api<Playlist>(`${playlistTarget(id, "/tracks")}?${query}`, { method: "POST" });
@@ -135,6 +136,6 @@ export async function create(name: string, ids: readonly string[]): Promise<stri
 
 /** Deletes a playlist. */
 export async function deletePlaylist(id: string): Promise<void> {
-  forget(playlistPath(id));
+  forget(startOf(playlistTarget(id)));
   await api(playlistTarget(id), { method: "DELETE" });
 }

@@ -1,7 +1,7 @@
 import { useSignal } from "@preact/signals";
 import { useEffect, useMemo } from "preact/hooks";
 
-import { ApiError, api } from "../api.ts";
+import { ApiError } from "../api.ts";
 import { url } from "../base.ts";
 import { t } from "../i18n/messages.ts";
 import { navigate } from "../router.ts";
@@ -9,12 +9,12 @@ import { Icon } from "../ui/icon.tsx";
 import { Failure, Message } from "../ui/message.tsx";
 import { toast } from "../ui/toast.tsx";
 import { Actions } from "./album.tsx";
-import { forget, paged, useLoaded } from "./load.ts";
+import { type Pages, useWhole } from "./load.ts";
 import type { MenuItem } from "./menu.tsx";
 import { play } from "./player.ts";
 import { shareItems } from "./share-items.ts";
 import { DeleteDialog, NameDialog, toastFailure } from "./playlist-dialogs.tsx";
-import { type Entry, PlaylistEditor, deletePlaylist, moved, playlistPath, playlistTarget, senderOf } from "./playlist-edit.ts";
+import { type Entry, PlaylistEditor, deletePlaylist, moved, playlistTarget, senderOf } from "./playlist-edit.ts";
 import { described } from "./playlists.tsx";
 import { Announced, type Drag, Handle } from "./reorder.tsx";
 import { TrackRow, TrackSkeleton } from "./track-row.tsx";
@@ -22,55 +22,22 @@ import { ROW_HEIGHT } from "./tracks.tsx";
 import type { FullPlaylist, FullTrack } from "./types.ts";
 import { VirtualList } from "./virtual-list.tsx";
 
-/** Number of tracks that are loaded at once. */
-const PAGE = 500;
-
 /** Playlist with its tracks, and the entries for which there is no track. */
 export function PlaylistView({ id }: { id: string }) {
-  const { whole, error, reload } = useWhole(id);
+  const { value: whole, error, reload } = useWhole(playlistTarget(id), PAGES);
   if (error) return <Failure error={error} retry={reload} />;
   if (!whole) return <div aria-busy="true">{Array.from({ length: 8 }, () => <TrackSkeleton />)}</div>;
   return whole.changeable ? <OwnPlaylist playlist={whole} reload={reload} /> : <FixedPlaylist playlist={whole} />;
 }
 
-/** Loads a playlist with all its tracks. */
-function useWhole(id: string): { whole: FullPlaylist | null; error: unknown; reload: () => void } {
-  const { value, error, reload } = useLoaded<FullPlaylist>(playlistPath(id));
-  const whole = useSignal<FullPlaylist | null>(null);
-  const failure = useSignal<unknown>(null);
-  const first = value.value;
-  useEffect(() => {
-    const controller = new AbortController();
-    const load = async (start: FullPlaylist) => {
-      const tracks = [...start.tracks];
-      while (tracks.length < start.trackCount) {
-        const page = await api<FullPlaylist>(paged(playlistTarget(id), tracks.length, PAGE), { signal: controller.signal });
-        if (!isSameState(page, start) || page.tracks.length === 0) return again();
-        tracks.push(...page.tracks);
-      }
-      whole.value = { ...start, tracks };
-    };
-    const again = () => {
-      forget(playlistPath(id));
-      reload();
-    };
-    whole.value = null;
-    failure.value = null;
-    if (first)
-      load(first).catch((reason: unknown) => {
-        if (!controller.signal.aborted) failure.value = reason;
-      });
-    return () => controller.abort();
-  }, [first]);
-  // A playlist that fits into one page is shown at once.
-  const shown = whole.value ?? (first && first.tracks.length === first.trackCount ? first : null);
-  return { whole: shown, error: error.value ?? failure.value, reload };
-}
-
-/** Returns whether two pages come from one state of a playlist, with no scan between them that found other tracks. */
-function isSameState(one: FullPlaylist, other: FullPlaylist): boolean {
-  return one.changed === other.changed && one.trackCount === other.trackCount && one.missingCount === other.missingCount;
-}
+/** Pages of a playlist. Between them, neither a user may change it nor a scan find other tracks. */
+const PAGES: Pages<FullPlaylist> = {
+  extent: ({ tracks, trackCount }) => [tracks.length, trackCount],
+  join: (start, next) => {
+    const isSame = next.changed === start.changed && next.trackCount === start.trackCount && next.missingCount === start.missingCount;
+    return isSame ? { ...start, tracks: [...start.tracks, ...next.tracks] } : null;
+  },
+};
 
 /** Playlist that the user cannot change. */
 function FixedPlaylist({ playlist }: { playlist: FullPlaylist }) {

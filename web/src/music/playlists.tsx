@@ -5,17 +5,17 @@ import { href, navigate } from "../router.ts";
 import { session } from "../session.ts";
 import { Button } from "../ui/button.tsx";
 import { Failure, Message } from "../ui/message.tsx";
-import { useLoaded } from "./load.ts";
+import { useWhole } from "./load.ts";
 import { NameDialog, toastFailure } from "./playlist-dialogs.tsx";
-import { create } from "./playlist-edit.ts";
-import type { Page, Playlist } from "./types.ts";
+import { PLAYLIST_PAGES, create } from "./playlist-edit.ts";
+import type { Playlist } from "./types.ts";
 
 /** Playlists of the user, of other users, and in files of the library. */
 export function Playlists() {
-  const { value, error, reload } = useLoaded<Page<Playlist>>("/playlists?limit=500");
+  const { value, error, reload } = useWhole("/playlists", PLAYLIST_PAGES);
   const { name } = session.value;
-  if (error.value) return <Failure error={error.value} retry={reload} />;
-  const all = value.value?.items ?? [];
+  if (error) return <Failure error={error} retry={reload} />;
+  const all = value?.items ?? [];
   const own = all.filter(isOwn);
   const shared = all.filter((it) => it.kind === "user" && !isOwn(it));
   const inFiles = all.filter((it) => it.kind === "file");
@@ -25,8 +25,8 @@ export function Playlists() {
         <h1>{t("music.playlists")}</h1>
         {name !== null && <NewButton />}
       </div>
-      {!value.value && <Tiles playlists={null} />}
-      {value.value && all.length === 0 && (
+      {!value && <Tiles playlists={null} />}
+      {value && all.length === 0 && (
         <Message icon="queue" title={t("music.noPlaylists")}>
           <p>{t(name === null ? "music.noPlaylistsHint" : "music.noOwnPlaylistsHint")}</p>
         </Message>

@@ -1,3 +1,4 @@
+<<<<<<< HEAD:web/dist/chunk-72C4NOFX.js
 <<<<<<< HEAD:web/dist/chunk-FFSNGJ2H.js
 <<<<<<< HEAD:web/dist/chunk-LPQVER3Y.js
 <<<<<<<< HEAD:web/dist/chunk-MANA7GWV.js
@@ -11,3 +12,6 @@ import{F as l,M as r,c as n,i as e}from"./chunk-HTE2SIVZ.js";var i="music.queue"
 =======
 import{F as l,M as r,c as n,i as e}from"./chunk-HTE2SIVZ.js";var i="music.queue",a=e(c()),o=e(null);function c(){try{return localStorage.getItem(`pelton.${i}`)?.includes('"file"')??!1}catch{return!1}}function d(){n(()=>a.subscribe(s=>{s&&!o.peek()&&Promise.all([import("./player-bar-W5NHJ6J7.js"),l("music")]).then(([u])=>o.value=u.default,()=>a.value=!1)}),[]);let t=o.value;return t?r(t,{}):null}export{i as a,a as b,d as c};
 >>>>>>> 2c1f17ab (web: the name of a playlist is as long as the server allows):web/dist/chunk-72C4NOFX.js
+=======
+import{F as l,M as r,c as n,i as e}from"./chunk-HTE2SIVZ.js";var i="music.queue",a=e(c()),o=e(null);function c(){try{return localStorage.getItem(`pelton.${i}`)?.includes('"file"')??!1}catch{return!1}}function d(){n(()=>a.subscribe(s=>{s&&!o.peek()&&Promise.all([import("./player-bar-ILU5SDNC.js"),l("music")]).then(([u])=>o.value=u.default,()=>a.value=!1)}),[]);let t=o.value;return t?r(t,{}):null}export{i as a,a as b,d as c};
+>>>>>>> 19f29b5e (web: all playlists are listed, and can be chosen, not only the first 500):web/dist/chunk-ZIM7Y4K4.js
