@@ -26,6 +26,8 @@ interface Options {
   method?: "GET" | "POST" | "PUT" | "DELETE";
   /** Value that is sent as JSON. */
   body?: unknown;
+  /** Parameters that are sent as a form, which has room for more than a URL. */
+  form?: URLSearchParams;
   signal?: AbortSignal | undefined;
   /** Value of the field Accept. */
   accept?: string;
@@ -42,6 +44,7 @@ interface Options {
 export async function api<T>(path: string, options: Options = {}): Promise<T> {
   const init: RequestInit = { method: options.method ?? "GET", keepalive: options.keepalive ?? false };
   if (options.signal) init.signal = options.signal;
+  if (options.form) init.body = options.form;
   if (options.accept) init.headers = { accept: options.accept };
   if (options.body !== undefined) {
     init.body = JSON.stringify(options.body);

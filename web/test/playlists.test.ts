@@ -5,7 +5,7 @@ import fc from "fast-check";
 
 import { ApiError } from "../src/api.ts";
 import { loadRest } from "../src/music/load.ts";
-import { PLAYLIST_PAGES, PlaylistEditor, moved, playlistTarget } from "../src/music/playlist-edit.ts";
+import { PLAYLIST_PAGES, PlaylistEditor, append, create, moved, playlistTarget } from "../src/music/playlist-edit.ts";
 import type { FullPlaylist, FullTrack, Page, Playlist } from "../src/music/types.ts";
 
 function track(id: string): FullTrack {
@@ -143,4 +143,28 @@ test("pages of different states do not become one list", async () => {
   for (const total of [1001, 999, 0]) {
     assert.equal(await loadRest(listed(0, 1000), PLAYLIST_PAGES, async (offset) => listed(offset, total)), null);
   }
+});
+
+test("many tracks are added by one request, whose body is a form", async (context) => {
+  const requests: Request[] = [];
+  context.mock.method(globalThis, "fetch", async (target: string, init: RequestInit) => {
+    requests.push(new Request(new URL(target, "http://here"), init));
+    return Response.json({ id: "pl-2" });
+  });
+  const ids = Array.from({ length: 5000 }, (_, index) => `tr-${index}`);
+  await append("pl-1", ids);
+  assert.equal(await create("a & b", ids), "pl-2");
+  const [appended, created, ...rest] = requests;
+  assert.ok(appended && created);
+  assert.deepEqual(rest, []);
+  for (const request of [appended, created]) {
+    assert.equal(request.method, "POST");
+    assert.equal(new URL(request.url).search, "");
+    assert.match(request.headers.get("content-type") ?? "", /^application\/x-www-form-urlencoded/);
+  }
+  assert.match(appended.url, /\/playlists\/pl-1\/tracks$/);
+  assert.deepEqual(new URLSearchParams(await appended.text()).getAll("track"), ids);
+  const form = new URLSearchParams(await created.text());
+  assert.equal(form.get("name"), "a & b");
+  assert.deepEqual(form.getAll("track"), ids);
 });

@@ -4,9 +4,6 @@ import { api } from "../api.ts";
 import { type Pages, forget, startOf } from "./load.ts";
 import type { FullPlaylist, FullTrack, Page, Playlist } from "./types.ts";
 
-/** Maximum number of ids in one request, so that its URL stays short. */
-const IDS_MAX = 100;
-
 /** Pages of the list of playlists. */
 export const PLAYLIST_PAGES: Pages<Page<Playlist>> = {
   extent: ({ items, total }) => [items.length, total],
@@ -120,17 +117,14 @@ export function senderOf(id: string): Send {
 /** Appends tracks, or all tracks of albums, to a playlist. */
 export async function append(id: string, ids: readonly string[]): Promise<void> {
   forget(startOf(playlistTarget(id)));
-  for (let at = 0; at < ids.length; at += IDS_MAX) {
-    const query = new URLSearchParams(ids.slice(at, at + IDS_MAX).map((track) => ["track", track]));
-    await api<Playlist>(`${playlistTarget(id, "/tracks")}?${query}`, { method: "POST" });
-  }
+  const form = new URLSearchParams(ids.map((track) => ["track", track]));
+  await api<Playlist>(playlistTarget(id, "/tracks"), { method: "POST", form });
 }
 
 /** Creates a playlist with these tracks, and returns its id. */
 export async function create(name: string, ids: readonly string[]): Promise<string> {
-  const query = new URLSearchParams([["name", name], ...ids.slice(0, IDS_MAX).map((track) => ["track", track])]);
-  const { id } = await api<Playlist>(`/playlists?${query}`, { method: "POST" });
-  await append(id, ids.slice(IDS_MAX));
+  const form = new URLSearchParams([["name", name], ...ids.map((track) => ["track", track])]);
+  const { id } = await api<Playlist>("/playlists", { method: "POST", form });
   return id;
 }
 
