@@ -101,6 +101,29 @@ test("after a refusal nothing more is sent", async () => {
   assert.equal((refusals[0] as ApiError).status, 409);
 });
 
+test("a response from before a change does not replace the editor, a later state does", async () => {
+  const kept = new Kept(["a", "b", "c"]);
+  const first = playlist(kept.ids);
+  const editor = new PlaylistEditor(first, kept.send, (error) => assert.fail(String(error)));
+  assert.ok(!editor.isOutdatedBy(first));
+  assert.ok(editor.isOutdatedBy({ ...playlist(["b", "c"]), changed: "t0" }), "after a scan");
+  editor.remove(0);
+  const after = { ...playlist(["b", "c"]), changed: "t1" };
+  for (const response of [first, after]) assert.ok(!editor.isOutdatedBy(response), "before the server has responded");
+  await editor.sent;
+  for (const response of [first, after]) assert.ok(!editor.isOutdatedBy(response));
+  assert.ok(editor.isOutdatedBy({ ...after, changed: "t2" }), "a change elsewhere");
+});
+
+test("any response replaces an editor that was refused", async () => {
+  const kept = new Kept(["a", "b"]);
+  const editor = new PlaylistEditor(playlist(kept.ids), kept.send, () => undefined);
+  kept.changes = 1;
+  editor.move(0, 1);
+  await editor.sent;
+  assert.ok(editor.isOutdatedBy(playlist(kept.ids)));
+});
+
 test("a position that has another track after a scan changes nothing", async () => {
   for (const edit of [(editor: PlaylistEditor) => editor.remove(1), (editor: PlaylistEditor) => editor.move(1, 0)]) {
     const kept = new Kept(["a", "b", "c"]);

@@ -37,6 +37,7 @@ export const playlists: Journey = {
     await addTrack(visit, "Dawn");
     await openOwn(visit, NAME);
     await edit(visit);
+    await editWhileLoading(visit);
     await rename(visit);
     await remove(visit);
   },
@@ -130,6 +131,43 @@ async function edit(visit: Visit): Promise<void> {
   await toast(visit, text(variant, "music.removed", { title: "Dusk" }));
   await visit.check("playlist-removed");
   assert.deepEqual(await titles(visit), ["Dawn", "Night", "Dawn"]);
+  await visit.role("button", text(variant, "music.undo")).click();
+  await expectTitles(visit, ["Dawn", "Dusk", "Night", "Dawn"]);
+}
+
+/**
+ * Removes a track while the playlist, which Back shows at once, is loaded again. The response from
+ * before the removal arrives after it, and must not bring the track back.
+ */
+async function editWhileLoading(visit: Visit): Promise<void> {
+  const { page, variant } = visit;
+  await visit.role("link", text(variant, "music.playlists")).click();
+  await visit.role("heading", text(variant, "music.playlists")).waitFor();
+  const start = /\/playlists\/pl-[0-9a-f]+\?offset=0/;
+  let release = () => {};
+  const removed = new Promise<void>((resolve) => (release = resolve));
+  const fetched = new Promise<void>((resolve) => {
+    void page.route(start, async (route) => {
+      const response = await route.fetch();
+      resolve();
+      await removed;
+      await route.fulfill({ response });
+    });
+  });
+  const loaded = page.waitForResponse(start);
+  await page.goBack();
+  await page.getByRole("heading", { name: NAME, level: 1 }).waitFor();
+  await fetched;
+  const stored = page.waitForResponse((response) => response.request().method() === "DELETE");
+  await openMenu(visit, "Night");
+  await visit.role("menuitem", text(variant, "music.removeFrom")).click();
+  await stored;
+  release();
+  await (await loaded).finished();
+  await page.unroute(start);
+  // The page has rendered the response after two frames.
+  await page.evaluate(() => new Promise<void>((resolve) => requestAnimationFrame(() => requestAnimationFrame(() => resolve()))));
+  assert.deepEqual(await titles(visit), ["Dawn", "Dusk", "Dawn"]);
   await visit.role("button", text(variant, "music.undo")).click();
   await expectTitles(visit, ["Dawn", "Dusk", "Night", "Dawn"]);
 }

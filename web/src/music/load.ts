@@ -17,9 +17,16 @@ function keep<T>(map: Map<string, T>, key: string, value: T): void {
   if (map.size > KEPT_MAX && !oldest.done) map.delete(oldest.value);
 }
 
-/** Drops the kept response for a target of the API, because it has changed. */
+/** Number of calls of `forget`. */
+let forgotten = 0;
+
+/**
+ * Drops the kept response for a target of the API, because it has changed. Responses to requests
+ * that have been sent before are not kept.
+ */
 export function forget(path: string): void {
   kept.delete(path);
+  forgotten += 1;
 }
 
 /** State of a request. */
@@ -39,9 +46,10 @@ export function useLoaded<T>(path: string | null): Loaded<T> {
     const controller = new AbortController();
     value.value = kept.get(path) as T | undefined;
     error.value = null;
+    const before = forgotten;
     api<T>(path, { signal: controller.signal }).then(
       (response) => {
-        keep(kept, path, response);
+        if (forgotten === before) keep(kept, path, response);
         value.value = response;
       },
       (reason: unknown) => {
@@ -105,7 +113,10 @@ export async function loadRest<R>(start: R, { extent, join }: Pages<R>, load: (o
   }
 }
 
-/** Loads a list or object at a target of the API with all its pages while the view is shown. */
+/**
+ * Loads a list or object at a target of the API with all its pages while the view is shown. While
+ * it is loaded again, the old one stays.
+ */
 export function useWhole<R>(path: string, pages: Pages<R>): { value: R | null; error: unknown; reload: () => void } {
   const { value, error, reload } = useLoaded<R>(startOf(path));
   const whole = useSignal<R | null>(null);
@@ -123,7 +134,6 @@ export function useWhole<R>(path: string, pages: Pages<R>): { value: R | null; e
         reload();
       }
     };
-    whole.value = null;
     failure.value = null;
     if (first)
       load(first).catch((reason: unknown) => {

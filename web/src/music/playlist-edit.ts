@@ -29,9 +29,9 @@ export function moved<T>(list: readonly T[], from: number, to: number): readonly
 
 /**
  * Playlist that its owner changes. Changes are shown at once, and sent one after another. Each
- * request names the state that it changes, and the track at its position, so that the server refuses
- * it if the playlist was changed elsewhere or a scan has changed the positions. After a refusal
- * nothing more is sent.
+ * request names the state that it changes, and the track at its position. The server refuses it if
+ * the playlist was changed elsewhere, or a scan has changed the positions. After a refusal nothing
+ * more is sent.
  */
 export class PlaylistEditor {
   readonly name: Signal<string>;
@@ -40,6 +40,8 @@ export class PlaylistEditor {
   readonly #onRefused: (error: unknown) => void;
   #changed: string;
   #isRefused = false;
+  /** Number of changes to which the server has not responded. */
+  #unsent = 0;
   #sent: Promise<void> = Promise.resolve();
 
   constructor(playlist: FullPlaylist, send: Send, onRefused: (error: unknown) => void) {
@@ -53,6 +55,18 @@ export class PlaylistEditor {
   /** Resolves when all changes made so far have been sent. */
   get sent(): Promise<void> {
     return this.#sent;
+  }
+
+  /**
+   * Returns whether a response shows a later state than this editor. A response from before one of
+   * the editor's own changes may arrive after it, for example if a kept view is edited while it is
+   * loaded again.
+   */
+  isOutdatedBy({ changed, trackCount }: Playlist): boolean {
+    if (this.#isRefused) return true;
+    if (this.#unsent > 0) return false;
+    // Times in ISO 8601 sort as texts. A scan may change the number of tracks, but not the time.
+    return changed > this.#changed || (changed === this.#changed && trackCount !== this.entries.value.length);
   }
 
   rename(name: string): void {
@@ -89,10 +103,12 @@ export class PlaylistEditor {
   }
 
   #queue(method: Method, rest: string, query: Readonly<Record<string, string>>): void {
+    this.#unsent += 1;
     this.#sent = this.#sent.then(async () => {
       if (this.#isRefused) return;
       try {
         this.#changed = (await this.#send(method, rest, { ...query, changed: this.#changed })).changed;
+        this.#unsent -= 1;
       } catch (error) {
         this.#isRefused = true;
         this.#onRefused(error);
@@ -101,24 +117,37 @@ export class PlaylistEditor {
   }
 }
 
-/** Returns the target of the API for a playlist, or for what `rest` names below it. The id may come from an address. */
+/**
+ * Returns the target of the API for a playlist, or for what `rest` names below it. The id may come
+ * from the address of the page.
+ */
 export function playlistTarget(id: string, rest = ""): string {
   return `/playlists/${encodeURIComponent(id)}${rest}`;
 }
 
+/**
+ * Waits for the response to a request that changes a playlist, and returns it. The kept state of
+ * the playlist is dropped before and after.
+ */
+async function awaitChange<T>(id: string, response: Promise<T>): Promise<T> {
+  const path = startOf(playlistTarget(id));
+  forget(path);
+  try {
+    return await response;
+  } finally {
+    forget(path);
+  }
+}
+
 /** Returns the function that sends the changes of a playlist to the server. */
 export function senderOf(id: string): Send {
-  return (method, rest, query) => {
-    forget(startOf(playlistTarget(id)));
-    return api<Playlist>(`${playlistTarget(id, rest)}?${new URLSearchParams(query)}`, { method });
-  };
+  return (method, rest, query) => awaitChange(id, api<Playlist>(`${playlistTarget(id, rest)}?${new URLSearchParams(query)}`, { method }));
 }
 
 /** Appends tracks, or all tracks of albums, to a playlist. */
 export async function append(id: string, ids: readonly string[]): Promise<void> {
-  forget(startOf(playlistTarget(id)));
   const form = new URLSearchParams(ids.map((track) => ["track", track]));
-  await api<Playlist>(playlistTarget(id, "/tracks"), { method: "POST", form });
+  await awaitChange(id, api<Playlist>(playlistTarget(id, "/tracks"), { method: "POST", form }));
 }
 
 /** Creates a playlist with these tracks, and returns its id. */
@@ -130,6 +159,5 @@ export async function create(name: string, ids: readonly string[]): Promise<stri
 
 /** Deletes a playlist. */
 export async function deletePlaylist(id: string): Promise<void> {
-  forget(startOf(playlistTarget(id)));
-  await api(playlistTarget(id), { method: "DELETE" });
+  await awaitChange(id, api(playlistTarget(id), { method: "DELETE" }));
 }

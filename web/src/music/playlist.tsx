@@ -1,4 +1,4 @@
-import { useSignal } from "@preact/signals";
+import { signal, useSignal } from "@preact/signals";
 import { useEffect, useMemo } from "preact/hooks";
 
 import { ApiError } from "../api.ts";
@@ -64,14 +64,19 @@ function OwnPlaylist({ playlist, reload }: { playlist: FullPlaylist; reload: () 
   const { id } = playlist;
   const drag = useSignal<Drag | null>(null);
   const asked = useSignal<"name" | "delete" | null>(null);
-  const editor = useMemo(() => {
+  const makeEditor = (state: FullPlaylist) => {
     const onRefused = (error: unknown) => {
       if (error instanceof ApiError && error.status === 409) toast(t("music.playlistChanged"));
       else toastFailure(error);
       reload();
     };
-    return new PlaylistEditor(playlist, senderOf(id), onRefused);
+    return new PlaylistEditor(state, senderOf(id), onRefused);
+  };
+  const current = useMemo(() => signal(makeEditor(playlist)), []);
+  useEffect(() => {
+    if (current.value.isOutdatedBy(playlist)) current.value = makeEditor(playlist);
   }, [playlist]);
+  const editor = current.value;
   const entries = editor.entries.value;
   const name = editor.name.value;
   const tracks = entries.map((entry) => entry.track);

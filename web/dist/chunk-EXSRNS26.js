@@ -1,3 +1,4 @@
+<<<<<<< HEAD:web/dist/chunk-XXJTI2MF.js
 <<<<<<< HEAD:web/dist/chunk-ZIM7Y4K4.js
 <<<<<<< HEAD:web/dist/chunk-72C4NOFX.js
 <<<<<<< HEAD:web/dist/chunk-FFSNGJ2H.js
@@ -19,3 +20,6 @@ import{F as l,M as r,c as n,i as e}from"./chunk-HTE2SIVZ.js";var i="music.queue"
 =======
 import{F as l,M as r,c as n,i as e}from"./chunk-C2YSMHTX.js";var i="music.queue",a=e(c()),o=e(null);function c(){try{return localStorage.getItem(`pelton.${i}`)?.includes('"file"')??!1}catch{return!1}}function d(){n(()=>a.subscribe(s=>{s&&!o.peek()&&Promise.all([import("./player-bar-TFQ7E7QL.js"),l("music")]).then(([u])=>o.value=u.default,()=>a.value=!1)}),[]);let t=o.value;return t?r(t,{}):null}export{i as a,a as b,d as c};
 >>>>>>> 9c223bdf (web: many tracks are added to a playlist by one request):web/dist/chunk-XXJTI2MF.js
+=======
+import{F as l,M as r,c as n,i as e}from"./chunk-C2YSMHTX.js";var i="music.queue",a=e(c()),o=e(null);function c(){try{return localStorage.getItem(`pelton.${i}`)?.includes('"file"')??!1}catch{return!1}}function d(){n(()=>a.subscribe(s=>{s&&!o.peek()&&Promise.all([import("./player-bar-PWQ3UKGI.js"),l("music")]).then(([u])=>o.value=u.default,()=>a.value=!1)}),[]);let t=o.value;return t?r(t,{}):null}export{i as a,a as b,d as c};
+>>>>>>> 9286410f (web: a playlist that is loaded again keeps the changes made meanwhile):web/dist/chunk-EXSRNS26.js
