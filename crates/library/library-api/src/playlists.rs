@@ -2,7 +2,6 @@
 //! playlist files, but none can change them.
 
 use std::borrow::Cow;
-use std::collections::HashSet;
 
 use crate::call::{Call, Changes, Seen};
 use crate::fault::Fault;
@@ -225,35 +224,28 @@ pub(crate) fn update(call: &Call<'_>, seen: &Seen<'_>) -> Changes {
         .params
         .all("songIndexToRemove")
         .map(str::parse::<usize>);
-    let removed: HashSet<usize> = removed
+    let removed: Vec<usize> = removed
         .collect::<Result<_, _>>()
         .map_err(|_| Fault::bad("songIndexToRemove"))?;
-    // Indices count the tracks that clients see. Tracks that are not in the library are hidden from
-    // clients; they are kept at the end of the playlist.
-    let shown = playlist.tracks.iter().filter(|&&id| call.has_track(id));
-    let kept = shown.enumerate().filter(|(at, _)| !removed.contains(at));
-    let gone = playlist.tracks.iter().filter(|&&id| !call.has_track(id));
-    let mut tracks: Vec<Id> = if removed.is_empty() {
-        playlist.tracks.clone()
-    } else {
-        kept.map(|(_, &id)| id).chain(gone.copied()).collect()
-    };
-    tracks.extend(call.tracks("songIdToAdd")?);
-    if call.context.limits.tracks_max < tracks.len() {
+    // Tracks that are not in the library are hidden from clients, and keep their places.
+    let shown = playlist.shown_indices(|id| call.has_track(id));
+    let removed = removed.iter().filter_map(|&at| shown.get(at).copied());
+    let mut changed = playlist.clone();
+    changed.remove_tracks(&removed.collect());
+    changed.tracks.extend(call.tracks("songIdToAdd")?);
+    if call.context.limits.tracks_max < changed.tracks.len() {
         return Err(Fault::bad("songIdToAdd"));
     }
-    let changed = Playlist {
-        name: call
-            .kept_text("name")?
-            .unwrap_or_else(|| playlist.name.clone()),
-        comment: call
-            .kept_text("comment")?
-            .unwrap_or_else(|| playlist.comment.clone()),
-        public: call.flag("public")?.unwrap_or(playlist.public),
-        changed_ms: playlist.next_changed_ms(call.now_ms),
-        tracks,
-        ..playlist.clone()
-    };
+    if let Some(name) = call.kept_text("name")? {
+        changed.name = name;
+    }
+    if let Some(comment) = call.kept_text("comment")? {
+        changed.comment = comment;
+    }
+    if let Some(public) = call.flag("public")? {
+        changed.public = public;
+    }
+    changed.changed_ms = playlist.next_changed_ms(call.now_ms);
     Ok(vec![Change::Playlist {
         id,
         playlist: Some(changed),

@@ -52,32 +52,28 @@ impl Edit {
                     return Err(Refusal::Full);
                 }
                 let end = playlist.tracks.len();
-                let place = at.map_or(Some(end), |at| {
-                    insertion_index(&playlist.tracks, is_shown, at)
-                });
+                let place = at.map_or(Some(end), |at| insertion_index(playlist, is_shown, at));
                 let place = place.ok_or(Refusal::Bad("at"))?;
                 playlist.tracks.splice(place..place, tracks);
             }
             Edit::Remove(positions) => {
-                let shown = shown_indices(&playlist.tracks, is_shown);
+                let shown = playlist.shown_indices(is_shown);
                 let mut removed = BTreeSet::new();
                 for position in positions {
                     let place = position.find(&playlist.tracks, &shown)?;
                     removed.insert(place.ok_or(Refusal::Bad("index"))?);
                 }
-                let tracks = playlist.tracks.iter().enumerate();
-                let kept = tracks.filter(|(place, _)| !removed.contains(place));
-                playlist.tracks = kept.map(|(_, &track)| track).collect();
+                playlist.remove_tracks(&removed);
             }
             Edit::Move { from, to } => {
-                let shown = shown_indices(&playlist.tracks, &is_shown);
+                let shown = playlist.shown_indices(&is_shown);
                 let from = from.find(&playlist.tracks, &shown)?;
                 let from = from.ok_or(Refusal::NotFound)?;
                 if shown.len() <= to {
                     return Err(Refusal::Bad("to"));
                 }
                 let track = playlist.tracks.remove(from);
-                let to = insertion_index(&playlist.tracks, is_shown, to);
+                let to = insertion_index(playlist, is_shown, to);
                 let to = to.expect("the playlist has one track less than positions to insert at");
                 playlist.tracks.insert(to, track);
             }
@@ -103,17 +99,11 @@ impl Position {
     }
 }
 
-/// Returns the indices of the tracks that are in the library.
-fn shown_indices(tracks: &[Id], is_shown: impl Fn(Id) -> bool) -> Vec<usize> {
-    let shown = tracks.iter().enumerate().filter(|&(_, &id)| is_shown(id));
-    shown.map(|(place, _)| place).collect()
-}
-
 /// Returns the index at which a track must be inserted to get the position `at`, if there is such
 /// a position.
-fn insertion_index(tracks: &[Id], is_shown: impl Fn(Id) -> bool, at: usize) -> Option<usize> {
-    let mut places = shown_indices(tracks, is_shown);
-    places.push(tracks.len());
+fn insertion_index(playlist: &Playlist, is_shown: impl Fn(Id) -> bool, at: usize) -> Option<usize> {
+    let mut places = playlist.shown_indices(is_shown);
+    places.push(playlist.tracks.len());
     places.get(at).copied()
 }
 

@@ -100,6 +100,21 @@ impl Playlist {
     pub(crate) fn next_changed_ms(&self, now_ms: i64) -> i64 {
         now_ms.max(self.changed_ms + 1)
     }
+
+    /// Returns the indices of the tracks that clients see: those that are in the library, as
+    /// `is_shown` tells. Positions in requests count only these tracks.
+    pub(crate) fn shown_indices(&self, is_shown: impl Fn(Id) -> bool) -> Vec<usize> {
+        let tracks = self.tracks.iter().enumerate();
+        let shown = tracks.filter(|&(_, &id)| is_shown(id));
+        shown.map(|(index, _)| index).collect()
+    }
+
+    /// Removes the tracks at these indices. The other tracks keep their order.
+    pub(crate) fn remove_tracks(&mut self, indices: &BTreeSet<usize>) {
+        let tracks = self.tracks.iter().enumerate();
+        let kept = tracks.filter(|(index, _)| !indices.contains(index));
+        self.tracks = kept.map(|(_, &track)| track).collect();
+    }
 }
 
 /// Play queue that a player stored on the server.
