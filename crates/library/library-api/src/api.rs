@@ -26,7 +26,7 @@ use crate::auth;
 use crate::context::Context;
 use crate::derived::Derived;
 use crate::ids::Id;
-use crate::index::{Index, albums_of, own_albums, tracks};
+use crate::index::{self, Index, albums_of, own_albums, tracks};
 use crate::library_access::Watching;
 use crate::params::{Params, decoded};
 use crate::store::{Change, State, StoreError};
@@ -367,10 +367,7 @@ impl ApiCall<'_> {
 
     fn track_row(&self, id: &str) -> Result<(u32, Id), Refusal> {
         let id = Id::parse(id).ok_or(Refusal::NotFound)?;
-        let row = match id {
-            Id::Track(id) => self.index.track_row(id),
-            _ => None,
-        };
+        let row = index::track_row(&self.index, id);
         Ok((row.ok_or(Refusal::NotFound)?, id))
     }
 

@@ -7,7 +7,7 @@ use crate::context::Context;
 use crate::derived::Derived;
 use crate::fault::Fault;
 use crate::ids::Id;
-use crate::index::{Index, tracks};
+use crate::index::{self, Index, TracksError};
 use crate::params::Params;
 use crate::store::{Change, Role, State, User};
 
@@ -103,10 +103,7 @@ impl Call<'_> {
     }
 
     pub(crate) fn track_row(&self, id: Id) -> Option<u32> {
-        match id {
-            Id::Track(id) => self.index.track_row(id),
-            _ => None,
-        }
+        index::track_row(&self.index, id)
     }
 
     pub(crate) fn artist_row(&self, id: Id) -> Result<u32, Fault> {
@@ -124,32 +121,19 @@ impl Call<'_> {
 
     /// Returns the rows of the tracks in `ids` that the library contains.
     pub(crate) fn rows(&self, ids: &[Id]) -> Vec<u32> {
-        ids.iter().filter_map(|&id| self.track_row(id)).collect()
+        index::track_rows(&self.index, ids)
     }
 
     /// Returns the tracks in the parameters named `name`; the id of an album stands for all of its
     /// tracks.
     pub(crate) fn tracks(&self, name: &str) -> Result<Vec<Id>, Fault> {
         let tracks_max = self.context.limits.tracks_max;
-        let mut found = Vec::new();
-        for text in self.params.all(name) {
-            match Id::parse(text) {
-                Some(id) if self.has_track(id) => found.push(id),
-                Some(id @ Id::Album(_)) => {
-                    let album = self.index.album(self.album_row(id)?);
-                    let rows = album.iter().flat_map(tracks);
-                    let ids = rows.filter_map(|row| Some(Id::Track(self.index.track(row)?.id)));
-                    // A request may repeat the id of an album, so collect at most one track more
-                    // than the limit.
-                    found.extend(ids.take(tracks_max + 1 - found.len()));
-                }
-                _ => return Err(Fault::not_found("song")),
-            }
-            if tracks_max < found.len() {
-                return Err(Fault::bad(name));
-            }
-        }
-        Ok(found)
+        let found = index::parse_tracks(&self.index, self.params.all(name), tracks_max);
+        found.map_err(|err| match err {
+            TracksError::UnknownTrack => Fault::not_found("song"),
+            TracksError::UnknownAlbum => Fault::not_found("album"),
+            TracksError::TooMany => Fault::bad(name),
+        })
     }
 }
 

@@ -3,6 +3,8 @@
 use bytes::Bytes;
 use catalog::{Album, Artist, Catalog};
 
+use crate::ids::Id;
+
 /// Index of the library, whose bytes may be in memory or in a mapped file.
 pub type Index = Catalog<Bytes>;
 
@@ -29,6 +31,55 @@ pub(crate) fn own_albums(index: &Index, row: u32, artist: &Artist<'_>) -> Vec<u3
 /// Returns the rows of an album's tracks.
 pub(crate) fn tracks(album: &Album<'_>) -> std::ops::Range<u32> {
     album.first_track..album.first_track.saturating_add(album.tracks)
+}
+
+/// Returns the row of the track with this id, if the library has the track.
+pub(crate) fn track_row(index: &Index, id: Id) -> Option<u32> {
+    match id {
+        Id::Track(id) => index.track_row(id),
+        _ => None,
+    }
+}
+
+/// Returns the rows of those tracks in `ids` that the library has.
+pub(crate) fn track_rows(index: &Index, ids: &[Id]) -> Vec<u32> {
+    let rows = ids.iter().filter_map(|&id| track_row(index, id));
+    rows.collect()
+}
+
+/// Reason why a request names no valid list of tracks.
+#[derive(Debug)]
+pub(crate) enum TracksError {
+    UnknownTrack,
+    UnknownAlbum,
+    TooMany,
+}
+
+/// Parses the ids of at most `tracks_max` tracks; the id of an album stands for its tracks.
+pub(crate) fn parse_tracks<'t>(
+    index: &Index,
+    texts: impl Iterator<Item = &'t str>,
+    tracks_max: usize,
+) -> Result<Vec<Id>, TracksError> {
+    let mut found = Vec::new();
+    for text in texts {
+        let id = Id::parse(text).ok_or(TracksError::UnknownTrack)?;
+        if let Id::Album(id) = id {
+            let album = index.album_row(id).and_then(|row| index.album(row));
+            let rows = tracks(&album.ok_or(TracksError::UnknownAlbum)?);
+            let ids = rows.filter_map(|row| Some(Id::Track(index.track(row)?.id)));
+            // A request may repeat the id of an album, so at most one track more than the limit is
+            // collected.
+            found.extend(ids.take(tracks_max + 1 - found.len()));
+        } else {
+            track_row(index, id).ok_or(TracksError::UnknownTrack)?;
+            found.push(id);
+        }
+        if tracks_max < found.len() {
+            return Err(TracksError::TooMany);
+        }
+    }
+    Ok(found)
 }
 
 /// Returns the row of the genre with this name. If there is none, returns the rows of the genres

@@ -9,6 +9,7 @@
 
 use super::{ApiCall, Refusal};
 use crate::ids::Id;
+use crate::index::track_rows;
 use crate::store::State;
 
 /// Media type of extended M3U files in UTF-8.
@@ -38,11 +39,7 @@ impl ApiCall<'_> {
                 if !playlist.public && self.user(state)? != playlist.owner {
                     return Err(Refusal::NotFound);
                 }
-                let tracks = playlist.tracks.iter().filter_map(|id| match id {
-                    Id::Track(id) => self.index.track_row(*id),
-                    _ => None,
-                });
-                (&*playlist.name, tracks.collect())
+                (&*playlist.name, track_rows(&self.index, &playlist.tracks))
             }
             _ => return Err(Refusal::NotFound),
         };

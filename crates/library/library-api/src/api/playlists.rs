@@ -7,7 +7,7 @@
 use super::playlist_edit::{Edit, Position};
 use super::{ApiCall, Refusal};
 use crate::ids::Id;
-use crate::index::tracks;
+use crate::index::{TracksError, parse_tracks, track_row, track_rows};
 use crate::store::{Change, Playlist, Role, State};
 use crate::time::iso;
 use crate::write::Writer;
@@ -55,7 +55,7 @@ impl ApiCall<'_> {
     fn stored_playlist(&self, out: &mut Writer, state: &State, (id, playlist): (u64, &Playlist)) {
         let user = self.user(state).ok();
         let is_own = user.as_ref() == Some(&playlist.owner);
-        let rows = self.rows_of(playlist);
+        let rows = track_rows(&self.index, &playlist.tracks);
         let durations_ms = rows.iter().filter_map(|&row| self.index.track(row));
         let durations_ms = durations_ms.map(|track| i64::from(track.duration_ms));
         out.text("id", &Id::Playlist(id).to_string());
@@ -90,8 +90,11 @@ impl ApiCall<'_> {
                 let playlist = self.visible_playlist(state, id)?;
                 self.stored_playlist(out, state, (id, playlist));
                 let tracks = playlist.tracks.iter();
-                let missing = tracks.filter(|&&id| self.row_of(id).is_none());
-                (self.rows_of(playlist), missing.map(Id::to_string).collect())
+                let missing = tracks.filter(|&&id| !self.has_track(id));
+                (
+                    track_rows(&self.index, &playlist.tracks),
+                    missing.map(Id::to_string).collect(),
+                )
             }
             _ => return Err(Refusal::NotFound),
         };
@@ -156,7 +159,7 @@ impl ApiCall<'_> {
         self.context.store.change(|state| {
             let (id, stored) = self.own_playlist(state, id)?;
             let mut playlist = stored.clone();
-            edit.apply(&mut playlist, tracks_max, |id| self.row_of(id).is_some())?;
+            edit.apply(&mut playlist, tracks_max, |id| self.has_track(id))?;
             playlist.changed_ms = stored.next_changed_ms(self.request.now_ms);
             document = self.playlist_document(state, id, &playlist);
             self.compose_change(state, id, playlist)
@@ -274,38 +277,14 @@ impl ApiCall<'_> {
     /// Returns the tracks in the parameters `track`; the id of an album stands for its tracks.
     pub(super) fn parse_tracks(&self) -> Result<Vec<Id>, Refusal> {
         let tracks_max = self.context.limits.tracks_max;
-        let mut found = Vec::new();
-        for text in self.request.params.all("track") {
-            let id = Id::parse(text).ok_or(Refusal::Bad("track"))?;
-            if let Id::Album(id) = id {
-                let row = self.index.album_row(id).ok_or(Refusal::Bad("track"))?;
-                let album = self.index.album(row).ok_or(Refusal::Bad("track"))?;
-                let ids =
-                    tracks(&album).filter_map(|row| Some(Id::Track(self.index.track(row)?.id)));
-                // A request may repeat an album, so at most one track more than the limit is
-                // collected.
-                found.extend(ids.take(tracks_max + 1 - found.len()));
-            } else {
-                self.row_of(id).ok_or(Refusal::Bad("track"))?;
-                found.push(id);
-            }
-            if tracks_max < found.len() {
-                return Err(Refusal::Full);
-            }
-        }
-        Ok(found)
+        let found = parse_tracks(&self.index, self.request.params.all("track"), tracks_max);
+        found.map_err(|err| match err {
+            TracksError::UnknownTrack | TracksError::UnknownAlbum => Refusal::Bad("track"),
+            TracksError::TooMany => Refusal::Full,
+        })
     }
 
-    fn row_of(&self, id: Id) -> Option<u32> {
-        match id {
-            Id::Track(id) => self.index.track_row(id),
-            _ => None,
-        }
-    }
-
-    /// Returns the rows of the playlist's tracks that are in the library.
-    fn rows_of(&self, playlist: &Playlist) -> Vec<u32> {
-        let tracks = playlist.tracks.iter();
-        tracks.filter_map(|&id| self.row_of(id)).collect()
+    fn has_track(&self, id: Id) -> bool {
+        track_row(&self.index, id).is_some()
     }
 }

@@ -9,13 +9,7 @@ use crate::store::{Share, SharedItem, State};
 
 /// Returns the rows of the share's tracks, in order. A share of photographs has none.
 pub(crate) fn tracks(index: &Index, state: &State, share: &Share) -> Vec<u32> {
-    let stored = |ids: &[Id]| -> Vec<u32> {
-        let rows = ids.iter().map(|id| match id {
-            Id::Track(id) => index.track_row(*id),
-            _ => None,
-        });
-        rows.flatten().collect()
-    };
+    let stored = |ids: &[Id]| index::track_rows(index, ids);
     match &share.item {
         None => stored(&share.tracks),
         Some(SharedItem::Object(Id::Album(id))) => {
