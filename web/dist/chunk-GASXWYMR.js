@@ -1,5 +1,0 @@
-<<<<<<<< HEAD:web/dist/chunk-GASXWYMR.js
-import{i,u as n,w as r,y as a,z as o}from"./chunk-YBLDFUCM.js";var l={name:null,isAdmin:!1,hasUsers:!0,files:""},f=i(l);async function u(){try{e(await o("/session"))}catch(s){if(!(s instanceof r))throw s}}async function p(s,t){e(await o("/session",{method:"POST",body:{name:s,password:t}})),a.value=!1}async function S(){e(await o("/session",{method:"DELETE"}))}function e(s){f.value=s,n.value=s.files??""}export{f as a,u as b,p as c,S as d};
-========
-import{i,u as n,w as r,y as a,z as o}from"./chunk-C2YSMHTX.js";var l={name:null,isAdmin:!1,hasUsers:!0,files:""},f=i(l);async function u(){try{e(await o("/session"))}catch(s){if(!(s instanceof r))throw s}}async function p(s,t){e(await o("/session",{method:"POST",body:{name:s,password:t}})),a.value=!1}async function S(){e(await o("/session",{method:"DELETE"}))}function e(s){f.value=s,n.value=s.files??""}export{f as a,u as b,p as c,S as d};
->>>>>>>> 9c223bdf (web: many tracks are added to a playlist by one request):web/dist/chunk-UFWHRYN5.js

@@ -1,5 +1,0 @@
-<<<<<<<< HEAD:web/dist/chunk-MANA7GWV.js
-import{F as l,M as r,c as n,i as e}from"./chunk-YBLDFUCM.js";var i="music.queue",a=e(c()),o=e(null);function c(){try{return localStorage.getItem(`pelton.${i}`)?.includes('"file"')??!1}catch{return!1}}function d(){n(()=>a.subscribe(s=>{s&&!o.peek()&&Promise.all([import("./player-bar-M74LVHXT.js"),l("music")]).then(([u])=>o.value=u.default,()=>a.value=!1)}),[]);let t=o.value;return t?r(t,{}):null}export{i as a,a as b,d as c};
-========
-import{F as l,M as r,c as n,i as e}from"./chunk-HTE2SIVZ.js";var i="music.queue",a=e(c()),o=e(null);function c(){try{return localStorage.getItem(`pelton.${i}`)?.includes('"file"')??!1}catch{return!1}}function d(){n(()=>a.subscribe(s=>{s&&!o.peek()&&Promise.all([import("./player-bar-DXJOTIMH.js"),l("music")]).then(([u])=>o.value=u.default,()=>a.value=!1)}),[]);let t=o.value;return t?r(t,{}):null}export{i as a,a as b,d as c};
->>>>>>>> 0bbe56ca (library-api: a removed or moved track is checked against the track that the client names):web/dist/chunk-LPQVER3Y.js

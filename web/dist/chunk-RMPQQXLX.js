@@ -1,1 +1,0 @@
-import{k as r}from"./chunk-34KHHHHR.js";import{F as o,H as t}from"./chunk-C2YSMHTX.js";async function m(e){try{let[a]=await Promise.all([import("./share-dialog-7ZAXZOZN.js"),o("share")]);a.show(e)}catch{r(t("error.unreachable"))}}export{m as a};
