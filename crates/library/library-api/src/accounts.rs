@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use crate::answer::Answer;
 use crate::call::{Call, Changes, Seen};
 use crate::fault::{Code, Fault};
+use crate::response::Response;
 use crate::store::{Change, Role, User, avatar_name, check_name};
 use crate::write::Writer;
 
@@ -87,12 +87,12 @@ const AVATAR_PX: u32 = 320;
 
 /// Returns the avatar that the operator set for the user in the parameter `username`. Every
 /// logged-in user may see every avatar.
-pub(crate) fn avatar(call: &Call<'_>, seen: &Seen<'_>) -> Result<Answer, Fault> {
+pub(crate) fn avatar(call: &Call<'_>, seen: &Seen<'_>) -> Result<Response, Fault> {
     let known = seen.state.user_named(call.text("username")?);
     let (name, user) = known.ok_or_else(|| Fault::not_found("user"))?;
     let target = call.context.library.avatar(&avatar_name(name, user));
     let target = target.ok_or_else(|| Fault::not_found("avatar"))?;
-    Ok(Answer::File {
+    Ok(Response::File {
         target: format!("{target}?w={AVATAR_PX}&h={AVATAR_PX}&fit=inside"),
         disposition: None,
     })

@@ -21,7 +21,6 @@ mod timeline;
 use std::sync::Arc;
 
 use self::playlist_edit::Edit;
-use crate::answer::Answer;
 use crate::auth;
 use crate::context::Context;
 use crate::derived::Derived;
@@ -29,6 +28,7 @@ use crate::ids::Id;
 use crate::index::{self, Index, albums_of, own_albums, tracks};
 use crate::library_access::Watching;
 use crate::params::{Params, decoded};
+use crate::response::Response;
 use crate::store::{Change, State, StoreError};
 use crate::time::iso;
 use crate::timeline::Timeline;
@@ -115,7 +115,7 @@ pub(crate) struct ApiCall<'a> {
 }
 
 /// Returns the response to a request of the JSON API.
-pub(crate) fn respond(context: &Context, request: &ApiRequest<'_>) -> Answer {
+pub(crate) fn respond(context: &Context, request: &ApiRequest<'_>) -> Response {
     if let (None, Some(token)) = (request.authorization, request.session) {
         // Records that the session is used. A token that belongs to no session is ignored.
         drop(context.session_user(token, request.now_ms));
@@ -131,9 +131,9 @@ pub(crate) fn respond(context: &Context, request: &ApiRequest<'_>) -> Answer {
     let parts: Vec<_> = parts.map(decoded).collect();
     let parts: Vec<&str> = parts.iter().map(|part| &**part).collect();
     let written = match call.files(&parts) {
-        Some(Ok(answer)) => return answer,
+        Some(Ok(response)) => return response,
         Some(Err(refusal)) => Err(refusal),
-        None => call.answer(&parts),
+        None => call.respond(&parts),
     };
     let (status, media_type, body) = match written {
         Ok(Written { media_type, body }) => (200, media_type, body),
@@ -142,7 +142,7 @@ pub(crate) fn respond(context: &Context, request: &ApiRequest<'_>) -> Answer {
             (status, JSON, body)
         }
     };
-    Answer::Document {
+    Response::Document {
         status,
         media_type,
         body,
@@ -183,7 +183,7 @@ impl Refusal {
 impl ApiCall<'_> {
     /// Returns the document that the request asks for. `parts` are the segments of the request's
     /// path.
-    fn answer(&self, parts: &[&str]) -> Result<Written, Refusal> {
+    fn respond(&self, parts: &[&str]) -> Result<Written, Refusal> {
         let file = match parts {
             ["playlists", name] => name.strip_suffix(export::EXTENSION),
             _ => None,

@@ -1,8 +1,8 @@
 //! Table of all endpoints of the Subsonic API, by name.
 
-use crate::answer::Answer;
 use crate::call::{Call, Changes, Seen};
 use crate::fault::{Fault, Lack};
+use crate::response::Response;
 use crate::write::Writer;
 use crate::{
     accounts, bookmarks, browse, lists, marks, media, playlists, search, shares, system,
@@ -19,7 +19,7 @@ pub(crate) enum Handler {
     Read(Read),
     Change(Decide),
     ChangeAndRead(Decide, Read),
-    Respond(fn(&Call<'_>, &Seen<'_>) -> Result<Answer, Fault>),
+    Respond(fn(&Call<'_>, &Seen<'_>) -> Result<Response, Fault>),
     /// This server does not offer this endpoint of the protocol, and responds with an error.
     Lack(Lack),
 }

@@ -58,7 +58,6 @@ mod timeline;
 mod auth;
 mod store;
 
-mod answer;
 mod call;
 mod context;
 mod downloads;
@@ -71,6 +70,7 @@ mod library_access;
 mod limits;
 mod params;
 mod playing;
+mod response;
 mod time;
 mod visits;
 mod write;
@@ -78,13 +78,13 @@ mod write;
 #[cfg(test)]
 mod tests;
 
-pub use answer::Answer;
 pub use api::ApiRequest;
 pub use index::Index;
 pub use library_access::{LibraryAccess, Reading, Scanning, Watching};
 pub use limits::Limits;
 pub use login::{LoggedIn, LoginError};
 pub use params::Params;
+pub use response::Response;
 pub use server::Server;
 pub use sessions::{NewSession, SessionInfo, SessionLogin};
 pub use shares::ShareRequest;

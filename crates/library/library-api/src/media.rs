@@ -2,7 +2,6 @@
 
 use catalog::CoverOwner;
 
-use crate::answer::Answer;
 use crate::call::{Call, Seen};
 use crate::downloads::{attachment, below_common_folder, numbered};
 use crate::fault::Fault;
@@ -12,6 +11,7 @@ use crate::lyrics::Lyrics;
 use crate::named;
 use crate::params::encoded;
 use crate::playlists;
+use crate::response::Response;
 use crate::store::Role;
 use crate::write::Writer;
 
@@ -50,7 +50,7 @@ fn cover_target(call: &Call<'_>, seen: &Seen<'_>, id: Id, query: &str) -> Option
 
 /// Returns the original file of a song, or a ZIP archive of the songs of an album, artist or
 /// playlist.
-pub(crate) fn download(call: &Call<'_>, seen: &Seen<'_>) -> Result<Answer, Fault> {
+pub(crate) fn download(call: &Call<'_>, seen: &Seen<'_>) -> Result<Response, Fault> {
     seen.may(Role::Download)?;
     let id = call.id("id")?;
     let Id::Track(_) = id else {
@@ -59,14 +59,14 @@ pub(crate) fn download(call: &Call<'_>, seen: &Seen<'_>) -> Result<Answer, Fault
     let path = call.track_row(id).and_then(|row| file_of(call, row));
     let path = path.ok_or_else(|| Fault::not_found("song"))?;
     let name = path.rsplit(|&byte| byte == b'/').next().unwrap_or(&path);
-    Ok(Answer::File {
+    Ok(Response::File {
         target: format!("/{}", encoded(&path)),
         disposition: Some(attachment(name)),
     })
 }
 
 /// Returns an archive of the songs of an album, artist or playlist.
-fn archive(call: &Call<'_>, seen: &Seen<'_>, id: Id) -> Result<Answer, Fault> {
+fn archive(call: &Call<'_>, seen: &Seen<'_>, id: Id) -> Result<Response, Fault> {
     let index = &call.index;
     let of_albums = |albums: Vec<u32>| {
         let albums = albums.into_iter().filter_map(|row| index.album(row));
@@ -101,13 +101,13 @@ fn archive(call: &Call<'_>, seen: &Seen<'_>, id: Id) -> Result<Answer, Fault> {
     };
     let targets = paths.iter().map(|path| format!("/{}", encoded(path)));
     let name = format!("{}.zip", name.replace(['/', '\\'], "_"));
-    Ok(Answer::Archive {
+    Ok(Response::Archive {
         files: targets.zip(names).collect(),
         disposition: attachment(name.as_bytes()),
     })
 }
 
-pub(crate) fn cover_art(call: &Call<'_>, seen: &Seen<'_>) -> Result<Answer, Fault> {
+pub(crate) fn cover_art(call: &Call<'_>, seen: &Seen<'_>) -> Result<Response, Fault> {
     // Players send 0 for a cover in its original size.
     let size: Option<u32> = call.number("size")?.filter(|size| *size != 0);
     let query = size.map_or_else(String::new, |size| {
@@ -115,7 +115,7 @@ pub(crate) fn cover_art(call: &Call<'_>, seen: &Seen<'_>) -> Result<Answer, Faul
         format!("w={size}&h={size}&fit=inside")
     });
     let target = cover_target(call, seen, call.id("id")?, &query);
-    Ok(Answer::File {
+    Ok(Response::File {
         target: target.ok_or_else(|| Fault::not_found("cover"))?,
         disposition: None,
     })

@@ -7,12 +7,12 @@ use std::fmt::Write as _;
 
 use catalog::CoverOwner;
 
-use crate::answer::Answer;
 use crate::context::Context;
 use crate::ids::Id;
 use crate::index::{Index, tracks};
 use crate::library_access::LibraryAccess;
 use crate::params::{Params, encoded};
+use crate::response::Response;
 use crate::time::seconds;
 
 /// Albums per page.
@@ -35,7 +35,7 @@ pub(crate) fn respond(
     path: &str,
     params: &Params<'_>,
     now_ms: i64,
-) -> Answer {
+) -> Response {
     let (index, derived) = context.index(now_ms);
     let library = &*context.library;
     let (status, body) = match path.trim_matches('/') {
@@ -65,7 +65,7 @@ pub(crate) fn respond(
             _ => (404, whole("No such album", "")),
         },
     };
-    Answer::Document {
+    Response::Document {
         status,
         media_type: "text/html; charset=utf-8",
         body,

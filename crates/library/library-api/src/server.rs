@@ -3,7 +3,6 @@ use std::sync::Arc;
 
 use tags::Splits;
 
-use crate::answer::Answer;
 use crate::api::{self, ApiRequest};
 use crate::context::Context;
 use crate::library_access::LibraryAccess;
@@ -11,6 +10,7 @@ use crate::limits::Limits;
 use crate::login::{self, LoggedIn, LoginError};
 use crate::page;
 use crate::params::Params;
+use crate::response::Response;
 use crate::sessions::{NewSession, SessionInfo, SessionLogin};
 use crate::shares::{self, ShareRequest};
 use crate::store::{Damage, Store, StoreError};
@@ -134,33 +134,33 @@ impl Server {
 
     /// Returns the response to a request of the Subsonic API. May wait for the disk.
     #[must_use]
-    pub fn answer(&self, request: &Request<'_>) -> Answer {
+    pub fn respond(&self, request: &Request<'_>) -> Response {
         subsonic::respond(&self.context, request)
     }
 
     /// Returns the response, with status 429, to a request of the Subsonic API that would exceed
     /// the limit on concurrent transcodes.
     #[must_use]
-    pub fn busy(&self, params: &Params<'_>) -> Answer {
+    pub fn busy(&self, params: &Params<'_>) -> Response {
         subsonic::busy(params)
     }
 
     /// Returns the response to a request of the JSON API. May wait for the disk.
     #[must_use]
-    pub fn api(&self, request: &ApiRequest<'_>) -> Answer {
+    pub fn api(&self, request: &ApiRequest<'_>) -> Response {
         api::respond(&self.context, request)
     }
 
     /// Returns the page at `path` below the mount `base`: the list of albums, or the page of the
     /// album that the path names.
     #[must_use]
-    pub fn page(&self, base: &str, path: &str, params: &Params<'_>, now_ms: i64) -> Answer {
+    pub fn page(&self, base: &str, path: &str, params: &Params<'_>, now_ms: i64) -> Response {
         page::respond(&self.context, base, path, params, now_ms)
     }
 
     /// Returns the page of a share, or one of its songs or photographs. May wait for the disk.
     #[must_use]
-    pub fn share(&self, request: &ShareRequest<'_>) -> Answer {
+    pub fn share(&self, request: &ShareRequest<'_>) -> Response {
         shares::respond(&self.context, request)
     }
 }

@@ -3,13 +3,13 @@
 use std::cell::OnceCell;
 use std::net::IpAddr;
 
-use crate::answer::Answer;
 use crate::call::Call;
 use crate::context::Context;
 use crate::endpoints::{self, Endpoint, Handler};
 use crate::fault::{Code, Fault};
 use crate::guard::Try;
 use crate::params::Params;
+use crate::response::Response;
 use crate::write::{Form, Writer};
 use crate::{auth, system};
 
@@ -33,18 +33,18 @@ pub struct Request<'a> {
 /// Result of an endpoint: a document in the requested format, or a complete response.
 enum Outcome {
     Document(String),
-    Answer(Answer),
+    Response(Response),
 }
 
 /// Returns the response to a request.
-pub(crate) fn respond(context: &Context, request: &Request<'_>) -> Answer {
+pub(crate) fn respond(context: &Context, request: &Request<'_>) -> Response {
     let params = &request.params;
     let (form, outcome) = match form(params) {
         Ok(form) => (form, handle(context, request)),
         Err(fault) => (Form::Xml, Err(fault)),
     };
     match outcome {
-        Ok(Outcome::Answer(answer)) => answer,
+        Ok(Outcome::Response(response)) => response,
         Ok(Outcome::Document(written)) => document(form, 200, written),
         Err(fault) => {
             let refused = refused(&fault, form == Form::Xml);
@@ -54,7 +54,7 @@ pub(crate) fn respond(context: &Context, request: &Request<'_>) -> Answer {
 }
 
 /// Returns the response to a request that would exceed the limit on concurrent transcodes.
-pub(crate) fn busy(params: &Params<'_>) -> Answer {
+pub(crate) fn busy(params: &Params<'_>) -> Response {
     let form = form(params).unwrap_or(Form::Xml);
     let fault = Fault::busy();
     let refused = refused(&fault, form == Form::Xml);
@@ -155,7 +155,7 @@ fn run(call: &Call<'_>, endpoint: &Endpoint, is_xml: bool) -> Result<Outcome, Fa
         }
         Handler::Respond(respond) => {
             let outcome = store.read(|state| respond(call, &call.seen(state)));
-            Ok(Outcome::Answer(outcome??))
+            Ok(Outcome::Response(outcome??))
         }
     }
 }
@@ -229,7 +229,7 @@ fn refused(fault: &Fault, is_xml: bool) -> String {
     envelope(is_xml, "failed", error).expect("writing an error document cannot fail")
 }
 
-fn document(form: Form, status: u16, written: String) -> Answer {
+fn document(form: Form, status: u16, written: String) -> Response {
     let (media_type, body) = match form {
         Form::Xml => (
             "text/xml; charset=utf-8",
@@ -241,7 +241,7 @@ fn document(form: Form, status: u16, written: String) -> Answer {
             format!("/**/{callback}({written});"),
         ),
     };
-    Answer::Document {
+    Response::Document {
         status,
         media_type,
         body,

@@ -20,7 +20,7 @@ use expect_test::{Expect, expect};
 use serde_json::Value;
 
 use crate::store::Change;
-use crate::{Answer, Limits};
+use crate::{Limits, Response};
 use scene::{Scene, ids};
 
 fn check(scene: &Scene, request: &str, expected: Expect) {
@@ -480,8 +480,8 @@ fn playlists_in_files_are_shown_to_all_and_cannot_be_changed() {
     );
     let as_bob = scene.ask_as("getPlaylists", "u=bob&p=secret");
     assert!(as_bob.contains(&list), "{as_bob}");
-    let cover = scene.answer(&format!("getCoverArt?id={list}&size=9"), "u=ann&p=sesame");
-    let Answer::File { target, .. } = cover else {
+    let cover = scene.respond(&format!("getCoverArt?id={list}&size=9"), "u=ann&p=sesame");
+    let Response::File { target, .. } = cover else {
         panic!("a picture");
     };
     assert!(target.starts_with("/cover/Track("), "{target}");
@@ -582,12 +582,12 @@ fn queues_bookmarks_and_stations_are_kept() {
 fn files_covers_and_lyrics_are_found() {
     let scene = Scene::new("files");
     let [artist, album, song] = ids(&scene);
-    let file = |request: &str| match scene.answer(request, "u=ann&p=sesame") {
-        Answer::File {
+    let file = |request: &str| match scene.respond(request, "u=ann&p=sesame") {
+        Response::File {
             target,
             disposition,
         } => format!("{target} {disposition:?}"),
-        Answer::Document { body, .. } => body,
+        Response::Document { body, .. } => body,
         other => panic!("{request} is no file: {other:?}"),
     };
     assert_eq!(
@@ -671,8 +671,8 @@ fn users_are_administered_by_those_who_may() {
 #[test]
 fn who_guesses_passwords_has_to_wait() {
     let scene = Scene::new("guess");
-    let status = |who: &str| match scene.answer("ping", who) {
-        Answer::Document { status, body, .. } => (status, body.contains("code=\"40\"")),
+    let status = |who: &str| match scene.respond("ping", who) {
+        Response::Document { status, body, .. } => (status, body.contains("code=\"40\"")),
         other => panic!("no document: {other:?}"),
     };
     for _ in 0..10 {
@@ -686,9 +686,9 @@ fn who_guesses_passwords_has_to_wait() {
 fn a_users_picture_is_theirs_alone_and_goes_with_them() {
     let scene = Scene::new("avatar");
     scene.give_avatar(scene.store().avatar("bob").expect("a user"));
-    let target = |request: &str| match scene.answer(request, "u=ann&p=sesame") {
-        Answer::File { target, .. } => target,
-        Answer::Document { body, .. } => body,
+    let target = |request: &str| match scene.respond(request, "u=ann&p=sesame") {
+        Response::File { target, .. } => target,
+        Response::Document { body, .. } => body,
         other => panic!("{other:?}"),
     };
     let given = target("getAvatar?username=bob");
@@ -724,7 +724,7 @@ fn names_of_users_are_the_same_in_any_case() {
     for name in ["bob", "BOB", "Bob", "bOb", "boB"].repeat(2) {
         scene.ask_as("ping", &format!("u={name}&p=wrong"));
     }
-    let Answer::Document { status, .. } = scene.answer("ping", "u=bOB&p=secret") else {
+    let Response::Document { status, .. } = scene.respond("ping", "u=bOB&p=secret") else {
         panic!("no document");
     };
     assert_eq!(status, 429);
@@ -747,8 +747,8 @@ fn what_an_admin_takes_from_a_user_is_gone() {
     let scene = Scene::new("roles");
     let [.., song] = ids(&scene);
     scene.ok("createUser?username=cid&password=x&downloadRole=false&streamRole=true");
-    let as_cid = |request: &str| match scene.answer(request, "u=cid&p=x") {
-        Answer::Document { body, .. } => match body.contains("code=\"50\"") {
+    let as_cid = |request: &str| match scene.respond(request, "u=cid&p=x") {
+        Response::Document { body, .. } => match body.contains("code=\"50\"") {
             true => "refused",
             false => "answered",
         },
@@ -786,8 +786,8 @@ fn what_an_admin_takes_from_a_user_is_gone() {
 fn numbers_may_have_decimals_and_a_size_may_be_none() {
     let scene = Scene::new("numbers");
     let [_, album, song] = ids(&scene);
-    let target = |request: &str| match scene.answer(request, "u=ann&p=sesame") {
-        Answer::File { target, .. } => target,
+    let target = |request: &str| match scene.respond(request, "u=ann&p=sesame") {
+        Response::File { target, .. } => target,
         other => panic!("{request}: {other:?}"),
     };
     assert!(target(&format!("getCoverArt?id={album}&size=0")).ends_with('?'));
@@ -795,8 +795,8 @@ fn numbers_may_have_decimals_and_a_size_may_be_none() {
     target(&format!("stream?id={song}&maxBitRate=0.0"));
     scene.ok("getAlbumList2?type=newest&size=10.0&offset=0.5");
     for wrong in ["1.x", ".", "-1.0", "1e3"] {
-        let answer = scene.ask(&format!("getAlbumList2?type=newest&size={wrong}"));
-        assert!(answer.contains("code=\"0\""), "{wrong}: {answer}");
+        let response = scene.ask(&format!("getAlbumList2?type=newest&size={wrong}"));
+        assert!(response.contains("code=\"0\""), "{wrong}: {response}");
     }
 }
 
@@ -827,7 +827,7 @@ fn what_is_not_offered_says_so_by_its_status() {
         ("getChatMessages", 410),
         ("hls", 410),
     ] {
-        let Answer::Document { status, body, .. } = scene.answer(name, "u=ann&p=sesame") else {
+        let Response::Document { status, body, .. } = scene.respond(name, "u=ann&p=sesame") else {
             panic!("{name} is no document");
         };
         assert_eq!(status, expected, "{name}");
@@ -851,8 +851,8 @@ fn one_user_leaves_room_for_others() {
     }
     let [_, album, song] = ids(&scene);
     let is_ok = |request: &str, who: &str| {
-        let answer = scene.ask_as(request, &format!("u={who}&p=sesame"));
-        answer.contains("status=\"ok\"")
+        let response = scene.ask_as(request, &format!("u={who}&p=sesame"));
+        response.contains("status=\"ok\"")
     };
     let make = |who| is_ok(&format!("createPlaylist?name=a&songId={song}"), who);
     assert_eq!([make("ann"), make("ann"), make("ann")], [true, true, false]);
@@ -893,8 +893,8 @@ fn an_album_named_again_and_again_is_gathered_no_further_than_may_be_kept() {
 fn albums_artists_and_playlists_are_downloaded_as_one_file() {
     let scene = Scene::new("archive");
     let [artist, album, song] = ids(&scene);
-    let given = |request: &str| match scene.answer(request, "u=ann&p=sesame") {
-        Answer::Archive { files, disposition } => {
+    let given = |request: &str| match scene.respond(request, "u=ann&p=sesame") {
+        Response::Archive { files, disposition } => {
             let files = files
                 .into_iter()
                 .map(|(path, name)| format!("{path} {name}"));

@@ -8,13 +8,13 @@ use audio_plan::{AudioRequest, Decision, Format, Gain, Plan, Source, decide};
 use catalog::{Content, Track};
 use tags::{Codec, Container, Media};
 
-use crate::answer::Answer;
 use crate::call::{Call, Seen};
 use crate::context::Context;
 use crate::fault::Fault;
 use crate::ids::Id;
 use crate::index::Index;
 use crate::params::encoded;
+use crate::response::Response;
 use crate::store::{Role, User};
 use crate::write::Writer;
 use profile::{Client, Stream, Verdict};
@@ -35,8 +35,8 @@ impl RequestedTrack<'_> {
         format!("/{}", encoded(&self.path))
     }
 
-    fn raw(&self) -> Answer {
-        Answer::File {
+    fn raw(&self) -> Response {
+        Response::File {
             target: self.target(),
             disposition: None,
         }
@@ -119,8 +119,8 @@ fn transcoded(
     requested: &RequestedTrack<'_>,
     plan: Plan,
     accepted: Accepted,
-) -> Answer {
-    Answer::Transcoded {
+) -> Response {
+    Response::Transcoded {
         target: requested.target(),
         user: call.user.as_str().into(),
         plan: Box::new(with_tags(call.context, plan, requested)),
@@ -154,7 +154,7 @@ pub(crate) fn write_transcoded_members(
 }
 
 /// Responses that the client accepts; see `allow_streaming` and `fallback_to_original` of
-/// [`Answer::Transcoded`].
+/// [`Response::Transcoded`].
 struct Accepted {
     streaming: bool,
     original: bool,
@@ -175,7 +175,7 @@ fn bit_rate_kbps_max(user: Option<&User>, asked: u32) -> u32 {
 /// Returns the track with the requested format, bit rate and start position. A client that requests
 /// an estimate of the length gets the exact length, so its response starts only when the transcode
 /// is complete.
-pub(crate) fn stream(call: &Call<'_>, seen: &Seen<'_>) -> Result<Answer, Fault> {
+pub(crate) fn stream(call: &Call<'_>, seen: &Seen<'_>) -> Result<Response, Fault> {
     seen.may(Role::Stream)?;
     let requested = requested_track(call, "id")?;
     let wants_length = call.flag("estimateContentLength")?.unwrap_or(false);
@@ -203,7 +203,7 @@ pub(crate) fn track_for_api(
     row: u32,
     (format, bit_rate_kbps_max): (Format, u32),
     user: &str,
-) -> Option<Answer> {
+) -> Option<Response> {
     let requested = track_at(index, row)?;
     let wish = AudioRequest {
         format,
@@ -212,7 +212,7 @@ pub(crate) fn track_for_api(
     };
     match decide(&wish, &requested.source(), &sound_limits(context)) {
         Decision::Raw(_) | Decision::AfterEnd => Some(requested.raw()),
-        Decision::Transcode(plan) => Some(Answer::Transcoded {
+        Decision::Transcode(plan) => Some(Response::Transcoded {
             target: requested.target(),
             user: user.into(),
             plan: Box::new(with_tags(context, plan, &requested)),
@@ -282,7 +282,7 @@ fn parameters(plan: &Plan) -> String {
 }
 
 /// Returns the track, transcoded by the parameters of an earlier decision.
-pub(crate) fn transcode_stream(call: &Call<'_>, seen: &Seen<'_>) -> Result<Answer, Fault> {
+pub(crate) fn transcode_stream(call: &Call<'_>, seen: &Seen<'_>) -> Result<Response, Fault> {
     seen.may(Role::Stream)?;
     let requested = song(call)?;
     let malformed = || Fault::bad("transcodeParams");

@@ -15,7 +15,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use catalog::CoverOwner;
 use image_plan::Placeholder;
 use library_api::{
-    Answer, ApiRequest, LibraryAccess, Limits, LoginError, Params, Reading, Request, Scanning,
+    ApiRequest, LibraryAccess, Limits, LoginError, Params, Reading, Request, Response, Scanning,
     Server, ShareRequest, Store, StoreError, Watching,
 };
 use openmetrics::Text;
@@ -350,7 +350,7 @@ impl Rest {
             params.extend(if is_form { &body } else { "" });
             let now_ms = unix_ms(SystemTime::now());
             let busy = server.busy(&params);
-            let response = server.answer(&Request {
+            let response = server.respond(&Request {
                 name: &name,
                 params,
                 body: if is_form { "" } else { &body },
@@ -434,7 +434,7 @@ impl Api {
             })
         });
         match response.await {
-            response @ Answer::Transcoded { .. } => {
+            response @ Response::Transcoded { .. } => {
                 let busy = BusyResponse {
                     media_type: "application/json",
                     body: API_BUSY.into(),
@@ -630,10 +630,10 @@ fn fields(listed: &[(&'static str, &'static str)]) -> Vec<Field> {
 
 /// Converts an answer of `library_api` to a reply of the server. If the answer is a transcode that
 /// cannot run at the moment, the server sends `busy` instead.
-fn reply(response: Answer, busy: Answer) -> Reply {
+fn reply(response: Response, busy: Response) -> Reply {
     match response {
-        Answer::Transcoded { .. } => {
-            let Answer::Document {
+        Response::Transcoded { .. } => {
+            let Response::Document {
                 media_type, body, ..
             } = busy
             else {
@@ -660,8 +660,8 @@ fn reply(response: Answer, busy: Answer) -> Reply {
 
 /// Converts an answer with a transcode to a reply. The server sends `busy` instead if the transcode
 /// cannot run at the moment.
-fn transcoded(response: Answer, busy: BusyResponse, fields: Vec<Field>) -> Reply {
-    let Answer::Transcoded {
+fn transcoded(response: Response, busy: BusyResponse, fields: Vec<Field>) -> Reply {
+    let Response::Transcoded {
         target,
         user,
         plan,
@@ -682,14 +682,14 @@ fn transcoded(response: Answer, busy: BusyResponse, fields: Vec<Field>) -> Reply
     })
 }
 
-fn to_reply(response: Answer) -> Reply {
+fn to_reply(response: Response) -> Reply {
     match response {
-        Answer::Transcoded { .. } => unreachable!("transcodes are converted by `transcoded`"),
-        Answer::Comparison { target } => Reply::Comparison {
+        Response::Transcoded { .. } => unreachable!("transcodes are converted by `transcoded`"),
+        Response::Comparison { target } => Reply::Comparison {
             target,
             fields: Vec::new(),
         },
-        Answer::Archive { files, disposition } => {
+        Response::Archive { files, disposition } => {
             let fields = vec![("content-disposition".into(), disposition.into())];
             let files = files
                 .into_iter()
@@ -699,7 +699,7 @@ fn to_reply(response: Answer) -> Reply {
                 fields,
             }
         }
-        Answer::Document {
+        Response::Document {
             status,
             media_type,
             body,
@@ -712,7 +712,7 @@ fn to_reply(response: Answer) -> Reply {
             ]),
             body: body.into(),
         },
-        Answer::File {
+        Response::File {
             target,
             disposition,
         } => {
@@ -720,7 +720,7 @@ fn to_reply(response: Answer) -> Reply {
             fields.extend(disposition.map(|it| ("content-disposition".into(), it.into())));
             Reply::Internal { target, fields }
         }
-        Answer::Original { path, disposition } => {
+        Response::Original { path, disposition } => {
             let fields = fields(&[SAME_ORIGIN]);
             let disposition = ("content-disposition".into(), disposition.into());
             Reply::Original {

@@ -6,11 +6,11 @@ use std::collections::HashSet;
 use audio_plan::Format;
 
 use super::{ApiCall, Refusal};
-use crate::answer::Answer;
 use crate::downloads::{attachment, below_common_folder, common_folder};
 use crate::ids::Id;
 use crate::index::tracks;
 use crate::params::encoded;
+use crate::response::Response;
 use crate::transcoding::track_for_api;
 
 /// Name of an archive whose files have no common folder except the library's root.
@@ -22,7 +22,7 @@ const BIT_RATES_KBPS: std::ops::RangeInclusive<usize> = 6..=510;
 impl ApiCall<'_> {
     /// Returns the file or files that the request asks for, or `None` if it asks for a document.
     /// `parts` are the segments of the request's path.
-    pub(super) fn files(&self, parts: &[&str]) -> Option<Result<Answer, Refusal>> {
+    pub(super) fn files(&self, parts: &[&str]) -> Option<Result<Response, Refusal>> {
         match (parts, self.request.method) {
             ([kind @ ("pictures" | "tracks"), id, "original"], "GET" | "HEAD") => {
                 Some(self.original(kind, id))
@@ -42,7 +42,7 @@ impl ApiCall<'_> {
     }
 
     /// Returns the original of a picture or track.
-    fn original(&self, kind: &str, id: &str) -> Result<Answer, Refusal> {
+    fn original(&self, kind: &str, id: &str) -> Result<Response, Refusal> {
         let path = match (kind, Id::parse(id)) {
             ("pictures", Some(id @ Id::Photo(_))) | ("tracks", Some(id @ Id::Track(_))) => {
                 self.paths(id).pop()
@@ -51,7 +51,7 @@ impl ApiCall<'_> {
         };
         let path = path.ok_or(Refusal::NotFound)?;
         let name = path.rsplit(|&byte| byte == b'/').next().unwrap_or(&path);
-        Ok(Answer::Original {
+        Ok(Response::Original {
             path: format!("/{}", encoded(&path)),
             disposition: attachment(name),
         })
@@ -60,7 +60,7 @@ impl ApiCall<'_> {
     /// Returns a track in the format and with the maximum bit rate that the request names. Without
     /// a format, only the bit rate counts. Returns the original if it meets the request, or if the
     /// server cannot transcode it.
-    fn stream(&self, id: &str) -> Result<Answer, Refusal> {
+    fn stream(&self, id: &str) -> Result<Response, Refusal> {
         let (row, _) = self.track_row(id)?;
         let format = match self.request.params.first("format") {
             None => Format::Any,
@@ -77,17 +77,17 @@ impl ApiCall<'_> {
         // Guests share one name, so the queue of transcodes treats them as one user.
         let user = user.unwrap_or_default();
         let library = (self.context, &*self.index);
-        let answer = track_for_api(library, row, (format, bit_rate_kbps_max), &user);
-        answer.ok_or(Refusal::NotFound)
+        let response = track_for_api(library, row, (format, bit_rate_kbps_max), &user);
+        response.ok_or(Refusal::NotFound)
     }
 
     /// Returns the comparison of a picture's variant with its original. The request has the same
     /// parameters as a request for that variant.
-    fn comparison(&self, id: &str) -> Result<Answer, Refusal> {
+    fn comparison(&self, id: &str) -> Result<Response, Refusal> {
         let id = Id::parse(id).filter(|id| matches!(id, Id::Photo(_)));
         let path = id.and_then(|id| self.paths(id).pop());
         let path = encoded(&path.ok_or(Refusal::NotFound)?);
-        Ok(Answer::Comparison {
+        Ok(Response::Comparison {
             target: match self.request.query {
                 Some(query) => format!("/{path}?{query}"),
                 None => format!("/{path}"),
@@ -97,7 +97,7 @@ impl ApiCall<'_> {
 
     /// Returns an archive of the originals of the pictures, tracks and albums that the parameter
     /// `id` names, each file once.
-    fn archive(&self) -> Result<Answer, Refusal> {
+    fn archive(&self) -> Result<Response, Refusal> {
         let (mut ids, mut taken) = (HashSet::new(), HashSet::new());
         let mut paths = Vec::new();
         for id in self.request.params.all("id") {
@@ -120,7 +120,7 @@ impl ApiCall<'_> {
         let name = name.filter(|name| !name.is_empty());
         let name = [name.unwrap_or(ARCHIVE_NAME.as_bytes()), b".zip"].concat();
         let targets = paths.iter().map(|path| format!("/{}", encoded(path)));
-        Ok(Answer::Archive {
+        Ok(Response::Archive {
             files: targets.zip(below_common_folder(&paths)).collect(),
             disposition: attachment(&name),
         })

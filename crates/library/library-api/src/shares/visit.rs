@@ -12,7 +12,6 @@ use catalog::CoverOwner;
 
 use super::content::{self, Photos};
 use super::{find, page};
-use crate::answer::Answer;
 use crate::context::Context;
 use crate::derived::Derived;
 use crate::downloads::attachment;
@@ -20,6 +19,7 @@ use crate::ids::Id;
 use crate::index::Index;
 use crate::page::whole;
 use crate::params::encoded;
+use crate::response::Response;
 use crate::store::Share;
 
 /// Heights in pixels of the photographs that visitors can get: the sizes of the grid, which the
@@ -58,7 +58,7 @@ pub(super) struct Visit<'a> {
 }
 
 /// Returns the response to a visitor. May wait for the disk.
-pub(crate) fn respond(context: &Context, request: &ShareRequest<'_>) -> Answer {
+pub(crate) fn respond(context: &Context, request: &ShareRequest<'_>) -> Response {
     let (token, file) = request.path.split_once('/').unwrap_or((request.path, ""));
     let (index, derived) = context.index(request.now_ms);
     let visit = context.store.read(|state| {
@@ -77,7 +77,7 @@ pub(crate) fn respond(context: &Context, request: &ShareRequest<'_>) -> Answer {
         })
     });
     let visit = visit.ok().flatten();
-    let answer = visit.and_then(|visit| match file {
+    let response = visit.and_then(|visit| match file {
         "" => {
             count(context, token, request.now_ms);
             Some(html(200, page::write(&visit, token, request)))
@@ -85,7 +85,7 @@ pub(crate) fn respond(context: &Context, request: &ShareRequest<'_>) -> Answer {
         "cover" => visit.cover(),
         file => visit.file(file),
     });
-    answer.unwrap_or_else(|| html(404, whole("No such share", "")))
+    response.unwrap_or_else(|| html(404, whole("No such share", "")))
 }
 
 /// Counts a visit.
@@ -105,25 +105,25 @@ impl Visit<'_> {
         tracks.find(|owner| library.has_cover(&self.index, *owner))
     }
 
-    fn cover(&self) -> Option<Answer> {
+    fn cover(&self) -> Option<Response> {
         let library = &self.context.library;
         let query = "w=480&h=480&fit=cover";
         let target = library.cover(&self.index, self.cover_owner()?, query)?;
         let disposition = None;
-        Some(Answer::File {
+        Some(Response::File {
             target,
             disposition,
         })
     }
 
     /// Returns a track or a photograph of the share.
-    fn file(&self, file: &str) -> Option<Answer> {
+    fn file(&self, file: &str) -> Option<Response> {
         let Some((id, size)) = file.split_once('/') else {
             let row = *self.tracks.get(file.parse::<usize>().ok()?)?;
             let (path, _) = self.index.file(self.index.track(row)?.file)?;
             let target = format!("/{}", encoded(&path));
             let disposition = None;
-            return Some(Answer::File {
+            return Some(Response::File {
                 target,
                 disposition,
             });
@@ -140,21 +140,21 @@ impl Visit<'_> {
         let target = format!("/{}", encoded(&path));
         if size == "original" && self.share.allows_originals {
             let name = path.rsplit(|&byte| byte == b'/').next().unwrap_or(&path);
-            return Some(Answer::Original {
+            return Some(Response::Original {
                 path: target,
                 disposition: attachment(name),
             });
         }
         let height_px = HEIGHTS_PX.iter().find(|known| known.to_string() == size)?;
-        Some(Answer::File {
+        Some(Response::File {
             target: format!("{target}?h={height_px}"),
             disposition: None,
         })
     }
 }
 
-fn html(status: u16, body: String) -> Answer {
-    Answer::Document {
+fn html(status: u16, body: String) -> Response {
+    Response::Document {
         status,
         media_type: "text/html; charset=utf-8",
         body,

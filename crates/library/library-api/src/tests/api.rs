@@ -1,7 +1,7 @@
 use expect_test::{Expect, expect};
 
 use super::scene::{Scene, ids};
-use crate::Answer;
+use crate::Response;
 
 fn check(scene: &Scene, target: &str, expected: Expect) {
     expected.assert_eq(&scene.api("GET", target, None));
@@ -188,8 +188,8 @@ fn the_documented_answers_are_those_given() {
     assert!(5 < examples.len(), "{} examples", examples.len());
     for example in examples {
         let text = example.split("\n```").next().expect("a first part");
-        let (target, answer) = text.split_once('\n').expect("an answer");
-        let (status, body) = answer.split_once('\n').expect("a status");
+        let (target, response) = text.split_once('\n').expect("a response");
+        let (status, body) = response.split_once('\n').expect("a status");
         let given = scene.api("GET", target, None);
         let (given_status, given_body) = given.split_once(' ').expect("a status");
         assert_eq!(given_status, status, "{target}");
@@ -257,8 +257,8 @@ fn admins_have_folders_scanned() {
 #[test]
 fn a_track_without_lyrics_has_an_empty_list_of_lines() {
     let scene = Scene::new("lyrics");
-    let answer = scene.api("GET", "/tracks/tr-0000000000000001/lyrics", None);
-    assert_eq!(answer, r#"200 {"synced":false,"lines":[]}"#);
+    let response = scene.api("GET", "/tracks/tr-0000000000000001/lyrics", None);
+    assert_eq!(response, r#"200 {"synced":false,"lines":[]}"#);
     for id in ["tr-0000000000000099", "al-c75012c5b671ac4d", "x"] {
         let refused = scene.api("GET", &format!("/tracks/{id}/lyrics"), None);
         assert!(refused.starts_with("404 "), "{id}: {refused}");
@@ -276,10 +276,10 @@ fn a_track_is_streamed_with_the_bit_rate_that_is_asked_for() {
         scene.api_file("GET", &target)
     };
     for query in ["", "?bitrate=500&format=original", "?format=original"] {
-        let answer = stream(query);
+        let response = stream(query);
         let is_file =
-            matches!(&answer, Answer::File { target, .. } if target == "/B/%C3%9Cber/1.flac");
-        assert!(is_file, "{query}: {answer:?}");
+            matches!(&response, Response::File { target, .. } if target == "/B/%C3%9Cber/1.flac");
+        assert!(is_file, "{query}: {response:?}");
     }
     for (query, rate_bps) in [
         ("?bitrate=64", 64_000),
@@ -287,7 +287,7 @@ fn a_track_is_streamed_with_the_bit_rate_that_is_asked_for() {
         ("?format=opus&bitrate=510", 510_000),
     ] {
         match stream(query) {
-            Answer::Transcoded {
+            Response::Transcoded {
                 target,
                 user,
                 plan,
@@ -328,9 +328,9 @@ fn albums_are_found_by_year_and_by_composer() {
         ("year=1997&composer=Guest&genre=Pop", 1),
         ("year=1997&composer=Guest&genre=Jazz", 0),
     ] {
-        let answer = get(&format!("/albums?{query}"));
+        let response = get(&format!("/albums?{query}"));
         let expected = format!("200 {{\"total\":{total},");
-        assert!(answer.starts_with(&expected), "{query}: {answer}");
+        assert!(response.starts_with(&expected), "{query}: {response}");
     }
     assert!(get("/albums?year=x").starts_with("400 "));
 }

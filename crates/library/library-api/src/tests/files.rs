@@ -1,5 +1,5 @@
 use super::scene::Scene;
-use crate::Answer;
+use crate::Response;
 
 #[test]
 fn originals_of_pictures_and_tracks_are_downloads() {
@@ -17,7 +17,7 @@ fn originals_of_pictures_and_tracks_are_downloads() {
         ),
     ] {
         for method in ["GET", "HEAD"] {
-            let expected = Answer::Original {
+            let expected = Response::Original {
                 path: path.to_owned(),
                 disposition: format!("attachment; filename*=UTF-8''{name}"),
             };
@@ -43,7 +43,7 @@ fn a_picture_is_compared_with_the_parameters_of_its_request() {
     let scene = Scene::new("compared");
     for (query, expected) in [("", ""), ("?w=960&format=webp", "?w=960&format=webp")] {
         let target = format!("/pictures/ph-27a53d7aa89ae068/compare{query}");
-        let expected = Answer::Comparison {
+        let expected = Response::Comparison {
             target: format!("/2003/a%20b.jpg{expected}"),
         };
         assert_eq!(scene.api_file("GET", &target), expected);
@@ -64,12 +64,12 @@ fn a_picture_is_compared_with_the_parameters_of_its_request() {
 fn pictures_tracks_and_albums_are_downloaded_together() {
     let scene = Scene::new("together");
     let archive = |ids: &str| match scene.api_file("POST", &format!("/archive?{ids}")) {
-        Answer::Archive { files, disposition } => {
+        Response::Archive { files, disposition } => {
             let files = files.iter().map(|(path, name)| format!("{path} {name}"));
             let name = disposition.strip_prefix("attachment; filename*=UTF-8''");
             (files.collect::<Vec<_>>(), name.expect("a name").to_owned())
         }
-        Answer::Document { status, .. } => (Vec::new(), status.to_string()),
+        Response::Document { status, .. } => (Vec::new(), status.to_string()),
         other => panic!("{ids}: {other:?}"),
     };
     let (picture, cover) = ("id=ph-27a53d7aa89ae068", "id=ph-350e605cfea34c45");

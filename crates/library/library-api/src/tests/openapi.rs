@@ -44,8 +44,8 @@ struct Checked {
 impl Checked {
     /// Sends a request, compares the response with the document, and returns the body.
     fn ask(&mut self, method: &str, target: &str, authorization: Option<&str>) -> Value {
-        let answer = self.scene.api(method, target, authorization);
-        let (status, body) = answer.split_once(' ').expect("a status");
+        let response = self.scene.api(method, target, authorization);
+        let (status, body) = response.split_once(' ').expect("a status");
         let status = status.parse().expect("a number");
         let body = serde_json::from_str(body).expect("JSON");
         let path = target.split('?').next().unwrap_or(target);
@@ -233,6 +233,6 @@ fn plain(operation: &str) -> String {
 #[test]
 fn the_openapi_document_is_served() {
     let scene = Scene::new("served");
-    let answer = scene.api("GET", "/openapi.json", None);
-    assert_eq!(answer, format!("200 {TEXT}"));
+    let response = scene.api("GET", "/openapi.json", None);
+    assert_eq!(response, format!("200 {TEXT}"));
 }

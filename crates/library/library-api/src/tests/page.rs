@@ -1,12 +1,12 @@
 use super::scene::{NOW_MS, Scene, ids};
-use crate::{Answer, Params};
+use crate::{Params, Response};
 
 fn page(scene: &Scene, path: &str, query: &str) -> String {
     match scene
         .server()
         .page("/m", path, &Params::parse(query), NOW_MS)
     {
-        Answer::Document { status, body, .. } => format!("{status} {body}"),
+        Response::Document { status, body, .. } => format!("{status} {body}"),
         other => panic!("no page: {other:?}"),
     }
 }

@@ -47,9 +47,9 @@ fn get(scene: &Scene, target: &str) -> Value {
 }
 
 fn as_user(scene: &Scene, target: &str, bearer: Option<&str>) -> Value {
-    let answer = scene.api("GET", target, bearer);
-    let body = answer.strip_prefix("200 ");
-    let body = body.unwrap_or_else(|| panic!("{target}: {answer}"));
+    let response = scene.api("GET", target, bearer);
+    let body = response.strip_prefix("200 ");
+    let body = body.unwrap_or_else(|| panic!("{target}: {response}"));
     serde_json::from_str(body).expect("JSON")
 }
 
@@ -119,8 +119,8 @@ fn a_month_of_another_index_is_refused() {
         ("/timeline?favourites=yes", "400 "),
         ("/timeline?favourites=1", "401 "),
     ] {
-        let answer = scene.api("GET", target, None);
-        assert!(answer.starts_with(status), "{target}: {answer}");
+        let response = scene.api("GET", target, None);
+        assert!(response.starts_with(status), "{target}: {response}");
     }
 }
 
@@ -180,8 +180,8 @@ fn a_photograph_knows_its_neighbours() {
     let outside = format!("{second}?folder=trips/sea");
     assert_eq!(neighbours(&outside), (Value::Null, json!(third)));
     for odd in ["ph-0", "ph-0000000000000001", "tr-0000000000000007", "1"] {
-        let answer = scene.api("GET", &format!("/pictures/{odd}"), None);
-        assert!(answer.starts_with("404 "), "{odd}: {answer}");
+        let response = scene.api("GET", &format!("/pictures/{odd}"), None);
+        assert!(response.starts_with("404 "), "{odd}: {response}");
     }
 }
 
@@ -218,8 +218,8 @@ fn folders_have_counts_and_the_latest_photograph() {
         ("/folders?path=trips/..", "400 "),
         ("/folders?path=trips//sea", "400 "),
     ] {
-        let answer = scene.api("GET", target, None);
-        assert!(answer.starts_with(status), "{target}: {answer}");
+        let response = scene.api("GET", target, None);
+        assert!(response.starts_with(status), "{target}: {response}");
     }
 }
 
@@ -239,8 +239,8 @@ fn pictures_are_among_the_results_of_a_search() {
     let members: Vec<_> = one.as_object().expect("an object").keys().collect();
     assert_eq!(members, ["pictures", "tracks"]);
     assert!(found("q=sea&kinds=albums").get("pictures").is_none());
-    let answer = scene.api("GET", "/search?q=sea&kinds=films", None);
-    assert!(answer.starts_with("400 "), "{answer}");
+    let response = scene.api("GET", "/search?q=sea&kinds=films", None);
+    assert!(response.starts_with("400 "), "{response}");
 }
 
 #[test]
@@ -251,8 +251,8 @@ fn favourites_belong_to_a_user_and_last() {
     let id = |place: usize| months["id"][place].as_str().expect("an id").to_owned();
     let (first, second) = (id(0), id(1));
     let put = |method: &str, id: &str, bearer: Option<&str>| {
-        let answer = scene.api(method, &format!("/favourites/{id}"), bearer);
-        answer.split(' ').next().expect("a status").to_owned()
+        let response = scene.api(method, &format!("/favourites/{id}"), bearer);
+        response.split(' ').next().expect("a status").to_owned()
     };
     assert_eq!(put("PUT", &first, None), "401");
     assert_eq!(put("GET", &first, Some(&bearer)), "405");
@@ -278,8 +278,8 @@ fn favourites_belong_to_a_user_and_last() {
     let starred = scene.ask("getStarred2");
     assert!(starred.contains("tr-0000000000000007"), "{starred}");
     assert!(!starred.contains("ph-"), "{starred}");
-    let answer = scene.api("GET", "/favourites", None);
-    assert!(answer.starts_with("401 "), "{answer}");
+    let response = scene.api("GET", "/favourites", None);
+    assert!(response.starts_with("401 "), "{response}");
     // Another server with the same data directory reads the favourites from the journal.
     let again = scene.again();
     let user = again.store().read(|state| state.users["ann"].stars.len());

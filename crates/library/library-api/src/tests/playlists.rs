@@ -33,8 +33,8 @@ impl Ann {
     }
 
     fn ask(&self, method: &str, target: &str) -> (String, Value) {
-        let answer = self.scene.api(method, target, Some(&self.bearer));
-        let (status, body) = answer.split_once(' ').expect("a status");
+        let response = self.scene.api(method, target, Some(&self.bearer));
+        let (status, body) = response.split_once(' ').expect("a status");
         (status.to_owned(), serde_json::from_str(body).expect("JSON"))
     }
 
@@ -270,8 +270,8 @@ fn only_the_owner_changes_a_playlist() {
     let id = ann.create("x", &[&ann.first]);
     let bob = bearer(&ann.scene, "bob");
     let status = |method: &str, target: &str, who: Option<&str>| {
-        let answer = ann.scene.api(method, target, who);
-        answer.split(' ').next().expect("a status").to_owned()
+        let response = ann.scene.api(method, target, who);
+        response.split(' ').next().expect("a status").to_owned()
     };
     let whole = format!("/playlists/{id}");
     let changes = [
@@ -337,8 +337,8 @@ fn a_user_without_the_role_keeps_no_playlists() {
         ("PUT", format!("/playlists/{id}?name=y")),
         ("DELETE", format!("/playlists/{id}")),
     ] {
-        let answer = ann.scene.api(method, &target, Some(&bob));
-        assert!(answer.starts_with("403 "), "{answer}");
+        let response = ann.scene.api(method, &target, Some(&bob));
+        assert!(response.starts_with("403 "), "{response}");
     }
     let seen = ann
         .scene

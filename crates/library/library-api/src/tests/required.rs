@@ -89,9 +89,9 @@ fn kind(value: &Value) -> &'static str {
 /// Asserts that every object at `path` has these members. A `*` in the path stands for all items of
 /// a list.
 fn check(scene: &Scene, request: &str, path: &str, members: &[(&str, &str)]) {
-    let answer = scene.json(request);
-    assert_eq!(answer["status"], "ok", "{request}: {answer}");
-    let mut found = vec![&answer];
+    let response = scene.json(request);
+    assert_eq!(response["status"], "ok", "{request}: {response}");
+    let mut found = vec![&response];
     for step in path.split('/') {
         found = match step {
             "*" => found
@@ -103,7 +103,7 @@ fn check(scene: &Scene, request: &str, path: &str, members: &[(&str, &str)]) {
     }
     assert!(
         !found.is_empty(),
-        "{request}: nothing at {path} in {answer}"
+        "{request}: nothing at {path} in {response}"
     );
     for thing in found {
         for (name, expected) in members {

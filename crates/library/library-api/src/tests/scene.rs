@@ -12,7 +12,7 @@ use tags::{
 };
 
 use crate::{
-    Answer, ApiRequest, Index, LibraryAccess, Limits, Params, Reading, Request, Scanning, Server,
+    ApiRequest, Index, LibraryAccess, Limits, Params, Reading, Request, Response, Scanning, Server,
     Store, Watching,
 };
 
@@ -203,16 +203,16 @@ impl Scene {
         self.library.1.lock().expect("one thread").clone()
     }
 
-    pub(super) fn answer(&self, request: &str, who: &str) -> Answer {
-        self.answer_to(request, who, "")
+    pub(super) fn respond(&self, request: &str, who: &str) -> Response {
+        self.respond_to_form(request, who, "")
     }
 
     /// Returns the response to a request with a body that is not a form.
-    pub(super) fn answer_to(&self, request: &str, who: &str, body: &str) -> Answer {
+    pub(super) fn respond_to_form(&self, request: &str, who: &str, body: &str) -> Response {
         let (name, query) = request.split_once('?').unwrap_or((request, ""));
         let mut params = Params::parse(query);
         params.extend(who);
-        self.server.answer(&Request {
+        self.server.respond(&Request {
             name,
             params,
             body,
@@ -224,8 +224,8 @@ impl Scene {
 
     /// Returns the document in the response to a request with the login parameters `who`.
     pub(super) fn ask_as(&self, request: &str, who: &str) -> String {
-        match self.answer(request, who) {
-            Answer::Document { status, body, .. } => {
+        match self.respond(request, who) {
+            Response::Document { status, body, .. } => {
                 assert_eq!(status, 200, "{request}");
                 body
             }
@@ -238,8 +238,8 @@ impl Scene {
     }
 
     pub(super) fn ok(&self, request: &str) {
-        let answer = self.ask(request);
-        assert!(answer.contains("status=\"ok\""), "{request}: {answer}");
+        let response = self.ask(request);
+        assert!(response.contains("status=\"ok\""), "{request}: {response}");
     }
 
     pub(super) fn json(&self, request: &str) -> Value {
@@ -249,8 +249,8 @@ impl Scene {
             "?f=json"
         };
         let text = self.ask(&format!("{request}{end}"));
-        let answer: Value = serde_json::from_str(&text).expect("JSON");
-        answer["subsonic-response"].clone()
+        let response: Value = serde_json::from_str(&text).expect("JSON");
+        response["subsonic-response"].clone()
     }
 
     /// Returns the values of one attribute in all elements of one name. `what` names the element
@@ -289,13 +289,13 @@ impl Scene {
         credentials: (Option<&str>, Option<&str>),
     ) -> String {
         match self.api_answer(method, target, credentials) {
-            Answer::Document { status, body, .. } => format!("{status} {body}"),
+            Response::Document { status, body, .. } => format!("{status} {body}"),
             other => panic!("no document: {other:?}"),
         }
     }
 
     /// Returns the response to a request of the JSON API without a login.
-    pub(super) fn api_file(&self, method: &str, target: &str) -> Answer {
+    pub(super) fn api_file(&self, method: &str, target: &str) -> Response {
         self.api_answer(method, target, (None, None))
     }
 
@@ -304,7 +304,7 @@ impl Scene {
         method: &str,
         target: &str,
         (authorization, session): (Option<&str>, Option<&str>),
-    ) -> Answer {
+    ) -> Response {
         let (path, query) = target.split_once('?').unwrap_or((target, ""));
         self.server.api(&ApiRequest {
             method,

@@ -265,7 +265,7 @@ fn a_session_may_do_what_its_user_may() {
         format!("u=ann&p={ann}"),
         format!("u=ann&t={ann}&s=x"),
     ] {
-        let answer = scene.ask_as("ping?f=json", &who);
-        assert!(answer.contains("\"failed\""), "{answer}");
+        let response = scene.ask_as("ping?f=json", &who);
+        assert!(response.contains("\"failed\""), "{response}");
     }
 }

@@ -1,7 +1,7 @@
 use serde_json::Value;
 
 use super::scene::{Scene, ids};
-use crate::{Answer, ShareRequest};
+use crate::{Response, ShareRequest};
 
 /// Photograph of the scene, in the folder `2003`.
 const PHOTO: &str = "ph-27a53d7aa89ae068";
@@ -29,8 +29,8 @@ impl Sharers {
 
     /// Sends a request of the API, and returns the status and the body.
     fn ask(&self, method: &str, target: &str, key: Option<&str>) -> (String, Value) {
-        let answer = self.scene.api(method, target, key);
-        let (status, body) = answer.split_once(' ').expect("a status");
+        let response = self.scene.api(method, target, key);
+        let (status, body) = response.split_once(' ').expect("a status");
         (status.to_owned(), serde_json::from_str(body).expect("JSON"))
     }
 
@@ -44,9 +44,9 @@ impl Sharers {
     /// Returns the status and page for a visitor, or 0 and the target of the file.
     fn visit(&self, path: &str, now_ms: i64) -> (u16, String) {
         match self.scene.server().share(&visit(path, now_ms)) {
-            Answer::Document { status, body, .. } => (status, body),
-            Answer::File { target, .. } => (0, target),
-            Answer::Original { path, .. } => (1, path),
+            Response::Document { status, body, .. } => (status, body),
+            Response::File { target, .. } => (0, target),
+            Response::Original { path, .. } => (1, path),
             other => panic!("{other:?}"),
         }
     }
@@ -239,8 +239,8 @@ fn shares_are_heard_by_all_who_have_the_link_until_they_end() {
     );
     assert_eq!(share["entry"].as_array().expect("a list").len(), 2);
     let page = |path: &str, now_ms| match scene.server().share(&visit(path, now_ms)) {
-        Answer::Document { status, body, .. } => (status, body),
-        Answer::File { target, .. } => (0, target),
+        Response::Document { status, body, .. } => (status, body),
+        Response::File { target, .. } => (0, target),
         other => panic!("{other:?}"),
     };
     let (status, body) = page(&token, 5);

@@ -3,18 +3,18 @@
 use serde_json::Value;
 
 use super::scene::{Scene, ids};
-use crate::Answer;
+use crate::Response;
 
 const ANN: &str = "u=ann&p=sesame";
 
 /// Describes the response: `raw` for the file, the plan of a transcode, or the error.
 fn described(scene: &Scene, request: &str) -> String {
-    match scene.answer(request, ANN) {
-        Answer::Original { .. } => panic!("{request} is a download"),
-        Answer::Archive { .. } => panic!("{request} is an archive"),
-        Answer::Comparison { .. } => panic!("{request} is a comparison"),
-        Answer::File { .. } => "raw".to_owned(),
-        Answer::Transcoded {
+    match scene.respond(request, ANN) {
+        Response::Original { .. } => panic!("{request} is a download"),
+        Response::Archive { .. } => panic!("{request} is an archive"),
+        Response::Comparison { .. } => panic!("{request} is a comparison"),
+        Response::File { .. } => "raw".to_owned(),
+        Response::Transcoded {
             plan,
             fallback_to_original,
             allow_streaming,
@@ -32,7 +32,7 @@ fn described(scene: &Scene, request: &str) -> String {
             plan.gain.track,
             if fallback_to_original { ", or raw" } else { "" }
         ),
-        Answer::Document { body, .. } => {
+        Response::Document { body, .. } => {
             let message = body.split("message=\"").nth(1);
             let message = message.and_then(|rest| rest.split('"').next());
             message.unwrap_or(&body).to_owned()
@@ -127,8 +127,8 @@ fn a_users_own_limit_holds_for_their_players_and_is_described() {
 
 fn decide(scene: &Scene, song: &str, body: &str) -> Value {
     let request = format!("getTranscodeDecision?mediaId={song}&mediaType=song&f=json");
-    match scene.answer_to(&request, ANN, body) {
-        Answer::Document { body, .. } => {
+    match scene.respond_to_form(&request, ANN, body) {
+        Response::Document { body, .. } => {
             let json: Value = serde_json::from_str(&body).expect("JSON");
             json["subsonic-response"].clone()
         }
@@ -143,8 +143,8 @@ fn a_decision_leads_to_its_stream() {
     let client = r#"{"name":"a","platform":"b","maxTranscodingAudioBitrate":96000,
         "directPlayProfiles":[{"containers":["mp3"],"audioCodecs":["mp3"],"protocols":["http"]}],
         "transcodingProfiles":[{"container":"ogg","audioCodec":"opus","protocol":"http"}]}"#;
-    let answer = decide(&scene, &song, client);
-    let decision = &answer["transcodeDecision"];
+    let response = decide(&scene, &song, client);
+    let decision = &response["transcodeDecision"];
     assert_eq!(decision["canDirectPlay"], false);
     assert_eq!(decision["canTranscode"], true);
     assert_eq!(decision["transcodeReason"][0], "ContainerNotSupported");
@@ -169,8 +169,8 @@ fn a_decision_leads_to_its_stream() {
 fn what_makes_no_sense_is_refused_with_its_name() {
     let scene = Scene::new("refused");
     let [_, album, song] = ids(&scene);
-    let answer = decide(&scene, &song, "");
-    let message = answer["error"]["message"].as_str().expect("text");
+    let response = decide(&scene, &song, "");
+    let message = response["error"]["message"].as_str().expect("text");
     assert!(
         message.starts_with("the request body is invalid: "),
         "{message}"

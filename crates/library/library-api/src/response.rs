@@ -2,7 +2,7 @@ use std::sync::Arc;
 
 /// Response to a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Answer {
+pub enum Response {
     /// Document, for example in XML or JSON.
     Document {
         /// HTTP status. Most errors of the Subsonic protocol have the status 200, too.
