@@ -80,13 +80,13 @@ pub fn candidates(facts: &Facts, recipe: &Recipe, accepts: Accepts) -> Candidate
     if facts.animated || facts.unsupported.is_some() {
         return Candidates::ORIGINAL;
     }
-    let upright = facts.turned(recipe.turn);
-    let geometry = Geometry::of(upright, recipe);
+    let rotated = facts.rotated(recipe.orientation);
+    let geometry = Geometry::of(rotated, recipe);
     let is_readable = match recipe.format {
         Some(target) => target.format() == facts.format,
         None => accepts.accepts_original(facts.format),
     };
-    let is_unchanged = recipe.turn == Orientation::Upright && geometry.keeps(upright);
+    let is_unchanged = recipe.orientation == Orientation::Upright && geometry.keeps(rotated);
     let original_competes = is_readable && is_unchanged;
     let is_candidate = |target: &Target| !original_competes || may_beat(facts, recipe, *target);
     let modern = |target: &Target| {

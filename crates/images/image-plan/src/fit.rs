@@ -3,10 +3,10 @@
 #[cfg(test)]
 mod tests;
 
-use crate::recipe::{Crop, Fit, Focus, Recipe, WHOLE_SHARE};
+use crate::recipe::{Crop, FRACTION_ONE, Fit, Focus, Recipe};
 use crate::{Rect, Size};
 
-/// Crop of the upright picture, the size to which the crop is scaled (`inner`), and the size of the
+/// Crop of the rotated picture, the size to which the crop is scaled (`inner`), and the size of the
 /// output after padding (`target`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Geometry {
@@ -16,12 +16,13 @@ pub(crate) struct Geometry {
 }
 
 impl Geometry {
-    /// Returns the geometry that `recipe` gives a picture of size `upright`: first the recipe's
-    /// crop, then the fit of the cropped part into the box. `upright` is the size after the
-    /// recipe's rotation.
-    pub(crate) fn of(upright: Size, recipe: &Recipe) -> Geometry {
-        let part = recipe.crop.map(|crop| rect_of(crop, upright, recipe.focus));
-        let size = part.map_or(upright, |part| part.size);
+    /// Returns the geometry that `recipe` gives a picture whose size is `rotated` after the
+    /// recipe's rotation: first the recipe's crop, then the fit of the cropped part into the box.
+    pub(crate) fn of(rotated: Size, recipe: &Recipe) -> Geometry {
+        let part = recipe
+            .crop
+            .map(|crop| crop_rect(crop, rotated, recipe.focus));
+        let size = part.map_or(rotated, |part| part.size);
         let mut geometry = Geometry::fitted(size, recipe);
         if let Some(part) = part {
             geometry.crop.x += part.x;
@@ -30,55 +31,55 @@ impl Geometry {
         geometry
     }
 
-    /// Returns the geometry that fits a picture of size `upright` into the box of `recipe`.
+    /// Returns the geometry that fits a picture of size `rotated` into the box of `recipe`.
     ///
     /// Without `enlarge` no axis is ever scaled up. If the box is wider or higher than the picture,
     /// the result depends on the fit: the box is reduced in proportion until it lies inside the
     /// picture (cover, fill), the picture is scaled as with the fit inside and then padded to the
     /// box (contain), or the picture gets the largest size inside the box that does not exceed its
     /// own size (inside).
-    fn fitted(upright: Size, recipe: &Recipe) -> Geometry {
+    fn fitted(rotated: Size, recipe: &Recipe) -> Geometry {
         let (width, height) = match (recipe.width_px, recipe.height_px) {
             (Some(width), Some(height)) => (width, height),
-            (None, None) => return Geometry::scaled(upright, upright),
+            (None, None) => return Geometry::scaled(rotated, rotated),
             (width, height) => {
                 let unbounded = Size::new(width.unwrap_or(u32::MAX), height.unwrap_or(u32::MAX));
-                return Geometry::scaled(upright, inside(upright, unbounded, recipe.enlarge));
+                return Geometry::scaled(rotated, inside(rotated, unbounded, recipe.enlarge));
             }
         };
         let bounds = Size::new(width, height);
-        let exceeds = upright.width_px < width || upright.height_px < height;
+        let exceeds = rotated.width_px < width || rotated.height_px < height;
         match recipe.fit {
-            Fit::Inside => Geometry::scaled(upright, inside(upright, bounds, recipe.enlarge)),
-            Fit::CoverOrKeep if exceeds => Geometry::scaled(upright, upright),
-            Fit::Cover | Fit::CoverOrKeep => cover(upright, bounds, recipe),
+            Fit::Inside => Geometry::scaled(rotated, inside(rotated, bounds, recipe.enlarge)),
+            Fit::CoverOrKeep if exceeds => Geometry::scaled(rotated, rotated),
+            Fit::Cover | Fit::CoverOrKeep => cover(rotated, bounds, recipe),
             Fit::Contain => Geometry {
                 target: bounds,
-                ..Geometry::scaled(upright, inside(upright, bounds, recipe.enlarge))
+                ..Geometry::scaled(rotated, inside(rotated, bounds, recipe.enlarge))
             },
             Fit::Fill if exceeds && !recipe.enlarge => {
-                Geometry::scaled(upright, inside(bounds, upright, true))
+                Geometry::scaled(rotated, inside(bounds, rotated, true))
             }
-            Fit::Fill => Geometry::scaled(upright, bounds),
+            Fit::Fill => Geometry::scaled(rotated, bounds),
         }
     }
 
     /// Returns the geometry that scales the whole picture to `inner`, without crop and padding.
-    fn scaled(upright: Size, inner: Size) -> Geometry {
+    fn scaled(rotated: Size, inner: Size) -> Geometry {
         Geometry {
             crop: Rect {
                 x: 0,
                 y: 0,
-                size: upright,
+                size: rotated,
             },
             inner,
             target: inner,
         }
     }
 
-    /// Returns whether the geometry leaves all pixels of `upright` unchanged.
-    pub(crate) fn keeps(&self, upright: Size) -> bool {
-        *self == Geometry::scaled(upright, upright)
+    /// Returns whether the geometry leaves all pixels of `rotated` unchanged.
+    pub(crate) fn keeps(&self, rotated: Size) -> bool {
+        *self == Geometry::scaled(rotated, rotated)
     }
 }
 
@@ -99,8 +100,8 @@ fn inside(shape: Size, bounds: Size, enlarge: bool) -> Size {
     }
 }
 
-/// Returns the rectangle that `crop` keeps of a picture of size `upright`.
-fn rect_of(crop: Crop, upright: Size, focus: Focus) -> Rect {
+/// Returns the rectangle that `crop` keeps of a picture of size `rotated`.
+fn crop_rect(crop: Crop, rotated: Size, focus: Focus) -> Rect {
     match crop {
         Crop::Pixels {
             x,
@@ -108,23 +109,23 @@ fn rect_of(crop: Crop, upright: Size, focus: Focus) -> Rect {
             width_px,
             height_px,
         } => {
-            let (x, y) = (x.min(upright.width_px - 1), y.min(upright.height_px - 1));
-            let width_px = width_px.min(upright.width_px - x);
-            let height_px = height_px.min(upright.height_px - y);
+            let (x, y) = (x.min(rotated.width_px - 1), y.min(rotated.height_px - 1));
+            let width_px = width_px.min(rotated.width_px - x);
+            let height_px = height_px.min(rotated.height_px - y);
             Rect {
                 x,
                 y,
                 size: Size::new(width_px, height_px),
             }
         }
-        Crop::Shares {
+        Crop::Fractions {
             x,
             y,
             width,
             height,
         } => {
-            let (x, width_px) = pixels_of(x, width, upright.width_px);
-            let (y, height_px) = pixels_of(y, height, upright.height_px);
+            let (x, width_px) = fraction_to_pixels(x, width, rotated.width_px);
+            let (y, height_px) = fraction_to_pixels(y, height, rotated.height_px);
             Rect {
                 x,
                 y,
@@ -133,41 +134,45 @@ fn rect_of(crop: Crop, upright: Size, focus: Focus) -> Rect {
         }
         Crop::Ratio { width, height } => {
             let shape = Size::new(width.into(), height.into());
-            focused(upright, inside(shape, upright, true), focus)
+            place_crop(rotated, inside(shape, rotated, true), focus)
         }
     }
 }
 
 /// Returns start and length, in pixels, of the interval of `side` whose start and length are given
-/// as shares of `side`. Both ends are rounded to the nearest pixel, and at least one pixel is kept.
-fn pixels_of(start: u16, length: u16, side: u32) -> (u32, u32) {
-    let whole = u64::from(WHOLE_SHARE);
-    let round = |share: u64| ((u64::from(side) * share + whole / 2) / whole) as u32;
+/// as fractions of `side`. Both ends are rounded to the nearest pixel, and at least one pixel is
+/// kept.
+fn fraction_to_pixels(start: u16, length: u16, side: u32) -> (u32, u32) {
+    let whole = u64::from(FRACTION_ONE);
+    let round = |fraction: u64| ((u64::from(side) * fraction + whole / 2) / whole) as u32;
     let end = round(u64::from(start) + u64::from(length));
     let start = round(start.into()).min(side - 1);
     (start, end.saturating_sub(start).max(1))
 }
 
-/// Returns the rectangle of size `kept` inside `upright` whose centre is as near to `focus` as
+/// Returns the rectangle of size `kept` inside `rotated` whose centre is as near to `focus` as
 /// possible.
-fn focused(upright: Size, kept: Size, focus: Focus) -> Rect {
-    let offset = |side: u32, kept: u32, share: u16| {
-        let (whole, centre) = (u64::from(WHOLE_SHARE), u64::from(side) * u64::from(share));
+fn place_crop(rotated: Size, kept: Size, focus: Focus) -> Rect {
+    let offset = |side: u32, kept: u32, fraction: u16| {
+        let (whole, centre) = (
+            u64::from(FRACTION_ONE),
+            u64::from(side) * u64::from(fraction),
+        );
         let start = (2 * centre).saturating_sub(u64::from(kept) * whole) / (2 * whole);
         (start as u32).min(side - kept)
     };
     Rect {
-        x: offset(upright.width_px, kept.width_px, focus.x),
-        y: offset(upright.height_px, kept.height_px, focus.y),
+        x: offset(rotated.width_px, kept.width_px, focus.x),
+        y: offset(rotated.height_px, kept.height_px, focus.y),
         size: kept,
     }
 }
 
-/// Crops `upright` to the proportions of `bounds` and scales the crop to `bounds`. If scaling would
+/// Crops `rotated` to the proportions of `bounds` and scales the crop to `bounds`. If scaling would
 /// enlarge the crop and the recipe does not allow it, the crop is not scaled.
-fn cover(upright: Size, bounds: Size, recipe: &Recipe) -> Geometry {
-    let kept = inside(bounds, upright, true);
-    let crop = focused(upright, kept, recipe.focus);
+fn cover(rotated: Size, bounds: Size, recipe: &Recipe) -> Geometry {
+    let kept = inside(bounds, rotated, true);
+    let crop = place_crop(rotated, kept, recipe.focus);
     let grows = kept.width_px < bounds.width_px || kept.height_px < bounds.height_px;
     let inner = if grows && !recipe.enlarge {
         kept

@@ -66,4 +66,4 @@ pub use probe::{
 };
 pub use query::{Grammar, ImageQuery, QueryError, QueryErrorKind, parse_query};
 pub use raster::{Layout, Matrix, Packed, Plane, Range, Raster, Size, Subsampling, Yuv};
-pub use recipe::{Crop, Fit, Focus, REQUESTED_SIDE_PX_MAX, Recipe, WHOLE_SHARE};
+pub use recipe::{Crop, FRACTION_ONE, Fit, Focus, REQUESTED_SIDE_PX_MAX, Recipe};

@@ -366,13 +366,13 @@ pub fn plan(
     if let Some(unsupported) = facts.unsupported {
         return Err(Refusal::UnsupportedSource(unsupported));
     }
-    let geometry = Geometry::of(facts.turned(recipe.turn), recipe);
+    let geometry = Geometry::of(facts.rotated(recipe.orientation), recipe);
     let size = geometry.target;
     let quality_pct = recipe.quality_pct.unwrap_or(quality::DEFAULT_QUALITY_PCT);
     let plan = Plan {
         source: facts.format,
         stored: facts.stored,
-        orientation: facts.orientation.then(recipe.turn),
+        orientation: facts.orientation.then(recipe.orientation),
         crop: geometry.crop,
         inner: geometry.inner,
         target: size,

@@ -260,7 +260,7 @@ impl RawParameters {
         let has_ratio = matches!(crop, Some(Crop::Ratio { .. }));
         let is_cropped = has_ratio || matches!(fit, Fit::Cover | Fit::CoverOrKeep);
         let recipe = Recipe {
-            turn: self.turn()?,
+            orientation: self.orientation()?,
             crop,
             focus: self.focus(is_cropped)?,
             width_px,

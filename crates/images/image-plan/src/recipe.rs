@@ -26,10 +26,10 @@ pub enum Fit {
     CoverOrKeep,
 }
 
-/// Width or height of the whole picture, in the unit of [`Crop::Shares`] and [`Focus`].
-pub const WHOLE_SHARE: u16 = 10_000;
+/// Width or height of the whole picture, in the unit of [`Crop::Fractions`] and [`Focus`].
+pub const FRACTION_ONE: u16 = 10_000;
 
-/// Part of the upright picture that is kept before it is fitted into the box.
+/// Part of the rotated picture that is kept before it is fitted into the box.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Crop {
     /// Rectangle in pixels. Any part of it outside the picture is cut off. If the whole rectangle
@@ -45,7 +45,7 @@ pub enum Crop {
         height_px: u32,
     },
     /// Rectangle in ten-thousandths of the picture's width and height, inside the picture.
-    Shares {
+    Fractions {
         /// Distance from the left edge.
         x: u16,
         /// Distance from the top edge.
@@ -55,8 +55,8 @@ pub enum Crop {
         /// Height, at least 1.
         height: u16,
     },
-    /// Largest part with the proportions `width` to `height`, which have no common divisor. The
-    /// recipe's [`Focus`] determines its position.
+    /// Largest rectangle with the aspect ratio `width:height`, in lowest terms. The recipe's
+    /// [`Focus`] determines its position.
     Ratio {
         /// Width, at least 1.
         width: u16,
@@ -69,9 +69,9 @@ pub enum Crop {
 /// the picture's width and height.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Focus {
-    /// Distance from the left edge, at most [`WHOLE_SHARE`].
+    /// Distance from the left edge, at most [`FRACTION_ONE`].
     pub x: u16,
-    /// Distance from the top edge, at most [`WHOLE_SHARE`].
+    /// Distance from the top edge, at most [`FRACTION_ONE`].
     pub y: u16,
 }
 
@@ -79,8 +79,8 @@ impl Default for Focus {
     /// Returns the centre.
     fn default() -> Focus {
         Focus {
-            x: WHOLE_SHARE / 2,
-            y: WHOLE_SHARE / 2,
+            x: FRACTION_ONE / 2,
+            y: FRACTION_ONE / 2,
         }
     }
 }
@@ -91,10 +91,11 @@ impl Default for Focus {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 pub struct Recipe {
     /// Rotation and mirroring of the upright picture, before it is cropped.
-    pub turn: Orientation,
+    pub orientation: Orientation,
     /// Part of the picture that is kept; `None` means the whole picture.
     pub crop: Option<Crop>,
-    /// Position of the parts that [`Crop::Ratio`], [`Fit::Cover`] and [`Fit::CoverOrKeep`] keep.
+    /// Point that stays in the picture if [`Crop::Ratio`], [`Fit::Cover`] or [`Fit::CoverOrKeep`]
+    /// crops it.
     pub focus: Focus,
     /// Width of the box, multiplied with `dpr`: 1…[`REQUESTED_SIDE_PX_MAX`].
     pub width_px: Option<u32>,
@@ -130,15 +131,15 @@ impl fmt::Display for Crop {
                 height_px,
             } => write!(f, "{x},{y},{width_px},{height_px}"),
             // The first number is always written with a decimal point, which tells the parser that
-            // the numbers are shares and not pixels.
-            Crop::Shares {
+            // the numbers are fractions and not pixels.
+            Crop::Fractions {
                 x,
                 y,
                 width,
                 height,
             } => {
-                let [y, width, height] = [y, width, height].map(Share);
-                let x = f64::from(x) / f64::from(WHOLE_SHARE);
+                let [y, width, height] = [y, width, height].map(Fraction);
+                let x = f64::from(x) / f64::from(FRACTION_ONE);
                 write!(f, "{x:?},{y},{width},{height}")
             }
             Crop::Ratio { width, height } => write!(f, "{width}:{height}"),
@@ -148,16 +149,16 @@ impl fmt::Display for Crop {
 
 impl fmt::Display for Focus {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{},{}", Share(self.x), Share(self.y))
+        write!(f, "{},{}", Fraction(self.x), Fraction(self.y))
     }
 }
 
-/// Share of a whole, in ten-thousandths. It is displayed as the shortest decimal fraction.
-struct Share(u16);
+/// Fraction in ten-thousandths. It is displayed as the shortest decimal fraction.
+struct Fraction(u16);
 
-impl fmt::Display for Share {
+impl fmt::Display for Fraction {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", f64::from(self.0) / f64::from(WHOLE_SHARE))
+        write!(f, "{}", f64::from(self.0) / f64::from(FRACTION_ONE))
     }
 }
 
@@ -171,20 +172,22 @@ impl fmt::Display for Recipe {
             Fit::CoverOrKeep => ("width", "height", None),
         };
         let number = |value: u32| value.to_string();
-        let (rotate, mirror) = match self.turn {
-            Orientation::Upright => (None, None),
-            Orientation::Turn90 => (Some("90"), None),
-            Orientation::Turn180 => (Some("180"), None),
-            Orientation::Turn270 => (Some("270"), None),
-            Orientation::Mirror => (None, Some("flop")),
-            Orientation::Flip => (None, Some("flip")),
-            Orientation::Transpose => (Some("90"), Some("flop")),
-            Orientation::Transverse => (Some("270"), Some("flop")),
+        let (rotate, is_flipped, is_flopped) = match self.orientation {
+            Orientation::Upright => (None, false, false),
+            Orientation::Turn90 => (Some("90"), false, false),
+            Orientation::Turn180 => (Some("180"), false, false),
+            Orientation::Turn270 => (Some("270"), false, false),
+            Orientation::Mirror => (None, false, true),
+            Orientation::Flip => (None, true, false),
+            Orientation::Transpose => (Some("90"), false, true),
+            Orientation::Transverse => (Some("270"), false, true),
         };
+        let flag = |is_set: bool| is_set.then(|| "true".to_owned());
         let focus = (self.focus != Focus::default()).then_some(self.focus);
         let fields = [
             ("rotate", rotate.map(str::to_owned)),
-            (mirror.unwrap_or("flop"), mirror.map(|_| "true".to_owned())),
+            ("flip", flag(is_flipped)),
+            ("flop", flag(is_flopped)),
             ("crop", self.crop.map(|crop| crop.to_string())),
             ("focus", focus.map(|focus| focus.to_string())),
             (width, self.width_px.map(number)),

@@ -77,10 +77,10 @@ impl Facts {
         }
     }
 
-    /// Returns the size of the upright picture after `turn`.
+    /// Returns the size of the upright picture after it is rotated by `orientation`.
     #[must_use]
-    pub const fn turned(&self, turn: Orientation) -> Size {
-        if turn.transposes() {
+    pub const fn rotated(&self, orientation: Orientation) -> Size {
+        if orientation.transposes() {
             self.oriented().transposed()
         } else {
             self.oriented()

@@ -1,21 +1,23 @@
-//! Parameters that turn and crop a picture: `rotate`, `flip`, `flop`, `crop`, `focus`, `gravity`.
+//! Parameters that rotate, mirror and crop a picture: `rotate`, `flip`, `flop`, `crop`, `focus`,
+//! `gravity`.
 
 use super::{Parameter, QueryError, RawParameters, contradiction, digits};
 use crate::Orientation;
-use crate::recipe::{Crop, Focus, WHOLE_SHARE};
+use crate::recipe::{Crop, FRACTION_ONE, Focus};
 
-/// Maximum number of decimals of a share.
-const SHARE_DECIMALS: usize = 4;
+/// Maximum number of decimals of a fraction.
+const FRACTION_DECIMALS: usize = 4;
 
-const CROP_FORMS: &str = "must be X,Y,WIDTH,HEIGHT in pixels, or with a decimal point as shares \
-                          of the picture, or WIDTH:HEIGHT as proportions";
-const POINT_FORM: &str = "must be X,Y as shares of the picture, such as 0.5,0.25";
+const CROP_FORMS: &str = "must be X,Y,WIDTH,HEIGHT in pixels (10,20,300,400), or as fractions from \
+                          0 to 1, at least one with a decimal point (0.0,0,0.5,1), or an aspect \
+                          ratio (16:9)";
+const POINT_FORM: &str = "must be X,Y as fractions of the picture, such as 0.5,0.25";
 const GRAVITIES: &str = "must be center, north, northeast, east, southeast, south, southwest, west \
                          or northwest";
 
 impl RawParameters {
     /// Interprets `rotate`, `flip` and `flop`, which are applied in this order.
-    pub(super) fn turn(&self) -> Result<Orientation, QueryError> {
+    pub(super) fn orientation(&self) -> Result<Orientation, QueryError> {
         let rotation = match self.value(Parameter::Rotate) {
             None | Some("0") => Orientation::Upright,
             Some("90") => Orientation::Turn90,
@@ -26,14 +28,14 @@ impl RawParameters {
                 return Err(QueryError::value(Parameter::Rotate, problem));
             }
         };
-        let mut turn = rotation;
+        let mut orientation = rotation;
         if self.flag(Parameter::Flip)? {
-            turn = turn.then(Orientation::Flip);
+            orientation = orientation.then(Orientation::Flip);
         }
         if self.flag(Parameter::Flop)? {
-            turn = turn.then(Orientation::Mirror);
+            orientation = orientation.then(Orientation::Mirror);
         }
-        Ok(turn)
+        Ok(orientation)
     }
 
     /// Interprets `crop`. Returns `None` if the whole picture is kept.
@@ -42,23 +44,23 @@ impl RawParameters {
             return Ok(None);
         };
         let crop = match value.split_once(':') {
-            Some((width, height)) => ratio(width, height),
-            None if value.contains('.') => four(value, share).and_then(shares),
-            None => four(value, digits).and_then(pixels),
+            Some((width, height)) => parse_ratio(width, height),
+            None if value.contains('.') => parse_four(value, parse_fraction).and_then(fractions),
+            None => parse_four(value, digits).and_then(pixels),
         };
         let crop = crop.ok_or_else(|| QueryError::value(Parameter::Crop, CROP_FORMS))?;
-        let whole = Crop::Shares {
+        let whole = Crop::Fractions {
             x: 0,
             y: 0,
-            width: WHOLE_SHARE,
-            height: WHOLE_SHARE,
+            width: FRACTION_ONE,
+            height: FRACTION_ONE,
         };
         Ok(Some(crop).filter(|crop| *crop != whole))
     }
 
-    /// Interprets `focus` or `gravity`. `is_cropped` is true if the other parameters leave open
-    /// which part of the picture is kept.
-    pub(super) fn focus(&self, is_cropped: bool) -> Result<Focus, QueryError> {
+    /// Interprets `focus` or `gravity`. `is_placeable` is true if another parameter crops the
+    /// picture without saying where.
+    pub(super) fn focus(&self, is_placeable: bool) -> Result<Focus, QueryError> {
         let (focus, gravity) = (self.value(Parameter::Focus), self.value(Parameter::Gravity));
         let (parameter, focus, problem) = match (focus, gravity) {
             (None, None) => return Ok(Focus::default()),
@@ -66,11 +68,11 @@ impl RawParameters {
                 let problem = "cannot be combined with focus";
                 return Err(contradiction(Parameter::Gravity, problem));
             }
-            (Some(text), None) => (Parameter::Focus, point(text), POINT_FORM),
+            (Some(text), None) => (Parameter::Focus, parse_point(text), POINT_FORM),
             (None, Some(name)) => (Parameter::Gravity, point_of_gravity(name), GRAVITIES),
         };
-        if !is_cropped {
-            let problem = "needs fit=cover, or crop=WIDTH:HEIGHT";
+        if !is_placeable {
+            let problem = "has an effect only with fit=cover or crop=WIDTH:HEIGHT";
             return Err(contradiction(parameter, problem));
         }
         focus.ok_or_else(|| QueryError::value(parameter, problem))
@@ -78,7 +80,7 @@ impl RawParameters {
 }
 
 /// Parses four numbers that are separated by commas.
-fn four<T>(text: &str, parse: impl Fn(&str) -> Option<T>) -> Option<[T; 4]> {
+fn parse_four<T>(text: &str, parse: impl Fn(&str) -> Option<T>) -> Option<[T; 4]> {
     let numbers: Option<Vec<T>> = text.split(',').map(parse).collect();
     numbers?.try_into().ok()
 }
@@ -95,18 +97,18 @@ fn pixels([x, y, width_px, height_px]: [u32; 4]) -> Option<Crop> {
 
 /// Creates a crop from a rectangle in ten-thousandths. Returns `None` if the rectangle is empty or
 /// not inside the picture.
-fn shares([x, y, width, height]: [u16; 4]) -> Option<Crop> {
-    let crop = Crop::Shares {
+fn fractions([x, y, width, height]: [u16; 4]) -> Option<Crop> {
+    let crop = Crop::Fractions {
         x,
         y,
         width,
         height,
     };
-    let is_inside = x + width <= WHOLE_SHARE && y + height <= WHOLE_SHARE;
+    let is_inside = x + width <= FRACTION_ONE && y + height <= FRACTION_ONE;
     (width != 0 && height != 0 && is_inside).then_some(crop)
 }
 
-fn ratio(width: &str, height: &str) -> Option<Crop> {
+fn parse_ratio(width: &str, height: &str) -> Option<Crop> {
     let side = |text: &str| u16::try_from(digits(text)?).ok().filter(|side| *side != 0);
     let (width, height) = (side(width)?, side(height)?);
     let divisor = common_divisor(width, height);
@@ -124,34 +126,34 @@ fn common_divisor(mut a: u16, mut b: u16) -> u16 {
     a
 }
 
-fn point(text: &str) -> Option<Focus> {
+fn parse_point(text: &str) -> Option<Focus> {
     let (x, y) = text.split_once(',')?;
     Some(Focus {
-        x: share(x)?,
-        y: share(y)?,
+        x: parse_fraction(x)?,
+        y: parse_fraction(y)?,
     })
 }
 
-/// Parses a share from 0 to 1 with at most [`SHARE_DECIMALS`] decimals. Returns the share in
+/// Parses a fraction from 0 to 1 with at most [`FRACTION_DECIMALS`] decimals. Returns it in
 /// ten-thousandths.
-fn share(text: &str) -> Option<u16> {
+fn parse_fraction(text: &str) -> Option<u16> {
     let (whole, decimals) = text.split_once('.').unwrap_or((text, "0"));
-    if decimals.is_empty() || SHARE_DECIMALS < decimals.len() {
+    if decimals.is_empty() || FRACTION_DECIMALS < decimals.len() {
         return None;
     }
-    let fraction = digits(&format!("{decimals:0<SHARE_DECIMALS$}"))?;
+    let decimals = digits(&format!("{decimals:0<FRACTION_DECIMALS$}"))?;
     let whole = digits(whole).filter(|whole| *whole <= 1)?;
-    let share = whole * u32::from(WHOLE_SHARE) + fraction;
-    u16::try_from(share)
+    let fraction = whole * u32::from(FRACTION_ONE) + decimals;
+    u16::try_from(fraction)
         .ok()
-        .filter(|share| *share <= WHOLE_SHARE)
+        .filter(|fraction| *fraction <= FRACTION_ONE)
 }
 
 /// Returns the point that `name` denotes: the centre, the middle of a side, or a corner.
 fn point_of_gravity(name: &str) -> Option<Focus> {
     const START: u16 = 0;
-    const CENTRE: u16 = WHOLE_SHARE / 2;
-    const END: u16 = WHOLE_SHARE;
+    const CENTRE: u16 = FRACTION_ONE / 2;
+    const END: u16 = FRACTION_ONE;
     let (x, y) = match name {
         "center" => (CENTRE, CENTRE),
         "north" => (CENTRE, START),

@@ -294,7 +294,7 @@ fn unknown_names_are_ignored() {
             _ -> 
             w=640&v=123 -> w=640
             ?w=640 -> 
-            crop=1 -> Value: crop: must be X,Y,WIDTH,HEIGHT in pixels, or with a decimal point as shares of the picture, or WIDTH:HEIGHT as proportions
+            crop=1 -> Value: crop: must be X,Y,WIDTH,HEIGHT in pixels (10,20,300,400), or as fractions from 0 to 1, at least one with a decimal point (0.0,0,0.5,1), or an aspect ratio (16:9)
             width=abc -> Value: width: must be a whole number from 1 to 16384
             w=0&v=1 -> Value: w: must be a whole number from 1 to 16384
             w=1&w=2 -> Duplicate: w: given more than once
@@ -453,7 +453,7 @@ fn crops() {
             crop=10,20,300,400 -> crop=10,20,300,400
             crop=0,0,1,1 -> crop=0,0,1,1
             crop=0.0,0,1,1 -> 
-            crop=.5,0,.5,1 -> Value: crop: must be X,Y,WIDTH,HEIGHT in pixels, or with a decimal point as shares of the picture, or WIDTH:HEIGHT as proportions
+            crop=.5,0,.5,1 -> Value: crop: must be X,Y,WIDTH,HEIGHT in pixels (10,20,300,400), or as fractions from 0 to 1, at least one with a decimal point (0.0,0,0.5,1), or an aspect ratio (16:9)
             crop=0.5,0,0.5,1 -> crop=0.5,0,0.5,1
             crop=0.3333,0.25,0.1,0.75 -> crop=0.3333,0.25,0.1,0.75
             crop=0,0.5,1,0.5000 -> crop=0.0,0.5,1,0.5
@@ -461,19 +461,19 @@ fn crops() {
             crop=32:18 -> crop=16:9
             crop=100:100 -> crop=1:1
             crop=65535:1 -> crop=65535:1
-            crop=0:9 -> Value: crop: must be X,Y,WIDTH,HEIGHT in pixels, or with a decimal point as shares of the picture, or WIDTH:HEIGHT as proportions
-            crop=16:9:1 -> Value: crop: must be X,Y,WIDTH,HEIGHT in pixels, or with a decimal point as shares of the picture, or WIDTH:HEIGHT as proportions
-            crop=1.5:1 -> Value: crop: must be X,Y,WIDTH,HEIGHT in pixels, or with a decimal point as shares of the picture, or WIDTH:HEIGHT as proportions
-            crop=65536:1 -> Value: crop: must be X,Y,WIDTH,HEIGHT in pixels, or with a decimal point as shares of the picture, or WIDTH:HEIGHT as proportions
-            crop=10,20,0,400 -> Value: crop: must be X,Y,WIDTH,HEIGHT in pixels, or with a decimal point as shares of the picture, or WIDTH:HEIGHT as proportions
-            crop=10,20,300 -> Value: crop: must be X,Y,WIDTH,HEIGHT in pixels, or with a decimal point as shares of the picture, or WIDTH:HEIGHT as proportions
-            crop=10,20,300,400,500 -> Value: crop: must be X,Y,WIDTH,HEIGHT in pixels, or with a decimal point as shares of the picture, or WIDTH:HEIGHT as proportions
-            crop=-1,0,5,5 -> Value: crop: must be X,Y,WIDTH,HEIGHT in pixels, or with a decimal point as shares of the picture, or WIDTH:HEIGHT as proportions
-            crop=0.5,0,0.6,1 -> Value: crop: must be X,Y,WIDTH,HEIGHT in pixels, or with a decimal point as shares of the picture, or WIDTH:HEIGHT as proportions
-            crop=0.12345,0,0.5,1 -> Value: crop: must be X,Y,WIDTH,HEIGHT in pixels, or with a decimal point as shares of the picture, or WIDTH:HEIGHT as proportions
-            crop=0.5,0,0,1 -> Value: crop: must be X,Y,WIDTH,HEIGHT in pixels, or with a decimal point as shares of the picture, or WIDTH:HEIGHT as proportions
-            crop=4294967296,0,1,1 -> Value: crop: must be X,Y,WIDTH,HEIGHT in pixels, or with a decimal point as shares of the picture, or WIDTH:HEIGHT as proportions
-            crop= -> Value: crop: must be X,Y,WIDTH,HEIGHT in pixels, or with a decimal point as shares of the picture, or WIDTH:HEIGHT as proportions
+            crop=0:9 -> Value: crop: must be X,Y,WIDTH,HEIGHT in pixels (10,20,300,400), or as fractions from 0 to 1, at least one with a decimal point (0.0,0,0.5,1), or an aspect ratio (16:9)
+            crop=16:9:1 -> Value: crop: must be X,Y,WIDTH,HEIGHT in pixels (10,20,300,400), or as fractions from 0 to 1, at least one with a decimal point (0.0,0,0.5,1), or an aspect ratio (16:9)
+            crop=1.5:1 -> Value: crop: must be X,Y,WIDTH,HEIGHT in pixels (10,20,300,400), or as fractions from 0 to 1, at least one with a decimal point (0.0,0,0.5,1), or an aspect ratio (16:9)
+            crop=65536:1 -> Value: crop: must be X,Y,WIDTH,HEIGHT in pixels (10,20,300,400), or as fractions from 0 to 1, at least one with a decimal point (0.0,0,0.5,1), or an aspect ratio (16:9)
+            crop=10,20,0,400 -> Value: crop: must be X,Y,WIDTH,HEIGHT in pixels (10,20,300,400), or as fractions from 0 to 1, at least one with a decimal point (0.0,0,0.5,1), or an aspect ratio (16:9)
+            crop=10,20,300 -> Value: crop: must be X,Y,WIDTH,HEIGHT in pixels (10,20,300,400), or as fractions from 0 to 1, at least one with a decimal point (0.0,0,0.5,1), or an aspect ratio (16:9)
+            crop=10,20,300,400,500 -> Value: crop: must be X,Y,WIDTH,HEIGHT in pixels (10,20,300,400), or as fractions from 0 to 1, at least one with a decimal point (0.0,0,0.5,1), or an aspect ratio (16:9)
+            crop=-1,0,5,5 -> Value: crop: must be X,Y,WIDTH,HEIGHT in pixels (10,20,300,400), or as fractions from 0 to 1, at least one with a decimal point (0.0,0,0.5,1), or an aspect ratio (16:9)
+            crop=0.5,0,0.6,1 -> Value: crop: must be X,Y,WIDTH,HEIGHT in pixels (10,20,300,400), or as fractions from 0 to 1, at least one with a decimal point (0.0,0,0.5,1), or an aspect ratio (16:9)
+            crop=0.12345,0,0.5,1 -> Value: crop: must be X,Y,WIDTH,HEIGHT in pixels (10,20,300,400), or as fractions from 0 to 1, at least one with a decimal point (0.0,0,0.5,1), or an aspect ratio (16:9)
+            crop=0.5,0,0,1 -> Value: crop: must be X,Y,WIDTH,HEIGHT in pixels (10,20,300,400), or as fractions from 0 to 1, at least one with a decimal point (0.0,0,0.5,1), or an aspect ratio (16:9)
+            crop=4294967296,0,1,1 -> Value: crop: must be X,Y,WIDTH,HEIGHT in pixels (10,20,300,400), or as fractions from 0 to 1, at least one with a decimal point (0.0,0,0.5,1), or an aspect ratio (16:9)
+            crop= -> Value: crop: must be X,Y,WIDTH,HEIGHT in pixels (10,20,300,400), or as fractions from 0 to 1, at least one with a decimal point (0.0,0,0.5,1), or an aspect ratio (16:9)
         "#]],
     );
 }
@@ -506,13 +506,13 @@ fn focus() {
             crop=1:1&gravity=southwest -> crop=1:1&focus=0,1
             w=20&h=10&fit=cover&focus=0,0 -> focus=0,0&w=20&h=10&fit=cover
             width=20&height=10&gravity=east -> focus=1,0.5&width=20&height=10
-            focus=0.2,0.75 -> Contradiction: focus: needs fit=cover, or crop=WIDTH:HEIGHT
-            w=20&gravity=north -> Contradiction: gravity: needs fit=cover, or crop=WIDTH:HEIGHT
-            crop=0,0,5,5&focus=0.2,0.75 -> Contradiction: focus: needs fit=cover, or crop=WIDTH:HEIGHT
-            w=20&h=10&fit=contain&focus=0.1,0.1 -> Contradiction: focus: needs fit=cover, or crop=WIDTH:HEIGHT
+            focus=0.2,0.75 -> Contradiction: focus: has an effect only with fit=cover or crop=WIDTH:HEIGHT
+            w=20&gravity=north -> Contradiction: gravity: has an effect only with fit=cover or crop=WIDTH:HEIGHT
+            crop=0,0,5,5&focus=0.2,0.75 -> Contradiction: focus: has an effect only with fit=cover or crop=WIDTH:HEIGHT
+            w=20&h=10&fit=contain&focus=0.1,0.1 -> Contradiction: focus: has an effect only with fit=cover or crop=WIDTH:HEIGHT
             crop=1:1&focus=0.2,0.75&gravity=north -> Contradiction: gravity: cannot be combined with focus
-            crop=1:1&focus=1.1,0 -> Value: focus: must be X,Y as shares of the picture, such as 0.5,0.25
-            crop=1:1&focus=0.5 -> Value: focus: must be X,Y as shares of the picture, such as 0.5,0.25
+            crop=1:1&focus=1.1,0 -> Value: focus: must be X,Y as fractions of the picture, such as 0.5,0.25
+            crop=1:1&focus=0.5 -> Value: focus: must be X,Y as fractions of the picture, such as 0.5,0.25
             crop=1:1&gravity=up -> Value: gravity: must be center, north, northeast, east, southeast, south, southwest, west or northwest
         "#]],
     );

@@ -1,5 +1,5 @@
 use super::*;
-use crate::{Crop, Fit, Focus, WHOLE_SHARE, candidates};
+use crate::{Crop, FRACTION_ONE, Fit, Focus, candidates};
 use proptest::prelude::*;
 
 fn any_format() -> impl Strategy<Value = Format> {
@@ -44,8 +44,8 @@ fn any_fit() -> impl Strategy<Value = Fit> {
     ]
 }
 
-fn any_share() -> impl Strategy<Value = u16> {
-    0..=WHOLE_SHARE
+fn any_fraction() -> impl Strategy<Value = u16> {
+    0..=FRACTION_ONE
 }
 
 fn any_crop() -> impl Strategy<Value = Option<Crop>> {
@@ -57,13 +57,13 @@ fn any_crop() -> impl Strategy<Value = Option<Crop>> {
             height_px,
         },
     );
-    let shares = any::<[u16; 4]>().prop_map(|[x, y, width, height]| {
-        let (x, y) = (x % WHOLE_SHARE, y % WHOLE_SHARE);
-        Crop::Shares {
+    let fractions = any::<[u16; 4]>().prop_map(|[x, y, width, height]| {
+        let (x, y) = (x % FRACTION_ONE, y % FRACTION_ONE);
+        Crop::Fractions {
             x,
             y,
-            width: 1 + width % (WHOLE_SHARE - x),
-            height: 1 + height % (WHOLE_SHARE - y),
+            width: 1 + width % (FRACTION_ONE - x),
+            height: 1 + height % (FRACTION_ONE - y),
         }
     });
     let ratio =
@@ -71,13 +71,13 @@ fn any_crop() -> impl Strategy<Value = Option<Crop>> {
     prop_oneof![
         3 => Just(None),
         1 => pixels.prop_map(Some),
-        1 => shares.prop_map(Some),
+        1 => fractions.prop_map(Some),
         1 => ratio.prop_map(Some),
     ]
 }
 
 fn any_focus() -> impl Strategy<Value = Focus> {
-    let point = (any_share(), any_share()).prop_map(|(x, y)| Focus { x, y });
+    let point = (any_fraction(), any_fraction()).prop_map(|(x, y)| Focus { x, y });
     prop_oneof![Just(Focus::default()), point]
 }
 
@@ -96,16 +96,18 @@ fn any_recipe() -> impl Strategy<Value = Recipe> {
     let part = (any_orientation(), any_crop(), any_focus());
     let size = (side(), side(), any_fit(), any::<bool>());
     (part, size, quality, format).prop_map(
-        |((turn, crop, focus), (width_px, height_px, fit, enlarge), quality_pct, format)| Recipe {
-            turn,
-            crop,
-            focus,
-            width_px,
-            height_px,
-            fit,
-            enlarge,
-            quality_pct,
-            format,
+        |((orientation, crop, focus), (width_px, height_px, fit, enlarge), quality_pct, format)| {
+            Recipe {
+                orientation,
+                crop,
+                focus,
+                width_px,
+                height_px,
+                fit,
+                enlarge,
+                quality_pct,
+                format,
+            }
         },
     )
 }
@@ -113,15 +115,15 @@ fn any_recipe() -> impl Strategy<Value = Recipe> {
 /// Asserts the properties that every plan must have, among them that the output does not exceed the
 /// requested box.
 fn assert_plan(plan: &Plan, facts: &Facts, recipe: &Recipe) {
-    let turned = facts.turned(recipe.turn);
+    let rotated = facts.rotated(recipe.orientation);
     assert_eq!(plan.stored, facts.stored);
-    assert_eq!(plan.oriented(), turned);
+    assert_eq!(plan.oriented(), rotated);
     assert_eq!(Plan::from_bytes(&plan.to_bytes()), Ok(*plan));
     let Rect { x, y, size } = plan.crop;
     if recipe.crop.is_none() && recipe.focus == Focus::default() {
         // The crop is centred: its distances from opposite edges differ by at most one pixel.
-        assert!(turned.width_px - size.width_px - 2 * x <= 1);
-        assert!(turned.height_px - size.height_px - 2 * y <= 1);
+        assert!(rotated.width_px - size.width_px - 2 * x <= 1);
+        assert!(rotated.height_px - size.height_px - 2 * y <= 1);
     }
     if recipe.fit != Fit::Contain {
         assert_eq!(plan.inner, plan.target);
