@@ -101,8 +101,9 @@ pub fn finish() {
     OUTLET.finish();
 }
 
-/// Waits until all lines are written, at most `limit`. Callable from any thread in any state, also
-/// from a panic on the log's own thread; without that thread, returns at once.
+/// Waits until the log's thread has written all lines, at most `limit`. Returns at once if that
+/// thread does not run. May be called on any thread in any state, even during a panic of the log's
+/// thread.
 pub(crate) fn finish_within(limit: Duration) {
     OUTLET.finish_within(limit);
 }

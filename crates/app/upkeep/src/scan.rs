@@ -16,12 +16,12 @@ use report::{EXIT_FINDINGS, EXIT_OK, Error, print};
 /// Interval between updates of the progress bar.
 const TICK: Duration = Duration::from_millis(100);
 
-/// Maximum number of files with broken tags that are listed. The list could otherwise name the
-/// whole library, if one faulty program wrote all its tags. Files with broken tags are still
-/// indexed as tracks.
+/// Maximum number of files with broken tags that are listed. Without this limit, the list would
+/// name every file of a library whose tags were all written by one faulty program. Files with
+/// broken tags are still indexed as tracks.
 const BROKEN_TAGS_LISTED_MAX: usize = 100;
 
-/// Scans the folders `only`, or the whole library if there are none, and prints a report. With
+/// Scans the folders `only`, or the whole library if `only` is empty, and prints a report. With
 /// `full`, reads every file again. If a signal ends the scan, the last complete catalog stays.
 pub fn run(resolved: &Resolved, only: &[PathBuf], full: bool) -> Result<u8, Vec<Error>> {
     let config = &resolved.config;

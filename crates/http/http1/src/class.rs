@@ -1,5 +1,5 @@
-//! Tables of the bytes that may occur in parts of a request's head. About one look-up per byte of
-//! the head is needed.
+//! Tables of the bytes that may occur in parts of a request's head, so that each byte is checked
+//! with one look-up.
 
 /// Returns whether `byte` may occur in a token; RFC 9110 §5.6.2.
 pub(crate) fn is_token(byte: u8) -> bool {

@@ -181,7 +181,7 @@ fn number(out: &mut Vec<u8>, number: u64) {
     write!(out, "{number}").expect("writing to a Vec cannot fail");
 }
 
-/// Returns the reason phrase of a status that this server uses.
+/// Returns the reason phrase of `status`; `None` if this server does not use that status.
 #[must_use]
 pub fn phrase(status: u16) -> Option<&'static str> {
     PHRASES

@@ -29,8 +29,8 @@ pub const PARTS_MAX: usize = 10;
 
 /// Maximum gap between two ranges that are merged into one part. The bytes of the gap are sent too,
 /// but they cost no more than the head that a second part would need. Merging also limits the
-/// response to about the length of the representation. Without this limit, a request for many small
-/// or overlapping ranges would be an attack (§17.15).
+/// response to about the length of the representation, so that a request for many small or
+/// overlapping ranges cannot be used as an attack (§17.15).
 const GAP_BYTES_MAX: u64 = 128;
 
 /// At least two parts in ascending order. Each part is non-empty, and is separated from the next

@@ -41,12 +41,12 @@
 //! assert!(rest.is_empty() && out.ends_with(b"hi"));
 //! ```
 //!
-//! Limits: a client can make a connection hold one head ([`Limits::head_bytes_max`], or
-//! twice that compressed), the frames of one head, open streams, and 4 KiB of HPACK table. Nothing
-//! else grows with the client's input. Replies to its pings and settings are appended to `out`, so
-//! a caller that cannot write `out` must stop reading. The caller also decides how many streams a
-//! client may reset, and how many bytes it may send without a purpose, since the caller knows their
-//! cost.
+//! Limits: a client can make a connection hold one head (at most [`Limits::head_bytes_max`], and at
+//! most twice that in compressed form), at most [`Limits::streams_max`] open streams, a record of
+//! 64 ended ones, and 4 KiB of HPACK table. Nothing else grows with the client's input. Replies to
+//! its pings and settings are appended to `out`, so a caller that cannot write `out` must stop
+//! reading. The caller also decides how many streams a client may reset, and how many bytes it may
+//! send without a purpose, since the caller knows their cost.
 //!
 //! Compression: fields shared by many responses are kept in the client's HPACK table
 //! ([`hpack::Encoder`]).

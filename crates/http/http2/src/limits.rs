@@ -3,8 +3,9 @@
 /// Limits of one connection. The defaults are those of the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Maximum number of streams open at the same time, sent to the client as a setting. Further
-    /// streams are refused one by one. Default 100, the minimum that RFC 9113 §6.5.2 recommends.
+    /// Maximum number of streams open at the same time, sent to the client as a setting. Each
+    /// further stream is refused, and the connection stays open. Default 100, the minimum that RFC
+    /// 9113 §6.5.2 recommends.
     pub streams_max: u32,
     /// Maximum size of a head: its names and values plus 32 bytes per field (RFC 9113 §6.5.2), sent
     /// to the client as a setting. Fields beyond this limit are dropped. A head whose compressed

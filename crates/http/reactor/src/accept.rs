@@ -83,7 +83,8 @@ impl Acceptor {
                 Poll::Ready(Err(error)) => self.failed(&error, context),
             }
         }
-        // `resume` runs in the task that polls this future, so no waker is needed.
+        // No waker is needed: the task that polls this future also calls `resume`, and then polls
+        // the listeners again.
         Poll::Pending
     }
 

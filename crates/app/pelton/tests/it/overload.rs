@@ -21,8 +21,8 @@ fn beyond_the_queue_responses_say_when_to_retry() {
     let hit = server.get_as("/small.jpg", "image/webp");
     let mut clients: Vec<Client> = (0..CLIENTS).map(|_| server.connect()).collect();
     for (number, client) in clients.iter_mut().enumerate() {
-        // Each request is for another variant, whose conversion takes far longer than sending all
-        // requests.
+        // Each request is for a different variant. The conversion of one variant takes far longer
+        // than sending all requests.
         let target = format!("/large.jpg?w={}&format=png", 2900 + number);
         client.request("GET", &target, "");
     }
@@ -285,7 +285,7 @@ fn connections_beyond_the_limit_are_evicted_or_shed() {
         let response = server.get("/-/metrics");
         (response.status == 200).then(|| Metrics::parse(response.text()))
     });
-    // Connections of the requests for the metrics may have been shed (closed at once) as well.
+    // The metrics count all shed connections, including those of the requests for the metrics.
     assert!(shed <= metrics.get("pelton_connections_shed_total"));
     let evicted = metrics.get("pelton_connections_evicted_total");
     assert!(3 * LIMIT as u64 <= shed + evicted);

@@ -269,7 +269,7 @@ fn an_album_is_one_file_and_a_share_is_heard_without_a_login() {
     server.stop();
 }
 
-/// Concurrent requests for long lists are rendered a few at a time.
+/// When many long lists are requested at once, the server renders only a few of them at a time.
 #[test]
 fn many_long_lists_at_once_take_the_memory_of_a_few() {
     const ASKED: usize = 24;
@@ -372,7 +372,8 @@ fn a_user_has_the_picture_that_the_operator_gave() {
         user(&home, &["avatar", "ann", &file("face.png")], "").0,
         Some(0)
     );
-    // The avatar is negotiated like every picture, and has validators.
+    // The format of an avatar is negotiated like that of every picture, and the response has
+    // validators.
     let plain = server.get(&target);
     assert_eq!(
         (plain.status, plain.content_type(), plain.size()),

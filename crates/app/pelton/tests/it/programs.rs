@@ -1,4 +1,4 @@
-//! Programs as routes of the server, in every backend that this host supports.
+//! Programs that respond to the requests for a route, in every backend that this host supports.
 
 mod changes;
 mod failures;

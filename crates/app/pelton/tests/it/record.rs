@@ -1,5 +1,5 @@
 //! The shared index as Redis clients see it: in the server's own store, and in Debian's
-//! redis-server, which starts and stops meanwhile.
+//! redis-server, which a test starts and stops while the server runs.
 
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::process::{Child, Command, Stdio};

@@ -1,5 +1,5 @@
-//! Resources per connection: number of connections, memory and descriptors, and the behaviour at
-//! their limits.
+//! Limits on connections, requests per connection and descriptors; memory per connection; and the
+//! distribution of connections over cores.
 
 use std::fs;
 use std::net::{Ipv4Addr, SocketAddr, TcpStream};
@@ -88,7 +88,8 @@ fn without_descriptors_the_server_sheds_and_recovers() {
     let mut command = Command::new("sh");
     let words = ["serve", "--listen", "127.0.0.1:0", "--improve", "false"];
     let inner = pelton(&home, words);
-    // `ulimit` sets both limits, since the server raises the soft limit to the hard one.
+    // `ulimit -n` sets the soft and the hard limit, since the server raises the soft limit to the
+    // hard one.
     command
         .args([
             "-c",
@@ -149,8 +150,8 @@ fn without_descriptors_the_server_sheds_and_recovers() {
     server.stop();
 }
 
-/// Returns the bytes of responses that the kernel buffers for slow clients, from its table of
-/// sockets.
+/// Returns the number of response bytes that the kernel buffers for slow clients, from the kernel's
+/// table of sockets.
 fn kernel_bytes(server: &Server) -> u64 {
     let sockets = fs::read_to_string("/proc/net/tcp").expect("the kernel tells");
     let port = format!(":{:04X}", server.address().port());
@@ -197,7 +198,8 @@ fn an_idle_connection_holds_hardly_anything() {
     server.stop();
 }
 
-/// A connection on which the server waits for the next bytes needs little memory, too.
+/// A connection needs at most 8 KiB of memory while the server waits for its first byte, or for the
+/// rest of a head or of a body.
 #[test]
 fn a_connection_that_waits_for_bytes_needs_little_memory() {
     raise_descriptors_max();

@@ -8,9 +8,9 @@ use crate::harness::{Home, Response, Server, media};
 /// Modification time of the original: Sun, 09 Sep 2001 01:46:40 GMT.
 const MODIFIED_UNIX_S: u64 = 1_000_000_000;
 
-/// Fields of a request, and the expected status and range. SELF and OTHER stand for the entity tags
-/// of the representation and of another one, LENGTH for the length of the representation, and LAST
-/// for its last byte.
+/// Requests (the method, then the fields, separated by `|`), each with the expected status and
+/// Content-Range. SELF and OTHER stand for the entity tags of the representation and of another
+/// one, LENGTH for the length of the representation, and LAST for its last byte.
 const ROWS: [(&str, &str); 66] = [
     ("GET", "200"),
     ("HEAD", "200"),
@@ -131,7 +131,8 @@ const ROWS: [(&str, &str); 66] = [
     ),
 ];
 
-/// Sends the request of every row to the representation of a photograph that `accept` selects.
+/// Sends the request of every row with `accept` as the Accept field, and checks the responses.
+/// `other` is the response with another representation of the same photograph.
 fn check(server: &Server, accept: &str, other: &Response) {
     let whole = server.get_as("/p.jpg", accept);
     assert_eq!((whole.status, whole.body.is_empty()), (200, false));
@@ -162,8 +163,9 @@ fn filled(text: &str, whole: &Response, other: &Response) -> String {
         .replace("LAST", &(whole.body.len() - 1).to_string())
 }
 
-/// Checks that the body is the part that the fields describe, and that the fields are those of the
-/// representation.
+/// Checks that the body of `response` is the part of `whole` that the status and Content-Range
+/// describe, and that the fields about the representation are the same in both. `whole` contains
+/// the complete representation.
 fn judge(response: &Response, whole: &Response, method: &str, request: &str) {
     let body = match (method, response.status) {
         ("HEAD", _) | (_, 304) => &[],
@@ -200,7 +202,7 @@ fn judge(response: &Response, whole: &Response, method: &str, request: &str) {
     assert!(response.field("date").is_some(), "{request}");
 }
 
-/// Checks every representation of one photograph under `flags`.
+/// Checks every representation of one photograph, on a server that was started with `flags`.
 fn check_all(flags: &[&str]) {
     let home = Home::with(&[("p.jpg", &media::photo(200, 150, 1))]);
     let original = File::options()

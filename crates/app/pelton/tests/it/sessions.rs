@@ -1,5 +1,5 @@
-//! Sessions of browsers: login by a cookie, what the cookie gives access to, and which pages may
-//! use it.
+//! Sessions of browsers: the login, which sets a cookie; the paths that the cookie gives access to;
+//! and the pages that may use the cookie.
 
 use rustix::process::Signal;
 use rustls::version::TLS13;

@@ -161,7 +161,8 @@ fn slow_readers_end() {
     drop(home);
 }
 
-/// The kernel keeps no part of a response for a client that does not read.
+/// When the server closes the connection of a client that does not read, the kernel drops the
+/// unsent bytes of the response.
 #[test]
 fn unsent_bytes_are_dropped_with_the_connection() {
     let (home, server) = served();
@@ -224,7 +225,7 @@ fn clients_that_keep_the_pace_are_served_to_the_end() {
             .get("pelton_timeouts_total{wait=\"write\"}"),
         0
     );
-    // Send a body at a permitted rate, which takes much longer than the timeout.
+    // Send a body at a permitted rate. Sending the whole body takes much longer than the timeout.
     let mut client = server.connect();
     client.send("POST /p.jpg HTTP/1.1\r\nhost: h\r\ncontent-length: 30000\r\n\r\n");
     for _ in 0..100 {

@@ -87,7 +87,7 @@ fn soak(address: SocketAddr, seed: u64, contents: &[Vec<u8>], left: &AtomicUsize
         let mut requests = Vec::new();
         batch.iter().for_each(|one| one.write(&mut requests));
         caller.send(&requests).expect("the server reads");
-        // Some connections break after part of the responses.
+        // The client resets some connections before it has read all responses.
         let breaks = chance.below(50) == 0;
         let read = if breaks { chance.below(row) } else { row };
         let mut closes = false;

@@ -151,7 +151,8 @@ fn kill_loses_no_acknowledged_write() {
             client.read_line(&mut reply).expect("a reply");
         }
         store.kill();
-        // Replies that had been sent count as acknowledged.
+        // Increments whose replies were sent before the kill count as acknowledged, even if the
+        // client reads the replies only now.
         let mut rest = String::new();
         drop(client.read_to_string(&mut rest));
         let last = rest
@@ -238,8 +239,8 @@ fn a_rewrite_without_a_journal_begins_none() {
     ask(&mut client, "BGREWRITEAOF").expect("a reply");
     assert_eq!(listed(1), "file appendonly.aof.1.base.rdb seq 1 type b\n");
     ask(&mut client, "SET b 1").expect("a reply");
-    // `DEBUG LOADAOF` is refused until the rewrite has ended, which is a moment after its file is
-    // listed in the manifest.
+    // `DEBUG LOADAOF` is refused until the rewrite has ended. The rewrite ends a moment after its
+    // file is listed in the manifest.
     eventually("the journal is loaded", || {
         (ask(&mut client, "DEBUG LOADAOF").expect("a reply") == "+OK").then_some(())
     });
@@ -295,7 +296,8 @@ fn slow_readers_get_values_as_they_were() {
     let mut readers: Vec<_> = (0..4).map(|_| connect()).collect();
     let mut writer = connect();
     for letter in b'a'..=b'z' {
-        // Each value reuses the memory of a removed one, parts of which may still wait to be sent.
+        // Each SET replaces a value of which parts may still wait to be sent. The store must not
+        // reuse the memory of these parts before they are sent.
         let mut set = format!("*3\r\n$3\r\nSET\r\n$1\r\nk\r\n${BYTES}\r\n").into_bytes();
         set.resize(set.len() + BYTES, letter);
         set.extend_from_slice(b"\r\n");
@@ -481,7 +483,8 @@ fn what_clients_set_can_be_kept_in_its_file() {
     let rights = std::fs::metadata(&file).expect("it is there").permissions();
     assert_eq!(rights.mode() & 0o777, 0o640);
 
-    // `EXEC` must reply at once, so CONFIG REWRITE is refused within it.
+    // `EXEC` must reply at once, but CONFIG REWRITE replies only once the file is written, so it is
+    // refused in a transaction.
     for (line, reply) in [
         ("MULTI", "+OK"),
         ("CONFIG REWRITE", "+QUEUED"),
@@ -566,7 +569,8 @@ fn a_unix_socket_is_enough() {
     assert_eq!(ask(&mut client, "STRLEN key").expect("a length"), ":5");
 }
 
-/// Returns the bytes of data and the bytes allocated, once all removed values are freed.
+/// Returns the number of bytes of data and the number of bytes allocated, once all removed values
+/// are freed.
 fn memory(client: &mut BufReader<UnixStream>) -> (f64, f64) {
     let mut info = HashMap::new();
     eventually("all is freed", || {
@@ -629,8 +633,8 @@ fn memory_is_counted_as_the_allocator_gives_it() {
         let before = memory(&mut client);
         for first in (0..count).step_by(1_000) {
             let numbers = first..count.min(first + 1_000);
-            // The commands are framed as by usual clients, so that large strings are read directly
-            // into their final memory.
+            // The commands are arrays of bulk strings, as clients usually send them, so that the
+            // store reads large strings directly into their final memory.
             let batch: String = numbers
                 .clone()
                 .map(|number| framed(&command(number)))
@@ -694,7 +698,8 @@ fn memory_field(client: &mut BufReader<UnixStream>, name: &str) -> usize {
 #[test]
 fn memory_of_small_keys_goes_back_to_the_system() {
     const KEYS: usize = 600_000;
-    // Tolerance for memory other than data. Its amount varies with the first commands and threads.
+    // Tolerance for the growth of resident memory other than data: the first commands and new
+    // threads need a varying amount of such memory.
     const OVERHEAD_BYTES: usize = 6 << 20;
     let dir = Dir::new("memory");
     let store = Store::start(&dir.0, &["--save", ""]);

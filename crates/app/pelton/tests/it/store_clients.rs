@@ -6,8 +6,8 @@ use std::net::TcpStream;
 use crate::harness::eventually;
 use crate::store::{Dir, Store, free_port};
 
-/// Number of clients: more than the HTTP limit per address, and fewer than the usual limit of
-/// descriptors per process.
+/// Number of clients: more than the default limit on HTTP connections per address (512), and fewer
+/// than the usual limit on descriptors per process (1,024).
 const CLIENTS_MAX: usize = 560;
 const REFUSAL: &str = "-ERR max number of clients reached\r\n";
 

@@ -183,7 +183,8 @@ fn a_player_gets_the_file_where_it_asks_for_no_less_and_a_part_where_it_begins_l
     );
     let behind = stream("&format=opus&timeOffset=1");
     assert!(behind.text().contains("parameter timeOffset is invalid"));
-    // Players may also request a transcode decision, by a JSON document.
+    // Players may also request a transcode decision with a JSON document that lists the formats
+    // they can play.
     let client = r#"{"transcodingProfiles":[{"container":"ogg","audioCodec":"opus"}]}"#;
     let mut player = server.connect();
     let fields = format!(
@@ -207,7 +208,8 @@ fn a_player_gets_the_file_where_it_asks_for_no_less_and_a_part_where_it_begins_l
 #[test]
 fn what_cannot_be_decoded_is_sent_as_it_is_and_not_tried_again() {
     let mut broken = FLAC.to_vec();
-    // The head remains, so that the file is indexed as a track, but no audio frame does.
+    // The head stays valid, so that the file is indexed as a track, but every audio frame is
+    // overwritten.
     let frames = broken.windows(2).position(|bytes| bytes == [0xff, 0xf8]);
     let begin = frames.expect("blocks");
     broken[begin..].fill(0x55);
@@ -371,7 +373,8 @@ fn a_long_track_is_heard_while_it_is_made() {
         assert_eq!(opus(&track), (1, 900 * 48_000));
         let sent = server.metrics().get("pelton_http_body_bytes_total");
         assert!(track.len() as u64 <= sent, "{backend}: {sent} bytes sent");
-        // The body ends before it is stored. Until then, a request joins the transcode.
+        // The client gets the end of the body before the track is stored. Until the track is
+        // stored, a new request joins the running transcode.
         eventually("the track is stored", || {
             let running = server.metrics().get("pelton_transcodes_running");
             (running == 0).then_some(())

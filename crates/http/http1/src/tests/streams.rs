@@ -104,7 +104,8 @@ fn every_row_is_read_whole_and_byte_by_byte() {
     });
 }
 
-/// The rows of `requests.txt` are used too, since each request is the start of a connection.
+/// Splits the rows of this module and those of `requests.txt` into random pieces. Each request of
+/// `requests.txt` is the start of a connection.
 #[test]
 fn every_row_is_read_in_any_pieces() {
     let tables = [TABLE, include_str!("requests.txt")];

@@ -1,7 +1,8 @@
 //! The static Huffman code: RFC 7541 §5.2 and appendix B.
 //!
 //! The code is canonical: if symbols are ordered by code length, then by value, each code is its
-//! predecessor plus one. So the lengths define the code completely.
+//! predecessor plus one, extended by zeros to the length of the new code. So the lengths define the
+//! code completely.
 
 /// Number of symbols: all bytes, and the end-of-string symbol, which is used only as padding.
 const SYMBOLS: usize = 257;

@@ -389,11 +389,11 @@ fn frames_are_judged_by_their_form() {
 #[test]
 fn heads_are_judged_by_their_fields() {
     // Each row: the clause of RFC 9113 with the case, the frames that the client sends, and the
-    // outcome. Heads are HPACK. Indexed fields: \x82 and \x83 are the methods GET and POST, \x84
-    // is the path "/", \x86 is the scheme "http", \x88 is the status 200. Literal fields: \x00
-    // precedes a name and a value, each after its length. Literals with an indexed name precede
-    // only a value: \x01 is :authority, \x02 is :method, \x04 is :path, \x0f\x0d is
-    // content-length.
+    // outcome. Heads are HPACK. Indexed fields: \x82 and \x83 are the methods GET and POST, \x84 is
+    // the path "/", \x86 is the scheme "http", \x88 is the status 200. Literal fields: the byte
+    // \x00, then the name and the value, each after a byte with its length. If the name is indexed,
+    // its index replaces \x00 and the name: \x01 is :authority, \x02 is :method, \x04 is :path,
+    // \x0f\x0d is content-length.
     let rows: &[(&str, Vec<Vec<u8>>, Outcome)] = &[
         (
             "8.2 a capital",

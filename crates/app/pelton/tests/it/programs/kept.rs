@@ -9,7 +9,7 @@ use crate::harness::Home;
 
 const DOCUMENT: &str = include_str!("../../../../../../docs/cells.md");
 
-/// Returns the first example in this language below this heading of the document.
+/// Returns the first example in `language` below `heading` in `docs/cells.md`.
 pub(super) fn example(heading: &str, language: &str) -> &'static str {
     let begin = format!("```{language}\n");
     let (_, below) = DOCUMENT.split_once(heading).expect("the document has it");

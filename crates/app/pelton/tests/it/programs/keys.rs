@@ -217,7 +217,8 @@ fn the_status_shows_whether_huge_pages_are_in_use() {
     }
 }
 
-/// The memory of a request is counted in pages of the size that the guest uses.
+/// With `request_hugepages`, a microVM gives memory to its job in large pages, so one request adds
+/// at least one large page to `dirty_bytes`. Without it, a small request adds less.
 #[test]
 fn request_hugepages_are_what_a_guest_takes() {
     const LARGE_BYTES: u64 = 2 << 20;
