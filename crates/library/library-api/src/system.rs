@@ -5,7 +5,8 @@ use crate::fault::Fault;
 use crate::time::iso;
 use crate::write::Writer;
 
-/// Version of the Subsonic API; later additions are extensions of OpenSubsonic.
+/// Version of the Subsonic API that this server implements. Later additions to the API are
+/// extensions of OpenSubsonic.
 pub(crate) const VERSION: &str = "1.16.1";
 
 /// Supported extensions of OpenSubsonic, with their versions.

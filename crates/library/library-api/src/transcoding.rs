@@ -99,7 +99,8 @@ fn sound_limits(context: &Context) -> audio_plan::Limits {
     }
 }
 
-/// Returns `plan` with the ReplayGain and the titles that the tags of the output will contain.
+/// Returns `plan` with the ReplayGain values and the names of track, artist and album for the tags
+/// of the output.
 fn with_tags(context: &Context, plan: Plan, requested: &RequestedTrack<'_>) -> Plan {
     let tagged = tags::Track::new(&requested.media, &requested.path, &context.splits);
     Plan {

@@ -1,9 +1,9 @@
 //! Files of the library at `/-/file/…`, for users who have logged in with a browser.
 //!
-//! The server accepts the session cookie only below `/-/`, so that requests for files carry no
-//! cookie that shared caches would have to respect. If files need a login, the web page loads them
-//! from this mount: the mount serves the same files for the same queries, but with private
-//! responses.
+//! The path of the session cookie is `/-/`, so browsers send no cookie when they request files of
+//! the library at their own paths, and shared caches need not distinguish users. If files need a
+//! login, the web page loads them from this mount: the mount serves the same files for the same
+//! queries, but with private responses.
 
 use std::pin::Pin;
 use std::sync::Arc;

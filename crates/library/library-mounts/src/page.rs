@@ -1,5 +1,5 @@
-//! Mounts of the web page: its files, and the shell, an HTML document that loads these files at the
-//! address of every view.
+//! Mounts of the web page: its files, and the shell, an HTML document that is served at the address
+//! of every view and loads these files.
 //!
 //! ```text
 //! /-/ and /-/VIEW/… ─► shell, with a new nonce      /-/app/VERSION/NAME ─► file, cached for ever
@@ -96,9 +96,9 @@ impl Shell {
 /// Features of the browser that the page never uses.
 const PERMISSIONS: &str = "camera=(), geolocation=(), microphone=(), payment=(), usb=()";
 
-/// Returns the Content-Security-Policy of a shell: scripts run only if the shell names them, or if
-/// a script that the shell names imports them. The origin of a script does not matter, since files
-/// of the library have the same origin as the page. The only Trusted Types policy that the page may
+/// Returns the Content-Security-Policy of a shell: a script runs only if the shell loads it with
+/// the nonce, or if such a script imports it. Scripts are not allowed by origin, because files of
+/// the library have the same origin as the page. The only Trusted Types policy that the page may
 /// create is the one that registers its service worker.
 fn policy(nonce: &str) -> String {
     format!(

@@ -42,7 +42,7 @@ const LYRICS_BYTES_MAX: u64 = 1 << 20;
 /// spelling is tried, so that the folder need not be listed.
 const LYRICS: [&str; 6] = ["lrc", "LRC", "Lrc", "txt", "TXT", "Txt"];
 
-/// Maximum entries of a folder that are searched for videos.
+/// Maximum number of entries that a search for videos reads from a folder.
 const FOLDER_ENTRIES_MAX: usize = 20_000;
 
 /// Server of the interfaces for players.
@@ -611,8 +611,8 @@ pub(crate) async fn off_core<T: Send + 'static>(work: impl FnOnce() -> T + Send 
         .expect("a panic aborts the process, and this task is never cancelled")
 }
 
-/// Field that allows every origin: web players run on any origin, and send their credentials with
-/// each request.
+/// Field that allows every origin, since web players run on any origin. They need no cookies, which
+/// `*` would exclude: each request contains their credentials.
 const ANYWHERE: (&str, &str) = ("access-control-allow-origin", "*");
 
 /// Field of files that may need a login: pages of other hosts may not embed them.

@@ -1,4 +1,4 @@
-//! Positioned reads: the input of every reader of pictures and music. Opens no files.
+//! Positioned reads: the input of every reader of pictures and music. The crate opens no files.
 //!
 //! Principal type: [`ReadAt`], a file, memory, or an object behind HTTP. Readers of metadata need
 //! only a few bytes at the start, in the middle and at the end of such a source.

@@ -51,8 +51,8 @@ impl Declared {
     /// `.ndignore`.
     ///
     /// # Errors
-    /// If `.ndignore` cannot be read. In that case it excludes nothing, because users could not see
-    /// why files are missing.
+    /// If `.ndignore` cannot be read. In that case it excludes nothing. Otherwise, users could not
+    /// see why files are missing.
     pub(crate) fn load(&mut self, folder: &OwnedFd, name: &[u8]) -> rustix::io::Result<()> {
         if name == NO_MEDIA {
             *self = Declared::Excluded;

@@ -249,9 +249,9 @@ impl Shared {
                 quiet = vec![Vec::new()];
             }
             if !quiet.is_empty() {
-                // After a failure, the whole library is scanned again later, since an operator must
-                // usually remove the cause. The delay doubles with each failure, up to 1,024 times
-                // the poll interval.
+                // After a failure, the whole library is scanned again after a delay, since an
+                // operator must usually remove the cause first. The delay doubles with each
+                // failure, up to 1,024 times the poll interval.
                 let only = if failures == 0 { &quiet[..] } else { &[] };
                 failures = if self.scan(&mut last, only) {
                     0
@@ -283,8 +283,8 @@ impl Shared {
         if let ChangeSource::Inotify(watches) = change_source {
             fds.push(PollFd::from_borrowed_fd(watches.kernel(), PollFlags::IN));
         }
-        // If the call is interrupted, nothing else is necessary, since the caller checks all events
-        // after every return.
+        // An interrupted call is not repeated, since the caller checks all events after every
+        // return.
         if let Err(err) = poll(&mut fds, left.as_ref()) {
             assert_eq!(
                 err,

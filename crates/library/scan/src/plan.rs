@@ -44,7 +44,7 @@ pub(crate) fn plan(seen: &[FoundFile], last: Option<&Index>) -> Plan {
         }
         match known.next_if(|(_, (path, _))| *path == file.path) {
             Some((row, (_, stat))) if stat == file.stat => plan.kept.push((number, row)),
-            // The content of the previous file may now be at another path, for example if two files
+            // The file that was at this path may now be at another path, for example if two files
             // were swapped.
             Some((row, (_, stat))) => {
                 changed.insert(stat, row);

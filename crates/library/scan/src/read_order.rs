@@ -20,8 +20,8 @@ pub(crate) fn by_inode(seen: &[FoundFile], to_read: &mut [usize]) {
     to_read.sort_unstable_by_key(|&number| (seen[number].stat.device, seen[number].stat.inode));
 }
 
-/// Offset of the first extent of a file on its disk. `None` or an error if the file system does not
-/// report it.
+/// Offset of the first extent of a file on its disk. `None` if the offset is unknown, for example
+/// because no extent is allocated yet; an error if the file system does not report extents.
 pub(crate) type ExtentOffset = io::Result<Option<u64>>;
 
 /// Sorts files that are not in the page cache by device and first extent. Files are identified by

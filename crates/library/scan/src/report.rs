@@ -79,8 +79,8 @@ impl Report {
         }
     }
 
-    /// Adds counts, playlist entries without a track, and unreadable files of the index to the
-    /// report.
+    /// Adds data of the index to the report: its length, counts, playlist entries without a track,
+    /// and unreadable files.
     pub(crate) fn remember(&mut self, catalog: &Index) {
         self.index_bytes = catalog.bytes().len() as u64;
         self.counts = Some(catalog.counts());
@@ -89,7 +89,7 @@ impl Report {
         self.faults
             .extend(faults.map(|(path, reason)| Fault { path, reason }));
         self.faults.sort_unstable_by(|a, b| a.path.cmp(&b.path));
-        // The files were read in another order than that of their paths.
+        // The files were not read in the order of their paths, so the list must be sorted.
         let broken_tags = &mut self.broken_tags;
         broken_tags.sort_unstable_by(|a, b| a.path.cmp(&b.path));
     }

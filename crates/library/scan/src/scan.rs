@@ -272,7 +272,7 @@ impl Reading<'_> {
         }
     }
 
-    /// Reads the files. The threads start them in the given order.
+    /// Reads the files on several threads, in the given order.
     fn read_all(&self, to_read: &[usize], report: &Report) -> Numbered<Read> {
         self.each(to_read, report, |number, reader| {
             let read = self.one(number, reader);

@@ -175,8 +175,8 @@ impl Watches {
         Ok(())
     }
 
-    /// Watches a folder and its subfolders. Lists each folder again after its watch is set, to find
-    /// subfolders that were created in between.
+    /// Watches a folder and its subfolders. Lists the folders again after the watches are set, to
+    /// find subfolders that were created after the first listing.
     fn follow(
         &mut self,
         top: &[u8],

@@ -1,8 +1,8 @@
 //! Scans of libraries with one unusual file: empty, truncated, deeply nested, enormous, or with
 //! false lengths. Each scan must stay within its limits and report the file if it cannot be read.
 //!
-//! The allocator limits the memory. The CPU time is limited to 40 times the time that is needed to
-//! hash as many bytes as a reader may request, which is about 50 ms in total on our machines.
+//! The allocator limits the memory. The limit on the CPU time is 40 times the time that is needed
+//! to hash as many bytes as a reader may request. On our machines, this limit is about 50 ms.
 
 #![forbid(unsafe_code)]
 
@@ -22,8 +22,9 @@ use tags::Splits;
 #[global_allocator]
 static MEMORY: Cap<System> = Cap::new(System, usize::MAX);
 
-/// Maximum memory of the scan of one file, in bytes. A larger allocation fails and aborts the test;
-/// the file that caused it is then still in the library.
+/// Maximum memory of the scan of one file, in bytes. An allocation beyond this limit fails and
+/// aborts the test. The library is not removed in that case, so the file that caused the failure
+/// can be inspected.
 const BYTES_MAX: usize = 16 << 20;
 /// Maximum CPU time of the scan of one file, as a multiple of the time needed to hash all bytes
 /// that a reader may request.

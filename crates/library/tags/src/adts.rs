@@ -22,7 +22,7 @@ const FRAMES: u64 = 16;
 const SPOTS: u64 = 4;
 /// Bytes per step of the search for the start of a frame.
 const STEP_BYTES: usize = 4096;
-/// Longest frame that the format allows.
+/// Length in bytes of the longest frame that the format allows.
 const FRAME_BYTES_MAX: usize = 8191;
 
 const RATES_HZ: [u32; 13] = [

@@ -22,7 +22,7 @@ pub(crate) fn is_aiff(head: &[u8]) -> bool {
 /// Bytes of the sound chunk before its samples.
 const DATA_HEAD_BYTES: u64 = 8;
 
-/// Number of samples in a packet of IMA ADPCM, which covers one channel.
+/// Number of samples in a packet of IMA ADPCM. Each packet holds samples of one channel.
 const IMA4_SAMPLES: u64 = 64;
 /// Size of a packet of IMA ADPCM in bytes.
 const IMA4_BYTES: u64 = 34;
@@ -88,8 +88,8 @@ pub(crate) fn read(input: &mut Input<'_>) -> Result<Media, Error> {
     let bytes = data.end - data.start;
     let packets = bytes / (IMA4_BYTES * u64::from(media.audio.channels.max(1)));
     let frames = match &coding {
-        // Encoders write the number of packets here, although the format defines it as the number
-        // of samples per channel.
+        // Encoders write the number of packets into this field, although the format defines the
+        // field as the number of samples per channel.
         b"ima4" if frames <= packets => frames * IMA4_SAMPLES,
         // Zero means that the writer could not seek back to fill in the number of frames.
         _ if frames == 0 => Some(room(&media.audio, bytes))

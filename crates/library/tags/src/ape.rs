@@ -15,7 +15,7 @@ use crate::{Error, Field, Media, Tags, text};
 pub(crate) const MAGIC: &[u8; 8] = b"APETAGEX";
 pub(crate) const FOOTER_BYTES: u64 = 32;
 
-/// Longest key that the format allows, including the zero byte after it.
+/// Length in bytes of the longest key that the format allows, including the zero byte after it.
 const KEY_BYTES_MAX: usize = 256;
 const HAS_HEADER: u32 = 1 << 31;
 const KIND: u32 = 6;

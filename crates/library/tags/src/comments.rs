@@ -72,7 +72,8 @@ const COVER_KEY: &[u8] = b"COVERART";
 /// fields before the picture.
 const PICTURE_HEAD_LETTERS: usize = 1024;
 
-/// Reads all comments.
+/// Reads all comments from `flow` into `media`. `stored` is the encoding of the base64 pictures in
+/// them: contiguous, or interrupted by the headers of Ogg pages.
 pub(crate) fn read(
     flow: &mut impl Flow,
     limits: &crate::Limits,

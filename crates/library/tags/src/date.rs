@@ -26,8 +26,8 @@ const MONTHS: [&str; 12] = [
 
 impl Date {
     /// Parses a date in common notations: `2003`, `2003-05-12` with any separator, `20030512`,
-    /// `12.05.2003`, `May 12, 2003`, each with anything after it. If either of two numbers may be
-    /// the month, only the year is kept.
+    /// `12.05.2003`, `May 12, 2003`. Other text may follow the date. If either of two numbers may
+    /// be the month, only the year is kept.
     #[must_use]
     pub fn parse(text: &str) -> Option<Date> {
         let numbers = text.split(|letter: char| !letter.is_ascii_digit());

@@ -42,8 +42,8 @@ pub(crate) fn read_dsf(input: &mut Input<'_>) -> Result<Media, Error> {
         }
     }
     media.audio.measure(samples, end - 80);
-    // The last block is padded, so the bit rate follows from the sample rate: one bit per sample
-    // and channel.
+    // The bit rate is computed from the sample rate, with one bit per sample and channel. A bit
+    // rate computed from the length of the audio would include the padding of the last block.
     let bitrate_bps = media
         .audio
         .sample_rate_hz

@@ -173,7 +173,8 @@ fn last_ticks(input: &mut Input<'_>, clusters: &Range<u64>) -> Result<u64, Error
         }
         end = at;
     }
-    // No cluster begins in the searched bytes, so the only cluster begins before them.
+    // No cluster begins in the searched bytes. The last block is then searched for in the first
+    // cluster, in whose content `clusters` begins.
     last_block(input, clusters)
 }
 
@@ -481,7 +482,7 @@ fn simple_tag(
         (_, name) => Field::from_key(name.as_bytes()),
     };
     match field {
-        // The title of the segment was read before, and the tag mostly repeats it.
+        // The title of the segment was read before, and in most files the tag repeats it.
         Some(Field::Title) if media.tags.has(Field::Title) => {}
         Some(field) => media.tags.push(field, &value),
         None => {}

@@ -1,8 +1,8 @@
 use crate::Tags;
 use std::borrow::Cow;
 
-/// Maximum seconds that a byte of audio may last: Monkey's Audio codes half a minute of silence in
-/// some twenty bytes.
+/// Maximum duration of one byte of audio, in seconds. Monkey's Audio codes half a minute of silence
+/// in about 20 bytes, which is 1.5 seconds per byte.
 const SECONDS_PER_BYTE_MAX: u64 = 8;
 
 /// Metadata of one music file.

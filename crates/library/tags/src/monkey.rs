@@ -11,7 +11,8 @@
 //!   @12 sample rate u32 · @16 and @20 lengths of the WAV header and trailer, u32
 //!   @24 frames u32 · @28 blocks of the last frame u32
 //! ```
-//! Little-endian. Source: the format's own headers (MACLib.h) as their documents describe them.
+//! Little-endian. Source: the header file MACLib.h of Monkey's Audio, as its documentation
+//! describes it.
 
 use crate::input::Input;
 use crate::media::{AudioHash, Codec, Container};

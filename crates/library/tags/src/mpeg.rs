@@ -33,7 +33,7 @@ const SPOTS: u64 = 12;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Frame {
     layer: u8,
-    /// True for MPEG 1; frames of MPEG 2 and 2.5 have half as many samples.
+    /// True for MPEG 1. In MPEG 2 and 2.5, layer III frames have half as many samples.
     full: bool,
     crc: bool,
     bitrate_bps: u32,
@@ -196,8 +196,8 @@ fn is_followed(bytes: &[u8], start: usize, first: Frame, followers: usize) -> bo
     for found in 0..followers {
         match frame_in(bytes, at).filter(|next| first.is_like(*next)) {
             Some(next) => at += next.bytes,
-            // `bytes` has room for the longest frames, so `bytes` ends here only if the file ends
-            // here.
+            // `bytes` is long enough for `followers` frames of the maximum size, so `bytes` ends
+            // at `at` only if the file ends there.
             None => return found + 1 == followers && bytes.len() <= at + HEAD_BYTES,
         }
     }

@@ -11,7 +11,7 @@ const SNIFF_BYTES: usize = 16;
 /// two occur in practice.
 const TAGS_MAX: usize = 4;
 
-/// Reader of files, one after the other, which reuses one buffer.
+/// Reader of the metadata of music files. It reads one file after another with the same buffer.
 #[derive(Debug)]
 pub struct Reader {
     limits: Limits,
@@ -146,7 +146,7 @@ fn recorded(input: &mut Input<'_>) -> Result<Media, Error> {
     }
 }
 
-/// Formats besides MPEG audio that may follow an ID3v2 tag.
+/// Format, other than MPEG audio, of the data that may follow an ID3v2 tag.
 enum Rare {
     WavPack,
     Monkey,

@@ -70,7 +70,7 @@ pub struct Person {
     pub part: Option<String>,
 }
 
-/// Roles in a recording.
+/// Role of a person or group in a recording.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[repr(u8)]
 #[expect(missing_docs, reason = "the names say it")]

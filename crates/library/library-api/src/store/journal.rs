@@ -28,8 +28,9 @@ const HEAD_BYTES: usize = 12;
 const JSON_BEGIN: &[u8] = b"[{";
 /// Maximum length of a record's JSON; the JSON of a playlist of 100,000 tracks is shorter.
 const RECORD_BYTES_MAX: usize = 16 << 20;
-/// Smallest size that is assumed for a journal after its last rewrite. A journal is rewritten only
-/// after its size has doubled, so a journal of at most twice this size is never rewritten.
+/// Minimum size from which the growth of a journal is measured. A journal is rewritten only after
+/// it has doubled since its last rewrite, so a journal of at most twice this size is never
+/// rewritten.
 const HISTORY_BYTES_MIN: u64 = 1 << 20;
 
 /// Maximum number of damaged files that are kept beside the journal: `journal.bad`, `journal.bad-1`
@@ -375,11 +376,12 @@ fn sync_folders(folder: &Path) -> io::Result<()> {
     }
 }
 
-/// Result of a search for the next record: the damage skipped before it, and its changes.
+/// Next part of a journal: a record, with its changes and no skipped bytes; or a damaged part, with
+/// its length and no changes.
 struct Next<'b> {
     skipped_bytes: usize,
     changes: Vec<Change>,
-    /// Bytes after the record.
+    /// Bytes after the record or the damaged part.
     rest: &'b [u8],
 }
 
@@ -389,8 +391,8 @@ struct Whole<'b> {
     rest: &'b [u8],
 }
 
-/// Finds the next whole record, or the damage before it. Returns `None` if no bytes are left, or
-/// only a partial record or zeros that a crash left.
+/// Returns the part with which `bytes` begin: a whole record or a damaged part. Returns `None` if
+/// no bytes are left, or if the rest is a partial record or zeros that a crash left.
 fn find_record(bytes: &[u8]) -> Option<Next<'_>> {
     if let Some(whole) = take_record(bytes) {
         let skipped_bytes = bytes.len() - whole.rest.len();

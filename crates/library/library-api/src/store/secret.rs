@@ -1,4 +1,4 @@
-//! Encryption of stored passwords, and API keys.
+//! Encryption of stored passwords, and generation and hashing of API keys.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read as _, Write as _};

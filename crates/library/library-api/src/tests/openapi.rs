@@ -10,7 +10,8 @@ use super::scene::{Scene, ids};
 const TEXT: &str = include_str!("../../../../../docs/openapi/pelton.json");
 const MANUAL: &str = include_str!("../../../../../docs/api.md");
 
-/// Operations that other crates handle, or whose responses are not JSON.
+/// Operations that are not compared, because other crates handle them or because their responses
+/// are not JSON.
 const ELSEWHERE: [&str; 20] = [
     "DELETE /prefetch",
     "DELETE /quarantine/{blake3}",
@@ -200,7 +201,7 @@ fn the_openapi_document_has_the_targets_of_the_manual() {
         {
             let (method, target) = text.split_once(' ').unwrap_or(("GET", text));
             match (text, target.strip_prefix("/-/api")) {
-                // The cell has no target here, but a further method of the previous target.
+                // This text in the table names only a method. It applies to the previous target.
                 (method, None) => named.insert(plain(&format!("{method} {path}"))),
                 (_, Some(target)) => {
                     path = target.split('?').next().unwrap_or(target);

@@ -107,7 +107,8 @@ fn placeholder() -> Placeholder {
     )
 }
 
-/// Server with no users, or with two: the admin ann, and bob.
+/// Fixture: a server with its library and the store of its users. It has no users, the admin ann,
+/// or the admin ann and the user bob.
 pub(super) struct Scene {
     folder: PathBuf,
     store: Arc<Store>,

@@ -337,8 +337,8 @@ fn codecs(name: &str) -> &[&str] {
     }
 }
 
-/// Returns the values of the list in the member that has either of two names, in lower case. A list
-/// that contains `*` counts as empty.
+/// Returns the values, in lower case, of the list in a member of `row` that has one of two names. A
+/// list that contains `*` counts as empty.
 fn texts(row: &Value, names: [&str; 2]) -> Vec<String> {
     let found = names.map(|name| &row[name]);
     let given = found.iter().flat_map(|value| match value {

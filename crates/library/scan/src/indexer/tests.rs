@@ -233,7 +233,7 @@ fn unreadable_files_are_reported_until_they_are_read_again() {
 
 #[test]
 fn a_cancelled_scan_leaves_the_last_index() {
-    // Repeated if the scan ends before the test can cancel it.
+    // The test is repeated, up to 20 times, if the scan ends before it can be cancelled.
     let cancelled = (0..20).find_map(|attempt| {
         let home = Home::new(&format!("cancelled-{attempt}"));
         for number in 0..1000 {

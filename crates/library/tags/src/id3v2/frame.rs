@@ -326,8 +326,8 @@ fn texts(content: &[u8]) -> Vec<String> {
     texts
 }
 
-/// Reads a frame that consists of an encoding, three letters of language, a description and a text.
-/// Skips a text with a description, because such a text is meant for programs.
+/// Reads a frame that consists of an encoding, a language code of three letters, a description and
+/// a text. Skips a comment with a description, because such a comment is meant for programs.
 fn described(content: &[u8], tags: &mut Tags, field: Field) {
     let Some((&encoding, rest)) = content.split_first() else {
         return;
@@ -342,10 +342,10 @@ fn described(content: &[u8], tags: &mut Tags, field: Field) {
     }
 }
 
-/// Reads synchronised lyrics: encoding, three letters of language, time unit (2: milliseconds),
-/// content type (1: lyrics, 2: a transcription), description, then strings, each with a time. A
-/// string is a line, or a part of a line if some strings contain line ends. The lyrics are stored
-/// in the LRC format.
+/// Reads synchronised lyrics: encoding, language code of three letters, time unit (2:
+/// milliseconds), content type (0: other, 1: lyrics, 2: a transcription), description, then
+/// strings, each with a time. A string is a line, or a part of a line if some strings contain line
+/// ends. The lyrics are stored in the LRC format.
 fn timed_lyrics(content: &[u8], tags: &mut Tags) {
     let [encoding, _, _, _, 2, 0..=2, rest @ ..] = content else {
         return;

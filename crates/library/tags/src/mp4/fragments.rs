@@ -18,8 +18,8 @@ use crate::input::Input;
 use crate::{Error, ErrorKind, Media};
 use std::ops::Range;
 
-/// Maximum number of boxes read from the first fragment on. If there are more, the last fragment is
-/// searched from the end of the file.
+/// Maximum number of boxes that are read from the first fragment on. In a file with more boxes, the
+/// last fragment is found by a search from the end of the file.
 const WALKED_MAX: usize = 64;
 /// Maximum bytes before the end of the file that are searched for the last fragment.
 const TAIL_BYTES_MAX: u64 = 1 << 20;

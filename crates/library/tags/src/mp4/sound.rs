@@ -223,8 +223,8 @@ fn aac(input: &mut Input<'_>, boxes: &Range<u64>, media: &mut Media) -> Result<(
     };
     let word = u16::from_be_bytes([*high, *low]);
     let (object, rate, channels) = (word >> 11, word >> 7 & 15, word >> 3 & 15);
-    // Object types 5 and 29 (SBR and PS) double the sample rate of the stream that they extend. For
-    // these two types, the file states the doubled rate elsewhere.
+    // Only the rate of object type 2 (AAC-LC) is used. Types 5 and 29 (SBR and PS) double the
+    // sample rate of the stream that they extend, and the file states the doubled rate elsewhere.
     if object == 2
         && let Some(&rate) = AAC_RATES_HZ.get(usize::from(rate))
     {

@@ -110,8 +110,8 @@ impl Walk {
     }
 }
 
-/// Returns the serial numbers of the streams whose first pages are consecutive from `at` on; at
-/// least one.
+/// Returns the serial numbers of the streams whose first pages are consecutive from offset `at` on.
+/// The page at `at` counts as a first page in any case.
 fn streams(input: &mut Input<'_>, mut at: u64) -> Result<Vec<u32>, Error> {
     let mut serials = Vec::new();
     while serials.len() < STREAMS_MAX {
@@ -129,8 +129,8 @@ fn streams(input: &mut Input<'_>, mut at: u64) -> Result<Vec<u32>, Error> {
     Err(Error::limit("more streams than the limit allows"))
 }
 
-/// Returns the offset of the first page of a stream that is not in `serials`. `range` starts at a
-/// page of `serials` and ends at a page of another stream.
+/// Returns the offset of the first page in `range` whose stream is not in `serials`. `range` starts
+/// at a page of a stream in `serials`, and ends at a page of another stream.
 fn boundary(input: &mut Input<'_>, range: Range<u64>, serials: &[u32]) -> Result<u64, Error> {
     let Range { mut start, mut end } = range;
     let mut found = end;

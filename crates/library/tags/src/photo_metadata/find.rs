@@ -37,8 +37,8 @@ pub(super) fn exif(input: &mut Input<'_>) -> Result<Option<Range<u64>>, Error> {
     Ok(Some(block.start + skip..block.end.min(input.len())))
 }
 
-/// Searches the segments before the first scan. A segment consists of FF · marker · length u16 ·
-/// content.
+/// Searches for the EXIF block in the segments of a JPEG file before the first scan. A segment
+/// consists of FF · marker · length u16 · content.
 fn jpeg(input: &mut Input<'_>) -> Result<Option<Range<u64>>, Error> {
     let (mut at, mut garbage) = (2, 0);
     loop {
@@ -72,8 +72,8 @@ fn jpeg(input: &mut Input<'_>) -> Result<Option<Range<u64>>, Error> {
     }
 }
 
-/// Searches for the chunk of type `kind`. PNG: length u32 · type · content · CRC u32. RIFF: type ·
-/// length u32 little-endian · content, padded to even.
+/// Searches for the chunk of type `kind`. A PNG chunk consists of length u32 · type · content · CRC
+/// u32. A RIFF chunk consists of type · length u32 little-endian · content, padded to even.
 fn chunks(input: &mut Input<'_>, first: u64, kind: [u8; 4]) -> Result<Option<Range<u64>>, Error> {
     let is_png = &kind == b"eXIf";
     let mut at = first;
@@ -93,8 +93,8 @@ fn chunks(input: &mut Input<'_>, first: u64, kind: [u8; 4]) -> Result<Option<Ran
     Ok(None)
 }
 
-/// Finds the block in a HEIF file: `meta` states which item is EXIF (`iinf`) and where its bytes
-/// are (`iloc`).
+/// Finds the EXIF block in a HEIF file. In the box `meta`, the box `iinf` states which item is
+/// EXIF, and the box `iloc` states where the bytes of each item are.
 fn items(input: &mut Input<'_>) -> Result<Option<Range<u64>>, Error> {
     let len = input.len();
     let Some(meta) = mp4::find(input, &(0..len), b"meta")? else {

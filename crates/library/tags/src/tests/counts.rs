@@ -51,7 +51,7 @@ fn wavpack_from_a_pipe_is_as_long_as_its_last_block_says() {
         let cut = [&first[..], &second[..second.len() - 1]].concat();
         assert_eq!(duration(&cut), (500, true));
     }
-    // If the header states a sample count, this count takes precedence.
+    // A sample count in the header of the first block takes precedence over the last block.
     assert_eq!(duration(&[sine, &second].concat()), (500, true));
 }
 
@@ -126,7 +126,7 @@ fn coded_samples_in_wav_last_as_long_as_their_frames() {
         wav(0x55, 11_250, 1, 0, None),
         wav(0x55, 0, 1152, 0, Some(44_100)),
         wav(0x55, 0, 1152, 0, None),
-        // A-law has a byte per sample.
+        // A-law has one byte per sample, so the sample count in the header is not used.
         wav(6, 22_050, 1, 0, Some(1)),
     ]
     .map(|file| summary(&file) + "\n");

@@ -66,8 +66,8 @@ fn tagged(bytes: &[u8], kind: TagType, art: &[u8]) -> Vec<u8> {
     file.into_inner()
 }
 
-/// Returns incompressible bytes, some of which need escaping in tags, that begin and end like a
-/// JPEG.
+/// Returns incompressible bytes that begin and end like a JPEG. Some tag formats must escape some
+/// of these bytes.
 fn art(bytes: usize) -> Vec<u8> {
     let noise = (0..bytes as u32).map(|n| (n.wrapping_mul(2_654_435_761) >> 24) as u8);
     [
