@@ -1,7 +1,7 @@
 use std::fs;
 
-/// Returns whether the disk of a device is rotational; `None` if the device has no disk (such as a
-/// network file system), or if the kernel does not report the property.
+/// Returns whether the disk of a device is rotational; `None` if the device has no disk, as is the
+/// case for a network file system, or if the kernel does not report the property.
 #[must_use]
 pub fn rotates(device: u64) -> Option<bool> {
     let name = format!("/sys/dev/block/{}:{}", device >> 32, device & 0xffff_ffff);

@@ -59,8 +59,9 @@ impl Mapped {
     /// Maps a file that was opened read-only.
     ///
     /// # Errors
-    /// The file is empty, or open for writing in some process, or its file system does not support
-    /// leases (such as a network file system). The caller should then read the bytes instead.
+    /// The file is empty; some process has it open for writing; its file system, for example a
+    /// network file system, does not support leases; or `lease-break-time` of the kernel is too
+    /// short. The caller should then read the bytes instead.
     pub fn open(file: File) -> io::Result<Mapped> {
         let break_s = fs::read_to_string(BREAK_TIME)?;
         if break_s.trim().parse::<u32>().unwrap_or(0) < BREAK_S_MIN {

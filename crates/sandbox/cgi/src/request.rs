@@ -5,7 +5,7 @@
 pub struct Request<'a> {
     /// Request method, as the client sent it.
     pub method: &'a str,
-    /// Start of the path, which identifies the program. Without a slash at the end.
+    /// First part of `path`, which identifies the program. It has no slash at its end.
     pub script: &'a str,
     /// Whole path of the request, not decoded. It starts with `script`.
     pub path: &'a str,

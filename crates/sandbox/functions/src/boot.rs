@@ -66,9 +66,9 @@ impl Bootable {
         let millis = |time: config::Timeout| time.0.as_millis() as u32;
         let common = components::cell_limits(config, entry.concurrency.get() as usize);
         let limits = Limits {
-            // A persistent program needs no spare cell, because its cells are never wiped. Its
-            // cells are also not replaced after a number of jobs, because the program's state would
-            // be lost.
+            // Spare cells run jobs while other cells are wiped. A persistent program needs none,
+            // because its cells are never wiped. Its cells are also not replaced after a number of
+            // jobs, because the program's state would be lost.
             spare: if entry.ephemeral { common.spare } else { 0 },
             jobs_per_zygote: if entry.ephemeral {
                 common.jobs_per_zygote
@@ -94,8 +94,8 @@ impl Bootable {
         })
     }
 
-    /// Reads the file, starts the cells and runs the warm-up. `worker` is the ELF image that loads
-    /// the program.
+    /// Reads the program's file, starts the cells and runs the warm-up. `worker` is the ELF image
+    /// that loads the program.
     pub(super) fn boot(&self, worker: &'static [u8]) -> Result<Booted, Error> {
         let name = &self.entry.name;
         let deadline = Instant::now() + self.entry.max_boot_time.0;
@@ -113,7 +113,7 @@ impl Bootable {
         Ok(Booted { pool, stamp })
     }
 
-    /// Reads the file and starts the cells, without the warm-up.
+    /// Reads the program's file and starts the cells, without the warm-up.
     pub(super) fn start(&self, worker: &'static [u8]) -> Result<Booted, Error> {
         let (program, stamp) = read(&self.entry)?;
         let pool = Pool::start_program(worker, &program, self.limits);

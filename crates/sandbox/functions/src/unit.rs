@@ -267,7 +267,7 @@ impl Unit {
     }
 }
 
-/// Entry in the count of waiting requests. Dropping the entry decrements the count.
+/// Request that is included in the count of waiting requests until this value is dropped.
 struct WaitingRequest<'a> {
     waiting: &'a AtomicU32,
     /// Number of waiting requests, including this request, at the moment when this request was

@@ -61,7 +61,7 @@ const PROGRAM_CALLS: &[(libc::c_long, Serve)] = &[
     (libc::SYS_epoll_ctl, events::epoll_ctl),
     (libc::SYS_epoll_wait, events::epoll_wait),
     (libc::SYS_epoll_pwait, events::epoll_wait),
-    // After this error, libc calls `clone`, whose flags are in a register.
+    // After this error, libc falls back to `clone`, so these failures are not counted.
     (libc::SYS_clone3, |_, _, _| fails(libc::ENOSYS)),
     // Go's runtime tries to name its mappings, and continues if the call fails.
     (libc::SYS_prctl, |_, _, _| fails(libc::EINVAL)),
@@ -101,7 +101,7 @@ const CALLS: &[(libc::c_long, Serve)] = &[
     (libc::SYS_clock_getres, process::clock_getres),
     (libc::SYS_gettimeofday, process::gettimeofday),
     (libc::SYS_getrandom, process::getrandom),
-    // Calls that the start-up code of C and Rust makes, and calls that even one thread needs.
+    // Other calls of a process with one thread, such as those of the start-up code of C and Rust.
     (libc::SYS_arch_prctl, process::arch_prctl),
     (libc::SYS_set_tid_address, threads::set_tid_address),
     (libc::SYS_set_robust_list, |_, _, _| Ok(0)),

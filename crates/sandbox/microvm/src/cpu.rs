@@ -1,9 +1,10 @@
 //! The one CPU of a guest: its initial state, its reported features, and all of its state that a
 //! wipe restores.
 //!
-//! Each part of the state is restored once, with one of these: FS and GS bases with the special
-//! registers; x87 to ZMM, masks and MXCSR with XSAVE; and a fixed list of MSRs. Ring 3 cannot write
-//! MSRs, and ring 0 has no code that does.
+//! No part of the state is restored twice: the FS and GS bases are restored with the special
+//! registers, the registers from x87 to ZMM, the masks and MXCSR with XSAVE, and a fixed list of
+//! MSRs separately. The guest cannot change any MSR: ring 3 cannot write MSRs, and ring 0 has no
+//! code that does.
 
 use super::layout::{
     EXCEPTION_STACK_TOP, GDT, IDT, PAGE_BYTES, RETURN_FRAME, RING0_STACK, STUB, TSS,
@@ -55,8 +56,8 @@ const MSRS: [u32; 10] = [
     PAT,
 ];
 
-/// State of a CPU, which a wipe restores: all that a program can change, and also what it should be
-/// unable to change.
+/// State of a CPU, which a wipe restores. It contains everything that a program can change and, as
+/// a precaution, state that a program should be unable to change.
 pub(crate) struct State {
     regs: kvm_regs,
     sregs: kvm_sregs,
@@ -243,8 +244,8 @@ fn cpuid(supported: &CpuId) -> CpuId {
         hide(&mut entry);
         entries.push(entry);
     }
-    // Leaf 0xd describes the extended state. If the guest sees the `cpuid` of the host's processor,
-    // KVM does not list this leaf, but accepts an entry for it.
+    // Leaf 0xd describes the extended state. On hosts that do not intercept `cpuid`, KVM does not
+    // list this leaf, but accepts an entry for it.
     for index in 0..8 {
         if !entries
             .iter()

@@ -163,8 +163,8 @@ impl Image {
             let offset = headers_offset as usize;
             segment.file.contains(&offset)
         };
-        // If the headers are not loaded, the program has no use for them, and their address stays
-        // 0.
+        // If no segment contains the program headers, the program cannot read them, and their
+        // address stays 0.
         if let Some(segment) = self.segments.iter().find(holds) {
             let within = headers_offset - segment.file.start as u64;
             self.headers.0 = segment.memory.start + within;

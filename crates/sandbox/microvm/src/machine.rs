@@ -56,8 +56,8 @@ impl Machine {
             memory_size: memory.bytes(),
             userspace_addr: memory.host_address(),
         };
-        // SAFETY: the region is the reservation of `memory`, which lives as long as the machine, as
-        // its last field.
+        // SAFETY: the region is the reservation of `memory`. The memory outlives the VM, because
+        // fields are dropped in order, and `memory` is the last field of the machine.
         unsafe { vm.set_user_memory_region(region) }
             .map_err(refused("KVM_SET_USER_MEMORY_REGION"))?;
         let vcpu = vm.create_vcpu(0).map_err(refused("KVM_CREATE_VCPU"))?;

@@ -377,8 +377,8 @@ impl Memory {
         Ok(())
     }
 
-    /// Copies all nonzero pages of the guest to a template, except for the pages below the stack
-    /// pointer, whose content is no longer used.
+    /// Copies all nonzero pages of the guest to a template, except for the pages of the stack below
+    /// the stack pointer and its red zone, whose content is no longer used.
     pub(crate) fn freeze(&self, layout: &Layout, stack_pointer: u64) -> Result<Template, Errno> {
         const RED_ZONE_BYTES: u64 = 128;
         let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;

@@ -6,8 +6,8 @@ use std::os::fd::BorrowedFd;
 
 /// Seals a file against writing. The kernel returns `EBUSY` while the file is mapped writable, and
 /// also while a page of the file is pinned. A page is pinned briefly when the server reads it, and
-/// when the kernel ages or moves it. The kernel has then already waited for the page, so a retry
-/// suffices.
+/// when the kernel ages or moves it. The kernel itself waits for pinned pages before it returns
+/// `EBUSY`, so this function retries without a pause.
 ///
 /// # Errors
 /// As `fcntl`.

@@ -28,7 +28,7 @@ pub(super) fn begin() {
     set(SLICE);
 }
 
-/// Stops the timer.
+/// Stops the timer that [`begin`] started.
 pub(super) fn end() {
     set(Duration::ZERO);
 }
@@ -42,8 +42,8 @@ pub(super) fn sleep(time: Duration, server: Option<Server>) {
         .iter()
         .map(|server| PollFd::from_borrowed_fd(server.socket, PollFlags::empty()))
         .collect();
-    // The timer's signal, which ends a guest thread's time slice, may interrupt the call. No guest
-    // thread runs now, and the caller checks again which threads may run, so it is harmless.
+    // The timer's signal, which ends a guest thread's time slice, may interrupt `poll`. This is
+    // harmless: no guest thread runs now, and the caller checks again which threads may run.
     let hung_up = poll(&mut watched, Some(&time));
     if let Some(server) = server
         && hung_up.is_ok_and(|ready| 0 < ready)

@@ -22,8 +22,8 @@ pub const MESSAGE_BYTES_MAX: usize = JOB_HEADER_BYTES + PLAN_BYTES_MAX;
 pub struct JobLimits {
     /// Maximum bytes of the output: the size of the memfd for the output, fixed by seals.
     pub output_bytes_max: u64,
-    /// Maximum address space that the job may allocate, in addition to that of the worker before
-    /// the job.
+    /// Maximum address space that the job may allocate, in addition to the address space that the
+    /// worker uses before the job.
     pub memory_bytes_max: u64,
     /// Maximum CPU time in milliseconds.
     pub cpu_ms_max: u32,

@@ -222,8 +222,8 @@ pub(super) fn fcntl(linux: &mut Linux, _: &mut Machine, call: [u64; 6]) -> CallR
     }
 }
 
-/// Reports every open descriptor as ready: a guest's descriptors are always ready, like files on
-/// Linux.
+/// Reports every open descriptor as ready, as Linux does for files. To wait for an eventfd, a
+/// program must use `epoll_wait`.
 pub(super) fn poll(linux: &mut Linux, machine: &mut Machine, call: [u64; 6]) -> CallResult {
     const ENTRY_BYTES: u64 = 8;
     let [address, count, ..] = call;

@@ -194,8 +194,8 @@ impl Linux {
     /// standard error, and the stream to a service if the job has one.
     pub(crate) fn open_streams(&mut self, begin: u64) {
         self.runs_program = true;
-        // The program has not started yet, so the bytes that a guest may allocate before its first
-        // job are added to the limit.
+        // An ephemeral program starts as part of its job, so the memory that a guest may allocate
+        // before its first job is added to the limit of the job.
         self.space.allow_more(self.boot_bytes_max);
         let input = Open::Original { begin, at: 0 };
         self.open = vec![

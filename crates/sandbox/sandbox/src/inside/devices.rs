@@ -15,8 +15,8 @@ use std::io::{Read, Seek};
 use std::os::fd::{AsFd, FromRawFd, IntoRawFd, OwnedFd};
 use std::rc::Rc;
 
-/// Address space of a process that boots or hosts a guest, without the guest's memory: the
-/// process's own code, the program's file, and the guest's page tables.
+/// Maximum address space of a process that boots or hosts a guest, in addition to the guest's
+/// memory: for the process's own code, the program's file, and the guest's page tables.
 pub(super) const HOST_BYTES: u64 = 1 << 30;
 
 pub(super) struct Devices {

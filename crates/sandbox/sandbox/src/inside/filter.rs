@@ -195,8 +195,8 @@ const KVM_SET_XCRS: u32 = 0x4188_aea7;
 const KVM_SET_MSR_FILTER: u32 = 0x4188_aec6;
 
 /// Rules of launchers and of the programs that they start, in addition to those of a zygote. A
-/// program is denied the same calls as a worker, but a denied call returns an error and does not
-/// kill the program, since its author did not write it for a sandbox.
+/// denied call returns an error to a program, while it kills a worker, since the author of a
+/// program did not write it for a sandbox.
 const LAUNCHER: &[Rule] = &[
     // The launcher starts its program once, from a descriptor that the kernel closes at this call.
     allow(libc::SYS_execveat, Is(4, libc::AT_EMPTY_PATH as u32)),
@@ -219,7 +219,8 @@ const LAUNCHER: &[Rule] = &[
     allow(libc::SYS_fcntl, Is(1, libc::F_GETFL as u32)),
     allow(libc::SYS_fcntl, Is(1, libc::F_GETFD as u32)),
     allow(libc::SYS_uname, Always),
-    // Calls of programs with several threads. `fork` calls `clone` with other flags, and is denied.
+    // Calls of programs with several threads. `fork` calls `clone` with other flags, which only the
+    // launcher may use: `Program::of_program` denies them to the program.
     allow(libc::SYS_clone, Is(0, THREAD_FLAGS_GO)),
     allow(libc::SYS_clone, Is(0, THREAD_FLAGS_LIBC)),
     allow(libc::SYS_futex, Always),
@@ -233,8 +234,8 @@ const LAUNCHER: &[Rule] = &[
     allow(libc::SYS_epoll_ctl, Always),
     allow(libc::SYS_epoll_pwait, Always),
     allow(libc::SYS_eventfd2, Always),
-    // Calls that return the ids of user, group and parent process. All programs run as the same
-    // user.
+    // Calls that return the ids of user, group and parent process. The ids of user and group reveal
+    // nothing, since all programs run as the same user.
     allow(libc::SYS_getuid, Always),
     allow(libc::SYS_geteuid, Always),
     allow(libc::SYS_getgid, Always),
@@ -250,9 +251,9 @@ const LAUNCHER: &[Rule] = &[
 ];
 
 /// Rules that precede those of a launcher if its programs may open files; Landlock decides which
-/// files. Files can be opened only for reading, and without two flags that Landlock does not check:
-/// O_PATH, with which a program could find out which files exist, and O_TRUNC, which Landlock
-/// checks from ABI version 3 on.
+/// files. Files can be opened only for reading, and without two flags on which Landlock cannot be
+/// relied: O_PATH, which Landlock does not check and with which a program could find out which
+/// files exist, and O_TRUNC, which Landlock checks only from ABI version 3 on.
 const FILES: &[Rule] = &[
     allow(libc::SYS_open, Lacks(1, WRITE_FLAGS)),
     allow(libc::SYS_openat, Lacks(2, WRITE_FLAGS)),

@@ -78,7 +78,8 @@ pub(super) fn prepare_for_jobs() {
     tune(libc::M_TOP_PAD, GROW_BYTES);
     let small = block(SMALL_BYTES);
     let data = (end() + HEADER_BYTES).next_multiple_of(HUGE_PAGE_BYTES);
-    // libc adds half a header to a block's size, and rounds the sum up to a multiple of a header.
+    // Half a header is subtracted, because libc adds it to a block's size. libc also rounds the sum
+    // up to a multiple of a header.
     block(data - HEADER_BYTES - top() - HEADER_BYTES / 2);
     // SAFETY: `small` was allocated above, and is not used again.
     unsafe { libc::free(small) };
