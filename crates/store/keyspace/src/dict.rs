@@ -396,14 +396,16 @@ impl<T: Item> Dict<T> {
         Compaction::Moved { from: last, to }
     }
 
-    /// Reallocates the first chunk of the buckets and the first chunk of the slots; all later
-    /// chunks have the full size. Items keep their slots.
+    /// Reallocates the first chunk of the buckets and the first chunk of the slots. All later
+    /// chunks have the full size and their own pages, so they need not move. Items keep their
+    /// slots.
     pub(crate) fn reallocate_first_chunks(&mut self) {
         self.heads.reallocate_first();
         self.slots.reallocate_first();
     }
 
-    /// Removes the last slot with its item, if any. The table must not be searched afterwards.
+    /// Removes the last slot, if any, and returns its content: an item, or `None` if the slot is
+    /// vacant. The table must not be searched afterwards.
     pub(crate) fn pop_slot(&mut self) -> Option<Option<T>> {
         self.slots.pop()
     }
@@ -512,9 +514,9 @@ impl<T: Item> Dict<T> {
         slots.filter_map(|(next, item)| item.as_ref().map(|item| (next, item)))
     }
 
-    /// Reallocates the heap memory of items, starting at slot `from`; `left` is the maximum number
-    /// of slots. Returns the slot at which the next call continues, or `None` at the end of the
-    /// table.
+    /// Reallocates the heap memory of items, starting at slot `from`. Visits at most `left` slots,
+    /// and subtracts their number from `left`. Returns the slot at which the next call continues,
+    /// or `None` at the end of the table.
     pub(crate) fn reallocate(
         &mut self,
         from: usize,

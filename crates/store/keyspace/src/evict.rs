@@ -142,7 +142,8 @@ pub(crate) fn stamp_used(entry: &mut Entry, limits: &Limits, rng: &mut fastrand:
     entry.access = entry.access & !STAMP_MASK | stamp | VISITED;
 }
 
-/// Sets the imported last use of a key, if the policy records that kind of use.
+/// Sets the last use of an imported key to `used`, if the policy records this kind of use: the
+/// counter under the LFU policies, the idle time under all other policies.
 pub(crate) fn set_use(entry: &mut Entry, limits: &Limits, used: Use, now: i64) {
     let is_lfu = limits.policy.is_lfu();
     let stamp = match used {

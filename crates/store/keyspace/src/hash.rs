@@ -71,9 +71,9 @@ impl Hash {
             }
     }
 
-    /// Reallocates the heap memory of fields, starting at slot `from`; `left` is the maximum number
-    /// of slots. Returns the slot at which the next call continues, or `None` at the end of the
-    /// hash.
+    /// Reallocates the heap memory of fields, starting at slot `from`. Visits at most `left` slots,
+    /// and subtracts their number from `left`. Returns the slot at which the next call continues,
+    /// or `None` at the end of the hash.
     pub(crate) fn reallocate(&mut self, from: usize, left: &mut usize) -> Option<usize> {
         match self {
             Self::Packed(packed) => {

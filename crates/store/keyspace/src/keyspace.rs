@@ -213,15 +213,15 @@ impl Keyspace {
         self.dbs.iter().map(Db::heap_bytes).sum()
     }
 
-    /// Returns the number of bytes that values of at least 16 KiB use; [`Keyspace::used_bytes`]
-    /// contains this number.
+    /// Returns the number of bytes that values of at least 16 KiB use. [`Keyspace::used_bytes`]
+    /// includes these bytes.
     #[must_use]
     pub fn blob_bytes(&self) -> usize {
         self.dbs.iter().map(Db::blob_bytes).sum()
     }
 
     /// Returns the number of keys in a database, the number of keys with a deadline, and the mean
-    /// time, in milliseconds, until the first 100 deadlines.
+    /// time left, in milliseconds, of the (at most 100) keys with the earliest deadlines.
     #[must_use]
     pub fn db_figures(&self, db: usize, now_ms: u64) -> (usize, usize, u64) {
         const SAMPLE: usize = 100;

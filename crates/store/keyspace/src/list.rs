@@ -196,8 +196,9 @@ impl List {
         self.limit
     }
 
-    /// Reallocates the heap memory of nodes, starting at node `from`, until `left` is used up.
-    /// Returns the node at which the next call continues, or `None` at the end of the list.
+    /// Reallocates the heap memory of nodes, starting at node `from`, until the work budget `left`
+    /// is used up. Returns the node at which the next call continues, or `None` at the end of the
+    /// list.
     pub(crate) fn reallocate(&mut self, from: usize, left: &mut usize) -> Option<usize> {
         for (index, node) in self.nodes.iter_mut().enumerate().skip(from) {
             if *left == 0 {
@@ -392,7 +393,8 @@ impl List {
         self.insert(index, value);
     }
 
-    /// Inserts an element before the element with this index, or at the end.
+    /// Inserts an element before the element with this index. If `index` is the number of elements,
+    /// appends the new element.
     pub(crate) fn insert(&mut self, index: usize, value: &Bytes) {
         if index == 0 {
             return self.push(End::Left, value);

@@ -72,7 +72,8 @@ impl Packed {
         self.insert(0, value);
     }
 
-    /// Inserts an element before the element at this offset, or at the end.
+    /// Inserts an element before the element at this offset. If `at` is the offset of the end,
+    /// appends the new element.
     pub(crate) fn insert(&mut self, at: usize, value: &[u8]) {
         self.put(at..at, value);
         self.count += 1;

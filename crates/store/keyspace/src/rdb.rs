@@ -44,7 +44,7 @@ static CRC: Crc<u64, Table<16>> = Crc::<u64, Table<16>>::new(&CRC_64_REDIS);
 /// Options for writing a snapshot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Options {
-    /// Format version: 10, which Redis 7.0 reads, or 11.
+    /// Format version: 10 for Redis 7.0 and later, or 11 for Redis 7.2 and later.
     pub version: u16,
     /// True to compress long strings.
     pub compress: bool,

@@ -45,9 +45,9 @@ impl Set {
             }
     }
 
-    /// Reallocates the heap memory of members, starting at slot `from`; `left` is the maximum
-    /// number of slots. Returns the slot at which the next call continues, or `None` at the end of
-    /// the set.
+    /// Reallocates the heap memory of members, starting at slot `from`. Visits at most `left`
+    /// slots, and subtracts their number from `left`. Returns the slot at which the next call
+    /// continues, or `None` at the end of the set.
     pub(crate) fn reallocate(&mut self, from: usize, left: &mut usize) -> Option<usize> {
         match self {
             Self::Ints(ints) => {

@@ -19,7 +19,7 @@ pub struct Limits {
     /// Maximum number of build locks (`GETORLOCK`) per database. While this many locks exist,
     /// `GETORLOCK` lets every client compute the value itself.
     pub locks_max: usize,
-    /// Maximum bytes for data and its overhead; 0 means unlimited: `maxmemory`.
+    /// Maximum bytes for data and its overhead (`maxmemory`); 0 means unlimited.
     pub maxmemory_bytes: u64,
     /// Maximum bytes for values of at least 16 KiB (`maxmemory-blobs`). If set, `maxmemory_bytes`
     /// bounds all other data, and neither part can use the memory of the other. 0 means that
@@ -64,7 +64,8 @@ pub struct Encodings {
     pub hash_entries_max: usize,
     /// Maximum bytes of a field or value in a packed hash: `hash-max-listpack-value`.
     pub hash_value_bytes_max: usize,
-    /// `list-max-listpack-size`: elements per node, or -1 … -5 for 4 … 64 KiB per node.
+    /// Maximum size of a list node: `list-max-listpack-size`. A positive value is a number of
+    /// elements; -1, -2, -3, -4 and -5 mean 4, 8, 16, 32 and 64 KiB.
     pub list_node_size: i64,
     /// Maximum number of members of a set of sorted integers: `set-max-intset-entries`.
     pub set_intset_entries_max: usize,

@@ -125,7 +125,7 @@ impl Snapshot {
         writer.work
     }
 
-    /// Continues to write the large values, until the work in `left` is used up.
+    /// Continues to write the large values, until the work budget `left` is used up.
     fn continue_values(&mut self, dbs: &mut [Db], left: &mut usize) {
         while 0 < *left && !self.values.is_empty() {
             let mut writer = self.pending.writer(self.options.compress);
@@ -144,8 +144,8 @@ impl Snapshot {
         }
     }
 
-    /// Writes entries of one database that are still unwritten, until the work in `left` is used
-    /// up. Returns the new progress.
+    /// Writes the unwritten entries of one database, until the work budget `left` is used up or a
+    /// large value is queued. Returns the new progress.
     fn walk_db(
         &mut self,
         mut part: Part,
@@ -168,8 +168,8 @@ impl Snapshot {
         part
     }
 
-    /// Writes entries of all databases that are still unwritten, until the work in `left` is used
-    /// up. Returns whether all entries are written.
+    /// Writes the unwritten entries of all databases, until the work budget `left` is used up.
+    /// Returns whether all entries are written.
     fn walk(&mut self, dbs: &mut [Db], free: &mut LazyFreeQueue, mut left: usize) -> bool {
         loop {
             self.continue_values(dbs, &mut left);
@@ -331,8 +331,8 @@ impl Snapshots {
         })
     }
 
-    /// Cancels the snapshot. The snapshot ends when [`Snapshots::write_part`] returns `true`; the
-    /// caller discards the bytes of the file.
+    /// Cancels the snapshot. The caller must continue to call [`Snapshots::write_part`] until it
+    /// returns `true`, which ends the snapshot, and must discard the bytes of the file.
     pub(crate) fn cancel(&mut self, dbs: &mut [Db]) {
         if let Some(snapshot) = &mut self.running {
             snapshot.is_cancelled = true;

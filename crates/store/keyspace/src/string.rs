@@ -10,14 +10,14 @@ const TINY: usize = 22;
 /// Maximum length of a string that Redis allocates together with its object (`embstr`).
 const EMBEDDED_BYTES_MAX: usize = 44;
 
-/// Minimum length of a blob that the kernel can send from its memory without a copy.
+/// Minimum length of a blob that the kernel can send without copying its bytes.
 const ZERO_COPY_BYTES_MIN: usize = 64 << 10;
 
 /// Returns the memory that a blob of `bytes` bytes uses: its content, overhead and reference count.
 /// From 64 KiB on, the content has its own pages, together with the head and the line end of the
-/// reply that sends it. Such a blob also has an entry in a B-tree, whose nodes are counted with
-/// average fill. A blob that a command built has no such head, so it may use one page less, but the
-/// same size is returned.
+/// reply that sends it. Such a blob also has an entry in the table of memory that the kernel may
+/// send from, a B-tree whose nodes are counted with average fill. A blob that a command built has
+/// no such head, so it may use one page less, but the same size is returned.
 pub(crate) fn blob_bytes(bytes: usize) -> usize {
     const PAGE_BYTES: usize = 4096;
     match bytes {

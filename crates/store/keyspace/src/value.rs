@@ -99,9 +99,9 @@ impl Value {
         }
     }
 
-    /// Reallocates the heap memory of the value; of a large collection, only elements from `from`
-    /// on, until `left` is used up. Returns the element at which the next call continues, or `None`
-    /// if no elements remain.
+    /// Reallocates the heap memory of the value. In a large collection, only elements from position
+    /// `from` on are reallocated, until the work budget `left` is used up. Returns the position at
+    /// which the next call continues, or `None` if no elements remain.
     pub(crate) fn reallocate(&mut self, from: usize, left: &mut usize) -> Option<usize> {
         match self {
             Self::Str(string) => {

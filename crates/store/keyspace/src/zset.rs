@@ -134,9 +134,9 @@ impl Zset {
     }
 
     /// Reallocates the heap memory of the members, then the leaves of the tree, starting at
-    /// position `from`, until `left` is used up. The first positions are the slots of the members;
-    /// the ranks in the tree follow. Returns the position at which the next call continues, or
-    /// `None` at the end.
+    /// position `from`, until the work budget `left` is used up. The first positions are the slots
+    /// of the members; the ranks in the tree follow. Returns the position at which the next call
+    /// continues, or `None` at the end of the sorted set.
     pub(crate) fn reallocate(&mut self, from: usize, left: &mut usize) -> Option<usize> {
         let large = match self {
             Self::Packed(packed) => {

@@ -402,8 +402,8 @@ impl Out {
         all.into()
     }
 
-    /// Frees the memory of bytes that were already written: all of it once the buffer is empty,
-    /// otherwise as soon as more bytes are written than unwritten.
+    /// Frees the memory of bytes that were already written, once the buffer is empty, or once the
+    /// written bytes of `small` outnumber the unwritten bytes and exceed [`IDLE_CAPACITY_BYTES`].
     fn reclaim(&mut self) {
         if self.is_empty() {
             self.small.clear();

@@ -253,7 +253,7 @@ impl Parser {
         self.args[current].iter_mut().map(std::mem::take).collect()
     }
 
-    /// Releases the read buffer before the next read. Drops the arguments of the last request.
+    /// Releases the read buffer before the next read. Drops the arguments of the current request.
     /// Copies the arguments of all later requests, except blobs, so that they no longer refer to
     /// the buffer.
     pub fn release(&mut self) {
@@ -278,7 +278,8 @@ impl Parser {
         }
     }
 
-    /// Returns whether the next byte starts a request.
+    /// Returns whether the next byte starts a request and [`Parser::next`] has returned all
+    /// requests that were parsed ahead.
     pub fn is_between_requests(&self) -> bool {
         matches!(self.state, State::Idle) && !self.has_ahead()
     }

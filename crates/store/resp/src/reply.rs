@@ -7,8 +7,8 @@ use memchr::memchr;
 
 use crate::{ReplyLimits, number};
 
-/// A reply or a push message. Numbers other than integers are stored as text, so that two replies
-/// are equal exactly if their bytes are.
+/// A reply or a push message. Numbers other than integers are stored as the received text, so that
+/// two such numbers are equal only if their texts are equal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reply {
     /// `+`: a status.

@@ -182,8 +182,8 @@ impl Client {
         self.deferred_messages.set_proto(proto);
     }
 
-    /// Appends the messages that arrived while a command ran to the output, which already contains
-    /// the command's reply.
+    /// Appends the deferred messages, which arrived while a command ran, to the output. The output
+    /// already contains the command's reply.
     pub(crate) fn append_deferred_messages(&mut self) {
         if !self.deferred_messages.is_empty() {
             self.out.append(&self.deferred_messages);

@@ -179,7 +179,8 @@ impl Clients {
         self.bytes
     }
 
-    /// Adds the change of this client's memory use since the last call to the total of all clients.
+    /// Updates the total of all clients by the change of this client's memory use since the
+    /// previous call.
     pub(crate) fn recount(&mut self, key: ClientKey) {
         let client = &mut self.table[key];
         let held = client.held_bytes();

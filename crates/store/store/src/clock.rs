@@ -43,8 +43,7 @@ impl Clock {
         clock
     }
 
-    /// Sets the clock to the system's time, which may have been corrected since. A time before 1970
-    /// becomes 1970.
+    /// Sets the clock to the system's current time. A time before 1970 becomes 1970.
     pub(crate) fn follow_system(&self) {
         let since = SystemTime::now().duration_since(UNIX_EPOCH);
         self.base_us

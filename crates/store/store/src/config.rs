@@ -71,7 +71,7 @@ pub struct Config {
     pub(crate) requirepass: String,
     /// Number of databases.
     pub(crate) databases: Int<1, 1024>,
-    /// Level of the log.
+    /// Minimum level of the messages that are written to the log.
     pub(crate) loglevel: LogLevel,
     /// Path of the log file, relative to `dir`; empty for stderr.
     pub(crate) logfile: String,

@@ -46,7 +46,8 @@ impl Keyspace {
             }
             Handler::Exec => return transactions::exec(&mut context, out),
             Handler::Service => return Outcome::Service(command),
-            // Only COMMAND gets here: the other containers require at least two arguments.
+            // This arm runs a container (a command with subcommands) that was called without a
+            // subcommand. Only COMMAND may be called in this way.
             Handler::Container => server::command(&mut context, out).map(|()| Outcome::Done),
             Handler::Help => server::help(&mut context, out).map(|()| Outcome::Done),
         };

@@ -15,7 +15,7 @@ impl Keyspace {
         entry
     }
 
-    /// Sets the imported last use of a key, if the policy records that kind of use.
+    /// Sets the last use of an imported key to `used`, if the policy records this kind of use.
     pub(crate) fn set_use(&mut self, db: usize, slot: u32, used: Use, now: i64) {
         let entry = self.dbs[db].dict.at_mut(slot);
         evict::set_use(entry, &self.limits, used, now);

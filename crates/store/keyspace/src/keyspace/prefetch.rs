@@ -18,8 +18,9 @@ use crate::session::{Prefetched, Session};
 use crate::table;
 
 impl Keyspace {
-    /// Finds the commands of several calls, and prefetches their keys. Changes no data. The keys
-    /// may change before a command runs, because earlier commands of the batch run first.
+    /// Looks up the commands of several calls, appends the results to `found`, and prefetches the
+    /// values of the calls' keys. Changes no data. The prefetch is only a hint: earlier commands of
+    /// the batch may change a key before its command runs.
     pub fn prefetch<'a>(
         &self,
         session: &Session,
@@ -79,7 +80,8 @@ impl Keyspace {
     }
 }
 
-/// Returns the keys of a call with their indices, if their positions are fixed.
+/// Returns the keys of a call, each with the index of its argument. Returns no keys if their
+/// positions are not fixed for the command.
 fn range(keys: Keys, call: &[Bytes]) -> impl Iterator<Item = (usize, &[u8])> {
     let (first, last, step) = match keys {
         Keys::Range { first, last, step } => (first, last, step),

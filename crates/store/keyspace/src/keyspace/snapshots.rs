@@ -57,8 +57,8 @@ impl Keyspace {
         self.snapshots.waiting_bytes()
     }
 
-    /// Cancels the snapshot. The snapshot ends when [`Keyspace::write_snapshot_part`] returns
-    /// `true`; the caller discards the bytes of the file.
+    /// Cancels the snapshot. The caller must continue to call [`Keyspace::write_snapshot_part`]
+    /// until it returns `true`, which ends the snapshot, and must discard the bytes of the file.
     pub fn cancel_snapshot(&mut self) {
         self.snapshots.cancel(&mut self.dbs);
     }

@@ -15,7 +15,8 @@ pub(crate) struct Blobs {
 
 #[derive(Debug)]
 pub(crate) struct Blob {
-    /// Offset in the buffer's bytes at which the blob must be inserted.
+    /// Offset at which the blob must be inserted into the other bytes of the file, which are in a
+    /// separate buffer.
     pub(crate) at: usize,
     pub(crate) bytes: Bytes,
     pub(crate) passed_bytes: usize,

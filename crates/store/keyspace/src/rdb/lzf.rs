@@ -51,7 +51,7 @@ pub(super) fn decompress(from: &[u8], len: usize) -> Option<Vec<u8>> {
 /// Appends `from` in compressed form, if this form is shorter than `from`. Returns whether the
 /// compressed form was appended. Bytes beyond the first 64 KiB are not compressed.
 pub(super) fn compress(from: &[u8], to: &mut Vec<u8>) -> bool {
-    // The table is cleared for each string, so short strings use a small table.
+    // `compress_by` clears its hash table for each string, so short strings use a small table.
     match from.len() {
         0..=128 => compress_by::<{ 1 << 7 }>(from, to),
         129..=1024 => compress_by::<{ 1 << 10 }>(from, to),

@@ -1,8 +1,8 @@
-//! Command tips of COMMAND INFO, for clients and proxies of several servers. Source: the replies of
-//! Redis 7.0.
+//! Command tips of COMMAND INFO, for clients, and for proxies in front of several servers. Source:
+//! the replies of Redis 7.0.
 
-/// Tips and their commands: whether a reply or its order varies between calls, and how a proxy
-/// sends a command to several servers and combines the replies.
+/// Rows: tips, and the commands that have these tips. A tip states that a reply or its order varies
+/// between calls, or how a proxy sends a command to several servers and combines the replies.
 const ROWS: &[(&[&str], &[&str])] = &[
     (
         &["nondeterministic_output"],

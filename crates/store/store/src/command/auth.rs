@@ -50,8 +50,9 @@ fn same(expected: &[u8], actual: &[u8]) -> bool {
     expected.len() == actual.len() && differing == 0
 }
 
-/// HELLO \[protover \[AUTH username password\] \[SETNAME name\]\]. Changes nothing unless every
-/// option is valid.
+/// HELLO \[protover \[AUTH username password\] \[SETNAME name\]\]: selects the protocol version,
+/// authenticates the client and sets its name, as requested, and replies with properties of the
+/// server. Changes nothing unless every option is valid.
 pub(super) fn hello(call: &mut Call<'_>) {
     let proto = match call.args.get(1) {
         None => call.state.clients[call.key].out.proto(),

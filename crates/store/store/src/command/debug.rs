@@ -142,8 +142,8 @@ fn populate(call: &mut Call<'_>) {
     call.out().ok();
 }
 
-/// DEBUG SLEEP: delays the commands of all clients, including this one, for a duration. The core
-/// itself does not block.
+/// DEBUG SLEEP: delays the next commands of all clients, including the client that sent it, for a
+/// duration. The core itself does not block.
 fn sleep(call: &mut Call<'_>) {
     // An invalid number or duration counts as 0, as in Redis.
     let secs = String::from_utf8_lossy(&call.args[2]).parse::<f64>();

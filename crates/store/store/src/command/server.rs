@@ -90,8 +90,8 @@ pub(super) fn bgsave(call: &mut Call<'_>) {
     let is_alone = !call.state.clients[call.key].session.in_exec();
     match call.state.persist.start_save() {
         Ok(()) if is_alone => call.out().simple("Background saving started"),
-        // This is Redis's reply in a transaction. Redis starts the snapshot only after the
-        // transaction.
+        // Redis replies with this text in a transaction, because it starts the snapshot only after
+        // the transaction. This server queues the snapshot in either case.
         Ok(()) => call.out().simple("Background saving scheduled"),
         Err(text) => call.error(&text),
     }

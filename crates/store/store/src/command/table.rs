@@ -1,4 +1,4 @@
-//! The table of the commands about the server, and of the exceptions that dispatch makes for some
+//! Table of the commands about the server, and of the special rules that dispatch applies to some
 //! commands. The other properties of the commands are in the table of `keyspace`.
 
 use std::sync::LazyLock;
@@ -11,7 +11,7 @@ use super::{auth, client, config, debug, emulated, info, latency, pubsub, server
 use crate::client::ClientKey;
 use crate::state::State;
 
-/// Set of exceptions that apply to a command.
+/// Set of special rules that apply to a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Rules(u8);
 
