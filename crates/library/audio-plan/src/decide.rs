@@ -21,8 +21,8 @@ pub enum Format {
     Raw,
     /// Opus in an Ogg file.
     Opus,
-    /// A format that the server cannot produce. Many players always send their usual format with a
-    /// bit rate, so in this case only the bit rate counts.
+    /// A format that the server cannot produce. The format is ignored and only the bit rate counts,
+    /// since many players send their usual format with every bit rate, whether or not they need it.
     Other,
 }
 

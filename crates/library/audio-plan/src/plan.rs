@@ -115,8 +115,9 @@ impl Plan {
         }
     }
 
-    /// Returns the maximum size of the output in bytes. It is twice the estimate, plus a constant
-    /// for the headers: the encoder keeps its bit rate only on average.
+    /// Returns the maximum size of the output in bytes. It is a constant for the headers plus twice
+    /// the estimate, since the output may exceed its bit rate and the track may be longer than
+    /// stated.
     #[must_use]
     pub fn output_bytes_max(&self) -> u64 {
         const HEAD_BYTES: u64 = 64 << 10;

@@ -60,7 +60,8 @@ fn describe_decision(
 #[test]
 fn players_get_what_they_ask_for_or_the_file() {
     let table = [
-        // The player gets the original file, because that is requested or satisfies the request.
+        // The player gets the original file, because it requests that file or the file satisfies
+        // the request.
         (("flac", 900, 2), ("", 0, 0), "raw, AsRequested"),
         (("flac", 900, 2), ("raw", 96, 5_000), "raw, AsRequested"),
         (("mp3", 128, 2), ("", 320, 0), "raw, AsRequested"),

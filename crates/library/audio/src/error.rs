@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// Party at fault, from which the caller chooses its reaction.
+/// Kind of an error, which states the party at fault. The caller chooses its reaction by the kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ErrorKind {
     /// The original file is damaged, or has another format than expected.
@@ -18,7 +18,7 @@ pub enum ErrorKind {
 /// Failure of a transcode. There is no usable output.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Error {
-    /// Party at fault.
+    /// Kind of the error, which states the party at fault.
     pub kind: ErrorKind,
     /// Description for the log.
     pub detail: String,

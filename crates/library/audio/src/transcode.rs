@@ -46,8 +46,8 @@ pub fn transcode<W: Write>(
         block.clear();
         match decoder.next(&mut block) {
             Ok(more) => is_complete = !more,
-            // Fails if nothing was encoded yet, or if the original uses a feature that only this
-            // decoder lacks. The player then gets the original.
+            // Fails if nothing was encoded yet, or if the original is valid but uses an unsupported
+            // feature. The player then gets the original, which it may be able to decode.
             Err(error) if file.frames() == 0 || error.kind == ErrorKind::Unsupported => {
                 return Err(error);
             }

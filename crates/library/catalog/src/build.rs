@@ -21,7 +21,7 @@ use crate::{Catalog, Content, Draft, Entry, playlists, record};
 /// which tags are split into several names.
 ///
 /// # Panics
-/// If two entries have the same path, or if a count reaches 2³².
+/// If two entries have the same path, or if a count or an offset in the index would reach 2³².
 #[must_use]
 pub fn build(entries: Vec<Entry>, splits: &Splits) -> Vec<u8> {
     let drafts = entries.into_iter().map(|entry| Draft::new(entry, splits));
@@ -80,8 +80,8 @@ impl LibraryDraft {
     /// Returns the rows of files, tracks, albums and all other objects.
     ///
     /// # Panics
-    /// If a count reaches 2³². [`LibraryDraft::words`] and [`LibraryDraft::finish`] panic in this
-    /// case, too.
+    /// If a count or an offset in the index would reach 2³². [`LibraryDraft::words`] and
+    /// [`LibraryDraft::finish`] panic in this case, too.
     #[must_use]
     pub fn rows(&self) -> Rows {
         let mut writer = Writer::new();

@@ -54,8 +54,9 @@ pub struct CoverRules {
 }
 
 impl Default for CoverRules {
-    /// Returns the default rules. An album prefers a separate picture file, which all its tracks
-    /// share, so that clients load one picture per album and not one per track.
+    /// Returns the default rules. For an album, a separate picture file takes precedence over a
+    /// picture that is embedded in one of its tracks. For a track, its own embedded picture takes
+    /// precedence.
     fn default() -> CoverRules {
         let file = |name: &str| Source::File(name.to_owned());
         CoverRules {
@@ -203,8 +204,8 @@ impl<B: AsRef<[u8]>> Catalog<B> {
             let (path, _) = self.file(row)?;
             let below = path.strip_prefix(&start[..])?;
             if let Some(end) = below.iter().position(|&byte| byte == b'/') {
-                // Skips the files of a subfolder. They all sort before this path, since `0` is the
-                // character that follows the slash in ASCII.
+                // Skips the files of a subfolder. The paths of all files in a subfolder `sub` begin
+                // with `sub/`, so they sort before `sub0`: in ASCII, `0` follows the slash.
                 row = self.first_file_from(&[&start, &below[..end], b"0"].concat());
                 continue;
             }
@@ -254,8 +255,9 @@ fn common(folders: &[Vec<u8>]) -> Option<Vec<u8>> {
 
 /// Returns whether a file name matches a pattern in which `*` stands for any characters.
 fn fits(pattern: &[u8], name: &[u8]) -> bool {
-    // `star` contains the position after the last star, and the end of the bytes that this star has
-    // matched. After a mismatch, the last star matches one more byte. Earlier stars need no change.
+    // `star` contains the position of the last star in the pattern, and the end of the bytes of the
+    // name that this star has matched. After a mismatch, the last star matches one more byte.
+    // Earlier stars need no change.
     let (mut at, mut from, mut star) = (0, 0, None);
     while from < name.len() {
         match pattern.get(at) {

@@ -1,5 +1,6 @@
-//! Search for photographs. A photograph matches a query if it matches each term of the query: as
-//! the date of capture, or because words of its path and camera begin with the words of the term.
+//! Search for photographs. A photograph matches a query if it matches each term of the query. It
+//! matches a term if the term is the year, month or day of its capture, or if each word of the term
+//! is the beginning of a word of its path or camera.
 //!
 //! All matches are found, in the order of capture. A set of photographs has one bit per photograph
 //! of the library.
@@ -107,8 +108,8 @@ impl<B: AsRef<[u8]>> Catalog<B> {
         all
     }
 
-    /// Returns the rows of all photographs with a word that begins with `text`. The table of these
-    /// rows is grouped by word and sorted by word, so the result is one slice.
+    /// Returns the rows of all photographs with a word that begins with `text`. The table of
+    /// postings is sorted by word, so these rows are one slice of the table.
     fn photo_postings(&self, text: &[u8]) -> &[U32] {
         let words = self.table::<WordRow>(Section::PhotoWords);
         let Some((end, words)) = words.split_last() else {

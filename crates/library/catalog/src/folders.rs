@@ -24,7 +24,8 @@ impl<B: AsRef<[u8]>> Catalog<B> {
         if files.is_empty() {
             return None;
         }
-        // The folder is found as a parent of its first file.
+        // The row of the folder is found by following the parents of its first file, which may be
+        // in a subfolder.
         let (first, _) = self.file(files.start)?;
         let below = first.get(path.len()..)?;
         let below = below.strip_prefix(b"/").unwrap_or(below);

@@ -49,7 +49,8 @@ pub(crate) const VERSION: u32 = 10;
 /// Length of the head in bytes. The table of sections follows the head.
 pub(crate) const HEAD_BYTES: usize = size_of::<Head>();
 pub(crate) const HASH: Range<usize> = offset_of!(Head, hash)..HEAD_BYTES;
-/// Offset of the body of the file, which begins after the table of sections and has checksums.
+/// Offset of the body of the file: all sections before SUMS, which contains the checksums of the
+/// body.
 pub(crate) const BODY_START: usize = HEAD_BYTES + size_of::<SectionSpan>() * SECTIONS;
 
 /// Sections of the file, in order.
@@ -186,7 +187,7 @@ rows! {
         /// Set of the artist's roles, with one bit per role: bit `role as u8`.
         roles: U32,
     }
-    /// Genre, with the numbers of its tracks and albums.
+    /// Genre, with the number of its tracks and the number of its albums.
     GenreRow {
         name: U32,
         tracks: U32,
@@ -267,11 +268,13 @@ pub(crate) const TRACK_KIND: u32 = 2;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct TrackId(pub u64);
 
-/// Id of an album.
+/// Id of an album. It is derived from the MusicBrainz id of the release if known, else from the
+/// names of artist and album, else from the folder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct AlbumId(pub u64);
 
-/// Id of an artist.
+/// Id of an artist. It is derived from the MusicBrainz id of the artist if known, and otherwise
+/// from the name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ArtistId(pub u64);
 

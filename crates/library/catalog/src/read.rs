@@ -34,7 +34,7 @@ pub struct Catalog<B> {
     sections: [(usize, usize); SECTIONS],
 }
 
-/// Numbers of objects in an index.
+/// Number of objects of each kind in an index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(missing_docs, reason = "the names say it")]
 pub struct Counts {
@@ -111,7 +111,7 @@ impl Artist<'_> {
     }
 }
 
-/// Genre, with the numbers of its tracks and albums.
+/// Genre, with the number of its tracks and the number of its albums.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(missing_docs, reason = "the names say it")]
 pub struct Genre<'a> {
@@ -339,8 +339,8 @@ impl<B: AsRef<[u8]>> Catalog<B> {
         self.search_rows::<PlaylistRow>(Section::Playlists, id.0)
     }
 
-    /// Returns the entries of all playlists for which the library has no track: path of the
-    /// playlist, and text of the entry.
+    /// Returns, for all playlists, the entries for which the library has no track. Each item is the
+    /// path of the playlist and the text of the entry.
     pub fn missing(&self) -> impl Iterator<Item = (Vec<u8>, String)> + '_ {
         let rows = (0..self.counts().playlists).filter_map(|row| {
             let found = self.row::<PlaylistRow>(Section::Playlists, row)?;
@@ -416,8 +416,8 @@ impl<B: AsRef<[u8]>> Catalog<B> {
         while folder != 0 {
             let parent = self.row::<FolderRow>(Section::Folders, folder)?;
             parts.push(self.string(parent.name.get()));
-            // A parent folder always has a lower row. In a damaged index this may not be so, and a
-            // cycle would result.
+            // In a valid index, a parent folder has a lower row than its subfolders. Any other
+            // parent is rejected, since the folders of a damaged index may form a cycle.
             folder = Some(parent.parent.get()).filter(|next| *next < folder)?;
         }
         parts.reverse();

@@ -52,8 +52,8 @@ pub struct Found {
     pub tracks: Vec<u32>,
 }
 
-/// Word of the query. A range contains the index words that begin with it, and another one the
-/// occurrences of these words.
+/// Word of a query. `words` is the range of the index words that begin with `text`, and `postings`
+/// the range of the occurrences of these index words.
 struct QueryWord<'q> {
     text: &'q [u8],
     words: Range<u32>,

@@ -17,8 +17,8 @@ const ROLES: [(&str, Role); 5] = [
     ("shareRole", Role::Share),
 ];
 
-/// Returns the user named `name`, or an error if this is another user and the client is not an
-/// admin.
+/// Returns the user named `name`. Returns an error if this user does not exist, or if a client that
+/// is not an admin requests another user than its own.
 fn own_or_any<'s>(
     call: &Call<'_>,
     seen: &Seen<'s>,

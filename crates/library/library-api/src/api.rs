@@ -407,8 +407,9 @@ impl ApiCall<'_> {
         Ok(())
     }
 
-    /// Returns whether the request asks for artists, albums, tracks and pictures, in this order. A
-    /// request without the parameter `kinds` asks for all four.
+    /// Returns four flags, for artists, albums, tracks and pictures, in this order: true if the
+    /// request asks for objects of this kind. A request without the parameter `kinds` asks for all
+    /// four.
     fn kinds(&self) -> Result<[bool; 4], Refusal> {
         const KINDS: [&str; 4] = ["artists", "albums", "tracks", "pictures"];
         let Some(kinds) = self.request.params.first("kinds") else {

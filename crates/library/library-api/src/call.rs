@@ -11,7 +11,7 @@ use crate::index::{self, Index, TracksError};
 use crate::params::Params;
 use crate::store::{Change, Role, State, User};
 
-/// Subsonic request after login, with the index of the library that answers it.
+/// Subsonic request after login, with the index of the library at the time of the request.
 pub(crate) struct Call<'a> {
     pub(crate) context: &'a Context,
     pub(crate) index: Arc<Index>,
@@ -57,8 +57,8 @@ impl Call<'_> {
             .transpose()
     }
 
-    /// Parses `true` or `false` in a parameter, if there is one. Upper case is accepted, because
-    /// some clients' languages write `True`.
+    /// Parses the truth value in a parameter, if the request has the parameter: `true` or 1,
+    /// `false` or 0. Case is ignored, because some clients send `True`.
     pub(crate) fn flag(&self, name: &str) -> Result<Option<bool>, Fault> {
         let text = self.params.first(name).map(str::to_ascii_lowercase);
         match text.as_deref() {

@@ -83,7 +83,7 @@ pub(crate) fn parse_tracks<'t>(
 }
 
 /// Returns the row of the genre with this name. If there is none, returns the rows of the genres
-/// whose names differ only in details that searches ignore, such as case.
+/// whose names differ only in details that searches ignore, such as accents.
 pub(crate) fn genres_named(index: &Index, name: &str) -> Vec<u32> {
     let rows_by = |key: fn(&str) -> String| -> Vec<u32> {
         let wanted = key(name);

@@ -80,7 +80,7 @@ pub struct Reading {
     /// Files read per second, averaged since the reading of files started.
     pub per_second: f64,
     /// Estimated seconds until all files are read, at the average rate so far; `None` before the
-    /// first file.
+    /// first file is read.
     pub left_s: Option<f64>,
 }
 

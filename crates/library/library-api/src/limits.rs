@@ -18,7 +18,7 @@ pub struct Limits {
     pub share_days: u32,
     /// Maximum days until a share of the JSON API expires. Default 366.
     pub share_days_max: u32,
-    /// Maximum memory of all data of one user, by estimate. Default 16 MiB.
+    /// Maximum estimated memory of all data of one user, in bytes. Default 16 MiB.
     pub user_bytes_max: usize,
     /// Maximum bytes of a name or a comment. Default 4,096.
     pub text_bytes_max: usize,
@@ -33,11 +33,11 @@ pub struct Limits {
     /// Maximum failed logins from one address for one name. Once it is reached, further logins must
     /// wait. Default 10.
     pub failures_max: u32,
-    /// Time for which logins are refused after the last failed login, in seconds, once
-    /// `failures_max` is reached. Default 60.
+    /// Waiting time after the last failed login, in seconds. Once `failures_max` is reached,
+    /// further logins are refused during this time. Default 60.
     pub failures_wait_s: u32,
-    /// Maximum number of failed-login counters for names of users, and the same number for all
-    /// other names together. Default 10,000.
+    /// Maximum number of failed-login counters for names of users. The counters for all other names
+    /// have a separate limit of the same size. Default 10,000.
     pub failures_kept: usize,
     /// Maximum sessions of browsers per user. Above this limit, the session that has been unused
     /// for the longest time ends. Default 50.

@@ -1,4 +1,4 @@
-//! Lyrics: parses bytes in an unknown encoding into lines, with times if there are any.
+//! Parser of lyrics. It converts bytes in an unknown encoding to lines, with their times, if any.
 //!
 //! ```text
 //! [ar:Artist]                         metadata with a key of KEYS; not a line of the song
@@ -21,7 +21,8 @@ const KEYS: [&str; 12] = [
 /// Maximum bytes of text in all lines of a song. A line with several times counts once per time.
 /// Lines above the limit are dropped, so that a small file cannot cause a huge response.
 const TEXT_BYTES_MAX: usize = 4 << 20;
-/// Maximum minutes of a time; text with more minutes does not count as a time.
+/// Limit on the minutes of a time. Text with this number of minutes or more does not count as a
+/// time.
 const MINUTES_MAX: u64 = 6000;
 
 /// Characters of Windows-1252 for the bytes 0x80 to 0x9F, where ISO 8859-1 has control characters.

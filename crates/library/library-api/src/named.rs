@@ -1,7 +1,8 @@
 //! Songs and artists by name, for players that send names instead of ids.
 //!
-//! An exact name takes precedence. If there is none, a name is accepted that differs only in
-//! details that searches ignore, such as case, because each player alters names in its own way.
+//! A name that is equal except for case takes precedence. Otherwise, a name that differs only in
+//! details that searches ignore, such as accents, is accepted, because each player alters names in
+//! its own way.
 
 use catalog::{Limits, identity, searched};
 

@@ -27,8 +27,7 @@ impl Contributor<'_> {
     }
 }
 
-/// Returns the contributors of a track in the order of the tags. Contributors in a role without a
-/// name in OpenSubsonic are left out.
+/// Returns the contributors of a track, except artists and album artists, in the order of the tags.
 pub(crate) fn contributors<'t>(
     track: &'t tags::Track,
     derived: &Derived,

@@ -16,8 +16,9 @@ pub(crate) struct Playing {
     pub(crate) since_ms: i64,
 }
 
-/// Makes room for another player of `user`: at the limit per user, removes the oldest player of
-/// this user; at the total limit, removes the oldest player of all users.
+/// Makes room for another player of `user`: at the limit per user, removes the player with the
+/// oldest report among the user's players; at the total limit, the one with the oldest report among
+/// all players.
 pub(crate) fn make_room(playing: &mut Players, user: &str, limits: &Limits) {
     let own = playing.keys().filter(|(of, _)| of == user).count();
     let is_candidate: &dyn Fn(&str) -> bool = if limits.user_players_max <= own {

@@ -12,8 +12,8 @@ pub enum Response {
         /// Text of the document.
         body: String,
     },
-    /// File in the library, or a picture derived from such a file. The caller responds as to a
-    /// request for `target`.
+    /// File in the library, or a picture derived from such a file. The caller responds as if the
+    /// client had requested `target`.
     File {
         /// Path and query, percent-encoded.
         target: String,
@@ -27,7 +27,7 @@ pub enum Response {
         /// Value of the Content-Disposition field.
         disposition: String,
     },
-    /// Comparison of the variant that a client gets for a picture with its original.
+    /// Comparison of a picture's original with the variant that a client gets.
     Comparison {
         /// Path and query of the picture, percent-encoded.
         target: String,

@@ -21,7 +21,8 @@ use crate::store::{Change, Role, Share, State, new_key};
 use crate::time::iso;
 use crate::write::Writer;
 
-/// Hexadecimal digits of a share's id. The id is the only secret in the link: 128 random bits.
+/// Number of hexadecimal digits of a share's id. The id, 128 random bits, is the only secret in the
+/// link.
 const TOKEN_DIGITS: usize = 32;
 
 /// Returns the id of the share that this request creates.

@@ -204,8 +204,8 @@ fn write_album_common(
 
 fn write_disc_titles(call: &Call<'_>, out: &mut Writer, album: &Album<'_>) {
     let mut titles: Vec<(u16, String)> = Vec::new();
-    // Most albums have one disc; then no track's tags are read. The last track has the highest
-    // disc number.
+    // Reads the tags of the tracks only if the album has several discs, which few albums have.
+    // Tracks are sorted, so the last one has the highest disc number.
     let last = tracks(album).last().and_then(|row| call.index.track(row));
     let has_discs = last.is_some_and(|track| 1 < track.disc);
     for row in tracks(album).filter(|_| has_discs) {

@@ -7,7 +7,8 @@ use crate::{CHANNELS_MAX, RATE_HZ_MAX, RATE_HZ_MIN};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ChannelOrder {
     /// Left, right, centre, low-frequency, then back and side channels, as in WAV and FLAC. Also
-    /// used for AIFF and MPEG audio, since all orders agree on one or two channels.
+    /// used for AIFF and MPEG audio, which usually have one or two channels: for these, all orders
+    /// are the same.
     Wave,
     /// Left, centre, right, then side and back channels, low-frequency last, as in Vorbis and Opus.
     Vorbis,

@@ -15,8 +15,8 @@ pub(super) struct Mpeg<R> {
 
 impl<R: Read + Seek> Mpeg<R> {
     pub(super) fn open(original: R) -> Result<Mpeg<R>, Error> {
-        // The scan would read the whole file to determine its length. Without the scan, the reader
-        // can still seek.
+        // Skips the reader's initial scan of the whole file for its length, which is not needed.
+        // The reader can still seek: it scans the file at the first seek.
         let options = Options::default().skip_scan(true);
         let reader = Reader::with_options(original, options).map_err(Error::undecodable)?;
         let channels = reader.channels();

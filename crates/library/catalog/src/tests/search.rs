@@ -180,8 +180,8 @@ proptest! {
         if let Some(last) = wanted.last_mut() {
             *last = &last[..cut.min(last.len())];
         }
-        // With the small limit, the search checks the other words before it collects candidates.
-        // Both limits are large enough for all matches.
+        // If the rarest word has more occurrences than the smaller limit, the search checks the
+        // other words before it collects candidates. Both limits are large enough for all matches.
         let candidates_max = if candidates_max == 1 { 200 } else { 10_000 };
         let limits = Limits { found_max, candidates_max, ..Limits::default() };
         let found = catalog.search(&wanted.join(" "), &limits);

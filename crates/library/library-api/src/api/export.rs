@@ -19,7 +19,7 @@ pub(super) const EXTENSION: &str = ".m3u8";
 
 impl ApiCall<'_> {
     /// Returns a playlist as M3U: a playlist file of the library, a public playlist, or a playlist
-    /// of the user whose API key was sent. Paths are relative to the library's root, so that a scan
+    /// of the user who sent the request. Paths are relative to the library's root, so that a scan
     /// finds the tracks if the M3U is stored in the root.
     pub(super) fn export(&self, id: &str) -> Result<String, Refusal> {
         let id = Id::parse(id).ok_or(Refusal::NotFound)?;
