@@ -330,8 +330,8 @@ settings! {
         max_restart_pause: Timeout = Timeout::seconds(5), "time";
         /// Lowest isolation with which the server starts; each level includes the previous ones.
         min_isolation: MinIsolation = MinIsolation(Isolation::Filter), "level";
-        /// Folder for files of jobs that crashed or timed out, with which the jobs can be run
-        /// again; the files contain data of clients.
+        /// Folder for the files with which a job that crashed or timed out can be run again; the
+        /// files contain data of clients.
         crash_dir: MaybeFolder = MaybeFolder(None), "directory or off";
         /// Jobs that are kept in cell.crash_dir; further ones are not kept.
         crash_jobs_max: u32 = 32, "jobs";

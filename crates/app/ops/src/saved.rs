@@ -26,8 +26,8 @@ pub(crate) struct Sums {
 #[derive(Debug)]
 pub(crate) struct Saved {
     path: PathBuf,
-    /// Sums of the file as last read or written. If the file cannot be written, they also include
-    /// the bytes of this process.
+    /// Sums that the file contained when it was last read or written. While the file cannot be
+    /// written, they also include the bytes that this process has saved.
     sums: Sums,
     /// Bytes that this process has counted and that [`Saved::sums`] already includes.
     counted_bytes: u64,

@@ -25,7 +25,7 @@ const HEAD_BYTES: usize = 16;
 /// Memory that a comparison needs per pixel of the variant, in bytes: both pictures in linear light
 /// and in XYB, and the filtered planes of the metric. Measured with `fast-ssim2`, rounded up.
 const SCORE_BYTES_PX: u64 = 130;
-/// CPU time per megapixel of the variant to compute the score, in milliseconds.
+/// CPU time of computing the score, in milliseconds per megapixel of the variant.
 const SCORE_MS_MP: u64 = 250;
 
 /// Comparison of a variant with its original, by the metric SSIMULACRA2.

@@ -375,8 +375,8 @@ impl Pair {
             _ => {}
         }
         let has = |word: &str| shown.iter().any(|it| it.eq_ignore_ascii_case(word));
-        // Redis compares strings only up to a NUL. It returns strings that are equal up to the NUL
-        // in any order.
+        // Redis compares strings only up to a NUL, so the order of strings that are equal up to
+        // there is arbitrary.
         let is_cut = name == "SORT" && has("alpha") && raw.contains(&0);
         let name = match has("by") || is_cut {
             true => "BY",

@@ -90,8 +90,8 @@ enum Benchmark {
         #[arg(long)]
         only: Option<String>,
     },
-    /// Measure the cost of a cell per small job: throughput over HTTP by backend and page size,
-    /// waits, wipes
+    /// Measure the cost of a cell per small job: throughput over HTTP by backend and page size, the
+    /// time that jobs wait for a cell, and the time to wipe a cell
     Cells,
     /// Measure CPU time of the store's commands, latency, memory and expiry, compared with
     /// redis-server

@@ -254,7 +254,8 @@ fn rounded(value: f64) -> f64 {
     (value * 1e3).round() / 1e3
 }
 
-/// Computes the row for a JPEG quality; `None` if `jpeg` is not among the settings tried.
+/// Computes the row of the quality table for the JPEG quality `jpeg`; `None` if this quality was
+/// not tried.
 fn knot(points: &[Point], jpeg: u8) -> Option<Knot> {
     let scale = points
         .iter()

@@ -56,7 +56,7 @@ fn requests_stop_the_prefetch() {
     });
     let request = || assert_eq!(server.get_as("/0.jpg", "image/jpeg").status, 200);
     request();
-    // The picture in progress is finished: two variants.
+    // Waits until the picture in progress is finished, which adds up to two variants.
     sleep(Duration::from_millis(1_500));
     let made = server.metrics().get(MADE);
     assert!(made < 80, "{made} variants were made before the request");

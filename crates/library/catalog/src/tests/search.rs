@@ -180,8 +180,9 @@ proptest! {
         if let Some(last) = wanted.last_mut() {
             *last = &last[..cut.min(last.len())];
         }
-        // If the rarest word has more occurrences than the smaller limit, the search checks the
-        // other words before it collects candidates. Both limits are large enough for all matches.
+        // With 200, the rarest word may have more occurrences than `candidates_max`; the search
+        // then checks the other words before it collects candidates. Both 200 and 10,000 exceed the
+        // number of matches.
         let candidates_max = if candidates_max == 1 { 200 } else { 10_000 };
         let limits = Limits { found_max, candidates_max, ..Limits::default() };
         let found = catalog.search(&wanted.join(" "), &limits);

@@ -184,7 +184,7 @@ fn tracks_that_are_not_in_the_library_keep_their_places() {
     );
     assert_eq!(order("?index=1", "DELETE"), [&**night, gone, night]);
     assert_eq!(ann.titles(&id), [NIGHT, NIGHT]);
-    // The same holds if a player removes and adds tracks.
+    // If a player removes and adds tracks, tracks that are gone keep their places, too.
     let update = format!("updatePlaylist?playlistId={id}&songIndexToRemove=0&songIdToAdd={first}");
     ann.scene.ok(&update);
     assert_eq!(order("/1?to=1", "PUT"), [&**gone, night, first]);

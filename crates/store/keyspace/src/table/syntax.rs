@@ -41,7 +41,7 @@ pub(crate) enum Kind {
     Token,
     /// Alternatives: a call gives exactly one of the argument's parts.
     OneOf,
-    /// A group: a call gives all of the argument's parts together.
+    /// A group: a command contains all of the argument's parts, one after the other, or none.
     Block,
 }
 

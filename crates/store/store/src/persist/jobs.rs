@@ -192,8 +192,8 @@ async fn write_new_files(shared: &Shared, mut manifest: Manifest, was_on: bool) 
         persist.split_journal(file, &manifest, config, keyspace, now_ms)?
     };
     let mut base = manifest.next_base(&paths.stem);
-    // An existing base is never overwritten: the manifest on disk may name it, if replacing the
-    // manifest failed only after the rename.
+    // An existing base is never overwritten. The manifest on disk may name it: an earlier
+    // replacement of the manifest may have renamed the file and then failed.
     while paths.journal(&base).exists() {
         base = Manifest {
             base: Some(base),
