@@ -47,6 +47,16 @@ pub(crate) fn find<'s>(state: &'s State, token: &str) -> Option<(&'s str, &'s Sh
     found.map(|(known, share)| (known.as_str(), share))
 }
 
+/// Returns the share with this id if visitors may open it at `now_ms`: the share has not expired,
+/// and its owner has the permission to share.
+fn find_open<'s>(state: &'s State, token: &str, now_ms: i64) -> Option<&'s Share> {
+    let (_, share) = find(state, token)?;
+    let has_expired = share.expires_ms.is_some_and(|end_ms| end_ms <= now_ms);
+    let owner = state.users.get(&share.owner);
+    let may_share = owner.is_some_and(|owner| owner.may(Role::Share));
+    (!has_expired && may_share).then_some(share)
+}
+
 fn describe_share(
     call: &Call<'_>,
     out: &mut Writer,
@@ -177,6 +187,7 @@ pub(crate) fn made(call: &Call<'_>, seen: &Seen<'_>, out: &mut Writer) -> Result
 }
 
 pub(crate) fn update(call: &Call<'_>, seen: &Seen<'_>) -> Changes {
+    seen.may(Role::Share)?;
     let (token, share) = own_share(call, seen)?;
     let description = call.kept_text("description")?;
     let changed = Share {

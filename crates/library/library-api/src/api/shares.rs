@@ -105,6 +105,7 @@ impl ApiCall<'_> {
 
     fn change_share(&self, token: &str) -> Result<String, Refusal> {
         self.context.store.change(|state| {
+            self.sharing_user(state)?;
             let (token, share) = self.own_share(state, token)?;
             let share = Share {
                 description: self

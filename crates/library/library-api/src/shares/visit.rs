@@ -11,7 +11,7 @@ use std::sync::Arc;
 use catalog::CoverOwner;
 
 use super::content::{self, Photos};
-use super::{find, page};
+use super::{find_open, page};
 use crate::context::Context;
 use crate::derived::Derived;
 use crate::downloads::attachment;
@@ -62,11 +62,8 @@ pub(crate) fn respond(context: &Context, request: &ShareRequest<'_>) -> Response
     let (token, file) = request.path.split_once('/').unwrap_or((request.path, ""));
     let (index, derived) = context.index(request.now_ms);
     let visit = context.store.read(|state| {
-        let (_, share) = find(state, token)?;
-        let is_live = share
-            .expires_ms
-            .is_none_or(|end_ms| request.now_ms < end_ms);
-        is_live.then(|| Visit {
+        let share = find_open(state, token, request.now_ms)?;
+        Some(Visit {
             context,
             name: content::name(&index, state, share),
             tracks: content::tracks(&index, state, share),

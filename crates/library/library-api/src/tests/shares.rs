@@ -169,9 +169,38 @@ fn users_change_and_revoke_their_own_shares_and_admins_those_of_all() {
     assert_eq!(they.ask("GET", "/shares", bob).1["items"][0]["visits"], 1);
     assert_eq!(they.ask("DELETE", &target, ann).0, "200");
     assert_eq!(they.visit(&token, 5).0, 404);
+}
+
+#[test]
+fn the_links_of_a_user_who_may_no_longer_share_are_closed_and_can_only_be_revoked() {
+    let they = Sharers::new("shares-denied");
+    let (token, other) = (
+        they.share(&format!("item={PHOTO}")),
+        they.share("folder=2003"),
+    );
+    let target = format!("/shares/{token}");
+    let (ann, bob) = (Some(&*they.ann), Some(&*they.bob));
+    let as_bob = |request: &str| they.scene.ask_as(request, "u=bob&p=secret");
     they.scene.ok("updateUser?username=bob&shareRole=false");
-    let refused = they.ask("POST", &format!("/shares?item={PHOTO}"), bob);
-    assert_eq!(refused.0, "403");
+    for (method, target) in [
+        ("POST", format!("/shares?item={PHOTO}")),
+        ("PATCH", format!("{target}?days=300&originals=1")),
+    ] {
+        assert_eq!(they.ask(method, &target, bob).0, "403", "{method}");
+    }
+    let updated = as_bob(&format!("updateShare?id={token}&expires=0"));
+    assert!(updated.contains("code=\"50\""), "{updated}");
+    for path in [token.clone(), format!("{token}/{PHOTO}/240")] {
+        assert_eq!(they.visit(&path, 5).0, 404, "{path}");
+    }
+    // An admin may change the share, which stays closed; its owner may revoke it.
+    let described = format!("{target}?description=mine");
+    assert_eq!(they.ask("PATCH", &described, ann).0, "200");
+    assert_eq!(they.visit(&token, 5).0, 404);
+    assert_eq!(they.ask("DELETE", &target, bob).0, "200");
+    assert_eq!(they.ask("GET", "/shares", bob).1["total"], 1);
+    they.scene.ok("updateUser?username=bob&shareRole=true");
+    assert_eq!(they.visit(&other, 5).0, 200);
 }
 
 #[test]
