@@ -527,24 +527,17 @@ impl ApiCall<'_> {
         let rating = rating.ok_or(Refusal::Bad("rating"))?;
         self.context.store.change(|state| {
             let user = self.user(state)?;
-            self.kept(state, Change::Rating { user, id, rating })
+            self.check_quota(state, Change::Rating { user, id, rating })
         })??;
         Ok("{}".to_owned())
     }
 
     /// Returns a list that contains only `change`, or an error if the change would exceed the limit
-    /// on the data of the user whom the change concerns.
-    fn kept(&self, state: &State, change: Change) -> Result<Vec<Change>, Refusal> {
-        let user = change.user().unwrap_or("").to_owned();
-        self.kept_for(state, &user, change)
-    }
-
-    /// Returns a list that contains only `change`, or an error if the change would exceed the limit
-    /// on the data of `user`.
-    fn kept_for(&self, state: &State, user: &str, change: Change) -> Result<Vec<Change>, Refusal> {
+    /// on the data of its owner.
+    fn check_quota(&self, state: &State, change: Change) -> Result<Vec<Change>, Refusal> {
         let bytes_max = self.context.limits.user_bytes_max;
         let changes = vec![change];
-        match state.has_room(user, &changes, bytes_max) {
+        match state.has_room(&changes, bytes_max) {
             true => Ok(changes),
             false => Err(Refusal::Full),
         }
@@ -588,7 +581,7 @@ impl ApiCall<'_> {
         let at_ms = self.request.now_ms;
         self.context.store.change(|state| {
             let user = self.user(state)?;
-            self.kept(state, Change::Play { user, id, at_ms })
+            self.check_quota(state, Change::Play { user, id, at_ms })
         })??;
         Ok("{}".to_owned())
     }

@@ -135,7 +135,7 @@ fn run(call: &Call<'_>, endpoint: &Endpoint, is_xml: bool) -> Result<Outcome, Fa
         let bytes_max = call.context.limits.user_bytes_max;
         let changed = store.change(|state| {
             let changes = decide(call, &call.seen(state))?;
-            match state.has_room(&call.user, &changes, bytes_max) {
+            match state.has_room(&changes, bytes_max) {
                 true => Ok(changes),
                 false => Err(Fault::full()),
             }

@@ -20,7 +20,7 @@ impl ApiCall<'_> {
             if !is_kind || at_ms.is_some() && !self.is_there(id) {
                 return Err(Refusal::NotFound);
             }
-            self.kept(state, Change::Star { user, id, at_ms })
+            self.check_quota(state, Change::Star { user, id, at_ms })
         })??;
         Ok("{}".to_owned())
     }

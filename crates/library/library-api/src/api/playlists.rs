@@ -204,9 +204,8 @@ impl ApiCall<'_> {
         id: u64,
         playlist: Playlist,
     ) -> Result<Vec<Change>, Refusal> {
-        let owner = playlist.owner.clone();
         let playlist = Some(playlist);
-        self.kept_for(state, &owner, Change::Playlist { id, playlist })
+        self.check_quota(state, Change::Playlist { id, playlist })
     }
 
     /// Returns a playlist without its tracks as JSON.

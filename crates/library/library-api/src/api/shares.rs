@@ -221,9 +221,8 @@ impl ApiCall<'_> {
 
     /// Returns the change that stores a share, unless it exceeds the limit on its owner's data.
     fn kept_share(&self, state: &State, token: &str, share: Share) -> Result<Vec<Change>, Refusal> {
-        let (owner, token) = (share.owner.clone(), token.to_owned());
-        let share = Some(share);
-        self.kept_for(state, &owner, Change::Share { token, share })
+        let (token, share) = (token.to_owned(), Some(share));
+        self.check_quota(state, Change::Share { token, share })
     }
 
     fn share_document(&self, token: &str) -> Result<String, Refusal> {

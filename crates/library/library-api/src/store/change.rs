@@ -117,7 +117,17 @@ impl Change {
         }
     }
 
-    /// Estimates the memory that the change adds to its user's data.
+    /// Returns the user to whom the data belongs that the change stores. Returns `None` for changes
+    /// of accounts, stations and sessions, and for removed playlists and shares.
+    pub(super) fn owner(&self) -> Option<&str> {
+        match self {
+            Change::Playlist { playlist, .. } => playlist.as_ref().map(|it| &*it.owner),
+            Change::Share { share, .. } => share.as_ref().map(|it| &*it.owner),
+            other => other.user(),
+        }
+    }
+
+    /// Estimates the memory that the change adds to its owner's data.
     pub(super) fn kept_bytes(&self) -> usize {
         match self {
             Change::Star { at_ms: Some(_), .. }

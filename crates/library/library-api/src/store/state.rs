@@ -2,6 +2,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
+#[cfg(test)]
+mod tests;
+
 use super::Change;
 use super::session::{Session, TokenMatch};
 use crate::ids::Id;
@@ -336,20 +339,33 @@ impl State {
         }
     }
 
-    /// Returns whether, after these changes, the data of `user` takes at most `bytes_max` bytes of
-    /// memory by estimate. Changes that do not make the data larger are always allowed.
-    pub(crate) fn has_room(&self, user: &str, changes: &[Change], bytes_max: usize) -> bool {
-        let added: usize = changes.iter().map(Change::kept_bytes).sum();
-        let replaced: usize = changes.iter().map(|it| self.replaced_bytes(it)).sum();
-        let after = self.kept_bytes(user).saturating_add(added) - replaced;
-        added <= replaced || after <= bytes_max
+    /// Returns whether, after these changes, the data of each user who owns changed data takes at
+    /// most `bytes_max` bytes of memory by estimate. Changes that do not make the data of their
+    /// owner larger are always allowed.
+    pub(crate) fn has_room(&self, changes: &[Change], bytes_max: usize) -> bool {
+        let owners: BTreeSet<&str> = changes.iter().filter_map(Change::owner).collect();
+        owners.into_iter().all(|owner| {
+            let own = changes.iter().filter(|it| it.owner() == Some(owner));
+            let added: usize = own.map(Change::kept_bytes).sum();
+            let replaced = changes.iter().map(|it| self.replaced_bytes(owner, it));
+            match added.checked_sub(replaced.sum()) {
+                None | Some(0) => true,
+                Some(more) => self.kept_bytes(owner).saturating_add(more) <= bytes_max,
+            }
+        })
     }
 
-    /// Estimates the memory of the playlist or share that `change` replaces.
-    fn replaced_bytes(&self, change: &Change) -> usize {
+    /// Estimates the memory of the playlist or share of `user` that `change` replaces.
+    fn replaced_bytes(&self, user: &str, change: &Change) -> usize {
         let replaced = match change {
-            Change::Playlist { id, .. } => self.playlists.get(id).map(Playlist::kept_bytes),
-            Change::Share { token, .. } => self.shares.get(token).map(Share::kept_bytes),
+            Change::Playlist { id, .. } => {
+                let playlist = self.playlists.get(id).filter(|it| it.owner == user);
+                playlist.map(Playlist::kept_bytes)
+            }
+            Change::Share { token, .. } => {
+                let share = self.shares.get(token).filter(|it| it.owner == user);
+                share.map(Share::kept_bytes)
+            }
             _ => None,
         };
         replaced.unwrap_or(0)
