@@ -73,7 +73,14 @@ pub(crate) fn respond(context: &Context, request: &ShareRequest<'_>) -> Response
             derived,
         })
     });
-    let visit = visit.ok().flatten();
+    let visit = match visit {
+        Ok(visit) => visit,
+        Err(err) => {
+            tracing::error!(%err, cause = %err.source, "cannot read the shares");
+            let body = whole("The server cannot read this share at the moment", "");
+            return html(503, body);
+        }
+    };
     let response = visit.and_then(|visit| match file {
         "" => {
             count(context, token, request.now_ms);

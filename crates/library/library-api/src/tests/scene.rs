@@ -274,6 +274,12 @@ impl Scene {
         String::from_utf8_lossy(&bytes).into_owned()
     }
 
+    /// Overwrites the users' journal with text, so that it can no longer be read.
+    pub(super) fn break_journal(&self) {
+        let journal = self.folder.join("journal");
+        std::fs::write(journal, "This is not a journal of users.").expect("a change was made");
+    }
+
     pub(super) fn api(&self, method: &str, target: &str, authorization: Option<&str>) -> String {
         self.api_with(method, target, (authorization, None))
     }

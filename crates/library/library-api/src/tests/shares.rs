@@ -90,6 +90,16 @@ fn a_shared_photograph_is_seen_in_page_sizes_and_nothing_else_is() {
 }
 
 #[test]
+fn a_share_that_cannot_be_read_is_not_called_revoked() {
+    let they = Sharers::new("shares-unreadable");
+    let token = they.share("folder=2003");
+    they.scene.break_journal();
+    for path in [token.clone(), format!("{token}/{PHOTO}/240")] {
+        assert_eq!(they.visit(&path, 5).0, 503, "{path}");
+    }
+}
+
+#[test]
 fn a_shared_folder_shows_the_photographs_below_it() {
     let they = Sharers::new("shares-of-a-folder");
     let token = they.share("folder=2003");
