@@ -37,9 +37,7 @@ fn visible_playlist<'s>(
         Id::Playlist(id) => seen.state.playlists.get_key_value(&id),
         _ => None,
     };
-    let may_see = |playlist: &Playlist| {
-        playlist.public || playlist.owner == call.user || seen.admin().is_ok()
-    };
+    let may_see = |playlist: &Playlist| playlist.is_visible_to(&call.user) || seen.admin().is_ok();
     match found {
         Some((&id, playlist)) if may_see(playlist) => Ok((id, playlist)),
         _ => Err(Fault::not_found("playlist")),
@@ -141,14 +139,13 @@ pub(crate) fn list(call: &Call<'_>, seen: &Seen<'_>, out: &mut Writer) -> Result
         seen.admin()?;
         known.ok_or_else(|| Fault::not_found("user"))?;
     }
-    let may_see = |playlist: &Playlist| playlist.public || playlist.owner == user;
     let playlists = seen.state.playlists.iter();
     out.object("playlists", |out| {
-        let kept = playlists.filter(|(_, playlist)| may_see(playlist));
-        let kept = kept.map(|(&id, playlist)| shown_stored(call, id, playlist));
+        let visible = playlists.filter(|(_, playlist)| playlist.is_visible_to(user));
+        let visible = visible.map(|(&id, playlist)| shown_stored(call, id, playlist));
         let in_files = 0..call.index.counts().playlists;
         let in_files = in_files.filter_map(|row| shown_file(call, row));
-        out.list("playlist", kept.chain(in_files), |out, shown| {
+        out.list("playlist", visible.chain(in_files), |out, shown| {
             describe(call, out, &shown);
         });
     });

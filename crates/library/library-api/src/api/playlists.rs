@@ -25,7 +25,7 @@ impl ApiCall<'_> {
         let mut stored = Vec::new();
         if let Ok(user) = self.user(state) {
             let playlists = state.playlists.iter();
-            let visible = playlists.filter(|(_, it)| it.public || it.owner == user);
+            let visible = playlists.filter(|(_, it)| it.is_visible_to(&user));
             stored.extend(visible.map(|(&id, it)| (it.owner != user, it.name.to_lowercase(), id)));
         }
         stored.sort_unstable();
@@ -108,10 +108,11 @@ impl ApiCall<'_> {
     /// Returns a stored playlist, if it is public or belongs to the user of the request.
     fn visible_playlist<'s>(&self, state: &'s State, id: u64) -> Result<&'s Playlist, Refusal> {
         let found = state.playlists.get(&id).ok_or(Refusal::NotFound)?;
-        match found.public || self.user(state).is_ok_and(|user| user == found.owner) {
-            true => Ok(found),
-            false => Err(Refusal::NotFound),
-        }
+        let is_visible = match self.user(state) {
+            Ok(user) => found.is_visible_to(&user),
+            Err(_) => found.public,
+        };
+        is_visible.then_some(found).ok_or(Refusal::NotFound)
     }
 
     fn may_keep_playlists(&self, state: &State) -> bool {

@@ -165,7 +165,7 @@ impl ApiCall<'_> {
                     Id::Listing(id) => self.index.playlist_row(id).is_some(),
                     Id::Playlist(id) => {
                         let playlist = state.playlists.get(&id);
-                        playlist.is_some_and(|it| it.public || it.owner == user)
+                        playlist.is_some_and(|it| it.is_visible_to(user))
                     }
                     Id::Artist(_) | Id::Track(_) => return Err(Refusal::Bad("item")),
                 };

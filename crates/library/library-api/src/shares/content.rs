@@ -24,7 +24,7 @@ pub(crate) fn tracks(index: &Index, state: &State, share: &Share) -> Vec<u32> {
         Some(SharedItem::Object(Id::Playlist(id))) => {
             // The owner of the share may have lost sight of another user's playlist.
             let playlist = state.playlists.get(id);
-            let playlist = playlist.filter(|it| it.public || it.owner == share.owner);
+            let playlist = playlist.filter(|it| it.is_visible_to(&share.owner));
             playlist.map_or_else(Vec::new, |playlist| stored(&playlist.tracks))
         }
         Some(_) => Vec::new(),
@@ -106,7 +106,7 @@ pub(crate) fn name(index: &Index, state: &State, share: &Share) -> Option<String
         }
         SharedItem::Object(Id::Playlist(id)) => {
             let playlist = state.playlists.get(id)?;
-            let is_visible = playlist.public || playlist.owner == share.owner;
+            let is_visible = playlist.is_visible_to(&share.owner);
             is_visible.then(|| playlist.name.clone())
         }
         SharedItem::Object(Id::Artist(_) | Id::Track(_)) => None,

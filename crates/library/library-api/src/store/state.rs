@@ -98,6 +98,11 @@ pub(crate) struct Playlist {
 }
 
 impl Playlist {
+    /// Returns whether the user of this name may see the playlist.
+    pub(crate) fn is_visible_to(&self, user: &str) -> bool {
+        self.public || self.owner == user
+    }
+
     /// Returns the time of a change at `now_ms`. Each change gets a later time, also if the clock
     /// was set back, so that the time tells apart the states before and after a change.
     pub(crate) fn next_changed_ms(&self, now_ms: i64) -> i64 {
