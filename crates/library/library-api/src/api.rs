@@ -202,14 +202,14 @@ impl ApiCall<'_> {
             (["favourites", id], "PUT") => self.set_favourite(id, Some(self.request.now_ms)),
             (["favourites", id], "DELETE") => self.set_favourite(id, None),
             (["favourites", _], _) => Err(Refusal::Method("PUT or DELETE")),
-            (["playlists", rest @ ..], "POST" | "PUT" | "DELETE") => self.edit_playlists(rest),
-            (["shares", rest @ ..], "POST" | "PATCH" | "DELETE") => self.edit_shares(rest),
             (["scan"], "POST") => self.start_scan(),
             (["scan"], "DELETE") => self.cancel_scan(),
             (["tracks", _, "rating", _], _) => Err(Refusal::Method("PUT")),
             (["tracks", _, "plays"], _) => Err(Refusal::Method("POST")),
             (["tracks", id, "lyrics"], "GET" | "HEAD") => self.lyrics(id),
             (_, "GET" | "HEAD") => self.get(parts),
+            (["playlists", rest @ ..], _) => self.edit_playlists(rest),
+            (["shares", rest @ ..], _) => self.edit_shares(rest),
             _ => Err(Refusal::Method("GET")),
         };
         json.map(Written::json)
@@ -232,6 +232,7 @@ impl ApiCall<'_> {
             }
             ([id, "tracks"], "POST") => self.change_playlist(id, self.parse_insertion()?),
             ([id, "tracks"], "DELETE") => self.change_playlist(id, self.parse_removal()?),
+            ([_, "tracks"], _) => Err(Refusal::Method("POST, PUT or DELETE")),
             ([id, "tracks", index], "PUT") => self.change_playlist(id, self.parse_move(index)?),
             ([_, "tracks", _], _) => Err(Refusal::Method("PUT")),
             _ => Err(Refusal::NotFound),
