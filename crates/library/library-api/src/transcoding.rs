@@ -165,7 +165,7 @@ struct Accepted {
 const CONTENT_TYPE: &str = "audio/ogg";
 
 /// Returns the lower of the user's bit rate limit and the requested limit; 0 means unlimited.
-fn bit_rate_kbps_max(user: Option<&User>, asked: u32) -> u32 {
+pub(crate) fn bit_rate_kbps_max(user: Option<&User>, asked: u32) -> u32 {
     let own = user.map_or(0, |user| user.max_bit_rate_kbps);
     match (own, asked) {
         (0, only) | (only, 0) => only,
@@ -196,22 +196,17 @@ pub(crate) fn stream(call: &Call<'_>, seen: &Seen<'_>) -> Result<Response, Fault
     }
 }
 
-/// Returns the track in this row of the index for a client of the JSON API, in a format and with a
-/// maximum bit rate of the client's choice; a bit rate of 0 means unlimited. Returns `None` if
-/// the index has no track in this row. `user` is empty for a guest.
+/// Returns the track in this row of the index as a client of the JSON API requests it. Returns
+/// `None` if the index has no track in this row. `user` is empty for a guest.
 pub(crate) fn track_for_api(
-    (context, index): (&Context, &Index),
+    context: &Context,
+    index: &Index,
     row: u32,
-    (format, bit_rate_kbps_max): (Format, u32),
+    request: &AudioRequest,
     user: &str,
 ) -> Option<Response> {
     let requested = track_at(index, row)?;
-    let wish = AudioRequest {
-        format,
-        bit_rate_kbps_max,
-        start_ms: 0,
-    };
-    match decide(&wish, &requested.source(), &sound_limits(context)) {
+    match decide(request, &requested.source(), &sound_limits(context)) {
         Decision::Raw(_) | Decision::AfterEnd => Some(requested.raw()),
         Decision::Transcode(plan) => Some(Response::Transcoded {
             target: requested.target(),

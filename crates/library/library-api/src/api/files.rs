@@ -3,7 +3,7 @@
 
 use std::collections::HashSet;
 
-use audio_plan::Format;
+use audio_plan::{AudioRequest, Format};
 
 use super::{ApiCall, Refusal};
 use crate::downloads::{attachment, below_common_folder, common_folder};
@@ -11,7 +11,7 @@ use crate::ids::Id;
 use crate::index::tracks;
 use crate::params::encoded;
 use crate::response::Response;
-use crate::transcoding::track_for_api;
+use crate::transcoding::{bit_rate_kbps_max, track_for_api};
 
 /// Name of an archive whose files have no common folder except the library's root.
 const ARCHIVE_NAME: &str = "library";
@@ -57,9 +57,10 @@ impl ApiCall<'_> {
         })
     }
 
-    /// Returns a track in the format and with the maximum bit rate that the request names. Without
-    /// a format, only the bit rate counts. Returns the original if it meets the request, or if the
-    /// server cannot transcode it.
+    /// Returns a track in the format and with the maximum bit rate that the request names; the bit
+    /// rate limit of the user, if any, applies too. Without `format`, the original is sent if its
+    /// bit rate is not higher, otherwise Opus. Returns the original if the server cannot transcode
+    /// the track.
     fn stream(&self, id: &str) -> Result<Response, Refusal> {
         let (row, _) = self.track_row(id)?;
         let format = match self.request.params.first("format") {
@@ -68,16 +69,23 @@ impl ApiCall<'_> {
             Some("opus") => Format::Opus,
             Some(_) => return Err(Refusal::Bad("format")),
         };
-        let bit_rate_kbps_max = match self.number("bitrate")? {
+        let requested_kbps_max = match self.number("bitrate")? {
             None => 0,
             Some(kbps) if BIT_RATES_KBPS.contains(&kbps) => kbps as u32,
             Some(_) => return Err(Refusal::Bad("bitrate")),
         };
-        let user = self.context.store.read(|state| self.user(state))?;
-        // Guests share one name, so the queue of transcodes treats them as one user.
-        let user = user.unwrap_or_default();
-        let library = (self.context, &*self.index);
-        let response = track_for_api(library, row, (format, bit_rate_kbps_max), &user);
+        let (user, bit_rate_kbps_max) = self.context.store.read(|state| {
+            // Guests share one name, so the queue of transcodes treats them as one user.
+            let name = self.user(state).unwrap_or_default();
+            let kbps_max = bit_rate_kbps_max(state.users.get(&name), requested_kbps_max);
+            (name, kbps_max)
+        })?;
+        let request = AudioRequest {
+            format,
+            bit_rate_kbps_max,
+            start_ms: 0,
+        };
+        let response = track_for_api(self.context, &self.index, row, &request, &user);
         response.ok_or(Refusal::NotFound)
     }
 

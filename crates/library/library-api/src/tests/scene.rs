@@ -306,7 +306,9 @@ impl Scene {
         self.api_answer(method, target, (None, None))
     }
 
-    fn api_answer(
+    /// Returns the response to a request of the JSON API with an Authorization field, or in the
+    /// session with a token.
+    pub(super) fn api_answer(
         &self,
         method: &str,
         target: &str,

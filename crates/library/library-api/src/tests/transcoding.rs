@@ -125,6 +125,34 @@ fn a_users_own_limit_holds_for_their_players_and_is_described() {
     assert_eq!(described(&scene, &format!("stream?id={song}")), "raw");
 }
 
+#[test]
+fn the_limit_of_a_user_holds_in_the_json_api_too() {
+    let scene = Scene::new("limited-api");
+    let [_, _, song] = ids(&scene);
+    let key = scene.store().add_key("bob", "page", 1).expect("a key");
+    let bob = format!("Bearer {key}");
+    let rate_bps = |query: &str, authorization: Option<&str>| {
+        let target = format!("/tracks/{song}/stream{query}");
+        match scene.api_answer("GET", &target, (authorization, None)) {
+            Response::Transcoded { plan, .. } => Some(plan.bit_rate_bps),
+            Response::File { .. } => None,
+            other => panic!("{query}: {other:?}"),
+        }
+    };
+    assert_eq!(rate_bps("", Some(&bob)), None);
+    scene.ok("updateUser?username=bob&maxBitRate=160");
+    for (query, expected) in [
+        ("", Some(160_000)),
+        ("?bitrate=320", Some(160_000)),
+        ("?bitrate=96", Some(96_000)),
+        ("?format=opus", Some(160_000)),
+        ("?format=original", None),
+    ] {
+        assert_eq!(rate_bps(query, Some(&bob)), expected, "{query}");
+    }
+    assert_eq!(rate_bps("", None), None);
+}
+
 fn decide(scene: &Scene, song: &str, body: &str) -> Value {
     let request = format!("getTranscodeDecision?mediaId={song}&mediaType=song&f=json");
     match scene.respond_to_form(&request, ANN, body) {
