@@ -264,7 +264,7 @@ fn an_album_is_one_file_and_a_share_is_heard_without_a_login() {
         (page.status, page.content_type()),
         (200, "text/html; charset=utf-8")
     );
-    assert_eq!(server.get(&format!("/-/{path}/0")).body, FLAC);
+    assert_eq!(server.get(&format!("/-/{path}/{id}")).body, FLAC);
     assert_eq!(server.get("/-/share/none").status, 404);
     server.stop();
 }

@@ -119,6 +119,9 @@ fn visitors_see_only_what_is_shared(server: &Server, key: &str, album: &str, nee
         list["items"][0]["id"].as_str().expect("an id").to_owned()
     };
     let (photo, secret) = (timeline("a"), timeline("b"));
+    let tracks = server.send("GET", &format!("/-/api/albums/{album}"), key);
+    let tracks: Value = serde_json::from_str(tracks.text()).expect("JSON");
+    let track = tracks["tracks"][0]["id"].as_str().expect("an id");
     let one = share(server, key, &format!("item={photo}"));
     let folder = share(server, key, "folder=a&originals=1");
     let music = share(server, key, &format!("item={album}"));
@@ -129,7 +132,7 @@ fn visitors_see_only_what_is_shared(server: &Server, key: &str, album: &str, nee
         (format!("{one}/{photo}"), 404),
         (format!("{one}/{photo}/original"), 404),
         (format!("{one}/{secret}/240"), 404),
-        (format!("{one}/0"), 404),
+        (format!("{one}/{track}"), 404),
         (folder.clone(), 200),
         (format!("{folder}/{photo}/480"), 200),
         (format!("{folder}/{photo}/original"), 200),
@@ -137,8 +140,8 @@ fn visitors_see_only_what_is_shared(server: &Server, key: &str, album: &str, nee
         (format!("{folder}/{secret}/original"), 404),
         (format!("{folder}/../b/secret.jpg"), 404),
         (music.clone(), 200),
-        (format!("{music}/0"), 200),
-        (format!("{music}/1"), 404),
+        (format!("{music}/{track}"), 200),
+        (format!("{music}/0"), 404),
         (format!("{music}/{photo}/240"), 404),
     ] {
         let found = status(server, &target, "");

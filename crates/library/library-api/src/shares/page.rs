@@ -6,6 +6,7 @@ use std::fmt::Write as _;
 use html_escape::encode_double_quoted_attribute as escaped;
 
 use super::visit::{HEIGHTS_PX, ShareRequest, Visit};
+use crate::ids::Id;
 use crate::time::{iso, seconds};
 
 /// Returns the page of a share.
@@ -66,7 +67,7 @@ fn photos(visit: &Visit<'_>, base: &str, offset: usize) -> (String, String) {
         };
         let placeholder = visit.context.library.placeholder_of_file(&path);
         let colour = placeholder.map_or_else(String::new, |it| format!(";--c:{}", it.colour()));
-        let url = format!("{base}/{}", crate::ids::Id::Photo(photo.id));
+        let url = format!("{base}/{}", Id::Photo(photo.id));
         let original = match visit.share.allows_originals {
             true => format!(" data-original=\"{url}/original\""),
             false => String::new(),
@@ -107,16 +108,17 @@ fn photos(visit: &Visit<'_>, base: &str, offset: usize) -> (String, String) {
 /// Returns the number of tracks as text, and the list of tracks.
 fn tracks(visit: &Visit<'_>, base: &str) -> (String, String) {
     let mut out = "<ol class=\"tracks\">".to_owned();
-    for (number, &row) in visit.tracks.iter().enumerate() {
+    for &row in &visit.tracks {
         let Some(track) = visit.index.track(row) else {
             continue;
         };
         let length = seconds(track.duration_ms);
+        let id = Id::Track(track.id);
         write!(
             out,
             "<li><span class=\"title\" dir=\"auto\">{}</span> <span class=\"artist\" \
              dir=\"auto\">{}</span> <span class=\"length\">{}:{:02}</span> <audio controls \
-             preload=\"none\" src=\"{base}/{number}\"></audio>",
+             preload=\"none\" src=\"{base}/{id}\"></audio>",
             escaped(track.title),
             escaped(track.artist),
             length / 60,

@@ -2,8 +2,8 @@
 //! library can be reached through a share.
 //!
 //! ```text
-//! ID ─► page    ID/3 ─► track 3    ID/cover ─► cover    ID/ph-…/480 ─► photograph, 480 pixels high
-//!                                                       ID/ph-…/original ─► unchanged file
+//! ID ─► page    ID/tr-… ─► track    ID/cover ─► cover    ID/ph-…/480 ─► photograph, 480 pixels high
+//!                                                        ID/ph-…/original ─► unchanged file
 //! ```
 
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use crate::context::Context;
 use crate::derived::Derived;
 use crate::downloads::attachment;
 use crate::ids::Id;
-use crate::index::Index;
+use crate::index::{self, Index};
 use crate::page::whole;
 use crate::params::encoded;
 use crate::response::Response;
@@ -123,7 +123,10 @@ impl Visit<'_> {
     /// Returns a track or a photograph of the share.
     fn file(&self, file: &str) -> Option<Response> {
         let Some((id, size)) = file.split_once('/') else {
-            let row = *self.tracks.get(file.parse::<usize>().ok()?)?;
+            let row = index::track_row(&self.index, Id::parse(file)?)?;
+            if !self.tracks.contains(&row) {
+                return None;
+            }
             let (path, _) = self.index.file(self.index.track(row)?.file)?;
             let target = format!("/{}", encoded(&path));
             let disposition = None;

@@ -127,9 +127,12 @@ fn a_shared_folder_shows_the_photographs_below_it() {
 fn a_shared_playlist_shows_the_present_tracks_until_its_owner_hides_it() {
     let they = Sharers::new("shares-of-playlists");
     let [_, album, song] = ids(&they.scene);
+    let [second, first, other] = [1, 2, 3].map(|number| format!("tr-{number:016}"));
     let token = they.share(&format!("item={album}"));
-    assert_eq!(they.visit(&format!("{token}/0"), 5).0, 0);
-    assert_eq!(they.visit(&format!("{token}/2"), 5).0, 404);
+    assert_eq!(they.visit(&format!("{token}/{first}"), 5).0, 0);
+    for file in [&*other, "0", &*album] {
+        assert_eq!(they.visit(&format!("{token}/{file}"), 5).0, 404, "{file}");
+    }
     let (_, made) = they.ask(
         "POST",
         &format!("/playlists?name=Mine&track={song}"),
@@ -141,17 +144,20 @@ fn a_shared_playlist_shows_the_present_tracks_until_its_owner_hides_it() {
     let public = format!("updatePlaylist?playlistId={list}&public=");
     they.scene.ok(&format!("{public}true"));
     let token = they.share(&format!("item={list}"));
-    assert_eq!(they.visit(&format!("{token}/0"), 5).0, 0);
-    assert_eq!(they.visit(&format!("{token}/1"), 5).0, 404);
-    let more = format!("/playlists/{list}/tracks?track={album}");
+    let found = they.visit(&format!("{token}/{first}"), 5);
+    assert_eq!(found, (0, "/B/%C3%9Cber/1.flac".to_owned()));
+    assert_eq!(they.visit(&format!("{token}/{second}"), 5).0, 404);
+    let more = format!("/playlists/{list}/tracks?track={second}&at=0");
     they.ask("POST", &more, Some(&they.ann));
     assert_eq!(
-        they.visit(&format!("{token}/1"), 5).0,
+        they.visit(&format!("{token}/{second}"), 5).0,
         0,
         "it shows the present tracks"
     );
+    let same = they.visit(&format!("{token}/{first}"), 5);
+    assert_eq!(same, found, "a track keeps its target at another position");
     they.scene.ok(&format!("{public}false"));
-    assert_eq!(they.visit(&format!("{token}/0"), 5).0, 404);
+    assert_eq!(they.visit(&format!("{token}/{first}"), 5).0, 404);
 }
 
 #[test]
@@ -282,18 +288,20 @@ fn shares_are_heard_by_all_who_have_the_link_until_they_end() {
         Response::File { target, .. } => (0, target),
         other => panic!("{other:?}"),
     };
+    let second = "tr-0000000000000001";
     let (status, body) = page(&token, 5);
     assert!(status == 200 && body.contains("for &lt;you&gt;"), "{body}");
     assert!(
-        body.contains(&format!("src=\"/-/share/{token}/1\"")),
+        body.contains(&format!("src=\"/-/share/{token}/{second}\"")),
         "{body}"
     );
     assert_eq!(
-        page(&format!("{token}/1"), 5),
+        page(&format!("{token}/{second}"), 5),
         (0, "/B/%C3%9Cber/2.flac".to_owned())
     );
     for path in [
-        &format!("{token}/2"),
+        &format!("{token}/tr-0000000000000003"),
+        &format!("{token}/1"),
         &format!("{token}/x"),
         &token[1..],
         "",
