@@ -1,5 +1,5 @@
-//! Comparison of an original with the variant that a client gets, as JSON: format, size and bytes
-//! of both, the encoder's settings, and the SSIMULACRA2 score.
+//! Comparison of an original with the variant that a client would get, as JSON: format, size and
+//! bytes of both, the encoder's settings, and the SSIMULACRA2 score.
 
 use std::io;
 use std::sync::Arc;
@@ -28,7 +28,7 @@ const ATTEMPTS_MAX: usize = 3;
 /// Seconds after which a refused client may retry: about as long as a comparison takes.
 const RETRY_AFTER_S: u64 = 2;
 
-/// Picture that a client gets, with the plan by which it was encoded and its score.
+/// Picture that a client would get, with the plan by which it was encoded and its score.
 struct Sent {
     target: Target,
     plan: Plan,
@@ -62,7 +62,7 @@ impl Core {
 }
 
 impl Service {
-    /// Returns a JSON document that compares the picture that a client gets for `path` with its
+    /// Returns a JSON document that compares the picture that a client would get for `path` with its
     /// original. Converts the original if necessary.
     ///
     /// # Errors
@@ -193,13 +193,13 @@ impl Service {
     }
 }
 
-/// JSON document that compares an original with the picture that a client gets.
+/// JSON document that compares an original with the picture that a client would get.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct ComparisonDocument {
     original: PictureFacts,
     sent: SentFacts,
-    /// True if the client gets the original itself.
+    /// True if the client would get the original itself.
     is_original: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     ssimulacra2: Option<f64>,
@@ -214,7 +214,7 @@ struct PictureFacts {
     bytes: u64,
 }
 
-/// Picture that the client gets. `encoding` is `None` if the client gets the original.
+/// Picture that the client would get. `encoding` is `None` if that is the original.
 #[derive(Serialize)]
 struct SentFacts {
     #[serde(flatten)]
@@ -286,7 +286,7 @@ impl From<&Sent> for EncodingFacts {
     }
 }
 
-/// Returns the JSON document. `sent` is `None` if the client gets the original.
+/// Returns the JSON document. `sent` is `None` if the client would get the original.
 fn document(facts: &Facts, identity: &Identity, sent: Option<&Sent>) -> String {
     let original = || {
         let format = facts.format.extension();

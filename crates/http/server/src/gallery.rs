@@ -14,8 +14,9 @@ use crate::problem::Problem;
 use crate::route::Document;
 use crate::service::Service;
 
-/// Path of the root folder's page, below which the pages of all other folders are found. Links use
-/// paths relative to the server's root, which a proxy may serve below another path.
+/// Path of the root folder's page, below which the pages of all other folders are found. Links to
+/// these pages are relative to the page that has the link, since a proxy may serve this server below
+/// another path.
 const FOLDERS: &str = "/-/at/";
 /// Path of the music page, if it is mounted.
 const MUSIC: &str = "/-/plain/music";
@@ -134,7 +135,8 @@ fn folder_pictures(
     folders.iter().enumerate().map(folder_picture).collect()
 }
 
-/// Folder that a page shows, and the URLs of its entries as seen from the page.
+/// Folder that a page shows, with the URL of the server's root relative to that page. The links of
+/// the page are built from that URL.
 #[derive(Clone, Copy)]
 struct Place<'a> {
     /// URL of the server's root, relative to the page, such as `../../`.
@@ -163,7 +165,8 @@ impl Place<'_> {
         }
     }
 
-    /// Renders links to the folders that contain this one, the outermost first, and its name.
+    /// Renders a link to each folder that contains this folder, the outermost first, and then the
+    /// name of this folder.
     fn breadcrumbs(&self, out: &mut String) {
         let Some(folder) = self.folder else { return };
         out.push_str("<nav aria-label=\"Path\">");

@@ -1,5 +1,5 @@
-//! Conversion of a mount's reply to a response. A reply may stand for a file of the library, a
-//! transcoded track or an archive, whose response is then built here.
+//! Conversion of a mount's reply to a response. For a reply that names a file of the library, a
+//! transcoded track or the files of an archive, the body is opened or produced here.
 
 use std::sync::Arc;
 

@@ -59,13 +59,14 @@ impl Core {
         })
     }
 
-    /// Returns the response to a target that is not a file but has another spelling or is a folder,
-    /// and `None` for all other targets. The response for a folder depends on the client:
+    /// Returns a redirect if the target is another spelling of a file's path, a redirect or a page
+    /// if the target is a folder, and `None` for all other targets. The response for a folder
+    /// depends on the client:
     ///
     /// - a client that names HTML in Accept, as browsers do, is redirected to the folder's view in
     ///   the web page;
-    /// - a client that names no picture either, such as curl, gets the page without scripts, after
-    ///   a redirect to the target with a slash at its end;
+    /// - a client that names neither HTML nor a type of picture, such as curl, gets the page without
+    ///   scripts, after a redirect to the target with a slash at its end;
     /// - other clients name types of pictures in Accept, and get `None`.
     pub(crate) async fn folder_response(
         &self,

@@ -113,8 +113,8 @@ pub struct Limits {
     /// Maximum number of requests per connection. The response to the last request closes the
     /// connection.
     pub connection_requests_max: u32,
-    /// Maximum wall time of a conversion, in milliseconds. The limit that follows from the estimate
-    /// of a conversion may be lower.
+    /// Maximum wall time of a conversion, in milliseconds. A conversion whose estimate is low has a
+    /// lower limit.
     pub conversion_wall_ms_max: u32,
     /// Maximum size of the body of a request to a mount, in bytes on the wire.
     pub request_body_bytes: usize,
@@ -122,8 +122,9 @@ pub struct Limits {
     /// the response to its request is ready. Above the limit, a body that arrives slowly is
     /// dropped; if no body arrives slowly, the response is 503.
     pub core_request_body_bytes: usize,
-    /// Total bytes of responses in memory, not yet read by clients, at which further responses are
-    /// replaced by a 503. Responses of mounts, pages, metrics and compressed texts count.
+    /// Maximum total bytes of the responses in memory that clients have not read yet. Above the
+    /// limit, a response is replaced by a 503. Responses of mounts, pages, metrics and compressed
+    /// texts count.
     pub mount_responses_bytes: usize,
 }
 
