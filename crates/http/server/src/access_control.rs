@@ -194,7 +194,7 @@ impl Core {
         };
         match blocking(verify).await {
             Ok(login) => {
-                let entry = (login, self.trusted_until_ms());
+                let entry = (login, self.revalidate_at_ms());
                 let mut verified = self.verified.0.borrow_mut();
                 verified.put(credentials.key(), entry);
                 Ok(login)

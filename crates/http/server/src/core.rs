@@ -107,7 +107,9 @@ impl Core {
         self.reactor.clock().unix_secs() as i64
     }
 
-    pub(crate) fn trusted_until_ms(&self) -> u64 {
+    /// Returns the time on the core's clock at which a response or a login that was checked just now
+    /// must be checked again.
+    pub(crate) fn revalidate_at_ms(&self) -> u64 {
         self.reactor.clock().now_ms() + self.service.settings.limits.revalidate_after_ms
     }
 }

@@ -35,7 +35,7 @@ impl Core {
     ) -> Option<Rc<Representation>> {
         let ready = &mut *self.ready.borrow_mut();
         let entry = ready.get(&request.target, accepts)?;
-        if entry.trusted_until_ms <= self.reactor.clock().now_ms()
+        if entry.revalidate_at_ms <= self.reactor.clock().now_ms()
             || entry.is_internal && target_origin == TargetOrigin::Public
         {
             return None;
@@ -70,7 +70,7 @@ impl Core {
         for _ in 0..ATTEMPTS_MAX {
             // The original may change during a conversion. So the period in which the response is
             // reused without a check of the original begins before the conversion.
-            let trusted_until_ms = self.trusted_until_ms();
+            let revalidate_at_ms = self.revalidate_at_ms();
             let choice = self.service.choose(path, query.recipe, file.accepts);
             let choice = choice.await?;
             let conversion = Conversion::of(&choice, begun);
@@ -78,7 +78,7 @@ impl Core {
                 &file.target,
                 file.accepts,
                 &choice,
-                trusted_until_ms,
+                revalidate_at_ms,
             );
             if let Some(representation) = same {
                 return Ok(Found {
@@ -95,7 +95,7 @@ impl Core {
                         let entry = Entry {
                             representation: Rc::clone(&representation),
                             coded: [const { None }; Coding::COUNT],
-                            trusted_until_ms,
+                            revalidate_at_ms,
                             is_internal: file.is_internal,
                         };
                         let ready = &mut *self.ready.borrow_mut();

@@ -31,8 +31,8 @@ pub(crate) struct Entry {
     /// The same response in the content codings that clients requested, indexed by coding. If a
     /// coding does not make the body smaller, its entry refers to the plain response.
     pub(crate) coded: [Option<Rc<Representation>>; Coding::COUNT],
-    /// Time on the core's clock until which the response is used without a check of the original.
-    pub(crate) trusted_until_ms: u64,
+    /// Time on the core's clock from which on the original is checked before the response is used.
+    pub(crate) revalidate_at_ms: u64,
     /// True if clients cannot request the target themselves.
     pub(crate) is_internal: bool,
 }
@@ -70,20 +70,20 @@ impl ReadyResponses {
         self.entries.get_mut(&self.key[..])
     }
 
-    /// Returns the ready response if it still matches `choice`, and extends the time until which
-    /// the response is trusted.
+    /// Returns the ready response if it still matches `choice`, and moves its next check of the
+    /// original to `revalidate_at_ms`, unless that check is due later.
     pub(crate) fn renew(
         &mut self,
         target: &Target<'_>,
         accepts: Accepts,
         choice: &Choice,
-        trusted_until_ms: u64,
+        revalidate_at_ms: u64,
     ) -> Option<Rc<Representation>> {
         let entry = self.get(target, accepts)?;
         if !entry.representation.is(choice) {
             return None;
         }
-        entry.trusted_until_ms = entry.trusted_until_ms.max(trusted_until_ms);
+        entry.revalidate_at_ms = entry.revalidate_at_ms.max(revalidate_at_ms);
         Some(Rc::clone(&entry.representation))
     }
 
