@@ -29,7 +29,7 @@ const ATTEMPTS_MAX: usize = 3;
 const RETRY_AFTER_S: u64 = 2;
 
 /// Picture that a client would get, with the plan by which it was encoded and its score.
-struct Sent {
+struct SentPicture {
     target: Target,
     plan: Plan,
     stage: Stage,
@@ -115,7 +115,7 @@ impl Service {
                 }
                 Err(NoScore::Host) => return Err(Problem::Host),
             };
-            let sent = Sent {
+            let sent = SentPicture {
                 target,
                 plan,
                 stage,
@@ -196,9 +196,9 @@ impl Service {
 /// JSON document that compares an original with the picture that a client would get.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct ComparisonDocument {
-    original: PictureFacts,
-    sent: SentFacts,
+struct ComparisonJson {
+    original: PictureJson,
+    sent: SentPictureJson,
     /// True if the client would get the original itself.
     is_original: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -207,7 +207,7 @@ struct ComparisonDocument {
 
 /// Format, size and bytes of a picture.
 #[derive(Serialize)]
-struct PictureFacts {
+struct PictureJson {
     format: &'static str,
     width: u32,
     height: u32,
@@ -216,17 +216,17 @@ struct PictureFacts {
 
 /// Picture that the client would get. `encoding` is `None` if that is the original.
 #[derive(Serialize)]
-struct SentFacts {
+struct SentPictureJson {
     #[serde(flatten)]
-    picture: PictureFacts,
+    picture: PictureJson,
     #[serde(flatten)]
-    encoding: Option<EncodingFacts>,
+    encoding: Option<EncodingJson>,
 }
 
 /// Encoder and settings of a variant.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct EncodingFacts {
+struct EncodingJson {
     /// Name of the software library that encoded the picture.
     encoder: &'static str,
     /// Quality setting; `None` if the variant is lossless.
@@ -242,9 +242,9 @@ struct EncodingFacts {
     is_provisional: bool,
 }
 
-impl PictureFacts {
-    fn new(format: &'static str, size: Size, bytes: u64) -> PictureFacts {
-        PictureFacts {
+impl PictureJson {
+    fn new(format: &'static str, size: Size, bytes: u64) -> PictureJson {
+        PictureJson {
             format,
             width: size.width_px,
             height: size.height_px,
@@ -253,9 +253,9 @@ impl PictureFacts {
     }
 }
 
-impl From<&Sent> for EncodingFacts {
-    fn from(sent: &Sent) -> EncodingFacts {
-        let of = |encoder, quality| EncodingFacts {
+impl From<&SentPicture> for EncodingJson {
+    fn from(sent: &SentPicture) -> EncodingJson {
+        let without_effort = |encoder, quality| EncodingJson {
             encoder,
             quality,
             method: None,
@@ -264,41 +264,42 @@ impl From<&Sent> for EncodingFacts {
             is_provisional: sent.provisional,
         };
         match sent.plan.encoding {
-            Encoding::Jpeg { quality } => of("libjpeg-turbo", Some(quality)),
-            Encoding::Png => of("png", None),
+            Encoding::Jpeg { quality } => without_effort("libjpeg-turbo", Some(quality)),
+            Encoding::Png => without_effort("png", None),
             Encoding::Webp {
                 quality,
                 method,
                 lossless,
-            } => EncodingFacts {
+            } => EncodingJson {
                 method: Some(method),
-                ..of("libwebp", (!lossless).then_some(quality))
+                ..without_effort("libwebp", (!lossless).then_some(quality))
             },
             Encoding::Avif {
                 quality,
                 speed,
                 lossless,
-            } => EncodingFacts {
+            } => EncodingJson {
                 speed: Some(speed),
-                ..of("libaom", (!lossless).then_some(quality))
+                ..without_effort("libaom", (!lossless).then_some(quality))
             },
         }
     }
 }
 
 /// Returns the JSON document. `sent` is `None` if the client would get the original.
-fn document(facts: &Facts, identity: &Identity, sent: Option<&Sent>) -> String {
+fn document(facts: &Facts, identity: &Identity, sent: Option<&SentPicture>) -> String {
     let original = || {
         let format = facts.format.extension();
-        PictureFacts::new(format, facts.oriented(), identity.size_bytes)
+        PictureJson::new(format, facts.oriented(), identity.size_bytes)
     };
-    let picture = |sent: &Sent| PictureFacts::new(sent.target.name(), sent.plan.target, sent.bytes);
+    let picture =
+        |sent: &SentPicture| PictureJson::new(sent.target.name(), sent.plan.target, sent.bytes);
     let score = sent.and_then(|sent| sent.score);
-    let document = ComparisonDocument {
+    let document = ComparisonJson {
         original: original(),
-        sent: SentFacts {
+        sent: SentPictureJson {
             picture: sent.map_or_else(original, picture),
-            encoding: sent.map(EncodingFacts::from),
+            encoding: sent.map(EncodingJson::from),
         },
         is_original: sent.is_none(),
         // Two decimals, since the metric is not more accurate than that.
