@@ -10,14 +10,11 @@ use html_escape::encode_double_quoted_attribute as escaped;
 use variants::library::{Library, LibraryPath, Listed, Missing, Wait, encode};
 
 use crate::blocking::blocking;
+use crate::paths::{FOLDER_PAGES, relative_root};
 use crate::problem::Problem;
 use crate::route::Document;
 use crate::service::Service;
 
-/// Path of the root folder's page, below which the pages of all other folders are found. Links to
-/// these pages are relative to the page that has the link, since a proxy may serve this server below
-/// another path.
-const FOLDERS: &str = "/-/at/";
 /// Path of the music page, if it is mounted.
 const MUSIC: &str = "/-/plain/music";
 /// Media type of pages.
@@ -44,12 +41,12 @@ span{display:block;overflow:hidden;text-overflow:ellipsis;white-space:nowrap;fon
 .folder{color:#ddd;font-size:1rem}";
 
 impl Service {
-    /// Returns the page of the folder that `target`, a path below [`FOLDERS`], names.
+    /// Returns the page of the folder that `target`, a path below [`FOLDER_PAGES`], names.
     ///
     /// # Errors
     /// [`Problem::NotFound`], or a failure of the host.
     pub(crate) async fn gallery(&self, target: &str) -> Result<Document, Problem> {
-        let below = target.strip_prefix(FOLDERS).ok_or(Problem::NotFound)?;
+        let below = target.strip_prefix(FOLDER_PAGES).ok_or(Problem::NotFound)?;
         let folder = match below.trim_matches('/') {
             "" => None,
             path => {
@@ -70,7 +67,7 @@ impl Service {
         folder: Option<LibraryPath>,
         target: &str,
     ) -> Result<Document, Problem> {
-        let root = root_of(target);
+        let root = relative_root(target);
         let library: Arc<Library> = Arc::clone(self.library());
         let limit = self.settings.limits.gallery_entries_max;
         let placeholders = Arc::clone(self.placeholders());
@@ -158,7 +155,7 @@ impl Place<'_> {
 
     /// Returns the URL of the page of a folder; the empty path is the root of the library.
     fn page(&self, path: &Path) -> String {
-        let (root, folders) = (self.root, &FOLDERS[1..]);
+        let (root, folders) = (self.root, &FOLDER_PAGES[1..]);
         match encode(path) {
             path if path.is_empty() => format!("{root}{folders}"),
             path => format!("{root}{folders}{path}/"),
@@ -271,16 +268,6 @@ fn path_in(folder: Option<&LibraryPath>, name: impl AsRef<Path>) -> PathBuf {
     folder
         .map_or(Path::new(""), LibraryPath::as_path)
         .join(name)
-}
-
-/// Returns the URL of the server's root relative to the page at `target`, such as `../../` for
-/// `/-/at/`.
-fn root_of(target: &str) -> String {
-    let depth = target.bytes().filter(|byte| *byte == b'/').count();
-    match depth.saturating_sub(1) {
-        0 => "./".to_owned(),
-        up => "../".repeat(up),
-    }
 }
 
 fn is_shown(name: impl AsRef<Path>) -> bool {

@@ -18,6 +18,7 @@ use std::num::NonZeroUsize;
 
 use lru::LruCache;
 
+use crate::paths::FOLDER_PAGES;
 use crate::scheme::without_port;
 
 /// Maximum number of verified logins that a core caches. Each is trusted for the time that the
@@ -227,7 +228,7 @@ impl Gate {
     pub fn open_parts(&self) -> Vec<&'static str> {
         let parts = [
             (Part::Files, "files"),
-            (Part::Pages, "/-/at/"),
+            (Part::Pages, FOLDER_PAGES),
             (Part::Music, "/-/plain/music"),
             (Part::Api, "/-/api"),
             (Part::Admin, "/-/metrics"),

@@ -9,7 +9,7 @@ use variants::library::{LibraryPath, encode};
 use crate::blocking::blocking;
 use crate::core::Core;
 use crate::metrics::Served;
-use crate::paths::PROBES;
+use crate::paths::{FOLDER_VIEWS, PROBES, relative_root};
 use crate::problem::Problem;
 use crate::response::{Fields, Payload, Response, Shape};
 use crate::scheme::{Https, without_port};
@@ -94,9 +94,9 @@ impl Core {
         if !blocking(move || library.is_folder(&folder)).await {
             return None;
         }
-        let has_view = self.service.mounts.find(VIEWS_OF_FOLDERS).is_some();
+        let has_view = self.service.mounts.find(FOLDER_VIEWS).is_some();
         if reads_html && has_view {
-            let view = url_of_folder(target.path, &VIEWS_OF_FOLDERS[1..], &path);
+            let view = url_of_folder(target.path, &FOLDER_VIEWS[1..], &path);
             return Some(redirect_to_path(view));
         }
         let without_slash = target.path.strip_suffix('/');
@@ -130,21 +130,16 @@ impl Core {
     }
 }
 
-/// Path of the web page's views of folders.
-const VIEWS_OF_FOLDERS: &str = "/-/folders/";
-
 /// Returns whether `path` has a part that begins with a dot. Pages do not list such names.
 fn is_hidden(path: &LibraryPath) -> bool {
     let mut parts = path.as_path().iter();
     parts.any(|part| part.as_encoded_bytes().starts_with(b"."))
 }
 
-/// Returns the URL of `folder` below `prefix`, relative to the target that a client requested. A
-/// relative URL also works if a proxy serves this server below another path.
+/// Returns the URL of `folder` below `prefix`, relative to the target that a client requested.
 fn url_of_folder(target: &str, prefix: &str, folder: &LibraryPath) -> String {
-    let depth = target.bytes().filter(|byte| *byte == b'/').count();
-    let up = "../".repeat(depth.saturating_sub(1));
-    format!("{up}{prefix}{}/", encode(folder.as_path()))
+    let root = relative_root(target);
+    format!("{root}{prefix}{}/", encode(folder.as_path()))
 }
 
 fn redirect_to_path(location: String) -> Response {
