@@ -73,7 +73,7 @@ impl Service {
         let placeholders = Arc::clone(self.placeholders());
         let has_music = self.mounts.find(MUSIC).is_some();
         let only = self.settings.only_types.clone();
-        let page = move || {
+        let list_and_render = move || {
             let mut listed = library.list_folder(folder.as_ref(), limit)?;
             listed.files.retain(|name| only.admits(Path::new(name)));
             let colour = |path: &LibraryPath| {
@@ -88,13 +88,13 @@ impl Service {
                 limit,
                 is_candidate,
             );
-            let place = Place {
+            let page = FolderPage {
                 root: &root,
                 folder: folder.as_ref(),
             };
-            Ok(render(place, &listed, &folder_pictures, has_music, colour))
+            Ok(render(page, &listed, &folder_pictures, has_music, colour))
         };
-        match blocking(page).await {
+        match blocking(list_and_render).await {
             Ok(page) => Ok(Document::new(HTML, page)),
             Err(Missing::NotFound | Missing::WouldSleep) => Err(Problem::NotFound),
             Err(Missing::Host(err)) => {
@@ -120,7 +120,7 @@ fn folder_pictures(
         if FOLDER_PICTURES_MAX <= index || left == 0 {
             return None;
         }
-        let path = path_in(folder, name);
+        let path = entry_path(folder, name);
         let listed = library.list_folder(
             Some(&LibraryPath::from_relative(&path)?),
             left.min(PICTURE_SEARCH_ENTRIES_MAX),
@@ -135,26 +135,26 @@ fn folder_pictures(
 /// Folder that a page shows, with the URL of the server's root relative to that page. The links of
 /// the page are built from that URL.
 #[derive(Clone, Copy)]
-struct Place<'a> {
+struct FolderPage<'a> {
     /// URL of the server's root, relative to the page, such as `../../`.
     root: &'a str,
     /// Folder, or `None` for the root of the library.
     folder: Option<&'a LibraryPath>,
 }
 
-impl Place<'_> {
+impl FolderPage<'_> {
     /// Returns the path of an entry of the folder.
-    fn path(&self, name: impl AsRef<Path>) -> PathBuf {
-        path_in(self.folder, name)
+    fn entry_path(&self, name: impl AsRef<Path>) -> PathBuf {
+        entry_path(self.folder, name)
     }
 
     /// Returns the URL of a file.
-    fn file(&self, path: &Path) -> String {
+    fn file_url(&self, path: &Path) -> String {
         format!("{}{}", self.root, encode(path))
     }
 
     /// Returns the URL of the page of a folder; the empty path is the root of the library.
-    fn page(&self, path: &Path) -> String {
+    fn page_url(&self, path: &Path) -> String {
         let (root, folders) = (self.root, &FOLDER_PAGES[1..]);
         match encode(path) {
             path if path.is_empty() => format!("{root}{folders}"),
@@ -171,7 +171,7 @@ impl Place<'_> {
         above.reverse();
         for path in above {
             let name = path.file_name().unwrap_or(OsStr::new("Pelton"));
-            link(out, &self.page(path), &escaped(&name.to_string_lossy()));
+            link(out, &self.page_url(path), &escaped(&name.to_string_lossy()));
             out.push_str("/ ");
         }
         let name = folder.as_path().file_name();
@@ -184,13 +184,13 @@ impl Place<'_> {
 /// Renders a page. `folder_pictures` contains the name of each folder's picture, if it has one.
 /// `colour` returns the CSS colour that is shown until a picture is loaded, if the colour is known.
 fn render(
-    place: Place<'_>,
+    page: FolderPage<'_>,
     listed: &Listed,
     folder_pictures: &[Option<OsString>],
     has_music: bool,
     colour: impl Fn(&LibraryPath) -> Option<String>,
 ) -> String {
-    let path = place.folder.map_or(String::new(), |folder| {
+    let path = page.folder.map_or(String::new(), |folder| {
         folder.as_path().to_string_lossy().into_owned()
     });
     let mut out = String::with_capacity(4096);
@@ -210,37 +210,42 @@ fn render(
         "</h1>",
     ];
     out.extend(parts);
-    place.breadcrumbs(&mut out);
+    page.breadcrumbs(&mut out);
     out.push_str("<nav>");
     let folders = listed.folders.iter().zip(folder_pictures);
     for (name, _) in folders.clone().filter(|(_, picture)| picture.is_none()) {
         let label = escaped(&name.to_string_lossy()).into_owned();
-        link(&mut out, &place.page(&place.path(name)), &label);
+        link(&mut out, &page.page_url(&page.entry_path(name)), &label);
     }
-    if has_music && place.folder.is_none() {
+    if has_music && page.folder.is_none() {
         link(
             &mut out,
-            &format!("{}{}", place.root, &MUSIC[1..]),
+            &format!("{}{}", page.root, &MUSIC[1..]),
             "♪ Music",
         );
     }
     out.push_str("</nav><ul>");
-    let mut tile = |leads: &str, picture: &Path, class: &str, label: &str| {
+    let mut add_tile = |href: &str, picture: &Path, class: &str, label: &str| {
         let colour = LibraryPath::from_relative(picture).and_then(|path| colour(&path));
-        out += &tile(leads, &place.file(picture), colour, class, label);
+        out += &tile(href, &page.file_url(picture), colour, class, label);
     };
     for (name, folder_picture) in folders {
         if let Some(folder_picture) = folder_picture {
-            let folder = place.path(name);
+            let folder = page.entry_path(name);
             let picture = folder.join(folder_picture);
             let label = format!("{}/", escaped(&name.to_string_lossy()));
-            tile(&place.page(&folder), &picture, " class=\"folder\"", &label);
+            add_tile(
+                &page.page_url(&folder),
+                &picture,
+                " class=\"folder\"",
+                &label,
+            );
         }
     }
     for name in listed.files.iter().filter(|name| is_shown(name)) {
-        let picture = place.path(name);
+        let picture = page.entry_path(name);
         let label = escaped(&name.to_string_lossy()).into_owned();
-        tile(&place.file(&picture), &picture, "", &label);
+        add_tile(&page.file_url(&picture), &picture, "", &label);
     }
     out.push_str("</ul>");
     if listed.is_truncated {
@@ -250,12 +255,12 @@ fn render(
 }
 
 /// Renders a link with a picture and a caption.
-fn tile(leads: &str, picture: &str, colour: Option<String>, class: &str, label: &str) -> String {
+fn tile(href: &str, picture: &str, colour: Option<String>, class: &str, label: &str) -> String {
     let style = colour.map_or_else(String::new, |colour| {
         format!(" style=\"background:{colour}\"")
     });
     format!(
-        "<li><a href=\"{leads}\"><img{style} loading=\"lazy\" alt=\"{label}\" src=\"{picture}?w=480&amp;h=360&amp;fit=cover\"></a><span{class}>{label}</span>"
+        "<li><a href=\"{href}\"><img{style} loading=\"lazy\" alt=\"{label}\" src=\"{picture}?w=480&amp;h=360&amp;fit=cover\"></a><span{class}>{label}</span>"
     )
 }
 
@@ -264,7 +269,7 @@ fn link(out: &mut String, target: &str, label: &str) {
 }
 
 /// Returns the path of an entry of `folder`.
-fn path_in(folder: Option<&LibraryPath>, name: impl AsRef<Path>) -> PathBuf {
+fn entry_path(folder: Option<&LibraryPath>, name: impl AsRef<Path>) -> PathBuf {
     folder
         .map_or(Path::new(""), LibraryPath::as_path)
         .join(name)

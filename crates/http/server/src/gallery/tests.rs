@@ -2,7 +2,7 @@ use std::ffi::OsString;
 
 use variants::library::{LibraryPath, Listed};
 
-use super::{Place, render};
+use super::{FolderPage, render};
 
 #[test]
 fn names_of_files_stay_text() {
@@ -13,13 +13,13 @@ fn names_of_files_stay_text() {
         is_truncated: true,
     };
     let folder = LibraryPath::from_target("/holiday & more");
-    let place = |folder| Place {
+    let folder_page = |folder| FolderPage {
         root: "../../../",
         folder,
     };
     let folder_pictures = [None, Some("a?.jpg".into())];
     let page = render(
-        place(folder.as_ref()),
+        folder_page(folder.as_ref()),
         &listed,
         &folder_pictures,
         true,
@@ -51,7 +51,7 @@ fn names_of_files_stay_text() {
     }
     let deep = LibraryPath::from_target("/a b/c");
     let page = render(
-        place(deep.as_ref()),
+        folder_page(deep.as_ref()),
         &listed,
         &folder_pictures,
         false,
@@ -61,7 +61,15 @@ fn names_of_files_stay_text() {
     assert!(page.contains(path), "{page}");
     // The first page links to the music page, if there is music; other pages never do.
     assert!(!page.contains("/-/plain/music"));
-    let first = |has_music| render(place(None), &listed, &folder_pictures, has_music, |_| None);
+    let first = |has_music| {
+        render(
+            folder_page(None),
+            &listed,
+            &folder_pictures,
+            has_music,
+            |_| None,
+        )
+    };
     assert!(first(true).contains("<a href=\"../../../-/plain/music\">♪ Music</a>"));
     assert!(!first(false).contains("/-/plain/music"));
 }
