@@ -99,8 +99,8 @@ impl Service {
         progress: &PrefetchProgress,
         is_cancelled: &AtomicBool,
     ) {
-        let effort = (Stage::Better, Pace::Idle);
-        if let Some((identity, tasks)) = self.missing_tasks(path, recipes, effort, progress)
+        let (stage, pace) = (Stage::Better, Pace::Idle);
+        if let Some((identity, tasks)) = self.missing_tasks(path, recipes, stage, pace, progress)
             && !tasks.is_empty()
         {
             let outcomes = self.flights.convert_when_idle(&tasks, is_cancelled);
@@ -119,7 +119,7 @@ impl Service {
     ) {
         let path = &wanted[0].0;
         let recipes: Vec<_> = wanted.iter().map(|(_, recipe)| *recipe).collect();
-        let missing = self.missing_tasks(path, &recipes, (stage, Pace::Awaited), progress);
+        let missing = self.missing_tasks(path, &recipes, stage, Pace::Awaited, progress);
         let Some((identity, tasks)) = missing.filter(|(_, tasks)| !tasks.is_empty()) else {
             return;
         };
@@ -139,7 +139,8 @@ impl Service {
         &self,
         path: &LibraryPath,
         recipes: &[Recipe],
-        (stage, pace): (Stage, Pace),
+        stage: Stage,
+        pace: Pace,
         progress: &PrefetchProgress,
     ) -> Option<(Identity, Vec<Task>)> {
         let detected = detect(self.library(), path, &self.settings.allowed_types);

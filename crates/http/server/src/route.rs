@@ -173,7 +173,7 @@ impl Core {
                 response
             }
             Err(problem @ Problem::NotFound) => {
-                self.respond_without_file(request, &problem, (shape, context.listener))
+                self.respond_without_file(request, &problem, shape, context.listener)
                     .await
             }
             Err(problem) => self.problem_response(&problem, shape),
@@ -186,7 +186,8 @@ impl Core {
         &self,
         request: &Request<'_>,
         problem: &Problem,
-        (shape, listener): (Shape, usize),
+        shape: Shape,
+        listener: usize,
     ) -> Response {
         if request.target.path == favicon::PATH {
             return favicon::response(shape.bodiless);
