@@ -76,7 +76,7 @@ fn wanted(config: &Config, service: &Service) -> Result<Vec<(LibraryPath, Recipe
         .filter_map(|(_, path)| LibraryPath::from_relative(Path::new(OsStr::from_bytes(&path))));
     let sizes = components::picture_recipes(config);
     let in_grid = paths.flat_map(|path| sizes.iter().map(move |recipe| (path.clone(), *recipe)));
-    let mut wanted = service.list();
+    let mut wanted = service.list_files();
     // Clients do not request extracted covers in full size.
     wanted.retain(|path| {
         !path

@@ -41,12 +41,12 @@ pub struct PrefetchProgress {
 impl Service {
     /// Returns every file that clients can request, in order of path.
     #[must_use]
-    pub fn list(&self) -> Vec<LibraryPath> {
-        self.list_below(Path::new(""))
+    pub fn list_files(&self) -> Vec<LibraryPath> {
+        self.list_files_below(Path::new(""))
     }
 
     /// Returns every file below `folder` that clients can request, in order of path.
-    pub(crate) fn list_below(&self, folder: &Path) -> Vec<LibraryPath> {
+    pub(crate) fn list_files_below(&self, folder: &Path) -> Vec<LibraryPath> {
         let mut found = Vec::new();
         for mount in &self.settings.mounts {
             let prefix = Path::new(mount.prefix.trim_matches('/'));
@@ -79,8 +79,10 @@ impl Service {
         thread::scope(|scope| {
             for _ in 0..self.settings.flight.concurrency {
                 scope.spawn(|| {
-                    while let Some(of_one) = originals.get(next.fetch_add(1, Ordering::Relaxed)) {
-                        self.prefetch_one(of_one, stage, progress);
+                    while let Some(pairs_of_original) =
+                        originals.get(next.fetch_add(1, Ordering::Relaxed))
+                    {
+                        self.prefetch_one(pairs_of_original, stage, progress);
                         progress.originals.fetch_add(1, Ordering::Relaxed);
                     }
                 });

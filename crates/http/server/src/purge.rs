@@ -32,7 +32,7 @@ impl Service {
     fn originals(&self, path: &LibraryPath) -> HashSet<OriginalKey> {
         let library = self.library();
         let files = match library.is_folder(path) {
-            true => self.list_below(Path::new(path.as_path())),
+            true => self.list_files_below(Path::new(path.as_path())),
             false => vec![path.clone()],
         };
         let identities = files
