@@ -248,9 +248,9 @@ impl Default for Config {
 
 impl Config {
     /// Reads the arguments of `pelton store` in redis-server's syntax: optionally the path of a
-    /// configuration file, then directives, each name prefixed with `--`. If the first or last
-    /// directive is `-`, more directives are read from stdin; they are applied after the file and
-    /// before the arguments.
+    /// configuration file, then directives, each name prefixed with `--`. If `-` stands before or
+    /// after the directives, more directives are read from stdin; they are applied after the file
+    /// and before the arguments.
     ///
     /// # Errors
     /// A file that cannot be read, the first invalid line, or directives that contradict each
@@ -450,8 +450,8 @@ impl Config {
         }
     }
 
-    /// Returns the name of the supervisor of the process, as `INFO` shows it. The service manager
-    /// is detected only if `supervised` is `systemd` or `auto`.
+    /// Returns the name of the supervisor of the process, as `INFO` shows it: `systemd` or `no`.
+    /// systemd is detected only if the directive `supervised` is `systemd` or `auto`.
     pub(crate) fn supervisor(&self) -> &'static str {
         let wanted = accepted("supervised").expect("the directive is in the table");
         let wanted = self.accepted[wanted].as_str();

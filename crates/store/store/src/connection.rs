@@ -31,8 +31,8 @@ const FIRST_READ_BYTES: usize = 4 << 10;
 
 /// Transport of a client's connection.
 pub(crate) trait Stream: AsyncRead + AsyncWrite + Unpin {
-    /// Writes some of `parts`, large parts without a copy if the stream is a socket. `more` is true
-    /// if further bytes follow.
+    /// Writes some bytes of `parts`, and returns their number. If the stream is a socket, large
+    /// parts are sent without a copy. `more` is true if further bytes follow.
     fn poll_write_zero_copy(
         &mut self,
         zero_copy_writer: &ZeroCopyWriter,
@@ -82,7 +82,8 @@ pub(crate) async fn serve<S: Stream>(shared: Rc<Shared>, mut stream: S, peer: Pe
 }
 
 /// Sends an error to a refused client and closes the connection. The client's requests are not
-/// read, because that would use resources for a refused client, so closing may discard the error.
+/// read, because that would use resources for a refused client. If requests have arrived, closing
+/// resets the connection, so the client may not receive the error.
 async fn refuse<S: AsyncWrite + Unpin>(mut stream: S, text: &str) {
     let line = format!("-{text}\r\n");
     let parts = [IoSlice::new(line.as_bytes())];
@@ -105,7 +106,8 @@ struct Connection {
 
 /// An event that a connection waits for.
 enum Event {
-    /// Bytes were read. If `more` is true, the socket may hold further bytes.
+    /// Bytes were read. If `more` is true, the socket may hold further bytes, and other connections
+    /// are served before the next read.
     Read { more: bool },
     /// All or some output was written.
     Written,
@@ -363,7 +365,7 @@ impl Connection {
         Poll::Ready(Ok(Event::Read { more }))
     }
 
-    /// Closes the sending side after the written bytes, so that the client still receives them.
+    /// Closes the sending side. The client still receives all bytes that were written before.
     async fn shut_down<S: AsyncWrite + Unpin>(&mut self, stream: &mut S) -> io::Result<()> {
         poll_fn(|context| Pin::new(&mut *stream).poll_shutdown(context)).await
     }

@@ -146,8 +146,8 @@ fn is_http(name: &[u8]) -> bool {
 enum Counts {
     Run,
     Refused,
-    /// No counter yet: the call is counted when the command runs at last, or when the client gets a
-    /// reply although the command did not run.
+    /// No counter yet: a call that has to wait is counted when the command finally runs, or when
+    /// the client gets a reply although the command did not run.
     Later,
 }
 

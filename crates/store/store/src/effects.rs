@@ -57,7 +57,7 @@ fn publish_events(
     }
 }
 
-/// Runs the commands that wait for the key `name` again, the longest-waiting first. Clients whose
+/// Runs again every command that waits for the key `name`, the longest-waiting first. Clients whose
 /// commands complete are no longer blocked.
 fn serve_waiting(state: &mut State, db: usize, name: &Bytes) {
     for key in state.blocked.waiting_for(db, name) {

@@ -12,7 +12,8 @@ pub enum ErrorKind {
     Data,
 }
 
-/// Error that ended the start or the run of the server. `Display` names the object and the cause.
+/// Error that prevented the server from starting, or that ended its run. `Display` names the object
+/// and the cause.
 #[derive(Debug)]
 pub struct Error {
     kind: ErrorKind,

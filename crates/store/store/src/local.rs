@@ -43,8 +43,9 @@ pub(crate) enum Request {
         build: Bytes,
         reply: oneshot::Sender<(Reply, Option<i64>)>,
     },
-    /// Releases the lock that one client holds while it computes the value of `key`, unless the
-    /// lock has another deadline than `until_ms` by now.
+    /// Releases the lock that a client holds while it computes the value of `key`, provided that
+    /// the lock's deadline is still `until_ms`: a lock with another deadline belongs to another
+    /// client.
     ReleaseLock { key: Bytes, until_ms: i64 },
 }
 
@@ -223,8 +224,8 @@ pub(crate) async fn serve(shared: Rc<Shared>, mut requests: Requests) {
                     let command = ["GETORLOCK".into(), key, build];
                     let answered = run_blocking(&shared, &command).await;
                     let until_ms = shared.state.borrow().keyspace.locked_until(0, &command[1]);
-                    // The result is ignored: the command changes nothing on disk, so its reply is
-                    // valid either way.
+                    // Whether the commit succeeded is ignored: the command changes nothing on disk,
+                    // so its reply is valid even if changes of other commands could not be written.
                     let _: bool = shared.committed().await;
                     drop(reply.send((answered, until_ms)));
                 });

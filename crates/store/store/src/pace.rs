@@ -2,8 +2,9 @@
 //! get most of the core's time.
 //!
 //! While clients send commands, background work uses at most a third of the core. The work rests
-//! between pieces, because the kernel's scheduler makes a thread that is always busy wait for other
-//! threads on its processor. While no client sends commands, the work continues without rests.
+//! between pieces, because the kernel's scheduler suspends a thread that never sleeps in favour of
+//! other threads on the same processor. While no client sends commands, the work continues without
+//! rests.
 
 use std::time::Duration;
 

@@ -117,7 +117,8 @@ pub(crate) struct Persist {
     /// True if the databases were emptied after the running snapshot started. The file of that
     /// snapshot is then discarded.
     is_outdated: bool,
-    /// True if the server stops after the next snapshot.
+    /// True if the server stops as soon as no job is queued. A snapshot that fails resets this
+    /// flag.
     stops: bool,
     /// Handle that stops the server.
     stop: Stop,
@@ -211,8 +212,8 @@ impl Persist {
 
     /// Returns the error that currently prevents changes from being written to the AOF, if any.
     fn journal_fault(&self) -> Option<String> {
-        // While the AOF is being restarted, the error of its failed start still applies, until the
-        // rewrite is complete.
+        // A rewrite restarts the AOF. Until that rewrite is complete, the error of the failed start
+        // still applies.
         let start_fault = self.start_fault.clone();
         start_fault.or_else(|| self.journal.as_ref()?.fault())
     }

@@ -40,8 +40,9 @@ impl Kind {
         }
     }
 
-    /// Returns the number of subscriptions that the reply to a subscribe or unsubscribe command
-    /// contains.
+    /// Returns the count that the reply to a subscribe or unsubscribe command states: for shard
+    /// channels, the number of shard channels to which the client is subscribed; otherwise the
+    /// number of its channels and patterns together.
     pub(crate) fn count(self, subscriptions: &Subscriptions) -> usize {
         match self {
             Kind::Channel | Kind::Pattern => subscriptions.count(),

@@ -243,8 +243,8 @@ async fn serve_tcp(shared: Rc<Shared>, conn: Conn) {
         is_local: conn.peer.ip().is_loopback(),
         is_unix: false,
     };
-    // The deadline is kept until the connection ends, since the reactor's metrics count connections
-    // by their deadlines.
+    // The reactor's metrics count a connection for as long as its `deadline` exists, so the
+    // deadline is kept until the connection ends.
     let Conn {
         stream, deadline, ..
     } = conn;

@@ -129,7 +129,7 @@ impl State {
         }
     }
 
-    /// Allows a client's replies that waited for the disk to be sent. If writing failed, the
+    /// Releases a client's replies when their wait for the disk is over. If writing failed, the
     /// replies to commands that changed data are replaced by errors.
     pub(crate) fn release_replies(&mut self, key: ClientKey, is_written: bool) {
         let replies = std::mem::take(&mut self.clients[key].unwritten);

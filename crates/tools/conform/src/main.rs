@@ -53,7 +53,8 @@ struct Typed {
     args: Vec<OsString>,
 }
 
-/// Suite, with the function that runs it on a checkout and the arguments after the suite's name.
+/// Suite, with the function that runs it. The function gets the path of the checkout, and the
+/// arguments after the suite's name.
 struct Suite {
     name: &'static str,
     run: fn(PathBuf, &[OsString]) -> Result<ExitCode, Stop>,

@@ -32,7 +32,7 @@ const INSTALL: &str = "rustup toolchain install nightly --component miri --compo
 #[derive(clap::Parser)]
 #[command(name = "cargo xtask conform miri")]
 struct Typed {
-    /// Crates to test; without any, all of the suite
+    /// Crates to test (default: all crates of the suite)
     crates: Vec<String>,
 }
 

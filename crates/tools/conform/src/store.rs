@@ -1,7 +1,7 @@
 //! `conform store`: the test suite of Redis 7.0 against `pelton store`. The suite consists of test
-//! files, which it calls units. Units of implemented commands run in the suite's external mode,
-//! against a server that already runs. Units that start servers themselves start ours in place of
-//! redis-server.
+//! files, which it calls units; units that need commands that are not implemented are not run. Most
+//! units run in the suite's external mode, against a server that already runs. Units that start
+//! servers themselves start ours in place of redis-server.
 //!
 //! The suite is taken from Debian's source package, unpacked in the cache and never committed. Each
 //! unit gets a new server. The tests that are skipped are in `store_skip.txt`, with the reason
@@ -24,7 +24,8 @@ use toolkit::stop::{EXIT_FINDINGS, Stop, at};
 const SUITE: &str = "redis-7.0.15";
 const SKIPPED: &str = include_str!("store_skip.txt");
 
-/// Names of those test units of the Redis test suite whose commands are implemented.
+/// Units (test files of the Redis test suite) that run in the suite's external mode. The store
+/// implements the commands that they test.
 const UNITS: &[&str] = &[
     "type/string",
     "type/incr",
@@ -90,7 +91,7 @@ const PASS_PCT_MIN: usize = 95;
 /// counts as 100 % when our result on the whole suite is printed.
 const REDIS_PASSES: usize = 2_181;
 
-/// Numbers of passed and failed tests of one unit.
+/// Results of one unit: the number of passed tests, and the names of the failed ones.
 struct Counted {
     passed: usize,
     failed: Vec<String>,
@@ -150,7 +151,8 @@ pub(crate) fn run(root: PathBuf, named: &[OsString]) -> Result<ExitCode, Stop> {
     })
 }
 
-/// Formats our share of the tests that Redis passes, and the names of the units that are not run.
+/// Formats the number of tests that our store passes, in per cent of the number that Redis passes,
+/// and the names of the units that are not run.
 fn share(passed: usize, external: usize, left_out: &[String]) -> String {
     let percent = |part: usize| 100.0 * part as f64 / REDIS_PASSES as f64;
     format!(
@@ -164,7 +166,8 @@ fn share(passed: usize, external: usize, left_out: &[String]) -> String {
     )
 }
 
-/// Returns the units of the suite that are not run, by the suite's names, sorted.
+/// Returns the names of all units of the suite that are not run, sorted. A name is the path of the
+/// test file below `tests`, without the extension.
 fn left_out(suite: &Path) -> Result<Vec<String>, Stop> {
     let tests = suite.join("tests");
     let mut names = Vec::new();

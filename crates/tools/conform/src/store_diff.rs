@@ -583,7 +583,8 @@ fn is_same(name: &str, theirs: &Reply, ours: &Bytes) -> bool {
     UNORDERED.contains(&name) && sorted(theirs, 1) == sorted(&ours, 1)
 }
 
-/// Formats a reply. The elements of each array are sorted in groups of `step` consecutive elements.
+/// Formats a reply in a form that does not depend on the order of elements: each array is divided
+/// into groups of `step` consecutive elements, and the groups are sorted.
 fn sorted(reply: &Reply, step: usize) -> String {
     match reply {
         Reply::Array(elements) | Reply::Set(elements) => {

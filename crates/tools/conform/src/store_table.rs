@@ -51,9 +51,9 @@ pub(crate) fn differences(name: &str, theirs: &Reply, ours: &Reply) -> Vec<(Stri
     meant.filter(|(theirs, ours)| theirs != ours).collect()
 }
 
-/// Returns redis-server's and our arguments of a command in COMMAND DOCS, if they differ. The
-/// comparison ignores the names of tokens and groups, which no client reads, and the versions that
-/// introduced arguments.
+/// Returns the arguments of a command as redis-server and as our store list them in COMMAND DOCS,
+/// if the two lists differ. The comparison ignores the names of tokens and groups, which no client
+/// reads, and the versions that introduced arguments.
 pub(crate) fn argument_differences(
     name: &str,
     theirs: &Reply,

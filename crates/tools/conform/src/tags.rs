@@ -30,9 +30,8 @@ use toolkit::{cache, debian};
 const MUTAGEN: &str = "mutagen==1.48.1";
 const SCRIPT: &str = include_str!("tags/mutagen.py");
 
-/// Tolerance for durations, in milliseconds: two durations that are this far apart, or farther,
-/// count as different. Smaller distances come from rounding, which each program does in its own
-/// way.
+/// Minimum distance, in milliseconds, at which two durations count as different. Smaller distances
+/// come from rounding, which each program does in its own way.
 const DURATION_TOLERANCE_MS: u64 = 2;
 
 /// Arguments after the suite's name.
@@ -50,8 +49,7 @@ struct Typed {
     probed: usize,
 }
 
-/// Difference between the results of `tags` and of an oracle that was investigated, and whose cause
-/// is known.
+/// Known difference: the results of `tags` and of an oracle differ, and the cause was investigated.
 struct Explained {
     /// Name of the oracle that reports the difference.
     oracle: &'static str,

@@ -73,8 +73,8 @@ fn refusal(client: &Client, command: &Command) -> Option<String> {
     None
 }
 
-/// Returns whether a command, or the queue that an EXEC runs, may change data or counts as a change
-/// during a pause.
+/// Returns whether a command may change data, or has to wait during a pause like commands that
+/// change data. For EXEC, the commands of the transaction decide.
 fn changes_data(client: &Client, command: &Command) -> bool {
     match command.name {
         "exec" => client.session.multi_writes(),

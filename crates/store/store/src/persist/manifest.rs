@@ -62,7 +62,8 @@ impl Manifest {
             }
         }
         match manifest == Manifest::default() {
-            // An empty manifest is an error: a new AOF would omit the data of the existing files.
+            // An empty manifest is an error. Otherwise the server would start a new AOF, and the
+            // data of the existing files would be missing.
             true => Err("it is empty".to_owned()),
             false => Ok(manifest),
         }

@@ -76,7 +76,7 @@ fn temporary_path(path: &Path) -> PathBuf {
 /// Removes the temporary snapshot files that begin with `stem` and belong to processes that ended
 /// before their snapshots were complete.
 pub(crate) fn remove_unfinished(dir: &Path, stem: &str) {
-    // Errors are ignored, since a remaining file does no harm but occupy space.
+    // Errors are ignored, since a remaining file only occupies space.
     let Ok(entries) = fs::read_dir(dir) else {
         return;
     };

@@ -1,5 +1,5 @@
-//! Tests of the AOF and of snapshots. For example, acknowledged changes survive a truncation of the
-//! file at any byte.
+//! Tests of the AOF and of snapshots. For example, if an AOF file is truncated at any byte, all
+//! commands that end before that byte are still loaded.
 
 use std::fs::{self, File};
 use std::io::Write as _;

@@ -114,8 +114,8 @@ enum Step {
     Parted(Option<Difference>),
 }
 
-/// Returns the request line with an absolute target in the form that hyper shows: the scheme in
-/// lower case, and `/` for an empty path.
+/// Returns a request line in the form that hyper shows: in an absolute target (`scheme://…`), the
+/// scheme is in lower case, and an empty path is `/`. Other request lines are returned unchanged.
 fn canonical(line: &str) -> String {
     let Some((method, target)) = line.split_once(' ') else {
         return line.to_owned();

@@ -1,4 +1,5 @@
-//! Differences between our HTTP parser and the oracles that were reviewed and found harmless.
+//! Reviewed differences: differences between our HTTP parser and the oracles (other parsers) that a
+//! review found to be harmless.
 
 use super::reading::Difference;
 

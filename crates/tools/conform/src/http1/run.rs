@@ -40,7 +40,8 @@ struct Comparison {
     reviewed: Vec<Line>,
     /// Number of differences that each line of the list of reviewed differences covers.
     covered: Vec<u64>,
-    /// Number of findings per kind: the oracle (other HTTP parser) and how its verdict differs.
+    /// Number of findings per kind. A kind names the oracle (other HTTP parser) and the difference
+    /// between its verdict and ours.
     findings: BTreeMap<String, u64>,
     /// Number of cases in which we accept at least one complete request. Only these cases can yield
     /// findings.

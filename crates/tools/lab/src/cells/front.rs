@@ -10,7 +10,8 @@ use toolkit::stop::Stop;
 
 use super::contender::{Contender, Work};
 
-/// Number of connections, and the duration of the load.
+/// Load that the clients produce: the number of connections, each of which sends one request after
+/// the other, and the duration.
 #[derive(Clone, Copy)]
 pub(super) struct Load {
     pub(super) connections: usize,
