@@ -1,7 +1,6 @@
 //! Purge: removal of variants from the cache on request of an operator.
 
 use std::collections::HashSet;
-use std::path::Path;
 
 use variants::cache::{OriginalKey, Purged, StillLoading};
 use variants::library::{LibraryPath, Wait};
@@ -32,7 +31,7 @@ impl Service {
     fn originals(&self, path: &LibraryPath) -> HashSet<OriginalKey> {
         let library = self.library();
         let files = match library.is_folder(path) {
-            true => self.list_files_below(Path::new(path.as_path())),
+            true => self.list_files_below(path.as_path()),
             false => vec![path.clone()],
         };
         let identities = files
