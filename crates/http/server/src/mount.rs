@@ -138,6 +138,21 @@ pub enum Reply {
     },
 }
 
+impl Reply {
+    /// Returns whether the response contains a file of the library or is made from one. Such a
+    /// response may need a login, even if the mount itself needs none.
+    pub(crate) fn has_library_content(&self) -> bool {
+        match self {
+            Reply::Whole { .. } => false,
+            Reply::Internal { .. }
+            | Reply::Original { .. }
+            | Reply::Comparison { .. }
+            | Reply::Transcoded(_)
+            | Reply::Archive { .. } => true,
+        }
+    }
+}
+
 /// Request of a mount for a transcoded track.
 #[derive(Clone, Debug)]
 pub struct TranscodeRequest {

@@ -51,15 +51,7 @@ impl Core {
             only_types: &self.service.settings.only_types,
         };
         let reply = mount.respond(mount_request).await;
-        let has_files = matches!(
-            reply,
-            Reply::Internal { .. }
-                | Reply::Original { .. }
-                | Reply::Transcoded(_)
-                | Reply::Archive { .. }
-                | Reply::Comparison { .. }
-        );
-        let admission = match has_files && mount.part() == Part::Api {
+        let admission = match reply.has_library_content() && mount.part() == Part::Api {
             false => Ok(admission),
             true => self.check_files_of_api(admission, request, context).await,
         };

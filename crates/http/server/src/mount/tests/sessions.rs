@@ -6,6 +6,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use super::peer::TestServer;
+use crate::archive::ArchiveFile;
 use crate::gate::{Credentials, Gate, Login, LoginFailure, Part, RequireLogin, Token, Users};
 use crate::mount::{Mount, MountRequest, Mounts, Reply};
 
@@ -108,6 +109,44 @@ impl Mount for Streamed {
     }
 }
 
+/// Mount of the API that compares a file of the library with the variant that the client would get.
+struct Compared;
+
+impl Mount for Compared {
+    fn respond<'a>(&'a self, visit: MountRequest<'a>) -> Pin<Box<dyn Future<Output = Reply> + 'a>> {
+        let target = visit.path["/-/api/compare".len()..].to_owned();
+        let fields = Vec::new();
+        Box::pin(async move { Reply::Comparison { target, fields } })
+    }
+
+    fn part(&self) -> Part {
+        Part::Api
+    }
+}
+
+/// Mount of the API that responds with an archive of one file of the library.
+struct Archived;
+
+impl Mount for Archived {
+    fn respond<'a>(&'a self, visit: MountRequest<'a>) -> Pin<Box<dyn Future<Output = Reply> + 'a>> {
+        let file = ArchiveFile {
+            path: visit.path["/-/api/archive".len()..].to_owned(),
+            name: "digits.txt".to_owned(),
+        };
+        let fields = Vec::new();
+        Box::pin(async move {
+            Reply::Archive {
+                files: vec![file],
+                fields,
+            }
+        })
+    }
+
+    fn part(&self) -> Part {
+        Part::Api
+    }
+}
+
 const PARTS: [(&str, Part); 8] = [
     ("/-/open", Part::Open),
     ("/rest", Part::Players),
@@ -128,6 +167,8 @@ fn start_server(users: impl Users + 'static, gate: Gate) -> TestServer {
     mounts.push(("/-/file".to_owned(), Arc::new(Behind)));
     mounts.push(("/-/api/file".to_owned(), Arc::new(Unchanged)));
     mounts.push(("/-/api/stream".to_owned(), Arc::new(Streamed)));
+    mounts.push(("/-/api/compare".to_owned(), Arc::new(Compared)));
+    mounts.push(("/-/api/archive".to_owned(), Arc::new(Archived)));
     let mounts = Mounts::new(mounts).with_users(Some(Arc::new(users)));
     TestServer::gated(mounts, gate)
 }
@@ -161,10 +202,18 @@ fn files_of_the_api_need_the_login_that_files_need() {
         let token = "authorization: Bearer token\r\n";
         assert_eq!(of("/-/api/x", token), 200);
         for (fields, expected) in [(token, of_token), ("", of_guest), (BOB, 200)] {
-            for target in ["/-/api/file/digits.txt", "/-/api/stream/digits.txt"] {
+            for target in [
+                "/-/api/file/digits.txt",
+                "/-/api/stream/digits.txt",
+                "/-/api/archive/digits.txt",
+            ] {
                 let found = of(target, fields);
                 assert_eq!(found, expected, "{login:?} {fields} {target}");
             }
+            // A text cannot be compared, which only clients that may read the file are told.
+            let compared = if expected == 200 { 422 } else { expected };
+            let found = of("/-/api/compare/digits.txt", fields);
+            assert_eq!(found, compared, "{login:?} {fields}");
         }
         assert_eq!(of("/-/api/file/missing.txt", BOB), 404);
     }
