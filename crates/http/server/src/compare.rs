@@ -62,8 +62,8 @@ impl Core {
 }
 
 impl Service {
-    /// Returns a JSON document that compares the picture that a client would get for `path` with its
-    /// original. Converts the original if necessary.
+    /// Returns a JSON document that compares the picture that a client would get for `path` with
+    /// its original. Converts the original if necessary.
     ///
     /// # Errors
     /// The [`Problem`] of the request for the picture, or [`Problem::Overloaded`] if too many

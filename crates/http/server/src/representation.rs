@@ -52,8 +52,8 @@ pub struct Representation {
     pub negotiated: bool,
     /// True if a variant that is encoded later at higher effort will replace this representation.
     pub provisional: bool,
-    /// Source of the body, for the metrics: [`Served::Original`] or [`Served::Hit`]. The response to
-    /// a request that waited for the conversion is counted as [`Served::Miss`] instead.
+    /// Source of the body, for the metrics: [`Served::Original`] or [`Served::Hit`]. The response
+    /// to a request that waited for the conversion is counted as [`Served::Miss`] instead.
     pub served: Served,
 }
 

@@ -2,8 +2,8 @@
 //! library can be reached through a share.
 //!
 //! ```text
-//! ID ─► page    ID/tr-… ─► track    ID/cover ─► cover    ID/ph-…/480 ─► photograph, 480 pixels high
-//!                                                        ID/ph-…/original ─► unchanged file
+//! ID ─► page    ID/tr-… ─► track    ID/cover ─► cover    ID/ph-…/480 ─► photograph, 480 pixels
+//! high ID/ph-…/original ─► unchanged file
 //! ```
 
 use std::sync::Arc;
