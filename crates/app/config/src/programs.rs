@@ -138,7 +138,7 @@ impl Entry {
                 "max_state is only for ephemeral programs: with ephemeral = false a program keeps its own state"
             }
             () if !is_route(&self.route) => {
-                "route: expected a path such as \"/x/resize\", but not / and nothing below /-/"
+                "route: expected a path such as \"/x/resize\"; / and paths below /-/ are reserved"
             }
             () if self.environment.0.iter().any(|word| !word.contains('=')) => {
                 "environment: expected NAME=VALUE"

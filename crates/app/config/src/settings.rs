@@ -135,19 +135,20 @@ settings! {
     struct Config {
         /// Folder to serve.
         root: PathBuf = PathBuf::from("."), "directory";
-        /// Addresses for HTTP.
+        /// Address for HTTP.
         listen: SocketAddr = SocketAddr::new(Ipv4Addr::LOCALHOST.into(), 3333), "address";
-        /// Data directory: variants, index, users, store.
+        /// Data directory: converted files (variants), index, users, store.
         data: PathBuf = PathBuf::from("./pelton-data"), "directory";
-        /// Quality of converted pictures if the request names none, on libjpeg's scale; all formats
-        /// are encoded to look alike.
+        /// Quality of converted pictures if the request names none: in every format they look like
+        /// a JPEG of this libjpeg quality.
         quality: Quality = Quality(DEFAULT_QUALITY_PCT), "1-100";
         /// Output formats for clients that accept them.
         formats: Formats = Formats(vec![Target::Avif, Target::Webp]), "formats";
-        /// Extensions of files to serve although they are neither pictures nor audio. The default
-        /// are the videos that browsers can play.
+        /// Extensions of files to serve although they are neither pictures nor audio; by default,
+        /// those of videos that browsers can play.
         allowed_types: Types = Types::of(&server::media_type::VIDEOS), "extensions";
-        /// Extensions of the only files to serve, including pictures and audio.
+        /// Extensions to which the served files are restricted, including pictures, audio and those
+        /// of `allowed_types`; * means no restriction.
         only_types: Types = Types::Every, "extensions";
         /// Extensions of allowed files whose scripts browsers may run; other files are sent with a
         /// policy that forbids scripts.
@@ -161,7 +162,7 @@ settings! {
         /// cross-origin (Cross-Origin-Resource-Policy).
         resource_policy: ResourcePolicy = ResourcePolicy(None), "policy or off";
         /// Grammar of queries: pelton ignores unknown parameters; webp-server-go also ignores
-        /// invalid values; meta-only allows no sizes.
+        /// invalid values; meta-only ignores all parameters but `meta`.
         queries: Queries = Queries(Grammar::Pelton), "grammar";
         /// Reject queries with unknown parameters, whatever the value of `queries`.
         strict_query: bool = false, "true or false";
@@ -176,16 +177,17 @@ settings! {
         /// Time for which caches may keep a provisional response, which a variant encoded at higher
         /// effort will replace.
         max_age_quick: Freshness = Freshness::seconds(10), "time";
-        /// Cores that serve requests, each with its own listener.
+        /// Number of cores that serve requests, each with its own listener.
         cores: PerCore = PerCore::Auto, "cores";
-        /// Distribution of connections over cores: auto, hash, incoming-cpu (the core on which they
-        /// arrive) or cbpf.
+        /// Distribution of connections over cores: hash (by addresses and ports), incoming-cpu (the
+        /// core on which they arrive), cbpf (the same for kernels before 6.2), or auto (hash or
+        /// incoming-cpu, whichever balances better).
         steering: SteeringMode = SteeringMode(Steering::Auto), "mode";
         /// Trusted proxies, by address or network; they may open any number of connections, and
         /// their X-Forwarded-Proto says whether the browser's connection is encrypted.
         proxies: Networks = Networks::loopback(), "addresses";
-        /// Login for browsers: off (players only), music (music, covers, pages and API) or all
-        /// (everything except health checks and the login page).
+        /// Parts for which browsers must log in: off (none), music (music, covers, pages and API)
+        /// or all (everything except health checks and the login page). Players always log in.
         require_login: LoginNeed = LoginNeed(RequireLogin::Off), "off, music or all";
         /// Names of this server that clients may use. If empty, files are served under every name,
         /// but pages, metrics and the API only under addresses, names without a dot, names in
@@ -215,7 +217,7 @@ settings! {
         cert: Files = Files(Vec::new()), "files";
         /// Key files in PEM, in the order of the certificate files.
         key: Files = Files(Vec::new()), "files";
-        /// Addresses for HTTPS.
+        /// Address for HTTPS.
         listen: SocketAddr = SocketAddr::new(Ipv4Addr::LOCALHOST.into(), 3443), "address";
         /// Redirect HTTP to HTTPS for hosts that have a certificate; a number is the port to
         /// redirect to if it differs from the listening port.
@@ -257,9 +259,9 @@ settings! {
         /// Heights of photographs that `pelton prefetch` and the prefetch in idle time create; the
         /// web page requests these.
         picture_sizes: Sides = Sides(vec![240, 480]), "pixels";
-        /// Time without requests for files, conversions and scans after which the server creates
-        /// missing pictures in these heights, the newest photographs first, until there are
-        /// requests again or the cache of variants is almost full. 0s means never.
+        /// Time without file requests, running conversions or scans after which the server creates
+        /// missing pictures in the heights of library.picture_sizes, the newest photographs first,
+        /// until there are requests again or the cache of variants is almost full. 0s means never.
         prefetch_idle_time: Freshness = Freshness::seconds(60), "time";
         /// Space for covers extracted from music; beyond this size, the least recently used are
         /// evicted.
@@ -309,7 +311,8 @@ settings! {
         concurrency: PerCore = PerCore::Auto, "jobs";
         /// Spare workers that are forked before jobs need them.
         spare: u32 = 2, "workers";
-        /// Time that a job may wait for a worker.
+        /// Time that a conversion may wait for a free worker after it has left the queue of
+        /// limits.queue_max; after this time, it fails.
         max_queue_time: Timeout = Timeout::seconds(1), "time";
         /// Time that workers may take to become ready at the start.
         max_boot_time: Timeout = Timeout::seconds(16), "time";
@@ -318,17 +321,20 @@ settings! {
         /// CPU time after which a program's request gets a low priority, so that other work runs
         /// first on busy CPUs. 0s means never.
         deprioritize_after: Freshness = Freshness(Duration::from_millis(100)), "time";
-        /// Address space of a worker before its job: code and tables.
+        /// Address space of a worker itself, for its code and tables; cell.max_work_memory is added
+        /// for the job.
         max_memory: Bytes = Bytes::mib(256), "bytes";
         /// Address space of one job, in addition to cell.max_memory.
         max_work_memory: Bytes = Bytes::gib(1), "bytes";
         /// Size of one job's result.
         max_output: Bytes = Bytes::mib(256), "bytes";
-        /// Jobs after which the zygote is replaced.
+        /// Jobs after which the zygote, the process from which workers are forked, is replaced.
         jobs_per_zygote: NonZeroU32 = NonZeroU32::new(4_096).expect("not zero"), "jobs";
-        /// Longest backoff before a crashed zygote is restarted.
+        /// Longest pause before a crashed zygote, the process from which workers are forked, is
+        /// restarted.
         max_restart_pause: Timeout = Timeout::seconds(5), "time";
-        /// Lowest isolation with which the server starts; each level includes the previous ones.
+        /// Lowest isolation with which the server starts: filter, landlock, namespaces or microvm;
+        /// each includes those before it.
         min_isolation: MinIsolation = MinIsolation(Isolation::Filter), "level";
         /// Folder for the files with which a job that crashed or timed out can be run again; the
         /// files contain data of clients.
@@ -399,15 +405,15 @@ settings! {
         address_connections_max: NonZeroU32 = NonZeroU32::new(512).expect("not zero"), "connections";
         /// Requests of one connection before it is closed.
         connection_requests_max: NonZeroU32 = NonZeroU32::new(10_000).expect("not zero"), "requests";
-        /// Bytes of one connection's responses that wait to be written in one batch.
+        /// Bytes of one connection's responses that are collected to be written by one system call.
         queued_bytes_max: Bytes = Bytes::kib(24), "bytes";
         /// Connections that the kernel queues for each core until they are accepted.
         backlog: NonZeroU32 = NonZeroU32::new(4_096).expect("not zero"), "connections";
         /// Threads for work that may block, over all cores.
         blocking_threads_max: NonZeroU32 = NonZeroU32::new(64).expect("not zero"), "threads";
-        /// Size of the request line and fields of one request, in total.
+        /// Size of the request line and header fields of one request, in total.
         head_bytes_max: Bytes = Bytes::kib(16), "bytes";
-        /// Number of fields of one request.
+        /// Number of header fields of one request.
         fields_max: NonZeroU32 = NonZeroU32::new(100).expect("not zero"), "fields";
         /// Length of the path and query of one request.
         target_bytes_max: Bytes = Bytes::kib(8), "bytes";
@@ -422,8 +428,8 @@ settings! {
         /// Total size of the responses of players' endpoints, the API, programs and pages that are
         /// in memory because clients have not read them yet; beyond this size, the response is 503.
         mount_responses_bytes: Bytes = Bytes::mib(256), "bytes";
-        /// Responses to players, and pages of shares, that are composed at the same time; others
-        /// wait.
+        /// Responses to music players, and pages of shared links, that are composed at the same
+        /// time; others wait.
         player_responses_max: NonZeroU32 = NonZeroU32::new(8).expect("not zero"), "responses";
         /// Length of the line that gives the size of a chunk, in a chunked body.
         chunk_line_bytes_max: u32 = 256, "bytes";
@@ -462,7 +468,8 @@ settings! {
         h2_resets_max: u32 = 256, "streams";
         /// Time from the first byte of a request to the end of its fields.
         head_timeout: Timeout = Timeout::seconds(10), "time";
-        /// Time in which the body of a request must reach the rate of `limits.body_rate_min`.
+        /// Period over which the rate of a request's body is measured; it must reach
+        /// `limits.body_rate_min`.
         body_timeout: Timeout = Timeout::seconds(10), "time";
         /// Minimum rate of a request's body; slower requests get 408.
         body_rate_min: Bytes = Bytes(512), "bytes/s";
@@ -473,14 +480,14 @@ settings! {
         write_timeout: Timeout = Timeout::seconds(60), "time";
         /// Minimum rate at which a client reads a response; slower clients are disconnected.
         write_rate_min: Bytes = Bytes(512), "bytes/s";
-        /// Time without data after which a connection is closed, if its client got the response
-        /// before it had sent the whole request.
+        /// Time without data after which a connection is closed, if the response was sent before
+        /// the whole request had arrived.
         linger_timeout: Timeout = Timeout::seconds(2), "time";
-        /// Total time for which a client may continue to send after a response that it got before
-        /// it had sent the whole request.
+        /// Total time for which a client may continue to send, if the response was sent before the
+        /// whole request had arrived.
         linger_time_max: Timeout = Timeout::seconds(30), "time";
-        /// Bytes that a client may still send after a response that it got before it had sent the
-        /// whole request; they are dropped.
+        /// Bytes that a client may still send, if the response was sent before the whole request
+        /// had arrived; they are dropped.
         linger_bytes_max: Bytes = Bytes::gib(1), "bytes";
         /// Time for open requests to finish when the server stops.
         drain_timeout: Timeout = Timeout::seconds(30), "time";

@@ -218,10 +218,10 @@ fn programs_that_make_no_sense_are_refused() {
         "a b" is not a valid name: use letters, digits, - and _
         a: expected either path or programs
         a: expected either path or programs
-        a: route: expected a path such as "/x/resize", but not / and nothing below /-/
-        a: route: expected a path such as "/x/resize", but not / and nothing below /-/
-        a: route: expected a path such as "/x/resize", but not / and nothing below /-/
-        a: route: expected a path such as "/x/resize", but not / and nothing below /-/
+        a: route: expected a path such as "/x/resize"; / and paths below /-/ are reserved
+        a: route: expected a path such as "/x/resize"; / and paths below /-/ are reserved
+        a: route: expected a path such as "/x/resize"; / and paths below /-/ are reserved
+        a: route: expected a path such as "/x/resize"; / and paths below /-/ are reserved
         a: environment: expected NAME=VALUE
         a: max_state is only for ephemeral programs: with ephemeral = false a program keeps its own state
         a: no program is called b

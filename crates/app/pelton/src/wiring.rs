@@ -84,7 +84,7 @@ pub(crate) fn hold_after_predecessor(dir: PathBuf, sharing: Sharing, what: &'sta
 
 fn unlocked(path: &Path, err: &std::io::Error) {
     let path = path.display();
-    tracing::warn!(%path, %err, "cannot lock this directory: other servers may use it at the same time");
+    tracing::warn!(%path, %err, "cannot lock this directory: nothing prevents another server from using it at the same time");
 }
 
 /// The mounts, which handle all paths outside the library, and the users that may log in.

@@ -63,7 +63,7 @@ fn wanted(config: &Config, service: &Service) -> Result<Vec<(LibraryPath, Recipe
     let found = covers(config, index.catalog());
     let boxes = config.library.cover_sizes.0.iter().map(|side| {
         let ask = image_plan::parse_query(&format!("w={side}&h={side}"));
-        ask.expect("sides in the settings are valid in a query")
+        ask.expect("sizes in the settings are valid in a query")
             .recipe
     });
     let boxes: Vec<Recipe> = boxes.collect();

@@ -31,7 +31,7 @@ pub fn parse<'a>(buf: &'a [u8], limits: &Limits) -> Result<Option<Request<'a>>, 
     let section_start = blank_bytes + line.bytes;
     let Some((section_bytes, known)) = parse_fields(&head[section_start..], limits.fields_max)?
     else {
-        return more_or(is_cut, Reject::with(431, "the fields are too large"));
+        return more_or(is_cut, Reject::with(431, "the header fields are too large"));
     };
     let section = &head[section_start..section_start + section_bytes];
     validate(line, known, section, section_start + section_bytes + 2).map(Some)

@@ -152,10 +152,10 @@ impl Head {
             _ => return Err(malformed("a pseudo-field that is not defined for requests")),
         };
         if !self.fields.is_empty() {
-            return Err(malformed("a pseudo-field after a field"));
+            return Err(malformed("a pseudo-header field after a regular field"));
         }
         if self.pseudo[index].is_some() {
-            return Err(malformed("a pseudo-field twice"));
+            return Err(malformed("a pseudo-header field twice"));
         }
         self.pseudo[index] = Some(self.keep(&[], value));
         Ok(())

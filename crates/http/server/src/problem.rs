@@ -151,7 +151,7 @@ impl Problem {
             Problem::UnknownHost => "the setting `hosts` does not list the requested host",
             Problem::ForeignOrigin => "the setting `origins` does not list the page's origin",
             Problem::ForeignSession => {
-                "a change in a session needs an Origin field that equals the requested host"
+                "a request that changes data with a session cookie needs an Origin field that names the requested host"
             }
             Problem::Misdirected => "no certificate of this server is for this host",
             Problem::MethodNotAllowed => "only GET, HEAD and OPTIONS are offered",

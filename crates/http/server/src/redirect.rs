@@ -66,7 +66,7 @@ impl Core {
     /// - a client that names HTML in Accept, as browsers do, is redirected to the folder's view in
     ///   the web page;
     /// - a client that names neither HTML nor a type of picture, such as curl, gets the page
-    /// without scripts, after a redirect to the target with a slash at its end;
+    ///   without scripts, after a redirect to the target with a slash at its end;
     /// - other clients name types of pictures in Accept, and get `None`.
     pub(crate) async fn folder_response(
         &self,

@@ -95,7 +95,7 @@ pub(crate) struct Found {
 pub(crate) struct Conversion {
     /// Duration for which the request waited.
     took: Duration,
-    /// True if the result was stored in the cache.
+    /// True if the result of the conversion was stored in the cache.
     is_stored: bool,
 }
 

@@ -657,7 +657,7 @@ fn run_batch(
     let is_single = size_px.is_some();
     verified(batch, finished, is_single).ok_or_else(|| Failure {
         kind: FailureKind::ProtocolViolation,
-        detail: "the reply is not the requested picture".to_owned(),
+        detail: "the worker's reply is not the requested picture".to_owned(),
     })
 }
 

@@ -457,7 +457,10 @@ impl Converter {
             // copy, they get the track only when it is complete.
             if let Ok(started) = Growing::new(file, plan) {
                 let started = growing.set(Arc::new(started));
-                assert!(started.is_ok(), "each flight runs one job");
+                assert!(
+                    started.is_ok(),
+                    "requests that share a transcode share one job"
+                );
             }
         };
         let finished = self.pool.run_watched(job, &mut started)?;

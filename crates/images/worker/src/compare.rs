@@ -29,7 +29,7 @@ pub fn compare(comparison: &Comparison, input: &[u8]) -> Result<f64, Error> {
     let decoded = decoded.map_err(|error| {
         Error::new(
             ErrorKind::Failed,
-            format!("decode the variant: {}", error.detail),
+            format!("cannot decode the variant: {}", error.detail),
         )
     })?;
     let mut decoded = to_packed(decoded.raster);
@@ -40,5 +40,10 @@ pub fn compare(comparison: &Comparison, input: &[u8]) -> Result<f64, Error> {
         .and_then(|slice| Ssimulacra2Reference::new(&slice).ok())
         .zip(slice(&decoded))
         .and_then(|(reference, decoded)| reference.compare(&decoded).ok());
-    score.ok_or_else(|| Error::new(ErrorKind::Unsupported, "the metric rejects the picture"))
+    score.ok_or_else(|| {
+        Error::new(
+            ErrorKind::Unsupported,
+            "SSIMULACRA2 cannot compare this picture",
+        )
+    })
 }

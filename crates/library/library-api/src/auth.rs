@@ -86,8 +86,8 @@ fn decoded_password(given: &str) -> Vec<u8> {
     decoded.unwrap_or_else(|| given.as_bytes().to_vec())
 }
 
-/// Returns the token that a client sends instead of the password: the MD5 hash of the password
-/// followed by the salt.
+/// Returns the token that a client sends instead of the password: the MD5 hash of the concatenated
+/// password and salt.
 fn token_of(password: &str, salt: &str) -> String {
     format!("{:x}", md5::compute(format!("{password}{salt}")))
 }

@@ -24,8 +24,8 @@ pub struct Report {
     pub reads: u64,
     /// Number of bytes that were requested by read calls.
     pub bytes: u64,
-    /// Opened music files with tags that cannot be read completely, with the reasons, sorted by
-    /// path.
+    /// Music files that could be opened, but whose tags cannot be read completely, with the
+    /// reasons, sorted by path.
     pub broken_tags: Vec<Fault>,
     /// Files and folders that could not be read, with the reasons, sorted by path.
     pub faults: Vec<Fault>,

@@ -224,7 +224,9 @@ impl Walk {
             }
             let mut name = [0; 4];
             name[..id_bytes].copy_from_slice(id);
-            let flags = *rest.last().expect("a head is longer than its id");
+            let flags = *rest
+                .last()
+                .expect("a frame's head is longer than the frame's id");
             let length = match *rest {
                 [b2, b1, b0] => [0, b2, b1, b0],
                 [b3, b2, b1, b0, ..] => [b3, b2, b1, b0],

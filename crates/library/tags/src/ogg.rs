@@ -24,8 +24,8 @@ use crate::{Error, Media};
 pub(crate) const MAGIC: &[u8; 4] = b"OggS";
 
 const HEAD_BYTES: u64 = 27;
-/// Maximum number of failed jumps over the pages of a packet; after that, its pages are read one by
-/// one.
+/// Maximum number of jumps over the pages of a packet that land beside a page; after that, the
+/// pages are read one by one.
 const MISSES_MAX: u32 = 4;
 /// Bytes before the end that are searched for the last page, in growing steps; the last step is
 /// longer than any page.

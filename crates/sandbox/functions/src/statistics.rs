@@ -198,7 +198,7 @@ const ROWS: &[Row] = &[
     ),
     counter(
         "dirty_bytes",
-        "memory that runs in microVMs dirtied",
+        "memory dirtied by runs in microVMs",
         |_, stats| stats.dirty_bytes,
     ),
     counter(

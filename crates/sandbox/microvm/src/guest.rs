@@ -45,7 +45,7 @@ pub struct Plan<'a> {
     pub allowed: Rc<[AllowedFile]>,
     /// Maximum number of bytes that the guest may allocate before its first job.
     pub boot_bytes_max: u64,
-    /// Maximum number of bytes that jobs may allocate.
+    /// Maximum number of bytes that one job may allocate.
     pub work_bytes_max: u64,
     /// True if code is laid out in huge pages.
     pub hugepages: bool,
@@ -102,7 +102,9 @@ impl Guest {
         };
         let state = machine.save()?;
         let template = machine.memory.freeze(&layout, stack);
-        let template = template.map_err(|errno| format!("cannot create a template: {errno}"))?;
+        let template = template.map_err(|errno| {
+            format!("cannot create the template that microVMs are copied from: {errno}")
+        })?;
         Ok(Guest {
             image,
             layout,

@@ -129,8 +129,8 @@ impl Memory {
         Ok(memory)
     }
 
-    /// Reserves address space. The program can read the ranges `mapped` and write to the ranges
-    /// `writable`.
+    /// Reserves address space for a guest. The guest's program can read the ranges `mapped` and
+    /// write to the ranges `writable`.
     fn reserve(
         bytes: u64,
         (mapped, writable): (Vec<Range<u64>>, Vec<Range<u64>>),

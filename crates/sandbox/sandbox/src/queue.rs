@@ -138,7 +138,7 @@ impl<S, W: Signal> Queue<S, W> {
         }
         let slot = state.ready.pop_front()?;
         state.running += 1;
-        // An idle job does not delay other jobs, so it is not counted among the jobs of any core.
+        // A job with idle priority does not delay other jobs, so it counts for no core.
         let core = if is_idle { None } else { state.cores.take() };
         Some((slot, Permit { queue: self, core }))
     }

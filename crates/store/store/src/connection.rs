@@ -351,8 +351,9 @@ impl Connection {
             } else {
                 self.input.extend_from_slice(&received);
             }
-            // After a read limited to `FIRST_READ_BYTES`, the rest of the request is read before
-            // other connections are served.
+            // A read that fills the buffer ends this connection's pass, except a read limited to
+            // `FIRST_READ_BYTES`: the rest of its request is read before other connections are
+            // served.
             let is_head = std::mem::take(&mut self.sends_blobs);
             (read, room <= read && !is_head)
         };

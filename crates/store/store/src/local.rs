@@ -239,8 +239,8 @@ pub(crate) async fn serve(shared: Rc<Shared>, mut requests: Requests) {
     }
 }
 
-/// Registers a client of this process. The client is removed when the returned `ClientGuard` is
-/// dropped.
+/// Registers a client that runs inside this process. The client is removed when the returned
+/// `ClientGuard` is dropped.
 fn admit(shared: &Rc<Shared>) -> Result<(ClientGuard, ClientKey), Reply> {
     let peer = Peer {
         address: "in-process:0".to_owned(),

@@ -39,8 +39,8 @@ impl RewriteWaiters {
     }
 }
 
-/// Replaces the configuration file atomically and keeps the file's permissions. If the file did not
-/// exist, only its owner may read it.
+/// Replaces the configuration file atomically and keeps the file's permissions. A new file is
+/// readable only by its owner.
 fn write(path: &Path, config: &Config) -> io::Result<()> {
     let old = match fs::read_to_string(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),

@@ -49,7 +49,8 @@ struct Typed {
     probed: usize,
 }
 
-/// Known difference: the results of `tags` and of an oracle differ, and the cause was investigated.
+/// Known difference between the results of `tags` and those of an oracle. Its cause was
+/// investigated.
 struct Explained {
     /// Name of the oracle that reports the difference.
     oracle: &'static str,
@@ -97,7 +98,7 @@ const EXPLAINED: &[Explained] = &[
         suffix: ".m4a",
         property: "duration",
         apart_ms: 24,
-        why: "it leaves out the one frame of priming that the edit list names; mutagen counts it as we do",
+        why: "the tool skips the one frame of priming that the edit list names; mutagen and Pelton count that frame",
     },
     Explained {
         oracle: "ffprobe",

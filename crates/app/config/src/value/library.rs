@@ -52,7 +52,7 @@ const SOURCES: [(&str, Source); 4] = [
 ];
 
 impl Value for Sources {
-    const EXPECTED: &'static str = "a list of file names such as \"cover.*\", and of \"embedded\", \"disc\", \"album\" and \"any\"";
+    const EXPECTED: &'static str = "a list whose entries are file names such as \"cover.*\", or \"embedded\", \"disc\", \"album\" or \"any\"";
 
     fn read(raw: &Raw) -> Result<Sources, Wrong> {
         let elements = raw.elements().ok_or_else(|| Wrong::found(raw))?;

@@ -283,7 +283,7 @@ fn alike(webp: u8) -> u8 {
     (1..=100)
         .rev()
         .find(|ours| native(*ours, Target::Webp, Stage::Quick) <= webp)
-        .expect("quality 1 is 1 in every encoder")
+        .expect("quality 1 of the setting is 1 on the scale of every encoder")
 }
 
 fn allowed_types(entry: Entry, taken: &mut Taken) {

@@ -37,8 +37,8 @@ impl<S: Scope> clap::Args for SettingsOf<S> {
             .value_name("FILE")
             .value_parser(value_parser!(PathBuf))
             .help(
-                "File of settings: TOML, or WebP Server Go's config.json; also PELTON_CONFIG \
-                 [default: pelton.toml, if there]",
+                "File of settings: TOML, or WebP Server Go's config.json; the variable PELTON_CONFIG \
+                 can name it, too [default: pelton.toml, if it exists]",
             );
         let defaults = Config::default();
         let accepted = KEYS.iter().filter(|key| S::accepts(key.name));

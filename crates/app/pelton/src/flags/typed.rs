@@ -28,8 +28,9 @@ const MORE_SETTINGS: &str = "pelton help settings lists all settings.";
 /// Media origin: serves photos in the smallest version that each client can decode, and streams
 /// music.
 ///
-/// Results go to stdout, everything else to stderr. Exit codes: 0 success, 1 success with findings,
-/// 2 wrong command line or configuration, 3 refused by the machine.
+/// Results go to stdout, everything else to stderr. Exit codes: 0 success, 1 done but problems were
+/// found, or the job failed, 2 wrong command line or configuration, 3 the operating system refused
+/// something, such as a port or a permission.
 #[derive(Parser)]
 #[command(
     name = "pelton",
@@ -62,7 +63,7 @@ pub(crate) enum Command {
 ///
 /// Every picture below ROOT is sent in the smallest version that the client can decode: AVIF, WebP
 /// or the untouched original, in the size that the query asks for. Conversions run in sandboxes;
-/// their results are kept in the data directory.
+/// their results, the variants, are kept in the data directory.
 #[derive(Args)]
 #[command(after_help = "Examples:
   pelton serve ~/Pictures
@@ -103,8 +104,9 @@ pub(crate) struct Convert {
 
 /// Convert the pictures of a folder ahead of the first request.
 ///
-/// For every picture below ROOT, creates the variants that requests without a query get, and stores
-/// them where `pelton serve` finds them. Use the same settings as the server.
+/// For every picture below ROOT, creates the variants that requests without a query get, and those
+/// in the sizes of --library-cover-sizes and --library-picture-sizes. Stores them where `pelton
+/// serve` finds them. Use the same settings as the server.
 #[derive(Args)]
 #[command(after_help = "Examples:
   pelton prefetch ~/Pictures
@@ -168,7 +170,7 @@ pub(crate) enum UserCommand {
     Remove(OneUser),
     /// List users, with their role and the labels of their API keys
     List(AllUsers),
-    /// Create an API key for a program of this user, and print it once
+    /// Create an API key with which an app acts as this user, and print it once
     Key(Labelled),
     /// Revoke an API key
     RemoveKey(Labelled),
@@ -309,7 +311,7 @@ pub(crate) struct Lift {
     pub(crate) settings: SettingsOf<Data>,
 }
 
-/// Run a program in a cell.
+/// Run a program in a cell, which is a sandbox for one job.
 ///
 /// PROGRAM is a static Linux program for x86-64. It reads standard input, and its standard output
 /// is written when it ends. It can access no network, no other processes and no files except those

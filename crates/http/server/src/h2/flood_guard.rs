@@ -1,10 +1,10 @@
-//! Flood guard: decides which event the server waits for on a connection, and whether the client
-//! abuses the connection.
+//! Flood guard: decides which deadline applies to a connection, and whether the client abuses the
+//! connection.
 //!
 //! ```text
-//!   a response is in preparation ─► no deadline is armed
+//!   a response is in preparation ─► no deadline
 //!   else, bytes are unwritten, or more will follow ─► Wait::Write, renewed by each step
-//!   else, a frame or a head is incomplete ─► Wait::Head, renewed by each request
+//!   else, a frame or a head is incomplete ─► Wait::Head: renewed by each request
 //!   else ─► Wait::Idle
 //! ```
 //!

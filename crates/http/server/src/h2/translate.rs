@@ -26,7 +26,7 @@ pub(super) fn request<'t>(
 ) -> Result<Request<'t>, Reject> {
     const TOO_LARGE: Reject = Reject {
         status: 431,
-        reason: "the fields are too large",
+        reason: "the header fields are too large",
     };
     if head.is_too_large() {
         return Err(TOO_LARGE);

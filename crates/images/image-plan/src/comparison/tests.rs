@@ -1,4 +1,5 @@
-//! Tests of the serialized comparison.
+//! Tests of the bytes in which a [`Comparison`], the job that compares a variant with its original,
+//! is passed to a worker.
 
 use super::{Comparison, HEAD_BYTES};
 use crate::{Encoding, Format, MalformedPlan, Orientation, Plan, Rect, Size};

@@ -78,7 +78,7 @@ fn the_colour_is_that_of_most_pixels_and_not_their_mean() {
         }
     });
     assert_eq!(placeholder(&red_and_blue).colour(), "#c80a0a");
-    // Transparent pixels do not count for the dominant colour.
+    // Nearly transparent pixels do not count for the dominant colour.
     let hidden = packed(size, |x, _| {
         if x < 20 {
             [200, 10, 10, 9]

@@ -108,8 +108,8 @@ fn collect(folder: &Path, pictures_found: &mut Vec<(String, Vec<u8>)>) {
     let entries = fs::read_dir(folder).unwrap_or_else(|err| panic!("{}: {err}", folder.display()));
     for entry in entries {
         let path = entry.expect("the folder can be read").path();
-        // Symbolic links are skipped, because the packages use them to give one picture several
-        // names.
+        // Symbolic links are skipped: Debian's packages of pictures use them to give one picture
+        // several names.
         if path.is_symlink() {
             continue;
         }

@@ -32,8 +32,8 @@ fn jobs_at_one_time_begin_on_cores_of_their_own() {
     });
     let apart = one.iter().zip(&other).filter(|(one, other)| one != other);
     let apart = apart.count();
-    // On a busy machine, one job may end before the other starts, and the kernel may move a job
-    // that waits for its core.
+    // A quarter of the pairs may share a core: on a busy machine, one job may end before the other
+    // starts, and the kernel may move a job while the core chosen for it is busy.
     assert!(PAIRS * 3 / 4 <= apart, "{apart} of {PAIRS}");
 }
 

@@ -36,7 +36,7 @@ impl Buffer {
     pub(crate) fn append(&mut self, other: &mut Self) {
         assert!(
             other.passed_bytes == 0,
-            "nothing of the other buffer was handed over"
+            "no part of the other buffer was passed to the writer"
         );
         let Self { bytes, blobs, .. } = std::mem::take(other);
         for blob in blobs.queue {

@@ -109,7 +109,7 @@ pub(super) fn lolwut(call: &mut Call<'_>) {
 pub(super) fn replicaof(call: &mut Call<'_>) {
     match (call.word(1).as_str(), call.word(2).as_str()) {
         ("no", "one") => call.out().ok(),
-        _ => call.error("ERR replication is not built yet in this server"),
+        _ => call.error("ERR this server does not support replication"),
     }
 }
 

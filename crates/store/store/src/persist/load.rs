@@ -239,8 +239,9 @@ impl<'a> Replay<'a> {
         self.file(path, false).map(drop)
     }
 
-    /// Loads one file: a snapshot, commands, or a snapshot followed by commands. A truncated tail
-    /// of the last file may be cut off. Returns the file's length.
+    /// Loads one file: a snapshot, commands, or a snapshot followed by commands. If the last file
+    /// ends in an incomplete command, that command is cut off if the configuration allows it.
+    /// Returns the file's length.
     fn file(&mut self, path: &Path, is_last: bool) -> Result<u64, Error> {
         let show = path.display();
         let mut source = Source::open(path)
