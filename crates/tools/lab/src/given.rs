@@ -40,7 +40,7 @@ pub(crate) struct SharedFlags {
 }
 
 impl SharedFlags {
-    /// Reads a definition file twice: as the type `T`, and as a table for the record.
+    /// Reads a definition file and parses it twice: as the type `T`, and as a table for the record.
     ///
     /// # Errors
     /// Returns an error if the file cannot be read or is not a valid definition of this benchmark.

@@ -1,4 +1,5 @@
-//! Facts about the machine and the programs that a reader needs to judge a record.
+//! Facts that a reader needs to judge a record: properties of the machine, and versions of the
+//! programs.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -15,8 +16,8 @@ pub(crate) struct Host {
     memory_bytes: u64,
     kernel: String,
     congestion_control: String,
-    /// Load averages of 1, 5 and 15 minutes before the benchmark. They reveal other work on the
-    /// machine.
+    /// Load averages over 1, 5 and 15 minutes, read before the benchmark starts. They reveal other
+    /// work on the machine.
     load: String,
 }
 

@@ -74,8 +74,8 @@ fn unscored(err: fast_ssim2::Ssimulacra2Error) -> Stop {
 /// codecs.
 ///
 /// # Errors
-/// Returns an error if the program rejects the file. The conversion that made such a file must not
-/// be timed either.
+/// Returns an error if the program rejects the file. The benchmark must then stop, so that it does
+/// not time the conversion that made an invalid file.
 pub(crate) fn decode(path: &Path, scratch: &Scratch) -> Result<Packed, Stop> {
     let bytes = fs::read(path).map_err(at(path))?;
     let unreadable = || {

@@ -12,8 +12,8 @@
 //! ```
 //!
 //! Units: microseconds of CPU time (user plus system, children included), bytes, and SSIMULACRA2
-//! scores. Errors: the host lacks something, or a program gave a wrong response. Data goes to
-//! stdout, everything else to stderr.
+//! scores. Errors: a wrong command line or definition, a fault of the host such as a missing
+//! program, or a wrong response of a program. Data goes to stdout, everything else to stderr.
 
 #![forbid(unsafe_code)]
 
@@ -83,8 +83,8 @@ enum Benchmark {
         #[arg(long)]
         only: Option<hit::Part>,
     },
-    /// Measure CPU time of HTTP requests (pipelined, ranges, 304, churn, TLS, HTTP/2), compared
-    /// with nginx, h2o and hyper
+    /// Measure CPU time of HTTP requests (pipelined, for ranges, answered with 304, on short
+    /// connections, over TLS, over HTTP/2), compared with nginx, h2o and hyper
     Http {
         /// Run only the row with this name
         #[arg(long)]
@@ -106,8 +106,8 @@ enum Benchmark {
     /// Request a key from a store at a steady rate (started by `store`)
     #[command(hide = true)]
     Probe(store::Probe),
-    /// Measure scans of a music library, compared with Musium's read pattern and lofty, and
-    /// rescans, searches and covers
+    /// Measure first scans of a music library, compared with Musium's read pattern and with lofty;
+    /// also measure rescans, searches and the conversion of covers
     Scan(scan::Typed),
     /// Read a library as one contender does (started by `scan`)
     #[command(hide = true)]

@@ -91,8 +91,8 @@ pub(crate) fn rate(samples: &[Sample], contender: &str) -> f64 {
     Spread::of(&own.map(|sample| sample.rate).collect::<Vec<_>>()).median
 }
 
-/// Reads the interrupt time of a core from /proc/stat (proc_stat(5)): irq plus softirq, in ticks of
-/// 10 ms.
+/// Returns the interrupt time of a core in microseconds: irq plus softirq from /proc/stat
+/// (proc_stat(5)), which counts in ticks of 10 ms.
 fn softirq_us(cpu: u32) -> Result<u64, Stop> {
     let path = "/proc/stat";
     let text = fs::read_to_string(path).map_err(|err| Stop::host(format!("{path}: {err}")))?;

@@ -24,8 +24,8 @@ use crate::record::Record;
 /// Parts of the benchmark.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Part {
-    /// CPU time, bytes and calls of a first scan, by kind of file, compared with Musium's read
-    /// pattern and lofty
+    /// CPU time, bytes read and system calls of a first scan, by kind of file, compared with
+    /// Musium's read pattern and with lofty
     Reads,
     /// Scan of an unchanged library
     Unchanged,

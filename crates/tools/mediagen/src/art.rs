@@ -1,5 +1,5 @@
-//! Pictures for covers. ffmpeg draws a few pictures. The copy for each album is made unique by a
-//! comment in the file.
+//! Pictures for covers. ffmpeg draws a few pictures. Each album gets a copy of one of them, with a
+//! comment in the file that makes the copy unique.
 
 use std::fs;
 use std::path::Path;

@@ -39,7 +39,7 @@ pub fn prepared(tracks: u32, seed: u64) -> Result<PathBuf, Stop> {
     generated(tracks, seed, out)
 }
 
-/// Returns `out`, after generating the library in it if it is missing.
+/// Generates the library in the folder `out`, unless the library exists, and returns `out`.
 ///
 /// # Errors
 /// As for [`prepared`].

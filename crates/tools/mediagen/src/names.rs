@@ -1,5 +1,5 @@
-//! Invented names: random syllables, names in other scripts, and names that programs which read
-//! tags easily misread.
+//! Invented names: random syllables, names in other scripts, and names that tag readers easily
+//! misread.
 
 use crate::random::Random;
 

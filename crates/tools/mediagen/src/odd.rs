@@ -94,7 +94,8 @@ pub(super) fn files<'a>(
     parameters: &'a LibraryParameters<'_>,
 ) -> impl Iterator<Item = (Vec<u8>, Vec<u8>, Expected)> + 'a {
     let count = (parameters.tracks * BROKEN_PCT).div_ceil(100) as usize;
-    // The files to corrupt contain songs of a second library, of which no other files are written.
+    // The corrupted files are made from songs of a second, small library. Its intact files are not
+    // written.
     let mut intact: Vec<Song> = albums(parameters.seed ^ 1, 4)
         .flat_map(|album| album.songs)
         .collect();

@@ -280,8 +280,8 @@ fn flac(file: &[u8]) -> Flac {
         .filter(|&at| file[at..].starts_with(FLAC_SYNC))
         .collect();
     starts.retain({
-        // Only the start of a frame has a sync code that is followed by the next frame number. A
-        // sync code that occurs inside audio data does not.
+        // A sync code can also occur inside audio data. Only at the start of a frame is it followed
+        // by the next frame number.
         let mut expected = 0;
         move |&start| {
             let is_next = frame_number(&file[start + 4..]) == expected;

@@ -4,7 +4,7 @@ use crate::art::{Art, Cover};
 use crate::names;
 use crate::random::Random;
 
-/// Kinds of files, each with the share of albums that have it, in per cent.
+/// Kinds of files, each with the share of albums whose songs are of this kind, in per cent.
 const KINDS: &[(Kind, usize)] = &[
     (Kind::Flac, 60),
     (Kind::Mp3, 25),
@@ -140,7 +140,8 @@ fn album(seed: u64, number: u64, artist_count: usize, left: usize) -> Album {
         kind: kinds.map_or(Kind::Flac, |(kind, _)| *kind),
         title: names::title(&mut random),
         artist: {
-            // The lower of two random numbers is used, so that few artists have many albums.
+            // The artist's number is the lower of two random numbers, so that artists with low
+            // numbers have many albums, and artists with high numbers have few.
             let (one, two) = (random.below(artist_count), random.below(artist_count));
             artist(seed, one.min(two))
         },

@@ -1,7 +1,7 @@
-//! Tables of test cases. A line is a row, `bytes ⇒ verdict`. A line that begins with `# ` names the
-//! clause of a specification that the rows below it test, and a line that begins with `@ ` names
-//! their context. In the bytes `\r`, `\n`, `\t`, `\0`, `\\` and `\xHH` mean the same as in Rust,
-//! and `{text*N}` is `text` repeated N times.
+//! Tables of test cases. A line that begins with `# ` names the clause of a specification that the
+//! rows below it test, and a line that begins with `@ ` names the context of the rows below it. Any
+//! other line is a row, `bytes ⇒ verdict`. The escapes `\r`, `\n`, `\t`, `\0`, `\\` and `\xHH` mean
+//! the same as in Rust, and `{text*N}` is `text` repeated N times.
 
 /// Test case: an input and its expected verdict.
 #[derive(Clone, Debug)]

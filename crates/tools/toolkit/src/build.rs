@@ -96,7 +96,8 @@ impl Build {
         Ok(self.worker.insert(embedded).clone())
     }
 
-    /// Builds the server, after the worker if that is not built yet, and returns the server's path.
+    /// Builds the worker, unless this was done before, and then the server. Returns the server's
+    /// path.
     ///
     /// # Errors
     /// When the worker or the server does not build.

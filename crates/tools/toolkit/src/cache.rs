@@ -52,8 +52,8 @@ pub fn folder() -> Result<PathBuf, Stop> {
 
 /// Returns the key of a build folder: a hash of the compiler's version and of the locked C codecs.
 pub(crate) fn key(rustc_version: &str, lock: &str) -> String {
-    // This hasher is stable only within one version of the standard library. A change of that
-    // version changes the key anyway, because it is the compiler's version, which is hashed too.
+    // This hasher is stable only within one version of the standard library. The library has the
+    // version of the compiler, which is hashed too, so a new version changes the key anyway.
     let mut hasher = DefaultHasher::new();
     hasher.write(rustc_version.as_bytes());
     for package in lock

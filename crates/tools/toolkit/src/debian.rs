@@ -1,4 +1,4 @@
-//! Debian packages: those that each command needs, those that are missing, and their installation.
+//! Debian packages that the commands need, and the installation of those that are missing.
 
 #[cfg(test)]
 mod tests;

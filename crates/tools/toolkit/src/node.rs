@@ -80,7 +80,7 @@ fn install(web: &Path, folder: &Path) -> Result<(), Stop> {
     fs::rename(&partial, folder).map_err(at(folder))
 }
 
-/// Makes `link` a symbolic link to `target`. A folder with packages that was there is removed.
+/// Makes `link` a symbolic link to `target`. A folder, file or other link at this path is removed.
 fn link(target: &Path, link: &Path) -> Result<(), Stop> {
     match fs::symlink_metadata(link) {
         Ok(_) if fs::read_link(link).is_ok_and(|present| present == target) => return Ok(()),

@@ -17,8 +17,8 @@ pub struct TargetDir {
 impl TargetDir {
     /// Locks the folder `KIND-KEY` of the cache, whose key follows from `rustc_version`, the output
     /// of `rustc -vV`, and from the checkout's lock file. If another checkout used the folder last,
-    /// runs the cargo command that `clean` returns for the folder, which removes our own crates
-    /// from it. Older folders of the same kind are removed.
+    /// runs the command that `clean` returns, a `cargo clean` that removes the build artifacts of
+    /// our own crates from the folder. Older folders of the same kind are removed.
     ///
     /// # Errors
     /// When the lock file cannot be read, the folder cannot be locked, or the command fails.

@@ -9,7 +9,8 @@ use toolkit::build::Build;
 use toolkit::command::{succeed, timed};
 use toolkit::stop::Stop;
 
-/// Number of mutations that `cargo xtask test` compares. The suite's default is higher.
+/// Number of mutated test cases that the suite `http1` reads in `cargo xtask test`. The suite's
+/// default is higher.
 const GATE_MUTATIONS: &str = "5000";
 
 /// Runs the suite called `name` with `arguments`.
@@ -26,7 +27,7 @@ pub(crate) fn run(root: PathBuf, name: &str, arguments: &[OsString]) -> Result<E
 }
 
 /// Runs the suite `http1` for `cargo xtask test`, with fewer mutations than by default. The build
-/// folder stays locked meanwhile, because the suite does not need it.
+/// folder can stay locked while the suite runs, because the suite does not use it.
 ///
 /// # Errors
 /// When `conform` cannot be built or run, or finds a difference.
@@ -37,7 +38,8 @@ pub(crate) fn gate(build: &Build) -> Result<(), Stop> {
 }
 
 /// Returns the command that runs the suite `page` for `cargo xtask test`: few journeys (sequences
-/// of a user's actions), with the server of `build`. The build folder stays locked meanwhile.
+/// of a user's actions), with the server of `build`. The build folder can stay locked while the
+/// command runs, because the suite does not lock it.
 ///
 /// # Errors
 /// When the server or `conform` cannot be built.

@@ -305,7 +305,8 @@ fn conform(gate: &Gate) -> Result<Count, Stop> {
     conform::gate(&gate.build).map(|()| Count::PASS)
 }
 
-/// Checks licences, sources and bans. Advisories have a step of their own, which needs no network.
+/// Checks the licences and sources of all dependencies, and that none is banned. Advisories have a
+/// step of their own, which needs no network.
 fn deny(gate: &Gate) -> Result<Count, Stop> {
     let mut check = Command::new(tools::cargo_deny(gate.build.cache())?);
     check

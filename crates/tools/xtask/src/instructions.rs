@@ -31,7 +31,7 @@ const RECORD: &str = "lab/instructions.tsv";
 /// divides a crate into units: renames alone have changed a count by 2.3 %.
 const GROWTH_PER_MILLE_MAX: u64 = 50;
 
-/// Start of the line of the record that names the compiler.
+/// Start of the record's line with the name of the compiler.
 const COMPILER: &str = "# ";
 
 /// Counts per operation, and the compiler of the counted program.

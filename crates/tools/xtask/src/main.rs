@@ -1,5 +1,5 @@
-//! `cargo xtask`: the commands for developers, for the checks before a merge, and for users who try
-//! Pelton.
+//! `cargo xtask`: commands for developers, among them the checks before a merge, and for users who
+//! try Pelton.
 //!
 //! Principal type: [`toolkit::build::Build`], through which all commands call cargo. Every crate,
 //! test and lint is built in release mode, for the host's triple, as a static program, into one
@@ -68,7 +68,8 @@ enum Typed {
     },
     /// Check, test and build the page into web/dist, with Node
     Web {
-        /// Build again after each change, for the server's setting page_dir
+        /// Build again after each change; a server started with --page-dir web/dist serves the
+        /// result
         #[arg(long)]
         watch: bool,
     },
@@ -101,7 +102,7 @@ enum Typed {
         /// Number of tracks
         #[arg(long, default_value_t = 16_000)]
         tracks: u32,
-        /// Seed of all choices
+        /// Seed of all random choices
         #[arg(long, default_value_t = 1)]
         seed: u64,
         /// Folder to write to; without it, a folder of the cache

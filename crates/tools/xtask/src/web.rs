@@ -38,8 +38,9 @@ pub(crate) fn run(root: &Path, watch: bool) -> Result<ExitCode, Stop> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Checks and tests the web page, builds it beside the checkout, and checks the result. Each check
-/// counts as one test. Without Node, nothing is checked.
+/// Checks and tests the web page, builds it into the cache folder, compares the result with the
+/// committed files, and checks the result's sizes against their budgets. Each check counts as one
+/// test. Without Node, nothing is checked.
 ///
 /// # Errors
 /// When the packages cannot be installed or the tests cannot be started.

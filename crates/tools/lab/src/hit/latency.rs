@@ -21,8 +21,8 @@ use crate::{SharedFlags, client, table, usage};
 
 #[derive(Deserialize)]
 pub(super) struct Definition {
-    /// Name of the photograph from which the requested variant, and the variants that are converted
-    /// at the same time, are made.
+    /// Name of the photograph. The requested variant is made from it, and so are the variants that
+    /// are converted at the same time.
     photograph: String,
     hit_query: String,
     rounds: usize,
@@ -31,7 +31,8 @@ pub(super) struct Definition {
     rate: u32,
     connections: u32,
     client_cpu: u32,
-    /// Number of clients that request conversions, each one after the other without a pause.
+    /// Number of clients that request conversions. Each client sends its next request as soon as it
+    /// has the response to the previous one.
     converting: u32,
 }
 

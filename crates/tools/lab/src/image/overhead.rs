@@ -87,7 +87,7 @@ pub(super) fn run(
     Ok(overheads)
 }
 
-/// Returns the plan that the server uses while a client waits, at low encoder effort.
+/// Returns the plan by which the server converts while a client waits. Its encoder effort is low.
 fn plan(photograph: &Photograph, query: &str) -> Result<Plan, Stop> {
     let ask =
         image_plan::parse_query(query).map_err(|err| Stop::usage(format!("{query}: {err}")))?;
@@ -156,8 +156,8 @@ impl Runner<'_> {
         })
     }
 
-    /// Measures jobs in cells. Counts the CPU time of this process and all its descendants, which
-    /// includes the pool's threads, forks, wipes and checks.
+    /// Measures jobs in cells. Counts the CPU time of this process and all its descendants, so the
+    /// cost includes the pool's threads, the forks and wipes of cells, and the checks of replies.
     fn in_cells(&self) -> Result<Cost, Stop> {
         let original = self.photograph.open()?;
         let plan = self.plan.to_bytes();

@@ -192,7 +192,7 @@ fn musium(library: &Path) -> Result<Report, Stop> {
 fn lofty(library: &Path) -> Result<Report, Stop> {
     let paths = paths(library)?;
     for path in &paths {
-        // The time spent on unreadable files is measured too, as for Musium's contender.
+        // The time spent on unreadable files is measured too, as for the contender Musium.
         if let Ok(file) = ::lofty::read_from_path(path) {
             std::hint::black_box(&file);
         }

@@ -15,8 +15,8 @@ use crate::scratch::Scratch;
 use crate::stats::{quantile, sorted};
 use crate::table;
 
-/// Maximum size of an index in bytes per song. The index has the same bytes on disk and in memory.
-/// A million songs fit into 500 MB.
+/// Maximum size of an index, in bytes per song, so that a million songs take at most 500 MB. The
+/// index has the same bytes on disk and in memory.
 const SONG_BYTES_MAX: u64 = 500;
 /// Number of times an index is loaded.
 const LOADS: usize = 15;

@@ -129,8 +129,8 @@ fn write_shuffled(root: &Path, definition: &Definition) -> Result<Vec<PathBuf>, 
     Ok(paths)
 }
 
-/// Returns the files in the order in which each was opened for the last time. An earlier open of a
-/// file may only serve to query the file's position on the disk.
+/// Returns the files, sorted by the time at which each was last opened. Earlier opens do not count,
+/// because a scan may open a file only to query the file's position on the disk.
 fn last_opened(log: &str, places: &HashMap<PathBuf, u64>) -> Vec<PathBuf> {
     let opened = log.lines().filter_map(|line| {
         let (_, rest) = line.split_once('"')?;

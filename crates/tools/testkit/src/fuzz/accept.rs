@@ -41,8 +41,8 @@ fn is_within(media_type: &str, request: &Request<'_>) -> bool {
 }
 
 /// Checks the effect of one more Accept line. `image/webp` with a weight of zero excludes only this
-/// type. A line without a type that the parser looks for changes nothing. `image/webp` without
-/// parameters can only make this type acceptable.
+/// type. `image/webp` with a parameter that is not a weight, or a line with only other types,
+/// changes nothing. `image/webp` without parameters can only make this type acceptable.
 fn assert_more_lines(request: &Request<'_>, [avif, webp]: [bool; 2]) {
     let lines = lines_of(request, |_| true);
     let with = |more: &str, check: &dyn Fn([bool; 2])| {

@@ -105,8 +105,8 @@ fn verdict_with(
     verdict
 }
 
-/// Checks that entity tags take precedence over dates (RFC 9110 §13.2.2), and that only GET and
-/// HEAD are conditional (§13.2.1).
+/// Checks that entity tags take precedence over dates (RFC 9110 §13.2.2), and that preconditions
+/// have an effect only on GET and HEAD (§13.2.1).
 fn assert_ranks_hold(request: &Request<'_>, current: &Validators<'_>, verdict: Verdict) {
     let is = |name: &str, other: &str| name.eq_ignore_ascii_case(other);
     let same = |keep: &dyn Fn(&str) -> bool, expected| {

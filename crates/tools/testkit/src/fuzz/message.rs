@@ -6,9 +6,10 @@ use sandbox_protocol::{
 };
 
 /// Checks `bytes` as a message between the server and a cell. A valid message does not change when
-/// it is encoded and decoded again. A job has no surplus bytes. A reply that passes verification
-/// fits its job. The output of a persistent program is the same regardless of how its bytes are cut
-/// into pieces.
+/// it is encoded and decoded again. A message with bytes after the job is not a valid job. A reply
+/// that passes verification is within the limits of its job. The output of a persistent program,
+/// which runs many requests in one process, is the same regardless of how its bytes are cut into
+/// pieces.
 pub fn message(bytes: &[u8]) {
     answer(bytes);
     if let Ok(job) = Job::from_bytes(bytes) {

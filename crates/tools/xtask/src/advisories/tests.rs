@@ -20,8 +20,9 @@ unaffected = ["< 1.1.0"]
 The title is followed by prose.
 "#;
 
-/// Parses `document` into a list of one advisory. Checks the findings of that list, one per line,
-/// for a lock file with `versions` of the advisory's package and the exceptions in `deny`.
+/// Checks the findings, one per line, for a list that contains only the advisory in `document`. The
+/// lock file has the advisory's package in each of `versions`, and `deny` is the text of
+/// `deny.toml`.
 fn check(document: &str, versions: &[&str], deny: &str, expect: Expect) {
     let advisory = parse_document(document).expect("a document");
     let list = format!("# copy of a day\n{}\n", advisory.expect("not withdrawn"));

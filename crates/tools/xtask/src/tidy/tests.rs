@@ -608,7 +608,8 @@ fn circle() {
     let mut files = RING.to_vec();
     files[6].1 = "#[cfg(test)] mod tests { use super::super::a::A; } pub(super) struct F;";
     check("circle", &files, expect![""]);
-    // `super::a` is a function here. It has the name of a module, but does not import it.
+    // `super::a` is a function here. It has the name of a module, but a call of it is not an import
+    // of the module.
     files[6].1 = "pub(crate) fn f() { super::a() }";
     check("circle", &files, expect![""]);
 }
