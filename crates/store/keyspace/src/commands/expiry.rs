@@ -195,7 +195,7 @@ pub(crate) fn persist(cx: &mut Context<'_>, out: &mut Out) -> Done {
 
 pub(crate) fn ttl(cx: &mut Context<'_>, out: &mut Out) -> Done {
     let now = cx.now;
-    send_deadline(cx, |deadline| rounded((deadline - now).max(0)), out)
+    send_deadline(cx, |deadline| ms_to_seconds((deadline - now).max(0)), out)
 }
 
 pub(crate) fn pttl(cx: &mut Context<'_>, out: &mut Out) -> Done {
@@ -204,15 +204,15 @@ pub(crate) fn pttl(cx: &mut Context<'_>, out: &mut Out) -> Done {
 }
 
 pub(crate) fn expiretime(cx: &mut Context<'_>, out: &mut Out) -> Done {
-    send_deadline(cx, rounded, out)
+    send_deadline(cx, ms_to_seconds, out)
 }
 
 pub(crate) fn pexpiretime(cx: &mut Context<'_>, out: &mut Out) -> Done {
     send_deadline(cx, |deadline| deadline, out)
 }
 
-/// Converts milliseconds to seconds, rounded to the nearest second.
-fn rounded(ms: i64) -> i64 {
+/// Converts milliseconds to seconds, ms_to_seconds to the nearest second.
+fn ms_to_seconds(ms: i64) -> i64 {
     ms.saturating_add(500) / 1000
 }
 
