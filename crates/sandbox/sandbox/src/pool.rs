@@ -377,7 +377,7 @@ impl Pool {
         let outcome = self.reply(&mut slot, line.as_mut(), &until, &limits, &expect);
         let counters = &self.shared.counters;
         counters.wall_us.add(begin.elapsed().as_micros() as u64);
-        self.leave(slot, outcome.is_ok());
+        self.release(slot, outcome.is_ok());
         drop(permit);
         let reply = outcome?;
         counters.memory_peak_bytes.reach(reply.memory_peak_bytes);
@@ -556,7 +556,7 @@ impl Pool {
     /// reusable child is killed if its reply was invalid or its priority cannot be restored;
     /// otherwise it is given back to the supervisor, which queues the child when the child reports
     /// that it is ready again.
-    fn leave(&self, mut slot: Slot, is_reply_valid: bool) {
+    fn release(&self, mut slot: Slot, is_reply_valid: bool) {
         if !self.shared.reuses_children || !is_reply_valid || !slot.restore_weight() {
             slot.kill();
             return;
