@@ -18,10 +18,10 @@ use tags::Splits;
 
 use super::programs::Programs;
 use super::value::{
-    AccessLog, Bytes, CellBackend, CorsOrigins, Files, Formats, Freshness, HeaderFields, Hosts,
-    LogLevel, LoginNeed, Mappings, MaybeAddress, MaybeFile, MaybeFolder, MaybeUrl, MinIsolation,
-    Networks, Origins, PerCore, Quality, Queries, Raw, Redirect, ResourcePolicy, Sides, Sources,
-    SteeringMode, Texts, Timeout, Types, Value, WatchMeans, Wrong,
+    AccessLog, Bytes, CellBackend, CorsOrigins, Files, Formats, HeaderFields, Hosts, LogLevel,
+    LoginNeed, Mappings, MaybeAddress, MaybeFile, MaybeFolder, MaybeUrl, MinIsolation, Networks,
+    OptionalDuration, Origins, PerCore, Quality, Queries, Raw, Redirect, ResourcePolicy, Sides,
+    Sources, SteeringMode, Texts, Timeout, Types, Value, WatchMeans, Wrong,
 };
 
 /// Setting: its name and description, and the functions that parse and format its value.
@@ -173,10 +173,10 @@ settings! {
         /// Encode variants again at higher effort when cores are idle.
         improve: bool = true, "true or false";
         /// Time for which caches may keep a response (Cache-Control max-age).
-        max_age: Freshness = Freshness::seconds(86_400), "time";
+        max_age: OptionalDuration = OptionalDuration::seconds(86_400), "time";
         /// Time for which caches may keep a provisional response, which a variant encoded at higher
         /// effort will replace.
-        max_age_quick: Freshness = Freshness::seconds(10), "time";
+        max_age_quick: OptionalDuration = OptionalDuration::seconds(10), "time";
         /// Number of cores that serve requests, each with its own listener.
         cores: PerCore = PerCore::Auto, "cores";
         /// Distribution of connections over cores: hash (by addresses and ports), incoming-cpu (the
@@ -236,7 +236,7 @@ settings! {
         /// Interval between polls where inotify is not available.
         poll_interval: Timeout = Timeout::seconds(60), "time";
         /// Interval between scans of the whole library; 0s means never.
-        rescan_time: Freshness = Freshness::seconds(86_400), "time";
+        rescan_time: OptionalDuration = OptionalDuration::seconds(86_400), "time";
         /// Separators between artists in one tag; case is ignored.
         split_artists: Texts = Texts(Splits::default().artists), "texts";
         /// Separators between genres in one tag.
@@ -262,7 +262,7 @@ settings! {
         /// Time without file requests, running conversions or scans after which the server creates
         /// missing pictures in the heights of library.picture_sizes, the newest photographs first,
         /// until there are requests again or the cache of variants is almost full. 0s means never.
-        prefetch_idle_time: Freshness = Freshness::seconds(60), "time";
+        prefetch_idle_time: OptionalDuration = OptionalDuration::seconds(60), "time";
         /// Space for covers extracted from music; beyond this size, the least recently used are
         /// evicted.
         covers_bytes_max: Bytes = Bytes(scan::CoverLimits::default().bytes_max), "bytes";
@@ -280,7 +280,7 @@ settings! {
         max_queue_time: Timeout = Timeout::seconds(60), "time";
         /// Duration of the longest track that is transcoded; longer ones are sent unconverted. 0s
         /// disables transcoding. No transcode may take longer than cell.max_request_time.
-        longest: Freshness = Freshness::seconds(3_600), "time";
+        longest: OptionalDuration = OptionalDuration::seconds(3_600), "time";
         /// Memory of one transcode, in addition to the worker's own.
         max_memory: Bytes = Bytes::mib(256), "bytes";
     }
@@ -320,7 +320,7 @@ settings! {
         max_request_time: Timeout = Timeout::seconds(120), "time";
         /// CPU time after which a program's request gets a low priority, so that other work runs
         /// first on busy CPUs. 0s means never.
-        deprioritize_after: Freshness = Freshness(Duration::from_millis(100)), "time";
+        deprioritize_after: OptionalDuration = OptionalDuration(Duration::from_millis(100)), "time";
         /// Address space of a worker itself, for its code and tables; cell.max_work_memory is added
         /// for the job.
         max_memory: Bytes = Bytes::mib(256), "bytes";

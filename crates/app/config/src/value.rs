@@ -327,8 +327,9 @@ const TIME_UNITS: [(&str, u64); 5] = [
 
 /// Longest accepted timeout: one day. Adding it to a point in time cannot overflow.
 const TIMEOUT_MAX: Duration = Duration::from_secs(86_400);
-/// Longest freshness lifetime: one year. Caches (RFC 9111) gain nothing from a longer one.
-const FRESH_MAX: Duration = Duration::from_secs(365 * 86_400);
+/// Longest duration of a setting: one year. Caches (RFC 9111) gain nothing from a longer freshness
+/// lifetime.
+const OPTIONAL_DURATION_MAX: Duration = Duration::from_secs(365 * 86_400);
 
 /// Timeout of an operation; never zero.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -357,25 +358,25 @@ impl Value for Timeout {
     }
 }
 
-/// Time that may be zero, such as the freshness lifetime of a response. A freshness lifetime of
-/// zero makes caches revalidate each time.
+/// Duration that may be zero, unlike [`Timeout`]. The setting says what zero means: for example, a
+/// `max_age` of zero makes caches revalidate each time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Freshness(pub Duration);
+pub struct OptionalDuration(pub Duration);
 
-impl Freshness {
+impl OptionalDuration {
     /// Returns a time of `n` seconds.
-    pub const fn seconds(n: u64) -> Freshness {
-        Freshness(Duration::from_secs(n))
+    pub const fn seconds(n: u64) -> OptionalDuration {
+        OptionalDuration(Duration::from_secs(n))
     }
 }
 
-impl Value for Freshness {
+impl Value for OptionalDuration {
     const EXPECTED: &'static str = "a time with its unit, such as \"10s\" or \"30d\", up to 365d";
 
-    fn read(raw: &Raw) -> Result<Freshness, Wrong> {
+    fn read(raw: &Raw) -> Result<OptionalDuration, Wrong> {
         read_time(raw)
-            .filter(|time| *time <= FRESH_MAX)
-            .map(Freshness)
+            .filter(|time| *time <= OPTIONAL_DURATION_MAX)
+            .map(OptionalDuration)
             .ok_or_else(|| Wrong::found(raw))
     }
 
@@ -929,7 +930,7 @@ fn read_time(raw: &Raw) -> Option<Duration> {
 }
 
 fn show_time(time: Duration) -> String {
-    let ms = u64::try_from(time.as_millis()).expect("times are bounded by FRESH_MAX");
+    let ms = u64::try_from(time.as_millis()).expect("times are bounded by OPTIONAL_DURATION_MAX");
     show_measured(ms, &TIME_UNITS).unwrap_or_else(|| "0s".to_owned())
 }
 

@@ -3,7 +3,7 @@ use std::time::Duration;
 use expect_test::expect;
 use proptest::prelude::*;
 
-use super::{Bytes, Freshness, Raw, Timeout, Value};
+use super::{Bytes, OptionalDuration, Raw, Timeout, Value};
 
 #[test]
 fn sizes() {
@@ -71,7 +71,7 @@ fn times() {
         assert_eq!(read.map(|time| time.0.as_millis()), ms, "{text}");
     }
     let shown = [0, 1, 60, 90, 3600, 86_400, 31_536_000];
-    let shown = shown.map(|seconds| Freshness::seconds(seconds).show());
+    let shown = shown.map(|seconds| OptionalDuration::seconds(seconds).show());
     expect!["0s 1s 1min 90s 1h 1d 365d"].assert_eq(&shown.join(" "));
 }
 
