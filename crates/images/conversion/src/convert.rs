@@ -211,7 +211,7 @@ impl Converter {
                 1 => WAIT_FACTOR * task.plan.cost().cpu_ms + WAIT_FLOOR_MS,
                 _ => 0,
             });
-            let (variant, lock) = self.recall(task, wait_max);
+            let (variant, lock) = self.find_or_lock(task, wait_max);
             locks.extend(lock);
             variant.map(|variant| Outcome::Cached(variant, None))
         });
@@ -233,7 +233,11 @@ impl Converter {
     /// Queries the shared index for the result of a task. If another process is converting the
     /// picture, blocks until its result appears, but at most for `wait_max`. If no process is
     /// converting the picture, acquires the lock for this process.
-    fn recall(&self, task: &Task, wait_max: Duration) -> (Option<Arc<Variant>>, Option<Held<'_>>) {
+    fn find_or_lock(
+        &self,
+        task: &Task,
+        wait_max: Duration,
+    ) -> (Option<Arc<Variant>>, Option<Held<'_>>) {
         let Some(shared_index) = &self.shared_index else {
             return (None, None);
         };
@@ -301,22 +305,22 @@ impl Converter {
         self.metrics.quarantined.fetch_add(1, Ordering::Relaxed);
         if task.is_improvement() {
             // Requests keep getting the existing variant until the encoders or the original change.
-            return self.keep(task, Kind::Verdict(Verdict::Unencodable), None);
+            return self.store(task, Kind::Verdict(Verdict::Unencodable), None);
         }
-        self.remember(task, Verdict::Quarantined)
+        self.store_verdict_in_memory(task, Verdict::Quarantined)
     }
 
     /// Stores the result of a task as a variant. If the result is not smaller than the variant or
     /// original that can be sent instead, stores only this fact.
     fn store_result(&self, task: &Task, body: Sealed) -> Outcome {
         let outcome = if let Some(verdict) = self.verdict_if_not_smaller(task, body.bytes) {
-            self.keep(task, Kind::Verdict(verdict), None)
+            self.store(task, Kind::Verdict(verdict), None)
         } else {
             let made = task.made(body.cpu_us);
             let kind = Kind::Picture(task.plan.encoding.target());
-            let outcome = self.keep(task, kind, Some(body));
+            let outcome = self.store(task, kind, Some(body));
             if let Outcome::Cached(..) = outcome {
-                self.note(|| Change::VariantDetails(made));
+                self.publish_change(|| Change::VariantDetails(made));
             }
             outcome
         };
@@ -386,7 +390,8 @@ impl Converter {
         }
     }
 
-    fn note(&self, change: impl FnOnce() -> Change) {
+    /// Queues a change for the shared index, if there is one.
+    fn publish_change(&self, change: impl FnOnce() -> Change) {
         if let Some(shared_index) = &self.shared_index {
             shared_index.note(change());
         }
@@ -446,7 +451,9 @@ impl Converter {
         Ok(sealed)
     }
 
-    fn keep(&self, task: &Task, kind: Kind, body: Option<Sealed>) -> Outcome {
+    /// Stores the result of a task, and returns it as the outcome. If a variant cannot be written,
+    /// the outcome is [`Outcome::Uncached`]; a verdict is then stored in memory only.
+    fn store(&self, task: &Task, kind: Kind, body: Option<Sealed>) -> Outcome {
         match self
             .variants
             .store(task.key, kind, body.as_ref(), clock::unix_ms())
@@ -456,15 +463,16 @@ impl Converter {
             // cache is not a failure.
             Err(_) => match (kind, body) {
                 (Kind::Picture(target), Some(body)) => Outcome::Uncached(target, Arc::new(body)),
-                (Kind::Verdict(verdict), _) => self.remember(task, verdict),
+                (Kind::Verdict(verdict), _) => self.store_verdict_in_memory(task, verdict),
                 (Kind::Picture(_) | Kind::Sound, _) => {
-                    unreachable!("a picture has its body, and tracks are not kept here")
+                    unreachable!("a picture has its body, and tracks are not stored here")
                 }
             },
         }
     }
 
-    fn remember(&self, task: &Task, verdict: Verdict) -> Outcome {
+    /// Stores a verdict for one minute, in memory only.
+    fn store_verdict_in_memory(&self, task: &Task, verdict: Verdict) -> Outcome {
         let now_ms = clock::unix_ms();
         Outcome::Cached(self.variants.remember(task.key, verdict, now_ms), None)
     }
@@ -479,18 +487,18 @@ impl Converter {
             // Requests already get a variant of lower effort. The conversion at higher effort is
             // not tried again.
             Some(Verdict::Faulty) if task.is_improvement() => {
-                self.keep(task, Kind::Verdict(Verdict::Unencodable), None)
+                self.store(task, Kind::Verdict(Verdict::Unencodable), None)
             }
             // Another worker would probably crash as well, so the original is not tried again for a
             // while.
-            Some(Verdict::Faulty) => self.remember(task, Verdict::Faulty),
+            Some(Verdict::Faulty) => self.store_verdict_in_memory(task, Verdict::Faulty),
             Some(Verdict::TooCostly) => {
                 let now_ms = clock::unix_ms();
                 let expires_ms = ended.is_postponed.then_some(now_ms + POSTPONED_MS);
                 let costly = self.variants.remember_costly(task.key, now_ms, expires_ms);
                 Outcome::Cached(costly, None)
             }
-            Some(verdict) => self.keep(task, Kind::Verdict(verdict), None),
+            Some(verdict) => self.store(task, Kind::Verdict(verdict), None),
             None => Outcome::Refused,
         }
     }
