@@ -226,7 +226,7 @@ impl Flights {
                 reserve_memory: &mut reserve_memory,
             };
             let ended = self.converter().convert_all(&left, &mut terms);
-            queue.end_background(&cancel, held_bytes);
+            queue.end_idle_conversion(&cancel, held_bytes);
             let was_left = std::mem::take(&mut left);
             for (task, outcome) in was_left.into_iter().zip(ended) {
                 match outcome {

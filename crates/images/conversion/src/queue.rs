@@ -428,7 +428,7 @@ impl Queue {
 
     /// Records the end of a conversion that [`Queue::start_when_idle`] has started, and releases
     /// the `held_bytes` that are reserved for it.
-    pub(crate) fn end_background(&self, cancel: &Arc<OwnedFd>, held_bytes: u64) {
+    pub(crate) fn end_idle_conversion(&self, cancel: &Arc<OwnedFd>, held_bytes: u64) {
         let mut state = self.lock();
         state
             .improvements

@@ -601,7 +601,7 @@ fn a_prefetch_waits_for_the_memory_of_a_job() {
             let started = served.start_when_idle(memory_bytes(), &is_cancelled);
             let (cancel, prefetch_bytes) = started.expect("neither is cancelled");
             assert!(!is_held.load(Ordering::SeqCst), "the job has all memory");
-            served.end_background(&cancel, prefetch_bytes);
+            served.end_idle_conversion(&cancel, prefetch_bytes);
         });
         thread::yield_now();
         has_memory.store(false, Ordering::SeqCst);
