@@ -397,21 +397,27 @@ impl Queue {
         is_cancelled: &std::sync::atomic::AtomicBool,
     ) -> Option<(Arc<OwnedFd>, u64)> {
         let held_bytes = memory_bytes.min(self.limits.memory_bytes_max);
-        let mut cancel = None;
+        let mut has_logged = false;
         let mut state = self.lock();
         while !state.stopping && !is_cancelled.load(Ordering::Relaxed) {
             if self.may_start_background(&state, held_bytes) {
-                cancel = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK).ok();
-            }
-            if let Some(cancel) = cancel.take() {
-                let cancel = Arc::new(cancel);
-                state.start(held_bytes);
-                state.improvements.push(Improvement {
-                    cancel: Arc::clone(&cancel),
-                    held_bytes,
-                    is_cancelled: false,
-                });
-                return Some((cancel, held_bytes));
+                match new_cancel() {
+                    Ok(cancel) => {
+                        state.start(held_bytes);
+                        state.improvements.push(Improvement {
+                            cancel: Arc::clone(&cancel),
+                            held_bytes,
+                            is_cancelled: false,
+                        });
+                        return Some((cancel, held_bytes));
+                    }
+                    // The host may allow a descriptor later. One line per conversion is enough.
+                    Err(err) if !has_logged => {
+                        log_refused_eventfd(&err);
+                        has_logged = true;
+                    }
+                    Err(_) => {}
+                }
             }
             self.changed.wait_for(&mut state, CANCEL_POLL);
         }
@@ -443,9 +449,10 @@ impl Queue {
     pub(crate) fn next_improvement(&self) -> Option<(Task, Arc<OwnedFd>)> {
         // A background conversion is cancelled through an eventfd, so none starts while the host
         // does not allow another descriptor.
-        let new_cancel =
-            || eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK).map(Arc::new);
         let mut cancel = new_cancel();
+        if let Err(err) = &cancel {
+            log_refused_eventfd(err);
+        }
         let mut state = self.lock();
         loop {
             if state.stopping {
@@ -478,6 +485,15 @@ impl Queue {
             self.changed.wait(&mut state);
         }
     }
+}
+
+/// Returns a new descriptor that cancels a background conversion.
+fn new_cancel() -> rustix::io::Result<Arc<OwnedFd>> {
+    eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK).map(Arc::new)
+}
+
+fn log_refused_eventfd(err: &rustix::io::Errno) {
+    tracing::error!(%err, "cannot create an eventfd; background conversions wait until the host allows one");
 }
 
 impl State {
