@@ -6,6 +6,7 @@ use std::sync::Arc;
 use serde_json::json;
 use server::gate::Part;
 use server::mount::{Mount, MountRequest, Reply};
+use variants::cache::StillLoading;
 
 use crate::mount::{json_reply, not_allowed, problem};
 use crate::path_parameter::path_parameter;
@@ -44,7 +45,7 @@ impl VariantsMount {
                     let document = json!({ "entries": entries, "bytes": bytes });
                     json_reply(200, "application/json", &document)
                 }
-                Err(_) => problem(503, "the cache is still being read: try again later"),
+                Err(StillLoading) => problem(503, "the cache is still being read: try again later"),
             },
         };
         let purged = tokio::task::spawn_blocking(purge).await;
