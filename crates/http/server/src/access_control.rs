@@ -7,7 +7,9 @@ use http1::{Method, Request};
 
 use crate::blocking::blocking;
 use crate::core::Core;
-use crate::gate::{Admission, Credentials, Gate, Login, LoginFailure, Part, RequireLogin, Token};
+use crate::gate::{
+    AdminRule, Admission, Credentials, Gate, Login, LoginFailure, Part, RequireLogin, Token,
+};
 use crate::metrics::Served;
 use crate::problem::Problem;
 use crate::representation::Representation;
@@ -73,10 +75,11 @@ impl Core {
             return Ok(Admission::Known);
         }
         let is_preflight = part == Part::Api && request.method == Method::Options;
-        // Changes by the dashboard need an admin even if there are no users yet.
-        let is_dashboard_change = part == Part::Dashboard && is_change(request);
-        let needs_admin = Gate::is_for_admins(part, is_change(request))
-            && (is_dashboard_change || self.has_users().await?);
+        let needs_admin = match Gate::admin_rule(part, is_change(request)) {
+            AdminRule::Never => false,
+            AdminRule::OnceThereAreUsers => self.has_users().await?,
+            AdminRule::Always => true,
+        };
         if is_open && !needs_admin || is_preflight {
             return Ok(Admission::Open);
         }

@@ -94,6 +94,17 @@ pub enum Part {
     Files,
 }
 
+/// Condition on which only admins may send a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum AdminRule {
+    /// Any client that the part admits may send the request.
+    Never,
+    /// Only admins may send the request, unless there are no users yet.
+    OnceThereAreUsers,
+    /// Only admins may send the request, even if there are no users yet.
+    Always,
+}
+
 /// Credentials of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Credentials<'a> {
@@ -216,11 +227,13 @@ impl Gate {
     /// Paths that need no login on the separate listener for administration.
     pub const ADMIN_PARTS: [&str; 3] = ["/-/api", "/-/metrics", "/-/status"];
 
-    /// Returns whether only admins may send a request to `part` once there are users, even if the
-    /// part needs no login. This applies to every request to the dashboard, and to changes of the
-    /// administration.
-    pub(crate) fn is_for_admins(part: Part, is_change: bool) -> bool {
-        part == Part::Dashboard || part == Part::Admin && is_change
+    /// Returns when only admins may send a request to `part`, even if the part needs no login.
+    pub(crate) fn admin_rule(part: Part, is_change: bool) -> AdminRule {
+        match (part, is_change) {
+            (Part::Dashboard, true) => AdminRule::Always,
+            (Part::Dashboard, false) | (Part::Admin, true) => AdminRule::OnceThereAreUsers,
+            _ => AdminRule::Never,
+        }
     }
 
     /// Returns the parts that need no credentials, for a warning to the operator.
