@@ -77,6 +77,16 @@ struct ImageRequest<'a> {
     accepts: Accepts,
     /// True if a different `Accept` field could lead to a different representation.
     negotiated: bool,
+    originals: Originals,
+}
+
+/// Use of the unchanged original as a response to a request for a picture.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Originals {
+    /// The original is sent if it is smaller than all variants, or if it cannot be converted.
+    Sent,
+    /// The original is never sent.
+    Withheld,
 }
 
 impl Service {
@@ -90,16 +100,58 @@ impl Service {
         recipe: Recipe,
         accepts: Accepts,
     ) -> Result<Choice, Problem> {
+        self.choose_by(path, recipe, accepts, Originals::Sent).await
+    }
+
+    /// Chooses a variant for `path`, converting the original if necessary. Never chooses the
+    /// original, whose metadata may be private.
+    ///
+    /// # Errors
+    /// [`Problem::OriginalWithheld`] if there cannot be a variant, or another [`Problem`] to
+    /// respond with.
+    pub(crate) async fn choose_variant(
+        &self,
+        path: &LibraryPath,
+        recipe: Recipe,
+        accepts: Accepts,
+    ) -> Result<Choice, Problem> {
+        let choice = self.choose_by(path, recipe, accepts, Originals::Withheld);
+        match choice.await {
+            Ok(choice) => {
+                let is_original = matches!(choice.body, Body::Original(_));
+                assert!(!is_original, "the original must not be sent");
+                Ok(choice)
+            }
+            Err(problem) if problem.is_caused_by_original() => Err(Problem::OriginalWithheld),
+            Err(problem) => Err(problem),
+        }
+    }
+
+    async fn choose_by(
+        &self,
+        path: &LibraryPath,
+        recipe: Recipe,
+        accepts: Accepts,
+        originals: Originals,
+    ) -> Result<Choice, Problem> {
         for _ in 0..ATTEMPTS_MAX {
             let identity = self.identify(path).await?;
             let facts = match self.facts(path, &identity).await? {
                 Known::Picture(facts) => facts,
+                _ if originals == Originals::Withheld => return Err(Problem::OriginalWithheld),
                 other @ Known::Untouched(_) => return Ok(Choice::original(identity, other)),
                 other if recipe.is_identity() => return Ok(Choice::original(identity, other)),
                 Known::Damaged => return Err(Problem::Undecodable),
                 _ => return Err(Problem::Unsupported),
             };
-            let candidates = image_plan::candidates(&facts, &recipe, self.allowed(accepts));
+            let allowed = self.allowed(accepts);
+            let candidates = match originals {
+                Originals::Sent => image_plan::candidates(&facts, &recipe, allowed),
+                Originals::Withheld => {
+                    image_plan::candidates_without_original(&facts, &recipe, allowed)
+                        .ok_or(Problem::OriginalWithheld)?
+                }
+            };
             let negotiated =
                 recipe.format.is_none() && !facts.animated && facts.unsupported.is_none();
             let request = ImageRequest {
@@ -110,6 +162,7 @@ impl Service {
                 candidates,
                 accepts,
                 negotiated,
+                originals,
             };
             if let Some(choice) = self.choose_once(&request).await? {
                 return Ok(choice);
@@ -144,6 +197,13 @@ impl Service {
                 continue;
             }
             match self.await_conversion(request, next).await? {
+                // The conversion was shared with a request for which the original competes. Its
+                // result was not kept, since it was not smaller than the original.
+                FlightResult::Cached(variant, _)
+                    if !request.candidates.original_competes && variant.kind == Kind::LARGER =>
+                {
+                    return Ok(None);
+                }
                 FlightResult::Cached(variant, sealed) => {
                     next.take(variant, sealed);
                     made = true;
@@ -181,9 +241,7 @@ impl Service {
             let plan =
                 |stage| image_plan::plan(&request.facts, &request.recipe, target, stage, limits);
             match (plan(Stage::Quick), plan(Stage::Better)) {
-                (Ok(quick), Ok(better)) => {
-                    found.push(self.candidate(&request.identity, quick, better).await)
-                }
+                (Ok(quick), Ok(better)) => found.push(self.candidate(request, quick, better).await),
                 (Err(why), _) | (_, Err(why)) => refusal = Some(why),
             }
         }
@@ -195,26 +253,26 @@ impl Service {
         }
     }
 
-    async fn candidate(&self, identity: &Identity, quick: Plan, better: Plan) -> Candidate {
-        let quick = (Key::new(identity, &quick), quick);
-        let better = (Key::new(identity, &better), better);
+    async fn candidate(&self, request: &ImageRequest<'_>, quick: Plan, better: Plan) -> Candidate {
+        let quick = (Key::new(&request.identity, &quick), quick);
+        let better = (Key::new(&request.identity, &better), better);
         let improve = self.settings.improve;
         let is_permanent = |found: &Arc<Variant>| found.expires_ms().is_none();
-        let (known, settled, improvable) = match self.find(better.0).await {
+        let (known, settled, improvable) = match self.find_for(request, better.0).await {
             Some(found) if found.is_useful() => (Some(found), true, false),
             // The conversion at higher effort gave no smaller variant, so the variant at low effort
             // is the best one. If it was evicted, it is converted again.
             Some(found) if found.kind == Kind::Verdict(Verdict::Unimproved) => {
-                (self.find(quick.0).await, true, false)
+                (self.find_for(request, quick.0).await, true, false)
             }
             // The conversion at higher effort failed, so the variant at low effort, if any, is the
             // best one.
             Some(found) => {
                 let settled = is_permanent(&found);
-                let quick = self.find(quick.0).await;
+                let quick = self.find_for(request, quick.0).await;
                 (quick.or(Some(found)), settled, false)
             }
-            None => match self.find(quick.0).await {
+            None => match self.find_for(request, quick.0).await {
                 Some(found) if found.is_useful() => (Some(found), !improve, improve),
                 // The conversion at low effort failed. Its failure does not depend on the effort,
                 // so a conversion at higher effort is pointless.
@@ -236,6 +294,14 @@ impl Service {
             settled,
             improvable,
         }
+    }
+
+    /// Returns the index entry for `key`. Ignores the verdict that the variant is not smaller than
+    /// the original if the original does not compete in this request.
+    async fn find_for(&self, request: &ImageRequest<'_>, key: Key) -> Option<Arc<Variant>> {
+        let competes = request.candidates.original_competes;
+        let found = self.find(key).await;
+        found.filter(|found| competes || found.kind != Kind::LARGER)
     }
 
     pub(crate) async fn find(&self, key: Key) -> Option<Arc<Variant>> {
@@ -458,7 +524,9 @@ impl ImageRequest<'_> {
                 || (verdict.is_of_worker() && self.recipe.format.is_none())
         };
         let mut verdicts = candidates.iter().filter_map(Candidate::verdict);
-        self.accepts.reads(self.facts.format) && verdicts.any(is_reason)
+        self.originals == Originals::Sent
+            && self.accepts.reads(self.facts.format)
+            && verdicts.any(is_reason)
     }
 
     fn choice(&self, body: Body, provisional: bool, made: bool) -> Choice {

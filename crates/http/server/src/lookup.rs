@@ -157,6 +157,32 @@ impl Core {
         prepared.map(Rc::new)
     }
 
+    /// Returns a variant for the request `file`, never the original. Converts the original if
+    /// necessary.
+    pub(crate) async fn find_variant(&self, file: &FileRequest<'_>) -> Result<Found, Problem> {
+        let (path, query) = (file.path()?, file.query()?);
+        let begun = Instant::now();
+        for _ in 0..ATTEMPTS_MAX {
+            let choice = self
+                .service
+                .choose_variant(path, query.recipe, file.accepts);
+            let choice = choice.await?;
+            let conversion = Conversion::of(&choice, begun);
+            match self.prepare(choice, path).await {
+                Ok(representation) => {
+                    return Ok(Found {
+                        representation,
+                        conversion,
+                    });
+                }
+                Err(err) => {
+                    tracing::debug!(path = file.target.path, %err, "chosen variant cannot be read");
+                }
+            }
+        }
+        Err(Problem::Host)
+    }
+
     /// Returns the original at `path`, the path of a request target, without conversion or content
     /// coding.
     pub(crate) async fn find_original(&self, path: &str) -> Result<Rc<Representation>, Problem> {

@@ -4,6 +4,7 @@
 //! ```text
 //! request ─► a mount's prefix? ─yes─► body, read whole ─► Mount::respond┬─ Whole ─────► bytes
 //!                  └─ no ─► the library ◄─┬─────── another target ─ Internal
+//!                                │        ├── a picture, converted ─ Variant
 //!                                │        ├──── an unchanged file ─ Original
 //!                                │        ├─────── score of target ─ Comparison
 //!                                │        └─────── several files ─ Archive
@@ -111,6 +112,16 @@ pub enum Reply {
         /// Additional header fields, which replace the library's fields of the same name.
         fields: Vec<Field>,
     },
+    /// A variant of a picture of the library, and never its original, whose metadata may be
+    /// private. The response has negotiation, validators, ranges and HEAD. Its status is 404 if the
+    /// picture cannot be converted. As with [`Reply::Internal`], only mounts with
+    /// [`Mount::reaches_internal`] may name internal folders.
+    Variant {
+        /// Path and query, percent-encoded as in a request.
+        target: String,
+        /// Additional header fields, as in [`Reply::Internal`].
+        fields: Vec<Field>,
+    },
     /// A file of the library without conversion, whatever formats the client accepts, with
     /// validators, ranges and HEAD.
     Original {
@@ -145,6 +156,7 @@ impl Reply {
         match self {
             Reply::Whole { .. } => false,
             Reply::Internal { .. }
+            | Reply::Variant { .. }
             | Reply::Original { .. }
             | Reply::Comparison { .. }
             | Reply::Transcoded(_)

@@ -79,11 +79,7 @@ impl Core {
                 body,
             } => self.whole_response(status, fields, body, request.method == Method::Head),
             Reply::Internal { target, fields } => {
-                let mut internal = *request;
-                internal.target = split(&target);
-                if request.method != Method::Head {
-                    internal.method = Method::Get;
-                }
+                let internal = internal_request(request, &target);
                 // The target may contain text from a client, so only mounts that declare
                 // `reaches_internal` may name internal folders.
                 let mut response = match mount.reaches_internal() {
@@ -97,11 +93,20 @@ impl Core {
                 response.add(allowed_fields(fields));
                 response
             }
-            Reply::Original { path, fields } => {
-                let mut response = match self.find_original(&path).await {
-                    Ok(original) => self.representation_response(original, request),
-                    Err(problem) => self.problem_response(&problem, shape_of(request)),
+            Reply::Variant { target, fields } => {
+                let origin = match mount.reaches_internal() {
+                    true => TargetOrigin::Internal,
+                    false => TargetOrigin::Public,
                 };
+                let mut response = self.variant_response(&target, request, origin).await;
+                if admission == Admission::Known {
+                    response.make_private();
+                }
+                response.add(allowed_fields(fields));
+                response
+            }
+            Reply::Original { path, fields } => {
+                let mut response = self.original_response(&path, request).await;
                 if admission == Admission::Known {
                     response.make_private();
                 }
@@ -128,6 +133,29 @@ impl Core {
                 let bodiless = request.method == Method::Head;
                 self.archive_response(files, fields, bodiless).await
             }
+        }
+    }
+
+    /// Responds with the original at `path`.
+    async fn original_response(&self, path: &str, request: &Request<'_>) -> Response {
+        match self.find_original(path).await {
+            Ok(original) => self.representation_response(original, request),
+            Err(problem) => self.problem_response(&problem, shape_of(request)),
+        }
+    }
+
+    /// Responds with a variant of the picture that `target` names.
+    async fn variant_response(
+        &self,
+        target: &str,
+        request: &Request<'_>,
+        origin: TargetOrigin,
+    ) -> Response {
+        let internal = internal_request(request, target);
+        let file = self.parse_file_request(&internal, origin);
+        match self.find_variant(&file).await {
+            Ok(found) => self.respond_with(found, &internal),
+            Err(problem) => self.problem_response(&problem, shape_of(&internal)),
         }
     }
 
@@ -198,11 +226,7 @@ impl Core {
     ) -> Response {
         let allow_streaming = wanted.allow_streaming && supports_streaming && is_plain(request);
         let shape = shape_of(request);
-        let mut internal = *request;
-        internal.target = split(&wanted.target);
-        if request.method != Method::Head {
-            internal.method = Method::Get;
-        }
+        let internal = internal_request(request, &wanted.target);
         let path = internal.target.path;
         let track_lookup = self.find_track(path, &wanted.plan, &wanted.user, allow_streaming);
         let mut conversion = None;
@@ -229,6 +253,17 @@ impl Core {
         }
         response
     }
+}
+
+/// Returns a request for `target` with the fields of `request`, and with the method GET unless the
+/// method is HEAD.
+fn internal_request<'a>(request: &Request<'a>, target: &'a str) -> Request<'a> {
+    let mut internal = *request;
+    internal.target = split(target);
+    if request.method != Method::Head {
+        internal.method = Method::Get;
+    }
+    internal
 }
 
 /// Returns the properties of `request` that affect an error response. Such a response does not

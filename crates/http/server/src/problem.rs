@@ -35,6 +35,8 @@ pub enum Problem {
     Undecodable,
     /// The requested conversion is not supported for an original of this type, or for an animation.
     Unsupported,
+    /// The picture cannot be converted, and its original must not be sent.
+    OriginalWithheld,
     /// The requested range lies outside a representation of this size in bytes.
     RangeNotSatisfiable(u64),
     /// A login is needed, or the credentials match no user.
@@ -112,7 +114,7 @@ impl Problem {
             Problem::BadParameter(_) => 400,
             Problem::Unauthorized | Problem::UnauthorizedPage => 401,
             Problem::NotAllowed | Problem::ForeignOrigin | Problem::ForeignSession => 403,
-            Problem::NotFound => 404,
+            Problem::NotFound | Problem::OriginalWithheld => 404,
             Problem::MethodNotAllowed => 405,
             Problem::PreconditionFailed => 412,
             Problem::RangeNotSatisfiable(_) => 416,
@@ -160,6 +162,9 @@ impl Problem {
             Problem::RangeNotSatisfiable(_) => "the range lies outside the representation",
             Problem::Undecodable => "the original cannot be decoded",
             Problem::Unsupported => "the original cannot be changed as requested",
+            Problem::OriginalWithheld => {
+                "this picture cannot be converted, and its original may not be sent"
+            }
             Problem::Overloaded { .. } => "too many conversions are waiting",
             Problem::ArchiveTooLarge => "these files are too many or too large for one archive",
             Problem::ResponseMemoryFull { .. } => {

@@ -252,6 +252,9 @@ impl Converter {
             let (found, lock) = shared_index.find_or_lock(&task.key, &flight);
             let key = task.key;
             let held = (lock == Lock::Ours).then(|| Held { shared_index, key });
+            // The other process keeps no result that is not smaller than the original. Such a
+            // result is needed if the original does not compete.
+            let found = found.filter(|it| task.original_competes || it.kind != Kind::LARGER);
             let known = found.and_then(|found| self.variants.recall(&key, found, clock::unix_ms()));
             if known.is_some() || lock != Lock::Shared || deadline <= Instant::now() {
                 return (known, held);

@@ -81,27 +81,52 @@ pub fn candidates(facts: &Facts, recipe: &Recipe, accepts: Accepts) -> Candidate
         return Candidates::ORIGINAL;
     }
     let rotated = facts.rotated(recipe.orientation);
-    let geometry = Geometry::of(rotated, recipe);
     let is_readable = match recipe.format {
         Some(target) => target.format() == facts.format,
         None => accepts.accepts_original(facts.format),
     };
+    let geometry = Geometry::of(rotated, recipe);
     let is_unchanged = recipe.orientation == Orientation::Upright && geometry.keeps(rotated);
-    let original_competes = is_readable && is_unchanged;
-    let is_candidate = |target: &Target| !original_competes || may_beat(facts, recipe, *target);
-    let modern = |target: &Target| {
-        accepts.reads(target.format()) && target.holds(geometry.target) && is_candidate(target)
-    };
-    let mut targets = match recipe.format {
-        Some(target) => [Some(target).filter(is_candidate), None],
-        None => [Target::Avif, Target::Webp].map(|target| Some(target).filter(modern)),
-    };
-    if targets == [None; 2] {
-        targets[0] = Some(baseline(facts)).filter(is_candidate);
-    }
-    Candidates {
-        targets,
-        original_competes,
+    Candidates::select(facts, recipe, accepts, is_readable && is_unchanged)
+}
+
+/// Returns the targets that are worth producing if the original must not be sent, for example
+/// because its metadata is private. The original is then encoded again even if no pixel changes.
+/// Returns `None` if a picture with `facts` cannot be converted.
+#[must_use]
+pub fn candidates_without_original(
+    facts: &Facts,
+    recipe: &Recipe,
+    accepts: Accepts,
+) -> Option<Candidates> {
+    let is_convertible = !facts.animated && facts.unsupported.is_none();
+    is_convertible.then(|| Candidates::select(facts, recipe, accepts, false))
+}
+
+impl Candidates {
+    /// Selects the targets for a picture that can be converted.
+    fn select(
+        facts: &Facts,
+        recipe: &Recipe,
+        accepts: Accepts,
+        original_competes: bool,
+    ) -> Candidates {
+        let geometry = Geometry::of(facts.rotated(recipe.orientation), recipe);
+        let is_candidate = |target: &Target| !original_competes || may_beat(facts, recipe, *target);
+        let modern = |target: &Target| {
+            accepts.reads(target.format()) && target.holds(geometry.target) && is_candidate(target)
+        };
+        let mut targets = match recipe.format {
+            Some(target) => [Some(target).filter(is_candidate), None],
+            None => [Target::Avif, Target::Webp].map(|target| Some(target).filter(modern)),
+        };
+        if targets == [None; 2] {
+            targets[0] = Some(baseline(facts)).filter(is_candidate);
+        }
+        Candidates {
+            targets,
+            original_competes,
+        }
     }
 }
 

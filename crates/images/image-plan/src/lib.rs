@@ -51,7 +51,7 @@ mod placeholder;
 pub mod quality;
 
 pub use batch::{BATCH_PLANS_MAX, Batch, join_outputs, length_table_bytes, split_outputs};
-pub use candidates::{Accepts, Candidates, candidates};
+pub use candidates::{Accepts, Candidates, candidates, candidates_without_original};
 pub use comparison::{COMPARED_PIXELS_MAX, Comparison, SCORE_BYTES};
 pub use format::{Format, Orientation, SNIFF_BYTES, untouched};
 pub use placeholder::{

@@ -323,6 +323,7 @@ fn timed(mut reply: Reply, begin: Instant, failed: Option<(&str, &Failure)>) -> 
     }
     let (Reply::Whole { fields, .. }
     | Reply::Internal { fields, .. }
+    | Reply::Variant { fields, .. }
     | Reply::Original { fields, .. }
     | Reply::Comparison { fields, .. }
     | Reply::Archive { fields, .. }

@@ -2,6 +2,7 @@
 
 mod peer;
 mod sessions;
+mod variants;
 
 use std::borrow::Cow;
 use std::io::Read as _;

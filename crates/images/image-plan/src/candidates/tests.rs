@@ -270,3 +270,45 @@ fn formats_too_small_for_the_output() {
         "#]],
     );
 }
+
+#[test]
+fn a_picture_whose_original_is_withheld_is_always_encoded() {
+    let names = |facts: &Facts, query: &str, accepts| {
+        let candidates = candidates_without_original(facts, &recipe(query), accepts)?;
+        assert!(!candidates.original_competes, "{query}");
+        let names: Vec<&str> = candidates.targets().map(Target::name).collect();
+        Some(names.join("+"))
+    };
+    let photo = Facts {
+        jpeg_quality: Some(60),
+        ..facts(Format::Jpeg, SIZE)
+    };
+    let drawing = Facts {
+        lossless: true,
+        ..facts(Format::Png, SIZE)
+    };
+    for query in ["", "h=480", "h=1440", "format=jpeg"] {
+        for (picture, plain) in [(&photo, "jpeg"), (&drawing, "png")] {
+            let plain = if query == "format=jpeg" {
+                "jpeg"
+            } else {
+                plain
+            };
+            for accepts in [ANY, NEITHER] {
+                let found = names(picture, query, accepts);
+                assert_eq!(found.as_deref(), Some(plain), "{query}");
+            }
+        }
+    }
+    assert_eq!(names(&photo, "h=480", BOTH).as_deref(), Some("avif+webp"));
+    let animation = Facts {
+        animated: true,
+        ..facts(Format::Gif, SIZE)
+    };
+    assert_eq!(names(&animation, "h=100", BOTH), None);
+    let unsupported = Facts {
+        unsupported: Some(Unsupported::Vector),
+        ..facts(Format::Svg, SIZE)
+    };
+    assert_eq!(names(&unsupported, "h=100", BOTH), None);
+}

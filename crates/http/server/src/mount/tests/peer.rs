@@ -91,6 +91,23 @@ impl TestServer {
         }
     }
 
+    /// Writes a file of the library.
+    pub(super) fn write(&self, name: &str, bytes: &[u8]) {
+        fs::write(self.root.join("library").join(name), bytes).expect("a file");
+    }
+
+    /// Sends a GET request over HTTP/1.1. Returns the head and the body of the response.
+    pub(super) fn ask_bytes(&self, target: &str, fields: &str) -> (String, Vec<u8>) {
+        let text = format!("GET {target} HTTP/1.1\r\nhost: h\r\n{fields}\r\n");
+        let mut stream = self.begin(&text);
+        stream.shutdown(Shutdown::Write).expect("it is open");
+        let mut received = Vec::new();
+        stream.read_to_end(&mut received).expect("a response");
+        let end = received.windows(4).position(|bytes| bytes == b"\r\n\r\n");
+        let body = received.split_off(end.expect("a head") + 4);
+        (String::from_utf8(received).expect("text"), body)
+    }
+
     /// Opens a connection and sends `text`. Does not wait for a response.
     pub(super) fn begin(&self, text: &str) -> TcpStream {
         let mut stream = TcpStream::connect(self.address).expect("the service listens");
