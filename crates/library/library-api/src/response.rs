@@ -20,6 +20,12 @@ pub enum Response {
         /// Value of the Content-Disposition field, if the client requested a download.
         disposition: Option<String>,
     },
+    /// Picture of the library that is always converted. Its original must not be sent, since the
+    /// metadata of the original may be private.
+    Variant {
+        /// Path and query, percent-encoded.
+        target: String,
+    },
     /// Unchanged file of the library, for a download.
     Original {
         /// Path of the file, percent-encoded.

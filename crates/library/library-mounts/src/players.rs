@@ -545,6 +545,7 @@ impl Shares {
         let mut reply = to_reply(self.response_limit.off_core(share).await);
         let (Reply::Whole { fields, .. }
         | Reply::Internal { fields, .. }
+        | Reply::Variant { fields, .. }
         | Reply::Original { fields, .. }) = &mut reply
         else {
             unreachable!("a share is a page or one file");
@@ -720,6 +721,10 @@ fn to_reply(response: Response) -> Reply {
             fields.extend(disposition.map(|it| ("content-disposition".into(), it.into())));
             Reply::Internal { target, fields }
         }
+        Response::Variant { target } => Reply::Variant {
+            target,
+            fields: Vec::new(),
+        },
         Response::Original { path, disposition } => {
             let fields = fields(&[SAME_ORIGIN]);
             let disposition = ("content-disposition".into(), disposition.into());

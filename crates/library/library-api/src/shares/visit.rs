@@ -153,9 +153,13 @@ impl Visit<'_> {
             });
         }
         let height_px = HEIGHTS_PX.iter().find(|known| known.to_string() == size)?;
-        Some(Response::File {
-            target: format!("{target}?h={height_px}"),
-            disposition: None,
+        let target = format!("{target}?h={height_px}");
+        Some(match self.share.allows_originals {
+            true => Response::File {
+                target,
+                disposition: None,
+            },
+            false => Response::Variant { target },
         })
     }
 }

@@ -41,12 +41,14 @@ impl Sharers {
         made["id"].as_str().expect("an id").to_owned()
     }
 
-    /// Returns the status and page for a visitor, or 0 and the target of the file.
+    /// Returns the status and page for a visitor; or 0 and the target of a file, 1 and the path of
+    /// an original, or 2 and the target of a picture whose original must not be sent.
     fn visit(&self, path: &str, now_ms: i64) -> (u16, String) {
         match self.scene.server().share(&visit(path, now_ms)) {
             Response::Document { status, body, .. } => (status, body),
             Response::File { target, .. } => (0, target),
             Response::Original { path, .. } => (1, path),
+            Response::Variant { target } => (2, target),
             other => panic!("{other:?}"),
         }
     }
@@ -59,11 +61,13 @@ fn a_shared_photograph_is_seen_in_page_sizes_and_nothing_else_is() {
     let (status, page) = they.visit(&token, 5);
     assert_eq!(status, 200);
     assert!(page.contains("<h1 dir=\"auto\">&lt;b&gt;</h1>"), "{page}");
-    let found = |height: u32| (0, format!("/2003/a%20b.jpg?h={height}"));
-    for height in [240, 480, 1440] {
-        let path = format!("{token}/{PHOTO}/{height}");
-        assert_eq!(they.visit(&path, 5), found(height));
-    }
+    let heights = |kind: u16| {
+        for height in [240, 480, 1440] {
+            let found = they.visit(&format!("{token}/{PHOTO}/{height}"), 5);
+            assert_eq!(found, (kind, format!("/2003/a%20b.jpg?h={height}")));
+        }
+    };
+    heights(2);
     // Other sizes, the original, other photographs and music are not shared.
     for file in [
         "ph-27a53d7aa89ae068",
@@ -80,6 +84,7 @@ fn a_shared_photograph_is_seen_in_page_sizes_and_nothing_else_is() {
     assert_eq!(they.ask("PATCH", &change, Some(&they.bob)).0, "200");
     let original = they.visit(&format!("{token}/{PHOTO}/original"), 5);
     assert_eq!(original, (1, "/2003/a%20b.jpg".to_owned()));
+    heights(0);
     // The scene's requests of the API are sent at the time 1.
     assert_eq!(they.visit(&token, 2 * DAY_MS).0, 200);
     assert_eq!(
@@ -108,7 +113,7 @@ fn a_shared_folder_shows_the_photographs_below_it() {
         page.contains(&format!("/-/share/{token}/{PHOTO}/240")),
         "{page}"
     );
-    assert_eq!(they.visit(&format!("{token}/{PHOTO}/240"), 5).0, 0);
+    assert_eq!(they.visit(&format!("{token}/{PHOTO}/240"), 5).0, 2);
     let outside = format!("{token}/ph-350e605cfea34c45/240");
     assert_eq!(they.visit(&outside, 5).0, 404);
     let bob = Some(&*they.bob);

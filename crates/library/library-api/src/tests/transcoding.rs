@@ -12,6 +12,7 @@ fn described(scene: &Scene, request: &str) -> String {
     match scene.respond(request, ANN) {
         Response::Original { .. } => panic!("{request} is a download"),
         Response::Archive { .. } => panic!("{request} is an archive"),
+        Response::Variant { .. } => panic!("{request} is a picture"),
         Response::Comparison { .. } => panic!("{request} is a comparison"),
         Response::File { .. } => "raw".to_owned(),
         Response::Transcoded {
