@@ -70,8 +70,10 @@ enum Refusal {
     Replaced,
     /// The playlist has changed since the time that the request names.
     Changed,
-    /// The user may not change this playlist, or may not keep playlists.
+    /// The user may not change this playlist.
     ReadOnly,
+    /// The user may not create playlists.
+    MayNotCreatePlaylists,
     /// The user is not an admin.
     NotAllowed,
     /// The user may not share.
@@ -164,8 +166,16 @@ impl Refusal {
             ),
             Refusal::Changed => (409, "the playlist has changed: load it again".to_owned()),
             Refusal::ReadOnly => (403, "this user may not change this playlist".to_owned()),
+            Refusal::MayNotCreatePlaylists => (
+                403,
+                "this user may not create playlists: an admin must permit it".to_owned(),
+            ),
             Refusal::NotAllowed => (403, "only an admin may do this".to_owned()),
-            Refusal::MayNotShare => (403, "this user may not share".to_owned()),
+            Refusal::MayNotShare => (
+                403,
+                "this user may not create or change share links: an admin must permit it"
+                    .to_owned(),
+            ),
             Refusal::Host => (
                 503,
                 "the server cannot read or store user data at the moment".to_owned(),

@@ -68,8 +68,8 @@ pub(crate) fn parse_tracks<'t>(
             let album = index.album_row(id).and_then(|row| index.album(row));
             let rows = tracks(&album.ok_or(TracksError::UnknownAlbum)?);
             let ids = rows.filter_map(|row| Some(Id::Track(index.track(row)?.id)));
-            // A request may repeat the id of an album, so at most one track more than the limit is
-            // collected.
+            // A request may repeat the id of an album. One track more than the limit suffices to
+            // refuse the request.
             found.extend(ids.take(tracks_max + 1 - found.len()));
         } else {
             track_row(index, id).ok_or(TracksError::UnknownTrack)?;

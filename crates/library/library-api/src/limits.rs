@@ -13,8 +13,7 @@ pub struct Limits {
     /// Maximum number of users, of radio stations, and of each user's playlists, bookmarks and
     /// shares. Each kind is counted separately. Default 10,000.
     pub kept_max: usize,
-    /// Days until a share of the JSON API expires, unless its creator chooses another number.
-    /// Default 30.
+    /// Default lifetime, in days, of a share that is created through the JSON API. Default 30.
     pub share_days: u32,
     /// Maximum days until a share of the JSON API expires. Default 366.
     pub share_days_max: u32,

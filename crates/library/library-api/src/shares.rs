@@ -1,5 +1,5 @@
-//! Shares: songs and photographs that everyone with the link may play or see without a login, until
-//! the share expires. These are the endpoints of the Subsonic protocol, which share songs only.
+//! Endpoints of the Subsonic protocol for shares, which share tracks only. The JSON API for shares
+//! is in `api/shares.rs`, and the responses to visitors are in `shares/visit.rs`.
 
 pub(crate) mod content;
 mod page;
@@ -37,8 +37,9 @@ pub(crate) fn new_token() -> String {
     token
 }
 
-/// Returns the share with this id, if any. The first half of the digits finds the share; the whole
-/// id is compared in constant time, so that the duration does not help to guess the second half.
+/// Returns the share with this id, if any. The first half of the digits is looked up in the map, in
+/// variable time. The whole id is compared in constant time, so the 64 bits of its second half stay
+/// secret.
 pub(crate) fn find<'s>(state: &'s State, token: &str) -> Option<(&'s str, &'s Share)> {
     let first = token.get(..TOKEN_DIGITS / 2)?;
     let near = state.shares.range::<str, _>((Included(first), Unbounded));

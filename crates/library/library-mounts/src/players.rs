@@ -553,9 +553,9 @@ impl Shares {
         fields.extend(self::fields(&[
             // Search engines must not list a link that a user has published.
             ("x-robots-tag", "noindex"),
-            // The link must not reach other servers.
+            // Browsers must not send the link to other servers in the field Referer.
             ("referrer-policy", "no-referrer"),
-            // A share that was revoked must not come out of a cache.
+            // Caches must not serve a share that was revoked.
             ("cache-control", "private, no-cache"),
         ]));
         if let Reply::Whole { fields, .. } = &mut reply {
@@ -566,8 +566,9 @@ impl Shares {
     }
 }
 
-/// Returns the Content-Security-Policy of a share's page: one script, the one with the nonce. Its
-/// style attributes hold the proportions and colours of photographs.
+/// Returns the Content-Security-Policy of a share's page. It allows one script, by its nonce, and
+/// inline styles, because the page sets proportions and colours of photographs in `style`
+/// attributes.
 fn share_policy(nonce: &str) -> String {
     format!(
         "default-src 'none'; script-src 'nonce-{nonce}'; style-src 'self' 'unsafe-inline'; \

@@ -193,7 +193,7 @@ impl ApiCall<'_> {
         write_placeholder(out, self.context.library.placeholder_of_file(&entry.path));
     }
 
-    /// Writes the contributors and the ReplayGain in the tags of a track's file.
+    /// Writes the contributors and the ReplayGain that the tags of a track's file name.
     fn tagged(&self, out: &mut Writer, file: u32) {
         let Some(entry) = self.index.entry(file) else {
             return;

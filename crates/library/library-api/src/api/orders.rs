@@ -55,12 +55,12 @@ impl ApiCall<'_> {
             "discover" => self.by_score(state, Scores::discover),
             _ => return Err(Refusal::Bad("order")),
         };
-        self.restricted(rows)
+        self.restrict(rows)
     }
 
-    /// Returns those of `rows` whose albums have the genre, the year and the composer that the
-    /// request names, as far as it names them.
-    fn restricted(&self, mut rows: Vec<u32>) -> Result<Vec<u32>, Refusal> {
+    /// Removes the albums that do not match the parameters `genre`, `year` and `composer`, if the
+    /// request has them.
+    fn restrict(&self, mut rows: Vec<u32>) -> Result<Vec<u32>, Refusal> {
         let params = &self.request.params;
         if let Some(genre) = params.first("genre") {
             let genres = genres_named(&self.index, genre);

@@ -1,8 +1,8 @@
 //! Playlists: those in files of the library, which are read-only, and those of users. Users'
 //! playlists are the ones that players read and change.
 //!
-//! Positions count the tracks that are in the library. A playlist keeps its other tracks where they
-//! are, since they may come back, for example with a disk that is not mounted at present.
+//! A position in a request counts only the tracks that are in the library. Missing tracks keep
+//! their places in the playlist, since they may return, for example when a disk is mounted again.
 
 use super::playlist_edit::{Edit, Position};
 use super::{ApiCall, Refusal};
@@ -131,7 +131,7 @@ impl ApiCall<'_> {
         self.context.store.change(|state| {
             let owner = self.user(state)?;
             if !self.may_keep_playlists(state) {
-                return Err(Refusal::ReadOnly);
+                return Err(Refusal::MayNotCreatePlaylists);
             }
             let own = state.playlists.values().filter(|it| it.owner == owner);
             if self.context.limits.kept_max <= own.count() {

@@ -22,7 +22,7 @@ pub(crate) fn tracks(index: &Index, state: &State, share: &Share) -> Vec<u32> {
             playlist.map_or_else(Vec::new, |playlist| playlist.tracks)
         }
         Some(SharedItem::Object(Id::Playlist(id))) => {
-            // The owner of the share may have lost sight of another user's playlist.
+            // Another user's playlist may have become private since it was shared.
             let playlist = state.playlists.get(id);
             let playlist = playlist.filter(|it| it.is_visible_to(&share.owner));
             playlist.map_or_else(Vec::new, |playlist| stored(&playlist.tracks))
@@ -84,7 +84,7 @@ impl Photos {
     }
 }
 
-/// Returns the name of what is shared, if the library contains it.
+/// Returns the name of the shared item, if the item still exists.
 pub(crate) fn name(index: &Index, state: &State, share: &Share) -> Option<String> {
     let last = |path: &[u8]| {
         let name = path.rsplit(|&byte| byte == b'/').next().unwrap_or(path);

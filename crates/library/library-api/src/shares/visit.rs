@@ -22,8 +22,8 @@ use crate::params::encoded;
 use crate::response::Response;
 use crate::store::Share;
 
-/// Heights in pixels of the photographs that visitors can get: the sizes of the grid, which the
-/// server makes ahead, and the size of the viewer.
+/// Heights in pixels of the photographs that visitors can get: the two sizes of the grid, which a
+/// prefetch creates, too, and the size of the viewer.
 pub(super) const HEIGHTS_PX: [u32; 3] = [240, 480, 1440];
 
 /// Request of a visitor.
@@ -44,13 +44,13 @@ pub struct ShareRequest<'a> {
     pub now_ms: i64,
 }
 
-/// Share that a visitor has found, with the content that it has at present.
+/// Open share that a request names, with its current content.
 pub(super) struct Visit<'a> {
     pub(super) context: &'a Context,
     pub(super) index: Arc<Index>,
     pub(super) derived: Arc<Derived>,
     pub(super) share: Share,
-    /// Name of what is shared, if it has one.
+    /// Name of the shared item, if it has one.
     pub(super) name: Option<String>,
     /// Rows of the tracks.
     pub(super) tracks: Vec<u32>,
@@ -102,7 +102,7 @@ fn count(context: &Context, token: &str, now_ms: i64) {
 }
 
 impl Visit<'_> {
-    /// Returns the owner of the share's cover: the album, or the first track with a cover.
+    /// Returns the first track of the share that has a cover, if any.
     pub(super) fn cover_owner(&self) -> Option<CoverOwner> {
         let library = &self.context.library;
         let mut tracks = self.tracks.iter().map(|&row| CoverOwner::Track(row));

@@ -103,8 +103,8 @@ impl Playlist {
         self.public || self.owner == user
     }
 
-    /// Returns the time of a change at `now_ms`. Each change gets a later time, also if the clock
-    /// was set back, so that the time tells apart the states before and after a change.
+    /// Returns the time of a change at `now_ms`. The time strictly increases, also if the clock was
+    /// set back, so that it identifies one state of the playlist.
     pub(crate) fn next_changed_ms(&self, now_ms: i64) -> i64 {
         now_ms.max(self.changed_ms + 1)
     }
@@ -177,7 +177,7 @@ pub(crate) struct Share {
     pub(crate) expires_ms: Option<i64>,
     /// Shared tracks, unless the share has an item.
     pub(crate) tracks: Vec<Id>,
-    /// Shared item, which each visit shows as the item is at that time.
+    /// Shared item. Each visit shows the item's current content.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) item: Option<SharedItem>,
     /// True if visitors may download the originals of photographs.
