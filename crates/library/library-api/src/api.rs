@@ -266,19 +266,19 @@ impl ApiCall<'_> {
     fn write(&self, parts: &[&str], state: &State, out: &mut Writer) -> Result<(), Refusal> {
         let counts = self.index.counts();
         match parts {
-            [] | ["statistics"] => self.statistics(state, out),
+            [] | ["statistics"] => self.write_statistics(state, out),
             ["albums"] => {
                 let rows = self.albums(state)?;
-                self.page(out, rows, |out, row| self.album(out, state, row))?;
+                self.write_page(out, rows, |out, row| self.write_album(out, state, row))?;
             }
-            ["albums", id] => self.whole_album(out, state, id)?,
+            ["albums", id] => self.write_whole_album(out, state, id)?,
             ["artists"] => {
                 let with_albums = |row: &u32| {
                     let artist = self.index.artist(*row);
                     artist.is_some_and(|artist| !own_albums(&self.index, *row, &artist).is_empty())
                 };
                 let rows = (0..counts.artists).filter(with_albums).collect();
-                self.page(out, rows, |out, row| self.artist(out, row))?;
+                self.write_page(out, rows, |out, row| self.write_artist(out, row))?;
             }
             ["artists", id] => {
                 let row = match Id::parse(id) {
@@ -286,52 +286,54 @@ impl ApiCall<'_> {
                     _ => None,
                 };
                 let row = row.ok_or(Refusal::NotFound)?;
-                self.artist(out, row);
+                self.write_artist(out, row);
                 let artist = self.index.artist(row).ok_or(Refusal::NotFound)?;
                 let albums = self.part(albums_of(&self.index, row, &artist))?;
-                out.list("albums", albums, |out, row| self.album(out, state, row));
+                out.list("albums", albums, |out, row| {
+                    self.write_album(out, state, row)
+                });
             }
             ["tracks"] => {
                 let rows = (0..counts.tracks).collect();
-                self.page(out, rows, |out, row| self.track(out, state, row))?;
+                self.write_page(out, rows, |out, row| self.write_track(out, state, row))?;
             }
             ["tracks", id] => {
                 let (row, _) = self.track_row(id)?;
-                self.track(out, state, row);
+                self.write_track(out, state, row);
             }
-            [kind @ ("genres" | "years" | "composers")] => self.groups(kind, out)?,
+            [kind @ ("genres" | "years" | "composers")] => self.write_groups(kind, out)?,
             ["pictures"] => {
                 let rows = self.pictures()?;
-                self.page(out, rows, |out, row| self.picture(out, row))?;
+                self.write_page(out, rows, |out, row| self.write_picture(out, row))?;
             }
             ["playlists"] => {
                 let playlists = self.playlists(state);
-                self.page(out, playlists, |out, it| {
+                self.write_page(out, playlists, |out, it| {
                     self.write_listed_playlist(out, state, &it)
                 })?;
             }
-            ["playlists", id] => self.whole_playlist(out, state, id)?,
+            ["playlists", id] => self.write_whole_playlist(out, state, id)?,
             ["shares"] => {
                 let shares = self.shares(state)?;
-                self.page(out, shares, |out, it| self.share(out, state, it))?;
+                self.write_page(out, shares, |out, it| self.write_share(out, state, it))?;
             }
-            ["search"] => self.search(state, out)?,
-            ["scan"] => self.scan(out)?,
+            ["search"] => self.write_found(state, out)?,
+            ["scan"] => self.write_scan(out)?,
             _ => self.write_photos(parts, state, out)?,
         }
         Ok(())
     }
 
-    fn whole_album(&self, out: &mut Writer, state: &State, id: &str) -> Result<(), Refusal> {
+    fn write_whole_album(&self, out: &mut Writer, state: &State, id: &str) -> Result<(), Refusal> {
         let row = match Id::parse(id) {
             Some(Id::Album(id)) => self.index.album_row(id),
             _ => None,
         };
         let row = row.ok_or(Refusal::NotFound)?;
-        self.album(out, state, row);
+        self.write_album(out, state, row);
         let album = self.index.album(row).ok_or(Refusal::NotFound)?;
         out.list("tracks", self.part(tracks(&album))?, |out, row| {
-            self.track(out, state, row)
+            self.write_track(out, state, row)
         });
         Ok(())
     }
@@ -349,7 +351,7 @@ impl ApiCall<'_> {
     }
 
     /// Writes one page of `rows`: the total number of rows, the offset of the page, and its items.
-    fn page<T>(
+    fn write_page<T>(
         &self,
         out: &mut Writer,
         rows: Vec<T>,
@@ -382,7 +384,7 @@ impl ApiCall<'_> {
         Ok((row.ok_or(Refusal::NotFound)?, id))
     }
 
-    fn search(&self, state: &State, out: &mut Writer) -> Result<(), Refusal> {
+    fn write_found(&self, state: &State, out: &mut Writer) -> Result<(), Refusal> {
         let query = self.request.params.first("q").ok_or(Refusal::Bad("q"))?;
         let limits = catalog::Limits {
             found_max: self
@@ -398,22 +400,24 @@ impl ApiCall<'_> {
         };
         let [artists, albums, tracks, pictures] = kinds;
         if artists {
-            out.list("artists", found.artists, |out, row| self.artist(out, row));
+            out.list("artists", found.artists, |out, row| {
+                self.write_artist(out, row)
+            });
         }
         if albums {
             out.list("albums", found.albums, |out, row| {
-                self.album(out, state, row)
+                self.write_album(out, state, row)
             });
         }
         if tracks {
             out.list("tracks", found.tracks, |out, row| {
-                self.track(out, state, row)
+                self.write_track(out, state, row)
             });
         }
         if pictures {
             let rows = Timeline::find(&self.index, query);
             let rows = rows.into_iter().rev().take(limits.found_max);
-            out.list("pictures", rows, |out, row| self.picture(out, row));
+            out.list("pictures", rows, |out, row| self.write_picture(out, row));
         }
         Ok(())
     }
@@ -432,7 +436,7 @@ impl ApiCall<'_> {
         }
     }
 
-    fn statistics(&self, state: &State, out: &mut Writer) {
+    fn write_statistics(&self, state: &State, out: &mut Writer) {
         let counts = self.index.counts();
         let albums = (0..counts.albums).filter_map(|row| self.index.album(row));
         let plays = state.users.values().flat_map(|user| user.plays.values());
@@ -455,7 +459,7 @@ impl ApiCall<'_> {
         out.number("indexBytes", self.index.bytes().len() as i64);
     }
 
-    fn scan(&self, out: &mut Writer) -> Result<(), Refusal> {
+    fn write_scan(&self, out: &mut Writer) -> Result<(), Refusal> {
         let scanning = self.context.library.scanning();
         out.flag("scanning", scanning.active);
         out.number("files", scanning.files as i64);
@@ -485,9 +489,9 @@ impl ApiCall<'_> {
         });
         out.number("unsettled", scanning.unsettled as i64);
         let unreadable = self.context.library.unreadable(&self.index);
-        self.faults(out, ("unreadable", "unreadableCount"), unreadable)?;
+        self.write_faults(out, ("unreadable", "unreadableCount"), unreadable)?;
         let broken = self.index.broken_tags();
-        self.faults(out, ("brokenTags", "brokenTagsCount"), broken)?;
+        self.write_faults(out, ("brokenTags", "brokenTagsCount"), broken)?;
         let missing: Vec<_> = self.index.missing().collect();
         out.number("missingCount", missing.len() as u32);
         out.list("missing", self.part(missing)?, |out, (path, target)| {
@@ -499,7 +503,7 @@ impl ApiCall<'_> {
 
     /// Writes two members: the member `count` holds the number of faulty files, and the member
     /// `name` holds one page of these files with their faults.
-    fn faults(
+    fn write_faults(
         &self,
         out: &mut Writer,
         (name, count): (&str, &str),

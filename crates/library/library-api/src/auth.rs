@@ -31,12 +31,18 @@ pub(crate) fn user<'s>(
     let known = state.user_named(name);
     let password = known.and_then(|(name, user)| secret?.open_sealed(name, &user.password));
     let fits = |password: &str| match (params.first("p"), params.first("t")) {
-        (Some(given), _) => Ok(is_same(&decoded_password(given), password.as_bytes())),
+        (Some(given), _) => Ok(equals_in_constant_time(
+            &decoded_password(given),
+            password.as_bytes(),
+        )),
         (None, Some(token)) => {
             let salt = params.first("s").ok_or_else(|| Fault::missing("s"))?;
             let expected = token_of(password, salt);
             let token = token.to_ascii_lowercase();
-            Ok(is_same(token.as_bytes(), expected.as_bytes()))
+            Ok(equals_in_constant_time(
+                token.as_bytes(),
+                expected.as_bytes(),
+            ))
         }
         (None, None) => {
             let what = "credentials are missing: send p, t with s, or apiKey";
@@ -63,11 +69,11 @@ pub(crate) fn of_password<'s>(
     let kept = known.and_then(|(name, user)| secret?.open_sealed(name, &user.password));
     // An unknown name is checked too, against an empty password, so that the response time does not
     // reveal which users exist.
-    let is_same = is_same(
+    let is_password = equals_in_constant_time(
         password.as_bytes(),
         kept.as_deref().unwrap_or("").as_bytes(),
     );
-    let (name, _) = known.filter(|_| is_same && kept.is_some())?;
+    let (name, _) = known.filter(|_| is_password && kept.is_some())?;
     Some(name)
 }
 
@@ -94,7 +100,7 @@ fn token_of(password: &str, salt: &str) -> String {
 
 /// Returns whether `a` equals `b`. Compares the hashes of `a` and `b`, so that the duration does
 /// not reveal the length of a common prefix.
-pub(crate) fn is_same(a: &[u8], b: &[u8]) -> bool {
+pub(crate) fn equals_in_constant_time(a: &[u8], b: &[u8]) -> bool {
     blake3::hash(a) == blake3::hash(b)
 }
 

@@ -10,7 +10,7 @@ pub(crate) use visit::respond;
 
 use std::ops::Bound::{Included, Unbounded};
 
-use crate::auth::is_same;
+use crate::auth::equals_in_constant_time;
 use crate::call::{Call, Changes, Seen};
 use crate::fault::Fault;
 use crate::ids::Id;
@@ -44,7 +44,7 @@ pub(crate) fn find<'s>(state: &'s State, token: &str) -> Option<(&'s str, &'s Sh
     let first = token.get(..TOKEN_DIGITS / 2)?;
     let near = state.shares.range::<str, _>((Included(first), Unbounded));
     let mut near = near.take_while(|(known, _)| known.starts_with(first));
-    let found = near.find(|(known, _)| is_same(known.as_bytes(), token.as_bytes()));
+    let found = near.find(|(known, _)| equals_in_constant_time(known.as_bytes(), token.as_bytes()));
     found.map(|(known, share)| (known.as_str(), share))
 }
 

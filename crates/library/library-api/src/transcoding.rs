@@ -93,7 +93,7 @@ fn offset_ms(call: &Call<'_>, name: &str) -> Result<u64, Fault> {
     }
 }
 
-fn sound_limits(context: &Context) -> audio_plan::Limits {
+fn audio_limits(context: &Context) -> audio_plan::Limits {
     audio_plan::Limits {
         duration_ms_max: context.limits.transcoded_ms_max,
     }
@@ -139,15 +139,15 @@ pub(crate) fn write_transcoded_members(
     media: &Media,
     track: &Track<'_>,
 ) {
-    let wish = AudioRequest {
+    let request = AudioRequest {
         format: Format::Any,
         bit_rate_kbps_max: bit_rate_kbps_max(seen.user, 0),
         start_ms: 0,
     };
     // Most users have no bit rate limit and get the file itself, so no decision is needed.
-    if wish.bit_rate_kbps_max != 0
+    if request.bit_rate_kbps_max != 0
         && let Decision::Transcode(_) =
-            decide(&wish, &source(media, track), &sound_limits(call.context))
+            decide(&request, &source(media, track), &audio_limits(call.context))
     {
         out.text("transcodedContentType", CONTENT_TYPE);
         out.text("transcodedSuffix", audio_plan::SUFFIX);
@@ -184,12 +184,12 @@ pub(crate) fn stream(call: &Call<'_>, seen: &Seen<'_>) -> Result<Response, Fault
         streaming: !wants_length,
         original: true,
     };
-    let wish = AudioRequest {
+    let request = AudioRequest {
         format: Format::named(call.params.first("format").unwrap_or("")),
         bit_rate_kbps_max: bit_rate_kbps_max(seen.user, call.number("maxBitRate")?.unwrap_or(0)),
         start_ms: offset_ms(call, "timeOffset")?,
     };
-    match decide(&wish, &requested.source(), &sound_limits(call.context)) {
+    match decide(&request, &requested.source(), &audio_limits(call.context)) {
         Decision::Raw(_) => Ok(requested.raw()),
         Decision::Transcode(plan) => Ok(transcoded(call, &requested, plan, accepted)),
         Decision::AfterEnd => Err(Fault::bad("timeOffset")),
@@ -198,7 +198,7 @@ pub(crate) fn stream(call: &Call<'_>, seen: &Seen<'_>) -> Result<Response, Fault
 
 /// Returns the track in this row of the index as a client of the JSON API requests it. Returns
 /// `None` if the index has no track in this row. `user` is empty for a guest.
-pub(crate) fn track_for_api(
+pub(crate) fn stream_for_api(
     context: &Context,
     index: &Index,
     row: u32,
@@ -206,7 +206,7 @@ pub(crate) fn track_for_api(
     user: &str,
 ) -> Option<Response> {
     let requested = track_at(index, row)?;
-    match decide(request, &requested.source(), &sound_limits(context)) {
+    match decide(request, &requested.source(), &audio_limits(context)) {
         Decision::Raw(_) | Decision::AfterEnd => Some(requested.raw()),
         Decision::Transcode(plan) => Some(Response::Transcoded {
             target: requested.target(),
@@ -224,12 +224,12 @@ pub(crate) fn decision(call: &Call<'_>, seen: &Seen<'_>, out: &mut Writer) -> Re
     let client = Client::parse(call.body).map_err(|why| Fault::bad_body(&why))?;
     let stream = Stream::of(&requested.media, &requested.track);
     let verdict = profile::judge(&client, &stream, |kbps| {
-        let wish = AudioRequest {
+        let request = AudioRequest {
             format: Format::Opus,
             bit_rate_kbps_max: bit_rate_kbps_max(seen.user, kbps),
             start_ms: 0,
         };
-        match decide(&wish, &requested.source(), &sound_limits(call.context)) {
+        match decide(&request, &requested.source(), &audio_limits(call.context)) {
             Decision::Transcode(plan) => Some(plan),
             Decision::Raw(_) | Decision::AfterEnd => None,
         }
@@ -291,12 +291,12 @@ pub(crate) fn transcode_stream(call: &Call<'_>, seen: &Seen<'_>) -> Result<Respo
         "2" => 2,
         _ => return Err(malformed()),
     };
-    let wish = AudioRequest {
+    let request = AudioRequest {
         format: Format::Opus,
         bit_rate_kbps_max,
         start_ms: offset_ms(call, "offset")?,
     };
-    match decide(&wish, &requested.source(), &sound_limits(call.context)) {
+    match decide(&request, &requested.source(), &audio_limits(call.context)) {
         Decision::Transcode(plan) => {
             let channels = channels.min(plan.channels);
             let accepted = Accepted {

@@ -11,7 +11,7 @@ use crate::ids::Id;
 use crate::index::tracks;
 use crate::params::encoded;
 use crate::response::Response;
-use crate::transcoding::{bit_rate_kbps_max, track_for_api};
+use crate::transcoding::{bit_rate_kbps_max, stream_for_api};
 
 /// Name of an archive whose files have no common folder except the library's root.
 const ARCHIVE_NAME: &str = "library";
@@ -85,7 +85,7 @@ impl ApiCall<'_> {
             bit_rate_kbps_max,
             start_ms: 0,
         };
-        let response = track_for_api(self.context, &self.index, row, &request, &user);
+        let response = stream_for_api(self.context, &self.index, row, &request, &user);
         response.ok_or(Refusal::NotFound)
     }
 

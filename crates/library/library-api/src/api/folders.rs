@@ -9,7 +9,7 @@ use crate::write::Writer;
 impl ApiCall<'_> {
     /// Writes the content of the folder `path`: subfolders with photographs, the number of
     /// photographs directly in the folder, and its videos.
-    pub(super) fn folders(&self, out: &mut Writer) -> Result<(), Refusal> {
+    pub(super) fn write_folders(&self, out: &mut Writer) -> Result<(), Refusal> {
         let path = self.request.params.first("path").unwrap_or("");
         let path = path.trim_matches('/');
         let mut names = path.split('/');
@@ -35,7 +35,7 @@ impl ApiCall<'_> {
         }
         out.text("path", path);
         out.list("folders", inside, |out, (name, files)| {
-            self.folder(out, path, &name, &files);
+            self.write_folder(out, path, &name, &files);
         });
         out.number("pictures", pictures as u32);
         out.list("videos", videos, |out, name| {
@@ -47,7 +47,7 @@ impl ApiCall<'_> {
     }
 
     /// Writes the name, the path, the number of photographs and the latest photograph of a folder.
-    fn folder(&self, out: &mut Writer, parent: &str, name: &[u8], files: &Range<u32>) {
+    fn write_folder(&self, out: &mut Writer, parent: &str, name: &[u8], files: &Range<u32>) {
         let photos = self.derived.timeline().among(files);
         out.text("name", &String::from_utf8_lossy(name));
         out.text("path", &String::from_utf8_lossy(&below(parent, name)));

@@ -7,11 +7,11 @@ use crate::write::Writer;
 
 impl ApiCall<'_> {
     /// Writes one page of the genres, the years, or the composers, which `kind` names.
-    pub(super) fn groups(&self, kind: &str, out: &mut Writer) -> Result<(), Refusal> {
+    pub(super) fn write_groups(&self, kind: &str, out: &mut Writer) -> Result<(), Refusal> {
         match kind {
             "genres" => {
                 let rows = (0..self.index.counts().genres).collect();
-                self.page(out, rows, |out, row| {
+                self.write_page(out, rows, |out, row| {
                     if let Some(genre) = self.index.genre(row) {
                         out.text("name", genre.name);
                         out.number("tracks", genre.tracks);
@@ -21,7 +21,7 @@ impl ApiCall<'_> {
             }
             "years" => {
                 let years = years(&self.index).into_iter().rev().collect();
-                self.page(out, years, |out, (year, (albums, tracks))| {
+                self.write_page(out, years, |out, (year, (albums, tracks))| {
                     out.number("year", year);
                     out.number("tracks", tracks);
                     out.number("albums", albums);
@@ -29,7 +29,7 @@ impl ApiCall<'_> {
             }
             _ => {
                 let composers = self.derived.composers(&self.context.splits);
-                self.page(out, composers.values().collect(), |out, composer| {
+                self.write_page(out, composers.values().collect(), |out, composer| {
                     out.text("name", &composer.name);
                     let artist = self.derived.artist(&composer.name);
                     let artist = artist.and_then(|row| self.index.artist(row));

@@ -16,7 +16,7 @@ use crate::time::iso;
 use crate::write::Writer;
 
 impl ApiCall<'_> {
-    pub(super) fn album(&self, out: &mut Writer, state: &State, row: u32) {
+    pub(super) fn write_album(&self, out: &mut Writer, state: &State, row: u32) {
         let Some(album) = self.index.album(row) else {
             return;
         };
@@ -24,7 +24,7 @@ impl ApiCall<'_> {
         out.text("id", &id.to_string());
         out.text("title", album.title);
         out.text("artist", album.artist);
-        self.artist_ids(out, &album.artists);
+        self.write_artist_ids(out, &album.artists);
         out.text_if("date", album.date.map(date).as_deref());
         out.text_if("originalDate", album.original_date.map(date).as_deref());
         let added_ms = self.derived.album_ms.get(row as usize);
@@ -33,8 +33,8 @@ impl ApiCall<'_> {
         out.number("durationSeconds", album.duration_s);
         out.flag("compilation", album.compilation);
         out.texts("genres", self.genres(&album.genres));
-        self.cover(out, id, CoverOwner::Album(row));
-        self.placeholder(out, CoverOwner::Album(row));
+        self.write_cover(out, id, CoverOwner::Album(row));
+        self.write_cover_placeholder(out, CoverOwner::Album(row));
         let plays = tracks(&album)
             .filter_map(|row| Some(Id::Track(self.index.track(row)?.id)))
             .map(|id| plays_of(state, id).0)
@@ -42,7 +42,7 @@ impl ApiCall<'_> {
         out.number("plays", plays);
     }
 
-    pub(super) fn track(&self, out: &mut Writer, state: &State, row: u32) {
+    pub(super) fn write_track(&self, out: &mut Writer, state: &State, row: u32) {
         let Some(track) = self.index.track(row) else {
             return;
         };
@@ -50,7 +50,7 @@ impl ApiCall<'_> {
         out.text("id", &id.to_string());
         out.text("title", track.title);
         out.text("artist", track.artist);
-        self.artist_ids(out, &track.artists);
+        self.write_artist_ids(out, &track.artists);
         if let Some(album) = self.index.album(track.album) {
             out.text("albumId", &Id::Album(album.id).to_string());
             out.text("album", album.title);
@@ -61,12 +61,12 @@ impl ApiCall<'_> {
         out.number("kbps", track.bitrate_kbps);
         out.text_if("date", track.date.map(date).as_deref());
         out.texts("genres", self.genres(&track.genres));
-        self.tagged(out, track.file);
+        self.write_tags(out, track.file);
         if let Some((path, stat)) = self.index.file(track.file) {
             out.number("bytes", stat.size as i64);
             out.text("file", &format!("/{}", encoded(&path)));
         }
-        self.cover(out, id, CoverOwner::Track(row));
+        self.write_cover(out, id, CoverOwner::Track(row));
         let (plays, last_ms) = plays_of(state, id);
         out.number("plays", plays);
         out.text_if("played", last_ms.map(iso).as_deref());
@@ -80,7 +80,7 @@ impl ApiCall<'_> {
         }
     }
 
-    pub(super) fn playlist(&self, out: &mut Writer, row: u32) {
+    pub(super) fn write_playlist_file(&self, out: &mut Writer, row: u32) {
         let Some(playlist) = self.index.playlist(row) else {
             return;
         };
@@ -100,7 +100,7 @@ impl ApiCall<'_> {
         out.number("missingCount", playlist.missing);
     }
 
-    pub(super) fn artist(&self, out: &mut Writer, row: u32) {
+    pub(super) fn write_artist(&self, out: &mut Writer, row: u32) {
         let Some(artist) = self.index.artist(row) else {
             return;
         };
@@ -120,18 +120,18 @@ impl ApiCall<'_> {
             own_albums(&self.index, row, &artist).len() as u32,
         );
         out.number("trackCount", artist.tracks);
-        self.cover(out, id, CoverOwner::Artist(row));
-        self.placeholder(out, CoverOwner::Artist(row));
+        self.write_cover(out, id, CoverOwner::Artist(row));
+        self.write_cover_placeholder(out, CoverOwner::Artist(row));
     }
 
     /// Writes the target of the cover of the object `of`, whose id is `id`, if there is a cover.
-    fn cover(&self, out: &mut Writer, id: Id, of: CoverOwner) {
+    fn write_cover(&self, out: &mut Writer, id: Id, of: CoverOwner) {
         if self.context.library.has_cover(&self.index, of) {
             out.text("cover", &format!("/-/cover/{id}"));
         }
     }
 
-    fn placeholder(&self, out: &mut Writer, of: CoverOwner) {
+    fn write_cover_placeholder(&self, out: &mut Writer, of: CoverOwner) {
         write_placeholder(out, self.context.library.placeholder(&self.index, of));
     }
 
@@ -154,7 +154,7 @@ impl ApiCall<'_> {
         Ok(rows.into_iter().map(|(_, row)| row).collect())
     }
 
-    pub(super) fn picture(&self, out: &mut Writer, row: u32) {
+    pub(super) fn write_picture(&self, out: &mut Writer, row: u32) {
         let Some(shown) = self.index.photo(row) else {
             return;
         };
@@ -194,7 +194,7 @@ impl ApiCall<'_> {
     }
 
     /// Writes the contributors and the ReplayGain that the tags of a track's file name.
-    fn tagged(&self, out: &mut Writer, file: u32) {
+    fn write_tags(&self, out: &mut Writer, file: u32) {
         let Some(entry) = self.index.entry(file) else {
             return;
         };
@@ -217,7 +217,7 @@ impl ApiCall<'_> {
         }
     }
 
-    fn artist_ids(&self, out: &mut Writer, rows: &[u32]) {
+    fn write_artist_ids(&self, out: &mut Writer, rows: &[u32]) {
         let artists = rows.iter().filter_map(|&row| self.index.artist(row));
         let ids: Vec<String> = artists
             .map(|artist| Id::Artist(artist.id).to_string())

@@ -23,7 +23,7 @@ impl ApiCall<'_> {
         };
         let row = row.ok_or(Refusal::NotFound)?;
         let selected = self.selected(state)?;
-        self.picture(out, row);
+        self.write_picture(out, row);
         self.write_photo_metadata(out, row);
         let user = self.user(state).ok();
         let user = user.and_then(|name| state.users.get(&name));

@@ -45,14 +45,19 @@ impl ApiCall<'_> {
     ) {
         match *listed {
             ListedPlaylist::Stored(id, playlist) => {
-                self.stored_playlist(out, state, (id, playlist))
+                self.write_stored_playlist(out, state, (id, playlist))
             }
-            ListedPlaylist::File(row) => self.playlist(out, row),
+            ListedPlaylist::File(row) => self.write_playlist_file(out, row),
         }
     }
 
     /// Writes a playlist of a user without its tracks. Guests do not get the name of its owner.
-    fn stored_playlist(&self, out: &mut Writer, state: &State, (id, playlist): (u64, &Playlist)) {
+    fn write_stored_playlist(
+        &self,
+        out: &mut Writer,
+        state: &State,
+        (id, playlist): (u64, &Playlist),
+    ) {
         let user = self.user(state).ok();
         let is_own = user.as_ref() == Some(&playlist.owner);
         let rows = track_rows(&self.index, &playlist.tracks);
@@ -65,7 +70,7 @@ impl ApiCall<'_> {
             out.text("owner", &playlist.owner);
         }
         out.flag("public", playlist.public);
-        out.flag("changeable", is_own && self.may_keep_playlists(state));
+        out.flag("changeable", is_own && self.may_edit_playlists(state));
         out.text("changed", &iso(playlist.changed_ms));
         out.number("trackCount", rows.len() as u32);
         out.number("durationMs", durations_ms.sum::<i64>());
@@ -73,7 +78,7 @@ impl ApiCall<'_> {
     }
 
     /// Writes the playlist with this id, a page of its tracks, and its missing entries.
-    pub(super) fn whole_playlist(
+    pub(super) fn write_whole_playlist(
         &self,
         out: &mut Writer,
         state: &State,
@@ -83,12 +88,12 @@ impl ApiCall<'_> {
             Some(Id::Listing(id)) => {
                 let row = self.index.playlist_row(id).ok_or(Refusal::NotFound)?;
                 let playlist = self.index.playlist(row).ok_or(Refusal::NotFound)?;
-                self.playlist(out, row);
+                self.write_playlist_file(out, row);
                 (playlist.tracks, self.index.missing_of(row))
             }
             Some(Id::Playlist(id)) => {
                 let playlist = self.visible_playlist(state, id)?;
-                self.stored_playlist(out, state, (id, playlist));
+                self.write_stored_playlist(out, state, (id, playlist));
                 let tracks = playlist.tracks.iter();
                 let missing = tracks.filter(|&&id| !self.has_track(id));
                 (
@@ -99,7 +104,7 @@ impl ApiCall<'_> {
             _ => return Err(Refusal::NotFound),
         };
         out.list("tracks", self.part(rows)?, |out, row| {
-            self.track(out, state, row)
+            self.write_track(out, state, row)
         });
         out.texts("missing", self.part(missing.iter().map(String::as_str))?);
         Ok(())
@@ -115,7 +120,7 @@ impl ApiCall<'_> {
         is_visible.then_some(found).ok_or(Refusal::NotFound)
     }
 
-    fn may_keep_playlists(&self, state: &State) -> bool {
+    fn may_edit_playlists(&self, state: &State) -> bool {
         let user = self.user(state).ok();
         let user = user.and_then(|name| state.users.get(&name));
         user.is_some_and(|user| user.may(Role::Playlist))
@@ -130,7 +135,7 @@ impl ApiCall<'_> {
         let mut document = String::new();
         self.context.store.change(|state| {
             let owner = self.user(state)?;
-            if !self.may_keep_playlists(state) {
+            if !self.may_edit_playlists(state) {
                 return Err(Refusal::MayNotCreatePlaylists);
             }
             let own = state.playlists.values().filter(|it| it.owner == owner);
@@ -189,7 +194,7 @@ impl ApiCall<'_> {
             _ => return Err(Refusal::NotFound),
         };
         let playlist = self.visible_playlist(state, id)?;
-        if playlist.owner != user || !self.may_keep_playlists(state) {
+        if playlist.owner != user || !self.may_edit_playlists(state) {
             return Err(Refusal::ReadOnly);
         }
         match self.request.params.first("changed") {
@@ -212,7 +217,7 @@ impl ApiCall<'_> {
     /// Returns a playlist without its tracks as JSON.
     fn playlist_document(&self, state: &State, id: u64, playlist: &Playlist) -> String {
         let mut out = Writer::new(false);
-        out.braced(|out| self.stored_playlist(out, state, (id, playlist)));
+        out.braced(|out| self.write_stored_playlist(out, state, (id, playlist)));
         out.finish()
     }
 

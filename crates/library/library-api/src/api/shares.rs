@@ -40,7 +40,7 @@ impl ApiCall<'_> {
     }
 
     /// Writes a share.
-    pub(super) fn share(&self, out: &mut Writer, state: &State, (token, it): (&str, &Share)) {
+    pub(super) fn write_share(&self, out: &mut Writer, state: &State, (token, it): (&str, &Share)) {
         let photos = Photos::of(&self.index, it);
         let count = match &photos {
             Some(photos) => photos.count(&self.derived),
@@ -98,7 +98,7 @@ impl ApiCall<'_> {
             let retain = |token: &String| all.contains_key(token);
             self.context
                 .visits(|visits| visits.retain(|token, _| retain(token)));
-            self.kept_share(state, &token, share)
+            self.compose_share(state, &token, share)
         })??;
         self.share_document(&token)
     }
@@ -115,7 +115,7 @@ impl ApiCall<'_> {
                 allows_originals: self.flag("originals")?.unwrap_or(share.allows_originals),
                 ..share.clone()
             };
-            self.kept_share(state, token, share)
+            self.compose_share(state, token, share)
         })??;
         self.share_document(token)
     }
@@ -220,7 +220,12 @@ impl ApiCall<'_> {
     }
 
     /// Returns the change that stores a share, unless it exceeds the limit on its owner's data.
-    fn kept_share(&self, state: &State, token: &str, share: Share) -> Result<Vec<Change>, Refusal> {
+    fn compose_share(
+        &self,
+        state: &State,
+        token: &str,
+        share: Share,
+    ) -> Result<Vec<Change>, Refusal> {
         let (token, share) = (token.to_owned(), Some(share));
         self.check_quota(state, Change::Share { token, share })
     }
@@ -229,7 +234,7 @@ impl ApiCall<'_> {
         let mut out = Writer::new(false);
         let written = self.context.store.read(|state| {
             let share = find(state, token).ok_or(Refusal::NotFound)?;
-            out.braced(|out| self.share(out, state, share));
+            out.braced(|out| self.write_share(out, state, share));
             Ok::<_, Refusal>(())
         });
         written??;

@@ -34,7 +34,7 @@ impl ApiCall<'_> {
             ["timeline"] => self.timeline(state, out),
             ["timeline", month] => self.month(state, month, out),
             ["pictures", id] => self.whole_picture(state, id, out),
-            ["folders"] => self.folders(out),
+            ["folders"] => self.write_folders(out),
             ["favourites"] => self.favourites(state, out),
             _ => Err(Refusal::NotFound),
         }

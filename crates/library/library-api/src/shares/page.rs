@@ -5,12 +5,12 @@ use std::fmt::Write as _;
 
 use html_escape::encode_double_quoted_attribute as escaped;
 
-use super::visit::{HEIGHTS_PX, ShareRequest, Visit};
+use super::visit::{HEIGHTS_PX, OpenShare, ShareRequest};
 use crate::ids::Id;
 use crate::time::{iso, seconds};
 
 /// Returns the page of a share.
-pub(super) fn write(visit: &Visit<'_>, token: &str, request: &ShareRequest<'_>) -> String {
+pub(super) fn render(visit: &OpenShare<'_>, token: &str, request: &ShareRequest<'_>) -> String {
     let base = format!("{}-/share/{token}", request.root);
     let description = Some(&visit.share.description).filter(|text| !text.is_empty());
     let name = visit.name.as_deref();
@@ -47,7 +47,7 @@ pub(super) fn write(visit: &Visit<'_>, token: &str, request: &ShareRequest<'_>) 
 }
 
 /// Returns the number of photographs as text, and one page of them.
-fn photos(visit: &Visit<'_>, base: &str, offset: usize) -> (String, String) {
+fn photos(visit: &OpenShare<'_>, base: &str, offset: usize) -> (String, String) {
     let photos = visit.photos.as_ref();
     let rows = photos.map_or_else(Vec::new, |photos| photos.rows(&visit.derived));
     let page = visit.context.limits.photos_max;
@@ -106,7 +106,7 @@ fn photos(visit: &Visit<'_>, base: &str, offset: usize) -> (String, String) {
 }
 
 /// Returns the number of tracks as text, and the list of tracks.
-fn tracks(visit: &Visit<'_>, base: &str) -> (String, String) {
+fn tracks(visit: &OpenShare<'_>, base: &str) -> (String, String) {
     let mut out = "<ol class=\"tracks\">".to_owned();
     for &row in &visit.tracks {
         let Some(track) = visit.index.track(row) else {

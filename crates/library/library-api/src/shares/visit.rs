@@ -45,7 +45,7 @@ pub struct ShareRequest<'a> {
 }
 
 /// Open share that a request names, with its current content.
-pub(super) struct Visit<'a> {
+pub(super) struct OpenShare<'a> {
     pub(super) context: &'a Context,
     pub(super) index: Arc<Index>,
     pub(super) derived: Arc<Derived>,
@@ -63,7 +63,7 @@ pub(crate) fn respond(context: &Context, request: &ShareRequest<'_>) -> Response
     let (index, derived) = context.index(request.now_ms);
     let visit = context.store.read(|state| {
         let share = find_open(state, token, request.now_ms)?;
-        Some(Visit {
+        Some(OpenShare {
             context,
             name: content::name(&index, state, share),
             tracks: content::tracks(&index, state, share),
@@ -83,8 +83,8 @@ pub(crate) fn respond(context: &Context, request: &ShareRequest<'_>) -> Response
     };
     let response = visit.and_then(|visit| match file {
         "" => {
-            count(context, token, request.now_ms);
-            Some(html(200, page::write(&visit, token, request)))
+            count_visit(context, token, request.now_ms);
+            Some(html(200, page::render(&visit, token, request)))
         }
         "cover" => visit.cover(),
         file => visit.file(file),
@@ -93,7 +93,7 @@ pub(crate) fn respond(context: &Context, request: &ShareRequest<'_>) -> Response
 }
 
 /// Counts a visit.
-fn count(context: &Context, token: &str, now_ms: i64) {
+fn count_visit(context: &Context, token: &str, now_ms: i64) {
     context.visits(|visits| {
         let visited = visits.entry(token.to_owned()).or_default();
         visited.count = visited.count.saturating_add(1);
@@ -101,7 +101,7 @@ fn count(context: &Context, token: &str, now_ms: i64) {
     });
 }
 
-impl Visit<'_> {
+impl OpenShare<'_> {
     /// Returns the first track of the share that has a cover, if any.
     pub(super) fn cover_owner(&self) -> Option<CoverOwner> {
         let library = &self.context.library;

@@ -128,16 +128,20 @@ impl Change {
     }
 
     /// Estimates the memory that the change adds to its owner's data.
-    pub(super) fn kept_bytes(&self) -> usize {
+    pub(super) fn stored_bytes(&self) -> usize {
         match self {
             Change::Star { at_ms: Some(_), .. }
             | Change::Rating { rating: 1.., .. }
             | Change::Play { .. }
             | Change::Plays { .. } => ENTRY_BYTES,
-            Change::Playlist { playlist, .. } => playlist.as_ref().map_or(0, Playlist::kept_bytes),
-            Change::Share { share, .. } => share.as_ref().map_or(0, Share::kept_bytes),
-            Change::Queue { queue, .. } => queue.as_ref().map_or(0, Queue::kept_bytes),
-            Change::Bookmark { bookmark, .. } => bookmark.as_ref().map_or(0, Bookmark::kept_bytes),
+            Change::Playlist { playlist, .. } => {
+                playlist.as_ref().map_or(0, Playlist::stored_bytes)
+            }
+            Change::Share { share, .. } => share.as_ref().map_or(0, Share::stored_bytes),
+            Change::Queue { queue, .. } => queue.as_ref().map_or(0, Queue::stored_bytes),
+            Change::Bookmark { bookmark, .. } => {
+                bookmark.as_ref().map_or(0, Bookmark::stored_bytes)
+            }
             _ => 0,
         }
     }

@@ -150,20 +150,20 @@ pub(crate) struct Bookmark {
 pub(super) const ENTRY_BYTES: usize = 64;
 
 impl Playlist {
-    pub(super) fn kept_bytes(&self) -> usize {
+    pub(super) fn stored_bytes(&self) -> usize {
         let texts = self.owner.len() + self.name.len() + self.comment.len();
         size_of::<Playlist>() + texts + self.tracks.len() * size_of::<Id>()
     }
 }
 
 impl Queue {
-    pub(super) fn kept_bytes(&self) -> usize {
+    pub(super) fn stored_bytes(&self) -> usize {
         size_of::<Queue>() + self.client.len() + self.tracks.len() * size_of::<Id>()
     }
 }
 
 impl Bookmark {
-    pub(super) fn kept_bytes(&self) -> usize {
+    pub(super) fn stored_bytes(&self) -> usize {
         ENTRY_BYTES + size_of::<Bookmark>() + self.comment.len()
     }
 }
@@ -196,7 +196,7 @@ pub(crate) enum SharedItem {
 }
 
 impl Share {
-    pub(super) fn kept_bytes(&self) -> usize {
+    pub(super) fn stored_bytes(&self) -> usize {
         let folder = match &self.item {
             Some(SharedItem::Folder(path)) => path.len(),
             _ => 0,
@@ -351,11 +351,11 @@ impl State {
         let owners: BTreeSet<&str> = changes.iter().filter_map(Change::owner).collect();
         owners.into_iter().all(|owner| {
             let own = changes.iter().filter(|it| it.owner() == Some(owner));
-            let added: usize = own.map(Change::kept_bytes).sum();
+            let added: usize = own.map(Change::stored_bytes).sum();
             let replaced = changes.iter().map(|it| self.replaced_bytes(owner, it));
             match added.checked_sub(replaced.sum()) {
                 None | Some(0) => true,
-                Some(more) => self.kept_bytes(owner).saturating_add(more) <= bytes_max,
+                Some(more) => self.stored_bytes(owner).saturating_add(more) <= bytes_max,
             }
         })
     }
@@ -365,11 +365,11 @@ impl State {
         let replaced = match change {
             Change::Playlist { id, .. } => {
                 let playlist = self.playlists.get(id).filter(|it| it.owner == user);
-                playlist.map(Playlist::kept_bytes)
+                playlist.map(Playlist::stored_bytes)
             }
             Change::Share { token, .. } => {
                 let share = self.shares.get(token).filter(|it| it.owner == user);
-                share.map(Share::kept_bytes)
+                share.map(Share::stored_bytes)
             }
             _ => None,
         };
@@ -377,17 +377,17 @@ impl State {
     }
 
     /// Estimates the bytes of memory that the data of the user `name` takes.
-    fn kept_bytes(&self, name: &str) -> usize {
+    fn stored_bytes(&self, name: &str) -> usize {
         let playlists = self.playlists.values().filter(|it| it.owner == name);
         let shares = self.shares.values().filter(|it| it.owner == name);
-        let lists = playlists.map(Playlist::kept_bytes).sum::<usize>()
-            + shares.map(Share::kept_bytes).sum::<usize>();
+        let lists = playlists.map(Playlist::stored_bytes).sum::<usize>()
+            + shares.map(Share::stored_bytes).sum::<usize>();
         let Some(user) = self.users.get(name) else {
             return lists;
         };
         let marks = user.stars.len() + user.ratings.len() + user.plays.len();
-        let bookmarks = user.bookmarks.values().map(Bookmark::kept_bytes);
-        let queue = user.queue.as_ref().map_or(0, Queue::kept_bytes);
+        let bookmarks = user.bookmarks.values().map(Bookmark::stored_bytes);
+        let queue = user.queue.as_ref().map_or(0, Queue::stored_bytes);
         lists + marks * ENTRY_BYTES + bookmarks.sum::<usize>() + queue
     }
 

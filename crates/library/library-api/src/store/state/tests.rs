@@ -55,7 +55,7 @@ fn a_change_counts_for_the_owner_of_the_data_only() {
         share("of-ann", "ann", 5_000),
         share("of-bob", "bob", 100),
     ]);
-    let (of_ann, of_bob) = (state.kept_bytes("ann"), state.kept_bytes("bob"));
+    let (of_ann, of_bob) = (state.stored_bytes("ann"), state.stored_bytes("bob"));
     assert!(of_bob < of_ann);
     // Ann's share, which is far larger, leaves no room for Bob's data.
     let more = share("of-bob", "bob", 101);
