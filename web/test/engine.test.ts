@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { afterEach, beforeEach, mock, test } from "node:test";
 
-import { extensionOf, mayPlay } from "../src/music/formats.ts";
+import { extensionOf, mayPlay, reactionTo } from "../src/music/formats.ts";
 
 /** Audio element as far as the engine uses it, with a position that the test moves. */
 class FakeAudio extends EventTarget {
@@ -80,7 +80,7 @@ function started() {
     onAdvance: () => told.push("advance"),
     onEnd: () => told.push("end"),
     onPlaying: (is) => told.push(is ? "playing" : "paused"),
-    onError: (code) => told.push(`error ${code}`),
+    onError: (code, src) => told.push(`error ${code} of ${src}`),
     onRefused: () => told.push("refused"),
   });
   const [first, second] = FakeAudio.made as [FakeAudio, FakeAudio];
@@ -178,6 +178,27 @@ test("each track has the volume of its own gain, also on the element of another 
   await new Promise(setImmediate);
   assert.equal(first.getAttribute(), "/b");
   assert.equal(first.volume, 0.25);
+});
+
+test("the engine names the source that failed", () => {
+  const { engine, told, first } = started();
+  engine.load({ src: "/b" }, 0, true);
+  first.error = { code: 4 };
+  first.dispatchEvent(new Event("error"));
+  assert.equal(told.at(-1), "error 4 of /b");
+  assert.equal(engine.source, "/b");
+});
+
+test("a track that the server does not transcode is played as it is, or skipped for the right reason", () => {
+  const transcoded = { isDamaged: false, isTranscoded: true, isFilePlayable: false };
+  for (const status of [200, 404, 429, 500, 503]) {
+    assert.equal(reactionTo({ ...transcoded, status, isFilePlayable: true }), "file");
+  }
+  const reasons = [200, 404, 422, 429, 503].map((status) => reactionTo({ ...transcoded, status }));
+  assert.deepEqual(reasons, ["format", "missing", "broken", "busy", "busy"]);
+  const file = { isDamaged: false, isTranscoded: false, isFilePlayable: true };
+  assert.deepEqual([200, 403, 404, 503].map((status) => reactionTo({ ...file, status })), ["format", "missing", "missing", "busy"]);
+  assert.equal(reactionTo({ ...file, status: 206, isDamaged: true }), "broken");
 });
 
 test("a browser decides by the type of the file, and tries what it does not know", () => {

@@ -15,8 +15,8 @@ export interface EngineEvents {
   /** The track has ended, and no other one was ready to follow. */
   onEnd(): void;
   onPlaying(isPlaying: boolean): void;
-  /** The file cannot be played; `code` is that of `MediaError`. */
-  onError(code: number): void;
+  /** The source `src` cannot be played; `code` is that of `MediaError`. */
+  onError(code: number, src: string): void;
   /** The browser wants the user to press play first. */
   onRefused(): void;
 }
@@ -42,6 +42,11 @@ export class Engine {
     this.#events = events;
     this.#current = this.#element();
     this.#standby = this.#element();
+  }
+
+  /** Source of the present track; empty if none is loaded. */
+  get source(): string {
+    return sourceOf(this.#current);
   }
 
   get position(): number {
@@ -120,7 +125,7 @@ export class Engine {
     element.addEventListener("play", own(() => this.#events.onPlaying(true)));
     element.addEventListener("pause", own(() => !element.ended && this.#events.onPlaying(false)));
     element.addEventListener("ended", own(() => this.#ended()));
-    element.addEventListener("error", own(() => this.#events.onError(element.error?.code ?? 0)));
+    element.addEventListener("error", own(() => this.#events.onError(element.error?.code ?? 0, sourceOf(element))));
     return element;
   }
 

@@ -24,6 +24,29 @@ export function extensionOf(file: string): string {
   return /\.([a-z0-9]+)$/i.exec(file)?.[1]?.toLowerCase() ?? "";
 }
 
+/** Source that a media element could not play. */
+export interface FailedSource {
+  /** Status of a response for the source. */
+  readonly status: number;
+  /** True if the file itself is damaged, as the browser says. */
+  readonly isDamaged: boolean;
+  /** True if the source is the track as Opus, and not its file. */
+  readonly isTranscoded: boolean;
+  /** True if the browser can play the file. */
+  readonly isFilePlayable: boolean;
+}
+
+/**
+ * Returns what the player does about a source that it could not play: `file` plays the file of
+ * the track instead; all others skip the track, for this reason.
+ */
+export function reactionTo({ status, isDamaged, isTranscoded, isFilePlayable }: FailedSource): "file" | "busy" | "missing" | "broken" | "format" {
+  if (isTranscoded && isFilePlayable) return "file";
+  if (status === 429 || status === 503) return "busy";
+  if (status >= 400) return isTranscoded && status !== 404 ? "broken" : "missing";
+  return isDamaged ? "broken" : "format";
+}
+
 /**
  * Returns whether a player may be able to play a file. Files of unknown types are tried.
  *

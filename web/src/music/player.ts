@@ -7,7 +7,7 @@ import { session } from "../session.ts";
 import { stored } from "../settings.ts";
 import { toast } from "../ui/toast.tsx";
 import { Engine, type Source } from "./engine.ts";
-import { extensionOf, mayPlay } from "./formats.ts";
+import { extensionOf, mayPlay, reactionTo } from "./formats.ts";
 import { type Heard, UNHEARD, hear, isPlay } from "./played.ts";
 import * as queues from "./queue.ts";
 import { gainMode, quality, targetOf, volumeFor } from "./sound.ts";
@@ -58,7 +58,7 @@ const engine = new Engine({
   },
   onEnd: () => void step(queues.following(queue.value, false)),
   onPlaying: (is) => (isPlaying.value = is),
-  onError: (code) => void explainFailure(code),
+  onError: (code, src) => void explainFailure(code, src),
   onRefused: () => (isPlaying.value = false),
 });
 
@@ -145,12 +145,14 @@ function begin(next: queues.Queue, isToLoad: boolean, isToPlay = true): void {
   keepPosition();
 }
 
-function start(seconds: number): void {
+/** Plays the present track. `src` replaces the source in the chosen quality. */
+function start(seconds: number, src?: string): void {
   const entry = present.value;
   if (!entry) return;
   isLoaded = true;
   isPlaying.value = true;
-  engine.load(sourceFor(entry.track), seconds, true);
+  const source = sourceFor(entry.track);
+  engine.load({ ...source, src: src ?? source.src }, seconds, true);
 }
 
 /** Goes to an index of the queue; at the end of the queue the player stops. */
@@ -165,21 +167,27 @@ function step(at: number, isToPlay = true): void {
   position.value = 0;
 }
 
-/** Finds out why a file does not play. Without a connection, waits until it is back. */
-async function explainFailure(code: number): Promise<void> {
+/**
+ * Asks the server why a source does not play, and plays the file of the track or skips the track.
+ * Without a connection, waits until it is back.
+ */
+async function explainFailure(code: number, src: string): Promise<void> {
   const entry = present.value;
   if (!entry) return;
-  let reason: MessageKey = "music.skipped.format";
+  const file = url(entry.track.file);
+  let status: number;
   try {
-    const response = await fetch(url(entry.track.file), { method: "HEAD" });
-    if (response.ok && !canPlayFile(entry.track)) reason = "music.skipped.format";
-    else if (!response.ok) reason = "music.skipped.missing";
-    else if (code === MediaError.MEDIA_ERR_DECODE) reason = "music.skipped.broken";
+    ({ status } = await fetch(src, { method: "HEAD" }));
   } catch {
     waitForServer(entry.key);
     return;
   }
-  if (present.value?.key === entry.key) fail(entry.track, reason, true);
+  // Meanwhile the user may have chosen another track or another quality.
+  if (present.value?.key !== entry.key || engine.source !== src) return;
+  const isDamaged = code === MediaError.MEDIA_ERR_DECODE;
+  const reaction = reactionTo({ status, isDamaged, isTranscoded: src !== file, isFilePlayable: canPlayFile(entry.track) });
+  if (reaction === "file") start(position.value, file);
+  else fail(entry.track, `music.skipped.${reaction}`, true);
 }
 
 function waitForServer(key: number): void {

@@ -1,1 +1,0 @@
-import{k as r}from"./chunk-ZN6KO7GJ.js";import{F as o,H as t}from"./chunk-JRE4DIKN.js";async function m(e){try{let[a]=await Promise.all([import("./share-dialog-OZXGABGO.js"),o("share")]);a.show(e)}catch{r(t("error.unreachable"))}}export{m as a};
