@@ -10,7 +10,7 @@ import { Button } from "../ui/button.tsx";
 import { copy } from "../ui/copy.ts";
 import { Dialog } from "../ui/dialog.tsx";
 import { toast } from "../ui/toast.tsx";
-import { creation, type Share, type Subject } from "./types.ts";
+import { createShareTarget, type Share, type Subject } from "./types.ts";
 
 /** Days after which a link may expire. */
 const DAYS = [1, 7, 30, 90, 365];
@@ -26,22 +26,32 @@ export function show(subject: Subject): void {
   render(<ShareDialog subject={subject} onClose={close} />, host);
 }
 
+/** Moves the focus to the new link, because the button that had the focus is gone. */
+function focusLink(field: HTMLInputElement | null): void {
+  field?.focus();
+}
+
 function ShareDialog({ subject, onClose }: { subject: Subject; onClose: () => void }) {
   const days = useSignal(30);
   const description = useSignal("");
   const originals = useSignal(false);
   const link = useSignal<string | null>(null);
   const error = useSignal("");
+  const isSending = useSignal(false);
   const hasPhotos = subject.item === undefined || subject.item.startsWith("ph-");
   const create = async (event: Event) => {
     event.preventDefault();
+    if (isSending.value) return;
+    isSending.value = true;
     error.value = "";
     try {
       const choice = { days: days.value, description: description.value, originals: originals.value };
-      const share = await api<Share>(creation(subject, choice), { method: "POST" });
+      const share = await api<Share>(createShareTarget(subject, choice), { method: "POST" });
       link.value = new URL(url(share.url), location.href).href;
     } catch (reason) {
       error.value = reason instanceof Error && reason.message ? reason.message : t("error.unreachable");
+    } finally {
+      isSending.value = false;
     }
   };
   const copyLink = async () => toast(t((await copy(link.value ?? "")) ? "share.copied" : "share.notCopied"));
@@ -60,7 +70,7 @@ function ShareDialog({ subject, onClose }: { subject: Subject; onClose: () => vo
           </label>
           <label class="field">
             <span>{t("share.description")}</span>
-            <input type="text" maxLength={500} dir="auto" value={description.value} onInput={(event) => (description.value = event.currentTarget.value)} />
+            <input type="text" dir="auto" value={description.value} onInput={(event) => (description.value = event.currentTarget.value)} />
           </label>
           {hasPhotos && (
             <label class="field">
@@ -69,7 +79,7 @@ function ShareDialog({ subject, onClose }: { subject: Subject; onClose: () => vo
             </label>
           )}
           {error.value && <p role="alert">{error.value}</p>}
-          <Button primary submit>
+          <Button primary submit disabled={isSending.value}>
             {t("share.create")}
           </Button>
         </form>
@@ -77,7 +87,7 @@ function ShareDialog({ subject, onClose }: { subject: Subject; onClose: () => vo
         <>
           <label class="field">
             <span>{t("share.link")}</span>
-            <input type="url" readOnly dir="ltr" value={link.value} onFocus={(event) => event.currentTarget.select()} />
+            <input type="url" ref={focusLink} readOnly dir="ltr" value={link.value} onFocus={(event) => event.currentTarget.select()} />
           </label>
           <Button primary icon="link" onClick={() => void copyLink()}>
             {t("share.copy")}

@@ -1,62 +1,101 @@
 import { useSignal } from "@preact/signals";
-import { useEffect } from "preact/hooks";
+import { useEffect, useRef } from "preact/hooks";
 
 import { ApiError, api } from "../api.ts";
 import { url } from "../base.ts";
-import { language, t } from "../i18n/messages.ts";
+import { t } from "../i18n/messages.ts";
+import { session } from "../session.ts";
 import { Button } from "../ui/button.tsx";
+import { Dialog } from "../ui/dialog.tsx";
 import { Failure } from "../ui/message.tsx";
+import { describeShare, shareTitle } from "./describe.ts";
 import type { Share } from "./types.ts";
 
-/** List of the links that the user shares, each of which can be revoked. */
+/** List of share links, each of which can be revoked: the user's own, or all links for an admin. */
 export function ShareList() {
   const shares = useSignal<readonly Share[] | null>(null);
   const error = useSignal<unknown>(null);
-  const load = (abort?: AbortSignal) => {
+  const toRevoke = useSignal<Share | null>(null);
+  const box = useRef<HTMLDivElement>(null);
+  const load = async (abort?: AbortSignal) => {
     error.value = null;
-    api<{ items: readonly Share[] }>("/shares?limit=500", { signal: abort }).then(
-      (list) => (shares.value = list.items),
-      (reason: unknown) => {
-        if (!abort?.aborted) error.value = reason;
-      },
-    );
+    try {
+      const list = await api<{ items: readonly Share[] }>("/shares?limit=500", { signal: abort });
+      shares.value = list.items;
+    } catch (reason) {
+      if (!abort?.aborted) error.value = reason;
+    }
   };
   useEffect(() => {
     const abort = new AbortController();
-    load(abort.signal);
+    void load(abort.signal);
     return () => abort.abort();
   }, []);
-  const revoke = async (id: string) => {
-    try {
-      await api(`/shares/${id}`, { method: "DELETE" });
-    } catch (reason) {
-      // The status 404 means that the share has been revoked already, which is the desired result.
-      if (!(reason instanceof ApiError && reason.status === 404)) error.value = reason;
-    }
-    if (error.value === null) load();
+  const onRevoked = async () => {
+    await load();
+    // The button that opened the dialog is gone.
+    box.current?.focus();
   };
-  if (error.value) return <Failure error={error.value} retry={() => load()} />;
-  if (shares.value?.length === 0) return <p class="dim">{t("share.none")}</p>;
+  if (error.value) return <Failure error={error.value} retry={() => void load()} />;
   return (
-    <ul class="sessions" aria-label={t("share.list")}>
-      {shares.value?.map((share) => (
-        <li key={share.id}>
-          <div>
-            <a href={url(share.url)} target="_blank" rel="noreferrer">
-              <bdi>{share.description || share.name || share.kind}</bdi>
-            </a>
-            <p class="dim">{facts(share)}</p>
-          </div>
-          <Button onClick={() => void revoke(share.id)}>{t("share.revoke")}</Button>
-        </li>
-      ))}
-    </ul>
+    <div ref={box} tabIndex={-1} aria-busy={shares.value === null}>
+      {shares.value?.length === 0 && <p class="dim">{t("share.none")}</p>}
+      {shares.value && shares.value.length > 0 && (
+        <ul class="sessions" aria-label={t("share.list")}>
+          {shares.value.map((share) => (
+            <li key={share.id}>
+              <div>
+                <a href={url(share.url)} target="_blank" rel="noreferrer">
+                  <bdi>{shareTitle(share)}</bdi>
+                </a>
+                <p class="dim">{describeShare(share, session.value.name)}</p>
+              </div>
+              <Button onClick={() => (toRevoke.value = share)}>{t("share.revoke")}</Button>
+            </li>
+          ))}
+        </ul>
+      )}
+      {toRevoke.value && <RevokeDialog share={toRevoke.value} onClose={() => (toRevoke.value = null)} onRevoked={() => void onRevoked()} />}
+    </div>
   );
 }
 
-function facts({ kind, name, expires, expired, visits }: Share): string {
-  const day = (iso: string) => new Intl.DateTimeFormat(language.value, { dateStyle: "medium" }).format(new Date(iso));
-  const end = expires === null ? t("share.forever") : t("share.until", { time: day(expires) });
-  const gone = name === null && kind !== "tracks" ? [t("share.gone")] : [];
-  return [...gone, expired ? t("share.expired") : end, t("share.visits", { count: visits })].join(" · ");
+interface RevokeDialogProps {
+  share: Share;
+  onClose: () => void;
+  onRevoked: () => void;
+}
+
+/** Dialog that asks before a link is revoked. */
+function RevokeDialog({ share, onClose, onRevoked }: RevokeDialogProps) {
+  const isSending = useSignal(false);
+  const error = useSignal("");
+  const send = async () => {
+    isSending.value = true;
+    try {
+      await api(`/shares/${share.id}`, { method: "DELETE" });
+    } catch (reason) {
+      // The status 404 means that the share has been revoked already, which is the desired result.
+      if (!(reason instanceof ApiError && reason.status === 404)) {
+        error.value = reason instanceof Error && reason.message ? reason.message : t("error.unreachable");
+        isSending.value = false;
+        return;
+      }
+    }
+    onClose();
+    onRevoked();
+  };
+  return (
+    <Dialog title={t("share.revokeQuestion", { name: shareTitle(share) })} onClose={onClose}>
+      <p class="dim">{describeShare(share, session.value.name)}</p>
+      <p>{t("share.revokeText")}</p>
+      <p class="field-error" role="alert">{error.value}</p>
+      <div class="actions">
+        <Button onClick={onClose}>{t("share.cancel")}</Button>
+        <Button danger disabled={isSending.value} onClick={() => void send()}>
+          {t("share.revoke")}
+        </Button>
+      </div>
+    </Dialog>
+  );
 }

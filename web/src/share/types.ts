@@ -1,12 +1,14 @@
-/** Link under which everyone sees a part of the library. */
+/** Link that gives access to one part of the library without a login. */
 export interface Share {
   readonly id: string;
   /** Target of the link. */
   readonly url: string;
   readonly kind: "photo" | "folder" | "album" | "playlist" | "tracks";
-  /** Name of what is shared; `null` if it is gone or has no name. */
+  /** Name of the shared object; `null` if the object is gone or has no name. */
   readonly name: string | null;
   readonly description: string;
+  /** Name of the user who shares. */
+  readonly owner: string;
   readonly expires: string | null;
   readonly expired: boolean;
   readonly visits: number;
@@ -22,7 +24,7 @@ export interface Subject {
 }
 
 /** Returns the target of the request that creates a share. */
-export function creation({ item, folder }: Subject, choice: { days: number; description: string; originals: boolean }): string {
+export function createShareTarget({ item, folder }: Subject, choice: { days: number; description: string; originals: boolean }): string {
   const query = new URLSearchParams(item === undefined ? { folder: folder ?? "" } : { item });
   query.set("days", String(choice.days));
   if (choice.description.trim()) query.set("description", choice.description.trim());

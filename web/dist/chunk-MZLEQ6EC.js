@@ -1,1 +1,0 @@
-import{k as r}from"./chunk-COZ7QUNH.js";import{F as o,H as t}from"./chunk-N2DO5ORA.js";async function m(e){try{let[a]=await Promise.all([import("./share-dialog-QVBG5C67.js"),o("share")]);a.show(e)}catch{r(t("error.unreachable"))}}export{m as a};
