@@ -21,8 +21,12 @@ function moment(iso: string): string {
   return new Intl.DateTimeFormat(language.value, { dateStyle: "medium", timeStyle: "short" }).format(new Date(iso));
 }
 
-/** List of the browsers in which the user is logged in, each of which can be logged out. */
-export function Sessions({ onLoad }: { onLoad: () => void }) {
+/**
+ * List of the browsers in which the user is logged in, each of which can be logged out.
+ *
+ * @param onSettled called when the list has loaded or failed to load
+ */
+export function Sessions({ onSettled }: { onSettled: () => void }) {
   const logins = useSignal<readonly Login[]>([]);
   const error = useSignal<unknown>(null);
   const load = (abort?: AbortSignal) => {
@@ -30,10 +34,12 @@ export function Sessions({ onLoad }: { onLoad: () => void }) {
     api<{ items: readonly Login[] }>("/sessions", { signal: abort }).then(
       (list) => {
         logins.value = list.items;
-        onLoad();
+        onSettled();
       },
       (reason: unknown) => {
-        if (!abort?.aborted) error.value = reason;
+        if (abort?.aborted) return;
+        error.value = reason;
+        onSettled();
       },
     );
   };

@@ -13,7 +13,7 @@ import { Sessions } from "./sessions.tsx";
 
 /** View of the settings of this browser, and of the user's account. */
 export default function Settings() {
-  const hasSessions = useSignal(false);
+  const { name } = session.value;
   return (
     <div class="view settings">
       <div class="view-head">
@@ -48,20 +48,30 @@ export default function Settings() {
       <a class="card" href={href("playground")}>
         <h2>{t("nav.playground")}</h2>
       </a>
-      {/* Lists grow when they have loaded, and nothing else may move then. So they are the last cards, and the second waits for the first. */}
-      {session.value.name !== null && (
-        <section class="card" key={session.value.name}>
-          <h2>{t("settings.sessions")}</h2>
-          <Sessions onLoad={() => (hasSessions.value = true)} />
-        </section>
-      )}
-      {session.value.name !== null && hasSessions.value && (
-        <section class="card" key={`shares of ${session.value.name}`}>
+      {name !== null && <Lists key={name} />}
+    </div>
+  );
+}
+
+/**
+ * The user's sessions and share links. The lists come last, and the second is shown once the first
+ * has loaded or failed, so that no content shifts.
+ */
+function Lists() {
+  const areSessionsSettled = useSignal(false);
+  return (
+    <>
+      <section class="card">
+        <h2>{t("settings.sessions")}</h2>
+        <Sessions onSettled={() => (areSessionsSettled.value = true)} />
+      </section>
+      {areSessionsSettled.value && (
+        <section class="card">
           <h2>{t("share.list")}</h2>
           <ShareList />
         </section>
       )}
-    </div>
+    </>
   );
 }
 
