@@ -25,6 +25,11 @@ export const videos: Journey = {
     await page.waitForFunction(() => (document.querySelector("video")?.currentTime ?? 0) > 0);
     assert.ok(await video.evaluate((it: HTMLVideoElement) => it.videoWidth === 320 && it.videoHeight === 180));
     await visit.check("video");
+    // With the focus on the video, an arrow key seeks; elsewhere it would show another video.
+    await video.evaluate((it: HTMLVideoElement) => it.pause());
+    await video.focus();
+    await page.keyboard.press("ArrowRight");
+    assert.equal(await video.getAttribute("aria-label"), "a & b.webm");
     visit.expectFailures(/broken\.mp4$/);
     await visit.role("button", text(variant, "viewer.nextVideo")).click();
     await page.getByRole("alert").getByText(text(variant, "viewer.videoFailed")).waitFor();
@@ -34,5 +39,16 @@ export const videos: Journey = {
     await page.keyboard.press("Escape");
     await page.getByRole("dialog").waitFor({ state: "detached" });
     await page.waitForFunction(() => document.activeElement?.matches(".video-card"));
+    await visit.open("folders/photos/2022/videos?video=missing.mp4");
+    await page.getByRole("alert").getByText(text(variant, "viewer.videoGone")).waitFor();
+    // A folder that fails to load can be loaded again, although the address names a video.
+    visit.expectFailures(/api\/folders/);
+    await page.route("**/api/folders?*", (route) => route.fulfill({ status: 500 }));
+    await page.reload();
+    const retry = visit.role("button", text(variant, "error.retry"));
+    await retry.waitFor();
+    await page.unroute("**/api/folders?*");
+    await retry.click();
+    await page.getByRole("alert").getByText(text(variant, "viewer.videoGone")).waitFor();
   },
 };

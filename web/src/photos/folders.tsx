@@ -45,8 +45,8 @@ export function FolderView({ folder, query, pieces }: { folder: string; query: U
   const content = useSignal<Content | null>(null);
   const error = useSignal<unknown>(null);
   const source = useMemo(() => sourceOf({ folder }), [folder]);
-  const viewing = query.get("photo");
   const video = query.get("video");
+  const viewing = video === null ? query.get("photo") : null;
   const load = (abort?: AbortSignal) => {
     error.value = null;
     api<Content>(`/folders?path=${encodeURIComponent(folder)}`, { signal: abort }).then(
@@ -64,10 +64,10 @@ export function FolderView({ folder, query, pieces }: { folder: string; query: U
   }, [folder]);
   const videoHref = (name: string) => href(folderPath(folder), { video: name });
   const targetOf = (id: string | null): Target => ({ path: folderPath(folder), query: id ? { photo: id } : {} });
-  const shown = content.value;
+  const shown = error.value === null ? content.value : null;
   return (
     <div class="photos">
-      <div inert={(viewing ?? video) !== null}>
+      <div inert={shown !== null && (viewing ?? video) !== null}>
         <Crumbs folder={folder} />
         {error.value !== null && <FolderFailure error={error.value} retry={() => load()} />}
         {!shown && error.value === null && <div class="loading" aria-busy="true" />}
@@ -81,7 +81,11 @@ export function FolderView({ folder, query, pieces }: { folder: string; query: U
         {shown && shown.videos.length > 0 && <Videos videos={shown.videos} hrefOf={videoHref} />}
       </div>
       {shown && video !== null && <VideoViewer key={folder} videos={shown.videos} name={video} path={folderPath(folder)} />}
-      {shown && shown.pictures > 0 && <Pictures source={source} viewing={viewing} at={query.get("at")} targetOf={targetOf} empty={null} />}
+      {shown && shown.pictures > 0 && (
+        <div inert={video !== null}>
+          <Pictures source={source} viewing={viewing} at={query.get("at")} targetOf={targetOf} empty={null} />
+        </div>
+      )}
       {shown &&
         shown.pictures + shown.folders.length + shown.videos.length === 0 &&
         (folder ? <Message icon="folder" title={t("folders.empty")} /> : <NoPictures isSearch={false} isFavourites={false} />)}

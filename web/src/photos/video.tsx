@@ -24,6 +24,11 @@ interface Props {
   path: string;
 }
 
+/** Leaves the arrow keys to the video, whose controls seek and set the volume with them. */
+function keepArrows(event: KeyboardEvent): void {
+  if (event.key.startsWith("Arrow")) event.stopPropagation();
+}
+
 /** Viewer of the videos of a folder, over the folder's view. */
 export function VideoViewer({ videos, name, path }: Props) {
   const root = useRef<HTMLDivElement>(null);
@@ -36,7 +41,7 @@ export function VideoViewer({ videos, name, path }: Props) {
   useEffect(() => {
     const opener = document.activeElement;
     root.current?.focus({ preventScroll: true });
-    const others = document.querySelectorAll<HTMLElement>(".rail, .top, .skip");
+    const others = document.querySelectorAll<HTMLElement>(".rail, .top, .skip, .player, .queue-panel");
     for (const other of others) other.inert = true;
     const remove = addCommands({
       title: "viewer.label",
@@ -44,7 +49,7 @@ export function VideoViewer({ videos, name, path }: Props) {
         { keys: ["Escape"], label: "viewer.close", run: close },
         {
           keys: ["ArrowRight", "ArrowLeft"],
-          label: "viewer.nextVideo",
+          label: "viewer.keys.video",
           run: (key) => {
             const isNext = (key === "ArrowRight") === (document.dir !== "rtl");
             show(isNext ? latest.current.next : latest.current.previous);
@@ -59,6 +64,11 @@ export function VideoViewer({ videos, name, path }: Props) {
       setTimeout(() => opener instanceof HTMLElement && opener.focus());
     };
   }, []);
+  useEffect(() => {
+    // The button or video that had the focus may be gone.
+    if (document.activeElement === document.body) root.current?.focus({ preventScroll: true });
+  }, [name]);
+  const isFailed = !video || failed.value === name;
   return (
     <div ref={root} class="viewer" role="dialog" aria-modal="true" aria-label={name} tabIndex={-1}>
       <header class="viewer-bar">
@@ -75,7 +85,7 @@ export function VideoViewer({ videos, name, path }: Props) {
         )}
       </header>
       <div class="viewer-main">
-        {video && failed.value !== name && (
+        {!isFailed && (
           <video
             key={name}
             class="video"
@@ -85,13 +95,14 @@ export function VideoViewer({ videos, name, path }: Props) {
             playsInline
             preload="metadata"
             aria-label={name}
+            onKeyDown={keepArrows}
             onError={() => (failed.value = name)}
           />
         )}
-        {(!video || failed.value === name) && (
+        {isFailed && (
           <div class="viewer-failed" role="alert">
             <Icon name="warning" />
-            <strong>{t("viewer.videoFailed")}</strong>
+            <strong>{t(video ? "viewer.videoFailed" : "viewer.videoGone")}</strong>
           </div>
         )}
       </div>

@@ -71,7 +71,7 @@ export function Viewer({ source, id, go, close, thumbnailOf, rectOf, onLeave }: 
     });
     stage.current = made;
     root.current?.focus({ preventScroll: true });
-    const others = document.querySelectorAll<HTMLElement>(".rail, .top, .skip");
+    const others = document.querySelectorAll<HTMLElement>(".rail, .top, .skip, .player, .queue-panel");
     for (const other of others) other.inert = true;
     return () => {
       for (const other of others) other.inert = false;

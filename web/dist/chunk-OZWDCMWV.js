@@ -1,1 +1,0 @@
-import{k as r}from"./chunk-52SEMXU6.js";import{F as o,H as t}from"./chunk-ZUJ5TV6Y.js";async function m(e){try{let[a]=await Promise.all([import("./share-dialog-3LQD3A5S.js"),o("share")]);a.show(e)}catch{r(t("error.unreachable"))}}export{m as a};
