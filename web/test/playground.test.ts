@@ -30,6 +30,14 @@ test("the page's query brings back the same recipe", () => {
   assert.deepEqual(recipeOf(query), before);
 });
 
+test("other spellings in the page's query become those of the controls", () => {
+  const read = (query: string) => queryOf(recipeOf(new URLSearchParams(query)));
+  assert.equal(read("flip=1&flop=true&enlarge=1&w=9"), "flip=true&flop=true&w=9&enlarge=true");
+  assert.equal(read("flip=0&flop=false&enlarge=0&rotate=0&fit=inside&format=auto"), "");
+  assert.equal(read("rotate=90&fit=cover&format=png"), "rotate=90&fit=cover&format=png");
+  assert.equal(read("flip=yes&fit=crop&rotate=45"), "rotate=45&flip=yes&fit=crop", "the server says what is wrong");
+});
+
 test("sizes follow the server's rules", () => {
   const size = (query: string) => Object.values(outputSize(recipe(query), NATURAL)).join("×");
   assert.equal(size(""), "4000×3000");

@@ -5,7 +5,7 @@ import { t } from "../i18n/messages.ts";
 import type { Problem } from "./playground.tsx";
 import type { Parameter, Recipe } from "./recipe.ts";
 
-const FITS = ["inside", "cover", "contain", "fill"] as const;
+const FITS = ["cover", "contain", "fill"] as const;
 const ROTATIONS = ["90", "180", "270"] as const;
 const FORMATS = ["avif", "webp", "jpeg", "png"] as const;
 /** Quality at which the slider stands while the URL has none. */
@@ -27,7 +27,7 @@ export function Controls({ recipe, problem, change }: Props) {
         <Field {...row} name="h" />
       </Row>
       <Row {...row} names={["fit", "dpr"]}>
-        <Choice {...row} name="fit" first="" values={FITS} />
+        <Choice {...row} name="fit" first="inside" values={FITS} />
         <Field {...row} name="dpr" />
       </Row>
       <Row {...row} names={["enlarge"]}>
@@ -137,7 +137,7 @@ function Field({ recipe, problem, change, name }: Props & { name: "w" | "h" | "d
 function Choice({ recipe, problem, change, name, first, values }: Props & { name: "fit" | "format" | "rotate"; first: string; values: readonly string[] }) {
   const id = useId();
   const present = recipe[name];
-  // A value that the server does not know came with the address; it stays until another is chosen.
+  // Keep an unknown value from the page URL selectable until the user picks another.
   const all = present && !values.includes(present) ? [...values, present] : values;
   return (
     <div class="field">
@@ -145,9 +145,9 @@ function Choice({ recipe, problem, change, name, first, values }: Props & { name
         {t(`play.${name}`)} <code>{name}</code>
       </label>
       <select id={id} value={present} {...invalid(name, problem)} onChange={(event) => change(name, event.currentTarget.value)}>
-        {first && <option value="">{first}</option>}
+        <option value="">{first}</option>
         {all.map((value) => (
-          <option value={name === "fit" && value === "inside" ? "" : value}>{value}</option>
+          <option value={value}>{value}</option>
         ))}
       </select>
     </div>

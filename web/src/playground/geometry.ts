@@ -28,7 +28,7 @@ const DECIMALS = 4;
 
 /** Returns whether the recipe rotates or mirrors the picture. */
 export function isTurned({ rotate, flip, flop }: Recipe): boolean {
-  return (rotate !== "" && rotate !== "0") || flip === "true" || flop === "true";
+  return rotate !== "" || flip === "true" || flop === "true";
 }
 
 /** Returns the size of a picture after `rotate`. */

@@ -27,9 +27,27 @@ function nameInPage(name: Parameter): string {
   return name === "q" ? "quality" : name;
 }
 
-/** Returns the recipe in the query of the playground's own address. */
+/** Other spellings of values, which the server accepts too: an empty text stands for the default. */
+const FLAG: Readonly<Record<string, string>> = { "1": "true", "0": "", false: "" };
+const SPELLINGS: Readonly<Partial<Record<Parameter, Readonly<Record<string, string>>>>> = {
+  flip: FLAG,
+  flop: FLAG,
+  enlarge: FLAG,
+  rotate: { "0": "" },
+  fit: { inside: "" },
+  format: { auto: "" },
+};
+
+/**
+ * Returns the recipe in the query of the playground's own address. Each value has the spelling
+ * that the controls use.
+ */
 export function recipeOf(query: URLSearchParams): Recipe {
-  return Object.fromEntries(PARAMETERS.map((name) => [name, query.get(nameInPage(name))?.trim() ?? ""])) as Recipe;
+  const valueOf = (name: Parameter) => {
+    const text = query.get(nameInPage(name))?.trim() ?? "";
+    return SPELLINGS[name]?.[text] ?? text;
+  };
+  return Object.fromEntries(PARAMETERS.map((name) => [name, valueOf(name)])) as Recipe;
 }
 
 /** Returns the query of a picture's URL, without the question mark. */

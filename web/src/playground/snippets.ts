@@ -104,7 +104,7 @@ export function webpServerGoOf({ address, natural }: Subject, recipe: Recipe): S
   if (isCover && (natural.width < box.width || natural.height < box.height)) lacks.push("fit=cover");
   if (recipe.enlarge === "true") lacks.push("enlarge");
   if (recipe.q) lacks.push("q");
-  if (recipe.format && recipe.format !== "auto") lacks.push("format");
+  if (recipe.format) lacks.push("format");
   if (lacks.length > 0) return { lacks };
   const prefix = isCover ? "" : "max_";
   const sides = [box.width && `${prefix}width=${box.width}`, box.height && `${prefix}height=${box.height}`];
@@ -137,7 +137,7 @@ export function imgproxyOf({ address, natural }: Subject, recipe: Recipe): Spell
   }
   if (recipe.dpr) options.push(`dpr:${recipe.dpr}`);
   if (recipe.q) options.push(`q:${recipe.q}`);
-  const format = recipe.format && recipe.format !== "auto" ? `@${recipe.format === "jpeg" ? "jpg" : recipe.format}` : "";
+  const format = recipe.format ? `@${recipe.format === "jpeg" ? "jpg" : recipe.format}` : "";
   const source = address.replace(/[%?#@]/g, encodeURIComponent);
   return { text: `/insecure/${[...options, ""].join("/")}plain/${source}${format}` };
 }

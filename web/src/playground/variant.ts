@@ -52,8 +52,7 @@ async function sentenceOf(response: Response): Promise<string> {
 /** Requests the variant that a recipe makes of a file for this browser. */
 export async function loadVariant(file: string, recipe: Recipe, signal: AbortSignal): Promise<Variant> {
   const target = withQuery(url(file), queryOf(recipe));
-  const isNegotiated = recipe.format === "" || recipe.format === "auto";
-  const accepts = isNegotiated ? ACCEPTS : ACCEPTS.slice(0, 1);
+  const accepts = recipe.format === "" ? ACCEPTS : ACCEPTS.slice(0, 1);
   for (const [index, accept] of accepts.entries()) {
     const start = performance.now();
     const response = await request(target, accept, signal);
