@@ -3,7 +3,7 @@ import { readFile } from "node:fs/promises";
 import { test } from "node:test";
 
 import { PARAMETERS, type Recipe, outputSize, pageQuery, problemOf, queryOf, recipeOf, withQuery } from "../src/playground/recipe.ts";
-import { cropText, focusText, partOf } from "../src/playground/geometry.ts";
+import { WHOLE, WHOLE_TEXT, clipped, cropText, focusText, moveEdges, partOf } from "../src/playground/geometry.ts";
 import { curlOf, iiifOf, imgOf, imgproxyOf, pictureOf, webpServerGoOf } from "../src/playground/snippets.ts";
 
 const NATURAL = { width: 4000, height: 3000 };
@@ -59,15 +59,32 @@ test("sizes follow the server's rules", () => {
   assert.equal(size("crop=nonsense"), "4000×3000");
 });
 
-test("a dragged frame or point is written in shares, and read back as the same part", () => {
+test("a dragged frame or point is written in fractions, and read back as the same part", () => {
   assert.equal(cropText({ x: 0.1, y: 0.25, width: 0.333333, height: 0.5 }), "0.1,0.25,0.3333,0.5");
   assert.equal(cropText({ x: 0, y: 0, width: 1, height: 0.5 }), "0,0,1,0.5");
-  assert.equal(cropText({ x: 0, y: 0, width: 1, height: 1 }), "");
-  assert.equal(cropText({ x: 0.00001, y: 0, width: 1, height: 1 }), "", "the rest of a ten-thousandth is nothing");
+  assert.equal(cropText(WHOLE), WHOLE_TEXT);
+  assert.equal(cropText({ x: 0.00001, y: 0, width: 1, height: 1 }), "0.0,0,1,1", "values below 0.0001 are rounded to 0");
   assert.equal(focusText({ x: 0.5, y: 0.5 }), "");
   assert.equal(focusText({ x: 1, y: 0.33333 }), "1,0.3333");
   const crop = cropText({ x: 0.5, y: 0.5, width: 0.5, height: 0.5 });
   assert.deepEqual(partOf(recipe(`crop=${crop}`), NATURAL), { x: 2000, y: 1500, width: 2000, height: 1500 });
+});
+
+test("a frame that is dragged stays inside the picture and does not vanish", () => {
+  const frame = { x: 0.25, y: 0.25, width: 0.5, height: 0.5 };
+  const end = { x: "end", y: "end" } as const;
+  const start = { x: "start", y: "start" } as const;
+  const both = { x: "both", y: "both" } as const;
+  assert.deepEqual(moveEdges(frame, end, { x: 0.125, y: 2 }), { x: 0.25, y: 0.25, width: 0.625, height: 0.75 });
+  assert.deepEqual(moveEdges(frame, start, { x: -2, y: 0.125 }), { x: 0, y: 0.375, width: 0.75, height: 0.375 });
+  assert.deepEqual(moveEdges(frame, both, { x: 2, y: -2 }), { x: 0.5, y: 0, width: 0.5, height: 0.5 });
+  assert.equal(moveEdges(frame, end, { x: -2, y: 0 }).width, 0.02);
+  // Pixels near the edge, and beyond it.
+  const narrow = clipped({ x: 0.9921875, y: 0, width: 0.5, height: 1 });
+  assert.deepEqual(narrow, { x: 0.9921875, y: 0, width: 0.0078125, height: 1 });
+  assert.deepEqual(moveEdges(narrow, end, { x: 0.5, y: 0 }), narrow);
+  assert.deepEqual(moveEdges(narrow, start, { x: 0.5, y: 0 }), narrow);
+  assert.deepEqual(moveEdges(narrow, start, { x: -2, y: 0 }), WHOLE);
 });
 
 test("an error is shown at the parameter that it names", () => {

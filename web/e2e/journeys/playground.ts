@@ -4,7 +4,7 @@ import type { Journey } from "../journeys.ts";
 import { text } from "../messages.ts";
 import type { Visit } from "../visit.ts";
 
-/** Crops by dragging and by keys, and takes the crop back. */
+/** Crops by dragging and by arrow keys, then removes the crop. */
 async function crop(visit: Visit): Promise<void> {
   const { page, variant } = visit;
   const inAddress = () => new URL(page.url()).searchParams.get("crop");
@@ -27,6 +27,10 @@ async function crop(visit: Visit): Promise<void> {
   assert.equal(top, 0.1, "the upper edge stays where it is");
   assert.ok(width && width < 0.8 && height && height < 0.8, inAddress() ?? "");
   await visit.check("playground-crop");
+  // A frame around the whole picture stays, so that it can be made smaller again.
+  await page.getByLabel(new RegExp(`^${text(variant, "play.crop")} `)).fill("0.0,0,1,1");
+  await page.waitForURL(/[?&]crop=0\.0%2C0%2C1%2C1/);
+  assert.equal(await page.locator(".play-corner").count(), 4);
   await page.getByRole("button", { name: text(variant, "play.whole") }).click();
   await page.waitForFunction(() => !new URL(location.href).searchParams.has("crop"));
 }

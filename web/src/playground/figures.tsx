@@ -16,7 +16,7 @@ interface Props {
 /** Facts about the variant, in places that stay the same while they load. */
 export function Figures({ picture, variant, comparison, isScoring, isBusy }: Props) {
   const score = comparison?.ssimulacra2;
-  const share = variant && number(variant.bytes / picture.bytes, { style: "percent", maximumFractionDigits: 1 });
+  const ratio = variant && number(variant.bytes / picture.bytes, { style: "percent", maximumFractionDigits: 1 });
   return (
     <dl class={isBusy ? "play-figures dim" : "play-figures"}>
       <Figure label={t("play.type")} value={variant && formatName(variant.type)} more={variant?.type} />
@@ -25,7 +25,7 @@ export function Figures({ picture, variant, comparison, isScoring, isBusy }: Pro
         value={variant?.size && `${variant.size.width} × ${variant.size.height}`}
         more={picture.width > 0 ? t("play.ofPixels", { width: String(picture.width), height: String(picture.height) }) : undefined}
       />
-      <Figure label={t("play.bytes")} value={variant && bytes(variant.bytes)} more={share ? t("play.ofOriginal", { percent: share }) : undefined} />
+      <Figure label={t("play.bytes")} value={variant && bytes(variant.bytes)} more={ratio ? t("play.ofOriginal", { percent: ratio }) : undefined} />
       <Figure
         label={t("play.time")}
         value={variant && `${number(variant.ms, { maximumFractionDigits: 0 })} ms`}

@@ -1,4 +1,5 @@
-// Turn and crop of a picture by the server's rules, for the recipe that the page shows.
+// Orientation and crop of a picture, computed as the server does. Must agree with
+// crates/images/image-plan.
 
 import type { Recipe, Size } from "./recipe.ts";
 
@@ -8,8 +9,8 @@ export interface Rect extends Size {
   readonly y: number;
 }
 
-/** Rectangle or point in shares of the picture's sides, from 0 to 1. */
-export interface Shares {
+/** Rectangle in fractions of the picture's sides, from 0 to 1. */
+export interface Fractions {
   readonly x: number;
   readonly y: number;
   readonly width: number;
@@ -21,9 +22,13 @@ export interface Point {
   readonly y: number;
 }
 
-const WHOLE: Shares = { x: 0, y: 0, width: 1, height: 1 };
+export const WHOLE: Fractions = { x: 0, y: 0, width: 1, height: 1 };
+/** Text of the whole picture for `crop`, with which the server crops nothing. */
+export const WHOLE_TEXT = "0.0,0,1,1";
 const CENTRE: Point = { x: 0.5, y: 0.5 };
-/** Decimals of a share in a URL. */
+/** Smallest side of a frame, as a fraction. */
+const SIDE_MIN = 0.02;
+/** Decimals of a fraction in a URL. */
 const DECIMALS = 4;
 
 /** Returns whether the recipe rotates or mirrors the picture. */
@@ -36,14 +41,14 @@ export function turnedSize({ rotate }: Recipe, { width, height }: Size): Size {
   return rotate === "90" || rotate === "270" ? { width: height, height: width } : { width, height };
 }
 
-/** Returns the proportions that `crop` names, or `null` if it names none. */
+/** Returns the aspect ratio that `crop` names, or `null` if it names none. */
 export function ratioOf({ crop }: Recipe): Size | null {
   const [, width, height] = /^(\d+):(\d+)$/.exec(crop) ?? [];
   return Number(width) > 0 && Number(height) > 0 ? { width: Number(width), height: Number(height) } : null;
 }
 
-/** Returns the rectangle that `crop` names, in shares of a picture of the size `turned`, or `null` if it names none. */
-export function rectangleOf({ crop }: Recipe, turned: Size): Shares | null {
+/** Returns the rectangle that `crop` names in a picture of the size `turned`, or `null` if it names none. */
+export function rectangleOf({ crop }: Recipe, turned: Size): Fractions | null {
   const numbers = crop.split(",").map(Number);
   const [x = 0, y = 0, width = 0, height = 0] = numbers;
   if (numbers.length !== 4 || !numbers.every(Number.isFinite) || width <= 0 || height <= 0) return null;
@@ -57,7 +62,7 @@ export function focusOf({ focus }: Recipe): Point {
   return focus !== "" && x !== undefined && y !== undefined && Number.isFinite(x) && Number.isFinite(y) ? { x, y } : CENTRE;
 }
 
-/** Returns the part of the turned picture that `crop` keeps of a picture of the size `natural`. */
+/** Returns the rectangle that `crop` keeps of a picture of the size `natural`, in pixels of the turned picture. */
 export function partOf(recipe: Recipe, natural: Size): Rect {
   const turned = turnedSize(recipe, natural);
   const ratio = ratioOf(recipe);
@@ -70,17 +75,15 @@ export function partOf(recipe: Recipe, natural: Size): Rect {
 
 /** Returns the rectangle of the size `kept` inside `whole` whose centre is nearest to `focus`. */
 export function placed(whole: Size, kept: Size, focus: Point): Rect {
-  const start = (side: number, part: number, share: number) => Math.max(0, Math.min(side - part, Math.floor(side * share - part / 2)));
+  const start = (side: number, part: number, at: number) => Math.max(0, Math.min(side - part, Math.floor(side * at - part / 2)));
   return { x: start(whole.width, kept.width, focus.x), y: start(whole.height, kept.height, focus.y), ...kept };
 }
 
-/** Returns the text of a rectangle for `crop`; empty for the whole picture. */
-export function cropText(rectangle: Shares): string {
-  const { x, y, width, height } = rectangle;
-  const [left, top] = [share(x), share(y)];
-  const [right, bottom] = [share(Math.min(1 - left, width)), share(Math.min(1 - top, height))];
-  if (left === 0 && top === 0 && right === 1 && bottom === 1) return "";
-  const texts = [left, top, right, bottom].map(String);
+/** Returns the text of a rectangle for `crop`. */
+export function cropText({ x, y, width, height }: Fractions): string {
+  const [left, top] = [rounded(x), rounded(y)];
+  const [w, h] = [rounded(Math.min(1 - left, width)), rounded(Math.min(1 - top, height))];
+  const texts = [left, top, w, h].map(String);
   // Without a decimal point, the numbers would be pixels.
   if (!texts.some((text) => text.includes("."))) texts[0] = `${left}.0`;
   return texts.join(",");
@@ -88,22 +91,52 @@ export function cropText(rectangle: Shares): string {
 
 /** Returns the text of a point for `focus`; empty for the centre. */
 export function focusText({ x, y }: Point): string {
-  return x === CENTRE.x && y === CENTRE.y ? "" : `${share(x)},${share(y)}`;
+  return x === CENTRE.x && y === CENTRE.y ? "" : `${rounded(x)},${rounded(y)}`;
 }
 
-/** Returns the largest size inside `whole` with the proportions of `ratio`. */
+/** Returns the largest size inside `whole` with the aspect ratio `ratio`. */
 function largest(ratio: Size, whole: Size): Size {
   const scale = Math.min(whole.width / ratio.width, whole.height / ratio.height);
   return { width: Math.max(1, Math.round(ratio.width * scale)), height: Math.max(1, Math.round(ratio.height * scale)) };
 }
 
-/** Returns start and end, in pixels, of an interval that is given in shares of a side. */
+/** Returns start and end, in pixels, of an interval that is given in fractions of a side. */
 function interval(start: number, length: number, side: number): [number, number] {
   const first = Math.min(Math.round(start * side), side - 1);
   return [first, Math.min(side, Math.max(first + 1, Math.round((start + length) * side)))];
 }
 
-function share(value: number): number {
+function rounded(value: number): number {
   const factor = 10 ** DECIMALS;
-  return Math.round(Math.max(0, Math.min(1, value)) * factor) / factor;
+  return Math.round(clamp(value, 0, 1) * factor) / factor;
+}
+
+/** Edge of a frame that follows the pointer on one axis, or both edges. */
+export type Edge = "start" | "end" | "both";
+
+/** Returns the part of a rectangle that is inside the picture. */
+export function clipped({ x, y, width, height }: Fractions): Fractions {
+  const [left, top] = [clamp(x, 0, 1), clamp(y, 0, 1)];
+  return { x: left, y: top, width: Math.min(width, 1 - left), height: Math.min(height, 1 - top) };
+}
+
+/** Returns the frame after its edges were moved by `delta`. The frame stays inside the picture. */
+export function moveEdges(frame: Fractions, edges: { readonly x: Edge; readonly y: Edge }, delta: Point): Fractions {
+  const [x, width] = moveEdge(frame.x, frame.width, edges.x, delta.x);
+  const [y, height] = moveEdge(frame.y, frame.height, edges.y, delta.y);
+  return { x, y, width, height };
+}
+
+/** Returns start and length of an interval of which one edge, or both, was moved by `delta`. */
+function moveEdge(start: number, length: number, edge: Edge, delta: number): [number, number] {
+  if (edge === "both") return [clamp(start + delta, 0, 1 - length), length];
+  // A frame that is smaller than the smallest one does not jump.
+  const least = Math.min(SIDE_MIN, length);
+  if (edge === "end") return [start, clamp(length + delta, least, 1 - start)];
+  const at = clamp(start + delta, 0, start + length - least);
+  return [at, start + length - at];
+}
+
+export function clamp(value: number, min: number, max: number): number {
+  return Math.max(min, Math.min(max, value));
 }

@@ -94,7 +94,7 @@ export function outputSize(recipe: Recipe, original: Size): Size {
   }
 }
 
-/** Returns the largest size within `box` that has the proportions of `shape`. */
+/** Returns the largest size within `box` that has the aspect ratio of `shape`. */
 export function inside(shape: Size, box: Size, mayGrow: boolean): Size {
   if (!mayGrow && shape.width <= box.width && shape.height <= box.height) return shape;
   const scale = Math.min(box.width / shape.width, box.height / shape.height);

@@ -1,12 +1,15 @@
 import { t } from "../i18n/messages.ts";
 import { CopyButton } from "./copy-button.tsx";
+import { WHOLE_TEXT } from "./geometry.ts";
 import { queryOf, withQuery } from "./recipe.ts";
 import { type Spelling, type Subject, curlOf, iiifOf, imgOf, imgproxyOf, pictureOf, webpServerGoOf } from "./snippets.ts";
 import { type Variant, formatOf } from "./variant.ts";
 
 /** Texts to copy for the variant that is shown. */
 export function Snippets({ subject, variant }: { subject: Subject; variant: Variant }) {
-  const { recipe, accept, type } = variant;
+  const { accept, type } = variant;
+  // A frame around the whole picture crops nothing.
+  const recipe = variant.recipe.crop === WHOLE_TEXT ? { ...variant.recipe, crop: "" } : variant.recipe;
   const format = formatOf(type);
   return (
     <section class="play-snippets">

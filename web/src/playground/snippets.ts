@@ -53,7 +53,7 @@ function responsive({ address, natural: original }: Subject, recipe: Recipe): Re
   };
 }
 
-/** Returns the width of the largest variant with the proportions of the recipe. */
+/** Returns the width of the largest variant with the aspect ratio of the recipe. */
 function widest(recipe: Recipe, natural: Size): number {
   const box = boxOf(recipe);
   const hasCrop = (recipe.fit === "cover" || recipe.fit === "fill") && box.width > 0 && box.height > 0;

@@ -1,1 +1,0 @@
-import{k as r}from"./chunk-ECSDWFWA.js";import{F as o,H as t}from"./chunk-U7SXC5HU.js";async function m(e){try{let[a]=await Promise.all([import("./share-dialog-HSXPD3SP.js"),o("share")]);a.show(e)}catch{r(t("error.unreachable"))}}export{m as a};
