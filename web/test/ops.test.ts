@@ -5,7 +5,7 @@ import fc from "fast-check";
 
 import { micros, percent, range, short, span } from "../src/ops/format.ts";
 import { type Ring, column, condensed, emptyRing, merge, ratioOf, sumOf, total } from "../src/ops/history.ts";
-import { pathQuery } from "../src/ops/confirm.tsx";
+import { folderOf, pathQuery } from "../src/ops/confirm.tsx";
 import { bandPath, dotPath, linePath, lone, peak } from "../src/ops/line.ts";
 import { pause, staleSeconds } from "../src/ops/poll.ts";
 import { between, boundsOf, quantileBucket } from "../src/ops/quantile.ts";
@@ -132,7 +132,11 @@ test("a value without neighbours is a dot, also the only one of a history", () =
   assert.equal(dotPath([null, null, 1, null, null], 2, box), "M5 2h.01");
 });
 
-test("a typed path becomes a parameter, and nothing stands for the whole library", () => {
+test("suggestions are those of the folder in which the typed path is", () => {
+  assert.deepEqual(["", "20", "2019/", "/2019/a", "2019//b/c"].map(folderOf), ["", "", "2019", "2019", "2019//b"]);
+});
+
+test("a typed path becomes a parameter, and an empty path means the whole library", () => {
   assert.equal(pathQuery("path", "  "), "");
   assert.equal(pathQuery("path", "/"), "");
   assert.equal(pathQuery("folder", "/2019/Über & so/"), "?folder=2019%2F%C3%9Cber%20%26%20so");

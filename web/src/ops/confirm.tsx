@@ -1,7 +1,7 @@
 import { useSignal } from "@preact/signals";
-import { useId } from "preact/hooks";
+import { useEffect, useId } from "preact/hooks";
 
-import { api } from "../api.ts";
+import { ApiError, api } from "../api.ts";
 import { type MessageKey, t } from "../i18n/messages.ts";
 import { Button } from "../ui/button.tsx";
 import { Dialog } from "../ui/dialog.tsx";
@@ -22,6 +22,11 @@ export interface Action {
   readonly done?: (response: unknown) => string;
 }
 
+/** Returns the folder in which a typed path is, or an empty text for the library. */
+export function folderOf(path: string): string {
+  return path.slice(0, path.lastIndexOf("/") + 1).replace(/^\/+|\/+$/g, "");
+}
+
 /** Returns the query of a request for a file or folder, or an empty string for the whole library. */
 export function pathQuery(parameter: string, path: string): string {
   const trimmed = path.trim().replace(/^\/+|\/+$/g, "");
@@ -36,15 +41,17 @@ export function Confirm({ action, onClose }: { action: Action; onClose: () => vo
   const error = useSignal("");
   const folders = useSignal<readonly string[]>([]);
   const ids = useId();
-  const suggest = (typed: string) => {
-    value.value = typed;
-    error.value = "";
-    const parent = typed.slice(0, typed.lastIndexOf("/") + 1).replace(/\/+$/, "");
-    api<{ folders: { path: string }[] }>(`/folders?path=${encodeURIComponent(parent)}`).then(
+  const parent = path ? folderOf(value.value) : null;
+  useEffect(() => {
+    if (parent === null) return;
+    const abort = new AbortController();
+    api<{ folders: { path: string }[] }>(`/folders?path=${encodeURIComponent(parent)}`, { signal: abort.signal }).then(
       (found) => (folders.value = found.folders.map((it) => it.path)),
-      () => (folders.value = []),
+      // Without suggestions, a path can still be typed.
+      () => abort.signal.aborted || (folders.value = []),
     );
-  };
+    return () => abort.abort();
+  }, [parent]);
   const send = async () => {
     isSending.value = true;
     try {
@@ -52,7 +59,8 @@ export function Confirm({ action, onClose }: { action: Action; onClose: () => vo
       toast(done?.(response) ?? t("ops.accepted.toast"));
       onClose();
     } catch (reason) {
-      error.value = t("ops.refused.toast", { reason: reason instanceof Error ? reason.message : "" });
+      const isUnreachable = reason instanceof ApiError && reason.status === 0;
+      error.value = isUnreachable ? t("error.unreachable") : t("ops.refused.toast", { reason: reason instanceof Error ? reason.message : "" });
       isSending.value = false;
     }
     refresh();
@@ -77,8 +85,11 @@ export function Confirm({ action, onClose }: { action: Action; onClose: () => vo
               placeholder={t("ops.path.all")}
               aria-describedby={`${ids}-error`}
               value={value.value}
-              onFocus={(event) => suggest(event.currentTarget.value)}
-              onInput={(event) => suggest(event.currentTarget.value)}
+              aria-invalid={error.value !== ""}
+              onInput={(event) => {
+                value.value = event.currentTarget.value;
+                error.value = "";
+              }}
             />
             <datalist id={`${ids}-folders`}>
               {folders.value.map((it) => (

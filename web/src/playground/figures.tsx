@@ -9,12 +9,13 @@ interface Props {
   readonly comparison: Comparison | null;
   /** True while the score is computed. */
   readonly isScoring: boolean;
+  readonly isScoreFailed: boolean;
   /** True while another variant is requested. */
   readonly isBusy: boolean;
 }
 
 /** Facts about the variant, in places that stay the same while they load. */
-export function Figures({ picture, variant, comparison, isScoring, isBusy }: Props) {
+export function Figures({ picture, variant, comparison, isScoring, isScoreFailed, isBusy }: Props) {
   const score = comparison?.ssimulacra2;
   const ratio = variant && number(variant.bytes / picture.bytes, { style: "percent", maximumFractionDigits: 1 });
   return (
@@ -35,7 +36,7 @@ export function Figures({ picture, variant, comparison, isScoring, isBusy }: Pro
       <Figure
         label={t("play.score")}
         value={score === undefined ? null : number(score, { maximumFractionDigits: 1 })}
-        more={scoreText(comparison, isScoring)}
+        more={isScoreFailed && !isScoring ? t("compare.failed") : scoreText(comparison, isScoring)}
         title="SSIMULACRA2"
       />
       <Figure

@@ -20,7 +20,7 @@ interface Props {
 
 /** Table of the bytes of each format at several qualities, which are requested on demand. */
 export function Matrix({ file, recipe, choose }: Props) {
-  const sizes = useSignal<ReadonlyMap<string, number | null>>(new Map());
+  const sizes = useSignal<ReadonlyMap<string, number | Error>>(new Map());
   const isRunning = useSignal(false);
   const abort = useRef<AbortController | null>(null);
   const others = queryOf({ ...recipe, format: "", q: "" });
@@ -42,7 +42,7 @@ export function Matrix({ file, recipe, choose }: Props) {
     const waiting = FORMATS.flatMap((format) => QUALITIES.map((q) => ({ format, q })));
     const work = async () => {
       for (let next = waiting.shift(); next; next = waiting.shift()) {
-        const size = await bytesOf(file, { ...recipe, ...next }, running.signal).catch(() => null);
+        const size = await bytesOf(file, { ...recipe, ...next }, running.signal).catch((reason: unknown) => (reason instanceof Error ? reason : new Error(String(reason))));
         if (running.signal.aborted) return;
         sizes.value = new Map([...sizes.value, [`${next.format} ${next.q}`, size]]);
       }
@@ -50,7 +50,7 @@ export function Matrix({ file, recipe, choose }: Props) {
     await Promise.all(Array.from({ length: AT_ONCE }, work));
     if (!running.signal.aborted) isRunning.value = false;
   };
-  const most = Math.max(1, ...[...sizes.value.values()].map((size) => size ?? 0));
+  const most = Math.max(1, ...[...sizes.value.values()].map((size) => (typeof size === "number" ? size : 0)));
   return (
     <section class="play-matrix card">
       <header>
@@ -78,18 +78,21 @@ export function Matrix({ file, recipe, choose }: Props) {
               <th scope="row">{formatName(`image/${format}`)}</th>
               {QUALITIES.map((q) => {
                 const size = sizes.value.get(`${format} ${q}`);
-                const label = size ? short(size) : "–";
+                const isFailed = size instanceof Error;
+                const label = isFailed ? "!" : size ? short(size) : "–";
+                const reason = isFailed ? size.message || t("error.unreachable") : undefined;
                 const isChosen = recipe.format === format && recipe.q === q;
                 return (
                   <td>
                     <button
                       type="button"
                       aria-pressed={isChosen}
-                      aria-label={`${formatName(`image/${format}`)}, q ${q}: ${label}`}
+                      title={reason}
+                      aria-label={`${formatName(`image/${format}`)}, q ${q}: ${reason ?? label}`}
                       onClick={() => choose(format, q)}
                     >
                       {label}
-                      <span style={{ inlineSize: `${(100 * (size ?? 0)) / most}%` }} />
+                      <span style={{ inlineSize: `${(100 * (isFailed ? 0 : (size ?? 0))) / most}%` }} />
                     </button>
                   </td>
                 );

@@ -1,7 +1,7 @@
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 
-import { api } from "../api.ts";
+import { ApiError, api } from "../api.ts";
 import { url } from "../base.ts";
 import { t } from "../i18n/messages.ts";
 
@@ -21,6 +21,7 @@ interface Offered {
 export function Picker({ chosen, choose }: { chosen: string; choose: (id: string) => void }) {
   const text = useSignal("");
   const offered = useSignal<readonly Offered[] | null>(null);
+  const failed = useSignal("");
   const q = text.value.trim();
   useEffect(() => {
     const abort = new AbortController();
@@ -30,12 +31,14 @@ export function Picker({ chosen, choose }: { chosen: string; choose: (id: string
         ? (await api<{ pictures?: Offered[] }>(`/search?kinds=pictures&limit=${OFFERED}&q=${encodeURIComponent(q)}`, { signal })).pictures
         : (await api<{ items: Offered[] }>(`/pictures?limit=${OFFERED}`, { signal })).items;
       offered.value = found ?? [];
+      failed.value = "";
     };
     const timer = setTimeout(
       () =>
-        load().catch(() => {
-          // The page itself says that the server cannot be reached.
-          if (!signal.aborted) offered.value ??= [];
+        load().catch((reason: unknown) => {
+          if (signal.aborted) return;
+          offered.value = null;
+          failed.value = (reason instanceof ApiError && reason.message) || t("error.unreachable");
         }),
       q ? TYPING_MS : 0,
     );
@@ -70,6 +73,11 @@ export function Picker({ chosen, choose }: { chosen: string; choose: (id: string
             </button>
           </li>
         ))}
+        {failed.value && (
+          <li class="dim" role="alert">
+            {failed.value}
+          </li>
+        )}
         {offered.value?.length === 0 && <li class="dim">{t("photos.noResults")}</li>}
       </ul>
     </section>

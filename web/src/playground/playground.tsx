@@ -38,9 +38,12 @@ export default function Playground({ query }: AreaProps) {
   const id = query.get("picture") ?? "";
   const details = useSignal<Details | null>(null);
   const error = useSignal<unknown>(null);
+  const running = useRef<AbortController | null>(null);
   const load = () => {
     error.value = null;
+    running.current?.abort();
     const abort = new AbortController();
+    running.current = abort;
     const find = async () => {
       if (id) {
         details.value = await api<Details>(`/pictures/${encodeURIComponent(id)}`, { signal: abort.signal });
@@ -54,9 +57,11 @@ export default function Playground({ query }: AreaProps) {
     find().catch((reason: unknown) => {
       if (!abort.signal.aborted) error.value = reason;
     });
-    return () => abort.abort();
   };
-  useEffect(load, [id]);
+  useEffect(() => {
+    load();
+    return () => running.current?.abort();
+  }, [id]);
   const shown = details.value;
   return (
     <div class="view playground">
@@ -97,6 +102,7 @@ function Bench({ picture, query, isChosen }: BenchProps) {
   const problem = useSignal<Problem | null>(null);
   const isBusy = useSignal(true);
   const isScoring = useSignal(false);
+  const isScoreFailed = useSignal(false);
   const isFirst = useRef(true);
   const shownQuery = queryOf(recipe.value);
 
@@ -122,10 +128,12 @@ function Bench({ picture, query, isChosen }: BenchProps) {
       comparison.value = null;
       isBusy.value = false;
       isScoring.value = true;
-      await loadMessages("photos");
-      const result = await compare(picture.id, shownQuery, made.accept, signal);
+      isScoreFailed.value = false;
+      // A variant without a score is still shown.
+      const result = await loadMessages("photos").then(() => compare(picture.id, shownQuery, made.accept, signal)).catch(() => null);
       if (signal.aborted) return;
       comparison.value = result;
+      isScoreFailed.value = result === null;
       isScoring.value = false;
     };
     isBusy.value = true;
@@ -134,10 +142,8 @@ function Bench({ picture, query, isChosen }: BenchProps) {
       () =>
         run().catch((reason: unknown) => {
           if (signal.aborted) return;
-          // A variant without a score is still shown.
-          if (isBusy.peek()) problem.value = reasonOf(reason);
+          problem.value = reasonOf(reason);
           isBusy.value = false;
-          isScoring.value = false;
         }),
       isFirst.current ? 0 : PAUSE_MS,
     );
@@ -169,7 +175,7 @@ function Bench({ picture, query, isChosen }: BenchProps) {
             {shown && !shown.size && <p>{t("play.undecodable")}</p>}
           </div>
           <figcaption>
-            <Figures picture={picture} variant={shown} comparison={comparison.value} isScoring={isScoring.value} isBusy={isBusy.value} />
+            <Figures picture={picture} variant={shown} comparison={comparison.value} isScoring={isScoring.value} isScoreFailed={isScoreFailed.value} isBusy={isBusy.value} />
             <p class="field-error" role="alert">
               {problem.value && problem.value.parameter === null && problem.value.sentence}
             </p>
