@@ -7,7 +7,10 @@ import { playAlbum } from "../player.ts";
 
 const [album] = ALBUMS;
 
-/** Quality and gain: chosen while music plays, which goes on as Opus, can be sought, and is kept. */
+/**
+ * Changes quality and ReplayGain during playback. Playback continues as Opus in which one can seek,
+ * and a reload keeps both settings.
+ */
 export const quality: Journey = {
   name: "quality",
   isSmoke: false,
@@ -18,6 +21,13 @@ export const quality: Journey = {
     const player = await playAlbum(visit, album);
     await player.getByRole("button", { name: text(variant, "music.nowPlaying"), exact: true }).first().click();
     const now = visit.role("dialog", text(variant, "music.nowPlaying"));
+    // The player may prepare the second track as soon as the first one plays.
+    const tracks = new Set<string>();
+    const second = page.waitForRequest((request) => {
+      const { pathname, search } = new URL(request.url());
+      if (pathname.endsWith("/stream") && search.includes("bitrate=64")) tracks.add(pathname);
+      return tracks.size > 1;
+    });
     const answer = page.waitForResponse((response) => response.url().includes("/stream?bitrate=64"));
     await now.getByRole("combobox", { name: text(variant, "music.quality"), exact: true }).selectOption("64");
     const { headers, status } = await answer.then((it) => ({ headers: it.headers(), status: it.status() }));
@@ -31,6 +41,7 @@ export const quality: Journey = {
     await page.keyboard.press("End");
     // The next track begins, in the same quality.
     await now.getByRole("heading", { name: album.tracks[1] ?? "", exact: true }).waitFor();
+    await second;
     await page.reload();
     await visit.ready();
     await player.getByRole("button", { name: text(variant, "music.nowPlaying"), exact: true }).first().click();

@@ -44,10 +44,11 @@ export const scroll: Journey = {
 
 /** Returns whether every visible tile shows its picture, or that the picture is damaged. Runs in the page. */
 function isWindowFull(): boolean {
-  return [...document.querySelectorAll(".tile")].every((tile) => {
+  const visible = [...document.querySelectorAll(".tile")].filter((tile) => {
     const { top, bottom } = tile.getBoundingClientRect();
-    return bottom < 0 || innerHeight < top || tile.matches(".ready, .failed");
+    return 0 <= bottom && top <= innerHeight;
   });
+  return visible.length > 0 && visible.every((tile) => tile.matches(".ready, .failed"));
 }
 
 interface Steps {
@@ -85,7 +86,7 @@ function scrollSteadily({ frames, step }: Steps): Promise<Scrolled> {
   });
 }
 
-/** Returns a text with the median, a high quantile and the maximum of the frame times. */
+/** Returns a text with the median, the 99 % quantile and the maximum of the frame times. */
 function remark(intervals: readonly number[]): string {
   const sorted = [...intervals].sort((a, b) => a - b);
   const quantile = (part: number) => (sorted[Math.ceil(part * sorted.length) - 1] ?? 0).toFixed(1);
