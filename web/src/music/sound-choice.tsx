@@ -1,6 +1,6 @@
 import type { Signal } from "@preact/signals";
 
-import { type MessageKey, t } from "../i18n/messages.ts";
+import { t } from "../i18n/messages.ts";
 import { setQuality } from "./player.ts";
 import { GAIN_MODES, QUALITIES, gainMode, quality } from "./sound.ts";
 
@@ -19,7 +19,7 @@ export function SoundChoice() {
         label={t("music.gain")}
         value={gainMode}
         options={GAIN_MODES}
-        name={(it) => t(`music.gain.${it}` as MessageKey)}
+        name={(it) => t(`music.gain.${it}`)}
         onChoose={(mode) => (gainMode.value = mode)}
       />
     </div>

@@ -75,7 +75,7 @@ function Progress({ of: prefetch }: { of: Prefetch }) {
       {isRunning && <progress aria-label={t("ops.prefetch")} value={done} max={Math.max(1, prefetch.of)} />}
       <div class="dim">
         <span>{t("ops.prefetch.done", { done: number(done), of: number(prefetch.of) })}</span>
-        <span class="number">{t("ops.prefetch.made", { made: number(made), size: bytes(prefetch.bytes) })}</span>
+        <span class="number">{t("ops.prefetch.made", { count: made, size: bytes(prefetch.bytes) })}</span>
       </div>
       {failed > 0 && <p class="ops-stale">{t("ops.prefetch.failed", { count: failed })}</p>}
     </div>

@@ -1,1 +1,0 @@
-import{k as r}from"./chunk-QGS36PGG.js";import{F as o,H as t}from"./chunk-MQ6XTI26.js";async function m(e){try{let[a]=await Promise.all([import("./share-dialog-R2C25VPI.js"),o("share")]);a.show(e)}catch{r(t("error.unreachable"))}}export{m as a};
