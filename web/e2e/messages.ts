@@ -27,7 +27,7 @@ const CATALOGUES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   en: { ...en, ...enMusic, ...enOps, ...enPhotos, ...enPlayground, ...enShare },
 };
 
-/** Returns the text of a message as the page shows it in a variant, with these texts in it. */
+/** Returns the text of a message as the page shows it in a variant, with its placeholders replaced by `values`. */
 export function text(variant: Variant, key: MessageKey, values: Readonly<Record<string, string>> = {}): string {
   const found = CATALOGUES[variant.locale]?.[key];
   if (found === undefined) throw new Error(`${variant.locale}.json has no ${key}`);

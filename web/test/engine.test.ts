@@ -163,7 +163,7 @@ test("an element that may not play hands the track to the one that may", async (
   assert.ok(!told.includes("refused"));
 });
 
-test("each track has the volume of its own gain, also on the element of another track", async () => {
+test("the volume follows the gain of the track, also after the elements swap", async () => {
   const { engine, first, second } = started();
   engine.setVolume((gain) => (gain?.trackGain === -6 ? 0.5 : 0.8));
   assert.equal(first.volume, 0.8);

@@ -89,7 +89,7 @@ export const playground: Journey = {
     await visit.open(again);
     assert.equal(await width.inputValue(), "200");
     assert.equal(await control("play.q").inputValue(), "40");
-    assert.equal(await page.locator(".search input").inputValue(), "", "the quality is no search");
+    assert.equal(await page.locator(".search input").inputValue(), "", "the page parameter `quality` must not appear in the search field");
     await page.locator(".play-figures dd").first().filter({ hasText: "AVIF" }).waitFor();
 
     visit.expectFailures(/ph-0/);

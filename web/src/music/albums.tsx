@@ -13,7 +13,7 @@ import type { Album, Page } from "./types.ts";
 
 const ORDERS = ["title", "artist", "added", "date", "plays", "rating", "trending", "discover"] as const;
 
-/** Parameters of the album list by the groups to which they limit it. */
+/** Query parameter of `/albums` for each kind of group. */
 const PARAMETERS = { genres: "genre", years: "year", composers: "composer" } as const;
 
 interface AlbumsProps {

@@ -1,6 +1,6 @@
 import type { ReplayGain } from "./types.ts";
 
-/** Track as the engine plays it. */
+/** Source of a track and its ReplayGain. */
 export interface Source {
   readonly src: string;
   readonly gain?: ReplayGain | undefined;

@@ -21,7 +21,7 @@ function keep<T>(map: Map<string, T>, key: string, value: T): void {
 let forgotten = 0;
 
 /**
- * Drops the kept response for a target of the API, because it has changed. Responses to requests
+ * Drops the cached response for an API target. Call it when the object changes. Responses to requests
  * that have been sent before are not kept.
  */
 export function forget(path: string): void {

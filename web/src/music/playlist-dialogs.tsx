@@ -11,7 +11,7 @@ import { useWhole } from "./load.ts";
 import type { MenuItem } from "./menu.tsx";
 import { PLAYLIST_PAGES, append, create } from "./playlist-edit.ts";
 
-/** Ids of the tracks and albums for which a playlist is to be chosen. */
+/** Ids of the tracks and albums to add; `null` while the dialog is closed. */
 const adding = signal<readonly string[] | null>(null);
 
 /** Returns the entry of a menu that adds tracks or albums to a playlist; none for guests. */

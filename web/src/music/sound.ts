@@ -30,8 +30,8 @@ export function gainFactor(gain: ReplayGain | undefined, mode: GainMode): number
 }
 
 /**
- * Returns the volume of an element, from 0 to 1, for a track with a gain. A track that is too quiet
- * becomes louder only as far as the user's loudness leaves room.
+ * Returns the volume of an element, from 0 to 1, for a track with a gain. A positive
+ * gain has no effect beyond full volume.
  *
  * @param loudness from 0 to 1, as the user sets it
  */
@@ -40,7 +40,7 @@ export function volumeFor(loudness: number, gain: ReplayGain | undefined, mode: 
 }
 
 /**
- * Returns the target of a track in a quality.
+ * Returns the URL path from which the player loads `track` at the quality `wanted`.
  *
  * @param isPlayable whether the browser can play the file of the track
  * @param isOpusPlayable whether the browser can play Opus

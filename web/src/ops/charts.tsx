@@ -155,7 +155,7 @@ function ChartPanel({ chart }: { chart: Chart }) {
   );
 }
 
-/** Returns whether a scale shows a part of the times only. Around a single time, uPlot adds room. */
+/** Returns whether the chart is zoomed. With fewer than two rows it never is: uPlot then pads the scale. */
 function isPart(scale: uPlot.Scale | undefined, times: uPlot.AlignedData[0]): boolean {
   if (scale?.min == null || times.length < 2) return false;
   return scale.min !== times[0] || scale.max !== times.at(-1);
@@ -205,7 +205,7 @@ function options(chart: Chart, element: HTMLElement): uPlot.Options {
         label: t(line.label),
         stroke: colour(line.colour),
         width: 1.5,
-        // A value without neighbours is on no line, so it is drawn as a dot.
+        // A value between two gaps has no line segment, so it is drawn as a dot.
         points: {
           show: true,
           size: 5,

@@ -91,12 +91,19 @@ export interface Prefetch {
   readonly isCancelled: boolean;
   /** Folder whose pictures are converted; `null` for the whole library. */
   readonly folder: string | null;
+  /** Number of pictures that are finished. */
   readonly done: number;
+  /** Number of all pictures. */
   readonly of: number;
+  /** Number of new variants. */
   readonly made: number;
+  /** Number of variants that were in the cache already. */
   readonly known: number;
+  /** Number of variants that were no smaller than their original, and are not kept. */
   readonly larger: number;
+  /** Number of variants that could not be converted. */
   readonly failed: number;
+  /** Bytes of the new variants. */
   readonly bytes: number;
   readonly secondsLeft: number | null;
   readonly endedMs: number | null;

@@ -21,7 +21,7 @@ export function lone(values: readonly Cell[]): readonly number[] {
 export function dotPath(values: readonly Cell[], max: number, { width, height }: Box): string {
   const step = values.length > 1 ? width / (values.length - 1) : 0;
   const dots = lone(values).map((at) => {
-    // The only value of a short history is the newest, which stands at the end.
+    // A single value is the newest one, so it is drawn at the right edge.
     const x = values.length > 1 ? at * step : width;
     const y = height - (max > 0 ? Math.min(1, (values[at] ?? 0) / max) * height : 0);
     return `M${round(Math.min(Math.max(3, x), width - 3))} ${round(y)}h.01`;

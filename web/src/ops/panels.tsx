@@ -69,7 +69,10 @@ function Conversions({ now: { conversions, transcodes } }: { now: Present }) {
   );
 }
 
-/** Errors since the start of the server, by kind. A cancelled job is none. Failures have the names that the metrics use. */
+/**
+ * Counts of errors since the server started. Cancelled jobs are not counted. Failure reasons are
+ * named as in the metrics.
+ */
 function Errors({ now: { responses, conversions, cells, connections, variants, store } }: { now: Present }) {
   const word = (prefix: string, counts: Readonly<Record<string, number>>) =>
     Object.entries(counts).filter(([reason]) => reason !== "cancelled").map(([reason, count]) => [`${prefix}: ${reason.replaceAll("_", " ")}`, count] as const);

@@ -27,8 +27,8 @@ export interface Comparison {
 }
 
 /**
- * Values of the field Accept, the best first. The first one whose response the browser can decode
- * stands for what the browser itself sends with pictures, which a script cannot read.
+ * Values of the field Accept, the best first. Scripts cannot read the Accept field that the browser
+ * sends for images. The first value whose response decodes is taken instead.
  */
 export const ACCEPTS = ["image/avif,image/webp,*/*;q=0.8", "image/webp,*/*;q=0.8", "*/*"] as const;
 

@@ -2,7 +2,7 @@ import type { ComponentChildren } from "preact";
 import { useId } from "preact/hooks";
 
 import { t } from "../i18n/messages.ts";
-import type { Problem } from "./playground.tsx";
+import type { Problem } from "./problem.ts";
 import type { Parameter, Recipe } from "./recipe.ts";
 
 const FITS = ["cover", "contain", "fill"] as const;
@@ -73,7 +73,7 @@ function Row({ names, problem, children }: Props & { names: readonly Parameter[]
   );
 }
 
-/** Element ids of the lines for problems, by the parameter of the control. */
+/** First parameter of the row in which each parameter stands. */
 const LINES: Readonly<Record<Parameter, Parameter>> = {
   rotate: "rotate",
   flip: "flip",
@@ -89,14 +89,14 @@ const LINES: Readonly<Record<Parameter, Parameter>> = {
   q: "format",
 };
 
-/** Returns the attributes of a control that the server has a problem with. */
+/** Returns the ARIA attributes of a control, which mark it invalid if the server refused its value. */
 function invalid(name: Parameter, problem: Problem | null): Record<string, string> {
   return problem?.parameter === name ? { "aria-invalid": "true", "aria-describedby": `play-error-${LINES[name]}` } : {};
 }
 
 /** Input modes of the fields that hold numbers. */
 const MODES: Readonly<Partial<Record<Parameter, "numeric" | "decimal">>> = { w: "numeric", h: "numeric", q: "numeric", dpr: "decimal" };
-/** Texts in empty fields, of parameters whose default is not automatic. */
+/** Placeholders of the fields whose default is not automatic. */
 const PLACEHOLDERS: Readonly<Partial<Record<Parameter, string>>> = { dpr: "1", crop: "16:9", focus: "0.5,0.5" };
 
 function Check({ recipe, problem, change, name }: Props & { name: "enlarge" | "flip" | "flop" }) {

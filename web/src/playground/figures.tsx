@@ -14,7 +14,7 @@ interface Props {
   readonly isBusy: boolean;
 }
 
-/** Facts about the variant, in places that stay the same while they load. */
+/** Facts about the variant. The layout does not shift while they load. */
 export function Figures({ picture, variant, comparison, isScoring, isScoreFailed, isBusy }: Props) {
   const score = comparison?.ssimulacra2;
   const ratio = variant && number(variant.bytes / picture.bytes, { style: "percent", maximumFractionDigits: 1 });

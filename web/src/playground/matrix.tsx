@@ -4,6 +4,7 @@ import { useEffect, useRef } from "preact/hooks";
 import { bytes, number, t } from "../i18n/messages.ts";
 import { formatName } from "../photos/details.ts";
 import { Button } from "../ui/button.tsx";
+import { reasonOf } from "./problem.ts";
 import { type Recipe, queryOf } from "./recipe.ts";
 import { bytesOf } from "./variant.ts";
 
@@ -42,7 +43,7 @@ export function Matrix({ file, recipe, choose }: Props) {
     const waiting = FORMATS.flatMap((format) => QUALITIES.map((q) => ({ format, q })));
     const work = async () => {
       for (let next = waiting.shift(); next; next = waiting.shift()) {
-        const size = await bytesOf(file, { ...recipe, ...next }, running.signal).catch((reason: unknown) => (reason instanceof Error ? reason : new Error(String(reason))));
+        const size = await bytesOf(file, { ...recipe, ...next }, running.signal).catch((reason: unknown) => new Error(reasonOf(reason).sentence));
         if (running.signal.aborted) return;
         sizes.value = new Map([...sizes.value, [`${next.format} ${next.q}`, size]]);
       }
@@ -80,7 +81,7 @@ export function Matrix({ file, recipe, choose }: Props) {
                 const size = sizes.value.get(`${format} ${q}`);
                 const isFailed = size instanceof Error;
                 const label = isFailed ? "!" : size ? short(size) : "–";
-                const reason = isFailed ? size.message || t("error.unreachable") : undefined;
+                const reason = isFailed ? size.message : undefined;
                 const isChosen = recipe.format === format && recipe.q === q;
                 return (
                   <td>

@@ -16,7 +16,8 @@ import { Controls } from "./controls.tsx";
 import { CopyButton } from "./copy-button.tsx";
 import { Matrix } from "./matrix.tsx";
 import { Picker } from "./picker.tsx";
-import { type Parameter, type Recipe, pageQuery, problemOf, queryOf, recipeOf, withQuery } from "./recipe.ts";
+import { type Problem, reasonOf } from "./problem.ts";
+import { type Parameter, type Recipe, pageQuery, queryOf, recipeOf, withQuery } from "./recipe.ts";
 import { Figures } from "./figures.tsx";
 import { Snippets } from "./snippet-list.tsx";
 import { Region } from "./region.tsx";
@@ -27,13 +28,7 @@ const PAUSE_MS = 250;
 /** Width of the first variant if the address names no picture. */
 const FIRST_WIDTH = "960";
 
-/** Sentence of the server about a recipe that it refuses. */
-export interface Problem {
-  readonly parameter: Parameter | null;
-  readonly sentence: string;
-}
-
-/** Area that builds the URL of a picture. Its own address holds the picture and all parameters. */
+/** Area that builds the URL of a picture. The page URL stores the picture and all parameters. */
 export default function Playground({ query }: AreaProps) {
   const id = query.get("picture") ?? "";
   const details = useSignal<Details | null>(null);
@@ -90,7 +85,7 @@ function choose(id: string, recipe: Recipe): void {
 interface BenchProps {
   readonly picture: Details;
   readonly query: URLSearchParams;
-  /** False while another picture is loading that the address already names. */
+  /** False while the page URL names another picture that is still loading. */
   readonly isChosen: boolean;
 }
 
@@ -106,7 +101,7 @@ function Bench({ picture, query, isChosen }: BenchProps) {
   const isFirst = useRef(true);
   const shownQuery = queryOf(recipe.value);
 
-  // The address changes without the controls when a person goes back or follows a link.
+  // Back navigation and links change the page URL without the controls; take the recipe from the URL then.
   const inAddress = queryOf(recipeOf(query));
   const lastAddress = useRef(inAddress);
   if (lastAddress.current !== inAddress) {
@@ -175,7 +170,14 @@ function Bench({ picture, query, isChosen }: BenchProps) {
             {shown && !shown.size && <p>{t("play.undecodable")}</p>}
           </div>
           <figcaption>
-            <Figures picture={picture} variant={shown} comparison={comparison.value} isScoring={isScoring.value} isScoreFailed={isScoreFailed.value} isBusy={isBusy.value} />
+            <Figures
+              picture={picture}
+              variant={shown}
+              comparison={comparison.value}
+              isScoring={isScoring.value}
+              isScoreFailed={isScoreFailed.value}
+              isBusy={isBusy.value}
+            />
             <p class="field-error" role="alert">
               {problem.value && problem.value.parameter === null && problem.value.sentence}
             </p>
@@ -194,9 +196,4 @@ function Bench({ picture, query, isChosen }: BenchProps) {
       {shown && natural.width > 0 && <Snippets subject={{ file: picture.file, address, natural }} variant={shown} />}
     </div>
   );
-}
-
-function reasonOf(reason: unknown): Problem {
-  if (!(reason instanceof ApiError)) return { parameter: null, sentence: t("error.failed") };
-  return reason.status === 0 ? { parameter: null, sentence: t("error.unreachable") } : problemOf(reason.message || t("error.failed"));
 }

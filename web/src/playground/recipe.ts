@@ -102,7 +102,7 @@ export function inside(shape: Size, box: Size, mayGrow: boolean): Size {
   return { width: scaled(shape.width), height: scaled(shape.height) };
 }
 
-/** Returns the sentence of an error without the parameter that it names, and the parameter. */
+/** Splits `NAME: MESSAGE` into the parameter and the message. */
 export function problemOf(detail: string): { parameter: Parameter | null; sentence: string } {
   const [, name = "", sentence = ""] = /^(\w+): (.*)$/s.exec(detail) ?? [];
   const parameter = PARAMETERS.find((it) => it === name) ?? null;

@@ -2,7 +2,8 @@ import { useRef } from "preact/hooks";
 
 import { url } from "../base.ts";
 import { t } from "../i18n/messages.ts";
-import { type Edge, type Fractions, type Point, WHOLE, clamp, clipped, cropText, focusOf, focusText, moveEdges, ratioOf, rectangleOf, turnedSize } from "./geometry.ts";
+import type { Edge, Fractions, Point } from "./geometry.ts";
+import { WHOLE, clamp, clipped, cropText, focusOf, focusText, moveEdges, ratioOf, rectangleOf, turnedSize } from "./geometry.ts";
 import { type Parameter, type Recipe, type Size, queryOf, withQuery } from "./recipe.ts";
 
 /** Width in which the picture below the frame is requested, in pixels. */

@@ -1,7 +1,7 @@
 import { focusOf, isTurned, partOf, placed } from "./geometry.ts";
 import { type Parameter, type Recipe, SIDE_MAX, type Size, boxOf, inside, outputSize, queryOf, withQuery } from "./recipe.ts";
 
-/** Picture of which snippets speak. */
+/** Picture that the snippets refer to. */
 export interface Subject {
   /** Target of the file on this server, such as `/nature/Garden.jpg`. */
   readonly file: string;
@@ -100,7 +100,7 @@ export function webpServerGoOf({ address, natural }: Subject, recipe: Recipe): S
   const box = boxOf(recipe);
   const isCover = recipe.fit === "cover";
   if (recipe.fit === "contain" || recipe.fit === "fill") lacks.push(`fit=${recipe.fit}`);
-  // It leaves the picture as it is if a side of the box is longer.
+  // WebP Server Go does not resize if a side of the box exceeds the picture.
   if (isCover && (natural.width < box.width || natural.height < box.height)) lacks.push("fit=cover");
   if (recipe.enlarge === "true") lacks.push("enlarge");
   if (recipe.q) lacks.push("q");
@@ -115,8 +115,8 @@ export function webpServerGoOf({ address, natural }: Subject, recipe: Recipe): S
 const RESIZING: Readonly<Record<string, string>> = { contain: "fit", cover: "fill-down", fill: "force" };
 
 /**
- * Returns the path for imgproxy without a signature. It negotiates a format that is not named, and
- * turns the picture after it has cropped and scaled it.
+ * Returns the unsigned imgproxy path. imgproxy negotiates the format if the path names none, and
+ * rotates after cropping and scaling.
  */
 export function imgproxyOf({ address, natural }: Subject, recipe: Recipe): Spelling {
   const lacks = turnsBeforeOthers(recipe);
@@ -173,11 +173,11 @@ export function iiifOf({ file, natural }: Subject, recipe: Recipe, format: strin
   return { text: `/iiif/3/${identifier}/${region}/${isWhole ? "max" : (grows ? "^" : "") + scaled}/${iiifRotation(recipe)}/default.${extension}` };
 }
 
-/** Returns the rotation of IIIF, which mirrors left and right first, if there is a `!`. */
+/** Returns the IIIF rotation. A leading `!` mirrors horizontally before rotating. */
 function iiifRotation({ rotate, flip, flop }: Recipe): string {
   const degrees = Number(rotate || 0);
   const isMirrored = (flip === "true") !== (flop === "true");
-  // To exchange top and bottom is to exchange left and right and to rotate by 180 degrees.
+  // A vertical flip is a horizontal flip plus a rotation by 180°.
   const turned = degrees + (flip === "true" ? 180 : 0);
   return isMirrored ? `!${(720 - turned) % 360}` : String(turned % 360);
 }

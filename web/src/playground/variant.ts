@@ -24,12 +24,12 @@ export interface Variant {
 /** Number of times that a variant is requested while the server is busy. */
 const ATTEMPTS_MAX = 6;
 
-/** Requests a variant, and waits while the server is busy. @throws ApiError with the sentence */
+/** Requests a variant, and waits while the server is busy. Throws an `ApiError` with the server's message. */
 async function request(target: string, accept: string, signal: AbortSignal): Promise<Response> {
   for (let attempt = 1; ; attempt += 1) {
     let response: Response;
     try {
-      // The fields of a response from the browser's own cache would be those of an earlier one.
+      // A response from the browser cache would carry the Cache-Status of an earlier request.
       response = await fetch(target, { headers: { accept }, signal, cache: "no-store" });
     } catch (error) {
       signal.throwIfAborted();

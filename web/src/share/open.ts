@@ -2,7 +2,7 @@ import { loadMessages, t } from "../i18n/messages.ts";
 import { toast } from "../ui/toast.tsx";
 import type { Subject } from "./types.ts";
 
-/** Opens the dialog that shares `subject`. The code of the dialog is loaded now. */
+/** Opens the share dialog. Its code and messages are loaded on first use. */
 export async function openShare(subject: Subject): Promise<void> {
   try {
     const [dialog] = await Promise.all([import("./share-dialog.tsx"), loadMessages("share")]);
