@@ -32,7 +32,14 @@ export const playlists: Journey = {
     const dialog = visit.page.getByRole("dialog");
     await dialog.getByLabel(text(visit.variant, "music.newPlaylist")).fill(NAME);
     await visit.check("playlist-add");
-    await dialog.getByRole("button", { name: text(visit.variant, "music.create") }).click();
+    // After a failure the dialog stays, with the name.
+    visit.expectFailures(/api\/playlists/);
+    await visit.page.route("**/api/playlists", (route) => route.fulfill({ status: 503 }));
+    const submit = dialog.getByRole("button", { name: text(visit.variant, "music.create") });
+    await submit.click();
+    await dialog.getByRole("alert").filter({ hasText: /\S/ }).waitFor();
+    await visit.page.unroute("**/api/playlists");
+    await submit.click();
     await toast(visit, text(visit.variant, "music.addedTo", { name: NAME }));
     await addTrack(visit, "Dawn");
     await openOwn(visit, NAME);

@@ -20,9 +20,14 @@ export function addItems(ids: readonly string[]): readonly MenuItem[] {
   return [{ icon: "listAdd", label: t("music.addTo"), run: () => (adding.value = ids) }];
 }
 
+/** Returns why a request failed. */
+function failureText(error: unknown): string {
+  return error instanceof Error && error.message ? error.message : t("error.unreachable");
+}
+
 /** Shows why a request failed. */
 export function toastFailure(error: unknown): void {
-  toast(error instanceof Error && error.message ? error.message : t("error.unreachable"));
+  toast(failureText(error));
 }
 
 /** Container of the dialog that asks for a playlist. */
@@ -34,14 +39,20 @@ export function AddHost() {
 function AddDialog({ ids, onClose }: { ids: readonly string[]; onClose: () => void }) {
   const { value, error, reload } = useWhole("/playlists", PLAYLIST_PAGES);
   const own = value?.items.filter((it) => it.changeable) ?? [];
+  const isSending = useSignal(false);
+  const failed = useSignal("");
   const run = async (name: string, add: () => Promise<unknown>) => {
-    onClose();
+    if (isSending.value) return;
+    isSending.value = true;
     try {
       await add();
       toast(t("music.addedTo", { name }));
+      onClose();
     } catch (failure) {
-      toastFailure(failure);
+      // A toast would be behind the dialog.
+      failed.value = failureText(failure);
     }
+    isSending.value = false;
   };
   return (
     <Dialog title={t("music.addTo")} onClose={onClose}>
@@ -50,7 +61,7 @@ function AddDialog({ ids, onClose }: { ids: readonly string[]; onClose: () => vo
         <ul class="choices">
           {own.map(({ id, name, trackCount }) => (
             <li key={id}>
-              <button type="button" onClick={() => void run(name, () => append(id, ids))}>
+              <button type="button" disabled={isSending.value} onClick={() => void run(name, () => append(id, ids))}>
                 <Icon name="queue" />
                 <b dir="auto">{name}</b>
                 <span class="dim">{t("music.trackCount", { count: trackCount })}</span>
@@ -59,7 +70,12 @@ function AddDialog({ ids, onClose }: { ids: readonly string[]; onClose: () => vo
           ))}
         </ul>
       )}
-      <NameForm label={t("music.newPlaylist")} action={t("music.create")} onSubmit={(name) => void run(name, () => create(name, ids))} />
+      <p class="field-error" role="alert">{failed.value}</p>
+      {value || error ? (
+        <NameForm label={t("music.newPlaylist")} action={t("music.create")} onSubmit={(name) => run(name, () => create(name, ids))} />
+      ) : (
+        <div class="loading" aria-busy="true" />
+      )}
     </Dialog>
   );
 }
@@ -68,14 +84,19 @@ interface NameFormProps {
   label: string;
   action: string;
   name?: string;
-  onSubmit: (name: string) => void;
+  /** Uses the name. Meanwhile, the form cannot be submitted again. */
+  onSubmit: (name: string) => void | Promise<void>;
 }
 
 function NameForm({ label, action, name = "", onSubmit }: NameFormProps) {
-  const submit = (event: SubmitEvent) => {
+  const isSending = useSignal(false);
+  const submit = async (event: SubmitEvent) => {
     event.preventDefault();
     const typed = String(new FormData(event.currentTarget as HTMLFormElement).get("name")).trim();
-    if (typed) onSubmit(typed);
+    if (!typed || isSending.value) return;
+    isSending.value = true;
+    await onSubmit(typed);
+    isSending.value = false;
   };
   return (
     <form class="login" onSubmit={submit}>
@@ -83,21 +104,27 @@ function NameForm({ label, action, name = "", onSubmit }: NameFormProps) {
         <span>{label}</span>
         <input name="name" required dir="auto" autocomplete="off" defaultValue={name} />
       </label>
-      <Button primary submit>
+      <Button primary submit disabled={isSending.value}>
         {action}
       </Button>
     </form>
   );
 }
 
-/** Dialog that asks for the name of a playlist. */
+/** Dialog that asks for the name of a playlist. It stays open, with the name, if `onSubmit` fails. */
 export function NameDialog({ title, onClose, onSubmit, ...form }: Omit<NameFormProps, "label"> & { title: string; onClose: () => void }) {
-  const submit = (name: string) => {
-    onClose();
-    onSubmit(name);
+  const failed = useSignal("");
+  const submit = async (name: string) => {
+    try {
+      await onSubmit(name);
+      onClose();
+    } catch (error) {
+      failed.value = failureText(error);
+    }
   };
   return (
     <Dialog title={title} onClose={onClose}>
+      <p class="field-error" role="alert">{failed.value}</p>
       <NameForm {...form} label={t("music.playlistName")} onSubmit={submit} />
     </Dialog>
   );

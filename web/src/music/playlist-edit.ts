@@ -126,16 +126,16 @@ export function playlistTarget(id: string, rest = ""): string {
 }
 
 /**
- * Waits for the response to a request that changes a playlist, and returns it. The kept state of
- * the playlist is dropped before and after.
+ * Waits for the response to a request that changes a playlist, and returns it. The kept states of
+ * the playlist and of the list of playlists are dropped before and after.
  */
 async function awaitChange<T>(id: string, response: Promise<T>): Promise<T> {
-  const path = startOf(playlistTarget(id));
-  forget(path);
+  const forgetAll = () => [playlistTarget(id), "/playlists"].map(startOf).forEach(forget);
+  forgetAll();
   try {
     return await response;
   } finally {
-    forget(path);
+    forgetAll();
   }
 }
 
@@ -154,6 +154,7 @@ export async function append(id: string, ids: readonly string[]): Promise<void> 
 export async function create(name: string, ids: readonly string[]): Promise<string> {
   const form = new URLSearchParams([["name", name], ...ids.map((track) => ["track", track])]);
   const { id } = await api<Playlist>("/playlists", { method: "POST", form });
+  forget(startOf("/playlists"));
   return id;
 }
 

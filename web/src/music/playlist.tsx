@@ -137,7 +137,9 @@ function OwnPlaylist({ playlist, reload }: { playlist: FullPlaylist; reload: () 
           action={t("music.save")}
           name={name}
           onClose={close}
-          onSubmit={(typed) => typed !== name && editor.rename(typed)}
+          onSubmit={(typed) => {
+            if (typed !== name) editor.rename(typed);
+          }}
         />
       )}
       {asked.value === "delete" && <DeleteDialog name={name} onClose={close} onDelete={confirm} />}

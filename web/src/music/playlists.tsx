@@ -6,7 +6,7 @@ import { session } from "../session.ts";
 import { Button } from "../ui/button.tsx";
 import { Failure, Message } from "../ui/message.tsx";
 import { useWhole } from "./load.ts";
-import { NameDialog, toastFailure } from "./playlist-dialogs.tsx";
+import { NameDialog } from "./playlist-dialogs.tsx";
 import { PLAYLIST_PAGES, create } from "./playlist-edit.ts";
 import type { Playlist } from "./types.ts";
 
@@ -41,20 +41,14 @@ export function Playlists() {
 /** Button that asks for a name and creates a playlist. */
 function NewButton() {
   const isOpen = useSignal(false);
-  const submit = async (name: string) => {
-    try {
-      navigate(`music/playlists/${await create(name, [])}`);
-    } catch (error) {
-      toastFailure(error);
-    }
-  };
+  const submit = async (name: string) => navigate(`music/playlists/${await create(name, [])}`);
   return (
     <>
       <Button icon="listAdd" onClick={() => (isOpen.value = true)}>
         {t("music.newPlaylist")}
       </Button>
       {isOpen.value && (
-        <NameDialog title={t("music.newPlaylist")} action={t("music.create")} onClose={() => (isOpen.value = false)} onSubmit={(name) => void submit(name)} />
+        <NameDialog title={t("music.newPlaylist")} action={t("music.create")} onClose={() => (isOpen.value = false)} onSubmit={submit} />
       )}
     </>
   );

@@ -59,7 +59,8 @@ function moveByKey(event: KeyboardEvent & { readonly currentTarget: HTMLElement 
   if (step === 0) return;
   event.preventDefault();
   event.stopPropagation();
-  const to = Math.min(count - 1, Math.max(0, index + step));
+  const to = index + step;
+  if (to < 0 || to >= count) return;
   const list = event.currentTarget.closest(".virtual");
   onMove(to);
   announced.value = t("music.moved", { title, position: to + 1, count });

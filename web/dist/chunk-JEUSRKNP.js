@@ -1,1 +1,0 @@
-import{k as r}from"./chunk-YOCWKSNE.js";import{F as o,H as t}from"./chunk-5CJB32BL.js";async function m(e){try{let[a]=await Promise.all([import("./share-dialog-7BSROKHM.js"),o("share")]);a.show(e)}catch{r(t("error.unreachable"))}}export{m as a};
