@@ -210,7 +210,7 @@ fn files_of_the_api_need_the_login_that_files_need() {
                 let found = of(target, fields);
                 assert_eq!(found, expected, "{login:?} {fields} {target}");
             }
-            // A text cannot be compared, which only clients that may read the file are told.
+            // A text cannot be compared. Only clients that may read the file get this response.
             let compared = if expected == 200 { 422 } else { expected };
             let found = of("/-/api/compare/digits.txt", fields);
             assert_eq!(found, compared, "{login:?} {fields}");

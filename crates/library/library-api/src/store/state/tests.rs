@@ -59,8 +59,8 @@ fn a_change_counts_for_the_owner_of_the_data_only() {
     assert!(of_bob < of_ann);
     // Ann's share, which is far larger, leaves no room for Bob's data.
     let more = share("of-bob", "bob", 101);
-    assert!(state.has_room(&[more.clone()], of_bob + 1));
-    assert!(!state.has_room(&[more.clone()], of_bob));
+    assert!(state.has_room(std::slice::from_ref(&more), of_bob + 1));
+    assert!(!state.has_room(std::slice::from_ref(&more), of_bob));
     let less = share("of-ann", "ann", 0);
     assert!(!state.has_room(&[less, more], of_bob));
     // A change of Ann's share is possible although Ann's data exceeds the limit.
