@@ -73,7 +73,7 @@ pub(super) fn run(library: &Path, definition: &Definition) -> Result<Travel, Sto
     let traced = arm::command(Arm::Ours, &root, &index)?;
     let mut strace = Command::new("strace");
     strace
-        .args(["-f", "-qq", "-e", "trace=openat", "-o"])
+        .args(["-f", "-qq", "-e", "trace=openat,openat2", "-o"])
         .arg(&log);
     strace.arg(traced.get_program()).args(traced.get_args());
     run_command(&mut strace)?;
