@@ -64,8 +64,8 @@ impl History {
         }
     }
 
-    /// Returns the sum of a counter over about the last `seconds`: over as many whole minutes as
-    /// they contain, and over the current, unfinished minute. Time before the oldest stored minute
+    /// Returns the sum of a counter over the last `seconds / 60` whole minutes and the current,
+    /// unfinished minute. Time before the oldest stored minute
     /// is not included.
     pub(crate) fn sum(&self, name: &str, seconds: u64) -> u64 {
         let Some(column) = SERIES.iter().position(|series| series.name == name) else {

@@ -1,6 +1,6 @@
 //! The operator's dashboard on the server's side: a history of the counters, the current state, and
-//! findings, as JSON at `/-/api/ops`; the changes that operators start there, a purge of variants
-//! and a prefetch; and the prefetch in idle time.
+//! findings, as JSON at `/-/api/ops`; the actions of operators, which are a purge of variants and a
+//! prefetch; and the prefetch in idle time.
 //!
 //! Principal type: [`Ops`], whose thread samples the counters once per second.
 //!

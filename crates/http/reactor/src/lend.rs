@@ -54,8 +54,8 @@ use tokio::net::{TcpStream, UnixStream};
 /// than the additional system calls.
 pub const ZERO_COPY_BYTES_MIN: usize = 64 << 10;
 
-/// Minimum length in bytes of a rest that is sent without copying, after the first part of its
-/// value was sent.
+/// Minimum number of bytes that are sent without copying after a partial write. If fewer bytes of
+/// the value remain, they are copied.
 const REST_BYTES_MIN: usize = 16 << 10;
 
 /// Minimum length of memory that is freed on a separate thread, since the kernel needs at least

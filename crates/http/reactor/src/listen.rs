@@ -166,7 +166,7 @@ pub fn adopt(
     })
 }
 
-/// Removes from `inherited`, and returns, the sockets that listen on `requested_address`. If the
+/// Removes the sockets that listen on `requested_address` from `inherited` and returns them. If the
 /// port of `requested_address` is 0, the port is taken from the first socket of `inherited` with
 /// the same IP address.
 fn take(requested_address: SocketAddr, inherited: &mut Vec<TcpListener>) -> Vec<TcpListener> {
