@@ -65,8 +65,7 @@ impl History {
     }
 
     /// Returns the sum of a counter over the last `seconds / 60` whole minutes and the current,
-    /// unfinished minute. Time before the oldest stored minute
-    /// is not included.
+    /// unfinished minute. Time before the oldest stored minute is not included.
     pub(crate) fn sum(&self, name: &str, seconds: u64) -> u64 {
         let Some(column) = SERIES.iter().position(|series| series.name == name) else {
             return 0;

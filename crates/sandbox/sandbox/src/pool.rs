@@ -554,8 +554,8 @@ impl Pool {
 
     /// Releases a child after its job, or a child that had no job. A single-use child is killed. A
     /// reusable child is killed if its reply was invalid or its priority cannot be restored;
-    /// otherwise it is given back to the supervisor, which queues the child when the child reports
-    /// that it is ready again.
+    /// otherwise the supervisor gets the child, and queues it when the child reports that it is
+    /// ready again.
     fn release(&self, mut slot: Slot, is_reply_valid: bool) {
         if !self.shared.reuses_children || !is_reply_valid || !slot.restore_weight() {
             slot.kill();

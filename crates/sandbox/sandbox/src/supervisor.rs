@@ -150,9 +150,9 @@ impl Supervisor {
         }
     }
 
-    /// Orders forks until the maximum number of children and [`ORDERED_AHEAD`] more are ordered.
-    /// With these, the zygote can replace an ended child at once, without waiting for a further
-    /// command.
+    /// Orders forks until [`ORDERED_AHEAD`] more than the maximum number of children are ordered.
+    /// These additional orders let the zygote replace an ended child at once, without waiting for a
+    /// further command.
     fn refill(&mut self, now: Instant) {
         let wanted = self.shared.limits.children() + ORDERED_AHEAD;
         let Some(tracked) = self.zygotes.iter_mut().find(|tracked| tracked.serves()) else {

@@ -88,8 +88,7 @@ pub(super) enum Open {
     /// Socket for the report of a program that cannot start.
     Control,
     Job,
-    /// Part of the job's original, a file that is open for reading: its bytes from offset `begin`
-    /// on.
+    /// The job's original, open for reading from offset `begin` on.
     Original {
         begin: u64,
         at: u64,

@@ -251,9 +251,9 @@ const LAUNCHER: &[Rule] = &[
 ];
 
 /// Rules that precede those of a launcher if its programs may open files; Landlock decides which
-/// files. Files can be opened only for reading, and without two flags on which Landlock cannot be
-/// relied: O_PATH, which Landlock does not check and with which a program could find out which
-/// files exist, and O_TRUNC, which Landlock checks only from ABI version 3 on.
+/// files. Files can be opened only for reading, and without two flags: O_PATH, which Landlock
+/// never checks and which would reveal which files exist, and O_TRUNC, which Landlock does not
+/// check before ABI version 3.
 const FILES: &[Rule] = &[
     allow(libc::SYS_open, Lacks(1, WRITE_FLAGS)),
     allow(libc::SYS_openat, Lacks(2, WRITE_FLAGS)),

@@ -223,8 +223,8 @@ fn become_program(start: &Start) -> ! {
 
 fn prepare(start: &Start) -> Result<(), Errno> {
     set_parent_process_death_signal(Some(Signal::KILL))?;
-    // The loop replaces descriptors 0 to 3. The service's stream has a higher number, since the
-    // original was received first and got the lowest free number, which is at least 3.
+    // The loop replaces descriptors 0 to 3. The service's stream has a number of at least 4,
+    // since the original was received before it and took a number of at least 3.
     for (from, to) in start.streams.iter().chain(&start.service).zip(0..) {
         // SAFETY: the call replaces the standard streams and the number of the service's stream,
         // which this process does not use for anything else. It sets no CLOEXEC, so that the
