@@ -92,8 +92,8 @@ impl Converter {
             }
             Err(failure) => failure,
         };
-        // A crash does not count for the quarantine: the original was decoded before, when the
-        // variant was made, so the variant's file or the metric may be at fault.
+        // A crash does not count against the original, which has been decoded before: the variant
+        // or the metric may be at fault.
         Err(match self.verdict(scored.path, &failure) {
             Some(verdict) => NoScore::Failed(verdict),
             None => NoScore::Host,

@@ -217,10 +217,10 @@ pub struct Plan {
     pub source: Format,
     /// Size stated by the file, before orientation.
     pub stored: Size,
-    /// Rotation and mirroring: the transformation that makes the picture upright, followed by the
-    /// `turn` of the recipe.
+    /// Rotation and mirroring: first the orientation that the file states, then the orientation of
+    /// the recipe.
     pub orientation: Orientation,
-    /// Part of the turned picture that is kept.
+    /// Part of the rotated picture that is kept.
     pub crop: Rect,
     /// Size of the picture after scaling; equal to `crop.size` if nothing is scaled.
     pub inner: Size,
@@ -232,7 +232,7 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// Returns the size of the turned picture.
+    /// Returns the size of the rotated picture.
     #[must_use]
     pub const fn oriented(&self) -> Size {
         if self.orientation.transposes() {
@@ -346,7 +346,7 @@ pub enum Refusal {
 /// Plans the conversion of a picture with `facts` into `target`.
 ///
 /// ```text
-///     orientation, recipe's turn      recipe's crop, box and fit         quality table
+///  orientations of file and recipe    recipe's crop, box and fit         quality table
 /// stored ─────────────────► oriented ─────────► crop ─► inner ─► target ─► encoding
 /// ```
 ///

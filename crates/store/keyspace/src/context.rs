@@ -116,8 +116,8 @@ impl<'a> Context<'a> {
         Some(slot)
     }
 
-    /// Removes a key whose deadline has passed or one of whose cache tags was dropped. Returns the
-    /// slot if the key is kept. During a replay, keys are kept after their deadline, because the
+    /// Removes a key if it has expired or if one of its cache tags was dropped; otherwise returns
+    /// its slot. During a replay, keys are kept after their deadline, because the
     /// append-only file itself contains the removals.
     fn remove_expired(&mut self, slot: u32, key: &[u8]) -> Option<u32> {
         let db = &self.ks.dbs[self.db];

@@ -20,9 +20,8 @@ const BLOB_SLOT_BYTES: usize = 8;
 /// Heap bytes per deadline in `Db::due`, a B-tree, assuming average fill.
 const DUE_BYTES: usize = 34;
 
-/// Inverse of the fraction of vacant slots at which a table is compacted: at 8, at least one slot
-/// in eight is vacant.
-const VACANT_PART_MIN: usize = 8;
+/// Divisor of the number of slots: a table is compacted if at least one slot in eight is vacant.
+const VACANT_DIVISOR: usize = 8;
 
 /// A key and its value. An entry uses 64 bytes, one cache line of the processor, plus the heap
 /// memory of the key and the value. The key and value are not wrapped in a
@@ -292,7 +291,7 @@ impl Db {
         let slots = self.dict.slots() as usize;
         let vacant = slots - self.dict.len();
         if !self.dict.is_compacting() {
-            if vacant < slots.div_ceil(VACANT_PART_MIN) {
+            if vacant < slots.div_ceil(VACANT_DIVISOR) {
                 return true;
             }
             self.dict.start_compaction();

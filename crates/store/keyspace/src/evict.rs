@@ -294,7 +294,7 @@ impl Evictor {
     }
 
     /// Returns a large new key that was not used since its creation. The list `probation` has the
-    /// slots of such keys. A slot may hold another key by now, which must meet the same conditions.
+    /// slots of such keys. The conditions are checked again, since a slot may hold another key now.
     fn unused_on_probation(
         &mut self,
         dbs: &[Db],
