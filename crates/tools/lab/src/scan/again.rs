@@ -27,7 +27,7 @@ pub(super) struct Changed {
 pub(super) struct Sample {
     round: usize,
     #[serde(flatten)]
-    took: ResourceUse,
+    used: ResourceUse,
 }
 
 pub(super) fn unchanged(
@@ -37,12 +37,12 @@ pub(super) fn unchanged(
 ) -> Result<Vec<Sample>, Stop> {
     let scratch = tree::beside(library, "unchanged")?;
     let index = scratch.join("index");
-    arm::take(Arm::Again, library, &index)?;
+    arm::measure(Arm::Again, library, &index)?;
     let mut samples = Vec::new();
     for round in 0..given.rounds.unwrap_or(definition.rounds) {
-        let took = arm::take(Arm::Again, library, &index)?;
-        verify(&took, 0)?;
-        samples.push(Sample { round, took });
+        let used = arm::measure(Arm::Again, library, &index)?;
+        verify(&used, 0)?;
+        samples.push(Sample { round, used });
     }
     print("Scan of an unchanged library", &samples);
     Ok(samples)
@@ -56,7 +56,7 @@ pub(super) fn changed(
     let scratch = tree::beside(library, "changed")?;
     let (index, root) = (scratch.join("index"), scratch.join("library"));
     tree::link(library, None, &root)?;
-    arm::take(Arm::Again, &root, &index)?;
+    arm::measure(Arm::Again, &root, &index)?;
     let files = music(&root)?;
     let mut samples = Vec::new();
     for round in 0..given.rounds.unwrap_or(definition.rounds) {
@@ -72,9 +72,9 @@ pub(super) fn changed(
             fs::copy(path, &copy).map_err(at(path))?;
             fs::rename(&copy, path).map_err(at(path))?;
         }
-        let took = arm::take(Arm::Again, &root, &index)?;
-        verify(&took, definition.files as u64)?;
-        samples.push(Sample { round, took });
+        let used = arm::measure(Arm::Again, &root, &index)?;
+        verify(&used, definition.files as u64)?;
+        samples.push(Sample { round, used });
     }
     print(
         &format!("Scan after {} files changed", definition.files),
@@ -83,9 +83,9 @@ pub(super) fn changed(
     Ok(samples)
 }
 
-fn verify(took: &ResourceUse, opened: u64) -> Result<(), Stop> {
-    if took.opened != opened {
-        let line = format!("{} files opened where {opened} changed", took.opened);
+fn verify(used: &ResourceUse, opened: u64) -> Result<(), Stop> {
+    if used.opened != opened {
+        let line = format!("{} files opened where {opened} changed", used.opened);
         return Err(Stop::findings(line));
     }
     Ok(())
@@ -111,13 +111,13 @@ fn print(title: &str, samples: &[Sample]) {
     let row = |name: &str, value: fn(&ResourceUse) -> u64| {
         let values: Vec<f64> = samples
             .iter()
-            .map(|sample| value(&sample.took) as f64 / 1e3)
+            .map(|sample| value(&sample.used) as f64 / 1e3)
             .collect();
         Spread::of(&values).row(name)
     };
     let rows = [
-        row("wall", |took| took.wall_us),
-        row("CPU", |took| took.cpu_us),
+        row("wall", |used| used.wall_us),
+        row("CPU", |used| used.cpu_us),
     ];
     table::print(title, &["time", "ms", "range"], &rows);
 }

@@ -83,7 +83,7 @@ pub(super) fn command(arm: Arm, library: &Path, index: &Path) -> Result<Command,
 }
 
 /// Runs a contender in its own process and returns the resources that it used.
-pub(super) fn take(arm: Arm, library: &Path, index: &Path) -> Result<ResourceUse, Stop> {
+pub(super) fn measure(arm: Arm, library: &Path, index: &Path) -> Result<ResourceUse, Stop> {
     let mut command = command(arm, library, index)?;
     let output = command
         .output()
@@ -104,7 +104,7 @@ pub(crate) fn read(typed: &ReadArguments) -> Result<(), Stop> {
         Arm::Musium => musium(&typed.library)?,
         Arm::Lofty => lofty(&typed.library)?,
     };
-    let took = ResourceUse {
+    let used = ResourceUse {
         files: report.files,
         opened: report.opened,
         walk_us: report.walk.as_micros() as u64,
@@ -116,7 +116,7 @@ pub(crate) fn read(typed: &ReadArguments) -> Result<(), Stop> {
     };
     print!(
         "{}",
-        toml::to_string(&took).expect("the struct holds only numbers and strings")
+        toml::to_string(&used).expect("the struct holds only numbers and strings")
     );
     Ok(())
 }

@@ -21,7 +21,7 @@ pub(super) struct Memory {
 pub(super) fn run(library: &Path) -> Result<Memory, Stop> {
     let scratch = tree::beside(library, "memory")?;
     let index = scratch.join("index");
-    arm::take(Arm::Ours, library, &index)?;
+    arm::measure(Arm::Ours, library, &index)?;
     let before = resident_bytes()?;
     let loaded = scan::load(&index).map_err(|err| Stop::host(err.to_string()))?;
     let loaded = loaded.ok_or_else(|| Stop::findings("no index was written"))?;

@@ -33,7 +33,7 @@ pub(super) struct Sample {
     arm: Arm,
     round: usize,
     #[serde(flatten)]
-    took: ResourceUse,
+    used: ResourceUse,
 }
 
 /// System calls of one run, minus those of a run on an empty folder.
@@ -81,18 +81,18 @@ pub(super) fn run(
         fs::create_dir_all(&empty).map_err(at(&empty))?;
         for &arm in arms {
             // This run also warms the page cache.
-            let took = arm::take(arm, &root, &index)?;
+            let used = arm::measure(arm, &root, &index)?;
             let mut calls = count(arm, &root, &index, &scratch.join("calls"))?;
             for (name, count) in count(arm, &empty, &index, &scratch.join("calls"))? {
                 calls
                     .entry(name)
                     .and_modify(|calls| *calls = calls.saturating_sub(count));
             }
-            calls.retain(|_, count| took.files / 100 < *count);
+            calls.retain(|_, count| used.files / 100 < *count);
             table.calls.push(Calls {
                 kind: kind.to_owned(),
                 arm,
-                files: took.files,
+                files: used.files,
                 calls,
             });
         }
@@ -107,7 +107,7 @@ pub(super) fn run(
                     kind: kind.to_owned(),
                     arm: arms[at],
                     round,
-                    took: arm::take(arms[at], &root, &index)?,
+                    used: arm::measure(arms[at], &root, &index)?,
                 });
             }
         }
@@ -141,13 +141,13 @@ fn print(table: &Table, kind: &str, arms: &[Arm]) {
             .filter(|sample| sample.kind == kind && sample.arm == arm)
             .collect();
         own.sort_by_key(|sample| sample.round);
-        own.iter().map(|sample| value(&sample.took)).collect()
+        own.iter().map(|sample| value(&sample.used)).collect()
     };
-    let cpu = |took: &ResourceUse| took.cpu_us as f64 / took.files as f64;
+    let cpu = |used: &ResourceUse| used.cpu_us as f64 / used.files as f64;
     let rows = arms.iter().map(|&arm| {
         let Spread { median, min, max } = Spread::of(&of(arm, cpu));
-        let bytes = Spread::of(&of(arm, |took| took.read_bytes as f64 / took.files as f64)).median;
-        let wall = Spread::of(&of(arm, |took| took.wall_us as f64 / 1e3)).median;
+        let bytes = Spread::of(&of(arm, |used| used.read_bytes as f64 / used.files as f64)).median;
+        let wall = Spread::of(&of(arm, |used| used.wall_us as f64 / 1e3)).median;
         let ratio = Ratio::of(&of(arm, cpu), &of(Arm::Ours, cpu));
         let calls = table
             .calls
