@@ -29,7 +29,7 @@ const PREFETCH: Action = {
 const CANCEL: Action = { method: "DELETE", target: "/prefetch", title: "ops.cancelPrefetch", text: "ops.cancelPrefetch.text" };
 
 /** Panel of the cache of variants, with buttons that purge it and that fill it. */
-export function CachePanel({ now: { variants, store, prefetch } }: { now: Present }) {
+export function CachePanel({ now: { variants, store, prefetch }, timeMs }: { now: Present; timeMs: number }) {
   const asked = useSignal<Action | null>(null);
   return (
     <Panel title="ops.budget.variants">
@@ -41,7 +41,7 @@ export function CachePanel({ now: { variants, store, prefetch } }: { now: Presen
           [t("ops.store"), t(store ? (store.isReachable ? "ops.store.reachable" : "ops.store.unreachable") : "ops.store.none")],
         ]}
       />
-      {prefetch && <Progress of={prefetch} />}
+      {prefetch && <Progress prefetch={prefetch} timeMs={timeMs} />}
       <div class="ops-buttons">
         {prefetch?.isRunning ? (
           <Button icon="close" disabled={prefetch.isCancelled} onClick={() => (asked.value = CANCEL)}>
@@ -61,10 +61,10 @@ export function CachePanel({ now: { variants, store, prefetch } }: { now: Presen
   );
 }
 
-/** Progress of the running prefetch, or the result of the latest one. */
-function Progress({ of: prefetch }: { of: Prefetch }) {
+/** Progress of the running prefetch, or the result of the latest one. Both times are the server's. */
+function Progress({ prefetch, timeMs }: { prefetch: Prefetch; timeMs: number }) {
   const { isRunning, isCancelled, folder, done, made, failed, secondsLeft, endedMs } = prefetch;
-  const ended = endedMs === null ? "" : t("ops.ago", { span: span((Date.now() - endedMs) / 1000) });
+  const ended = endedMs === null ? "" : t("ops.ago", { span: span((timeMs - endedMs) / 1000) });
   const left = secondsLeft === null ? "" : t("ops.prefetch.left", { span: span(secondsLeft) });
   return (
     <div class="ops-bar">

@@ -17,8 +17,8 @@ export function Panels({ shown }: { shown: OpsDocument }) {
             <Bar budget={budget} />
           ))}
         </Panel>
-        <ScanPanel scan={now.scan} />
-        <CachePanel now={now} />
+        <ScanPanel scan={now.scan} timeMs={shown.timeMs} />
+        <CachePanel now={now} timeMs={shown.timeMs} />
         <Errors now={now} />
         <Conversions now={now} />
         <Cells now={now} />

@@ -11,10 +11,10 @@ const RESCAN: Action = { method: "POST", target: "/scan", title: "ops.rescan", t
 const CANCEL: Action = { method: "DELETE", target: "/scan", title: "ops.cancelScan", text: "ops.cancelScan.text" };
 
 /** Panel of the indexer of the library, with buttons that start and end a scan. */
-export function ScanPanel({ scan }: { scan: Present["scan"] }) {
+export function ScanPanel({ scan, timeMs }: { scan: Present["scan"]; timeMs: number }) {
   const asked = useSignal<Action | null>(null);
   const { reading } = scan;
-  const ended = scan.endedMs === null ? null : t("ops.ago", { span: span((Date.now() - scan.endedMs) / 1000) });
+  const ended = scan.endedMs === null ? null : t("ops.ago", { span: span((timeMs - scan.endedMs) / 1000) });
   return (
     <Panel title="ops.scan">
       {reading && (

@@ -1,1 +1,0 @@
-import{k as r}from"./chunk-YFDIKZMC.js";import{F as o,H as t}from"./chunk-DN25JFGX.js";async function m(e){try{let[a]=await Promise.all([import("./share-dialog-XXYYJXK2.js"),o("share")]);a.show(e)}catch{r(t("error.unreachable"))}}export{m as a};
