@@ -187,8 +187,8 @@ impl Conn {
         Ok(())
     }
 
-    /// Loads a range of a file into the page cache, unless the range was there earlier in this
-    /// tick.
+    /// Loads a range of a file into the page cache, unless the range was found there before in the
+    /// same millisecond of the core's clock.
     async fn load(&self, file: &File, offset: u64, len: u64) -> Result<(), Ended> {
         let now_ms = self.core.clock().now_ms();
         let cached_ranges = self.core.cached_ranges();

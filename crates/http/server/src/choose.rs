@@ -2,11 +2,12 @@
 //! response may have, and the variants that exist. If there is no variant, one is converted.
 //!
 //! ```text
-//! path ─► identity ─► facts ─► candidates ─► known? ─yes─► smallest known variant, or the original
+//! path ─► identity ─► facts ─► candidates ─► any known? ─yes─► smallest known one, or the original
 //!                                              └─ no ─► conversion, whose variant is then known
 //! ```
 //!
-//! A response is *provisional* until all candidate formats have been encoded at the higher effort.
+//! A picture is first encoded at low effort, and again at higher effort when cores are idle. A
+//! response is *provisional* until all candidate formats have been encoded at the higher effort.
 //! Until then it is fresh for seconds only, and the conversions at higher effort are queued.
 
 use std::sync::Arc;

@@ -150,7 +150,8 @@ impl Service {
             return None;
         };
         let mut tasks: Vec<Task> = Vec::new();
-        // Small originals have the same variant in several sizes, since they are never enlarged.
+        // Several requested sizes of a small original lead to the same variant, since pictures are
+        // never enlarged.
         let mut planned = HashSet::new();
         for recipe in recipes {
             let candidates = image_plan::candidates(&facts, recipe, self.settings.formats);

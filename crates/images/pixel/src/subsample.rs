@@ -1,4 +1,4 @@
-//! Reduction of chroma planes by the means of whole blocks.
+//! Reduction of chroma planes: each new sample is the mean of a block of samples.
 
 use image_plan::{Plane, Size};
 

@@ -163,7 +163,7 @@ fn without_times(line: &str) -> String {
             .filter(|(time, _)| time_ms(time).is_some());
         text.push_str(before);
         rest = match word {
-            // A time with spaces on both sides leaves one space between the words.
+            // If the removed time has spaces on both sides, only the space before it is kept.
             Some((_, behind)) if text.is_empty() || text.ends_with(' ') => behind.trim_start(),
             Some((_, behind)) => behind,
             None => {

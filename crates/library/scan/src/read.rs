@@ -38,7 +38,8 @@ impl Root<'_> {
 
 /// Result of reading one file, with the number of read calls and of requested bytes.
 pub(crate) struct Read {
-    /// Content of the file, or the error message if the host is at fault.
+    /// Content of the file, or the error message if the system could not read the file. A damaged
+    /// file is not such an error.
     pub(crate) content: Result<Content, String>,
     pub(crate) reads: u64,
     pub(crate) bytes: u64,

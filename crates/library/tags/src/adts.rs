@@ -61,8 +61,8 @@ impl Frame {
     }
 }
 
-/// Returns whether `head` is the start of an ADTS frame. Frames of MPEG audio have a layer other
-/// than 0.
+/// Returns whether `head` is the start of an ADTS frame. The layer in an ADTS header is 0; in a
+/// header of MP1, MP2 or MP3 it is not.
 pub(crate) fn is_adts(head: &[u8]) -> bool {
     Frame::parse(head).is_some()
 }

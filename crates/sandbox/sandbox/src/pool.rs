@@ -153,14 +153,15 @@ impl Pool {
         }
     }
 
-    /// Starts a pool whose jobs are runs of `program`, hosted by `worker`. A job's original begins
+    /// Starts a pool whose jobs are runs of `program`, hosted by `worker`. A job's input begins
     /// with the environment of the run, followed by its standard input. If [`Limits::ephemeral`] is
     /// false, the program starts once per cell, and receives environment and input as a record on
     /// its standard input ([`sandbox_protocol::request_head`]). [`Backend::Auto`] means a process
-    /// here. To find out if microVMs are fast on this host, start a pool of workers first.
+    /// here, since only a pool of workers measures whether microVMs are fast on this host.
     ///
     /// # Errors
-    /// As [`Pool::start`]. If the program's file cannot run in a cell, the program is at fault.
+    /// As [`Pool::start`]. If the program's file cannot run in a cell, the error says that the
+    /// program is at fault.
     pub fn start_program(worker: &[u8], program: &Program, limits: Limits) -> Result<Pool, Error> {
         let choice = match limits.backend {
             Backend::Process | Backend::Auto => Choice::process(),

@@ -54,8 +54,8 @@ static WRITE_LOCK: Mutex<()> = Mutex::new(());
 
 impl ReproducerFolder {
     /// Saves the job to a file. Returns the job's failure, and adds the file's name to its detail.
-    /// If no file was written, adds the reason instead. `runs` is the value of the line `runs`:
-    /// `worker`, or `program NAME`.
+    /// If no file was written, adds the reason instead. `runs` says what ran the job, `worker` or
+    /// `program NAME`, and is written to the file's line `runs`.
     pub(crate) fn keep(
         &self,
         runs: &str,

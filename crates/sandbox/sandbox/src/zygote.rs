@@ -41,8 +41,8 @@ impl Zygote {
         let null = open("/dev/null", OFlags::RDWR | OFlags::CLOEXEC, Mode::empty())?;
         let null = dup_above(null.as_fd())?;
         let machine = zygote_source.device.is_some();
-        // Huge pages are requested only if the host provides them. Otherwise the zygote would copy
-        // its code to other small pages, which would make no job faster.
+        // Huge pages are requested only if the host provides them. On another host, the request
+        // would only make the zygote copy its code to other small pages, which makes no job faster.
         let uses_huge_pages = |wanted| HugePages::read(wanted) == HugePages::On;
         let start = Command::Start(Start {
             machine,

@@ -733,7 +733,7 @@ fn sieve_protects_used_keys_from_unused_large_values() {
     };
     let (sieve, lru) = (hits(Policy::AllKeysSieve), hits(Policy::AllKeysLru));
     assert!(lru <= sieve, "{sieve} hits with SIEVE, {lru} with LRU");
-    // Of the 20,000 reads, fewer than two per hot key miss with SIEVE.
+    // With SIEVE, fewer than 2 × HOT of the 20,000 reads miss.
     assert!(20_000 - 2 * HOT < sieve, "{sieve}");
 }
 

@@ -295,8 +295,7 @@ impl Comparison<'_> {
     fn summaries(&self, contenders: &[Contender], samples: &[Sample]) -> Vec<Summary> {
         let of = |name: &str| -> Vec<f64> {
             let own = samples.iter().filter(|sample| sample.contender == name);
-            // In odd rounds the contenders run in reverse order. Ratios are computed within a
-            // round, so sort by round.
+            // Ratios compare samples of the same round, so the samples are sorted by round.
             let mut own: Vec<_> = own.collect();
             own.sort_by_key(|sample| sample.round);
             own.iter().map(|sample| sample.cpu_us as f64).collect()

@@ -158,7 +158,7 @@ fn hosts_are_judged_as_in_http1() {
     let cases: [(&[u8], &[u8]); 6] = [
         // `:authority`, and an equal Host.
         (b"\x01\x06pelton\x0f\x17\x06pelton", b"200"),
-        // Host alone.
+        // Host without `:authority`.
         (b"\x0f\x17\x06pelton", b"200"),
         // No host; `:authority` and Host that differ; an invalid host; two Host fields.
         (b"", b"400"),

@@ -37,7 +37,7 @@ pub(super) struct Outgoing {
     piece_bytes: usize,
     own_bytes: usize,
     /// Bytes of pieces that were completely written since the last call of
-    /// [`Outgoing::take_written`]. Pieces in the buffer of frames are not counted.
+    /// [`Outgoing::take_written`]. Bytes of the buffer of frames are never counted.
     written_bytes: usize,
 }
 

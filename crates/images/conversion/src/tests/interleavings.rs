@@ -185,7 +185,7 @@ fn callers_that_join_together_do_not_exceed_the_limit_of_waiters() {
     in_many_orders(|| {
         let key = OneKey::new(WAITERS_MAX);
         let (leader, first) = key.flights.lead(1);
-        // The first waiter counts towards the limit.
+        // Starts at 1, since the caller that started the flight waits, too.
         let waiting = Arc::new(AtomicUsize::new(1));
         let followed = Arc::clone(&key);
         join(spawn(CALLERS, move |_| {

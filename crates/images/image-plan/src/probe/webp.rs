@@ -7,7 +7,7 @@
 //! VP8   tag 3 bytes · 9D 01 2A · width u14 · height u14
 //! VP8L  2F · width−1 u14 · height−1 u14 · alpha u1
 //! VP8X  flags · 3 bytes · width−1 u24 · height−1 u24
-//!       then ICCP · ANIM · ANMF… or ALPH and VP8, or VP8L · EXIF
+//!       then ICCP · ANIM · (ANMF… | ALPH · VP8 | VP8L) · EXIF
 //! ```
 //! Sources: RFC 9649 §2; RFC 6386 §9.1.
 

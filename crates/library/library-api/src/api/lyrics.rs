@@ -5,9 +5,9 @@ use crate::lyrics::Lyrics;
 use crate::write::Writer;
 
 impl ApiCall<'_> {
-    /// Returns the document with the lyrics of a track. If the file has several lyrics, these are
-    /// the first that have times, or else the first of all. Without lyrics, the list of lines is
-    /// empty.
+    /// Returns the document with the lyrics of a track. If the file has several lyrics, the
+    /// document has the first that have times, or the first in the file if none have times. Without
+    /// lyrics, the list of lines is empty.
     pub(super) fn lyrics(&self, id: &str) -> Result<String, Refusal> {
         let (row, _) = self.track_row(id)?;
         let track = self.index.track(row).ok_or(Refusal::NotFound)?;

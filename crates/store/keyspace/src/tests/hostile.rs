@@ -110,8 +110,9 @@ fn every_command_survives_extreme_numbers() {
         client.now_ms += 1;
         client.run(&args, &mut out);
         assert!(!out.is_empty(), "{args:?} is not answered");
-        // Only strings are dropped at the limit. So a reply may exceed the limit by its last
-        // string, and by one number per element of a hash or list.
+        // At the limit only strings are dropped; the lengths and numbers of the remaining elements
+        // are still written. So a reply may exceed the limit by the string that reached it and by
+        // these numbers. Twice the longest string is room for both.
         let bytes_max = REPLY_BYTES_MAX + 2 * STRING_BYTES_MAX;
         assert!(
             out.len() < bytes_max,

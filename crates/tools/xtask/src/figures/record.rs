@@ -1,8 +1,8 @@
-//! Records of the benchmarks, as tables of values.
+//! Records of the benchmarks, as maps of values.
 //!
-//! The tools write all records, so a value that is missing or has another type is a bug of the
-//! record or of a table. Reading such a value panics. The message names the missing member, or
-//! shows the value of the wrong type.
+//! The tools write all records, so a value that is missing or has another type is a bug of the tool
+//! that wrote the record, or of the code that asks for the value. Reading such a value panics. The
+//! message names the missing member, or shows the value of the wrong type.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
