@@ -47,5 +47,14 @@ export const quality: Journey = {
     await player.getByRole("button", { name: text(variant, "music.nowPlaying"), exact: true }).first().click();
     assert.equal(await now.getByRole("combobox", { name: text(variant, "music.quality"), exact: true }).inputValue(), "64");
     assert.equal(await now.getByRole("combobox", { name: text(variant, "music.gain"), exact: true }).inputValue(), "album");
+    // If the server is too busy to transcode, the file itself is played.
+    visit.expectFailures(/\/stream\?/);
+    await page.route("**/stream?*", (route) => route.fulfill({ status: 429 }));
+    const before = await seek.inputValue();
+    const file = page.waitForRequest((request) => /\/music\/[^?]*\.(flac|mp3|opus)$/.test(request.url()));
+    await now.getByRole("button", { name: text(variant, "music.play"), exact: true }).click();
+    await file;
+    const moved = (before: string) => document.querySelector<HTMLInputElement>(".now .range")?.value !== before;
+    await page.waitForFunction(moved, before);
   },
 };

@@ -1,5 +1,5 @@
 import { useSignal } from "@preact/signals";
-import { useEffect, useRef } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 
 import { url } from "../base.ts";
 import { t } from "../i18n/messages.ts";
@@ -38,7 +38,8 @@ export function VideoViewer({ videos, name, path }: Props) {
   const close = () => navigate(path, { replace: true });
   const latest = useRef({ previous, next });
   latest.current = { previous, next };
-  useEffect(() => {
+  // Before the next paint, after which the view behind the viewer, which is inert, loses the focus.
+  useLayoutEffect(() => {
     const opener = document.activeElement;
     root.current?.focus({ preventScroll: true });
     const others = document.querySelectorAll<HTMLElement>(".rail, .top, .skip, .player, .queue-panel");
