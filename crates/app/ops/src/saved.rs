@@ -22,7 +22,8 @@ pub(crate) struct Sums {
     today_bytes: u64,
 }
 
-/// Counter of bytes that did not have to be sent because of variants. Survives restarts.
+/// Counter of the bytes that were saved by sending variants instead of originals. Survives
+/// restarts.
 #[derive(Debug)]
 pub(crate) struct Saved {
     path: PathBuf,

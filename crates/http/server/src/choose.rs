@@ -573,9 +573,9 @@ impl Candidate {
         }
     }
 
-    /// Returns whether the known entry suffices for the response, so that no other format needs to
-    /// be tried.
-    fn answers(&self) -> bool {
+    /// Returns whether no other format needs to be tried: there is a verdict that holds for all
+    /// formats, or, without a verdict, a known entry.
+    fn is_final(&self) -> bool {
         match self.verdict() {
             Some(verdict) => !verdict.is_of_format(),
             None => self.known.is_some(),

@@ -113,9 +113,9 @@ pub enum Reply {
         fields: Vec<Field>,
     },
     /// A variant of a picture of the library, and never its original, whose metadata may be
-    /// private. The response has negotiation, validators, ranges and HEAD. Its status is 404 if the
-    /// picture cannot be converted. As with [`Reply::Internal`], only mounts with
-    /// [`Mount::reaches_internal`] may name internal folders.
+    /// private. Negotiation, validators, ranges and HEAD requests work as for files of the library.
+    /// The status is 404 if the picture cannot be converted. As with [`Reply::Internal`], only
+    /// mounts with [`Mount::reaches_internal`] may name internal folders.
     Variant {
         /// Path and query, percent-encoded as in a request.
         target: String,

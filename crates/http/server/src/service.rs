@@ -298,7 +298,7 @@ impl Service {
             Some(mount) => mount.part(),
             None if PROBES.contains(&path) => Part::Open,
             None if path == METRICS_PATH => Part::Admin,
-            // The path `/` is not among these paths: it only redirects to [`PAGE`].
+            // The path `/` does not begin with [`PAGE`], to which it only redirects.
             None if path.starts_with(PAGE) => Part::Pages,
             None => Part::Files,
         }

@@ -387,10 +387,10 @@ impl Queue {
         self.changed.notify_all();
     }
 
-    /// Waits until a background conversion may start, registers one that is not in the queue, and
-    /// reserves memory for it, at most the whole budget. Returns the descriptor that cancels the
-    /// conversion and the number of reserved bytes, or `None` if `is_cancelled` becomes true or the
-    /// queue stops. Blocks.
+    /// Waits until a background conversion may start. Then counts one as running, without taking it
+    /// from the queue, and reserves `memory_bytes` for it, but no more than the whole budget.
+    /// Returns the descriptor that cancels the conversion and the number of reserved bytes, or
+    /// `None` if `is_cancelled` becomes true or the queue stops. Blocks.
     pub(crate) fn start_when_idle(
         &self,
         memory_bytes: u64,

@@ -87,9 +87,9 @@ fn map(plane: &mut Plane, to: impl Fn(u8) -> u8) {
     }
 }
 
-// Each formula below is an exact quotient in 16-bit arithmetic, so that the compiler can process
-// sixteen samples at once; a table lookup per sample takes several times as long. `tests::range`
-// compares all 256 values with the formula in real numbers.
+// Each formula below gives the correctly rounded quotient with 16-bit arithmetic only, so that the
+// compiler can process sixteen samples at once; a table lookup per sample takes several times as
+// long. `tests::range` compares all 256 values with the formula in real numbers.
 
 fn limited_luma(y: u8, threshold: u8) -> u8 {
     (16 + (u16::from(y) * 219 + u16::from(threshold)) / 255) as u8

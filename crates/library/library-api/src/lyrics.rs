@@ -18,8 +18,9 @@ use crate::library_access::LibraryAccess;
 const KEYS: [&str; 12] = [
     "ti", "ar", "al", "au", "lr", "length", "by", "offset", "re", "tool", "ve", "la",
 ];
-/// Maximum bytes of text in all lines of a song. A line with several times counts once per time.
-/// Lines above the limit are dropped, so that a small file cannot cause a huge response.
+/// Maximum bytes of text in all lines of a song. A line with several timestamps counts once for
+/// each of them. Lines above the limit are dropped, so that a small file cannot cause a huge
+/// response.
 const TEXT_BYTES_MAX: usize = 4 << 20;
 /// Limit on the minutes of a time. Text with this number of minutes or more does not count as a
 /// time.

@@ -1,4 +1,4 @@
-//! Descriptions of tracks, albums and artists in the protocol's documents.
+//! Descriptions of tracks, albums and artists in responses of the Subsonic protocol.
 
 use catalog::{Album, Content, Entry, Track};
 use tags::{Codec, Date, Field, Media, Role};

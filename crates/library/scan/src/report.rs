@@ -64,7 +64,8 @@ impl Report {
             !scanned.any(|folder| is_below(&fault.path, folder))
         });
         self.faults.extend(outside.cloned());
-        // An unreadable file may be recorded twice: when it was found, and when the index was read.
+        // An unreadable file may be recorded twice: by the walk that found it, and from the last
+        // index.
         self.faults.sort_by(|a, b| a.path.cmp(&b.path));
         self.faults.dedup_by(|a, b| a.path == b.path);
     }

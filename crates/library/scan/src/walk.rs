@@ -159,6 +159,7 @@ impl Tree<'_> {
             let entry = entry?;
             let name = entry.file_name().to_bytes();
             // Names that begin with a dot, including `.` and `..`, do not belong to the library.
+            // Some of these files name patterns of files to exclude.
             if name.starts_with(b".") {
                 if let Err(err) = declared.load(folder, name) {
                     let (path, err) = (join(path, name), io::Error::from(err));

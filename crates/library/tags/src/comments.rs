@@ -65,8 +65,8 @@ impl Flow for Block<'_, '_> {
 const KEY_BYTES_MAX: usize = 64;
 /// Key of a comment that contains a FLAC picture block in base64.
 const PICTURE_KEY: &[u8] = b"METADATA_BLOCK_PICTURE";
-/// Key of a comment that contains a picture in base64 without a picture block, by an older
-/// convention.
+/// Key of a comment of an older convention: the bytes of a picture in base64, not wrapped in a FLAC
+/// picture block.
 const COVER_KEY: &[u8] = b"COVERART";
 /// Number of base64 letters that are decoded from the start of a picture block; they contain the
 /// fields before the picture.

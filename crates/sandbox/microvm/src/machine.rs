@@ -138,10 +138,12 @@ impl Machine {
     }
 
     /// Returns whether the page fault at which the guest stopped is a system call. If so, restores
-    /// the guest's stack pointer. Software virtualisation may leave the CPU in ring 3 after
-    /// `syscall`, so that the CPU faults on the stub's first instruction; all other state is as
-    /// expected. A program that jumps to the stub makes a system call too, and returns to the
-    /// address in its `rcx`.
+    /// the guest's stack pointer.
+    ///
+    /// On a host that virtualises in software, `syscall` may leave the CPU in ring 3, so that the
+    /// CPU faults on the stub's first instruction. Only the stack pointer differs then, because the
+    /// fault has switched stacks. A program that jumps to the stub makes a system call too, and
+    /// returns to the address in its `rcx`.
     fn is_call(&mut self) -> bool {
         match cpu::pushed(self.memory.system_mut(), self.regs.rsp) {
             Some((STUB, rsp)) => {

@@ -28,8 +28,8 @@ pub(crate) enum Sum {
     NotFinite,
 }
 
-/// Returns the sum of two numbers as text without an exponent, or `None` if one text is not a
-/// number.
+/// Adds two numbers that are given as text. The sum is written without an exponent. Returns `None`
+/// if one of the arguments is not a number.
 pub(crate) fn add(left: &[u8], right: &[u8]) -> Option<Sum> {
     let (Number::Finite(left), Number::Finite(right)) = (parse(left)?, parse(right)?) else {
         return Some(Sum::NotFinite);

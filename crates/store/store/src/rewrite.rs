@@ -18,9 +18,9 @@ use crate::persist::sync_parent;
 /// Clients that wait for a `CONFIG REWRITE` that they requested.
 #[derive(Debug, Default)]
 pub(crate) struct RewriteWaiters {
-    /// Clients whose write has not started.
+    /// Clients that wait for a write of the configuration file that has not started.
     waiting: Vec<ClientKey>,
-    /// Clients whose write is in progress.
+    /// Clients that wait for the write of the configuration file that is in progress.
     served: Vec<ClientKey>,
     wake: Rc<Notify>,
 }

@@ -40,7 +40,7 @@ fn is_hit(server: &Server, path: &str, size: &str) -> bool {
     response.field("cache-status") == Some("Pelton; hit")
 }
 
-/// Starts a server that checks responses in memory at once.
+/// Starts a server that revalidates responses in memory after a millisecond.
 fn start(home: &Home) -> Server {
     Server::plain(home, &["--limits-revalidate-after", "1ms"])
 }

@@ -54,8 +54,9 @@ fn wait_for_a_panicking_conversion() {
     drop(converting.expect("a thread").join());
 }
 
-/// Serves on two cores, and lets the handler of the first connection panic on its core. Without the
-/// panic policy, the client's connection would be closed and the other core would drain.
+/// Serves on two cores, and lets the handler of the first connection panic on its core. The panic
+/// must end the whole process; otherwise only the client's connection would be closed, and the
+/// other core would drain.
 fn serve_with_a_panicking_core() {
     let limits = Limits::default();
     let usable = reactor::usable_cores(&limits).expect("the kernel lists the processors");

@@ -19,20 +19,22 @@ use super::limits::Limits;
 #[derive(Debug)]
 pub(super) struct FloodGuard {
     limits: Limits,
-    /// Number of written body bytes that count as one step of progress. The client must accept that
-    /// many bytes before the deadline for writing expires.
+    /// Number of written body bytes that count as one step. The client must accept that many bytes
+    /// before the deadline for writing expires.
     step_bytes: u64,
-    /// Number of body bytes written since the last step of progress.
+    /// Number of body bytes written since the last step.
     since_step: u64,
-    /// Number of steps of progress so far. A response that was queued as a whole is a step too.
+    /// Number of steps so far: a step is `step_bytes` written bytes of bodies, or a response that
+    /// was queued as a whole.
     steps: u64,
     requests: u64,
-    /// Number of bytes received since the last request or step of progress. Bytes of request bodies
-    /// do not count.
+    /// Number of bytes received since the last request or the last step of writing a response.
+    /// Bytes of request bodies do not count.
     idle_bytes: usize,
     /// Number of streams that ended without their response, minus the streams that were completed.
     resets: u32,
-    /// Wait whose deadline is armed; `None` until the client's first bytes arrive.
+    /// Event that the connection waits for, with the deadline that was set for it; `None` until the
+    /// client's first bytes arrive.
     armed: Option<Armed>,
 }
 

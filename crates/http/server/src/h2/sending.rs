@@ -29,8 +29,8 @@ pub(super) struct Sending {
 #[derive(Debug)]
 enum RemainingBody {
     Memory(Arc<[u8]>, Range<usize>),
-    /// Memory that only this stream uses. Until all of it is queued, the stream counts towards the
-    /// limit `running_max` of responses in preparation.
+    /// Body in memory that only this stream uses. Until all of it is in the connection's queue of
+    /// output, the stream counts towards the limit `running_max` of responses in preparation.
     Owned(Bytes),
     File(BodyFile, Chunks),
     Parted(Box<Parted>),

@@ -1,4 +1,5 @@
-//! Tests of photographs: their ids, their words, and whether their folders contain music.
+//! Tests of photographs: their ids, the words by which a search finds them, and whether their
+//! folders contain music.
 
 use super::{music, photo};
 use crate::{Catalog, Content, Entry, PhotoId, build};

@@ -141,7 +141,8 @@ impl Scene {
         Scene::open(std::env::temp_dir().join(folder), library(), limits, true)
     }
 
-    /// Creates a fixture with the admin ann and the library `library`.
+    /// Creates a fixture with the library `library` and the user ann, who is an admin because she
+    /// is the first user.
     pub(super) fn with_library(name: &str, library: Vec<Entry>) -> Scene {
         let folder = format!("pelton-subsonic-{name}-{}", std::process::id());
         let folder = std::env::temp_dir().join(folder);

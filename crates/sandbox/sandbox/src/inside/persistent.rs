@@ -30,8 +30,8 @@ use sandbox_protocol::{
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::time::Duration;
 
-/// Time for which a launcher continues to wait for a job if its program ended before the first
-/// request. Because of this wait, a program that cannot run is started at most once per second.
+/// Time for which a launcher stays if the program that it started ends before its first request.
+/// Because the launcher stays, a program that cannot run is started at most once per second.
 const LINGER: Duration = Duration::from_secs(1);
 /// Interval at which a program's CPU time is checked. No other limit ends a program whose threads
 /// together exceed the CPU time of one request.

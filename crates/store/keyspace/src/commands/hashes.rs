@@ -13,8 +13,8 @@ use crate::text::Key;
 
 type Done = Result<(), Fault>;
 
-/// Sets hash fields. The arguments from the second argument on are alternately names and values.
-/// Returns the number of new fields.
+/// Sets hash fields. The arguments after the key are alternately names and values. Returns the
+/// number of new fields.
 fn set_pairs(cx: &mut Context<'_>, name: &str) -> Result<usize, Fault> {
     let args = cx.args;
     if args.len() % 2 == 1 {

@@ -388,9 +388,10 @@ fn a_file_is_rewritten_with_its_comments_and_its_order() {
         assert_eq!(again.rewrite(new), new);
     };
     check("", "", "");
-    // Lines that set a directive to its current value are kept unchanged.
+    // Text after a value is no comment to Redis, so this file is refused.
     let old = "# mine\n\nmaxmemory 2gb\n  timeout 0\nslowlog-max-len 128 # no comment to Redis\n";
     assert!(read(old).is_err());
+    // Lines that set a directive to its current value are kept unchanged.
     let old =
         "# mine\n\nmaxmemory 2gb\n  timeout 0\ninclude /does/not/exist*\nbind 127.0.0.1 -::1\n";
     check(old, "", old);

@@ -21,7 +21,8 @@ pub fn h2(bytes: &[u8]) {
         whole,
         "the result differs if the input comes in pieces of {cut} bytes"
     );
-    // Checks the same bytes also as the start of a connection, without the preface.
+    // Checks the same bytes also as the very first bytes of a connection, with no preface before
+    // them.
     run(&[bytes]);
 }
 
