@@ -200,8 +200,8 @@ impl Deadline {
         }
     }
 
-    /// Returns whether the connection was chosen for eviction, so that its next response should be
-    /// the last.
+    /// Returns whether the connection was chosen for eviction. If it was, its next response should
+    /// be its last.
     #[must_use]
     pub fn is_evicted(&self) -> bool {
         self.entry.evicted.get()
@@ -293,8 +293,8 @@ pub struct Linger<'d> {
 }
 
 impl Linger<'_> {
-    /// Lowers the limit to `bytes_max` more bytes, for a client that violated the protocol. Such a
-    /// client has no response left to receive but the error.
+    /// Lowers the limit to `bytes_max` more bytes, for a client that violated the protocol. The
+    /// error response is the only response that such a client still has to receive.
     #[must_use]
     pub fn at_most(mut self, bytes_max: usize) -> Self {
         self.bytes_left = self.bytes_left.min(bytes_max);
@@ -337,7 +337,7 @@ impl Entry {
 
     fn wake_with(&self, waker: &Waker) {
         let mut stored = self.waker.borrow_mut();
-        // A connection is served by one task, so the waker changes only on the first call.
+        // One task serves the connection, so the waker stays the same after the first call.
         if !stored.as_ref().is_some_and(|old| old.will_wake(waker)) {
             *stored = Some(waker.clone());
         }
@@ -350,21 +350,21 @@ impl Entry {
     }
 }
 
-/// The deadlines of one core's connections.
+/// Table of the deadlines of one core's connections.
 #[derive(Debug, Default)]
 pub(crate) struct Table {
     entries: RefCell<Vec<Option<Rc<Entry>>>>,
     free: RefCell<Vec<usize>>,
-    /// Connections without a request that the last search found. Each element holds the time at
-    /// which the wait for a request began, and the connection's index. The connection that has
-    /// waited longest comes last.
+    /// Remaining results of the last search: connections that wait for a request and may be
+    /// evicted. Each element holds the time at which the wait for a request began, and the
+    /// connection's index. The connection that has waited longest comes last.
     oldest: RefCell<Vec<(u64, usize)>>,
     /// Number of searches of the table since the last tick.
     searches: Cell<u32>,
 }
 
-/// Maximum number of connections that one search returns. A search scans the whole table; a batch
-/// of results spreads that cost over many evictions.
+/// Maximum number of evictable connections that one search of the table collects. Since a search
+/// scans the whole table, it collects many connections, which spreads its cost over many evictions.
 const EVICT_BATCH: usize = 256;
 /// Maximum number of searches of the table per tick. Bounds the work of accept when all connections
 /// are busy.

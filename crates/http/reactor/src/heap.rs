@@ -1,10 +1,10 @@
 //! The process's heap: jemalloc, its statistics, and the return of freed memory to the host.
 //!
-//! glibc's allocator keeps freed memory that lies between blocks in use. In a store whose small
-//! keys were deleted, that is nearly all of its memory. jemalloc returns every page that contains
-//! no block in use. It places new blocks at the lowest free addresses first. So a program can
-//! compact its memory: it allocates a new block for each old one, copies the content and frees the
-//! old block.
+//! glibc's allocator does not return freed memory to the host if the memory lies between blocks in
+//! use. After a store has deleted most of its small keys, nearly all of its memory can be of this
+//! kind. jemalloc returns every page that contains no block in use. It places new blocks at the
+//! lowest free addresses first. So a program can compact its memory: it allocates a new block for
+//! each old one, copies the content and frees the old block.
 //!
 //! Freed pages are kept for ten seconds. Otherwise a large block that is allocated right after
 //! another one was freed would cause a page fault for each page again. jemalloc checks the age of
@@ -169,7 +169,7 @@ mod tests {
     fn the_allocator_has_our_options() {
         // The size from which freed blocks are returned to the host at once; 0 means never.
         assert_eq!(read(c"opt.oversize_threshold"), 0);
-        // A value that is never 0: proves that `read` works.
+        // Checks that `read` works: the page size is never 0.
         assert_ne!(read(c"arenas.page"), 0);
     }
 

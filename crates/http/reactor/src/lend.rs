@@ -222,8 +222,8 @@ impl Drop for Unused {
 }
 
 /// Returns the channel to the thread that frees large blocks of memory, so that the cores need not
-/// free them; `None` if the host cannot create the thread. The thread is never joined, since it
-/// holds nothing but memory.
+/// free them; `None` if the host cannot create the thread. The thread is never joined: if the
+/// process ends first, the host frees the memory anyway.
 fn freeing_thread() -> Option<&'static Sender<Unused>> {
     static THREAD: OnceLock<Option<Sender<Unused>>> = OnceLock::new();
     let thread = THREAD.get_or_init(|| {

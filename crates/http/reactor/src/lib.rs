@@ -61,7 +61,7 @@
 //!
 //! Overload: at `connections_max` the core makes room for a new connection: it evicts the
 //! connection that has waited longest for a request. If all connections have a request, the new
-//! connection gets `shed_response` and is closed. The same happens to a new connection whose client
+//! connection gets `shed_response` and is closed. A new connection is also shed if its client
 //! address already has `address_connections_max` open connections. When the process is out of
 //! descriptors, new connections are shed in the same way, with the help of a reserved descriptor.
 //!
@@ -71,10 +71,10 @@
 //! `drain_ms_max` are dropped, and [`run`] returns their number. Tasks that a handler spawned
 //! beside its connection are dropped at that point too.
 //!
-//! Units and limits: [`Limits`]; milliseconds and bytes. Errors: [`Error`] is the fault of the
-//! host, or of the operator who chose the address, and makes the start fail; [`Ended`] is the
-//! reason why one connection is over, which is a normal result. `SIGPIPE` must stay ignored, as
-//! Rust's runtime sets it at start-up: `sendfile` has no `MSG_NOSIGNAL` flag.
+//! Limits: [`Limits`], in milliseconds and bytes. Errors: [`Error`] is the fault of the host, or of
+//! the operator who chose the address, and makes the start fail; [`Ended`] is the reason why one
+//! connection is over, which is a normal result. `SIGPIPE` must stay ignored, as Rust's runtime
+//! sets it at start-up: `sendfile` has no `MSG_NOSIGNAL` flag.
 
 mod accept;
 mod address;

@@ -36,7 +36,8 @@ pub struct DirLock {
 /// Reason why a directory cannot be locked.
 #[derive(Debug)]
 pub enum LockError {
-    /// Another process holds the lock; the text is what that process wrote into the file.
+    /// Another process holds the lock. The text was read from the lock file and describes that
+    /// process.
     Held(String),
     /// The lock file cannot be opened or locked.
     Host(PathBuf, io::Error),

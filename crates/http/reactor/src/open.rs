@@ -25,7 +25,7 @@ impl OpenConnections {
         self.0.fetch_add(1, Relaxed);
     }
 
-    /// Counts one connection less.
+    /// Subtracts one connection from the count.
     pub(crate) fn remove(&self) {
         self.0.fetch_sub(1, Relaxed);
     }

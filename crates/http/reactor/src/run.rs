@@ -201,8 +201,8 @@ impl Shared {
             .thread_name(format!("core-{index}-file"))
             .on_thread_park(move || counters[index].waits.count())
             .on_thread_start(move || {
-                // A new thread may run only on the core's processor at first, where it would wait
-                // for the core's thread.
+                // A new thread inherits the affinity of the core's thread. Without this call, it
+                // would run only on that core's processor, and wait there for the core's thread.
                 if let Err(_narrowed) = cores::pin(&allowed) {
                     // The host has meanwhile taken the other processors away from this process, so
                     // the thread stays on the core's processor.
@@ -228,7 +228,7 @@ struct RunningCore<'a, H> {
     handler: H,
     connections: JoinSet<()>,
     ticks: Interval,
-    /// Method of spreading connections over the cores that is set on the listeners.
+    /// Steering method that is currently set on this core's listeners.
     steering: Steering,
     /// Counts of arrived and accepted connections at the last decision of `Steering::Auto`.
     counts_at_decision: ArrivalCounts,
@@ -264,8 +264,8 @@ where
             .tick(self.started.elapsed().as_millis() as u64, unix_secs());
     }
 
-    /// Sets the listeners to the current method of spreading connections. Core 0 also makes the
-    /// decisions of `Steering::Auto`.
+    /// Applies the current steering method to this core's listeners if the method has changed. Core
+    /// 0 also makes the decisions of `Steering::Auto`.
     fn steer(&mut self, acceptor: &Acceptor) {
         let steered = &self.shared.steered;
         if self.core.index() == 0 {

@@ -5,7 +5,8 @@
 //! arrive on one processor, as with a single client or a network card with one queue, this choice
 //! would leave the other cores idle. So `auto` starts with the kernel's hash, samples on which
 //! processors connections arrive, switches to the core of the arrival processor only if the
-//! arrivals are even over the cores, and switches back when the cores' shares diverge.
+//! arrivals are even over the cores, and switches back when the arrivals, or the connections
+//! accepted per core, are no longer even.
 //!
 //! Sources: socket(7) `SO_INCOMING_CPU`, which works with `SO_REUSEPORT` since Linux 6.2;
 //! `SO_ATTACH_REUSEPORT_CBPF`.
@@ -59,11 +60,11 @@ impl Steering {
 /// Sampling interval, in connections. Finding the processor on which a connection arrived costs a
 /// system call, so a core does it only for every eighth connection.
 pub(crate) const SAMPLE: u64 = 8;
-/// Minimum number of samples per core before the mode `auto` decides whether connections are
-/// steered.
+/// Minimum number of samples, on average over the cores, before the mode `auto` chooses between
+/// `Hash` and `IncomingCpu`.
 const SAMPLES_MIN: u64 = 64;
-/// Maximum share of the busiest core, in percent of the mean share, at which the shares still count
-/// as even.
+/// Maximum number of connections of the busiest core, in percent of the mean over the cores, at
+/// which the connections still count as evenly spread.
 const EVEN_PCT: u64 = 150;
 /// Maximum percentage of connections that arrive on processors to which no core is pinned. If more
 /// do, `IncomingCpu` is not used.
@@ -119,8 +120,8 @@ impl SteeringState {
     }
 
     /// Chooses again between `Hash` and `IncomingCpu`, if the setting is `auto` and enough samples
-    /// were taken since the last decision. `before` holds the counts at that decision, and is
-    /// updated after a new one. One core calls this periodically.
+    /// were taken since the last decision. `before` holds the counts at the last decision; a new
+    /// decision replaces them. One core calls this periodically.
     pub(crate) fn reconsider(&self, accepted: &[u64], before: &mut ArrivalCounts) {
         if self.configured != Steering::Auto {
             return;
@@ -192,7 +193,7 @@ pub(crate) fn prefer(socket: impl std::os::fd::AsFd, core: Option<CoreId>) -> io
     }
 }
 
-/// Returns the processor on which the connection's packets were received last.
+/// Returns the processor that received the connection's most recent packet.
 pub(crate) fn arrived_on(socket: impl std::os::fd::AsFd) -> io::Result<usize> {
     Ok(sockopt::socket_incoming_cpu(socket)? as usize)
 }
@@ -208,8 +209,8 @@ pub(crate) fn attach(socket: &TcpListener, cores: &[CoreId]) -> io::Result<()> {
         filter: filter.as_ptr().cast_mut(),
     };
     // SAFETY: `program` points to `filter`, which outlives the call and whose length is `len`; the
-    // kernel copies and verifies it, and writes to neither. Breaks if `filter` is dropped before
-    // the call.
+    // kernel copies and verifies the filter, and writes to neither structure. Breaks if `filter` is
+    // dropped before the call.
     let attached = unsafe {
         libc::setsockopt(
             socket.as_raw_fd(),

@@ -26,7 +26,7 @@ impl Stop {
         *self.0.borrow()
     }
 
-    /// Waits until the signal is triggered, on any runtime. Cancel-safe.
+    /// Waits until the signal is triggered. Works on any runtime, and is cancel-safe.
     pub async fn triggered(&self) {
         self.0
             .subscribe()

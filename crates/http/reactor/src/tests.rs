@@ -706,7 +706,8 @@ fn without_descriptors_connections_are_shed_and_accept_does_not_spin() {
     assert_eq!(reported("shed="), shed.to_string());
     let mut count = |key| reported(key).parse::<usize>().expect("a number");
     let (accepted, failures) = (count("accepted="), count("accept_failed="));
-    // accept fails once per shed connection, and once whenever the backlog is empty again.
+    // accept fails once per shed connection, for lack of a descriptor. It also fails when it finds
+    // the backlog empty, at most once per connection.
     let most = 2 * shed + accepted;
     assert!(
         failures <= most,
@@ -715,8 +716,8 @@ fn without_descriptors_connections_are_shed_and_accept_does_not_spin() {
     assert!(child.wait().expect("the child ends").success());
 }
 
-/// Runs the server of the child process until standard input ends. Has descriptors for about nine
-/// connections.
+/// Runs the server of the child process until standard input ends. A low limit on descriptors
+/// leaves room for about nine connections.
 fn serve_with_few_descriptors() {
     let (tell, started) = mpsc::channel();
     let server = Running::start(1, Limits::default(), move |_| {
@@ -733,7 +734,7 @@ fn serve_with_few_descriptors() {
             assert!(matches!(end, Ok(0) | Err(Ended::Evicted)), "{end:?}");
         }
     });
-    // From here on the core opens descriptors only for connections.
+    // Once the core has started, it opens descriptors only for connections.
     started.recv().expect("the core starts");
     let open = std::fs::read_dir("/proc/self/fd").expect("/proc is there");
     let few = Rlimit {

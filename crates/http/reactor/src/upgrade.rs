@@ -54,7 +54,8 @@ impl Program {
         match readiness {
             Ok(()) => Ok(child.id()),
             Err(err) => {
-                // If the process ended by itself, the lines that it logged explain the reason.
+                // If the new process has already ended, `kill` has no effect, and the log lines of
+                // that process state why it ended.
                 child.kill()?;
                 let status = child.wait()?;
                 Err(io::Error::other(format!(
@@ -80,7 +81,7 @@ impl Program {
 pub struct Predecessor(UnixStream);
 
 /// Returns the connection to the process that this process replaces, and the listening sockets of
-/// that process. Returns `None` unless this is an upgrade.
+/// that process. Returns `None` if this process was not started by an upgrade.
 pub fn predecessor() -> Result<Option<(Predecessor, Vec<TcpListener>)>, Error> {
     if env::var_os(VARIABLE).is_none() {
         return Ok(None);

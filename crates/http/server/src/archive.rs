@@ -1,5 +1,6 @@
 //! ZIP archive of several files of the library. The files are not compressed, and are read while
-//! the archive is sent: at most one piece of it is in memory, and nothing on disk.
+//! the archive is sent: at most one piece of the archive is in memory, and no part of it is written
+//! to disk.
 //!
 //! ```text
 //! each member: local header · bytes of the file      at the end: a directory entry for each member
@@ -67,7 +68,8 @@ pub(crate) struct Archive {
     step: Step,
     /// Headers that are sent next.
     out: Vec<u8>,
-    /// Offset in the archive at which `out` begins.
+    /// Number of archive bytes produced so far, including a header that is still in `out`, but not
+    /// the directory at the end.
     sent_offset: u64,
     left: u64,
 }
@@ -274,7 +276,7 @@ fn open(library: &Library, path: &LibraryPath, wanted: &Identity) -> io::Result<
     Ok((file, crc.end()))
 }
 
-/// CRC-32 of ZIP, PNG and Ethernet.
+/// State of a CRC-32 computation with the polynomial that ZIP, PNG and Ethernet use.
 struct Crc(u32);
 
 impl Crc {

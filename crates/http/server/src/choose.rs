@@ -43,8 +43,9 @@ const ATTEMPTS_MAX: usize = 3;
 struct Candidate {
     quick: (Key, Plan),
     better: (Key, Plan),
-    /// Index entry of the variant at higher effort (`better`). If there is none, index entry of the
-    /// variant at low effort (`quick`).
+    /// Best index entry of this format: the variant at higher effort (`better`), or else the
+    /// variant at low effort (`quick`). If neither variant exists, the record of a failed
+    /// conversion, if any.
     known: Option<Arc<Variant>>,
     /// Bytes of `known`, if the variant was converted for this request.
     sealed: Option<Arc<Sealed>>,
@@ -198,8 +199,9 @@ impl Service {
                 continue;
             }
             match self.await_conversion(request, next).await? {
-                // The conversion was shared with a request for which the original competes. Its
-                // result was not kept, since it was not smaller than the original.
+                // The conversion was shared with a request that may also be answered with the
+                // original. The result was not smaller than the original, so it was not kept, and
+                // this request must convert again.
                 FlightResult::Cached(variant, _)
                     if !request.candidates.original_competes && variant.kind == Kind::LARGER =>
                 {
@@ -297,8 +299,8 @@ impl Service {
         }
     }
 
-    /// Returns the index entry for `key`. Ignores the verdict that the variant is not smaller than
-    /// the original if the original does not compete in this request.
+    /// Returns the index entry for `key`. If this request cannot be answered with the original,
+    /// ignores the verdict that the variant is not smaller than the original.
     async fn find_for(&self, request: &ImageRequest<'_>, key: Key) -> Option<Arc<Variant>> {
         let competes = request.candidates.original_competes;
         let found = self.find(key).await;
@@ -334,8 +336,8 @@ impl Service {
             Ok(Outcome::Uncached(target, sealed)) => Ok(FlightResult::Uncached(sealed, target)),
             Ok(Outcome::Changed) => Ok(FlightResult::Changed),
             Err(WaitError::Late) => Err(self.overloaded(self.flights.retry_after_s())),
-            // `Refused` is a failure of the host. `Cancelled` occurs only for conversions at higher
-            // effort.
+            // `Refused` is a failure of the host. `Cancelled` cannot occur here: only background
+            // conversions are cancelled, and a request waits for this one.
             Ok(Outcome::Refused | Outcome::Cancelled) | Err(WaitError::Stopped) => {
                 Err(Problem::Host)
             }
@@ -538,8 +540,8 @@ impl ImageRequest<'_> {
             negotiated: self.negotiated,
             provisional,
             made,
-            // The original is the only representation if neither `Accept` nor the request chooses a
-            // format.
+            // The original is the only representation if its format was chosen neither by `Accept`
+            // nor by the recipe.
             is_only: is_original && !self.negotiated && self.recipe.format.is_none(),
         }
     }

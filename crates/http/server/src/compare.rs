@@ -1,5 +1,5 @@
-//! Comparison of an original with the variant that a client would get, as JSON: format, size and
-//! bytes of both, the encoder's settings, and the SSIMULACRA2 score.
+//! Comparison of an original with the variant that a client would get, as JSON: format, dimensions
+//! and file size of both, the encoder's settings, and the SSIMULACRA2 score.
 
 use std::io;
 use std::sync::Arc;
@@ -28,7 +28,8 @@ const ATTEMPTS_MAX: usize = 3;
 /// Seconds after which a refused client may retry: about as long as a comparison takes.
 const RETRY_AFTER_S: u64 = 2;
 
-/// Picture that a client would get, with the plan by which it was encoded and its score.
+/// Picture that a client would get, with its SSIMULACRA2 score and the plan by which the picture
+/// was encoded.
 struct SentPicture {
     target: Target,
     plan: Plan,
@@ -96,7 +97,7 @@ impl Service {
             };
             let planned = self.plan_of(key, &identity, &facts, &self.planned(recipe), target);
             // The chosen variant may have been encoded under earlier settings; then no current plan
-            // has its key.
+            // has its key, and the choice is made again.
             let Some((plan, stage)) = planned else {
                 continue;
             };
@@ -205,7 +206,7 @@ struct ComparisonJson {
     ssimulacra2: Option<f64>,
 }
 
-/// Format, size and bytes of a picture.
+/// Format, dimensions in pixels and file size of a picture.
 #[derive(Serialize)]
 struct PictureJson {
     format: &'static str,
@@ -214,7 +215,7 @@ struct PictureJson {
     bytes: u64,
 }
 
-/// Picture that the client would get. `encoding` is `None` if that is the original.
+/// Picture that the client would get. `encoding` is `None` if this picture is the original.
 #[derive(Serialize)]
 struct SentPictureJson {
     #[serde(flatten)]
@@ -286,7 +287,8 @@ impl From<&SentPicture> for EncodingJson {
     }
 }
 
-/// Returns the JSON document. `sent` is `None` if the client would get the original.
+/// Returns the comparison as a JSON document. `sent` is `None` if the client would get the
+/// original.
 fn document(facts: &Facts, identity: &Identity, sent: Option<&SentPicture>) -> String {
     let original = || {
         let format = facts.format.extension();

@@ -11,7 +11,8 @@ use crate::input::Input;
 use crate::scheme::Scheme;
 use crate::{h2, tls};
 
-/// Serves `conn` with the scheme of its listener until either side closes it.
+/// Serves `conn` with HTTP or HTTPS, as its listener requires, until the client or the server
+/// closes the connection.
 pub async fn serve(core: Rc<Core>, mut conn: Conn) {
     // Each branch is boxed, so that a connection holds only the state of its own protocol.
     if let Scheme::Https(tls) = core.scheme(conn.listener) {

@@ -24,7 +24,8 @@ pub struct Core {
     pub(crate) verified: Verified,
     pub(crate) ready: RefCell<ReadyResponses>,
     requests: Cell<u64>,
-    /// Request bodies that are in memory until their responses are ready, and their total size.
+    /// Request bodies in memory, with their total size. A body is counted until the response to its
+    /// request is ready.
     pub(crate) uploads: Rc<Uploads>,
     live: Arc<Live>,
     generation: u64,

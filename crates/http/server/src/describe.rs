@@ -12,8 +12,8 @@ use crate::known::Known;
 use crate::problem::{Problem, json_string};
 use crate::service::Service;
 
-/// Maximum width and height of the variant that is created only to compute the placeholder, in
-/// pixels.
+/// Maximum width and height, in pixels, of the variant that is created only to compute the
+/// placeholder (blurhash, thumbhash and colour).
 const TINY_PX: u32 = 64;
 
 impl Service {
@@ -25,7 +25,7 @@ impl Service {
     /// converted.
     ///
     /// # Errors
-    /// [`Problem`]: not found, or not a picture.
+    /// [`Problem`]: the file does not exist, is not a picture, or has an invalid header.
     pub(crate) async fn describe(
         &self,
         path: &LibraryPath,
@@ -37,8 +37,8 @@ impl Service {
             Known::Damaged => return Err(Problem::Undecodable),
             _ => return Err(Problem::Unsupported),
         };
-        // The size is the same in all target formats, so it is computed for PNG. A picture that
-        // cannot be converted keeps its own size.
+        // Width and height are the same in all target formats, so they are computed for PNG. A
+        // picture that cannot be converted keeps its own width and height.
         let plan = image_plan::plan(
             &facts,
             &recipe,

@@ -76,8 +76,8 @@ struct Exchange {
     /// True if the beginning of a request head had arrived before the last read, so that the
     /// deadline for the head is running.
     in_head: bool,
-    /// Responses that are not written yet. The buffer has no capacity while the connection waits
-    /// for a request.
+    /// Responses that are not written yet. The batch holds no memory while the connection waits for
+    /// a request.
     batch: Batch,
     /// Number of requests so far.
     requests: u32,
@@ -85,7 +85,8 @@ struct Exchange {
     method: Method,
     /// Trace of the request in progress, if the request is logged.
     trace: Option<TraceId>,
-    /// True if the last response was sent before the client had sent its whole request.
+    /// True if the server closes the connection after the last response while the client may still
+    /// send bytes: the rest of a request body, or further requests.
     lingers: bool,
 }
 
@@ -251,8 +252,9 @@ impl Exchange {
         self.method = request.method;
         let mut context = self.core.request_context(self.listener, conn.remote());
         context.supports_streaming = request.version == Version::Http11;
-        // Only mounts, the handlers of paths outside the library, read bodies. A request with
-        // `Expect` to any other path gets the final response at once, without sending its body.
+        // Only mounts, the handlers of paths outside the library, read bodies. If a request to any
+        // other path has `Expect: 100-continue`, the server responds at once, so that the client
+        // need not send the body.
         let has_body = request.framing != Framing::None;
         let wanted = has_body && self.core.service.mounts.find(request.target.path).is_some();
         let mut unread = request.expect_continue && has_body && !wanted;
@@ -284,8 +286,9 @@ impl Exchange {
             trace.add_field(&mut response, || core.next_request_id());
         }
         let last = unread || self.is_last(request, conn);
-        // A client that wants to keep the connection may have sent more requests, so its remaining
-        // bytes are read before the socket closes.
+        // The client may still send the rest of the body, or further requests if it wants to keep
+        // the connection. These bytes are read before the socket closes: closing it with unread
+        // bytes would reset the connection, and the client could lose the response.
         self.lingers = unread || last && request.keep_alive;
         let connection = if last {
             Connection::Close
@@ -476,8 +479,8 @@ impl Exchange {
         Ok(())
     }
 
-    /// Counts and logs the responses of the batch, whose preparation started at `begun`. Returns
-    /// whether the batch contained any response.
+    /// Counts and logs the responses of the batch. `begun` is the time at which the preparation of
+    /// these responses started. Returns whether the batch contained any response.
     fn count(&mut self, begun: Instant) -> bool {
         let answered = !self.batch.entries.is_empty();
         let duration_us = elapsed_us(begun);
@@ -519,8 +522,9 @@ impl Exchange {
     }
 }
 
-/// Writes `head` and then a track that is still being produced, in chunks, as RFC 9112 §7.1
-/// requires for a body of unknown length. Adds the number of body bytes written to `sent_bytes`.
+/// Writes `head`, and then the body in chunks: a track that is still being transcoded. RFC 9112
+/// §7.1 requires chunks for a body of unknown length. Adds the number of body bytes written to
+/// `sent_bytes`.
 async fn send_pieces(
     conn: &mut impl Transport,
     head: &[u8],

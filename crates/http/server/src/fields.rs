@@ -1,4 +1,5 @@
-//! Fields of responses: their types, and the fields that the operator configured.
+//! Header fields of responses: the type of a field, the fields that the operator configured, and
+//! the fields of CORS.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -39,7 +40,7 @@ const RESERVED_FIELDS: [&str; 20] = [
 ];
 
 impl Headers {
-    /// Creates the fields from names in lower case and values.
+    /// Creates the fields from pairs of a name, in lower case, and a value.
     ///
     /// # Errors
     /// The first field that cannot be configured or sent, with the reason.
@@ -150,7 +151,8 @@ impl Cors {
     }
 }
 
-/// Returns `fields` as a map. Each name must be a literal or already validated.
+/// Returns `fields` as a map. A name that is not a constant of this code must have been validated
+/// before.
 ///
 /// # Panics
 /// If a name is not a token.

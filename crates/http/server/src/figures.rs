@@ -13,17 +13,18 @@ use crate::settings::Settings;
 /// Figures of all parts of the service at one moment. Totals count since the start of the process.
 #[derive(Clone, Copy, Debug)]
 pub struct Figures {
-    /// Responses of all cores.
+    /// Numbers of responses, summed over all cores.
     pub responses: ResponseTotals,
-    /// Cache of variants.
+    /// Statistics of the cache of variants.
     pub variants: VariantStats,
-    /// Queue of conversions.
+    /// Statistics of the queue of conversions.
     pub conversions: FlightStats,
-    /// Queue of transcodes.
+    /// Statistics of the queue of transcodes.
     pub transcodes: TranscodeStats,
-    /// Sandboxes (cells) of conversions and transcodes.
+    /// Statistics of the sandboxes (cells) for conversions and transcodes.
     pub cells: sandbox::Stats,
-    /// Index of variants that is shared through a store, if there is one.
+    /// Statistics of the shared index, the index of variants in a store; `None` if no store is
+    /// configured.
     pub store: Option<SharedIndexStats>,
     /// Connections of all cores.
     pub connections: ConnectionTotals,
@@ -45,7 +46,8 @@ pub struct ConnectionTotals {
     pub evicted: u64,
     /// Connections that a timeout closed.
     pub timeouts: u64,
-    /// Bytes of responses that clients have not read yet.
+    /// Number of response bytes that wait in memory until their sockets accept them, as last
+    /// measured by each core.
     pub queued_bytes: u64,
 }
 

@@ -22,8 +22,9 @@ const HTML: &str = "text/html; charset=utf-8";
 /// Content-Security-Policy of the gallery. It allows only this server's pictures and the inline
 /// style of the page.
 pub(crate) const POLICY: &str = "default-src 'none'; img-src 'self'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
-/// Maximum number of folders per page that are shown with a picture. On a rotating disk, finding
-/// the picture of a folder takes 10 ms. Further folders are plain links.
+/// Maximum number of folders per page that are shown with a picture. Further folders are plain
+/// links. On a rotating disk, finding the picture of a folder takes 10 ms, so finding those of a
+/// page takes at most about a second.
 const FOLDER_PICTURES_MAX: usize = 100;
 /// Maximum number of entries of a folder that are examined to find its picture.
 const PICTURE_SEARCH_ENTRIES_MAX: usize = 100;
@@ -41,10 +42,10 @@ span{display:block;overflow:hidden;text-overflow:ellipsis;white-space:nowrap;fon
 .folder{color:#ddd;font-size:1rem}";
 
 impl Service {
-    /// Returns the page of the folder that `target`, a path below [`FOLDER_PAGES`], names.
+    /// Returns the page of a folder. `target` is the path of the page, below [`FOLDER_PAGES`].
     ///
     /// # Errors
-    /// [`Problem::NotFound`], or a failure of the host.
+    /// [`Problem::NotFound`], or [`Problem::Host`] if the folder cannot be read.
     pub(crate) async fn gallery(&self, target: &str) -> Result<Document, Problem> {
         let below = target.strip_prefix(FOLDER_PAGES).ok_or(Problem::NotFound)?;
         let folder = match below.trim_matches('/') {
@@ -61,7 +62,7 @@ impl Service {
     /// for `target`.
     ///
     /// # Errors
-    /// [`Problem::NotFound`], or a failure of the host.
+    /// [`Problem::NotFound`], or [`Problem::Host`] if the folder cannot be read.
     pub(crate) async fn page_of_folder(
         &self,
         folder: Option<LibraryPath>,
@@ -181,8 +182,9 @@ impl FolderPage<'_> {
     }
 }
 
-/// Renders a page. `folder_pictures` contains the name of each folder's picture, if it has one.
-/// `colour` returns the CSS colour that is shown until a picture is loaded, if the colour is known.
+/// Renders a page. `folder_pictures` contains one element per folder in `listed`: the name of the
+/// folder's picture, if any. `colour` returns the CSS colour that is shown until a picture is
+/// loaded, if the colour is known.
 fn render(
     page: FolderPage<'_>,
     listed: &Listed,

@@ -45,12 +45,13 @@ pub struct Gate {
     pub has_admin_listener: bool,
 }
 
-/// Secret that a program sends instead of a login, stored as its hash.
+/// Secret that a client without a user account, such as a script, sends instead of a login. Only
+/// its hash is stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Token(blake3::Hash);
 
 impl Token {
-    /// Creates the token from the secret as programs send it.
+    /// Creates the token from the secret, in the form in which clients send it.
     #[must_use]
     pub fn new(secret: &str) -> Token {
         Token(blake3::hash(secret.as_bytes()))
@@ -90,7 +91,8 @@ pub enum Part {
     Music,
     /// Pages that list folders.
     Pages,
-    /// Files of the library, and programs of the operator.
+    /// Files of the library, and the operator's programs, which respond to requests for their
+    /// paths.
     Files,
 }
 
@@ -227,7 +229,8 @@ impl Gate {
     /// Paths that need no login on the separate listener for administration.
     pub const ADMIN_PARTS: [&str; 3] = ["/-/api", "/-/metrics", "/-/status"];
 
-    /// Returns when only admins may send a request to `part`, even if the part needs no login.
+    /// Returns the condition under which only admins may send a request to `part`, even if the part
+    /// needs no login.
     pub(crate) fn admin_rule(part: Part, is_change: bool) -> AdminRule {
         match (part, is_change) {
             (Part::Dashboard, true) => AdminRule::Always,

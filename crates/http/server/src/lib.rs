@@ -15,7 +15,7 @@
 //! ```
 //!
 //! The service is not a proxy cache, and it never touches pixels: `image_plan` decides which
-//! variants a picture may have, and the worker makes them.
+//! variants a picture may have, and a worker, a sandboxed process, makes them.
 //!
 //! Units and limits: [`Limits`] for caches and responses, [`conversion::flight::Limits`] for
 //! conversions, `image_plan::Limits` and `http1::Limits` for input. Errors: [`problem::Problem`]

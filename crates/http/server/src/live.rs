@@ -21,7 +21,8 @@ pub struct Live {
 }
 
 impl Live {
-    /// Creates the holder with its first service and the schemes of the listeners, in their order.
+    /// Creates the holder with its first service. `schemes` contains the scheme of each listener,
+    /// in the order of the listeners.
     #[must_use]
     pub fn new(service: Arc<Service>, schemes: Box<[Scheme]>) -> Arc<Live> {
         Arc::new(Live {

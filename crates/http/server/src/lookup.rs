@@ -144,7 +144,8 @@ impl Core {
         Ok(coded)
     }
 
-    /// Prepares the response that was chosen.
+    /// Opens the bytes of `choice`, the representation chosen for the file at `path`, and prepares
+    /// the response head. Fails if the bytes no longer exist.
     async fn prepare(&self, choice: Choice, path: &LibraryPath) -> io::Result<Rc<Representation>> {
         let now_unix_s = self.now_unix_s();
         let memory_body_bytes_max = self.service.settings.limits.memory_body_bytes_max;

@@ -45,7 +45,7 @@ pub struct ResponseRecord {
     pub status: u16,
     /// Source of the body.
     pub served: Served,
-    /// Size of the body in bytes.
+    /// Number of bytes of the body that were sent; in HTTP/2, that were queued for writing.
     pub body_bytes: u64,
     /// Bytes by which the whole body is smaller than the original picture.
     pub saved_bytes: u64,
@@ -80,7 +80,7 @@ pub enum Served {
     Miss,
     /// The untouched original.
     Original,
-    /// Any other source: errors, documents, metrics.
+    /// Any other source, such as error responses, pages, redirects and metrics.
     Other,
     /// The response of a mount.
     Mount,

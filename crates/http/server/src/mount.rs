@@ -82,8 +82,8 @@ pub struct MountRequest<'a> {
 }
 
 impl MountRequest<'_> {
-    /// Returns whether the server sends files with this extension, in lower case, although they are
-    /// neither pictures nor audio.
+    /// Returns whether the server sends files with the extension `extension` although they are
+    /// neither pictures nor audio. `extension` is in lower case.
     #[must_use]
     pub fn serves_extension(&self, extension: &str) -> bool {
         [self.allowed_types, self.only_types]
@@ -99,13 +99,14 @@ pub enum Reply {
     Whole {
         /// Status from 200 to 599.
         status: u16,
-        /// Header fields. Content-Length, Date, fields of the connection and invalid fields are
-        /// ignored.
+        /// Header fields. Content-Length, Date, invalid fields and fields that control the
+        /// connection, such as Transfer-Encoding, are ignored.
         fields: Vec<Field>,
         /// Body of the response.
         body: Bytes,
     },
-    /// The library's response for another target, with negotiation, validators, ranges and HEAD.
+    /// The library's response for another target. Negotiation, validators, ranges and HEAD requests
+    /// work as for files of the library.
     Internal {
         /// Path and query, percent-encoded as in a request.
         target: String,
@@ -122,16 +123,16 @@ pub enum Reply {
         /// Additional header fields, as in [`Reply::Internal`].
         fields: Vec<Field>,
     },
-    /// A file of the library without conversion, whatever formats the client accepts, with
-    /// validators, ranges and HEAD.
+    /// A file of the library without conversion, whatever formats the client accepts. Validators,
+    /// ranges and HEAD requests work as for files of the library.
     Original {
         /// Path of the file, percent-encoded as in a request.
         path: String,
         /// Additional header fields, as in [`Reply::Internal`].
         fields: Vec<Field>,
     },
-    /// A comparison of an original with the variant that this client would get for a target, as a
-    /// JSON document.
+    /// A comparison, as a JSON document, of an original with the variant that the client of the
+    /// request would get for a target.
     Comparison {
         /// Path and query of the picture, percent-encoded as in a request.
         target: String,
@@ -174,8 +175,8 @@ pub struct TranscodeRequest {
     pub plan: Box<audio_plan::Plan>,
     /// User who sent the request. The queue of transcodes alternates between users.
     pub user: Arc<str>,
-    /// True if the track may be sent while it is still produced; the response then has no length.
-    /// Requests with ranges or conditions get the complete track in any case.
+    /// True if the track may be sent while it is still being transcoded; the response then has no
+    /// Content-Length. Requests with ranges or conditions get the complete track in any case.
     pub allow_streaming: bool,
     /// True if the original may be sent when transcoding fails; otherwise a failure gives a problem
     /// document.

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// Kind of an [`Error`], grouped by who is at fault. Callers choose their response by the kind.
+/// Kind of an [`Error`]: who is at fault, and why. Callers choose their response by the kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ErrorKind {
     /// Fault of the file: the bytes are not a complete picture of the stated format.

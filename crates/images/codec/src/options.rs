@@ -28,8 +28,8 @@ impl DecodeOptions {
     }
 }
 
-/// Scaling inside JPEG's inverse DCT. Such scaling is cheap, but its box filter is coarse, so a
-/// better filter should do a part of the reduction.
+/// Scaling inside JPEG's inverse DCT. Such scaling is cheap, but its box filter is coarse, so the
+/// last part of a reduction should be done by a better filter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 #[repr(u8)]
 pub enum Shrink {

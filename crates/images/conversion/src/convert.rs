@@ -33,8 +33,9 @@ const CPU_FACTOR: u64 = 8;
 /// Constant part of the maximum CPU time of a job, in milliseconds. It is needed since small
 /// estimates are the least accurate.
 const CPU_FLOOR_MS: u64 = 2_000;
-/// Number of bytes of the original for which a job gets one millisecond of CPU time, in addition to
-/// [`CPU_FLOOR_MS`]. So a small file whose header declares a large picture gets little time.
+/// Number of bytes of the original per millisecond of CPU time that a job may use at most, in
+/// addition to [`CPU_FLOOR_MS`]. So a small file whose header declares a large picture gets little
+/// time.
 const CPU_WORTH_BYTES: u64 = 10;
 /// Maximum wall time of a job, as a multiple of its maximum CPU time.
 pub(crate) const WALL_FACTOR: u32 = 8;
@@ -48,7 +49,8 @@ const WAIT_FACTOR: u64 = 4;
 /// Constant part of the maximum time to wait for another process, in milliseconds. After the wait,
 /// this process converts the picture, even if the lock of a killed process still exists.
 const WAIT_FLOOR_MS: u64 = 500;
-/// Interval at which the shared index is polled for the result, while another process converts.
+/// Interval at which the shared index is polled for the result of another process that converts the
+/// same picture.
 const WAIT_POLL_INTERVAL: Duration = Duration::from_millis(20);
 
 /// Time for which a picture is remembered as too costly, in milliseconds, if its job may have
@@ -252,8 +254,9 @@ impl Converter {
             let (found, lock) = shared_index.find_or_lock(&task.key, &flight);
             let key = task.key;
             let held = (lock == Lock::Ours).then(|| Held { shared_index, key });
-            // The other process keeps no result that is not smaller than the original. Such a
-            // result is needed if the original does not compete.
+            // The other process may have stored only that its result is not smaller than the
+            // original. That entry is of no use to a task for which the server cannot send the
+            // original instead.
             let found = found.filter(|it| task.original_competes || it.kind != Kind::LARGER);
             let known = found.and_then(|found| self.variants.recall(&key, found, clock::unix_ms()));
             if known.is_some() || lock != Lock::Shared || deadline <= Instant::now() {
@@ -307,7 +310,9 @@ impl Converter {
     fn skip_quarantined(&self, task: &Task) -> Outcome {
         self.metrics.quarantined.fetch_add(1, Ordering::Relaxed);
         if task.is_improvement() {
-            // Requests keep getting the existing variant until the encoders or the original change.
+            // Stores a lasting verdict, so that the conversion at higher effort is not queued
+            // again. Requests keep getting the existing variant until the encoders or the original
+            // change.
             return self.store(task, Kind::Verdict(Verdict::Unencodable), None);
         }
         self.store_verdict_in_memory(task, Verdict::Quarantined)
@@ -393,7 +398,7 @@ impl Converter {
         }
     }
 
-    /// Queues a change for the shared index, if there is one.
+    /// Queues a change for the shared index. Does nothing if no shared index is configured.
     fn publish_change(&self, change: impl FnOnce() -> Change) {
         if let Some(shared_index) = &self.shared_index {
             shared_index.note(change());
@@ -401,8 +406,8 @@ impl Converter {
     }
 
     /// Runs `tasks` as one job and returns one encoded picture per task. Also stores the
-    /// placeholder of the original, if there was none. A single task that runs out of memory is
-    /// retried once with the largest memory limit of the pool.
+    /// placeholder of the original, unless it is already stored. A single task that runs out of
+    /// memory is retried once with the largest memory limit of the pool.
     fn run(
         &self,
         tasks: &[&Task],
@@ -454,16 +459,17 @@ impl Converter {
         Ok(sealed)
     }
 
-    /// Stores the result of a task, and returns it as the outcome. If a variant cannot be written,
-    /// the outcome is [`Outcome::Uncached`]; a verdict is then stored in memory only.
+    /// Stores the result of a task, and returns it as the outcome. If the result cannot be written
+    /// to the disk, a variant is returned as [`Outcome::Uncached`], and a verdict is stored in
+    /// memory only.
     fn store(&self, task: &Task, kind: Kind, body: Option<Sealed>) -> Outcome {
         match self
             .variants
             .store(task.key, kind, body.as_ref(), clock::unix_ms())
         {
             Ok(variant) => Outcome::Cached(variant, body.map(Arc::new)),
-            // `store` has already logged and counted its failure. A result that is larger than the
-            // cache is not a failure.
+            // If writing failed, `store` has already logged and counted the failure. A result that
+            // is larger than the cache also ends here, but is not a failure.
             Err(_) => match (kind, body) {
                 (Kind::Picture(target), Some(body)) => Outcome::Uncached(target, Arc::new(body)),
                 (Kind::Verdict(verdict), _) => self.store_verdict_in_memory(task, verdict),
@@ -553,7 +559,8 @@ fn shared_decodes(tasks: &[Task], numbers: Vec<usize>) -> Vec<Vec<usize>> {
 
 /// Runs `plan` on `original` in a sandbox of `pool`, and verifies that the reply is a picture of
 /// the planned format and size. A job that runs out of memory is retried once with the largest
-/// limit. Blocks for at most `wall_ms_max`, even if `pace` gives the job a low priority.
+/// memory limit of the pool. Each attempt runs for at most `wall_ms_max` milliseconds, even if
+/// `pace` gives the job a low priority.
 ///
 /// # Errors
 /// [`Failure`], whose kind says who is at fault.

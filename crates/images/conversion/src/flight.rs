@@ -8,11 +8,12 @@
 //! idle cores ◄── improving ◄── a request got less than the best variant
 //! ```
 //!
-//! When a client disconnects, a running conversion continues, and its result is stored. If a limit
-//! is exceeded, the queue refuses a request at once, with an estimate of when to retry.
+//! When a client disconnects, a running conversion continues, and its result is stored. If a
+//! request would exceed a limit, the queue refuses it at once and estimates when the client should
+//! retry.
 //!
 //! Threads: `concurrency` threads run conversions for requests. The same number of threads replace
-//! variants by ones of higher effort, on idle cores only.
+//! variants by variants encoded at higher effort, on idle cores only.
 
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
@@ -93,7 +94,8 @@ pub struct FlightStats {
     /// Number of times that a background conversion was cancelled and queued again, because a
     /// request needed its memory.
     pub cancelled: u64,
-    /// Estimated memory of the running conversions and comparisons, in bytes.
+    /// Estimated memory of the running conversions, and of the jobs that compare a variant with its
+    /// original, in bytes.
     pub memory_bytes: u64,
 }
 
@@ -176,8 +178,8 @@ impl Flights {
         })
     }
 
-    /// Returns the SSIMULACRA2 score of a variant, for which the original is decoded once more.
-    /// Blocks until the memory for that is free and the job has ended.
+    /// Returns the SSIMULACRA2 score of a variant. The job decodes the original once more. Blocks
+    /// until the memory for the job is free and the job has ended.
     ///
     /// # Errors
     /// [`NoScore`].
@@ -206,8 +208,8 @@ impl Flights {
 
     /// Runs the tasks of one original as a background conversion. A task that is cancelled because
     /// a request needs its memory is started again. Returns the outcomes in the order of
-    /// completion: fewer than tasks if `is_cancelled` becomes true before a start, or if the queue
-    /// stops. Blocks.
+    /// completion: one per task, or fewer if the queue stops or if `is_cancelled` is true when the
+    /// tasks are about to start. Blocks.
     pub fn convert_when_idle(&self, tasks: &[Task], is_cancelled: &AtomicBool) -> Vec<Outcome> {
         let queue = &self.shared.queue;
         let memory_bytes = tasks.iter().map(|task| task.plan.cost().memory_bytes);

@@ -2,9 +2,9 @@
 //! key at a time, and the jobs, which workers run in sandboxes. The crate is independent of
 //! protocols.
 //!
-//! Principal types: [`flight::Flights`], the queue of picture conversions,
-//! [`transcode::Transcoder`], the queue of transcodes of tracks, and [`convert::Converter`],
-//! which runs one conversion and writes the variant to the disk.
+//! Principal types: [`flight::Flights`] is the queue of picture conversions,
+//! [`transcode::Transcoder`] is the queue of transcodes of tracks, and [`convert::Converter`]
+//! runs one conversion and writes the variant to the disk.
 //!
 //! ```text
 //! server -> flight or transcode -> convert -> cell

@@ -66,7 +66,8 @@ impl Metrics {
         totals
     }
 
-    /// Writes the metrics of conversions; `quarantined` is the number of originals in quarantine.
+    /// Writes the metrics of conversions, quality scores and transcodes; `quarantined` is the
+    /// number of originals in quarantine.
     pub fn render(&self, text: &mut Text, quarantined: u64) {
         self.render_conversions(text, quarantined);
         self.render_scores(text);

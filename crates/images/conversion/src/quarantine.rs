@@ -26,8 +26,8 @@ use variants::cache::ENCODER_VERSION;
 use variants::clock;
 
 /// Number of crashes after which an original is not converted again. Crashes of background
-/// conversions at higher effort are counted separately; after this number of them, only such
-/// conversions of the original are no longer tried.
+/// conversions at higher effort are counted separately. If only that count reaches this number,
+/// only the background conversions of the original stop.
 const CRASHES_MAX: u32 = 3;
 /// Maximum number of file lengths for which crashes are remembered. Beyond this number, the least
 /// recently used length is forgotten.
@@ -77,13 +77,13 @@ pub struct Crash<'a> {
 pub struct Quarantined {
     /// BLAKE3 hash of the original's bytes, in hexadecimal.
     pub hash: String,
-    /// Path of the original at the time of the last crash, printable.
+    /// Path of the original at the time of the last crash, with unprintable characters escaped.
     pub path: String,
     /// Size of the original in bytes.
     pub bytes: u64,
     /// Start of the quarantine, in seconds since 1970.
     pub since_unix_s: u64,
-    /// Cause of the last crash, printable.
+    /// Cause of the last crash, with unprintable characters escaped.
     pub cause: String,
 }
 
@@ -347,8 +347,8 @@ fn hash(original: &File, bytes: u64) -> io::Result<blake3::Hash> {
     let mut at = 0;
     while at < bytes {
         match original.read_at(&mut piece, at)? {
-            // The file has become shorter since its length was read. The missing content cannot be
-            // converted any more, so its hash is not needed.
+            // The file has become shorter since its length was read. The content that crashed a
+            // worker no longer exists, so its exact hash is not needed.
             0 => break,
             read => {
                 hasher.update(&piece[..read]);

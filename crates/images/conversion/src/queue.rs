@@ -241,8 +241,8 @@ impl Queue {
     }
 
     /// Reserves `bytes` of memory for a job that is not a conversion, as [`Queue::reserve_memory`]
-    /// does for a request. Returns the number of reserved bytes, or `None` after the time limit or
-    /// if the queue stops.
+    /// does for a request. Returns the number of reserved bytes, or `None` if the time limit is
+    /// exceeded or the queue stops.
     pub(crate) fn reserve_for_job(&self, bytes: u64) -> Option<u64> {
         let mut held_bytes = 0;
         self.reserve_memory(&mut held_bytes, bytes, None)
@@ -357,8 +357,8 @@ impl Queue {
                     state.start(cost.memory_bytes);
                     next.leader.start();
                     if state.waiting.is_empty() {
-                        // Background conversions, which may start now, are waiting for this
-                        // notification.
+                        // Wakes the threads of background conversions. They may start one now,
+                        // since no request waits for a thread any more.
                         self.changed.notify_all();
                     }
                     return Some(next);
@@ -411,7 +411,8 @@ impl Queue {
                         });
                         return Some((cancel, held_bytes));
                     }
-                    // The host may allow a descriptor later. One line per conversion is enough.
+                    // Tries again later, when the host may allow a descriptor. Logs only the first
+                    // error of each conversion.
                     Err(err) if !has_logged => {
                         log_refused_eventfd(&err);
                         has_logged = true;

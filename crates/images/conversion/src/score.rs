@@ -26,9 +26,9 @@ use crate::convert::{Converter, WALL_FACTOR, cpu_limit_ms, memory_limit_bytes};
 pub struct ScoredVariant<'a> {
     /// Path of the original.
     pub path: &'a LibraryPath,
-    /// Version of the original that the variant was made from.
+    /// Version of the original from which the variant was made.
     pub identity: Identity,
-    /// Plan that the variant was made by.
+    /// Plan by which the variant was converted from the original.
     pub plan: Plan,
     /// File of the variant.
     pub variant: &'a [u8],
@@ -64,7 +64,8 @@ impl ScoredVariant<'_> {
 }
 
 impl Converter {
-    /// Computes the score of a variant. The caller has reserved the memory.
+    /// Computes the score of a variant. The caller must have reserved
+    /// [`ScoredVariant::memory_bytes`] of memory.
     pub(crate) fn score(&self, scored: &ScoredVariant<'_>) -> Result<f64, NoScore> {
         let path = scored.path.as_path().display();
         let original = match self.library.open_original(scored.path) {
@@ -92,8 +93,9 @@ impl Converter {
             }
             Err(failure) => failure,
         };
-        // A crash does not count against the original, which has been decoded before: the variant
-        // or the metric may be at fault.
+        // A crash does not count against the original, which was already decoded without a crash
+        // when the variant was made. The decoding of the variant or the computation of the score
+        // may be at fault.
         Err(match self.verdict(scored.path, &failure) {
             Some(verdict) => NoScore::Failed(verdict),
             None => NoScore::Host,
@@ -121,7 +123,7 @@ impl Converter {
         let is_whole = finished.output_bytes == SCORE_BYTES as u64
             && finished.body.read_exact_at(&mut bytes, 0).is_ok();
         let score = f64::from_le_bytes(bytes);
-        // The metric has no lower bound.
+        // SSIMULACRA2 scores have no lower bound; the highest score is 100.
         if !is_whole || !score.is_finite() || 100.0 < score {
             return Err(Failure {
                 kind: FailureKind::ProtocolViolation,

@@ -85,8 +85,8 @@ struct ExtractedFiles {
 }
 
 impl Covers {
-    /// Opens the folder of extracted pictures. Files from earlier runs count as used when they were
-    /// last written, so the oldest are removed first.
+    /// Opens the folder of extracted pictures. For a file from an earlier run, the time of its last
+    /// change counts as its last use, so the oldest files are removed first.
     pub fn open(root: &Path, folder: &Path, limits: CoverLimits) -> Result<Covers, ScanError> {
         let mut found = Vec::new();
         let listed = fs::create_dir_all(folder).and_then(|()| list(folder, &mut found));
@@ -223,7 +223,7 @@ fn list(folder: &Path, found: &mut Vec<(SystemTime, String, u64)>) -> io::Result
             // program.
             if let (Some(first), Some(second)) = (first.to_str(), second.to_str()) {
                 let about = file.metadata()?;
-                // The power failed before the bytes of this file were synced.
+                // An empty file is not a picture. It may remain after a power failure.
                 if about.len() == 0 {
                     fs::remove_file(file.path())?;
                     continue;

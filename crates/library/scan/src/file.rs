@@ -8,7 +8,8 @@ const MUSIC: &[&str] = &[
     "weba", "webm", "wma", "wv",
 ];
 /// Extensions of music formats that Pelton cannot read, with the names of the formats. The report
-/// lists such files, so that users learn why they are not in the library.
+/// of a scan lists files with these extensions, so that users learn why the files are not in the
+/// library.
 const UNREAD: &[(&str, &str)] = &[
     ("aa", "Audible"),
     ("aax", "Audible"),

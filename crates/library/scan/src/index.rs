@@ -22,7 +22,7 @@ const NAME: &str = "index";
 /// this file.
 const PARTIAL: &str = "index.partial";
 
-/// Index in use. Its bytes are a mapped file or are in memory.
+/// Catalog of a library, whose bytes are a mapped index file or a copy of the file in memory.
 pub type Index = Catalog<Bytes>;
 
 /// Index of a library, and the identity of the file that contains it.
@@ -108,8 +108,8 @@ pub fn load(folder: &Path) -> Result<Option<LoadedIndex>, ScanError> {
     }
 }
 
-/// Returns whether `holds` is true for all numbers below `count`. Uses two threads if there are
-/// many.
+/// Returns whether `holds` is true for all numbers below `count`. Uses two threads if `count` is
+/// large.
 fn all(count: usize, holds: &(dyn Fn(usize) -> bool + Sync)) -> bool {
     if count < PARALLEL_BLOCKS_MIN || cores() == 1 {
         return (0..count).all(holds);
@@ -144,8 +144,8 @@ pub(crate) fn replace(folder: &Path, bytes: Vec<u8>) -> Result<LoadedIndex, Scan
         flock(&locked, FlockOperation::LockExclusive)?;
         let mut file = File::create(&partial)?;
         file.write_all(&bytes)?;
-        // Synced before the rename. Otherwise the renamed file could be empty after a crash, and
-        // the previous index would be lost.
+        // The file is synced before it is renamed. Otherwise the renamed file could be empty after
+        // a crash, and the previous index would be lost.
         file.sync_all()?;
         // The file is opened again for reading, since the kernel grants no lease on a file that is
         // open for writing.

@@ -334,8 +334,8 @@ impl Shared {
         if let ChangeSource::Polling { next, .. } = change_source
             && *next <= now
         {
-            // If folders have changed, the next poll happens as soon as they may have stopped
-            // changing.
+            // While changed folders wait to be scanned, the next poll happens after at most the
+            // time `settle`, to detect whether they are still changing.
             let Watching {
                 poll_interval,
                 settle,
@@ -483,7 +483,8 @@ impl Shared {
             return;
         }
         let last = std::mem::replace(&mut *held, Arc::clone(catalog));
-        // The lock is released first, since freeing a large catalog takes milliseconds.
+        // The lock is released before the previous catalog is freed, since freeing a large catalog
+        // takes milliseconds.
         drop(held);
         drop(last);
         self.generation.fetch_add(1, Ordering::AcqRel);

@@ -8,14 +8,15 @@ use crate::Index;
 use crate::file::FoundFile;
 
 /// Files that a walk has found, grouped by what the scan must do with them. Each file is identified
-/// by its index in `Walked::seen`.
+/// by its position in `Walked::seen`.
 #[derive(Debug, Default)]
 pub(crate) struct Plan {
-    /// Unchanged files: index in the walk, and row in the last index.
+    /// Unchanged files: position in `Walked::seen`, and row in the last index.
     pub(crate) kept: Vec<(usize, u32)>,
-    /// Files that were moved but not changed: index in the walk, and row in the last index.
+    /// Files that were moved but not changed: position in `Walked::seen`, and row in the last
+    /// index.
     pub(crate) moved: Vec<(usize, u32)>,
-    /// Files that must be opened: indices in the walk.
+    /// Files that must be opened: positions in `Walked::seen`.
     pub(crate) to_read: Vec<usize>,
     /// Number of files in the last index that do not exist any more.
     pub(crate) gone: u64,

@@ -58,7 +58,7 @@ pub(crate) enum ReadMode {
     Streaming,
 }
 
-/// File on the disk. It counts the read calls and the requested bytes.
+/// Open file of the library, with counters of its read calls and of the requested bytes.
 pub(crate) struct Source {
     file: OwnedFd,
     mode: ReadMode,
@@ -97,7 +97,8 @@ impl ReadAt for Source {
         let parts = &mut [IoSliceMut::new(buf)];
         match preadv2(&self.file, parts, offset, ReadWriteFlags::NOWAIT) {
             Err(Errno::AGAIN) => {}
-            // This file system cannot report whether data is in the page cache.
+            // This file system cannot report whether data is in the page cache, so the data counts
+            // as not cached.
             Err(Errno::OPNOTSUPP) => {}
             other => return Ok(other?),
         }
@@ -112,7 +113,7 @@ impl ReadAt for Source {
     }
 }
 
-/// Reads the content of a file in the root folder `root` of the library.
+/// Reads the content of a file of the library whose root folder is `root`.
 pub(crate) fn read(root: Root<'_>, seen: &FoundFile, reader: &mut Reader) -> Read {
     match open(root.folder, &seen.path) {
         Ok(file) => read_opened(root, &Source::new(file, ReadMode::Exact), seen, reader),

@@ -64,8 +64,7 @@ impl Report {
             !scanned.any(|folder| is_below(&fault.path, folder))
         });
         self.faults.extend(outside.cloned());
-        // An unreadable file may be recorded twice: by the walk that found it, and from the last
-        // index.
+        // A file may be recorded twice: by this scan and by the earlier scan.
         self.faults.sort_by(|a, b| a.path.cmp(&b.path));
         self.faults.dedup_by(|a, b| a.path == b.path);
     }

@@ -129,7 +129,8 @@ fn load_and_walk(
     Ok((last?, walked?))
 }
 
-/// Builds an index from drafts. Writes it to the disk if it differs from the last index.
+/// Builds an index from drafts, one per file. Writes the index to the disk if it differs from the
+/// last index.
 fn write(
     order: &ScanRequest<'_>,
     drafts: Vec<Draft>,
@@ -173,7 +174,7 @@ fn root_paths(root: &Path) -> Vec<Vec<u8>> {
 }
 
 /// Returns device and inode of the data directory `data` and, if it is inside the root folder, its
-/// path relative to the root. Returns neither if the directory does not exist.
+/// path relative to the root. The result is empty if the directory does not exist.
 pub(crate) fn hidden(root: &Path, data: &Path) -> ExcludedFolder {
     let path = || {
         let (root, data) = (root.canonicalize().ok()?, data.canonicalize().ok()?);
@@ -187,7 +188,7 @@ pub(crate) fn hidden(root: &Path, data: &Path) -> ExcludedFolder {
     }
 }
 
-/// Values for files, each with the index of its file in the walk.
+/// Values for files, each with the position of its file in `Walked::seen`.
 type Numbered<T> = Vec<(usize, T)>;
 
 /// Parameters that all reader threads share.

@@ -369,8 +369,8 @@ fn the_kernel_sees_no_file_opened_where_nothing_changed() {
         names
     };
     home.scan();
-    // `opened` returns the names of files with inotify events. The index was only read: writing it
-    // would also create `index.partial`, as below.
+    // `opened` returns the names of files with inotify events. The scan above has only read the
+    // index: writing it would also have opened `index.partial`, as in the next scan.
     assert_eq!(opened(), BTreeSet::from(["index".to_owned()]));
     home.write("One/First/0 - sine.flac", sine("sine.flac"));
     opened();

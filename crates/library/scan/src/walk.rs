@@ -14,7 +14,7 @@ use crate::path::{folder, is_below, join};
 use crate::root::{open_below, stat};
 use crate::{Fault, Index, Limits, Progress, ScanError};
 
-/// Size of the buffer for directory entries in bytes, per system call.
+/// Size in bytes of the buffer into which one system call writes directory entries.
 const ENTRIES_BYTES: usize = 32 << 10;
 
 /// Library whose files are listed, with limits and the folder that is excluded.
@@ -29,7 +29,7 @@ pub(crate) struct Tree<'a> {
 /// Folder that is excluded from the library, even if it can be reached by several paths.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ExcludedFolder {
-    /// Path relative to the root of the library, if the folder is inside.
+    /// Path relative to the root of the library, if the folder is inside the root.
     pub(crate) path: Option<Vec<u8>>,
     /// Device and inode number, if the folder exists.
     pub(crate) identity: Option<(u64, u64)>,
@@ -158,8 +158,7 @@ impl Tree<'_> {
         while let Some(entry) = entries.next() {
             let entry = entry?;
             let name = entry.file_name().to_bytes();
-            // Names that begin with a dot, including `.` and `..`, do not belong to the library.
-            // Some of these files name patterns of files to exclude.
+            // Names that begin with a dot are no part of the library; some declare exclusions.
             if name.starts_with(b".") {
                 if let Err(err) = declared.load(folder, name) {
                     let (path, err) = (join(path, name), io::Error::from(err));

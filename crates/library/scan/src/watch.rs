@@ -15,13 +15,13 @@ use crate::path::{is_below, join};
 use crate::walk::{Tree, Walked};
 use crate::{Progress, ScanError};
 
-/// Size of the buffer for inotify events in bytes, per system call.
+/// Size in bytes of the buffer into which one system call writes inotify events.
 const EVENTS_BYTES: usize = 16 << 10;
 
 /// Method by which changes are currently detected, for displays.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Watch {
-    /// Changes are not detected, according to the configuration.
+    /// Changes are not detected, because the configuration disables the detection.
     #[default]
     Off,
     /// Changes are detected with inotify.
@@ -133,7 +133,8 @@ impl Watches {
                 return Err(WatchError::Overflow);
             }
             if events.contains(ReadFlags::IGNORED) {
-                // The path may have a newer watch, which must be kept.
+                // The kernel has removed this watch. Its path may have a newer watch, which must be
+                // kept.
                 if let Some(path) = self.paths.remove(&event.wd())
                     && self.watches.get(&path) == Some(&event.wd())
                 {
@@ -151,8 +152,8 @@ impl Watches {
                     changed(folder);
                 }
                 if IGNORE_FILES.contains(&name.to_bytes()) {
-                    // The changed file may exclude fewer folders than before. Folders that it does
-                    // not exclude any more need a watch now.
+                    // The changed file (`.nomedia` or `.ndignore`) may exclude fewer folders than
+                    // before. Folders that it no longer excludes need a watch now.
                     new.push(folder.clone());
                     changed(folder);
                 }
@@ -215,7 +216,7 @@ impl Watches {
             | WatchFlags::ONLYDIR
             | WatchFlags::EXCL_UNLINK;
         // `add_watch` takes a path and follows its symbolic links. A path in `/proc` refers to the
-        // open folder, which was checked.
+        // open folder, which `Tree::open` has checked.
         let added = tree.open(&folder).and_then(|opened| {
             let opened = opened.ok_or(Errno::NOENT)?;
             let path = format!("/proc/self/fd/{}", opened.as_raw_fd());

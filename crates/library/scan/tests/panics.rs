@@ -117,8 +117,8 @@ fn second(test: &str) -> (ExitStatus, String) {
     (status, text)
 }
 
-/// The crate does not catch the panic, so the panic hook of the program runs. It prints the name of
-/// the thread and aborts the process.
+/// A panic in the thread of the indexer runs the panic hook that the process has set. The hook
+/// prints the name of the thread and aborts the process.
 #[test]
 fn a_panic_of_the_indexer_reaches_the_hook_of_the_program() {
     if let Some(home) = env::var_os(SECOND) {

@@ -1,6 +1,6 @@
 //! AAC in ADTS, as radio streams and cameras write it. No header counts the frames, so a long
-//! file's duration is estimated from a sample of its frames. In the table, each field is followed
-//! by its width in bits; `…` stands for ignored bits.
+//! file's duration is estimated from some of its frames. In the table, each field is followed by
+//! its width in bits; `…` stands for ignored bits.
 //!
 //! ```text
 //! frame: sync 12 · version 1 · layer 2, zero · no CRC 1 · profile 2 · rate 4 · private 1
@@ -91,8 +91,8 @@ pub(crate) fn search(input: &mut Input<'_>) -> Result<Option<u64>, Error> {
     Ok(None)
 }
 
-/// Reads the frames that begin at `audio` into `media`, which holds the values of an ID3v2 tag, if
-/// any.
+/// Adds the properties of the frames that begin at `audio` to `media`, which already holds the
+/// values of the ID3v2 tag, if any.
 pub(crate) fn read(input: &mut Input<'_>, audio: u64, mut media: Media) -> Result<Media, Error> {
     media.container = Container::Adts;
     media.audio.codec = Codec::Aac;

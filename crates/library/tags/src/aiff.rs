@@ -46,8 +46,9 @@ pub(crate) fn read(input: &mut Input<'_>) -> Result<Media, Error> {
         let kind = [k0, k1, k2, k3];
         let mut bytes = u64::from(u32::from_be_bytes([l0, l1, l2, l3]));
         if &kind == b"SSND" && bytes == 0 {
-            // The writer could not seek back to fill in the length. A chunk that really has no
-            // samples has a length of eight: its two fields before the samples.
+            // A length of zero means that the writer could not seek back to fill in the real
+            // length. A chunk that really has no samples has a length of eight: its two fields
+            // before the samples.
             bytes = input.len() - at - 8;
         }
         let mut body = at + 8..at + 8 + bytes;
@@ -88,8 +89,8 @@ pub(crate) fn read(input: &mut Input<'_>) -> Result<Media, Error> {
     let bytes = data.end - data.start;
     let packets = bytes / (IMA4_BYTES * u64::from(media.audio.channels.max(1)));
     let frames = match &coding {
-        // Encoders write the number of packets into this field, although the format defines the
-        // field as the number of samples per channel.
+        // For IMA ADPCM, encoders write the number of packets into the field for the number of
+        // frames, although the format defines the field as the number of samples per channel.
         b"ima4" if frames <= packets => frames * IMA4_SAMPLES,
         // Zero means that the writer could not seek back to fill in the number of frames.
         _ if frames == 0 => Some(room(&media.audio, bytes))

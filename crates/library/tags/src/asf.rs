@@ -289,7 +289,8 @@ fn push(
     let mut text = String::new();
     let value = input.bytes(value.start, bytes.min(limit) as usize)?;
     text::utf16(value, false, &mut text);
-    // Some writers repeat the content description in the extended content description.
+    // Some writers repeat the content description in the extended content description, so a text
+    // that the field already has is not added again.
     let text = text.trim_end_matches('\0');
     if !media.tags.all(field).any(|known| known == text) {
         media.tags.push(field, text);

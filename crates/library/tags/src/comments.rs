@@ -23,7 +23,7 @@ pub(crate) trait Flow {
     fn take(&mut self, count: usize) -> Result<&[u8], Error>;
     /// Skips the next `count` bytes.
     fn skip(&mut self, count: u64) -> Result<(), Error>;
-    /// Counts one comment against the limit on comments, frames and the like in a file.
+    /// Counts one comment against [`crate::Limits::parts_max`].
     fn part(&mut self) -> Result<(), Error>;
 }
 
@@ -72,8 +72,8 @@ const COVER_KEY: &[u8] = b"COVERART";
 /// fields before the picture.
 const PICTURE_HEAD_LETTERS: usize = 1024;
 
-/// Reads all comments from `flow` into `media`. `stored` is the encoding of the base64 pictures in
-/// them: contiguous, or interrupted by the headers of Ogg pages.
+/// Reads all comments from `flow` into `media`. `stored` states how the base64 of a picture is
+/// stored in the file: contiguous, or interrupted by the headers of Ogg pages.
 pub(crate) fn read(
     flow: &mut impl Flow,
     limits: &crate::Limits,

@@ -81,7 +81,7 @@ pub enum Field {
 }
 
 impl Field {
-    /// All fields, in the order of their numbers.
+    /// All fields, in the order of their discriminants.
     pub const ALL: [Field; 66] = [
         Field::Title,
         Field::TitleSort,

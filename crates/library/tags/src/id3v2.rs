@@ -174,7 +174,8 @@ impl Plain {
     }
 }
 
-/// Appends `bytes` to `out` without the zero bytes after FF.
+/// Appends `bytes` to `out` without the zero bytes after FF. `after_ff` is true if the byte before
+/// `bytes` was FF, and is updated for the next call.
 pub(crate) fn undo(bytes: &[u8], after_ff: &mut bool, out: &mut Vec<u8>) {
     for &byte in bytes {
         if !(*after_ff && byte == 0) {

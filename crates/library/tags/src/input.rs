@@ -1,5 +1,5 @@
-//! Reads of a file at given offsets through one buffer, the window. The number of reads and the
-//! number of bytes that are read are limited.
+//! Reader of a file at given offsets, with one buffer, which is called the window. The number of
+//! reads and the number of bytes read are limited.
 
 use crate::{Error, Limits, ReadAt};
 use std::io;
@@ -113,7 +113,8 @@ impl<'a> Input<'a> {
         self.array(at)
     }
 
-    /// Moves the window to `at`, and keeps those of its bytes that lie at or after `at`.
+    /// Moves the window to `at` and fills it with at least `count` bytes. Bytes of the old window
+    /// that lie at or after `at` are kept and not read again.
     fn fetch(&mut self, at: u64, count: usize) -> Result<(), Error> {
         let held_end = self.window_at + self.window.len() as u64;
         if (self.window_at..held_end).contains(&at) {

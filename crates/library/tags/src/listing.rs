@@ -6,10 +6,10 @@
 //! #EXTINF:213,Artist - Title       seconds and title of the next entry
 //! ../Artist/Album/01 Title.flac    entry: path relative to the list's folder or a root, or a URL
 //! ```
-//! Lines end with LF, CR LF or CR; any other line that begins with `#` is a comment. There is no
-//! standard: the format is Winamp's, with the tags that VLC and Apple's HTTP Live Streaming (RFC
-//! 8216 §4.1) use. Paths are returned as bytes: if a list is in Latin-1, the names of its files may
-//! be in Latin-1 or in UTF-8, which only a caller with access to the files can find out.
+//! Lines end with LF, CR LF or CR; any other line that begins with `#` is a comment. The format has
+//! no standard: it is Winamp's, with the tags that VLC and Apple's HTTP Live Streaming (RFC 8216
+//! §4.1) use. Paths are returned as bytes: if a list is in Latin-1, the names of its files may be
+//! in Latin-1 or in UTF-8. Only a caller with access to the files can find out the encoding.
 
 use crate::{Error, ErrorKind, Limits, ReadAt, text};
 use percent_encoding::percent_decode;

@@ -1,5 +1,5 @@
-//! Matroska and WebM files with audio only: elements down to the first audio track, tags and
-//! attachments; the clusters are skipped.
+//! Matroska and WebM files with audio only: properties of the first audio track, tags and
+//! attachments. The clusters, which contain the audio, are mostly skipped.
 //!
 //! ```text
 //! element: id, whose leading zero bits give its width (1 to 4 bytes) ·

@@ -35,9 +35,10 @@ pub(super) struct UnitCounts {
     pub(super) wait_us: AtomicU64,
     /// Number of requests that were refused because they waited too long or found the queue full.
     pub(super) refused: AtomicU64,
-    /// Number of times that a new file or new settings replaced the running program.
+    /// Number of times that the running program was replaced because of a new file or new settings.
     pub(super) reloads: AtomicU64,
-    /// Number of times that a new file or new settings failed to boot.
+    /// Number of times that the program failed to boot with a new file or new settings, so that the
+    /// old program kept running.
     pub(super) reload_failures: AtomicU64,
 }
 
@@ -45,7 +46,7 @@ pub(super) struct UnitCounts {
 #[derive(Debug, Default)]
 pub(super) struct Counts {
     pub(super) requests: AtomicU64,
-    /// Number of requests in which a program failed.
+    /// Number of requests in which a program of the route's chain failed.
     pub(super) failures: AtomicU64,
     /// Number of failed requests that the fallback of `on_error` answered.
     pub(super) fallbacks: AtomicU64,
@@ -62,7 +63,8 @@ struct Running {
     permits: Arc<Semaphore>,
 }
 
-/// Pools of earlier versions of the program, which reloads have replaced.
+/// Pools that reloads of the program have replaced, and the stamp of the program file that failed
+/// to boot last.
 #[derive(Default)]
 struct ReplacedPools {
     sums: Stats,
@@ -173,14 +175,15 @@ impl Unit {
     pub(super) fn renew(&self, plan: Bootable) {
         let running = self.running();
         let stamp = Stamp::of(&plan.entry.path);
-        // If the file is missing, the boot below logs the reason, and the running program stays.
+        // If the file is missing, `replace` fails and logs the reason, and the running program
+        // stays.
         if running.plan == plan && stamp.is_ok_and(|stamp| stamp == running.booted.stamp) {
             return;
         }
         self.replace(plan);
     }
 
-    /// Boots the changed file with the same settings.
+    /// Replaces the running program after a change of its file. The settings stay the same.
     pub(super) fn renew_file(&self) {
         self.replace(self.running().plan.clone());
     }
@@ -289,7 +292,8 @@ impl Drop for WaitingRequest<'_> {
 }
 
 impl Running {
-    /// Boots the program, which inherits the store `state` from its predecessor, if any.
+    /// Boots the program. `state` is the store of its predecessor, if any, which the program
+    /// inherits if its settings allow a store.
     fn start(
         plan: Bootable,
         worker: &'static [u8],
@@ -338,7 +342,7 @@ fn serve(
         } = &order;
         let output = boot::run(&booted.pool, state, variables, body, *wall_ms);
         drop(order.permit);
-        // The client may have disconnected.
+        // Sending fails if the client has disconnected. The output is dropped then.
         let _left = order.response.send(output);
     }
 }

@@ -1,10 +1,10 @@
 //! The one CPU of a guest: its initial state, its reported features, and all of its state that a
-//! wipe restores.
+//! wipe (the reset after a job) restores.
 //!
-//! No part of the state is restored twice: the FS and GS bases are restored with the special
-//! registers, the registers from x87 to ZMM, the masks and MXCSR with XSAVE, and a fixed list of
-//! MSRs separately. The guest cannot change any MSR: ring 3 cannot write MSRs, and ring 0 has no
-//! code that does.
+//! No part of the state is restored twice. The FS and GS bases are restored with the special
+//! registers. XSAVE restores the x87, SSE, AVX and AVX-512 registers, including the mask registers,
+//! and MXCSR. A fixed list of MSRs is restored separately. The guest cannot change any MSR: ring 3
+//! cannot write MSRs, and ring 0 has no code that does.
 
 use super::layout::{
     EXCEPTION_STACK_TOP, GDT, IDT, PAGE_BYTES, RETURN_FRAME, RING0_STACK, STUB, TSS,
@@ -146,7 +146,7 @@ pub(super) fn set_up(vcpu: &VcpuFd, supported: &CpuId) -> Result<(), Refused> {
     sregs.cr0 = CR0_PE_MP_ET_NE_WP_PG;
     sregs.cr4 = CR4_PAE_OSFXSR_OSXMMEXCPT_OSXSAVE;
     sregs.efer = EFER_SCE_LME_LMA_NXE;
-    // The first page table of the layout is the root.
+    // Address of the layout's first page table, which is the root.
     sregs.cr3 = 0x1_0000;
     sregs.gdt.base = GDT;
     sregs.gdt.limit = TASK + 15;
@@ -224,8 +224,9 @@ fn xcr0() -> u64 {
     XCR0_MAX & (u64::from(low.edx) << 32 | u64::from(low.eax))
 }
 
-/// Returns the features that the instruction `cpuid` reports to the guest, on hosts that intercept
-/// this instruction: those of the host's processor, without features that a program must not use.
+/// Returns the processor features that the instruction `cpuid` reports to the guest: the features
+/// of the host's processor, without those that a program must not use. They take effect only on
+/// hosts that intercept `cpuid`.
 fn cpuid(supported: &CpuId) -> CpuId {
     let mut entries: Vec<kvm_cpuid_entry2> = Vec::new();
     for known in supported.as_slice() {
@@ -346,15 +347,17 @@ pub(super) fn write_return(system: &mut [u8], rip: u64, flags: u64, rsp: u64) {
     }
 }
 
-/// Returns the instruction pointer and the stack pointer that an exception pushed. Returns `None`
-/// if the stack pointer `stack` is not at the frame of an exception.
+/// Returns the instruction pointer and the stack pointer of the interrupted code from the frame
+/// that an exception pushed. Returns `None` if ring 0's stack pointer, `stack`, does not point to
+/// such a frame.
 pub(super) fn pushed(system: &[u8], stack: u64) -> Option<(u64, u64)> {
     let word = |place: u64| {
         let within = RING0_STACK.contains(&place) && place + 8 <= RING0_STACK.start + PAGE_BYTES;
         let bytes = system[place as usize..].first_chunk().filter(|_| within)?;
         Some(u64::from_le_bytes(*bytes))
     };
-    // The frame is five words below the top; some vectors push an error code below it.
+    // The frame is the five words below the top. For some exceptions, the processor pushes an error
+    // code below the frame.
     let frame = EXCEPTION_STACK_TOP - 40;
     (stack <= frame).then_some(())?;
     Some((word(frame)?, word(frame + 24)?))

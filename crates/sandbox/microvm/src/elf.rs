@@ -35,9 +35,9 @@ pub(crate) struct Segment {
 /// Reason why a file cannot run in a microVM.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ElfError {
-    /// The file is not a 64-bit little-endian ELF file.
+    /// The file does not start with an ELF header.
     NotElf,
-    /// The file is for a processor other than x86-64.
+    /// The ELF file is not for x86-64: it is for another processor, for 32 bits or big-endian.
     NotX86_64,
     /// The file is not a program but, for example, an object file or a core dump.
     NotExecutable,
@@ -79,7 +79,7 @@ impl Image {
             .first_chunk::<HEADER_BYTES>()
             .filter(|head| head.starts_with(b"\x7fELF"))
             .ok_or(ElfError::NotElf)?;
-        // The two bytes mean 64 bits and little-endian.
+        // Bytes 4 and 5 must state 64 bits and little-endian.
         if head[4..6] != [2, 1] || number16(head, 18) != MACHINE_X86_64 {
             return Err(ElfError::NotX86_64);
         }

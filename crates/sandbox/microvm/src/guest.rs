@@ -159,8 +159,8 @@ pub struct Running<'a> {
     replied: u64,
 }
 
-/// Average number of wipes per planted canary, a random word that a wipe must remove. A canary
-/// costs a page fault, or the clearing of a large page.
+/// Average number of wipes per planted canary, a random word that a wipe must remove. Only a sample
+/// of the wipes is checked, because a canary costs a page fault or the clearing of a large page.
 const CANARY_EVERY: u64 = 64;
 
 /// Result of a wipe, the reset of a machine to its snapshot.

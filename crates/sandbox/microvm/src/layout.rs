@@ -40,9 +40,9 @@ const TABLES: Range<u64> = 0x1_0000..LARGE_BYTES;
 /// Minimum address of a program. Linkers put programs with fixed addresses at this address.
 const IMAGE_MIN: u64 = 2 * LARGE_BYTES;
 const STACK_BYTES: u64 = 8 << 20;
-/// Size of the top of the stack, above a 2 MB boundary, in bytes. The pages that the program writes
-/// there before its first job are part of the snapshot with which each job starts. The pages that a
-/// job uses below the boundary are fresh.
+/// Size in bytes of the part of the stack above a 2 MB boundary. The pages that the program writes
+/// in this part before its first job are part of the snapshot with which each job starts. The stack
+/// below the boundary is fresh memory for each job.
 const STACK_HEAD_BYTES: u64 = 64 << 10;
 
 const PRESENT: u64 = 1;

@@ -141,9 +141,9 @@ impl Machine {
     /// the guest's stack pointer.
     ///
     /// On a host that virtualises in software, `syscall` may leave the CPU in ring 3, so that the
-    /// CPU faults on the stub's first instruction. Only the stack pointer differs then, because the
-    /// fault has switched stacks. A program that jumps to the stub makes a system call too, and
-    /// returns to the address in its `rcx`.
+    /// CPU faults on the stub's first instruction. Compared with a normal system call, only the
+    /// stack pointer differs then, because the fault has switched stacks. A program that jumps to
+    /// the stub makes a system call too, and returns to the address in its `rcx`.
     fn is_call(&mut self) -> bool {
         match cpu::pushed(self.memory.system_mut(), self.regs.rsp) {
             Some((STUB, rsp)) => {
@@ -197,8 +197,8 @@ impl Machine {
         })
     }
 
-    /// Returns a new thread that also continues from the current system call, with another stack
-    /// and, if `tls` is given, other thread-local storage.
+    /// Returns the CPU state of a new thread. The new thread also continues from the current system
+    /// call, but with another stack and, if `tls` is given, other thread-local storage.
     pub(crate) fn fork(&self, stack: u64, tls: Option<u64>) -> Result<Parked, Refused> {
         let mut parked = self.park(true)?;
         parked.regs.rsp = stack;

@@ -264,7 +264,7 @@ impl Memory {
             range.expect("`page` is below the sum of all pages").start + page * PAGE_BYTES;
         let canary = Canary {
             address,
-            // The word is odd, so it is never zero.
+            // The word is odd, so it differs from the zeros of a fresh page.
             word: seed | 1,
         };
         *self.word(canary.address) = canary.word;
@@ -288,8 +288,9 @@ impl Memory {
     }
 
     /// Returns the number of bytes in use in the fresh ranges, which are zero until a job writes to
-    /// them. The range `spare` is skipped, because the kernel takes a third of a millisecond to
-    /// count a gigabyte, however little of it is in use.
+    /// them. The range `spare`, which lies unallocated between the heap and the mappings, is
+    /// skipped: the kernel takes a third of a millisecond to count a gigabyte, however little of it
+    /// is in use.
     pub(crate) fn used_bytes(&self, spare: &Range<u64>) -> Result<u64, Errno> {
         let around = |fresh: &Range<u64>| {
             [
@@ -306,7 +307,8 @@ impl Memory {
         Ok(used as u64 * PAGE_BYTES)
     }
 
-    /// Returns one byte per page of a range, whose lowest bit is 1 if the page is resident.
+    /// Returns one byte per page of `range`. The lowest bit of the byte is 1 if the page is
+    /// resident.
     fn resident(&self, range: Range<u64>) -> Result<Vec<u8>, Errno> {
         let bytes = range.end - range.start;
         let mut pages = vec![0_u8; (bytes / PAGE_BYTES) as usize];
@@ -377,8 +379,8 @@ impl Memory {
         Ok(())
     }
 
-    /// Copies all nonzero pages of the guest to a template, except for the pages of the stack below
-    /// the stack pointer and its red zone, whose content is no longer used.
+    /// Copies all nonzero pages of the guest to a template. Stack pages below the red zone (the 128
+    /// bytes below the stack pointer) are left out, because their content is no longer used.
     pub(crate) fn freeze(&self, layout: &Layout, stack_pointer: u64) -> Result<Template, Errno> {
         const RED_ZONE_BYTES: u64 = 128;
         let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;

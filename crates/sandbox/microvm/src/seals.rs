@@ -10,7 +10,7 @@ use std::os::fd::BorrowedFd;
 /// `EBUSY`, so this function retries without a pause.
 ///
 /// # Errors
-/// As `fcntl`.
+/// The error of the last `fcntl` call, for example `EBUSY` if the file is still mapped writable.
 pub fn add_seals(file: BorrowedFd<'_>, seals: SealFlags) -> Result<(), Errno> {
     const TRIES_MAX: u32 = 10;
     for _ in 1..TRIES_MAX {

@@ -13,7 +13,7 @@ const SLICE: Duration = Duration::from_millis(10);
 /// Maximum time of one call of [`sleep`]. A longer wait consists of several calls.
 const SLEEP_MAX: Duration = Duration::from_secs(1);
 
-/// Connection of a machine to the server's process that sends it jobs.
+/// Connection of a machine to the server process, which sends the machine its jobs.
 #[derive(Clone, Copy, Debug)]
 pub struct Server {
     /// Socket that hangs up when the server no longer wants an answer.

@@ -84,7 +84,8 @@ impl Space {
         if bytes == 0 || self.bytes_max < self.used_bytes().checked_add(bytes)? {
             return None;
         }
-        // A mapping of at least a large page is aligned, so that it is backed by large pages.
+        // A mapping of at least the size of a large page is aligned to that size, so that large
+        // pages can back it.
         let align = if bytes < LARGE_BYTES {
             PAGE_BYTES
         } else {
@@ -120,7 +121,7 @@ impl Space {
         Some(place)
     }
 
-    /// Returns whether all of `range` was allocated by `map`, now or earlier.
+    /// Returns whether all of `range` lies in the region of the mappings. Parts of it may be free.
     pub(super) fn is_mapping(&self, range: &Range<u64>) -> bool {
         self.mappings.start <= range.start && range.end <= self.mappings.end
     }
@@ -131,8 +132,8 @@ impl Space {
         self.give(range);
     }
 
-    /// Allocates the free parts of `wanted`, for a mapping at a fixed address. Returns false if the
-    /// memory limit would be exceeded.
+    /// Allocates the free parts of `wanted`, for a mapping at a fixed address. Returns false, and
+    /// changes nothing, if the memory limit or the maximum number of free ranges would be exceeded.
     pub(super) fn take(&mut self, wanted: &Range<u64>) -> bool {
         let mut rest = Vec::with_capacity(self.free.len() + 1);
         for free in &self.free {

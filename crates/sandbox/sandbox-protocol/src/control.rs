@@ -225,7 +225,7 @@ impl Start {
 }
 
 impl Report {
-    /// Encodes the report as a packet; a longer text is cut at [`TEXT_BYTES_MAX`].
+    /// Encodes the report as a packet. Its text, if any, is cut at [`TEXT_BYTES_MAX`].
     #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
         match self {

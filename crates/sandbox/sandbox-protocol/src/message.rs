@@ -129,7 +129,7 @@ pub enum Status {
     Undecodable = 1,
     /// The original is valid, but uses a feature that the worker does not support.
     Unsupported = 2,
-    /// The job needed more than its limits allow.
+    /// The job needed more memory or a longer output than its limits allow.
     TooLarge = 3,
     /// The worker failed for a reason that is not the original's fault.
     Failed = 4,

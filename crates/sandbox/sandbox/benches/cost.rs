@@ -2,8 +2,9 @@
 //! answer arrives, and the CPU time of all processes involved.
 //!
 //! `cargo bench` runs each job often enough for a comparison; without `--bench`, as in a test, each
-//! job runs a few times. On a host that runs other programs too, compare the CPU time. `cargo bench
-//! -- touch` runs only the jobs with `touch` in their name.
+//! job runs a few times. On a host that runs other programs too, compare the CPU time, because the
+//! other programs lengthen the wall time. `cargo bench -- touch` runs only the jobs with `touch` in
+//! their name.
 
 use sandbox::{Limits, Pool, Task};
 use sandbox_protocol::JobLimits;

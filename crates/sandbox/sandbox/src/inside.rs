@@ -27,9 +27,9 @@ use std::fs::File;
 
 /// Runs this process as a zygote, and never returns.
 ///
-/// `warm_up` runs once, when part of the isolation is in force: no file can be opened, but no
-/// system call is denied yet. It fills tables that every job would otherwise fill, and must leave
-/// no thread running.
+/// `warm_up` runs once, when part of the isolation is in force: no file can be opened any more, but
+/// the seccomp filter, which denies system calls, is not installed yet. `warm_up` fills tables that
+/// every job would otherwise fill, and must leave no thread running.
 ///
 /// `work` runs in a child. Its arguments are a job, the job's original (read only) and the file for
 /// the output (of fixed size). The child is killed if `work` exceeds the job's limits. The job's

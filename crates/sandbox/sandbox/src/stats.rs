@@ -52,7 +52,7 @@ pub struct Stats {
     /// Largest peak memory of one job, in bytes, as its cell reports it. For persistent programs in
     /// processes: largest peak memory of a program since its start, as the kernel reports it.
     pub memory_peak_bytes: u64,
-    /// Total bytes of all outputs.
+    /// Total size of the outputs of all jobs, in bytes.
     pub output_bytes: u64,
 }
 

@@ -25,7 +25,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
 
-/// First pause after a zygote died or could not fork.
+/// First pause after a zygote or a worker failed. Each further failure doubles the pause.
 const PAUSE_MIN: Duration = Duration::from_millis(10);
 
 /// Number of forks ordered in addition to the maximum number of live children. The replacement of a
@@ -69,7 +69,7 @@ struct Child {
     generation: u64,
     /// Server's end of the child's socket, until the child is forked.
     socket: Option<OwnedFd>,
-    /// Set once the child is forked.
+    /// Descriptor of the child's process; `None` until the child is forked.
     pidfd: Option<Arc<OwnedFd>>,
     end: Arc<PendingExit>,
     /// CPU time that the child has reported so far.
@@ -99,7 +99,7 @@ impl Supervisor {
         }
     }
 
-    /// Runs until the pool is dropped or the first zygote fails.
+    /// Supervises the pool until it is dropped, or until its first zygote fails to start.
     pub(crate) fn run(mut self) {
         while !self.shared.queue.is_stopping() {
             let now = Instant::now();

@@ -88,7 +88,7 @@ fn policy_of(thread: Pid) -> libc::c_long {
 fn set_policy(thread: Pid, policy: i32) -> Result<(), Errno> {
     let parameter = libc::sched_param { sched_priority: 0 };
     let call = libc::SYS_sched_setscheduler;
-    // SAFETY: the kernel only reads `parameter`, a structure of this frame that outlives the call.
+    // SAFETY: the kernel only reads `parameter`, a local variable that outlives the call.
     let done = unsafe {
         libc::syscall(
             call,

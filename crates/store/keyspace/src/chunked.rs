@@ -63,7 +63,8 @@ impl<T> Chunked<T> {
         value
     }
 
-    /// Moves the first chunk into a new allocation of the same capacity.
+    /// Moves the first chunk into a new allocation of the same capacity, as a step of a
+    /// defragmentation of the heap.
     pub(crate) fn reallocate_first(&mut self) {
         if let Some(first) = self.chunks.first_mut() {
             reallocate_vec(first);

@@ -38,7 +38,7 @@ pub(crate) enum Handler {
     Run(fn(&mut Context<'_>, &mut Out) -> Result<(), Fault>),
     /// A function of this crate that may block the client.
     Wait(fn(&mut Context<'_>, &mut Out) -> Result<Option<Block>, Fault>),
-    /// EXEC, which returns the queued commands to the caller.
+    /// EXEC, which returns the queued commands for its caller to run.
     Exec,
     /// No code of this crate: the server that owns connections and files runs the command.
     Service,
@@ -54,7 +54,7 @@ pub struct Block {
     /// Keys, in the selected database, that the command waits for: a value at any of these keys
     /// unblocks the command.
     pub keys: Vec<Bytes>,
-    /// Deadline in Unix milliseconds; `None` waits without limit.
+    /// Deadline in Unix milliseconds; `None` if the command waits without limit.
     pub deadline_ms: Option<u64>,
 }
 
@@ -138,8 +138,8 @@ pub enum Keys {
         /// True if the command accepts the option STORE.
         stores: bool,
     },
-    /// No keys, but channels from the first argument to the last; a negative `last` counts from the
-    /// end.
+    /// No keys, but channels: all arguments from the first to the one at index `last`. A negative
+    /// `last` counts from the end.
     Channels {
         /// Index of the last channel; a negative index counts from the end.
         last: i32,

@@ -196,7 +196,7 @@ where
     fn take(mut self, count: u64, rng: &mut fastrand::Rng) -> Vec<Key> {
         let many = usize::try_from(count).unwrap_or(usize::MAX);
         if self.len < many.saturating_mul(3) {
-            // More than a third of the elements is requested: shuffle all elements, then truncate.
+            // More than a third of the elements are requested: shuffle all elements, then truncate.
             let mut all = (self.all)();
             if many < all.len() {
                 rng.shuffle(&mut all);

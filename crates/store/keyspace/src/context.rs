@@ -104,7 +104,8 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// Returns the slot of a key, if the key exists. A key that has expired is removed instead.
+    /// Returns the slot of a key, if the key exists. If the key has expired, removes it and returns
+    /// `None`; a replay keeps expired keys.
     #[inline]
     pub(crate) fn find(&mut self, key: &[u8]) -> Option<u32> {
         let hash = self.hash(key);
@@ -116,9 +117,9 @@ impl<'a> Context<'a> {
         Some(slot)
     }
 
-    /// Removes a key if it has expired or if one of its cache tags was dropped; otherwise returns
-    /// its slot. During a replay, keys are kept after their deadline, because the
-    /// append-only file itself contains the removals.
+    /// Removes a key if it has expired or if one of its cache tags was invalidated; otherwise
+    /// returns its slot. During a replay, expired keys are kept, because the append-only file
+    /// itself contains their removals.
     fn remove_expired(&mut self, slot: u32, key: &[u8]) -> Option<u32> {
         let db = &self.ks.dbs[self.db];
         if db.tags.is_stale(slot) {

@@ -105,7 +105,7 @@ pub(crate) struct WriteTime {
 #[derive(Debug)]
 pub(crate) struct Db {
     pub(crate) dict: Dict<Entry>,
-    /// Deadlines with the slots of their keys.
+    /// Deadlines of keys in ascending order, each with the slot of its key.
     pub(crate) due: BTreeSet<(i64, u32)>,
     /// Slots of the keys whose value is a blob: a string of at least 16 KiB.
     pub(crate) blobs: BTreeSet<u32>,

@@ -1,10 +1,10 @@
-//! Addition for INCRBYFLOAT with the same results as in Redis, which adds 80-bit numbers of x86 and
-//! prints at most 17 digits after the point.
+//! Addition for INCRBYFLOAT with the same results as in Redis, which adds the 80-bit floating-point
+//! numbers of x86 and prints at most 17 digits after the decimal point.
 //!
-//! In 64-bit arithmetic, 0.1 + 0.2 would print as 0.30000000000000004. In decimal arithmetic,
-//! 1000.1 would print as 1000.1, but Redis replies with 1000.09999999999999998. Most numbers are
-//! parsed in 128 bits; numbers with more than 38 digits, or more than 17 after the point, use big
-//! integers.
+//! Other number formats would give other results: 0.1 + 0.2 would print as 0.30000000000000004 in
+//! 64 bits, and 1000.1 would print as 1000.1 in decimal, but Redis replies with 0.3 and
+//! 1000.09999999999999998. Most numbers are parsed with 128-bit integers; numbers with more than 38
+//! digits, or with more than 17 digits after the point, are parsed with big integers.
 
 use std::cmp::Ordering;
 
@@ -146,7 +146,8 @@ impl Extended {
     /// Returns the 80-bit number nearest to `number` / 10^`fraction_digits`.
     fn new_large(is_negative: bool, number: BigUint, fraction_digits: u32) -> Self {
         let divisor = BigUint::from(10_u8).pow(fraction_digits);
-        // Shift so that the quotient has from 66 to 127 bits.
+        // Shift so that the quotient has 96 or 97 bits: enough to round it to a mantissa of 64
+        // bits, and few enough for a `u128`.
         let wanted =
             i64::try_from(divisor.bits() + 96).expect("the number is at most a few thousand");
         let shift =
@@ -206,7 +207,8 @@ impl Extended {
         Self::rounded(sum < 0, sum.unsigned_abs(), high.exponent - shift)
     }
 
-    /// Returns the digits, at most 17 after the point, without trailing zeros.
+    /// Returns the number in decimal notation: at most 17 digits after the point, and no trailing
+    /// zeros.
     fn text(self) -> String {
         let mantissa = u128::from(self.mantissa);
         let bits = u32::try_from(-self.exponent)

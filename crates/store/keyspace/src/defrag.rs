@@ -1,8 +1,9 @@
 //! Active defragmentation: after many removals, the remaining data is scattered over many pages of
 //! memory. It is moved into fewer pages, a few elements per turn of the event loop.
 //!
-//! Each database is processed in two steps. Both are needed because an allocator returns a page to
-//! the system only if the page contains no block:
+//! Each database is processed in two steps: first the hash table is compacted, then the heap blocks
+//! of keys and values are moved. Both steps empty pages, because an allocator returns a page to the
+//! system only if the page contains no block:
 //!
 //! ```text
 //! table:   a · · b · c   ─►  a c b          the last keys fill vacant slots; the end is freed

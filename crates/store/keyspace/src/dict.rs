@@ -16,8 +16,8 @@
 //! joins them, and an entry that exists during the whole scan is visited at least once.
 //!
 //! The hash is SipHash-1-3 under a secret seed. It costs about 10 ns for a short key, about 7 ns
-//! more than the fastest keyed hashes, but it is the only one among these hashes whose resistance
-//! to chosen keys has been studied in public.
+//! more than the fastest keyed hashes. Unlike for those hashes, the resistance of SipHash to chosen
+//! keys has been studied in public.
 
 mod guard;
 mod item;
@@ -88,7 +88,7 @@ pub(crate) struct Dict<T> {
     /// Mask of the k+1 low bits of a hash: 2^(k+1) - 1, where 2^k ≤ number of buckets < 2^(k+1).
     mask: u64,
     items_heap_bytes: usize,
-    /// Lowest slot that may be vacant, during a compaction; else [`NONE`].
+    /// During a compaction, the lowest slot that may be vacant; otherwise [`NONE`].
     hole: u32,
     /// Copies of changed items, while a snapshot writes the table.
     guard: Guarded<T>,
@@ -176,9 +176,10 @@ impl<T: Item> Dict<T> {
     }
 
     /// Reads the memory that lookups of these keys will read, to bring it into the processor's
-    /// caches. Each loop makes one step of all lookups. The loads of this step do not wait for each
-    /// other, unlike the loads of a single lookup. `touch` reads the heap memory of an item. The
-    /// returned value depends on everything that was read, so that no read is optimised away.
+    /// caches. Each loop of the function makes one step of all lookups, because the loads of
+    /// different lookups do not wait for each other, unlike the loads of a single lookup. `touch`
+    /// reads the heap memory of an item. The returned value depends on everything that was read, so
+    /// that no read is optimised away.
     pub(crate) fn prefetch(&self, keys: &[(u64, &[u8])], touch: impl Fn(&T) -> usize) -> usize {
         let mut slots = [NONE; PREFETCH_MAX];
         let slots = &mut slots[..keys.len()];

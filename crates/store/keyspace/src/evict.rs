@@ -80,7 +80,7 @@ pub(crate) enum Use {
     Frequency(u8),
 }
 
-/// Part of the data that exceeds its memory limit: all data, all data except blobs, or the blobs.
+/// Part of the data to which a memory limit applies: all data, all data except blobs, or the blobs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Share {
     All,
@@ -293,8 +293,8 @@ impl Evictor {
         worst.map(|it| (it.db, it.slot))
     }
 
-    /// Returns a large new key that was not used since its creation. The list `probation` has the
-    /// slots of such keys. The conditions are checked again, since a slot may hold another key now.
+    /// Takes from the list `probation` the next new key with a large value that was not used since
+    /// its creation. Each slot of the list is checked again, since it may hold another key by now.
     fn unused_on_probation(
         &mut self,
         dbs: &[Db],
@@ -318,7 +318,8 @@ impl Evictor {
     fn sieve(&mut self, dbs: &mut [Db], share: Share) -> Option<(usize, u32)> {
         let total: usize = dbs.iter().map(|db| db.dict.slots() as usize).sum();
         // The first walk over all slots clears all VISITED bits, so the second walk finds a key, if
-        // any key qualifies. A step to the next database counts as a step too.
+        // any key qualifies. The move to the next database takes an iteration too, hence
+        // `dbs.len()`.
         for _ in 0..2 * (total + dbs.len()) {
             let (db, slot) = self.hand;
             let dict = &mut dbs[db].dict;

@@ -1,4 +1,5 @@
-//! The whole store, and the execution of one command.
+//! The keyspace: all databases of the store with their settings and counters, and the effects of
+//! commands.
 
 mod debug;
 mod execute;
@@ -22,7 +23,8 @@ use crate::text::Key;
 use crate::waiting::WaitedKeys;
 use crate::watches::Watches;
 
-/// All databases, their settings, and the effects of commands, which the caller must handle.
+/// All databases, their settings, and the [`Effects`] of the commands that have run, which the
+/// caller must handle.
 #[derive(Debug)]
 pub struct Keyspace {
     pub(crate) dbs: Vec<Db>,
@@ -69,7 +71,8 @@ pub struct Effects {
 pub(crate) enum Journal<'a> {
     /// The command itself, if it changed anything.
     AsIs(&'a [Bytes]),
-    /// Other commands with the same effect, which does not depend on the time at which they run.
+    /// Other commands that have the same effect whenever they run, such as a command with a fixed
+    /// deadline instead of a time to live.
     Rewritten(Vec<Vec<Bytes>>),
 }
 
@@ -298,8 +301,8 @@ impl Keyspace {
         self.journaling
     }
 
-    /// Removes a key whose deadline has passed. Invalidates watches of the key, sends the event,
-    /// and records the removal in the append-only file.
+    /// Removes a key whose deadline has passed. Invalidates watches of the key, emits the event
+    /// `expired`, and records the removal in the append-only file.
     pub(crate) fn expire(&mut self, db: usize, key: &[u8]) {
         if let Some(slot) = self.dbs[db].dict.find(key) {
             self.before_removal(db, slot);
@@ -309,17 +312,17 @@ impl Keyspace {
         }
     }
 
-    /// Removes a key without an event or an entry in the append-only file, and frees its value now
-    /// or later.
+    /// Removes a key, and frees its value now or later. Emits no event, and does not record the
+    /// removal in the append-only file.
     pub(crate) fn remove_key(&mut self, db: usize, key: &[u8]) {
         if let Some((slot, entry)) = self.dbs[db].remove(key) {
             self.retire(db, slot, entry);
         }
     }
 
-    /// Handles a removal without a command: a key expired, was evicted, or was removed by a caller
-    /// in this process. Invalidates watches of the key, sends the event, and records the removal in
-    /// the append-only file.
+    /// Handles a removal that no command requested: the key expired, was evicted, or was removed by
+    /// a caller in this process. Invalidates watches of the key, emits the given event, and records
+    /// the removal in the append-only file.
     pub(crate) fn report_removal(
         &mut self,
         db: usize,

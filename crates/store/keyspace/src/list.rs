@@ -204,8 +204,8 @@ impl List {
             if *left == 0 {
                 return Some(index);
             }
-            // A full node of 8 KiB costs as much as many small blocks, so the cost of a node
-            // depends on its number of elements.
+            // Moving a full node of 8 KiB takes as long as moving many small blocks, so the work
+            // that is counted for a node grows with its number of elements.
             *left = left.saturating_sub(1 + node.len() / 8);
             if let Node::Packed(packed) = node {
                 packed.reallocate();

@@ -46,9 +46,10 @@ pub(crate) fn reallocate_vec<T>(vec: &mut Vec<T>) {
     *vec = moved;
 }
 
-/// Frees a blob. If the blob is large, not shared, and built by a command, it is freed through
+/// Frees a blob. A large blob that is not shared and was built by a command is freed through
 /// `keep`, which may move the work of freeing a very large buffer to another thread. Blobs that
-/// were received from a client were passed to `keep` when they arrived.
+/// were received from a client were passed to `keep` when they arrived, so they need not be passed
+/// again.
 pub(crate) fn release(blob: Bytes, keep: fn(BytesMut) -> Bytes) {
     if RELEASED_BYTES_MIN <= blob.len()
         && let Ok(alone) = blob.try_into_mut()

@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 
-/// Class of an event, with its letter in `notify-keyspace-events`.
+/// Class of an event. The comment on each class begins with its letter in `notify-keyspace-events`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Class {
     /// `g`: commands that work on any type.
@@ -73,7 +73,7 @@ impl Notify {
         Some(Self(mask))
     }
 
-    /// Returns the letters in the order of CONFIG GET.
+    /// Returns the letters in the order in which CONFIG GET lists them.
     #[must_use]
     pub fn letters(self) -> String {
         let mut letters = String::new();

@@ -1,5 +1,5 @@
-//! The RDB format of Redis, in memory: snapshots, files of Redis, and the payloads of DUMP and
-//! RESTORE.
+//! Reader and writer of the RDB format of Redis, for snapshots, files written by Redis, and the
+//! payloads of DUMP and RESTORE. They work on buffers in memory and open no files.
 //!
 //! ```text
 //! file:     "REDIS" version 4 │ aux … │ SELECTDB n │ entry … │ SELECTDB m │ entry … │ EOF │ CRC64

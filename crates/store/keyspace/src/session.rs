@@ -75,7 +75,8 @@ impl Session {
         self.queue.is_some()
     }
 
-    /// Returns the last executed command; `None` if its name was unknown.
+    /// Returns the last command that [`crate::Keyspace::execute`] received, even if it was refused
+    /// or queued; `None` before the first command, or if its name was unknown.
     #[must_use]
     pub fn command(&self) -> Option<&'static Command> {
         self.command
@@ -125,13 +126,14 @@ impl Session {
         self.in_exec
     }
 
-    /// Makes blocking commands reply at once, as if their timeout had passed.
+    /// Sets whether blocking commands reply at once, as if their timeout had passed, instead of
+    /// waiting.
     pub fn set_deny_blocking(&mut self, deny: bool) {
         self.deny_blocking = deny;
     }
 
-    /// Marks the session as the replay of an append-only file: memory limits and deadlines do not
-    /// apply, and no command is recorded again.
+    /// Sets whether the session replays an append-only file. During a replay, memory limits and
+    /// deadlines do not apply, and commands are not recorded again.
     pub fn set_replay(&mut self, replay: bool) {
         self.replay = replay;
     }

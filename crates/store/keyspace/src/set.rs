@@ -120,7 +120,8 @@ impl Set {
         true
     }
 
-    /// Converts a set of integers to another encoding, which allows strings of `name_bytes` bytes.
+    /// Converts a set of integers to an encoding for strings that can hold a member of `name_bytes`
+    /// bytes.
     fn unpack_ints(&mut self, growth: Growth, name_bytes: usize) {
         let Self::Ints(ints) = self else {
             return;

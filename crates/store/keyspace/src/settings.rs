@@ -14,16 +14,17 @@ pub struct Limits {
     /// Maximum number of elements that are freed per turn of the event loop after their collections
     /// were removed.
     pub free_elements_per_turn: usize,
-    /// Maximum number of keys evicted before a command or per turn of the event loop.
+    /// Maximum number of keys that are evicted before one command, or in the background work of one
+    /// turn of the event loop.
     pub evict_keys_per_turn: usize,
     /// Maximum number of build locks (`GETORLOCK`) per database. While this many locks exist,
     /// `GETORLOCK` lets every client compute the value itself.
     pub locks_max: usize,
     /// Maximum bytes for data and its overhead (`maxmemory`); 0 means unlimited.
     pub maxmemory_bytes: u64,
-    /// Maximum bytes for values of at least 16 KiB (`maxmemory-blobs`). If set, `maxmemory_bytes`
-    /// bounds all other data, and neither part can use the memory of the other. 0 means that
-    /// `maxmemory_bytes` bounds all data together.
+    /// Maximum bytes for values of at least 16 KiB (`maxmemory-blobs`). If this limit is not 0,
+    /// `maxmemory_bytes` bounds only the other data, and neither kind of data can use memory that
+    /// the other leaves free. 0 means that `maxmemory_bytes` bounds all data together.
     pub maxmemory_blob_bytes: u64,
     /// Choice of the keys to evict when memory exceeds its limit: `maxmemory-policy`.
     pub policy: Policy,
@@ -113,9 +114,9 @@ pub enum Policy {
     VolatileRandom,
     /// The key with the nearest deadline.
     VolatileTtl,
-    /// SIEVE: first a new key that uses more than a sixteenth of the limit and was never read. If
-    /// there is none, a circular walk over all keys continues to the next key that was not used
-    /// since the walk last passed it.
+    /// SIEVE: first a new key whose value uses more than a sixteenth of the memory limit, and that
+    /// was not used since its creation. If there is none, a circular walk over all keys continues
+    /// to the next key that was not used since the walk last passed it.
     AllKeysSieve,
 }
 

@@ -300,8 +300,8 @@ impl Snapshots {
     ) -> bool {
         let snapshot = self.running.as_mut();
         let snapshot = snapshot.expect("a snapshot is in progress");
-        // Entries that had to be written before they changed may already exceed the budget of this
-        // call.
+        // Entries that were written since the previous call, because they were about to change, may
+        // already use up the budget of this call.
         let left = work_bytes.saturating_sub(snapshot.pending.waiting_bytes());
         let is_walked = snapshot.walk(dbs, free, left);
         let from = to.len();
@@ -322,8 +322,9 @@ impl Snapshots {
     }
 
     /// Returns the number of bytes that hold the old state of entries that have changed or were
-    /// removed. The large blob that is next in the file, if any, is not counted: its memory is
-    /// freed only as fast as the disk accepts data.
+    /// removed. The large blob that is next in the file, if any, is not counted: callers delay
+    /// commands while this number is too high, and would otherwise delay them until the disk has
+    /// accepted the whole blob.
     pub(crate) fn waiting_bytes(&self) -> usize {
         self.running.as_ref().map_or(0, |it| {
             let pending = it.pending.waiting_bytes() - it.pending.next_blob_bytes();

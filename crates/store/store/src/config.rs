@@ -401,7 +401,7 @@ impl Config {
         }
     }
 
-    /// Sets the directive called `name`.
+    /// Sets the directive with this name or alias to the value that `words` give.
     pub(crate) fn set(&mut self, name: &str, words: &[String]) -> Result<(), SetFault> {
         if let Some(row) = directive(name) {
             return (row.read)(self, words).map_err(SetFault::Value);
@@ -625,7 +625,8 @@ pub(crate) enum SetFault {
     Value(String),
 }
 
-/// Error for an invalid configuration. The author of the configuration is at fault.
+/// Error for a configuration that is invalid or cannot be read. `Display` names the file, line,
+/// argument or setting at fault, and the reason.
 #[derive(Debug)]
 pub struct ConfigError {
     place: String,

@@ -24,9 +24,9 @@ use crate::shared::{ClientGuard, Shared};
 /// the incomplete command does not keep the whole buffer alive.
 const REST_COPIED_MAX: usize = 4 << 10;
 
-/// Maximum number of bytes of the first read from a client whose last request contained a large
-/// value. Such a read suffices for the arguments before the next large value, which is then read
-/// straight into the memory where it is kept.
+/// Maximum length of the next read from a client whose last request contained a large value. Such a
+/// client often sends another large value. The short read covers the arguments before that value,
+/// so most of the value is then read straight into the memory where it is kept.
 const FIRST_READ_BYTES: usize = 4 << 10;
 
 /// Transport of a client's connection.
@@ -100,7 +100,7 @@ struct Connection {
     prefetched: VecDeque<Prefetched>,
     /// True if the client's last request contained a large value.
     sends_blobs: bool,
-    /// Command that waits for the end of a pause.
+    /// Command that waits for the end of a pause of commands (such as `CLIENT PAUSE`), if any.
     postponed: Option<Vec<Bytes>>,
 }
 
@@ -237,8 +237,8 @@ impl Connection {
             }
             if promises {
                 // While this task was suspended, another client's command may have unblocked this
-                // client. The reply to the unblocked command must wait until its changes are on
-                // disk, too.
+                // client and thus completed its command. The reply to that command, too, must wait
+                // until the changes that it reports are on disk.
                 self.wait_until_durable().await;
             }
             let written = poll_fn(|context| match self.poll_write(stream, context) {
@@ -351,9 +351,9 @@ impl Connection {
             } else {
                 self.input.extend_from_slice(&received);
             }
-            // A read that fills the buffer ends this connection's pass, except a read limited to
-            // `FIRST_READ_BYTES`: the rest of its request is read before other connections are
-            // served.
+            // After a read that fills the buffer, other connections are served before the next
+            // read. After a read limited to `FIRST_READ_BYTES`, the rest of the request is read
+            // first.
             let is_head = std::mem::take(&mut self.sends_blobs);
             (read, room <= read && !is_head)
         };

@@ -34,7 +34,8 @@ pub(crate) enum Flow {
     Next,
     /// The command waits for a key.
     Blocked,
-    /// The command waits for the end of a pause, and runs then.
+    /// The command waits for the end of a pause of commands (such as `CLIENT PAUSE`), and runs
+    /// then.
     Postponed,
 }
 
@@ -258,8 +259,8 @@ fn show_early(state: &mut State, key: ClientKey, args: &[Bytes]) -> bool {
     is_early
 }
 
-/// Shows a command to clients in `MONITOR` mode, unless the command is being queued or is hidden
-/// from them.
+/// Shows a command to clients in `MONITOR` mode, unless the command is only queued for a
+/// transaction or its flags hide it from such clients.
 fn show(state: &mut State, key: ClientKey, args: &[Bytes]) {
     let Some(command) = keyspace::command(args).filter(|it| it.takes(args.len())) else {
         return;

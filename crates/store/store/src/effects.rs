@@ -83,7 +83,8 @@ fn holds_wanted_type(
     name: &Bytes,
 ) -> bool {
     let wanted = match blocked_command.args.first() {
-        // GETORLOCK completes with a value of any type, or with a lock that was released.
+        // GETORLOCK completes with a value of any type, and also if the key has no value but its
+        // lock was released.
         Some(command) if is_compute_command(command) => return true,
         Some(command) if command[1..].to_ascii_lowercase().starts_with(b"z") => "+zset\r\n",
         _ => "+list\r\n",
@@ -105,8 +106,8 @@ pub(crate) fn time_out(state: &mut State) {
             continue;
         };
         match blocked_command.args.first() {
-            // The client that held the lock exceeded its time and lost the lock, so this client,
-            // the first that waits, acquires it.
+            // The client that held the lock took too long and lost it. This client, the first in
+            // the queue, acquires the lock.
             Some(command) if is_compute_command(command) => {
                 resume(state, key, &blocked_command, Occasion::Deadline);
             }

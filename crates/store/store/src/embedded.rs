@@ -19,8 +19,8 @@ const ARGS_MAX: usize = 1_024;
 /// their number and lengths.
 const FRAME_BYTES_MAX: usize = 64 << 10;
 
-/// Data commands that this store lacks. Either their cost or reply size is not bounded by their
-/// arguments and the stored data, or they concern more than one store.
+/// Data commands that this store lacks: commands whose cost or reply size is not bounded by their
+/// arguments and the stored data, and commands that concern more than one store.
 const UNSUPPORTED: &[&str] = &[
     "bitfield",
     "bitop",

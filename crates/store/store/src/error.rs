@@ -2,10 +2,10 @@
 
 use std::fmt;
 
-/// The party that caused an error.
+/// Cause of an error: the host or the store's files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ErrorKind {
-    /// The host: an address, a disk or a permission.
+    /// The host: for example, an address is in use, a disk failed or a permission is missing.
     Host,
     /// The store's files: they are damaged, or were written by a version that this version cannot
     /// read.
@@ -35,7 +35,7 @@ impl Error {
         }
     }
 
-    /// Returns the party that caused the error.
+    /// Returns the cause of the error: the host or the store's files.
     pub fn kind(&self) -> ErrorKind {
         self.kind
     }

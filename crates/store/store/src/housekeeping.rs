@@ -15,7 +15,7 @@ use crate::state::State;
 /// Interval at which work that must wait for a snapshot checks whether the snapshot is complete.
 const SNAPSHOT_POLL: Duration = Duration::from_millis(100);
 
-/// Runs the timed work: ticks, deadlines of blocked clients, and the end of a pause.
+/// Runs the timed work: ticks, deadlines of blocked clients, and the end of a pause of commands.
 pub(crate) async fn run_housekeeping(shared: Rc<Shared>) {
     let (mut hz, changed) = {
         let state = shared.state.borrow();

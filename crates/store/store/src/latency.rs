@@ -86,8 +86,8 @@ pub(crate) struct Latency {
 }
 
 impl Latency {
-    /// Records a delay of an event. If the event was delayed several times within a second, only
-    /// the longest delay is kept.
+    /// Records a delay of an event. If several delays of the same event fall into the same second,
+    /// only the longest is kept.
     pub(crate) fn add(&mut self, event: &'static str, sample: Sample, samples_max: usize) {
         let event = self.events.entry(event).or_default();
         event.max_ms = event.max_ms.max(sample.took_ms);

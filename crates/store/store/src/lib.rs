@@ -31,8 +31,8 @@
 //! Units and limits: the configuration has Redis's names and units; [`Limits`] has the limits for
 //! which Redis has no directive. Memory that is in use because a client reads slowly counts as
 //! waiting output, which `client-output-buffer-limit` bounds. Errors: the replies to faulty
-//! commands have the same text as in Redis. [`ConfigError`] is the fault of the configuration's
-//! author; [`Error`] is the fault of the host or of the store's files. Sources: the RESP
+//! commands have the same text as in Redis. [`ConfigError`] reports a mistake in the configuration;
+//! [`Error`] reports a problem of the host or of the store's files. Sources: the RESP
 //! specification; the behaviour of Redis 7.2, from its documentation and from experiments with a
 //! server.
 

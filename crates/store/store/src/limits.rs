@@ -3,8 +3,8 @@
 /// Limits of the server. Each field states its default.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Maximum number of bytes that one read takes from a socket. The buffer belongs to the core;
-    /// an idle connection holds no buffer. Default 64 KiB.
+    /// Maximum number of bytes that one read takes from a socket. All connections of the core share
+    /// one read buffer, so an idle connection holds no buffer. Default 64 KiB.
     pub read_bytes: usize,
     /// Maximum number of bytes of a large value that are read from a socket before other
     /// connections are served. Default 256 KiB.
@@ -31,8 +31,8 @@ pub struct Limits {
     /// Maximum number of batches of commands from other threads of this process that wait for the
     /// core. Above this limit, the senders wait. Default 64.
     pub local_requests_max: usize,
-    /// Maximum number of bytes that a snapshot reads per pass of the event loop, including the hash
-    /// table that holds the values. Reading them takes about 0.1 ms. Default 64 KiB.
+    /// Maximum number of bytes, including those of the hash table, that a snapshot reads per pass
+    /// of the event loop. Reading this many bytes takes about 0.1 ms. Default 64 KiB.
     pub snapshot_turn_bytes: usize,
     /// Maximum number of bytes of a snapshot that wait to be written to disk because clients
     /// changed keys that the snapshot had not reached. Above this limit, clients wait. Default 32

@@ -125,10 +125,10 @@ impl Handle {
     }
 
     /// Returns the string at a key of database 0; a large string is not copied. If the key does not
-    /// exist, sets it to the result of `compute` and returns that result. Of all callers for one
-    /// key, in this process and over RESP by `GETORLOCK`, one computes and the others wait. If the
-    /// computation fails, panics or takes longer than `terms.build`, the next caller computes.
-    /// Blocks the calling thread.
+    /// exist, sets it to the result of `compute` and returns that result. If several callers need
+    /// the same key, one computes and the others wait; clients that send `GETORLOCK` over RESP
+    /// count as callers. If the computation fails, panics or takes longer than `terms.build`, the
+    /// next caller computes. Blocks the calling thread.
     ///
     /// # Errors
     /// [`ComputeError`] says whether the store or `compute` failed.
@@ -155,7 +155,8 @@ impl Handle {
             until_ms,
         });
         let value = compute().map_err(ComputeError::Failed)?;
-        // Clients on sockets, too, can then get the value without a copy.
+        // The memory of a large value is registered, so that the value can be sent to clients on
+        // sockets without a copy.
         let value = reactor::zero_copy(BytesMut::from(value));
         let mut set = vec!["SET".into(), key.clone(), value.clone()];
         if let Some(keep) = terms.keep {
@@ -218,8 +219,8 @@ pub(crate) async fn serve(shared: Rc<Shared>, mut requests: Requests) {
             }
             Request::GetOrLock { key, build, reply } => {
                 let shared = Rc::clone(&shared);
-                // The task ends when the command has its reply or the core stops. `maxclients`
-                // bounds the number of such tasks.
+                // The task ends when the command has its reply or the core stops. Each task counts
+                // as a client, so `maxclients` bounds the number of tasks.
                 spawn_local(async move {
                     let command = ["GETORLOCK".into(), key, build];
                     let answered = run_blocking(&shared, &command).await;
@@ -307,8 +308,8 @@ async fn run_until_answered(shared: &Rc<Shared>, key: ClientKey, command: &[Byte
     }
 }
 
-/// Runs commands. Returns their replies, and the indices of those replies that must not be sent
-/// until their changes are on disk.
+/// Runs commands. Returns their replies, and the indices of the replies that must not be sent until
+/// the changes of their commands are on disk.
 fn run(shared: &Rc<Shared>, commands: &[Vec<Bytes>]) -> (Vec<Reply>, Vec<usize>) {
     let (client_guard, key) = match admit(shared) {
         Ok(admitted) => admitted,

@@ -2,9 +2,9 @@
 //! get most of the core's time.
 //!
 //! While clients send commands, background work uses at most a third of the core. The work rests
-//! between pieces, because the kernel's scheduler suspends a thread that never sleeps in favour of
-//! other threads on the same processor. While no client sends commands, the work continues without
-//! rests.
+//! between pieces: if the thread never slept, the kernel's scheduler would suspend it at times in
+//! favour of other threads on the same processor, and clients would have to wait. While no client
+//! sends commands, the work continues without rests.
 
 use std::time::Duration;
 

@@ -98,27 +98,27 @@ pub(crate) struct Persist {
     /// running, the longest time of the last snapshot.
     longest_turn: Duration,
     last_save_ms: u64,
-    /// Time of the last automatic attempt to write a due snapshot or to start the AOF, in
-    /// milliseconds.
+    /// Unix time, in milliseconds, of the last automatic attempt to write a due snapshot or to
+    /// start the AOF.
     last_attempt_ms: u64,
     /// Number of changes to the data at the start of the last successful snapshot.
     saved_changes: u64,
     /// Clients that wait for the snapshot that they requested with `SAVE`.
     save_waiters: Vec<ClientKey>,
-    /// Number of times that all databases were emptied while save points were set.
+    /// Number of times that all databases were emptied while the configuration had save points.
     flushes: u64,
     /// Value of `flushes` at the start of the running snapshot.
     flushes_at_start: u64,
     /// Number of flushes (all databases emptied) whose snapshot was written or failed, so that no
     /// client waits for it.
     flushes_done: u64,
-    /// Number of flushes (all databases emptied) that a snapshot on disk includes.
+    /// Number of flushes (all databases emptied) before the start of the last successful snapshot.
     flushes_saved: u64,
     /// True if the databases were emptied after the running snapshot started. The file of that
     /// snapshot is then discarded.
     is_outdated: bool,
-    /// True if the server stops as soon as no job is queued. A snapshot that fails resets this
-    /// flag.
+    /// True if a stop was requested: the server stops as soon as no job is queued. A snapshot that
+    /// fails resets this flag.
     stops: bool,
     /// Handle that stops the server.
     stop: Stop,
@@ -242,9 +242,9 @@ impl Persist {
         }
     }
 
-    /// Returns the write to the AOF that must finish before the replies so far are sent; `None` if
-    /// the replies need not wait. They must wait under `appendfsync always`, or if more than
-    /// `bytes_max` bytes are pending.
+    /// Returns the write to the AOF that must finish before the replies to the commands so far are
+    /// sent; `None` if the replies need not wait. They must wait under `appendfsync always`, or if
+    /// more than `bytes_max` bytes are pending.
     pub(crate) fn commit(&self, bytes_max: usize) -> Option<Commit> {
         self.journal.as_ref()?.commit(bytes_max)
     }
@@ -644,9 +644,9 @@ impl Persist {
         }
     }
 
-    /// Separates the changes before a rewrite, which are in its snapshot, from the changes after
-    /// it, which go to the new increment. Returns the length of the AOF so far, in bytes, or `None`
-    /// if there is no AOF.
+    /// Separates the changes before the start of a rewrite, which the rewrite's snapshot contains,
+    /// from the later changes, which go to the new increment. Returns the length of the AOF so far,
+    /// in bytes, or `None` if there is no AOF.
     fn split_journal(
         &mut self,
         file: File,

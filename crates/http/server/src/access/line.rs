@@ -161,7 +161,8 @@ impl LogResponse {
     }
 }
 
-/// Formats a time as in RFC 3339: `1994-11-06T08:49:37.123Z`.
+/// Formats a Unix time in milliseconds as an RFC 3339 timestamp, such as
+/// `1994-11-06T08:49:37.123Z`.
 fn timestamp(unix_ms: u64) -> [u8; 24] {
     const MONTHS: &[u8] = b"JanFebMarAprMayJunJulAugSepOctNovDec";
     let seconds = i64::try_from(unix_ms / 1000).unwrap_or(i64::MAX);

@@ -8,7 +8,7 @@
 //!   else ─► Wait::Idle
 //! ```
 //!
-//! A step of progress means that `step_bytes` bytes of bodies were written, or that one whole
+//! A step means that `step_bytes` bytes of bodies were written, or that one whole
 //! response was queued.
 
 use reactor::{Deadline, Wait};
@@ -43,12 +43,12 @@ pub(super) struct FloodGuard {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Armed {
     Nothing,
-    /// Wait until the client accepts bytes. Contains the number of steps of progress.
+    /// The server waits until the client accepts bytes. Contains the number of steps.
     Write(u64),
-    /// Wait for the rest of a head or frame. Contains the number of requests, which grows only with
-    /// a complete head: single bytes arm no new deadline.
+    /// The server waits for the rest of a head or frame. Contains the number of requests, which
+    /// grows only with a complete head: single bytes arm no new deadline.
     Head(u64),
-    /// Wait for the next request. Contains the number of steps of progress: a response that was
+    /// The server waits for the next request. Contains the number of steps: a response that was
     /// sent at once is a step, after which the client gets the full time again.
     Idle(u64),
 }

@@ -5,8 +5,8 @@
 pub struct Limits {
     /// Maximum concurrent streams; RFC 9113 §6.5.2 recommends at least 100. Default 100.
     pub streams_max: u32,
-    /// Maximum bytes that were read from files and wait to be sent, over all streams; may be
-    /// exceeded by one chunk. Memory that responses share does not count. Default 16 KiB.
+    /// Number of unsent bytes, over all streams, at which no more bytes are read from files; may be
+    /// exceeded by one chunk. Memory that several responses share does not count. Default 16 KiB.
     pub buffer_bytes_max: usize,
     /// Maximum number of responses in preparation, over all streams. Further requests wait. Default
     /// 32.

@@ -78,8 +78,8 @@ impl Outgoing {
         self.piece_bytes - self.begun + self.text.len() - self.text_sealed
     }
 
-    /// Returns the number of body bytes that wait to be written, in memory that no other response
-    /// shares.
+    /// Returns the number of body bytes that wait to be written. Bytes in memory that other
+    /// responses share are not counted.
     pub(super) fn own_bytes(&self) -> usize {
         self.own_bytes
     }

@@ -69,7 +69,8 @@ impl PendingResponses {
         any
     }
 
-    /// Returns a response that is ready. A panic propagates to the connection.
+    /// Returns a response that is ready, if any. If a task panicked, resumes the panic, which ends
+    /// the connection.
     pub(super) fn poll_response(
         &mut self,
         context: &mut Context<'_>,

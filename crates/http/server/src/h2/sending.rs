@@ -179,7 +179,7 @@ impl Sending {
 fn log_failure(ended: Ended) -> Ended {
     match &ended {
         Ended::File(err) => tracing::error!(%err, "file cannot be read; stream reset"),
-        // The only other failure of reading chunks: the file is shorter than before.
+        // Any other failure to read a chunk means that the file is shorter than before.
         ended => tracing::warn!(?ended, "original shrank while it was sent; stream reset"),
     }
     ended

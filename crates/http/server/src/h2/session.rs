@@ -30,7 +30,7 @@ use crate::response::{Payload, Response, Shape};
 /// Maximum size in bytes of a body, or of a part of a body, that is copied behind its head.
 const COPY_BYTES_MAX: usize = 4 << 10;
 /// Number of unwritten bytes at which no more body parts are queued. The limit lets streams
-/// alternate, and lets a reset take effect soon.
+/// alternate, and stops a response soon after the client resets its stream.
 const QUEUED_BYTES_MAX: usize = 128 << 10;
 /// Maximum number of unwritten bytes of frames. Above it, no more input is read. Most of these
 /// frames are replies to frames such as PING.
@@ -48,7 +48,8 @@ pub(super) struct Session<'c, S> {
     out: Outgoing,
     /// Responses whose bodies are not complete; their next parts are queued for writing in turn.
     sending: VecDeque<Sending>,
-    /// Responses that are queued completely but not written yet.
+    /// Responses that are queued completely, or that were cut off. They are counted after the queue
+    /// is written.
     done: Vec<CompletedStream>,
     pending: PendingResponses,
     uploads: Vec<Upload>,
@@ -78,7 +79,7 @@ enum State {
     Serving,
     /// A GOAWAY was sent; open streams finish.
     Leaving,
-    /// The final GOAWAY was sent, after the client had enough time to stop opening streams.
+    /// The final GOAWAY was sent: streams that the client opens later are ignored.
     Left,
     /// The client made an error and gets a GOAWAY.
     Failed,
@@ -378,8 +379,8 @@ impl<'c, S: Carrier> Session<'c, S> {
 
     fn request(&mut self, stream: u32, ends: bool) {
         self.requests = self.requests.saturating_add(1);
-        // The client has opened more streams than could be in flight when the GOAWAY was sent, so
-        // it ignored the GOAWAY.
+        // If the number of requests reaches this limit, the client has opened more streams than
+        // could be in flight when the GOAWAY was sent, so it ignored the GOAWAY.
         if self.has_reached_request_limit(self.core.service.settings.limits.h2.streams_max) {
             self.http2.leave_now(self.out.text());
         }

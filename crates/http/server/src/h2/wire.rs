@@ -18,7 +18,8 @@ pub(crate) trait Carrier: Unpin + 'static {
     /// Returns the number of bytes that the client has acknowledged.
     fn acked_bytes(&self) -> io::Result<u64>;
 
-    /// Makes closing the socket reset the connection, as [`reactor::reset_when_closed`] does.
+    /// Configures the socket so that closing it resets the connection, as
+    /// [`reactor::reset_when_closed`] does.
     fn reset_when_closed(&self);
 }
 

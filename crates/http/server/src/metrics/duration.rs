@@ -99,7 +99,8 @@ impl Durations {
         histogram.count(duration_us);
     }
 
-    /// Returns the number of responses with one status.
+    /// Returns the number of responses with `status`, or 0 if this status is not counted
+    /// separately.
     pub(super) fn responses(&self, status: u16) -> u64 {
         let row = STATUSES.iter().position(|known| *known == status);
         let methods = row.map_or(&[][..], |row| &self.0[row]);

@@ -12,7 +12,7 @@ pub struct ResponseTotals {
     pub misses: u64,
     /// Responses with untouched originals.
     pub originals: u64,
-    /// All other responses: errors, documents and metrics.
+    /// All other responses, such as error responses, pages, redirects and metrics.
     pub others: u64,
     /// Responses of mounts.
     pub mounts: u64,

@@ -32,8 +32,8 @@ fn write(
     encoder.quality = 100;
     encoder.qualityAlpha = 100;
     let mut file = File::with_capacity(0).expect("no room takes no memory");
-    // SAFETY: each plane has 33 × 31 samples. That is the stride times the rows of luma, and at
-    // least what chroma needs. `change` must keep this true.
+    // SAFETY: each plane has 33 × 31 samples, which is the stride times the number of luma rows. A
+    // chroma plane needs no more samples than the luma plane. `change` must keep this true.
     let result = unsafe { avif::avifEncoderWrite(encoder.as_ptr(), image.as_ptr(), file.slot()) };
     assert_eq!(result, avif::AVIF_RESULT_OK);
     file.bytes().to_vec()
@@ -233,7 +233,7 @@ fn premultiplied_planes_become_straight() {
 
 #[test]
 fn premultiplied_rgb_becomes_straight() {
-    // Red of 200 at half opacity, premultiplied and stored in 8 bits.
+    // One pixel of red 200 at half opacity. Its premultiplied red sample is 100.
     let [mut green, mut blue, mut red] = [0_u8, 0, 100].map(|level| vec![level; 1]);
     let mut alpha = vec![128_u8];
     let size = Size::new(1, 1);

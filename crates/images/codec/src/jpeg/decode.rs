@@ -154,8 +154,9 @@ fn read_header(handle: &mut Handle, bytes: &[u8]) -> Result<Header, Error> {
 fn take_profile(handle: &mut Handle, limits: &Limits) -> Result<Option<Vec<u8>>, Error> {
     let mut block = Block::empty();
     let (start, len) = block.slots();
-    // SAFETY: both slots are exclusive borrows. On success the callee moves its copy of the profile
-    // into them, and `block` frees it; on failure it stores null.
+    // SAFETY: both slots are exclusive borrows. On success, the callee gives up its copy of the
+    // profile and stores the address and length of the copy, which `block` frees. On failure, the
+    // callee stores null.
     let status = unsafe { tj::tj3GetICCProfile(handle.as_ptr(), start, len) };
     if status != 0 {
         // The call fails only if the header contains no profile.

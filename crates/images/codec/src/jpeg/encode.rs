@@ -25,8 +25,8 @@ pub(crate) fn encode(
     }
     let mut handle = Handle::new(tj::TJINIT_TJINIT_COMPRESS)?;
     handle.set(tj::TJPARAM_TJPARAM_QUALITY, i32::from(quality))?;
-    // Baseline instead of progressive: progressive needs three times the CPU time and a buffer of
-    // all coefficients. Progressive encoding saves a few per cent on large grainy photographs and
+    // Encodes as baseline JPEG. Progressive encoding would need three times the CPU time and a
+    // buffer for all coefficients. It would save a few per cent on large grainy photographs and
     // nothing on other pictures.
     handle.set(tj::TJPARAM_TJPARAM_OPTIMIZE, 1)?;
     carry_profile(&mut handle, profile)?;
@@ -78,12 +78,12 @@ fn encode_planes(handle: &mut Handle, yuv: &Yuv) -> Result<Vec<u8>, Error> {
     let mut block = Block::empty();
     let (start, len) = block.slots();
     // SAFETY: the callee reads, in each plane and at the given stride, the rows and columns of
-    // `padded` for this size and subsampling. `extend_to` returned planes of these sizes, since the
-    // planes of `yuv` are whole. `encode::check` verified that they are whole, and that chroma
-    // exists exactly if the subsampling has chroma. A test compares `padded` with TurboJPEG's own
-    // arithmetic. The block's slots are exclusive borrows and empty, so the callee allocates, and
-    // stores address and length also on failure. Breaks if the subsampling set on the handle ever
-    // differs from `yuv.subsampling`.
+    // `padded` for this size and subsampling. `encode::check` verified that the planes of `yuv`
+    // have the sizes that they state, and that chroma exists exactly if the subsampling has chroma.
+    // So `extend_to` returned planes of the sizes of `padded`. A test compares `padded` with
+    // TurboJPEG's own arithmetic. The block's slots are exclusive borrows and empty, so the callee
+    // allocates the output itself, and stores its address and length also on failure. Breaks if the
+    // subsampling set on the handle ever differs from `yuv.subsampling`.
     let status = unsafe {
         tj::tj3CompressFromYUVPlanes8(
             handle.as_ptr(),
@@ -112,8 +112,8 @@ fn encode_packed(handle: &mut Handle, packed: &Packed) -> Result<Vec<u8>, Error>
     let (start, len) = block.slots();
     // SAFETY: the callee reads `height` rows of `width` three-byte pixels without padding (pitch
     // 0), which is the length of `packed.data`, as verified by `encode::check`. The block's slots
-    // are exclusive borrows and empty, so the callee allocates, and stores address and length also
-    // on failure.
+    // are exclusive borrows and empty, so the callee allocates the output itself, and stores its
+    // address and length also on failure.
     let status = unsafe {
         tj::tj3Compress8(
             handle.as_ptr(),

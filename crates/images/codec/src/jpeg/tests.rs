@@ -31,7 +31,8 @@ fn compress(pixels: &Packed, parameters: &[(tj::TJPARAM, i32)]) -> Vec<u8> {
     let mut block = Block::empty();
     let (start, len) = block.slots();
     // SAFETY: every test passes a picture from `packed`, which creates as many pixels as the size
-    // states. The slots are empty and exclusively borrowed, so the callee allocates.
+    // states. The slots are empty and exclusively borrowed, so the callee allocates the output
+    // itself.
     let status = unsafe {
         tj::tj3Compress8(
             handle.as_ptr(),
@@ -185,8 +186,8 @@ fn a_shrunk_picture_has_the_sides_rounded_up_and_the_same_colours() {
                 let decoded = super::decode(&file, &options).expect("decodes");
                 let smaller = shrink.apply(size);
                 assert_eq!(decoded.raster.size(), smaller);
-                // The pattern is similar at every size, so a picture generated at the smaller size
-                // roughly equals a shrunk one.
+                // The test pattern looks similar at every size. So the shrunk picture should
+                // roughly equal the pattern generated at the smaller size.
                 let expected = Raster::Yuv(yuv(smaller, subsampling, Range::Full));
                 let distance = distance(&decoded.raster, &expected);
                 let side = size.width_px.min(size.height_px) / shrink.divisor();
@@ -246,7 +247,8 @@ fn scratch_memory_beyond_the_limit_is_refused() {
     let size = Size::new(1500, 1500);
     let file = progressive(size);
     let limits = Limits {
-        // The coefficients of this progressive picture occupy 13.5 MB: 2 bytes per sample.
+        // The coefficients of this progressive picture occupy 13.5 MB (2 bytes per sample), which
+        // exceeds this limit.
         scratch_bytes_max: 8 << 20,
         ..Limits::DEFAULT
     };

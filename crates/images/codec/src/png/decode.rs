@@ -16,8 +16,8 @@ pub(crate) fn decode(bytes: &[u8], options: &DecodeOptions) -> Result<Decoded, E
         bytes: options.limits.scratch_bytes_max,
     });
     decoder.set_ignore_text_chunk(true);
-    // The `png` crate would silently ignore a profile that is too large or broken, so
-    // `profile::read` reads the chunk instead.
+    // The `png` crate would silently ignore a profile that is too large or broken. Instead,
+    // `profile::read` reads the `iCCP` chunk and reports such a profile.
     decoder.set_ignore_iccp_chunk(true);
     decoder.set_transformations(Transformations::EXPAND);
     let header = decoder.read_header_info().map_err(error)?;
@@ -97,8 +97,8 @@ pub(super) fn to_8_bits(sample: u16) -> u8 {
     ((u32::from(sample) + 128) / 257) as u8
 }
 
-/// Converts interleaved samples to a picture. Grey is not expanded to RGB: it needs a third of the
-/// memory, and a grey ICC profile applies only to grey samples.
+/// Converts interleaved samples to a picture. Grey is not expanded to RGB, because grey samples
+/// need a third of the memory of RGB, and a grey ICC profile applies only to grey samples.
 fn raster(colours: ColorType, size: Size, samples: Vec<u8>) -> Result<Raster, Error> {
     let packed = |layout, data| Packed { size, layout, data };
     match colours {

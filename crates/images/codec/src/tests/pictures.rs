@@ -2,7 +2,7 @@
 
 use image_plan::{Layout, Matrix, Packed, Plane, Range, Raster, Size, Subsampling, Yuv};
 
-/// Sizes with different remainders modulo block and chroma sample sizes.
+/// Sizes that leave different remainders when divided by the sizes of blocks and of chroma samples.
 pub(crate) const SIZES: [Size; 9] = [
     Size::new(1, 1),
     Size::new(1, 9),
@@ -15,7 +15,8 @@ pub(crate) const SIZES: [Size; 9] = [
     Size::new(64, 48),
 ];
 
-/// Generates smooth samples within limited range, different along both axes and per channel.
+/// Generates the samples of a smooth gradient, whose direction and levels depend on the channel.
+/// Channels 0 to 2 stay within limited range.
 fn smooth(size: Size, channel: u32) -> impl Iterator<Item = u8> {
     let scale = move |value: u32, side: u32| value * 150 / side.max(2);
     (0..size.height_px).flat_map(move |y| {

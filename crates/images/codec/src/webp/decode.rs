@@ -171,8 +171,8 @@ unsafe fn run(
         private_memory: std::ptr::null_mut(),
     };
     // SAFETY: `target` outlives `decoder`, which is declared after it, and we do not access
-    // `target` while `decoder` lives. The callee checks the lengths in it against the picture
-    // before it writes a sample (`CheckDecBuffer`).
+    // `target` while `decoder` lives. Before it writes a sample, the callee checks that the lengths
+    // in `target` suffice for the picture (`CheckDecBuffer`).
     let decoder = unsafe { webp::WebPINewDecoder(&raw mut target) };
     let Some(decoder) = NonNull::new(decoder).map(Decoder) else {
         return Err(Error::new(
@@ -180,8 +180,8 @@ unsafe fn run(
             "webp: cannot allocate a decoder",
         ));
     };
-    // SAFETY: `decoder` is live, and `bytes` outlives it; our caller guarantees the memory
-    // referenced by `target`.
+    // SAFETY: `decoder` is live, and `bytes` outlives it. Our caller guarantees that the memory
+    // that `target` references has the stated lengths, and that only the callee accesses it.
     let status = unsafe { webp::WebPIUpdate(decoder.0.as_ptr(), bytes.as_ptr(), bytes.len()) };
     let mut rows = 0;
     let unwanted = std::ptr::null_mut;
@@ -241,7 +241,8 @@ impl Default for PlaneBuffer {
     }
 }
 
-/// Luma of rows that could not be decoded: the grey that libjpeg fills in too.
+/// Luma of rows that could not be decoded: mid-grey in limited range, which libjpeg also uses for
+/// missing rows.
 const MID_GREY: u8 = 126;
 /// Chroma of rows that could not be decoded.
 const NEUTRAL: u8 = 128;

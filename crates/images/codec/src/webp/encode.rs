@@ -182,8 +182,9 @@ unsafe fn run(
     let mut file = Vec::new();
     picture.writer = Some(write);
     picture.custom_ptr = (&raw mut file).cast();
-    // SAFETY: the callee validates `config`, our caller guarantees the planes, and `custom_ptr`
-    // points to the vector that `write` expects, which we do not access until the call returns.
+    // SAFETY: the callee validates `config`. Our caller guarantees that the planes or pixels are as
+    // `picture` states and that nothing else accesses them. `custom_ptr` points to the vector that
+    // `write` expects, which we do not access until the call returns.
     let ok = unsafe { webp::WebPEncode(config, picture) };
     picture.custom_ptr = std::ptr::null_mut();
     if ok != 0 {
@@ -214,7 +215,8 @@ unsafe extern "C" fn write(
     data_size: usize,
     picture: *const webp::WebPPicture,
 ) -> c_int {
-    // SAFETY: libwebp passes the picture that `run` gave it, which is live throughout.
+    // SAFETY: libwebp passes the picture that it got from `run`. The picture is live until
+    // `WebPEncode` returns.
     let custom_ptr: *mut c_void = unsafe { (*picture).custom_ptr };
     // SAFETY: `run` stored the address of a live `Vec<u8>` in `custom_ptr` and does not access the
     // vector while libwebp runs.

@@ -5,8 +5,8 @@ use std::task::Poll;
 
 use super::{CHUNK_BYTES, Chunks};
 
-/// A piece has at most as many bytes as the caller requests when a read from the disk finishes,
-/// even if the caller requested more when the read started.
+/// If the caller reduces `bytes_max` while a read from the disk is in progress, the next piece has
+/// at most the reduced number of bytes.
 #[test]
 fn no_piece_is_larger_than_wanted() {
     let name = format!("origin-chunks-{}", std::process::id());

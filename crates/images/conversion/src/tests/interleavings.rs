@@ -7,17 +7,17 @@
 //! pictures. Improvements are background conversions, which replace variants by ones of higher
 //! effort.
 //!
-//! For each of these injected bugs of the single flight, a test failed: a result is sent before its
+//! Each of these injected bugs of the single flight made a test fail: a result is sent before its
 //! key is free again; the `drop` of a leader removes the work of the next leader, or does not
-//! remove its own; the limit of waiters is checked and used under separate locks, or counts dropped
-//! waiters.
+//! remove its own work; the number of waiters is checked under one lock and increased under
+//! another; dropped waiters count towards the limit.
 //!
-//! For each of these injected bugs of the queue, a test failed: a new conversion, an end or a stop
-//! does not notify the threads; a notification is sent before the conversion is queued; `follow` is
-//! called outside the lock under which `lead` is called; memory is not counted, is counted twice,
-//! or is released without a notification; an improvement is not cancelled for a request, not queued
-//! again, or listed after its end; a wait for memory ignores the stop of the queue or waiting
-//! requests.
+//! Each of these injected bugs of the queue made a test fail: the threads are not notified of a new
+//! conversion, of the end of a conversion, or of a stop; a notification is sent before the
+//! conversion is queued; `follow` is called outside the lock under which `lead` is called; memory
+//! is not counted, is counted twice, or is released without a notification; an improvement is not
+//! cancelled for a request, is not queued again after its cancellation, or stays listed after its
+//! end; a wait for memory ignores the stop of the queue or waiting requests.
 
 #[allow(
     clippy::duplicate_mod,
@@ -172,8 +172,8 @@ fn waiters_of_a_dropped_leader_fail_and_one_of_them_leads_next() {
             }
         }));
         assert!(key.flights.is_empty());
-        // Only the waiters of the first leader fail, since it was dropped. There is at least one of
-        // them, the waiter of that leader itself.
+        // Only the waiters of the first leader fail, since this leader was dropped. At least one
+        // waiter fails: that of the caller that became this leader.
         let failed = failed.load(Ordering::SeqCst);
         assert!((1..=CALLERS).contains(&failed), "{failed} failed");
     });
@@ -458,8 +458,8 @@ fn an_improvement_starts_once_the_last_request_has_left() {
 #[test]
 fn an_improvement_runs_beside_a_request_that_leaves_it_memory() {
     in_many_orders(|| {
-        // The memory suffices for four conversions, since a background conversion starts only if
-        // half of the memory stays free.
+        // The memory suffices for four conversions, so that two can run: a background conversion
+        // starts only if half of the memory stays free.
         let queue = queue(4, 1);
         let (ended, has_ended) = mpsc::channel();
         let served = Arc::clone(&queue);
@@ -717,7 +717,8 @@ fn a_request_cancels_the_improvement_that_holds_memory_not_one_that_waits_for_it
 #[test]
 fn an_improvement_runs_beside_a_conversion_that_waited_for_memory() {
     in_many_orders(|| {
-        // Half of the memory, which must stay free when a background conversion starts.
+        // Half of the memory, in multiples of the memory of one conversion. This half must stay
+        // free when a background conversion starts.
         const HALF: u64 = 4;
         let queue = queue(2 * HALF, 2);
         let waiters = [1, 2].map(|number| queue.join(task(number)).expect("there is room"));

@@ -83,8 +83,8 @@ fn one_content_is_one_file() {
     assert_eq!(names[0], names[1]);
     assert_ne!(names[0], names[2]);
     assert_eq!(home.read(&names[0]).as_deref(), Some(&b"front"[..]));
-    // The music file is not needed again, since its picture is already extracted. The same holds
-    // after a restart.
+    // The music file is not needed again, since its picture is already extracted. After a restart,
+    // the same picture in another music file is extracted to the same name.
     fs::remove_file(home.0.join("library/1")).expect("it is there");
     assert_eq!(
         covers

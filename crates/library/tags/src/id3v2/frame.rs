@@ -344,8 +344,8 @@ fn described(content: &[u8], tags: &mut Tags, field: Field) {
 
 /// Reads synchronised lyrics: encoding, language code of three letters, time unit (2:
 /// milliseconds), content type (0: other, 1: lyrics, 2: a transcription), description, then
-/// strings, each with a time. A string is a line, or a part of a line if some strings contain line
-/// ends. The lyrics are stored in the LRC format.
+/// strings, each with a timestamp. A string is a line, or a part of a line if some strings contain
+/// line ends. The lyrics are stored in the LRC format.
 fn timed_lyrics(content: &[u8], tags: &mut Tags) {
     let [encoding, _, _, _, 2, 0..=2, rest @ ..] = content else {
         return;

@@ -104,7 +104,8 @@ impl Linux {
         self.events(by).next().is_some()
     }
 
-    /// Writes the pending events to the guest, and returns their number.
+    /// Writes at most `count` pending events of the epoll instance `by` to the guest's memory at
+    /// `address`, and returns the number written.
     pub(super) fn put_events(
         &self,
         machine: &mut Machine,

@@ -82,7 +82,8 @@ pub(super) fn writev(linux: &mut Linux, machine: &mut Machine, call: [u64; 6]) -
     each_part(linux, machine, call, write)
 }
 
-/// Repeats a call for each buffer of a vectored call, until a buffer is transferred only in part.
+/// Executes the call `one` for each buffer of a vectored call, until a buffer is transferred only
+/// in part.
 fn each_part(
     linux: &mut Linux,
     machine: &mut Machine,
@@ -289,8 +290,8 @@ impl Linux {
         }
     }
 
-    /// Returns the host's descriptor of a file, and the offset at which the guest's file starts in
-    /// it.
+    /// Returns the host's descriptor of a file that the guest has open, and the offset in the
+    /// host's file at which the guest's file starts.
     fn host(&self, open: Open) -> Result<(BorrowedFd<'_>, u64), Stop> {
         let files = || self.files.as_ref().ok_or(Stop::Errno(libc::EBADF));
         match open {

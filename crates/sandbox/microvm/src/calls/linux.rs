@@ -37,8 +37,8 @@ pub(crate) enum Next {
     /// A persistent program has completed its answer. The system call that wrote the last piece
     /// must return this number.
     Answered(u64),
-    /// The guest cannot start, or its program violated the protocol of records. The bytes state the
-    /// reason.
+    /// The guest cannot start, or a persistent program violated the protocol of its requests and
+    /// answers. The bytes state the reason.
     Broken(Vec<u8>),
     Exited(i32),
     Died(String),
@@ -96,7 +96,8 @@ pub(super) enum Open {
     CallResult {
         at: u64,
     },
-    /// Standard input of a persistent program, for its requests. Its answers go to `Answers`.
+    /// Standard input of a persistent program, from which it reads its requests. It writes its
+    /// answers to `Answers`.
     Requests,
     Answers,
     /// Standard error, for the log.
@@ -129,8 +130,9 @@ pub struct Files {
 /// Function that executes one system call with its six arguments.
 pub(super) type Serve = fn(&mut Linux, &mut Machine, [u64; 6]) -> CallResult;
 
-/// State that the host keeps for a guest, besides its machine. It is cloned for each job from the
-/// state of the guest that waits for its first job, and dropped after the job.
+/// State that the host keeps for a guest, besides its machine. Each machine starts with a clone of
+/// the state that belongs to the guest's snapshot, and a wipe (the reset after a job) restores this
+/// state.
 #[derive(Clone)]
 pub(crate) struct Linux {
     pub(super) space: Space,

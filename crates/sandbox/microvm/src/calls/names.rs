@@ -1,7 +1,7 @@
 //! Names of system calls, for the log.
 
-/// Returns the name of a system call, if it is one of those that programs often make and that are
-/// not implemented for every guest.
+/// Returns the name of a system call, if it is in the list of calls that programs often make and
+/// that may be missing in a guest.
 pub(super) fn name(number: u64) -> Option<&'static str> {
     const NAMES: &[(libc::c_long, &str)] = &[
         (libc::SYS_clone, "clone"),

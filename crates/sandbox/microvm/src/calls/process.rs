@@ -36,7 +36,7 @@ fn time(clock: u64) -> Result<rustix::time::Timespec, Stop> {
     Ok(rustix::time::clock_gettime(clock))
 }
 
-/// Returns the time of the monotonic clock, which the waits of threads use.
+/// Returns the time of the monotonic clock, on which the deadlines of waiting threads are based.
 pub(super) fn monotonic() -> Duration {
     now(rustix::time::ClockId::Monotonic)
 }
@@ -165,8 +165,8 @@ pub(super) fn sched_getaffinity(
 /// Reports the memory limit of the job as the size of the guest's memory.
 pub(super) fn sysinfo(linux: &mut Linux, machine: &mut Machine, call: [u64; 6]) -> CallResult {
     let memory = linux.space.bytes_max() as i64;
-    // Fields: uptime, three loads, total and free memory, seven more sizes, and the unit of the
-    // sizes.
+    // Fields: uptime, three load averages, total and free memory, seven more numbers, and the unit
+    // of the sizes.
     let mut words = [0; 14];
     (words[4], words[5], words[13]) = (memory, memory, 1);
     put(machine, call[0], &words)

@@ -18,8 +18,8 @@ pub(super) struct Exchange {
 }
 
 impl Linux {
-    /// Sends the job's original as the next request on the program's standard input. The first
-    /// `environment_bytes` bytes of the file are the environment variables.
+    /// Makes the job's original the next request on the program's standard input. The first
+    /// `environment_bytes` bytes of the original are the environment variables.
     pub(crate) fn ask(&mut self, environment_bytes: u32) -> Result<(), Errno> {
         let original = self.len(Open::Original { begin: 0, at: 0 });
         let original_bytes = original.map_err(|_| Errno::IO)?;

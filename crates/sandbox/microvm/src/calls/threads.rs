@@ -58,7 +58,8 @@ struct Thread {
     wait: Wait,
 }
 
-/// Event for which a thread waits, and data for the result of the system call that waits.
+/// Event for which a thread waits, with the values from which the result of its waiting system call
+/// is made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Wait {
     /// Waits only until the thread gets the CPU; its system call then returns `result`.
@@ -244,8 +245,8 @@ impl Linux {
         match wait {
             Wait::Turn { .. } => true,
             Wait::Time { until } => over(Some(until)),
-            // The thread was not woken, because `wake` turns the wait of a woken thread into a
-            // `Wait::Turn`.
+            // A wake-up turns this wait into a `Wait::Turn` (see `wake`), so only the timeout can
+            // end it here.
             Wait::Futex { until, .. } => over(until),
             Wait::Events {
                 descriptor, until, ..

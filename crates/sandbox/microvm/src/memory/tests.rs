@@ -131,7 +131,8 @@ fn addresses_that_are_not_the_programs_are_refused() {
     );
 }
 
-/// The host must not write for a guest where the guest's page tables forbid it to write.
+/// On behalf of a guest, the host must not write to pages that the guest's page tables make
+/// read-only.
 #[test]
 fn code_beside_data_in_one_large_page_is_not_writable() {
     let layout = code_and_data_layout(PAGE_BYTES);

@@ -152,7 +152,7 @@ pub(super) fn place(socket: OwnedFd) -> Result<ManuallyDrop<OwnedFd>, Errno> {
 }
 
 /// Returns whether a limit of 0 processes makes `fork` fail, which is true for every user except
-/// the host's root. A forked child makes the test. A filter would deny `fork` too, but the kernel
+/// the host's root. A forked child tries it. A seccomp filter would deny `fork` too, but the kernel
 /// would compile the filter for each child, which would double the cost of a child.
 pub(super) fn limit_denies_fork() -> bool {
     const DENIED: i32 = 0;
@@ -179,8 +179,8 @@ pub(super) fn limit_denies_fork() -> bool {
     }
 }
 
-/// If `idle`, lets the kernel run this process only on otherwise idle cores (SCHED_IDLE, sched(7));
-/// else restores normal scheduling.
+/// Sets the scheduling of this process. If `idle`, the kernel runs this process only on otherwise
+/// idle cores (SCHED_IDLE, sched(7)), else normally.
 pub(super) fn set_idle_priority(idle: bool) -> Result<(), Errno> {
     let parameter = libc::sched_param { sched_priority: 0 };
     let policy = if idle {
@@ -194,8 +194,9 @@ pub(super) fn set_idle_priority(idle: bool) -> Result<(), Errno> {
     checked(result).map(|_| ())
 }
 
-/// Applies the job's limits. CPU time has two limits: a timer in milliseconds, and RLIMIT_CPU in
-/// whole seconds, which no signal handler can disable.
+/// Applies the job's limits. A timer in milliseconds limits the CPU time. If the child runs only
+/// one job, RLIMIT_CPU, in whole seconds, limits the CPU time too, because no signal handler can
+/// disable this limit.
 fn limit(limits: &JobLimits, rules: &Rules) -> Result<(), Errno> {
     let memory = rules.mapped_bytes.saturating_add(limits.memory_bytes_max);
     if rules.ephemeral {

@@ -1,5 +1,5 @@
-//! System calls that no codec makes. Each call is made directly, as an attacker would make it, and
-//! not through a function of libc.
+//! System calls that no codec makes. Most of them are made by number, as an attacker would make
+//! them, and not through the wrapper functions of libc.
 
 use crate::{Attack, SOCKET, Scene};
 use sandbox_protocol::AllegedReply;
@@ -147,8 +147,8 @@ fn stat(scene: &Scene<'_>) -> AllegedReply {
 
 fn fork_bomb(scene: &Scene<'_>) -> AllegedReply {
     for _ in 0..1_000 {
-        // SAFETY: the call is an attack. Parent and child both continue this loop, which is safe in
-        // each of them.
+        // SAFETY: the call is an attack. This process has one thread, so the child is a complete
+        // copy, and both processes can continue this loop.
         if unsafe { libc::fork() } == -1 {
             return scene.result(-1);
         }
@@ -168,7 +168,7 @@ fn sleep(scene: &Scene<'_>) -> AllegedReply {
         tv_sec: 1_000,
         tv_nsec: 0,
     };
-    // SAFETY: the call reads a structure of this frame.
+    // SAFETY: the call reads a local structure.
     let result = unsafe { libc::nanosleep(&raw const long, ptr::null_mut()) };
     scene.result(result.into())
 }

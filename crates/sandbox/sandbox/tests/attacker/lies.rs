@@ -1,5 +1,5 @@
-//! Protocol violations: replies that no honest worker sends, and answers that change after the
-//! reply.
+//! Protocol violations, such as replies that no honest worker sends, and writes to the answer's
+//! file after the reply.
 
 use crate::{Attack, SOCKET, Scene};
 use sandbox_protocol::{AllegedReply, Status};
@@ -51,7 +51,7 @@ fn honest(scene: &Scene<'_>) -> AllegedReply {
     scene.done(b"honest")
 }
 
-/// Replies, then writes to the answer until it is killed.
+/// Replies, then writes to the answer's file until the server kills the process.
 fn late(scene: &Scene<'_>) -> AllegedReply {
     let reply = honest(scene).to_bytes();
     scene.say(&reply);

@@ -56,7 +56,7 @@ fn poison(scene: &Scene<'_>) -> AllegedReply {
     let mut stack = [0; HIDE_BYTES];
     hide(&mut stack);
     std::hint::black_box(&stack);
-    // SAFETY: `map` creates a private mapping of that many bytes.
+    // SAFETY: `map` creates a private mapping of HIDE_BYTES bytes.
     hide(unsafe { std::slice::from_raw_parts_mut(map(), HIDE_BYTES) });
     let secret = String::from_utf8_lossy(&blocks[0]).into_owned();
     // SAFETY: this process has one thread.
@@ -103,7 +103,7 @@ fn seek(scene: &Scene<'_>) -> AllegedReply {
     scene.done(found.to_string().as_bytes())
 }
 
-/// Returns the range of the program's writable memory.
+/// Returns the address range of the program's writable static data.
 fn statics() -> (usize, usize) {
     unsafe extern "C" {
         static __data_start: u8;
@@ -135,8 +135,8 @@ fn hits_in(scene: &Scene<'_>, (begin, end): (usize, usize)) -> usize {
         // SAFETY: the kernel reads as much as is mapped, or returns an error.
         let written = unsafe { libc::pwrite(descriptor, address.cast(), bytes, 0) };
         let mapped_bytes = usize::try_from(written).unwrap_or(0) & !(PAGE_BYTES - 1);
-        // SAFETY: the `pwrite` above read that many bytes, nothing unmaps them meanwhile, and this
-        // process has one thread.
+        // SAFETY: the kernel has just read these bytes for the `pwrite` above, no code unmaps them
+        // meanwhile, and this process has one thread.
         found += hits(unsafe { std::slice::from_raw_parts(address, mapped_bytes) });
         page += mapped_bytes.max(PAGE_BYTES);
     }

@@ -13,7 +13,7 @@ const MXCSR_CHANGED: u32 = 0x7fc0;
 const MXCSR_DEFAULT: u32 = 0x1f80;
 const ALL_BYTES: usize = 32 * 64 + 8 * 8;
 
-/// Output of `fxsave`: the registers x87, MXCSR and XMM.
+/// Output of `fxsave`: the x87, MXCSR and XMM registers.
 #[repr(C, align(64))]
 struct Legacy([u8; 512]);
 

@@ -13,7 +13,7 @@ pub(crate) const ATTACKS: &[(&str, Attack)] = &[
     }),
     ("loop-deaf", |_| {
         for signal in [libc::SIGPROF, libc::SIGXCPU] {
-            // SAFETY: the call installs no handler of ours.
+            // SAFETY: the call installs no handler; it makes the process ignore the signal.
             unsafe { libc::signal(signal, libc::SIG_IGN) };
         }
         loop {
@@ -22,7 +22,7 @@ pub(crate) const ATTACKS: &[(&str, Attack)] = &[
     }),
     ("read-forever", |scene| {
         let mut byte = 0_u8;
-        // SAFETY: the call reads into a byte of this frame.
+        // SAFETY: the call writes to a local byte.
         let read = unsafe { libc::read(SOCKET, (&raw mut byte).cast(), 1) };
         scene.result(read as i64)
     }),
@@ -103,7 +103,7 @@ fn walk(scene: &Scene<'_>) -> AllegedReply {
         static BALLAST: [u8; 6 << 20];
     }
     let before = faults();
-    // SAFETY: the assembler emitted that many bytes, and no code writes to them.
+    // SAFETY: the assembler emits `6 << 20` bytes for this symbol, and no code writes to them.
     for page in unsafe { &BALLAST }.chunks(4_096) {
         std::hint::black_box(page[0]);
     }
@@ -112,7 +112,7 @@ fn walk(scene: &Scene<'_>) -> AllegedReply {
 
 fn faults() -> i64 {
     let mut usage = std::mem::MaybeUninit::<libc::rusage>::zeroed();
-    // SAFETY: the call writes only the structure in this frame.
+    // SAFETY: the call writes only the local structure `usage`.
     unsafe { libc::getrusage(libc::RUSAGE_SELF, usage.as_mut_ptr()) };
     // SAFETY: the structure consists of integers, zeroed above.
     unsafe { usage.assume_init() }.ru_minflt

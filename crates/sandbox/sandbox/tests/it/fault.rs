@@ -10,8 +10,8 @@ use crate::run;
 /// run.
 #[test]
 fn n2_canaries_tell_of_wipes_that_forget() {
-    // On average, one wipe of 64 checks a canary. With this many jobs, the probability that no wipe
-    // checks a canary is negligible.
+    // On average, one of 64 wipes checks a canary. With this many jobs, the probability that no
+    // wipe checks a canary is negligible.
     const JOBS: u32 = 5_000;
     let Some(pool) = microvms(one_cell(true)) else {
         return;

@@ -85,7 +85,7 @@ fn deny(without: Without) -> std::io::Result<()> {
         filter: program.as_ptr().cast_mut(),
     };
     rustix::thread::set_no_new_privs(true)?;
-    // SAFETY: `program` points to `len` instructions of this frame.
+    // SAFETY: `program` points to `len` instructions in a local array.
     let result = unsafe {
         libc::syscall(
             libc::SYS_seccomp,

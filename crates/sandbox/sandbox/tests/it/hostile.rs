@@ -60,8 +60,8 @@ fn limit_ms() -> u32 {
 }
 
 /// Promise P3 of `docs/SPEC.md`: of the CPU time that honest jobs and hostile programs of any kind
-/// use together, the honest jobs get 95 %. CPU time is measured, since other programs on the
-/// machine do not change this share.
+/// use together, the honest jobs get 95 %. The test measures CPU time instead of wall time, since
+/// other programs on the machine do not change the share of CPU time.
 #[test]
 fn p3_the_others_keep_their_share_beside_hostile_programs() {
     let name = "hostile::p3_the_others_keep_their_share_beside_hostile_programs";
@@ -127,8 +127,8 @@ fn share(backend: Backend, what: &str, deprioritize_after_ms: u32) -> f64 {
         // `/proc`.
         let honest_us = || honest_us.load(Ordering::Relaxed) + tree_us(honest_tree);
         let used_us = || (tree_us(hostile_tree), honest_us());
-        // On a busy machine, programs are deprioritized later. So the CPU time in the first fifth
-        // of the measurement is not counted.
+        // On a busy machine, it takes longer until hostile programs have used enough CPU time to be
+        // deprioritized. Therefore, the first fifth of the measurement is not counted.
         let (hostile_before_us, honest_before_us) = if quiet {
             (0, 0)
         } else {

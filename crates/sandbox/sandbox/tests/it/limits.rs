@@ -1,5 +1,5 @@
-//! Tests of the limits on time, memory and the queue: each limit is exceeded, and the failure
-//! checked.
+//! Tests of the limits on time, memory and the queue: each test exceeds a limit and checks the
+//! failure.
 
 use crate::{JOB_LIMITS, assert_works, pool, run_in, start, text};
 use sandbox::{FailureKind, Limits, Pool};

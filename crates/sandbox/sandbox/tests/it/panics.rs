@@ -63,8 +63,8 @@ fn beside_two_callers(pool: &Pool, during: impl FnOnce()) -> [FailureKind; 2] {
     })
 }
 
-/// Makes the supervisor panic: lowers the limit of descriptors, so that the supervisor's `poll`
-/// fails, and kills a child, which wakes the supervisor.
+/// Makes the supervisor panic: lowers the limit on open descriptors, so that the supervisor's
+/// `poll` fails, and kills a child, which wakes the supervisor.
 fn inject() {
     let child = descendants(std::process::id());
     let child = *child.last().expect("the zygote has children");

@@ -16,7 +16,7 @@ use std::sync::LazyLock;
 
 pub(crate) const PROGRAM_PATH: &str = env!("CARGO_BIN_EXE_program");
 
-/// ELF file of `tests/program`, a static program of this crate.
+/// ELF file of the test program `tests/program`, which is statically linked.
 static PROGRAM: LazyLock<Vec<u8>> =
     LazyLock::new(|| std::fs::read(PROGRAM_PATH).expect("it was built with this test"));
 
@@ -307,8 +307,9 @@ fn threads_in_a_microvm_are_bounded() {
     );
 }
 
-/// Promise N11 of `docs/SPEC.md`, for the system calls that only programs may make: calls with any
-/// arguments harm only their guest. `cargo xtask conform cells` makes more such calls.
+/// Promise N11 of `docs/SPEC.md`, for the system calls on threads, sleep and events, most of which
+/// only programs may make: calls with any arguments harm only their guest. `cargo xtask conform
+/// cells` makes more such calls.
 #[test]
 fn n11_calls_of_programs_with_any_arguments_harm_no_other_job() {
     let Some(pool) = microvms_pool() else {
@@ -397,7 +398,7 @@ fn p1_a_program_that_is_kept_counts_its_requests() {
         crate::life::until(|| pool.stats().ready == 1);
         let stats = pool.stats();
         assert_eq!((stats.runs, stats.finished, stats.wipes), (25, 25, 0));
-        // The program had a whole request of 320 KB in memory.
+        // The program had a whole request of 320 KB in memory, so its peak memory is larger.
         assert!(320_000 < stats.memory_peak_bytes, "{backend}: {stats:?}");
         eprintln!("cell: proved: {backend}: a program that is kept has its state");
     }

@@ -1,4 +1,4 @@
-//! Pseudorandom system calls, among those that a guest implements only for programs.
+//! Pseudorandom system calls on threads, sleep, events and descriptors.
 
 use std::hint::black_box;
 

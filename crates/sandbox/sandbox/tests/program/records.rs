@@ -32,7 +32,7 @@ pub(crate) fn serve() {
                 answer(&mut output, b"");
             }
             "slowly" => {
-                // Send the head in two pieces, and the body byte by byte: the cell must accept
+                // Send the length in two pieces, and the body byte by byte: the cell must accept
                 // pieces of any size.
                 let bytes = (body.len() as u32).to_le_bytes();
                 for piece in [&bytes[..1], &bytes[1..]].into_iter().chain(body.chunks(1)) {

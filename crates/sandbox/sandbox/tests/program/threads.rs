@@ -122,7 +122,7 @@ pub(crate) fn share_work() {
     std::hint::black_box(sum);
     let wall_us = begin.elapsed().as_micros();
     let mut usage = std::mem::MaybeUninit::<libc::rusage>::zeroed();
-    // SAFETY: the call writes only the structure in this frame.
+    // SAFETY: the call writes only the local structure `usage`.
     unsafe { libc::getrusage(libc::RUSAGE_SELF, usage.as_mut_ptr()) };
     // SAFETY: the structure consists of integers, zeroed above.
     let used = unsafe { usage.assume_init() }.ru_utime;
@@ -139,18 +139,18 @@ pub(crate) fn read_blocked() {
     let silent = unsafe { libc::eventfd(0, 0) };
     // SAFETY: the call takes numbers only.
     let epoll = unsafe { libc::epoll_create1(0) };
-    // SAFETY: the call reads an event of this frame.
+    // SAFETY: the call reads the local variable `event`.
     let watched = unsafe { libc::epoll_ctl(epoll, libc::EPOLL_CTL_ADD, silent, &raw mut event) };
     let mut number = 0_u64;
-    // SAFETY: the call writes a number of this frame.
+    // SAFETY: the call writes the local variable `number`.
     let read = unsafe { libc::read(silent, (&raw mut number).cast(), size_of::<u64>()) };
-    // SAFETY: the call writes an event of this frame.
+    // SAFETY: the call writes the local variable `event`.
     let woken = unsafe { libc::epoll_wait(epoll, &raw mut event, 1, -1) };
     println!("{watched} {read} {woken}");
 }
 
-/// Starts as many threads as possible, each with a minimal stack, and continues forever to try to
-/// start further threads.
+/// Starts as many threads as possible, each with a minimal stack, and then tries forever to start
+/// more threads.
 pub(crate) fn bomb() -> ! {
     loop {
         let thread = std::thread::Builder::new().stack_size(16 << 10);

@@ -211,7 +211,7 @@ pub(crate) fn pexpiretime(cx: &mut Context<'_>, out: &mut Out) -> Done {
     send_deadline(cx, |deadline| deadline, out)
 }
 
-/// Converts milliseconds to seconds, ms_to_seconds to the nearest second.
+/// Converts milliseconds to seconds, rounded to the nearest second.
 fn ms_to_seconds(ms: i64) -> i64 {
     ms.saturating_add(500) / 1000
 }

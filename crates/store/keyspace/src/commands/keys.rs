@@ -138,7 +138,8 @@ fn tags_of(cx: &mut Context<'_>, key: &[u8]) -> Vec<Bytes> {
     names.into_iter().map(Bytes::copy_from_slice).collect()
 }
 
-/// Parses the index of a database.
+/// Parses the argument at index `at` as the index of a database. Returns an error if no database
+/// has this index.
 fn db_index(cx: &Context<'_>, at: usize) -> Result<usize, Fault> {
     let index = cx.int(at)?;
     i32::try_from(index).map_err(|_| {

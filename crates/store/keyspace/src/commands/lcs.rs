@@ -121,8 +121,8 @@ impl Lengths {
         self.cells[row * self.width + column]
     }
 
-    /// Walks from the end of both strings to their start, in the same order as Redis, so that ties
-    /// are resolved as in Redis.
+    /// Returns a longest common subsequence. Walks from the end of both strings to their start, in
+    /// the same order as Redis, so that ties are resolved as in Redis.
     fn walk(&self, left: &[u8], right: &[u8]) -> Found {
         let mut text = Vec::new();
         let mut matches: Vec<Substring> = Vec::new();

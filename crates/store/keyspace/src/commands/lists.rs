@@ -416,7 +416,7 @@ fn move_end(cx: &mut Context<'_>, from: End, to: End, out: &mut Out) -> Result<b
     Ok(true)
 }
 
-/// Arguments `numkeys key … LEFT|RIGHT [COUNT n]`.
+/// Arguments of LMPOP and BLMPOP: `numkeys key … LEFT|RIGHT [COUNT n]`.
 struct MultiPop<'a> {
     keys: &'a [Bytes],
     end: End,

@@ -82,8 +82,8 @@ pub(crate) fn exec(cx: &mut Context<'_>, out: &mut Out) -> Outcome {
     }
 }
 
-/// Returns the queued commands if the transaction may run. Otherwise writes the reason as a reply
-/// and returns `None`.
+/// Returns the queued commands if the transaction may run. Otherwise writes an error, or a null
+/// array if a watched key has changed, and returns `None`.
 fn take_queue(cx: &mut Context<'_>, out: &mut Out) -> Option<Vec<Vec<Bytes>>> {
     let Some(queue) = cx.session.queue.take() else {
         out.error("ERR EXEC without MULTI");

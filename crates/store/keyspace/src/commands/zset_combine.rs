@@ -175,8 +175,9 @@ fn inputs<'c>(cx: &'c Context<'_>, keys: &[Bytes]) -> Vec<Input<'c>> {
     inputs.collect()
 }
 
-/// Returns the result in the encoding of large sorted sets, which preserves the sign of a zero. As
-/// in Redis, the sign is lost only if the result is small and is stored.
+/// Returns the union, intersection or difference in the encoding of large sorted sets, which
+/// preserves the sign of a zero. As in Redis, the sign is lost only if the result is small and is
+/// stored.
 fn combine(cx: &Context<'_>, request: &Request<'_>, operation: Operation) -> Zset {
     let growth = cx.growth();
     let inputs = inputs(cx, request.keys);

@@ -76,7 +76,7 @@ impl<'a> NameBound<'a> {
     }
 }
 
-/// Range of ranks, scores or members, as the request gives it.
+/// Range of ranks, scores or names, as the request gives it.
 #[derive(Clone, Copy)]
 enum Span<'a> {
     Ranks(i64, i64),

@@ -25,7 +25,7 @@ struct AddOptions {
 }
 
 impl AddOptions {
-    /// Parses the options. Returns the options and the index of the first score.
+    /// Parses the options of ZADD. Returns the options and the index of the first score.
     fn parse(cx: &Context<'_>) -> Result<(Self, usize), Fault> {
         let mut options = Self::default();
         let mut at = 2;
@@ -406,7 +406,7 @@ fn pop_or_wait(cx: &mut Context<'_>, extreme: Extreme, out: &mut Out) -> Wait {
     Ok(super::block(cx, keys, deadline_ms, out))
 }
 
-/// Arguments `numkeys key … MIN|MAX [COUNT n]`.
+/// Arguments of ZMPOP and BZMPOP: `numkeys key … MIN|MAX [COUNT n]`.
 struct MultiPop<'a> {
     keys: &'a [Bytes],
     extreme: Extreme,

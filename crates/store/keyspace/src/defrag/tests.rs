@@ -1,4 +1,5 @@
-//! Defragmentation between random commands, deadlines, tags and snapshots, compared with a model.
+//! Randomized test of defragmentation, which alternates with commands and snapshots on keys with
+//! deadlines and tags. The data is compared with a model.
 
 use std::collections::BTreeMap;
 
@@ -211,8 +212,8 @@ impl ModelledStore {
         assert_eq!(reply.to_string(), expected.to_string(), "{}", name(number));
     }
 
-    /// Compares every key with the model, and also the data that the database stores outside its
-    /// table.
+    /// Compares with the model: every key with its value and deadline, and the numbers of keys,
+    /// deadlines, blobs and tagged keys that the database records.
     fn check_all(&mut self) {
         (0..KEYS).for_each(|number| self.check(number));
         for (number, model) in self.model.clone() {

@@ -1,4 +1,4 @@
-//! The harmless subcommands of DEBUG that concern data.
+//! Subcommands of DEBUG that describe the stored data and do not change it.
 
 use std::collections::BTreeSet;
 
@@ -39,7 +39,8 @@ impl Keyspace {
                     out.simple(&text(hash));
                 }
             }
-            // The setting has no effect: the node size for long elements is fixed here.
+            // The setting has no effect: in Redis, it is the length from which an element of a list
+            // gets its own node; in this store, that length is fixed.
             (Some(b"quicklist-packed-threshold"), [_, _, _]) => out.ok(),
             _ => return false,
         }

@@ -1,11 +1,11 @@
 //! Prefetch for pipelines: the keys of all buffered commands are looked up together before the
 //! commands run one after the other.
 //!
-//! A lookup of a key that was not used recently takes three or four accesses to memory: to its
-//! bucket, its entry and its value. Each access takes as long as a hundred instructions, and
-//! depends on the previous access. Accesses for different keys do not depend on each other. So all
-//! keys are looked up together, one step for all keys at a time; the commands then find their data
-//! in the processor's caches.
+//! A lookup of a key that was not used recently takes three or four accesses to memory: one to the
+//! bucket, one or two to entries of its chain, and one to the value. Each access takes as long as a
+//! hundred instructions, and depends on the previous access. Accesses for different keys do not
+//! depend on each other. So all keys are looked up together, one step for all keys at a time; the
+//! commands then find their data in the processor's caches.
 
 use std::hint::black_box;
 
@@ -18,9 +18,10 @@ use crate::session::{Prefetched, Session};
 use crate::table;
 
 impl Keyspace {
-    /// Looks up the commands of several calls, appends the results to `found`, and prefetches the
-    /// values of the calls' keys. Changes no data. The prefetch is only a hint: earlier commands of
-    /// the batch may change a key before its command runs.
+    /// Looks up the command of each call (a command name with its arguments), appends the command
+    /// and the hash of its key to `found`, and prefetches the values of the calls' keys. Changes no
+    /// data. The prefetch is only a hint: earlier commands of the batch may change a key before its
+    /// command runs.
     pub fn prefetch<'a>(
         &self,
         session: &Session,

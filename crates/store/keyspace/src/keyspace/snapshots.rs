@@ -50,8 +50,9 @@ impl Keyspace {
 
     /// Returns the number of bytes that hold the old state of entries that have changed or were
     /// removed. The next calls of [`Keyspace::write_snapshot_part`] write this state to the file.
-    /// The large blob that is next in the file, if any, is not counted: its memory is freed only as
-    /// fast as the disk accepts data.
+    /// The large blob that is next in the file, if any, is not counted: callers delay commands
+    /// while this number is too high, and would otherwise delay them until the disk has accepted
+    /// the whole blob.
     #[must_use]
     pub fn snapshot_waiting_bytes(&self) -> usize {
         self.snapshots.waiting_bytes()

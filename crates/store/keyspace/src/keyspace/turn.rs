@@ -1,5 +1,5 @@
-//! Background work of a turn (one pass of the event loop), and functions that let callers in the
-//! process use the data without commands.
+//! Background work of a turn (one pass of the event loop), and functions by which callers in the
+//! same process use the data without commands.
 
 use bytes::Bytes;
 
@@ -134,8 +134,8 @@ impl Keyspace {
         None
     }
 
-    /// Removes a key whose cache tag was dropped. The append-only file contains the command TAG
-    /// INVALIDATE, so no entry for each key is needed.
+    /// Removes a key whose cache tag was dropped. Does not record the removal in the append-only
+    /// file, because the file contains the command TAG INVALIDATE, which dropped the tag.
     pub(crate) fn drop_tagged(&mut self, db: usize, slot: u32) {
         self.before_removal(db, slot);
         let key = self.dbs[db].dict.at(slot).key.clone();
@@ -144,8 +144,8 @@ impl Keyspace {
         self.emit_event(db, Class::Generic, "del", key.bytes());
     }
 
-    /// Removes at most `count` keys per database whose cache tags were dropped. Returns whether all
-    /// such keys are removed.
+    /// Checks up to `count` tagged keys in each database, and removes those keys of which a cache
+    /// tag was dropped. Returns whether all such keys are removed.
     pub(crate) fn sweep(&mut self, count: usize) -> bool {
         for db in 0..self.dbs.len() {
             for slot in self.dbs[db].tags.sweep(count) {

@@ -9,7 +9,7 @@ use bytes::Bytes;
 #[derive(Debug, Default)]
 pub(crate) struct Blobs {
     pub(crate) queue: VecDeque<Blob>,
-    /// Total bytes of blobs that were not moved to the caller's buffer yet.
+    /// Number of bytes of the blobs that were not copied to the caller's buffer yet.
     pub(crate) waiting_bytes: usize,
 }
 

@@ -86,7 +86,8 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// Reads a string of at most `bytes_max` bytes after decompression.
+    /// Reads a string whose length, after decompression if it is compressed, is at most `bytes_max`
+    /// bytes.
     pub(crate) fn string(&mut self, bytes_max: usize) -> Result<Text<'a>, Stop> {
         let bounded = |len: usize| {
             if len <= bytes_max {

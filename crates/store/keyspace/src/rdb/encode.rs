@@ -162,8 +162,8 @@ pub(crate) fn value_kind(value: &Value) -> u8 {
 pub(crate) fn write_value(value: &Value, writer: &mut Writer<'_>) {
     write_count(value, writer);
     match value {
-        // Highest score first, as Redis does: a server that loads the file then builds its skip
-        // list by insertions at the front.
+        // Highest score first, as in Redis: a server that loads the file then inserts each element
+        // at the front of its skip list, which needs no search.
         Value::Zset(zset) => zset.each(0..zset.len(), true, |name, score| {
             writer.scored(name, score);
             true

@@ -98,8 +98,9 @@ impl Loader {
     }
 
     /// Consumes all complete items and leaves an incomplete item at the end in `input`. Returns
-    /// whether the file has ended. If nothing was consumed, the caller should double the input
-    /// before the next call, so that a long value is not parsed too often.
+    /// whether the file has ended. If nothing was consumed, the caller should read until the input
+    /// is twice as long before the next call, because each call parses an incomplete long value
+    /// from its start.
     ///
     /// # Errors
     /// If the input violates the format.

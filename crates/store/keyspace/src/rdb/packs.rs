@@ -40,7 +40,8 @@ fn number(bytes: &[u8]) -> usize {
 /// ```
 ///
 /// `bytes` is the size of the listpack, and `count` the number of elements; 4 and 2 are the widths
-/// of these fields in bytes. 255 is the last byte.
+/// of these fields in bytes. The length after each element is read from its last byte to its first.
+/// 255 is the last byte of the listpack.
 pub(super) fn listpack(pack: &[u8]) -> Option<Vec<Piece<'_>>> {
     let total = number(pack.get(..4)?);
     let mut rest = pack.get(6..)?;

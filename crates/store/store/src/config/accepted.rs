@@ -10,8 +10,8 @@ pub(crate) struct Accepted {
     pub(crate) name: &'static str,
     /// Older name of the directive, if any.
     pub(crate) alias: Option<&'static str>,
-    /// Name that only Valkey has, if any. Patterns of `CONFIG GET` do not list this name, because
-    /// clients written for Redis 7.0 may try to set every listed directive.
+    /// Name that only Valkey has, if any. `CONFIG GET` with a pattern does not list this name,
+    /// because clients written for Redis 7.0 may try to set every listed directive.
     pub(crate) hidden: Option<&'static str>,
     pub(crate) default: &'static str,
     kind: Kind,
@@ -35,9 +35,9 @@ enum Kind {
     BytesOrPercent,
     /// One word of the given list.
     Choice(&'static [&'static str]),
-    /// Any of the words in [`SHUTDOWN`].
+    /// Any number of the words in [`SHUTDOWN`].
     Shutdown,
-    /// Three adjustments of the OOM score.
+    /// Three adjustments of the OOM score: for a primary, a replica and a background child process.
     OomScores,
     Percentiles,
     HostName,

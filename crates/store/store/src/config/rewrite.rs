@@ -63,8 +63,8 @@ impl Config {
         }
     }
 
-    /// Returns the lines that set a directive to its current value. If `only_changed` is true,
-    /// output limits that have their default are left out.
+    /// Returns the lines that set a directive to its current value. If `only_changed` is true, the
+    /// lines of `client-output-buffer-limit` whose limits are the default are left out.
     fn lines_of(&self, name: &str, only_changed: bool) -> Vec<String> {
         let value = self.value_of(name);
         let line = |words: &str| format!("{name} {words}");

@@ -187,7 +187,8 @@ fn unsupported_directives_are_refused_with_a_reason() {
         fault(&["--rename-command", "FLUSHALL"]),
         "--rename-command: rename-command: wrong number of arguments"
     );
-    // Only final values are checked, so the command line can correct a setting of the file.
+    // Directives that support only their default are checked after all values are set, so a later
+    // value can correct an earlier one.
     from_args(&["--tls-port", "6380", "--tls-port", "0"]).expect("sound");
 }
 
@@ -388,7 +389,7 @@ fn a_file_is_rewritten_with_its_comments_and_its_order() {
         assert_eq!(again.rewrite(new), new);
     };
     check("", "", "");
-    // Text after a value is no comment to Redis, so this file is refused.
+    // Redis does not take text after a value for a comment, so this file is refused.
     let old = "# mine\n\nmaxmemory 2gb\n  timeout 0\nslowlog-max-len 128 # no comment to Redis\n";
     assert!(read(old).is_err());
     // Lines that set a directive to its current value are kept unchanged.

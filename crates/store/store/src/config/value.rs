@@ -61,7 +61,7 @@ impl Value for String {
     }
 }
 
-/// The name of a file within its directory.
+/// A file name without a directory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Name(pub(crate) String);
 

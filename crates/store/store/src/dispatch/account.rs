@@ -1,4 +1,4 @@
-//! Records statistics about a command that ran: counters, the slow log and delays.
+//! Records statistics about a command that ran: counters, the slow log and the latency monitor.
 
 use bytes::Bytes;
 use keyspace::{Command, Flags};

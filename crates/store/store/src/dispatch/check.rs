@@ -1,5 +1,7 @@
-//! Checks whether a command may run: the client may lack the password or be in pub/sub mode, the
-//! disk may have failed, or a pause may be in force.
+//! Checks whether a command may run. A command may be refused because the client is not
+//! authenticated, because the client is in pub/sub or `MONITOR` mode, or because the data cannot be
+//! written to disk. While commands are paused, for example by `CLIENT PAUSE`, a command may have to
+//! wait.
 
 use bytes::Bytes;
 use keyspace::{Command, Flags};
@@ -30,7 +32,8 @@ pub(super) fn check(state: &mut State, key: ClientKey, args: &[Bytes]) -> Verdic
     }
 }
 
-/// Decides whether a command may run, in a state in which [`check`] cannot allow all commands.
+/// Decides whether a command may run, if the state of the client or of the server does not allow
+/// all commands.
 #[cold]
 fn decide(state: &mut State, key: ClientKey, args: &[Bytes]) -> Verdict {
     // Unknown commands and wrong argument counts are let through, because `keyspace` refuses them
@@ -66,7 +69,7 @@ fn refusal(client: &Client, command: &Command) -> Option<String> {
             command.name
         ));
     }
-    // Redis treats a client in `MONITOR` mode as a kind of replica.
+    // Redis treats a client in `MONITOR` mode as a replica, which may neither read nor change data.
     if client.monitor && (command.flags.has(Flags::READONLY) || changes_data(client, command)) {
         return Some("ERR Replica can't interact with the keyspace".to_owned());
     }

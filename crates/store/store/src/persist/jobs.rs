@@ -174,8 +174,9 @@ async fn write_new_files(shared: &Shared, mut manifest: Manifest, was_on: bool) 
         blocking(move || {
             fs::create_dir_all(&paths.journals)?;
             let file = journal::create(&paths.journal(&increment))?;
-            // If the rewrite starts an AOF that was off, the increment is listed only once its base
-            // exists: without the base, the increment does not contain all data.
+            // If the rewrite starts an AOF that was off, the manifest lists the increment only
+            // after the base is complete: without the base, the increment does not contain all
+            // data.
             if was_on {
                 journal::replace(&paths.manifest, listed.print().as_bytes())?;
             }
@@ -192,8 +193,8 @@ async fn write_new_files(shared: &Shared, mut manifest: Manifest, was_on: bool) 
         persist.split_journal(file, &manifest, config, keyspace, now_ms)?
     };
     let mut base = manifest.next_base(&paths.stem);
-    // An existing base is never overwritten. The manifest on disk may name it: an earlier
-    // replacement of the manifest may have renamed the file and then failed.
+    // An existing base is never overwritten, because the manifest on disk may name it: an earlier
+    // rewrite may have renamed its manifest into place and then failed to sync the directory.
     while paths.journal(&base).exists() {
         base = Manifest {
             base: Some(base),

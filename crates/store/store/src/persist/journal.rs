@@ -96,7 +96,7 @@ pub(crate) struct Journal {
     pending: Vec<u8>,
     /// Database selected by the last command in the file.
     db: Option<usize>,
-    /// Number of batches sent; the batch in `pending` has the next number.
+    /// Number of batches sent. The commands in `pending` will form the batch with the next number.
     batches: u64,
     fsync: Fsync,
 }

@@ -45,8 +45,8 @@ pub(crate) struct Loaded {
     pub(crate) base_bytes: u64,
     /// Checksum of the bytes at the end of the last increment that no checksum annotation covers.
     pub(crate) sum: Sum,
-    /// The error that prevented the AOF of a Redis version before 7 from being moved, so that it
-    /// was read in place.
+    /// The error that prevented the AOF of a Redis version before 7 from being moved, if any. The
+    /// AOF was then read in place.
     pub(crate) move_error: Option<Unwritten>,
 }
 
@@ -131,8 +131,9 @@ fn load_journals(
         .map_err(|fault| Error::data(format!("{}: {fault}", path.display())))?;
     let mut replay = Replay::new(config, keyspace, now_ms);
     let mut loaded = Loaded::default();
-    // A crash during the rotation to a new increment leaves an empty file after a truncated file,
-    // so a file counts as the last file if only empty files follow it.
+    // A crash during the rotation to a new increment may truncate the previous file, although the
+    // manifest already lists the new, empty increment after it. So a file counts as the last file
+    // if only empty files follow it.
     let is_empty =
         |listed: &Listed| fs::metadata(paths.journal(listed)).is_ok_and(|file| file.len() == 0);
     let are_empty = |rest: &[Listed]| rest.iter().all(is_empty);
@@ -239,9 +240,9 @@ impl<'a> Replay<'a> {
         self.file(path, false).map(drop)
     }
 
-    /// Loads one file: a snapshot, commands, or a snapshot followed by commands. If the last file
-    /// ends in an incomplete command, that command is cut off if the configuration allows it.
-    /// Returns the file's length.
+    /// Loads one file: a snapshot, commands, or a snapshot followed by commands. If the file is the
+    /// last one and ends in an incomplete command, that command is cut off, provided that the
+    /// configuration allows it. Returns the file's length.
     fn file(&mut self, path: &Path, is_last: bool) -> Result<u64, Error> {
         let show = path.display();
         let mut source = Source::open(path)
@@ -322,13 +323,14 @@ impl<'a> Replay<'a> {
         Ok(())
     }
 
-    /// Runs the commands of the file up to its end. Returns the end of the last complete command,
-    /// or of the last complete transaction.
+    /// Runs the commands of the file up to its end. Returns the offset at which the last complete
+    /// command or transaction ends.
     fn commands(&mut self, path: &Path, source: &mut Source) -> Result<u64, Error> {
         let show = path.display();
         let read = |error: io::Error| Error::host(format!("cannot read {show}: {error}"));
         let mut parser = Parser::new(resp::Limits {
-            // Values that were accepted under a higher limit must be loaded, too.
+            // The file may contain values that were accepted while `proto-max-bulk-len` was higher
+            // than now.
             bulk_bytes_max: i32::MAX as usize,
             query_bytes_max: usize::MAX,
             ..resp::Limits::default()
@@ -590,7 +592,8 @@ fn whole_command(bytes: &[u8]) -> Option<&[u8]> {
     Some(rest)
 }
 
-/// Removes `kind`, a number and CRLF from the front of `bytes`. Returns the number and the rest.
+/// Removes the byte `kind`, a number and CRLF from the front of `bytes`. Returns the number and the
+/// rest.
 fn take_number(bytes: &[u8], kind: u8) -> Option<(usize, &[u8])> {
     const DIGITS_MAX: usize = 10;
     let bytes = bytes.strip_prefix(&[kind])?;

@@ -32,7 +32,8 @@ fn ziplist(elements: &[&[u8]]) -> Vec<u8> {
     for element in elements {
         let begin = body.len();
         body.push(before);
-        // A single byte from 0xf1 to 0xfd is an encoded small number.
+        // An element that is a single byte from 0xf1 to 0xfd stands for the small number with this
+        // encoding.
         match element {
             [number @ 0xf1..=0xfd] => body.push(*number),
             text => body.extend(string(text)),
