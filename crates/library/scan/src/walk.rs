@@ -158,7 +158,7 @@ impl Tree<'_> {
         while let Some(entry) = entries.next() {
             let entry = entry?;
             let name = entry.file_name().to_bytes();
-            // Names that begin with a dot are no part of the library; some declare exclusions.
+            // Hidden files are not in the library; `.nomedia` and `.ndignore` exclude other files.
             if name.starts_with(b".") {
                 if let Err(err) = declared.load(folder, name) {
                     let (path, err) = (join(path, name), io::Error::from(err));

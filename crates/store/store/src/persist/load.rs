@@ -329,8 +329,7 @@ impl<'a> Replay<'a> {
         let show = path.display();
         let read = |error: io::Error| Error::host(format!("cannot read {show}: {error}"));
         let mut parser = Parser::new(resp::Limits {
-            // The file may contain values that were accepted while `proto-max-bulk-len` was higher
-            // than now.
+            // When the file was written, `proto-max-bulk-len` may have been higher than now.
             bulk_bytes_max: i32::MAX as usize,
             query_bytes_max: usize::MAX,
             ..resp::Limits::default()
