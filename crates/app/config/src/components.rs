@@ -69,7 +69,7 @@ pub fn cell_limits(config: &Config, jobs: usize) -> sandbox::Limits {
     }
 }
 
-/// Converts an error of the sandbox. If the host is the cause, the result has the hint to run
+/// Converts an error of the sandbox. An error that the host may have caused gets the hint to run
 /// `pelton cell --probe`.
 pub fn cell_error(err: &sandbox::Error) -> Error {
     match err.kind {
@@ -181,7 +181,7 @@ pub fn settings(config: &Config, concurrency: usize) -> Result<Settings, Error> 
 /// Minimum length of the admin token in bytes: 16 random characters cannot be guessed.
 const TOKEN_BYTES_MIN: usize = 16;
 
-/// Returns the rules of access: logins, host names, origins and the admin token.
+/// Returns the access rules: the required logins, host names, origins and the admin token.
 pub fn gate(config: &Config) -> Result<Gate, Error> {
     let token = config
         .admin_token_file
@@ -295,8 +295,8 @@ pub fn library(config: &Config) -> scan::Setup {
     }
 }
 
-/// Returns the directories that are served: those with a configured path prefix, those of covers
-/// and avatars, and the root for all other paths.
+/// Returns the served directories: those with a configured path prefix, those of covers and of
+/// avatars, and the root, which serves all other paths.
 fn mounts(config: &Config) -> Vec<Mount> {
     let mapped = config.img_map.0.iter();
     let mut mounts: Vec<_> = mapped
@@ -382,10 +382,10 @@ fn millis(timeout: Timeout) -> u32 {
     millis.as_millis() as u32
 }
 
-/// Returns the recipes of the heights in `library.picture_sizes`.
+/// Returns one recipe per height in `library.picture_sizes`.
 ///
 /// # Panics
-/// Never: the values of the setting are valid in a query.
+/// Never: the setting accepts only heights that are valid in a query.
 #[must_use]
 pub fn picture_recipes(config: &Config) -> Vec<Recipe> {
     let heights = config.library.picture_sizes.0.iter();

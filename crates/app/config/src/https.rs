@@ -20,8 +20,8 @@ pub struct Loaded {
 /// Loads the configured certificates, if there are any.
 ///
 /// # Errors
-/// Usage error if the files do not fit together or cannot be used. Host error if the host has no
-/// source of randomness.
+/// Usage error if the certificate files and the key files do not match, or if a file cannot be
+/// used. Host error if the host has no source of randomness.
 pub fn load(config: &Config) -> Result<Option<Loaded>, Error> {
     let (certificates, keys) = (&config.tls.cert.0, &config.tls.key.0);
     if certificates.len() != keys.len() {

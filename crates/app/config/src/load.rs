@@ -23,7 +23,8 @@ const FILE_BYTES_MAX: u64 = 1 << 20;
 
 /// Resolves the configuration from `flags`, the environment and the configuration file. That file
 /// is `file` if given, otherwise the one that `PELTON_CONFIG` names, otherwise the default file if
-/// it exists. The file at the path [`answer_file`] sets `require_login` if no other input does.
+/// it exists. If none of these inputs sets `require_login`, its value is read from the file whose
+/// path [`answer_file`] returns, if that file exists.
 pub fn load(
     file: Option<PathBuf>,
     variables: Vec<(OsString, OsString)>,

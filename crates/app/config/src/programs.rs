@@ -29,8 +29,8 @@ pub struct Entry {
     pub path: PathBuf,
     /// Names of the programs of a chain; the output of each is the input of the next.
     pub programs: Words,
-    /// Path prefix of the route; empty for none. A program without a route runs only in the chains
-    /// of other programs, and as their fallback.
+    /// Path prefix of the route; empty for none. A program without a route runs only as a part of a
+    /// chain or as the fallback of another program.
     pub route: String,
     /// Response after a failure, parsed by [`Entry::on_error`].
     pub on_error: String,
@@ -48,13 +48,14 @@ pub struct Entry {
     pub hugepages: bool,
     /// True if the memory of a request is placed in huge pages.
     pub request_hugepages: bool,
-    /// True if the page tables of the guest are logged.
+    /// True if the page tables of the program's microVM are logged when it boots.
     pub verbose_pagetables: bool,
     /// Time limit for starting the program, including the warm-up.
     pub max_boot_time: Timeout,
     /// Time limit of one request, both by the wall clock and in CPU time.
     pub max_request_time: Timeout,
-    /// Maximum memory that the program may use before a request.
+    /// Maximum memory that the program may use before it gets a request, mainly for its code and
+    /// data.
     pub max_memory: Bytes,
     /// Maximum memory that one request may use, in addition to `max_memory`.
     pub max_work_memory: Bytes,
@@ -289,7 +290,8 @@ fn bare(shown: &str) -> String {
     shown.to_owned()
 }
 
-/// Formats a displayed size as TOML: bare if it is only a number, quoted if it has a unit.
+/// Converts a size, as [`Value::show`] formats it, to TOML: bare if it is only a number, quoted if
+/// it has a unit.
 fn measured(shown: &str) -> String {
     match shown.parse::<u64>() {
         Ok(_) => bare(shown),

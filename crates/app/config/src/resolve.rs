@@ -181,8 +181,9 @@ impl Resolver {
         })
     }
 
-    /// Selects the query grammar of WebP Server Go if settings of that program are used and no
-    /// setting selects a grammar, because the operator's web pages were written for that grammar.
+    /// Selects the query grammar of WebP Server Go if settings of that program are used, because
+    /// the operator's web pages then contain queries in that grammar. A setting that selects a
+    /// grammar takes precedence.
     fn queries_of_wsg(&mut self) {
         let is_given = |name| self.sources.contains_key(name);
         if let Some(source) = &self.wsg_source
@@ -243,7 +244,7 @@ fn refused(one: &Assignment, wrong: Wrong) -> Error {
     })
 }
 
-/// Returns an error if values that are valid alone contradict each other.
+/// Returns an error if two values contradict each other although each is valid on its own.
 fn contradictions(config: &Config) -> Option<Error> {
     let (one, all) = (config.cell.max_work_memory, config.limits.convert_bytes_max);
     (all < one).then(|| {

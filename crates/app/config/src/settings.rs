@@ -26,7 +26,7 @@ use super::value::{
 
 /// Setting: its name and description, and the functions that parse and format its value.
 pub struct Key {
-    /// Name in a file, such as `limits.queue_max`.
+    /// Name in a configuration file, such as `limits.queue_max`.
     pub name: &'static str,
     /// Purpose in one or two sentences, shown as help.
     pub doc: &'static str,
@@ -147,8 +147,8 @@ settings! {
         /// Extensions of files to serve although they are neither pictures nor audio; by default,
         /// those of videos that browsers can play.
         allowed_types: Types = Types::of(&server::media_type::VIDEOS), "extensions";
-        /// Extensions to which the served files are restricted, including pictures, audio and those
-        /// of `allowed_types`; * means no restriction.
+        /// Extensions that every served file must have, even a picture, an audio file or a file of
+        /// `allowed_types`; * means no restriction.
         only_types: Types = Types::Every, "extensions";
         /// Extensions of allowed files whose scripts browsers may run; other files are sent with a
         /// policy that forbids scripts.
@@ -259,9 +259,10 @@ settings! {
         /// Heights of photographs that `pelton prefetch` and the prefetch in idle time create; the
         /// web page requests these.
         picture_sizes: Sides = Sides(vec![240, 480]), "pixels";
-        /// Time without file requests, running conversions or scans after which the server creates
-        /// missing pictures in the heights of library.picture_sizes, the newest photographs first,
-        /// until there are requests again or the cache of variants is almost full. 0s means never.
+        /// Time without file requests, conversions and scans after which the server counts as idle.
+        /// It then creates missing pictures in the heights of library.picture_sizes, the newest
+        /// photographs first, until there are requests again or the cache of variants is almost
+        /// full. 0s means never.
         prefetch_idle_time: OptionalDuration = OptionalDuration::seconds(60), "time";
         /// Space for covers extracted from music; beyond this size, the least recently used are
         /// evicted.
@@ -281,7 +282,7 @@ settings! {
         /// Duration of the longest track that is transcoded; longer ones are sent unconverted. 0s
         /// disables transcoding. No transcode may take longer than cell.max_request_time.
         longest: OptionalDuration = OptionalDuration::seconds(3_600), "time";
-        /// Memory of one transcode, in addition to the worker's own.
+        /// Memory of one transcode, in addition to the memory of the worker itself.
         max_memory: Bytes = Bytes::mib(256), "bytes";
     }
 
@@ -339,7 +340,8 @@ settings! {
         /// Folder for the files with which a job that crashed or timed out can be run again; the
         /// files contain data of clients.
         crash_dir: MaybeFolder = MaybeFolder(None), "directory or off";
-        /// Jobs that are kept in cell.crash_dir; further ones are not kept.
+        /// Failed jobs whose files are kept in cell.crash_dir; when there are so many, the files of
+        /// further jobs are not kept.
         crash_jobs_max: u32 = 32, "jobs";
         /// Maximum total size of the files in cell.crash_dir.
         crash_bytes_max: Bytes = Bytes::mib(256), "bytes";
@@ -367,8 +369,8 @@ settings! {
         /// Background conversions at higher effort that may wait; if more would wait, a conversion
         /// is dropped, and a later request for its picture queues it again.
         improving_max: u32 = 4_096, "jobs";
-        /// Comparisons of a picture with its original that run at the same time; if more would
-        /// start, the response is 503.
+        /// Comparisons of a variant with its original that run at the same time; if more would run,
+        /// the response is 503.
         comparisons_max: u32 = 2, "jobs";
         /// Requests that may wait for one program; if more would wait, the response is 503.
         program_queue_max: u32 = 256, "requests";
@@ -384,7 +386,7 @@ settings! {
         /// Prepared responses that are cached, over all cores; each large one holds a file
         /// descriptor.
         hot_responses_max: u32 = 4_096, "responses";
-        /// Largest text that is compressed; larger text is sent uncompressed.
+        /// Largest text body that is compressed; larger text bodies are sent uncompressed.
         coded_bytes_max: Bytes = Bytes::mib(4), "bytes";
         /// Entries of a folder that its page shows.
         gallery_entries_max: u32 = 1_000, "entries";
@@ -448,9 +450,10 @@ settings! {
         first_byte_timeout: Timeout = Timeout::seconds(10), "time";
         /// Time from the start of a connection to the end of its TLS handshake.
         handshake_timeout: Timeout = Timeout::seconds(10), "time";
-        /// Concurrent TLS handshakes per core; if there are more, the oldest is closed.
+        /// Concurrent TLS handshakes per core; if more would run, the connection with the oldest
+        /// handshake is closed.
         handshakes_max: NonZeroU32 = NonZeroU32::new(512).expect("not zero"), "handshakes";
-        /// TLS sessions that are cached for clients without tickets.
+        /// TLS sessions that are cached for clients that do not support session tickets.
         tls_sessions_max: u32 = 4_096, "sessions";
         /// Encrypted bytes of one TLS connection that its client has not read.
         tls_buffer_bytes_max: Bytes = Bytes::kib(32), "bytes";
@@ -491,8 +494,8 @@ settings! {
         linger_bytes_max: Bytes = Bytes::gib(1), "bytes";
         /// Time for open requests to finish when the server stops.
         drain_timeout: Timeout = Timeout::seconds(30), "time";
-        /// Time within which a new process must serve during an upgrade; otherwise the old one
-        /// continues.
+        /// Time within which the new process must begin to serve during an upgrade; otherwise the
+        /// old process continues.
         upgrade_timeout: Timeout = Timeout::seconds(60), "time";
     }
 }

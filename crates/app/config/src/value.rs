@@ -364,7 +364,7 @@ impl Value for Timeout {
 pub struct OptionalDuration(pub Duration);
 
 impl OptionalDuration {
-    /// Returns a time of `n` seconds.
+    /// Returns a duration of `n` seconds.
     pub const fn seconds(n: u64) -> OptionalDuration {
         OptionalDuration(Duration::from_secs(n))
     }
@@ -703,7 +703,7 @@ pub enum Redirect {
     Off,
     /// Redirection to the port on which the server listens for HTTPS.
     On,
-    /// Redirection to this port, which a proxy or a port forwarding maps to the server's HTTPS
+    /// Redirection to this port, which a proxy or a port-forwarding rule maps to the server's HTTPS
     /// port.
     Port(NonZeroU16),
 }

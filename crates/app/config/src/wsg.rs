@@ -47,8 +47,8 @@ enum Meaning {
 
 struct WsgKey {
     name: &'static str,
-    /// Meaning of the variable `WEBP_…` that has the name of the key; `None` if WebP Server Go
-    /// reads no such variable.
+    /// Meaning of the variable `WEBP_` followed by `name`; `None` if WebP Server Go reads no such
+    /// variable.
     variable: Option<Meaning>,
     file: Meaning,
 }

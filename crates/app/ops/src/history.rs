@@ -18,7 +18,7 @@ type Row = [u32; COUNT];
 #[derive(Debug)]
 pub(crate) struct History {
     rings: [Ring; RINGS.len()],
-    /// Number of samples of the counters since the first sample.
+    /// Number of samples that were added after the first sample.
     sequence: u64,
 }
 
@@ -51,7 +51,7 @@ impl History {
         }
     }
 
-    /// Returns the number of samples of the counters since the first sample.
+    /// Returns the number of samples that were added after the first sample.
     pub(crate) fn sequence(&self) -> u64 {
         self.sequence
     }

@@ -1,6 +1,6 @@
-//! Prefetch in idle time: while the server is idle, its thread creates the variants that the web
-//! page's grid requests, and with them the placeholders, one photograph at a time, the newest
-//! first.
+//! Prefetch in idle time: while the server is idle, a thread creates the variants that the grid of
+//! the web page requests, and the placeholders of the same photographs. It converts one photograph
+//! at a time, the newest first.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
@@ -25,7 +25,7 @@ const POLL: Duration = Duration::from_millis(500);
 /// that clients request, so that this prefetch never evicts another variant.
 const CACHE_PCT_MAX: u64 = 90;
 
-/// Prefetch in idle time.
+/// Settings and progress of the prefetch in idle time, shared with its thread.
 #[derive(Debug)]
 pub(crate) struct IdlePrefetch {
     recipes: Vec<Recipe>,
@@ -142,7 +142,8 @@ impl IdlePrefetch {
                 return End::Done;
             }
             let path = LibraryPath::from_relative(Path::new(OsStr::from_bytes(&path)));
-            // The timeline has no photographs beside music, such as covers.
+            // Photographs beside music, such as covers, are skipped, because the timeline of the
+            // web page does not show them.
             if let Some(path) = path
                 && !photo.is_beside_music
             {

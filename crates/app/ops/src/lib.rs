@@ -13,9 +13,9 @@
 //! Units and limits: the history has a fixed size of less than 400,000 bytes. Byte counts in it are
 //! in KiB, so that 32 bits suffice. Errors: an error of the dashboard makes no other request fail;
 //! if the data directory cannot be written, only the total of saved bytes is lost at a restart.
-//! Threads: `ops` samples and writes; `prefetch` exists while an
-//! operator's prefetch runs; `idle prefetch` waits for idle time; documents are
-//! composed on the blocking pool.
+//! Threads: `ops` samples the counters and writes the saved bytes; `prefetch` exists while an
+//! operator's prefetch runs; `idle prefetch` waits for idle time; the JSON is composed on the
+//! blocking pool.
 
 #![forbid(unsafe_code)]
 

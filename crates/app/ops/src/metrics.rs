@@ -1,4 +1,4 @@
-//! Metrics of the dashboard: its numbers that no other part of the server writes.
+//! Metrics of the dashboard: those of its numbers that no other part of the server exports.
 
 use openmetrics::Text;
 use report::log;
@@ -6,7 +6,7 @@ use report::log;
 use crate::host::{Disk, Process};
 use crate::sampler::{Ops, Running};
 
-/// Writes the metrics. Blocks.
+/// Writes the metrics of the dashboard to `text`. Blocks.
 pub(crate) fn render(ops: &Ops, running: &Running, text: &mut Text) {
     let service = running.sources.live.current();
     let figures = service.figures();

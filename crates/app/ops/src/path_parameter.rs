@@ -7,8 +7,9 @@ use std::path::Path;
 use percent_encoding::percent_decode_str;
 use variants::library::LibraryPath;
 
-/// Returns the path in the parameter `name`; `None` if the query is empty. No other parameter is
-/// accepted, since a misspelt name would otherwise stand for the whole library.
+/// Returns the path in the parameter `name`; `None` if the query is empty, which callers take as
+/// the whole library. Any other parameter is an error, so that a misspelt name does not select the
+/// whole library.
 ///
 /// # Errors
 /// If the query has another parameter, or if the value cannot name a file or folder of the library.

@@ -1,5 +1,5 @@
-//! Prefetch on request of an operator: creates the variants that the page shows for all pictures of
-//! a folder, on idle cores, and reports its progress.
+//! Prefetch on request of an operator: for each picture of a folder, creates the variants that the
+//! web page requests, on idle cores, and reports its progress.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
@@ -16,8 +16,8 @@ use server::{PrefetchProgress, Service};
 use variants::clock::unix_ms;
 use variants::library::LibraryPath;
 
-/// Queries of the variants that the page requests: the tiles of its timeline, and the pictures on a
-/// whole screen of a phone and of a computer.
+/// Queries of the variants that the web page requests: the tiles of its timeline, and full-screen
+/// pictures on a phone and on a computer.
 const QUERIES: [&str; 4] = ["h=240", "h=480", "w=960", "w=1600"];
 
 /// Prefetch on request of an operator. At most one runs at a time.
@@ -196,7 +196,7 @@ impl Job {
     }
 }
 
-/// Returns the pictures below `folder`, or of the whole library, the last taken first.
+/// Returns the pictures below `folder`, or of the whole library, the most recently taken first.
 fn pictures<'a>(
     catalog: &'a scan::Index,
     folder: Option<&'a LibraryPath>,
@@ -211,7 +211,8 @@ fn pictures<'a>(
 mod tests {
     use super::QUERIES;
 
-    /// The page's sources name the heights of its tiles and the widths of its pictures.
+    /// Asserts that the source code of the web page contains the same heights of tiles and widths
+    /// of pictures as `QUERIES`.
     #[test]
     fn the_sizes_are_those_that_the_page_requests() {
         let tiles = include_str!("../../../../web/src/photos/tile.ts");

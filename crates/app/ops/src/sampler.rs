@@ -67,12 +67,12 @@ pub(crate) struct Running {
     pub(crate) sources: Sources,
     history: Mutex<History>,
     saved: Mutex<Saved>,
-    /// Times that the last sample and the longest sample took, in microseconds.
+    /// Durations of the last sample and of the longest sample, in microseconds.
     last_us: AtomicU64,
     longest_us: AtomicU64,
 }
 
-/// Times that samples took, in microseconds.
+/// Durations of samples, in microseconds.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SampleCost {
     pub(crate) last_us: u64,
@@ -126,8 +126,9 @@ impl Ops {
             .map_err(|err| Error::host(format!("cannot start thread ops: {err}")))
     }
 
-    /// Lets the thread end, cancels the prefetch, if any, and writes the number of saved bytes
-    /// (bytes that did not have to be sent because variants are smaller) to its file. Blocks.
+    /// Lets the thread that samples the counters and the thread of the prefetch in idle time end,
+    /// cancels an operator's prefetch, if one runs, and writes the number of saved bytes (bytes
+    /// that did not have to be sent because variants are smaller) to its file. Blocks.
     pub fn stop(&self) {
         self.stopping.store(true, Relaxed);
         self.prefetch.cancel();

@@ -5,7 +5,7 @@ use server::metrics::ResponseTotals;
 
 use crate::reading::Reading;
 
-/// Value of a quantile in an interval without responses.
+/// Value of a percentile series in an interval without responses.
 pub(crate) const NO_VALUE: u32 = u32::MAX;
 
 /// Way in which the value of an interval is computed.
@@ -14,7 +14,8 @@ pub(crate) enum Kind {
     Counter(fn(&Reading) -> u64),
     /// Largest of the values that were read during the interval, once per second.
     Gauge(fn(&Reading) -> u64),
-    /// Bucket of durations in which the given percentile of the interval's responses lies.
+    /// Percentile of the durations of the interval's responses, as the index of the bucket that
+    /// contains it. The second field is the percentage.
     Percentile(fn(&ResponseTotals) -> &[u64; ResponseTotals::BUCKETS], u64),
 }
 
@@ -106,8 +107,9 @@ pub(crate) const SERIES: [Series; COUNT] = [
     percentile("missP99", |it| &it.miss_buckets, 99),
 ];
 
-/// Returns the bucket in which the percentile `percent` of the responses between two samples lies,
-/// or [`NO_VALUE`] if there were no responses.
+/// Returns the index of the bucket that contains the percentile `percent` of the durations of the
+/// responses between two samples, or [`NO_VALUE`] if there were no responses. `before` and `now`
+/// are the counts of the buckets in the two samples.
 pub(crate) fn bucket_of(before: &[u64], now: &[u64], percent: u64) -> u32 {
     let counts = now
         .iter()

@@ -191,7 +191,7 @@ impl Service {
         let mut candidates = self.look_up_candidates(request).await?;
         let (mut made, mut is_too_large) = (false, false);
         for at in 0..candidates.len() {
-            if candidates.iter().any(Candidate::answers) {
+            if candidates.iter().any(Candidate::is_final) {
                 break;
             }
             let next = &mut candidates[at];

@@ -14,10 +14,10 @@ const EMBEDDED_BYTES_MAX: usize = 44;
 const ZERO_COPY_BYTES_MIN: usize = 64 << 10;
 
 /// Returns the memory that a blob of `bytes` bytes uses: its content, overhead and reference count.
-/// From 64 KiB on, the content has its own pages, together with the head and the line end of the
-/// reply that sends it. Such a blob also has an entry in the table of memory that the kernel may
-/// send from, a B-tree whose nodes are counted with average fill. A blob that a command built has
-/// no such head, so it may use one page less, but the same size is returned.
+/// From 64 KiB on, the content has its own pages, which also contain the head and the line end of
+/// the reply that sends the blob. Such a blob also has an entry in the table of memory that the
+/// kernel may send from, a B-tree whose nodes are counted with average fill. A blob that a command
+/// built does not contain the head, so it may use one page less than this function returns.
 pub(crate) fn blob_bytes(bytes: usize) -> usize {
     const PAGE_BYTES: usize = 4096;
     match bytes {
@@ -41,7 +41,8 @@ pub(crate) enum Str {
     },
     /// Bytes that were set as a whole; shorter than [`BLOB_BYTES_MIN`].
     Short(Box<[u8]>),
-    /// Bytes that were changed in place, with room to grow; shorter than [`BLOB_BYTES_MIN`].
+    /// Bytes that were computed or changed in place, with room to grow; shorter than
+    /// [`BLOB_BYTES_MIN`].
     #[expect(
         clippy::box_collection,
         reason = "a value has 24 bytes, its tag included"
@@ -71,7 +72,8 @@ impl Str {
         Self::text(value)
     }
 
-    /// Creates a string from computed bytes with room to grow.
+    /// Creates a string from bytes that a command computed. A string shorter than a blob keeps the
+    /// vector's spare capacity, so that it can grow in place.
     pub(crate) fn raw(bytes: Vec<u8>) -> Self {
         if bytes.len() < BLOB_BYTES_MIN {
             Self::Raw(Box::new(bytes))

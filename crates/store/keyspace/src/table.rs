@@ -24,8 +24,7 @@ pub(crate) use uses::{KeyPosition, Spec, specs, uses};
 
 /// Maximum length of a command's name, subcommand included.
 const NAME_BYTES_MAX: usize = 32;
-/// Number of hash buckets for names: at least twice the number of names, rounded up to a power of
-/// two.
+/// Number of hash buckets for names: a power of two that is at least twice the number of names.
 const BUCKETS: usize = 1024;
 const ABSENT: u16 = u16::MAX;
 

@@ -138,7 +138,8 @@ fn watches_ignore_expired_values() {
     }
 }
 
-/// The replies are those of redis-server 7.0.15, except for changes in 7.2 and our own extensions.
+/// Compares the transcripts of each family of commands. The expected replies are those of
+/// redis-server 7.0.15, except for changes in 7.2 and our own extensions.
 #[test]
 fn families() {
     check_family(
@@ -262,7 +263,8 @@ fn deadlines_pass_and_memory_is_bounded() {
         "-OOM command not allowed when used memory > 'maxmemory'."
     );
     assert_eq!(client.send("EXISTS a"), ":0");
-    // A queued command uses memory, so even EXISTS is refused inside a transaction.
+    // Inside a transaction, even EXISTS is refused while the memory limit is exceeded, because a
+    // queued command uses memory.
     assert_eq!(client.send("MULTI"), "+OK");
     assert!(client.send("EXISTS a").starts_with("-OOM"));
     assert_eq!(client.send("DISCARD"), "+OK");
@@ -379,7 +381,8 @@ fn a_tag_is_dropped_at_once_and_its_keys_are_freed_in_turns() {
     });
     let used = client.keyspace.used_bytes();
     assert_eq!(client.send("TAG INVALIDATE all"), format!(":{KEYS}"));
-    // Only the tag's generation changed, yet all keys are gone for clients.
+    // Only the tag's generation changed, so no memory is freed yet, but clients see none of the
+    // keys.
     assert_eq!(client.keyspace.used_bytes(), used);
     assert_eq!(client.send("GET k7"), "$-1");
     assert_eq!(client.send("SET k8 other TAG all"), "+OK");
@@ -695,7 +698,7 @@ fn small_data_and_blobs_have_separate_limits() {
         // No blob was evicted to make room for small keys.
         assert_eq!(blobs(&client), kept, "{policy:?}");
     }
-    // With `noeviction`, small data is refused too if only the blobs exceed their limit.
+    // With `noeviction`, small data is refused even if only the blobs exceed their limit.
     let mut client = cache(Policy::NoEviction, MB, MB);
     while client
         .send(&format!("APPEND {} {blob}", client.keyspace.blob_bytes()))
@@ -716,8 +719,8 @@ fn sieve_protects_used_keys_from_unused_large_values() {
         let mut rng = fastrand::Rng::with_seed(1);
         let mut hits = 0;
         for round in 0..20_000 {
-            // A few keys are read often. Between these reads, large keys are written that are never
-            // read.
+            // A few keys are read often. Between these reads, keys with large values are written,
+            // and are never read.
             let key = (rng.f64().powi(3) * HOT as f64) as u64;
             if client.send(&format!("GET hot{key}")) == "$-1" {
                 client.send(&format!("SET hot{key} {}", "v".repeat(500)));
@@ -824,7 +827,8 @@ fn defragmentation_moves_everything_and_changes_nothing() {
     let mut after = Out::new(Proto::Resp2);
     client.keyspace.debug(&session, &arguments, &mut after);
     assert_eq!(after.to_bytes(), digest.to_bytes());
-    // The table has lost its vacant slots of 64 bytes each, and nothing has grown.
+    // Defragmentation has removed the vacant slots of the key table, each of 64 bytes, and no other
+    // structure has grown.
     let left = client.keyspace.used_bytes();
     assert!(left + 60 * 3500 < used, "{left} of {used} bytes");
     // Deadlines, tags and blobs still belong to their keys.

@@ -55,7 +55,7 @@ impl fmt::Debug for Key {
     }
 }
 
-/// Parses a floating-point number by the rules of Redis: no surrounding blanks, and not a NaN.
+/// Parses a floating-point number by the rules of Redis: surrounding blanks and NaN are invalid.
 pub(crate) fn parse_double(text: &[u8]) -> Option<f64> {
     let text = std::str::from_utf8(text).ok()?;
     let value: f64 = text.parse().ok()?;

@@ -1,8 +1,8 @@
 //! An ordered sequence with ranks: the order of a sorted set.
 //!
-//! A B+tree whose inner nodes store the number of items below each child. Items are small and
-//! copied. The caller supplies the comparison, since members with equal scores are ordered by names
-//! that are stored outside the tree.
+//! A B+tree whose inner nodes store the number of items below each child. Items are small, and are
+//! passed by value. The caller supplies the comparison, since members with equal scores are ordered
+//! by names that are stored outside the tree.
 //!
 //! ```text
 //!            [first, count] [first, count] …            inner: up to 32 children
@@ -185,8 +185,9 @@ impl<T: Copy> Node<T> {
             Self::Leaf(items) => {
                 let at = items.partition_point(|other| order(other, &item).is_lt());
                 items.insert(at, item);
-                // An insertion at the end leaves the left leaf almost full. With an even split,
-                // items that are inserted in order would leave every leaf half full.
+                // If the new item is the last one, the split moves only the last two items to the
+                // right leaf, so the left leaf stays almost full. With an even split, items that
+                // are inserted in order would leave every leaf half full.
                 let cut = if at + 1 == items.len() {
                     LEAF_MAX - 1
                 } else {

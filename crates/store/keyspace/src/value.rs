@@ -23,7 +23,7 @@ pub(crate) enum Value {
 }
 
 impl Value {
-    /// Returns the type's name for TYPE.
+    /// Returns the name of the value's type, which is the reply of TYPE.
     pub(crate) fn type_name(&self) -> &'static str {
         match self {
             Self::Str(_) => "string",
@@ -34,7 +34,7 @@ impl Value {
         }
     }
 
-    /// Returns the encoding's name for OBJECT ENCODING.
+    /// Returns the name of the value's encoding, which is the reply of OBJECT ENCODING.
     pub(crate) fn encoding(&self) -> &'static str {
         match self {
             Self::Str(string) => string.encoding(),

@@ -96,8 +96,10 @@ impl Watches {
         }
     }
 
-    /// Gives new versions to some watched keys of database `db`: keys stored in database `here`,
-    /// expired keys included, and keys stored in database `there` that have not expired.
+    /// Gives new versions to watched keys of database `db`, whose content SWAPDB or a flush is
+    /// about to replace: to keys that exist in `here`, the current content, even if they have
+    /// expired, and to keys that exist unexpired in `there`, the other database of the swap. For a
+    /// flush, `there` equals `here`.
     pub(crate) fn touch_all(&mut self, db: usize, (here, there): (&Db, &Db), now: i64) {
         self.version += 1;
         let is_new = |slot: u32| !there.is_gone(slot, now);

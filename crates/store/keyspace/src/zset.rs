@@ -372,7 +372,8 @@ impl Zset {
         }
     }
 
-    /// Visits the members of one bucket, and returns the next cursor.
+    /// Visits the members in the bucket of the hash table at `cursor`, and returns the next cursor.
+    /// Cursor 0 starts a scan; 0 is returned at the end. A packed sorted set is visited as a whole.
     pub(crate) fn scan<'a>(&'a self, cursor: u64, mut visit: impl FnMut(&'a [u8], f64)) -> u64 {
         match self {
             Self::Packed(packed) => {

@@ -55,7 +55,7 @@ pub fn double(value: f64, out: &mut Vec<u8>) {
 struct Scientific {
     /// At most 17 digits, without a point.
     digits: Vec<u8>,
-    /// The number is `digits × 10^exponent`.
+    /// Power of ten: the number is `digits × 10^exponent`.
     exponent: i32,
 }
 

@@ -87,8 +87,8 @@ impl Out {
         self.bytes_max = bytes_max;
     }
 
-    /// Returns whether further strings are dropped: a command with an unlimited reply may then
-    /// stop.
+    /// Returns whether the output has reached the size at which further strings are dropped. A
+    /// command whose reply has no size limit may then stop early.
     #[inline]
     pub fn is_full(&self) -> bool {
         self.bytes_max <= self.len()

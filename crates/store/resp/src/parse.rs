@@ -68,7 +68,7 @@ enum State {
     /// A blob is being filled, including its line end; `left` arguments follow it.
     Blob {
         blob: Limit<BytesMut>,
-        /// Bytes that precede the blob in its buffer.
+        /// Number of bytes that precede the blob in its buffer.
         head: usize,
         left: usize,
     },
@@ -366,8 +366,8 @@ impl Parser {
             input.reserve((len + 2).saturating_sub(input.len()));
             State::Bulk { len, left }
         } else {
-            // The kernel backs only pages that are written to, so an excessive length costs only
-            // address space.
+            // The kernel allocates memory only for pages that are written to, so a length far above
+            // the bytes that arrive costs only address space.
             let buffer = (self.blob_allocator.make)(format!("${len}\r\n").as_bytes(), len);
             State::Blob {
                 head: buffer.len(),
@@ -403,7 +403,7 @@ pub fn arg_bytes(arg: &Bytes) -> usize {
 }
 
 /// Violation of the protocol by the client, after which the connection must be closed. `Display`
-/// gives the text of Redis.
+/// writes the error text of Redis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ProtocolError {
     /// A length that is not a number, is negative, or exceeds its limit; the text says which

@@ -6,7 +6,8 @@ pub enum Proto {
     /// The version with which every connection starts.
     #[default]
     Resp2,
-    /// Selected with `HELLO 3`: maps, sets, doubles, booleans and pushes have their own types.
+    /// The version that `HELLO 3` selects, in which maps, sets, doubles, booleans and pushes have
+    /// their own types.
     Resp3,
 }
 

@@ -64,7 +64,8 @@ impl Subscriptions {
     }
 }
 
-/// Command of a blocked client.
+/// State of a blocked client: the command that blocked it, and the keys and deadline that it waits
+/// for.
 #[derive(Debug)]
 pub(crate) struct BlockedCommand {
     /// Command name and arguments. The command runs again when one of its keys is ready.
@@ -94,7 +95,8 @@ pub(crate) struct Client {
     pub(crate) subscriptions: Subscriptions,
     pub(crate) monitor: bool,
     pub(crate) blocked_command: Option<BlockedCommand>,
-    /// True if the next command waits for the end of a pause.
+    /// True if the client's next command waits for the end of a pause, which CLIENT PAUSE or DEBUG
+    /// SLEEP started.
     pub(crate) postponed: bool,
     pub(crate) replies: Replies,
     pub(crate) no_evict: bool,
@@ -221,7 +223,7 @@ impl Client {
         if set.is_empty() { "N".to_owned() } else { set }
     }
 
-    /// Returns a line of `CLIENT LIST`, without the line end.
+    /// Returns the line that `CLIENT LIST` shows for this client, without the line end.
     pub(crate) fn describe(&self, now_ms: u64) -> Vec<u8> {
         let mut line = format!(
             "id={} addr={} laddr={} fd={} name=",

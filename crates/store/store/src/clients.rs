@@ -214,7 +214,8 @@ impl Clients {
         self.bounds.output_bytes_min
     }
 
-    /// Closes a client whose waiting output exceeds the limits of its class.
+    /// Closes a client whose waiting output exceeds the limits that `client-output-buffer-limit`
+    /// sets for its class, or the maximum for any client.
     pub(crate) fn enforce_output_limit(&mut self, key: ClientKey, now_ms: u64) {
         let client = &mut self.table[key];
         let OutputLimit {

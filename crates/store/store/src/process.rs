@@ -59,7 +59,8 @@ fn cpu_seconds_of(stat: &str) -> (f64, f64) {
     let per_second = rustix::param::clock_ticks_per_second() as f64;
     let stat = fs::read_to_string(stat).ok();
     let ticks = stat.and_then(|line| {
-        // The second field is a name in parentheses, which may contain any character.
+        // The second field is a name in parentheses. The name may contain any character, so the
+        // other fields are counted from the last closing parenthesis.
         let (_, rest) = line.rsplit_once(") ")?;
         let mut fields = rest.split(' ').skip(11);
         let mut next = || fields.next()?.parse::<f64>().ok();

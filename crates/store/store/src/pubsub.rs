@@ -7,7 +7,7 @@ use bytes::Bytes;
 use crate::client::{ClientKey, Subscriptions};
 use crate::clients::Clients;
 
-/// The three kinds of subscriptions.
+/// Kind of a subscription.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     Channel,
@@ -67,7 +67,8 @@ pub(crate) struct Hub {
 const NAME_BYTES: usize = 160;
 
 impl Hub {
-    /// Returns the names of this kind that have subscribers, each with its subscribers.
+    /// Returns the channels, patterns or shard channels (by `kind`) that have subscribers, each
+    /// with its subscribers.
     pub(crate) fn of(&self, kind: Kind) -> &Listeners {
         match kind {
             Kind::Channel => &self.channels,
@@ -179,7 +180,7 @@ impl Hub {
         deliveries
     }
 
-    /// Sends `message` to all subscribers of the sharded `channel`. Returns the number of
+    /// Sends `message` to all subscribers of the shard channel `channel`. Returns the number of
     /// subscribers.
     pub(crate) fn publish_shard(
         &self,

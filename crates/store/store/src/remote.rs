@@ -48,8 +48,8 @@ impl Remote {
     /// Runs commands in order and returns one reply per command. Blocks the calling thread.
     ///
     /// # Errors
-    /// The store cannot be reached, rejects the user or password, or sends an invalid reply. Some
-    /// of the commands may have run.
+    /// The store cannot be reached, rejects the user or password, or sends an invalid reply. Even
+    /// then, some of the commands may have run.
     pub fn run(&self, commands: &[Vec<Bytes>]) -> io::Result<Vec<Reply>> {
         let mut connection_slot = self.connection.lock();
         let mut connection = match connection_slot.take() {

@@ -9,15 +9,15 @@ use bytes::Bytes;
 /// Names that `rename-command` changed.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Renames {
-    /// Names in lower case, each with the original name of the command that clients call by it;
-    /// `None` if clients cannot call any command by this name.
+    /// Names in lower case, each with the original name of the command that it means in clients'
+    /// requests; `None` if it means no command.
     names: Vec<(String, Option<&'static str>)>,
 }
 
 /// Meaning of a command name in a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum NameMeaning {
-    /// The name was not changed and means the command of this name, if there is one.
+    /// The name was not changed. It means the command of this name, if any.
     Itself,
     /// The name means the command with this original name.
     Command(&'static str),
@@ -26,8 +26,8 @@ pub(crate) enum NameMeaning {
 }
 
 impl Renames {
-    /// Renames the command that is called `from` to `to`. If `to` is empty, clients can no longer
-    /// call the command.
+    /// Gives the command that clients call `from` the new name `to`. If `to` is empty, clients can
+    /// no longer call the command.
     pub(crate) fn add(&mut self, from: &str, to: &str) -> Result<(), String> {
         let original = self
             .command(from)

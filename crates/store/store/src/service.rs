@@ -49,11 +49,11 @@ pub struct Server {
 }
 
 impl Server {
-    /// Opens the sockets on `core`. A listener in `inherited` that has one of the configured
-    /// addresses is used instead of a new socket.
+    /// Opens the sockets of a server that will run on `core`. A listener in `inherited` that has
+    /// one of the configured addresses is used instead of a new socket.
     ///
     /// # Errors
-    /// An address or the socket's path cannot be bound.
+    /// A TCP address or the path of the Unix socket cannot be bound.
     pub fn bind(
         config: Config,
         limits: Limits,
@@ -124,7 +124,7 @@ impl Server {
     }
 
     /// Loads the data, then serves until `stop` is triggered or a client shuts the server down. If
-    /// there are save points, a snapshot is written before the server stops.
+    /// the configuration has save points, a snapshot is written before the server stops.
     ///
     /// # Errors
     /// The data cannot be loaded, the core cannot be started, or the last changes could not be
@@ -140,8 +140,8 @@ impl Server {
             requests,
             set_log_level,
         } = self;
-        // Other code may have clones of the handle. The server continues to run after the last
-        // clone is dropped.
+        // The server itself sends no requests through the handle. Other code may have clones; the
+        // server continues to run even after the last clone is dropped.
         drop(handle);
         let pidfile = config.pid_file().and_then(PidFile::write);
         let now_ms = Clock::new().unix_ms();
@@ -293,8 +293,8 @@ async fn end_with(core: Core, shared: Rc<Shared>) {
     shared.state.borrow_mut().clients.close_all();
 }
 
-/// Returns the addresses to listen on: the addresses of `bind`, without the optional addresses that
-/// this host lacks.
+/// Returns the addresses to listen on: the addresses of `bind`, without the optional addresses
+/// (prefix `-`) that do not belong to this host.
 fn addresses(config: &Config) -> Result<Vec<SocketAddr>, Error> {
     let port = config.port.0 as u16;
     if port == 0 {

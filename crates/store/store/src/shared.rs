@@ -46,7 +46,8 @@ impl Shared {
         }
     }
 
-    /// Waits until the snapshot after the `FLUSHALL` with this number is written, or has failed.
+    /// Waits until the snapshot after `FLUSHALL` number `flush` (counted since the start) is
+    /// written, or has failed.
     pub(crate) async fn flushed(&self, flush: u64) {
         loop {
             let drained = {

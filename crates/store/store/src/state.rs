@@ -108,13 +108,13 @@ impl State {
             .unpark(&mut self.clients, &mut self.keyspace, key)
     }
 
-    /// Blocks a client until an event that is not about keys wakes it.
+    /// Blocks a client that waits for something other than a key, such as the end of a snapshot.
     pub(crate) fn park_without_keys(&mut self, key: ClientKey) {
         self.blocked.park_without_keys(&mut self.clients, key);
     }
 
-    /// Sends the reply to a blocked command for which no key became ready: a null array, or an
-    /// error.
+    /// Sends the reply to a blocked command for which no key became ready: `error`, or a null array
+    /// if `error` is `None`.
     pub(crate) fn answer_blocked(&mut self, key: ClientKey, error: Option<&str>) {
         let client = &mut self.clients[key];
         match error {
@@ -143,7 +143,8 @@ impl State {
         }
     }
 
-    /// Replies to an invalid request with an error, and closes the connection.
+    /// Replies to an invalid request with an error, and closes the connection. A request that
+    /// exceeds the limit of the query buffer gets no reply.
     pub(crate) fn protocol_error(&mut self, key: ClientKey, error: resp::ProtocolError) {
         let client = &mut self.clients[key];
         if error == resp::ProtocolError::QueryTooLarge {

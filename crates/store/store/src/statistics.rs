@@ -55,7 +55,7 @@ impl Statistics {
         calls
     }
 
-    /// Records a delay of the named event.
+    /// Records an occurrence of the latency event `event`, such as `command`, that took `took_ms`.
     pub(crate) fn delayed(&mut self, event: &'static str, now_ms: u64, took_ms: u64) {
         let sample = Sample {
             unix_secs: now_ms / 1000,

@@ -152,7 +152,7 @@ impl Stats {
         self.error_replies += 1;
         let code = text.split(|byte| *byte == b' ').next().unwrap_or(text);
         let code = crate::text::lossy(code);
-        // The number of error codes is limited, as in Redis, where scripts can invent codes.
+        // The number of distinct error codes is limited to bound the memory, as in Redis.
         if self.errors.len() < names_max || self.errors.contains_key(&code) {
             *self.errors.entry(code).or_default() += 1;
         }

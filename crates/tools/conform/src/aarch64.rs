@@ -1,5 +1,5 @@
-//! `conform aarch64`: the tests of the crates that do not need an x86 processor, compiled for
-//! 64-bit Arm and run by the emulator qemu-user.
+//! `conform aarch64`: tests of those crates that run without an x86 processor, compiled for 64-bit
+//! Arm and run by the emulator qemu-user.
 //!
 //! ```text
 //! crate ─ rustc, linker of gcc for Arm ─► static test program ─ qemu-aarch64-static ─► verdict

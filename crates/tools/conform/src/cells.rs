@@ -10,7 +10,8 @@ use toolkit::build::Build;
 use toolkit::command::{succeed, timed};
 use toolkit::stop::Stop;
 
-/// Number of jobs per backend that hide a secret. As many jobs then search for a secret.
+/// Number of jobs per backend that hide a secret. After each of them, another job searches for the
+/// secret.
 const ROUNDS: &str = "10000";
 
 /// Time limit of a hostile program, in milliseconds. A test fails if the program has not ended 50

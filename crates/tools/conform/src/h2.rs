@@ -13,12 +13,12 @@ use toolkit::{debian, tools};
 
 use crate::served::Served;
 
-/// Cases of h2spec that are expected to fail, as scheme, name and reason. h2spec tests RFC 7540,
-/// which RFC 9113 has replaced.
+/// Cases of h2spec that are expected to fail: scheme, name, and reason for the failure. h2spec
+/// tests RFC 7540 and not its successor RFC 9113, so a failure is not always a fault of the server.
 const EXPECTED: &[(&str, &str, &str)] = &[(
     "http",
     "Sends invalid connection preface",
-    // The port also speaks HTTP/1.1, so an invalid preface gets a response 400 in HTTP/1.1, and the
+    // The port also speaks HTTP/1.1, so an invalid preface gets a 400 response in HTTP/1.1, and the
     // connection is closed. h2spec parses that response as a frame. Over TLS, where ALPN has
     // selected the protocol, the same case passes.
     "the port also speaks HTTP/1.1, and responds in it",
@@ -80,7 +80,7 @@ fn judge(build: &mut Build) -> Result<(), Stop> {
     }
 }
 
-/// Creates a file to serve and a certificate.
+/// Creates a library with one file, and a certificate for the server.
 fn prepare(folder: &Path) -> Result<(), Stop> {
     let library = folder.join("library");
     fs::create_dir_all(&library).map_err(at(&library))?;

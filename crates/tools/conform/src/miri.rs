@@ -59,7 +59,8 @@ pub(crate) fn run(root: PathBuf, arguments: &[OsString]) -> Result<ExitCode, Sto
     let folder = TargetDir::lock("miri", &root, &version, |folder| {
         let mut clean = nightly(&root, "cargo");
         clean.args(["clean", "--target", triple, "--target-dir"]);
-        // Miri appends `miri` to the path of the target directory.
+        // Miri builds in the subfolder `miri` of the target directory, so that subfolder is
+        // cleaned.
         clean.arg(folder.join("miri"));
         clean
     })?;
@@ -80,7 +81,8 @@ pub(crate) fn run(root: PathBuf, arguments: &[OsString]) -> Result<ExitCode, Sto
 fn nightly(root: &Path, program: &str) -> Command {
     let mut command = Command::new("rustup");
     command.args(["run", "nightly", program]).current_dir(root);
-    // These variables belong to the toolchain and the build that started this program.
+    // These variables select the toolchain and flags of the build that started this program. The
+    // nightly toolchain must not inherit them.
     for name in ["CARGO", "RUSTC", "RUSTFLAGS", "CARGO_ENCODED_RUSTFLAGS"] {
         command.env_remove(name);
     }

@@ -24,8 +24,8 @@ const ENDINGS: [&str; 15] = [
 /// Traces a scan of an unchanged library, and a scan after a few files changed.
 ///
 /// # Errors
-/// When a scan cannot be traced, when a scan opened an unchanged file, or when the numbers of calls
-/// are not those expected.
+/// When a scan cannot be traced, when a scan opened an unchanged file, or when the number of opened
+/// files or of metadata requests is not the expected one.
 pub(crate) fn run(build: &mut Build) -> Result<(), Stop> {
     debian::ensure(&["strace"])?;
     let program = build.server()?;
@@ -127,8 +127,7 @@ fn trace(program: &Path, library: &Path, folder: &Path) -> Result<Calls, Stop> {
     })
 }
 
-/// Returns the path in an output line of strace, if the extension of the path is one that a scan
-/// reads.
+/// Returns the path in an output line of strace, if a scan reads files with the path's extension.
 fn named(line: &str) -> Option<&str> {
     if line.contains("O_DIRECTORY") {
         return None;
@@ -138,14 +137,14 @@ fn named(line: &str) -> Option<&str> {
     matters(path).then_some(path)
 }
 
-/// Returns whether a scan reads files of this name, by its extension.
+/// Returns whether a scan reads files with the extension of `path`.
 fn matters(path: &str) -> bool {
     let ending = path.rsplit_once('.').map(|(_, ending)| ending);
     ending.is_some_and(|ending| ENDINGS.iter().any(|it| ending.eq_ignore_ascii_case(it)))
 }
 
-/// Counts the files below `folder` whose extension is one that a scan reads. Symbolic links are not
-/// counted.
+/// Counts the files below `folder` that a scan reads, judged by their extensions. Symbolic links
+/// are not counted.
 fn count(folder: &Path) -> Result<usize, Stop> {
     let mut files = 0;
     for entry in fs::read_dir(folder).map_err(at(folder))? {

@@ -196,7 +196,7 @@ fn is_name(line: &str) -> bool {
     !line.starts_with('#') && !line.is_empty()
 }
 
-/// A running store for one test, killed and removed when dropped.
+/// Running store for one test. On drop, the process is killed and its data folder is removed.
 pub(crate) struct Served {
     child: Child,
     port: String,
@@ -204,7 +204,7 @@ pub(crate) struct Served {
 }
 
 impl Served {
-    /// Starts a store that saves no files, with `directives` as additional arguments.
+    /// Starts a store without save points, with `directives` as additional arguments.
     pub(crate) fn start(server: &Path, directives: &[&str]) -> Result<Served, Stop> {
         let port = free_port()?;
         let data = std::env::temp_dir().join(format!("pelton-conform-{port}"));

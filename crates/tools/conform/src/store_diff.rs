@@ -235,8 +235,8 @@ fn value(rng: &mut Rng) -> Vec<u8> {
 
 fn corrupt(rng: &mut Rng, words: &mut Vec<Vec<u8>>) {
     // Some commands are never corrupted. Those whose names end in RANK accept one more argument in
-    // Redis 7.2 and in our store than in Redis 7.0, so the replies would differ. Those with random
-    // elements return a random reply if they get fewer arguments.
+    // Redis 7.2 and in our store than in Redis 7.0, so the replies would differ. Those that choose
+    // random elements return a different element on each server if they get fewer arguments.
     let name = String::from_utf8_lossy(&words[0]).into_owned();
     let is_fragile = name.ends_with("RANK") || name.contains("RAND") || name == "SPOP";
     if rng.u32(..CORRUPT_EVERY) != 0 || is_fragile {
@@ -370,13 +370,14 @@ impl Pair {
         let ours = self.ours(args);
         match raw.as_ref() {
             b"+QUEUED\r\n" => self.queued.push(shown.join(" ")),
-            // MULTI within a transaction is an error, and the transaction continues.
+            // Only a successful MULTI starts a transaction. MULTI within a transaction is an error,
+            // and the open transaction keeps its queued commands.
             b"+OK\r\n" if name == "MULTI" => self.queued.clear(),
             _ => {}
         }
         let has = |word: &str| shown.iter().any(|it| it.eq_ignore_ascii_case(word));
-        // Redis compares strings only up to a NUL, so the order of strings that are equal up to
-        // there is arbitrary.
+        // SORT with ALPHA in Redis compares strings only up to the first NUL byte, so the order of
+        // strings that are equal up to that byte is arbitrary.
         let is_cut = name == "SORT" && has("alpha") && raw.contains(&0);
         let name = match has("by") || is_cut {
             true => "BY",
@@ -599,10 +600,11 @@ fn sorted(reply: &Reply, step: usize) -> String {
             texts.sort_unstable();
             format!("{{{}}}", texts.join(", "))
         }
-        // Small lists and sets have other encodings in Redis 7.0, and SORT in 7.0 converts a sorted
-        // set to a skip list.
+        // All encodings count as equal: Redis 7.0 encodes small lists and sets differently from our
+        // store, and its SORT converts a sorted set to a skip list.
         Reply::Bulk(name) if ENCODINGS.contains(&name.as_ref()) => "some encoding".to_owned(),
-        // Inside the reply of a transaction, large numbers are times, so they are rounded.
+        // Large numbers in the reply of a transaction are timestamps, which differ between the
+        // servers, so they are rounded.
         Reply::Int(number) if 1000 < *number => format!("about {}", number / 10_000_000_000),
         other => format!("{other:?}"),
     }

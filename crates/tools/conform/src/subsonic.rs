@@ -2,7 +2,8 @@
 //! library.
 //!
 //! py-sonic browses, searches, syncs, stars, seeks, and compares XML with JSON. subsonic-api does
-//! the same from JavaScript, and opensubsonic from Rust, which checks the type of every member.
+//! the same from JavaScript. opensubsonic does the same from Rust, and also checks the type of
+//! every member of a response.
 
 use std::ffi::OsString;
 use std::fs;

@@ -17,7 +17,7 @@ const SSLYZE: &str = "6.3.1";
 /// Prefix of the names in the rows that testssl.sh writes last.
 const LAST_TEST: &str = "clientsimulation-";
 
-/// Findings that need no change here, each with the reason.
+/// Findings of the scanners that are not faults of the server, each with the reason.
 const EXPECTED: &[(&str, &str)] = &[
     // In Mozilla's intermediate configuration, the client chooses the cipher: every cipher is good,
     // and a client such as a phone prefers those that its hardware supports.

@@ -72,7 +72,8 @@ struct Sample {
     round: usize,
     requests: usize,
     per_second: f64,
-    /// CPU time per request of clients, server, workers and the sandbox around the workers.
+    /// CPU time of the clients, the server, the workers and the sandbox around the workers, divided
+    /// by the number of requests.
     cpu_us: f64,
     p50_us: f64,
     p90_us: f64,

@@ -124,7 +124,8 @@ impl Taken {
     }
 
     /// Returns the value of a boolean setting. A variable that is neither `true` nor `false` causes
-    /// a note, not an error, because WebP Server Go only warns about it as well.
+    /// a note, not an error, because WebP Server Go does not stop at such a variable either, but
+    /// only logs a warning.
     fn boolean(&mut self, entry: &Entry) -> Option<bool> {
         let truth = entry.boolean();
         match (&entry.raw, truth) {
@@ -277,8 +278,8 @@ fn quality(entry: Entry, taken: &mut Taken) {
 
 /// Returns the highest quality on Pelton's scale for which Pelton passes at most `webp` to the WebP
 /// encoder. `webp` is the quality in the configuration of WebP Server Go, which passes that number
-/// to every encoder. Users chose the number for WebP, which was the only output format for a long
-/// time and is still the default.
+/// to every encoder. The number is taken as a quality of WebP, because most users chose it for that
+/// format, which was the only output format for a long time and is still the default.
 fn alike(webp: u8) -> u8 {
     (1..=100)
         .rev()

@@ -345,7 +345,7 @@ fn help_settings_lists_every_setting() {
     let first: Vec<&str> = list.lines().take(15).collect();
     expect![[r#"
         Settings, each with its key in the file, its variable and its flag, its unit and its default.
-        137 settings; pelton check shows their values and where each comes from.
+        139 settings; pelton check shows their values and where each comes from.
 
         root
             PELTON_ROOT, --root
@@ -354,7 +354,7 @@ fn help_settings_lists_every_setting() {
 
         listen
             PELTON_LISTEN, --listen
-            Addresses for HTTP.
+            Address for HTTP.
             Unit: address. Default: 127.0.0.1:3333
 
         data
@@ -410,51 +410,52 @@ fn help_of_serve_shows_ten_settings() {
     check_line(
         "pelton serve -h",
         expect![[r#"
-        Serve a folder over HTTP
+            Serve a folder over HTTP
 
-        Usage: pelton serve [OPTIONS] [ROOT]
+            Usage: pelton serve [OPTIONS] [ROOT]
 
-        Arguments:
-          [ROOT]  Folder to serve; the same as --root
+            Arguments:
+              [ROOT]  Folder to serve; the same as --root
 
-        Options:
-              --store <URL>    Redis-compatible store for the index of variants; the same as --store-url
-              --config <FILE>  File of settings: TOML, or WebP Server Go's config.json; also PELTON_CONFIG
-                               [default: pelton.toml, if there]
-          -h, --help           Print help (see more with '--help')
+            Options:
+                  --store <URL>    Redis-compatible store for the index of variants; the same as --store-url
+                  --config <FILE>  File of settings: TOML, or WebP Server Go's config.json; the variable
+                                   PELTON_CONFIG can name it, too [default: pelton.toml, if it exists]
+              -h, --help           Print help (see more with '--help')
 
-        Settings (each also a key of the file, and a PELTON_ variable):
-              --root <DIRECTORY>
-                  Folder to serve [default: .]
-              --listen <ADDRESS>
-                  Addresses for HTTP [default: 127.0.0.1:3333]
-              --data <DIRECTORY>
-                  Data directory: variants, index, users, store [default: ./pelton-data]
-              --quality <1-100>
-                  Quality of converted pictures if the request names none, on libjpeg's scale; all formats
-                  are encoded to look alike [default: 70]
-              --formats <FORMATS>
-                  Output formats for clients that accept them [default: avif,webp]
-              --require-login <OFF, MUSIC OR ALL>
-                  Login for browsers: off (players only), music (music, covers, pages and API) or all
-                  (everything except health checks and the login page) [default: off]
-              --log-level <LEVEL>
-                  Lowest level of logged events [default: info]
-              --tls-cert <FILES>
-                  Certificate files in PEM, each with its chain; the first serves clients that name no known
-                  host
-              --tls-key <FILES>
-                  Key files in PEM, in the order of the certificate files
-              --limits-variants-bytes-max <BYTES>
-                  Variants on disk; beyond this size, the least recently used are evicted [default: 4GiB]
+            Settings (each also a key of the file, and a PELTON_ variable):
+                  --root <DIRECTORY>
+                      Folder to serve [default: .]
+                  --listen <ADDRESS>
+                      Address for HTTP [default: 127.0.0.1:3333]
+                  --data <DIRECTORY>
+                      Data directory: converted files (variants), index, users, store [default: ./pelton-data]
+                  --quality <1-100>
+                      Quality of converted pictures if the request names none: in every format they look like a
+                      JPEG of this libjpeg quality [default: 70]
+                  --formats <FORMATS>
+                      Output formats for clients that accept them [default: avif,webp]
+                  --require-login <OFF, MUSIC OR ALL>
+                      Parts for which browsers must log in: off (none), music (music, covers, pages and API) or
+                      all (everything except health checks and the login page). Players always log in [default:
+                      off]
+                  --log-level <LEVEL>
+                      Lowest level of logged events [default: info]
+                  --tls-cert <FILES>
+                      Certificate files in PEM, each with its chain; the first serves clients that name no known
+                      host
+                  --tls-key <FILES>
+                      Key files in PEM, in the order of the certificate files
+                  --limits-variants-bytes-max <BYTES>
+                      Variants on disk; beyond this size, the least recently used are evicted [default: 4GiB]
 
-        pelton help settings lists all settings.
+            pelton help settings lists all settings.
 
-        Examples:
-          pelton serve ~/Pictures
-          pelton serve /srv/photos --listen 0.0.0.0:80 --limits-variants-bytes-max 20GiB
-          pelton serve ~/Pictures --store-listen 127.0.0.1:6380     (then look with redis-cli -p 6380)
-    "#]],
+            Examples:
+              pelton serve ~/Pictures
+              pelton serve /srv/photos --listen 0.0.0.0:80 --limits-variants-bytes-max 20GiB
+              pelton serve ~/Pictures --store-listen 127.0.0.1:6380     (then look with redis-cli -p 6380)
+        "#]],
     );
 }
 
@@ -463,27 +464,27 @@ fn help_lists_commands() {
     check_line(
         "pelton -h",
         expect![[r#"
-        Media origin: serves photos in the smallest version that each client can decode, and streams music
+            Media origin: serves photos in the smallest version that each client can decode, and streams music
 
-        Usage: pelton <COMMAND>
+            Usage: pelton <COMMAND>
 
-        Commands:
-          serve       Serve a folder over HTTP
-          convert     Convert one picture as the server would
-          prefetch    Convert the pictures of a folder ahead of the first request
-          scan        Index the music and pictures of a library, and report the result
-          user        Manage the users of music players and of the web page
-          quarantine  List or lift the quarantine of originals that crashed sandboxes
-          run         Run a program in a cell
-          check       Print the configuration and every limit, and report problems
-          cell        Show which isolation this machine offers to conversions
-          store       Run the Redis-compatible store alone
-          help        Explain a command, or list all settings
+            Commands:
+              serve       Serve a folder over HTTP
+              convert     Convert one picture as the server would
+              prefetch    Convert the pictures of a folder ahead of the first request
+              scan        Index the music and pictures of a library, and report the result
+              user        Manage the users of music players and of the web page
+              quarantine  List or lift the quarantine of originals that crashed sandboxes
+              run         Run a program in a cell, which is a sandbox for one job
+              check       Print the configuration and every limit, and report problems
+              cell        Show which isolation this machine offers to conversions
+              store       Run the Redis-compatible store alone
+              help        Explain a command, or list all settings
 
-        Options:
-          -h, --help     Print help (see more with '--help')
-          -V, --version  Print version
-    "#]],
+            Options:
+              -h, --help     Print help (see more with '--help')
+              -V, --version  Print version
+        "#]],
     );
 }
 
@@ -497,25 +498,26 @@ fn short_help_shows_common_settings_only() {
             Usage: pelton check [OPTIONS]
 
             Options:
-                  --config <FILE>  File of settings: TOML, or WebP Server Go's config.json; also PELTON_CONFIG
-                                   [default: pelton.toml, if there]
+                  --config <FILE>  File of settings: TOML, or WebP Server Go's config.json; the variable
+                                   PELTON_CONFIG can name it, too [default: pelton.toml, if it exists]
               -h, --help           Print help (see more with '--help')
 
             Settings (each also a key of the file, and a PELTON_ variable):
                   --root <DIRECTORY>
                       Folder to serve [default: .]
                   --listen <ADDRESS>
-                      Addresses for HTTP [default: 127.0.0.1:3333]
+                      Address for HTTP [default: 127.0.0.1:3333]
                   --data <DIRECTORY>
-                      Data directory: variants, index, users, store [default: ./pelton-data]
+                      Data directory: converted files (variants), index, users, store [default: ./pelton-data]
                   --quality <1-100>
-                      Quality of converted pictures if the request names none, on libjpeg's scale; all formats
-                      are encoded to look alike [default: 70]
+                      Quality of converted pictures if the request names none: in every format they look like a
+                      JPEG of this libjpeg quality [default: 70]
                   --formats <FORMATS>
                       Output formats for clients that accept them [default: avif,webp]
                   --require-login <OFF, MUSIC OR ALL>
-                      Login for browsers: off (players only), music (music, covers, pages and API) or all
-                      (everything except health checks and the login page) [default: off]
+                      Parts for which browsers must log in: off (none), music (music, covers, pages and API) or
+                      all (everything except health checks and the login page). Players always log in [default:
+                      off]
                   --log-level <LEVEL>
                       Lowest level of logged events [default: info]
                   --tls-cert <FILES>
@@ -551,7 +553,7 @@ fn help_teaches() {
 
         Every picture below ROOT is sent in the smallest version that the client can decode: AVIF, WebP or
         the untouched original, in the size that the query asks for. Conversions run in sandboxes; their
-        results are kept in the data directory.
+        results, the variants, are kept in the data directory.
 
         Examples:
           pelton serve ~/Pictures
@@ -571,8 +573,9 @@ fn help_teaches() {
     check_help::<Prefetch>(expect![[r#"
         Convert the pictures of a folder ahead of the first request.
 
-        Creates the variants that requests without a query get, for every picture below ROOT, where `pelton
-        serve` finds them. Use the same settings as the server.
+        For every picture below ROOT, creates the variants that requests without a query get, and those in
+        the sizes of --library-cover-sizes and --library-picture-sizes. Stores them where `pelton serve`
+        finds them. Use the same settings as the server.
 
         Examples:
           pelton prefetch ~/Pictures
@@ -581,9 +584,9 @@ fn help_teaches() {
     check_help::<Scan>(expect![[r#"
         Index the music and pictures of a library, and report the result.
 
-        Reads only new and changed files below ROOT: tags, durations, covers, and when and where pictures
-        were taken. The new index replaces the old one when it is complete. Exits with 1 if a file could not
-        be read; each such file is listed with the reason.
+        Reads the tags, durations and covers of music below ROOT, and when and where pictures were taken,
+        but only from new and changed files. The new index replaces the old one when it is complete. Exits
+        with 1 if a file could not be read; each such file is listed with the reason.
 
         Examples:
           pelton scan ~/Music

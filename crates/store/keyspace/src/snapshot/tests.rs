@@ -152,8 +152,8 @@ fn a_snapshot_equals_the_data_at_its_start() {
         let mut keyspace = filled();
         let expected = digest(&mut keyspace);
         let mut session = Session::new();
-        // Few commands per part of the snapshot leave most data unchanged; many commands change all
-        // data.
+        // With few commands per part of the snapshot, most data is unchanged when it is written;
+        // with many commands, all data has changed by then.
         let commands_a_turn = [1, 3, 30][rng.usize(..3)];
         let mut file = Vec::new();
         begin(&mut keyspace);
@@ -176,8 +176,9 @@ fn a_snapshot_equals_the_data_at_its_start() {
     }
 }
 
-/// A snapshot contains keys that are removed one by one while it is in progress, even if the table
-/// then has no slots. It does not contain keys that are added during that time.
+/// A snapshot contains keys that are removed one by one while the snapshot is in progress, even if
+/// the table of keys then has no slots left. It does not contain keys that are added during that
+/// time.
 #[test]
 fn keys_removed_during_a_snapshot_are_in_it() {
     const KEYS: usize = if cfg!(miri) { 500 } else { 5_000 };

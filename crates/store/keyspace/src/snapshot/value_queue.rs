@@ -1,11 +1,11 @@
-//! Queue of large values that are written in parts, one after the other, while commands change
-//! them.
+//! Queue of large values that a snapshot writes in parts, one value after the other, while commands
+//! change them.
 //!
-//! A queued value remains in its entry as long as it does not change. Before its first change, the
-//! value is protected: a table then copies each item before the item's first change, and a list is
-//! copied at once, but the copy shares the nodes of the list. A value that is removed moves into
-//! the queue, which frees the value after it was written. So a change copies only the changed
-//! elements, at any point of the writing.
+//! A queued value remains in its keyspace entry until it changes. Before the first change, the
+//! value is protected: a hash, set or sorted set then copies each item before the item's first
+//! change; of a list, the queue gets its own copy, which shares the nodes of the list. A value that
+//! is removed from its entry moves into the queue, and is freed after it was written. So a change
+//! copies only the changed elements, even while the value is being written.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use crate::db::{Db, IN_VALUE_QUEUE};
 use crate::rdb::{Writer, write_part, write_protected};
 use crate::value::Value;
 
-/// Location of an entry.
+/// Database that contains the entry of a queued value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Location {
     /// The entry is in the database with this index.
@@ -24,7 +24,7 @@ pub(crate) enum Location {
     Flushed(u64),
 }
 
-/// A flushed database, with the progress of the snapshot in it.
+/// A database that was flushed during the snapshot, with the snapshot's progress in it.
 #[derive(Debug)]
 pub(crate) struct Flushed {
     pub(crate) id: u64,
@@ -34,9 +34,9 @@ pub(crate) struct Flushed {
 
 #[derive(Debug)]
 struct QueuedValue {
-    /// Index of the database at the start of the snapshot.
+    /// Index that the value's database had at the start of the snapshot.
     number: usize,
-    /// Bytes that precede the value's elements; empty once written.
+    /// Bytes that precede the value's elements in the snapshot; empty once they are written.
     head: Vec<u8>,
     source: ValueSource,
     /// Position of the next element to write, unless the value is protected.
@@ -77,8 +77,8 @@ impl ValueQueue {
         });
     }
 
-    /// Returns the database and head of the first value, which the caller must then write; `None`
-    /// if the head is already written.
+    /// Starts to write the first value: returns its database and its head, which the caller must
+    /// then write. Returns `None` if the head is already written, or if the queue is empty.
     pub(crate) fn open(&mut self) -> Option<(usize, Vec<u8>)> {
         let first = self.queue.front_mut().filter(|_| !self.is_open)?;
         self.is_open = true;
@@ -154,7 +154,7 @@ impl ValueQueue {
         match &mut entry.value {
             Value::Str(_) => unreachable!("a string is written at once"),
             Value::List(list) => {
-                // Shared nodes use no additional memory.
+                // The copy shares its nodes with the list, so it counts as 0 bytes.
                 queued.source = ValueSource::Own(Value::List(Box::new(list.share())), 0);
                 entry.access &= !IN_VALUE_QUEUE;
                 return;

@@ -8,7 +8,7 @@ pub(super) const KEY: Keys = Keys::Range {
     last: 1,
     step: 1,
 };
-/// Key positions: all arguments.
+/// Key positions: all arguments after the command's name.
 pub(super) const ALL: Keys = Keys::Range {
     first: 1,
     last: -1,

@@ -24,7 +24,7 @@ pub(crate) struct Argument {
     pub(crate) is_multiple: bool,
     /// True if the token is repeated with the argument.
     pub(crate) repeats_token: bool,
-    /// Parts of a group, or alternatives.
+    /// Parts of the argument: the members of a group, or the alternatives.
     pub(crate) parts: Vec<Argument>,
 }
 
@@ -41,7 +41,8 @@ pub(crate) enum Kind {
     Token,
     /// Alternatives: a call gives exactly one of the argument's parts.
     OneOf,
-    /// A group: a command contains all of the argument's parts, one after the other, or none.
+    /// A group: a call gives either all of the argument's parts, one after the other, or none of
+    /// them.
     Block,
 }
 

@@ -199,7 +199,8 @@ pub(crate) fn specs(command: &Command) -> Vec<Spec> {
             spec(rest_use, KeyPosition::Counted { at: 2 }),
         ],
         Keys::Sort { stores } => {
-            // BY and GET read keys whose names are derived from the elements.
+            // The BY and GET options of SORT read keys whose names depend on the sorted elements,
+            // so their positions are unknown.
             let mut specs = vec![spec(READ, one(1)), spec(READ, KeyPosition::Unknown)];
             specs.extend(stores.then(|| spec(SET, KeyPosition::Unknown)));
             specs

@@ -1,5 +1,5 @@
-//! Property tests: the result does not depend on how the input is split into reads, and no input
-//! causes a panic.
+//! Property tests: the parsed requests do not depend on how the input is split into reads, no input
+//! causes a panic, and a written reply is parsed back unchanged.
 
 use bytes::{Bytes, BytesMut};
 use proptest::prelude::*;

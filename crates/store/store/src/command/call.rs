@@ -1,4 +1,4 @@
-//! Running command, as it is passed to its handler.
+//! Argument of every command handler: the running command and the server's state.
 
 use bytes::Bytes;
 use resp::Out;

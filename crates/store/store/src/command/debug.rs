@@ -1,4 +1,4 @@
-//! Subcommands of DEBUG that do no harm.
+//! Subcommands of DEBUG. Those with which Redis crashes itself on purpose are not implemented.
 
 use std::time::Duration;
 
@@ -97,7 +97,8 @@ pub(super) fn debug(call: &mut Call<'_>) {
     }
 }
 
-/// Function that loads all data from disk again.
+/// Function that writes the data to a snapshot in memory or to the append-only file, and loads it
+/// again.
 type Reload = fn(&mut Persist, &Config, &mut Keyspace, u64) -> Result<(), String>;
 
 fn reload(call: &mut Call<'_>, run: Reload) {
@@ -142,8 +143,8 @@ fn populate(call: &mut Call<'_>) {
     call.out().ok();
 }
 
-/// DEBUG SLEEP: delays the next commands of all clients, including the client that sent it, for a
-/// duration. The core itself does not block.
+/// DEBUG SLEEP seconds: delays all further commands of all clients, including those of the caller,
+/// for the given duration. The core itself does not block.
 fn sleep(call: &mut Call<'_>) {
     // An invalid number or duration counts as 0, as in Redis.
     let secs = String::from_utf8_lossy(&call.args[2]).parse::<f64>();

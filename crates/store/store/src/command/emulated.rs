@@ -58,7 +58,7 @@ pub(super) fn cluster(call: &mut Call<'_>) {
     call.error("ERR This instance has cluster support disabled");
 }
 
-/// MODULE: lists no modules, and refuses to load a module.
+/// MODULE: replies with an empty list of modules, and refuses to load a module.
 pub(super) fn module(call: &mut Call<'_>) {
     match call.word(1).as_str() {
         "list" => call.out().array(0),
@@ -66,8 +66,8 @@ pub(super) fn module(call: &mut Call<'_>) {
     }
 }
 
-/// FUNCTION: manages functions, which cannot be called. Functions that were loaded from a snapshot
-/// are kept for the next snapshot until they are flushed.
+/// FUNCTION: replies as a server without functions. Functions that were loaded from a snapshot
+/// cannot be called, but they are written to later snapshots until FUNCTION FLUSH removes them.
 pub(super) fn function(call: &mut Call<'_>) {
     match call.word(1).as_str() {
         "flush" => {

@@ -330,8 +330,8 @@ fn stats(state: &State, fields: &mut Fields) {
     fields.add("pubsub_channels", state.hub.of(Kind::Channel).len());
     fields.add("pubsub_patterns", state.hub.of(Kind::Pattern).len());
     fields.add("pubsubshard_channels", state.hub.of(Kind::Shard).len());
-    // Snapshots need no fork. The field shows the longest time for which one step of a snapshot
-    // delayed other work.
+    // Snapshots need no fork, so `latest_fork_usec` shows the longest time for which one step of a
+    // snapshot delayed other work.
     fields.add("latest_fork_usec", state.persist.longest_turn_us());
     fields.all(&["total_forks", "migrate_cached_sockets"], 0);
     fields.all(

@@ -14,7 +14,7 @@ pub(crate) struct Paths {
     pub(crate) manifest: PathBuf,
     /// The single AOF file of a Redis version before 7.
     pub(crate) old_journal: PathBuf,
-    /// First part of the names of AOF files.
+    /// Value of `appendfilename`, with which the names of all AOF files begin.
     pub(crate) stem: String,
 }
 

@@ -73,8 +73,8 @@ fn temporary_path(path: &Path) -> PathBuf {
     temporary_path.into()
 }
 
-/// Removes the temporary snapshot files that begin with `stem` and belong to processes that ended
-/// before their snapshots were complete.
+/// Removes the temporary snapshot files whose names begin with `stem` and that belong to processes
+/// that ended before their snapshots were complete.
 pub(crate) fn remove_unfinished(dir: &Path, stem: &str) {
     // Errors are ignored, since a remaining file only occupies space.
     let Ok(entries) = fs::read_dir(dir) else {

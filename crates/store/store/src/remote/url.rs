@@ -92,7 +92,7 @@ impl FromStr for Url {
 }
 
 impl fmt::Display for Url {
-    /// Prints the URL in the form in which it is parsed, including the password.
+    /// Prints the URL, including the password, in the form that [`FromStr`] parses.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(SCHEME)?;
         if !self.password.is_empty() {

@@ -1,4 +1,5 @@
-//! Tests of values that one client computes while the others wait, in this process and over RESP.
+//! Tests of values that one client computes while the other clients wait. The clients are in this
+//! process or connect over RESP.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};

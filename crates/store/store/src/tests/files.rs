@@ -415,8 +415,8 @@ fn a_flipped_bit_in_a_journal_is_refused_with_its_offset() {
         open(&unchecked).map(drop).expect("the operator wants it");
     }
 
-    // A damaged length that reaches beyond the end of the file looks like a truncation, but a
-    // checksum follows the damage.
+    // A damaged length that reaches beyond the end of the file looks like a truncation. The
+    // checksum after the damage shows that it is none, so the file is refused.
     let command = b"*3\r\n$3\r\nSET\r\n$1\r\nc\r\n$";
     let at = whole
         .windows(command.len())
@@ -544,8 +544,9 @@ fn a_truncated_file_before_an_empty_file_is_accepted() {
 fn conversion_of_a_redis_6_file_can_be_interrupted_anywhere() {
     let journal = "*3\r\n$3\r\nSET\r\n$1\r\na\r\n$1\r\n1\r\n";
     let manifest = "file appendonly.aof seq 1 type b\n";
-    // If the conversion is interrupted, the manifest lists a file that is not in `appendonlydir`
-    // yet. An earlier version of this server left the file in `appendonlydir`, but no manifest.
+    // States that an interrupted conversion leaves. In the first state, the manifest lists a file
+    // that is not in `appendonlydir` yet. In the second, which an earlier version of this server
+    // left, the file is in `appendonlydir`, but the manifest is missing.
     for (place, listed) in [
         ("appendonly.aof", Some(manifest)),
         ("appendonlydir/appendonly.aof", None),

@@ -124,7 +124,7 @@ impl Mutations {
         }
     }
 
-    /// Copies one line to another place.
+    /// Inserts a copy of one line after the first or the last line.
     fn move_line(&mut self, case: &mut Vec<u8>) {
         let ends: Vec<usize> = (2..=case.len())
             .filter(|&end| case[..end].ends_with(b"\r\n"))
@@ -146,7 +146,8 @@ impl Mutations {
         self.accepted[at].clone()
     }
 
-    /// Returns a pseudo-random number below `bound`. SplitMix64: Steele, Lea and Flood, 2014.
+    /// Returns a pseudo-random number below `bound`. The generator is SplitMix64 (Steele, Lea and
+    /// Flood, 2014).
     fn below(&mut self, bound: usize) -> usize {
         self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut mixed = self.state;

@@ -1,5 +1,5 @@
-//! Interpretation of a case by our own parser, which is called in the same way as in the crate
-//! `server` for a connection, but without a socket.
+//! Interpretation of a case by our own parser. This module calls the parser as the crate `server`
+//! does for a connection, but without a socket.
 
 use http1::body::BodyDecoder;
 use http1::{Framing, Limits, Reject, Request, parse};

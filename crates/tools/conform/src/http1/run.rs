@@ -129,7 +129,8 @@ impl Comparison {
     }
 }
 
-/// Returns the kind of a difference, without the bytes that an oracle quotes.
+/// Returns the kind of a difference: the oracle's name and its reason, without the bytes of the
+/// case that the reason quotes after a colon.
 fn kind(oracle: &str, difference: &Difference) -> String {
     match difference {
         Difference::Framed(what) => format!("{oracle}: {what}"),

@@ -163,8 +163,8 @@ pub(super) fn creation(times: u32) -> Result<Vec<f64>, Stop> {
     Ok(times_us)
 }
 
-/// Waits until every cell is ready. The function yields instead of sleeping, because callers
-/// measure how long it takes.
+/// Waits until every cell is ready. Yields instead of sleeping, because callers measure the time
+/// until this function returns.
 fn settle(pool: &Pool) {
     let all = u64::from(pool.limits().concurrency + pool.limits().spare);
     while pool.stats().ready < all {

@@ -3,7 +3,8 @@ use expect_test::expect;
 use super::super::{Raw, Value};
 use super::{Sides, Sources, Texts, WatchMeans};
 
-/// Returns each word's value as displayed, and checks that the displayed text has the same value.
+/// Returns the displayed value of each word, and checks that the displayed text is parsed to the
+/// same value as the word.
 fn shown<T: Value + PartialEq + std::fmt::Debug>(words: &[&str]) -> String {
     let lines = words
         .iter()

@@ -19,7 +19,8 @@ impl H11 {
     /// Starts the interpreter.
     ///
     /// # Errors
-    /// If `python` cannot be started. A Python without h11 fails at the first case.
+    /// If `python` cannot be started. If h11 is not installed, the error comes from the first call
+    /// of [`H11::read`].
     pub(crate) fn start(python: &Path) -> io::Result<H11> {
         let mut command = Command::new(python);
         command.args(["-c", PROGRAM]);
