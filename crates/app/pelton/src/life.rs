@@ -181,7 +181,8 @@ pub(crate) fn stop_on_signal(stop: &Stop) -> Result<(), Error> {
             );
             stop.trigger();
         }
-        // The sender of a second signal does not want to wait for open requests.
+        // A second signal ends the process at once: its sender does not want to wait for open
+        // requests.
         if stop_signals.next().is_some() {
             end_at_once();
         }

@@ -1,5 +1,5 @@
-//! `pelton run`: runs a static program in a cell (sandboxed process). The program reads the
-//! standard input of the command and writes to its standard output.
+//! `pelton run`: runs a static program in a cell (sandboxed process). The command passes its
+//! standard input to the program, and writes the program's output to its own standard output.
 
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
@@ -89,7 +89,7 @@ fn name(path: &Path) -> String {
 fn limits(config: &Config) -> Result<Limits, Error> {
     let limits = Limits {
         spare: 0,
-        // A single run has no state to keep.
+        // The cell runs only one job, so it need not keep state for a next job.
         ephemeral: true,
         ..components::cell_limits(config, 1)
     };

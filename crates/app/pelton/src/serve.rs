@@ -225,8 +225,9 @@ fn listen(
         .exempt(config.proxies.0.clone());
     warn_of_openness(&components::gate(config)?, listeners.addresses());
     match inherited.first().map(TcpListener::local_addr) {
-        // After an upgrade, the new configuration may have no use for an inherited socket. This
-        // process then drops its copy of the socket, and the old process closes the other copy.
+        // A socket of a service manager that no setting uses is an error. A socket of a predecessor
+        // is not: the new configuration may have no use for it. This process then drops its copy of
+        // the socket, and the old process closes the other copy.
         Some(Ok(unasked)) if all => {
             let what = format!("LISTEN_FDS: a socket for {unasked}, which no setting uses");
             Err(Error::usage(what).hint(format!("set listen = \"{unasked}\"")))

@@ -1,4 +1,5 @@
-//! `pelton store`: the store alone, over RESP, until a signal or a client stops it.
+//! `pelton store`: runs the store alone, for clients that use RESP, until a signal or a client
+//! stops it.
 
 use reactor::{Sharing, Side, Stop, notify};
 use report::log;

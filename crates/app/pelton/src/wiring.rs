@@ -97,7 +97,7 @@ pub(crate) struct Handlers {
 }
 
 impl Handlers {
-    /// Returns all mounts, together with the users, as the service needs them.
+    /// Returns all mounts, with the users, in the type that the service takes.
     pub(crate) fn mounts(&self) -> Mounts {
         let mounts = Mounts::new([self.others.clone(), self.programs.mounts()].concat());
         mounts.with_users(self.users.clone())

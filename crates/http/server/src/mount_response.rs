@@ -275,7 +275,8 @@ fn shape_of(request: &Request<'_>) -> Shape {
     }
 }
 
-/// Returns whether a request has neither a range nor a condition.
+/// Returns whether the method of a request is not HEAD, and the request has neither a range nor a
+/// precondition.
 fn is_plain(request: &Request<'_>) -> bool {
     let mut names = request.fields().map(|(name, _)| name);
     let is_part = |name: &str| {

@@ -7,7 +7,7 @@ pub(crate) const PAGE: &str = "/-/";
 /// URL of this server's web page relative to `/` and to `/-`. A relative URL also works if a proxy
 /// serves this server below another path.
 pub(crate) const PAGE_FROM_ROOT: &str = "-/";
-/// Path of the page without scripts of the root folder. The pages of all other folders have paths
+/// Path of the root folder's page that needs no scripts. The pages of all other folders have paths
 /// below it.
 pub(crate) const FOLDER_PAGES: &str = "/-/at/";
 /// Path of the web page's view of the root folder. The views of all other folders have paths below
@@ -19,9 +19,9 @@ pub(crate) const METRICS_PATH: &str = "/-/metrics";
 /// files in it.
 pub(crate) const INTERNAL_FOLDER: &str = "-";
 
-/// Returns the URL of the server's root relative to the page at `target`, such as `../../` for
-/// `/-/at/`, and the empty string for a page in the root. A relative URL also works if a proxy
-/// serves this server below another path.
+/// Returns the URL of the server's root relative to the page at `target`. For example, the URL is
+/// `../../` for `/-/at/`, and empty for `/photo.jpg`. A relative URL also works if a proxy serves
+/// this server below another path.
 pub(crate) fn relative_root(target: &str) -> String {
     let depth = target.bytes().filter(|byte| *byte == b'/').count();
     "../".repeat(depth.saturating_sub(1))

@@ -22,7 +22,7 @@ const DEPTH_MAX: usize = 64;
 /// Progress of a prefetch, while it runs or at its end.
 #[derive(Debug, Default)]
 pub struct PrefetchProgress {
-    /// Number of finished originals.
+    /// Number of originals that were processed, whatever the result.
     pub originals: AtomicU64,
     /// Number of variants created.
     pub made: AtomicU64,
@@ -150,8 +150,9 @@ impl Service {
             return None;
         };
         let mut tasks: Vec<Task> = Vec::new();
-        // Several requested sizes of a small original lead to the same variant, since pictures are
-        // never enlarged.
+        // Keys of the variants that were considered so far. Several requested sizes of a small
+        // original lead to the same variant, since pictures are never enlarged, and each variant
+        // needs only one task.
         let mut planned = HashSet::new();
         for recipe in recipes {
             let candidates = image_plan::candidates(&facts, recipe, self.settings.formats);
@@ -220,7 +221,8 @@ fn walk(mount: &Mount, folder: &Path, depth: usize, found: &mut Vec<LibraryPath>
     let directory = mount.directory.join(folder);
     let entries = match fs::read_dir(&directory) {
         Ok(entries) => entries,
-        // A folder may exist in one of several mounts only.
+        // Several mounts may contain the path of a folder, and the folder may exist in only some of
+        // them.
         Err(err) if err.kind() == std::io::ErrorKind::NotFound => return,
         Err(err) => {
             tracing::warn!(directory = %directory.display(), %err, "folder cannot be listed");

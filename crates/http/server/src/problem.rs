@@ -21,7 +21,7 @@ pub enum Problem {
     },
     /// A query parameter is invalid; the text names the parameter.
     BadParameter(String),
-    /// There is no such original, or it may not be served.
+    /// The original does not exist, or it may not be served.
     NotFound,
     /// No certificate matches the host of a request that must be repeated over TLS.
     Misdirected,
@@ -75,7 +75,7 @@ pub enum Problem {
         /// Seconds until a retry may succeed.
         retry_after_s: u64,
     },
-    /// The conversion worker failed, and the original is not an acceptable response.
+    /// The conversion worker failed, and the original cannot be sent instead.
     Worker,
     /// The host failed, for example its disk.
     Host,

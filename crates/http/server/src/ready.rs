@@ -70,8 +70,9 @@ impl ReadyResponses {
         self.entries.get_mut(&self.key[..])
     }
 
-    /// Returns the ready response if it still matches `choice`, and moves its next check of the
-    /// original to `revalidate_at_ms`, unless that check is due later.
+    /// Returns the ready response if it still matches `choice`. In this case, the next check of its
+    /// original is postponed to `revalidate_at_ms`, unless the check is already due at a later
+    /// time.
     pub(crate) fn renew(
         &mut self,
         target: &Target<'_>,
@@ -142,8 +143,8 @@ impl ReadyResponses {
     }
 }
 
-/// Writes the key of a response. Parameters that the grammar ignores are left out, so that they
-/// cause no further entries.
+/// Writes the key of a response. Parameters that the grammar ignores are left out, so that targets
+/// that differ only in these parameters share an entry.
 fn write_key(key: &mut Vec<u8>, target: &Target<'_>, accepts: Accepts, grammar: Grammar) {
     key.clear();
     let Accepts { avif, webp, named } = accepts;

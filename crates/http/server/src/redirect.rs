@@ -15,11 +15,12 @@ use crate::response::{Fields, Payload, Response, Shape};
 use crate::scheme::{Https, without_port};
 
 impl Core {
-    /// Returns a redirect to `https`, unless this listener may serve the request itself.
+    /// Returns a redirect to `https`, or an error if no certificate matches the host of the
+    /// request. Returns `None` for health checks and for the target `*`, which this listener serves
+    /// itself.
     ///
-    /// The host comes from the client, so the redirect contains it only if a certificate matches
-    /// it. Otherwise a client could make a cache store a redirect that leads other clients to any
-    /// host.
+    /// The host comes from the client. Without the check against the certificates, a client could
+    /// make a cache store a redirect that leads other clients to any host.
     pub(crate) fn redirect_to_https(
         &self,
         https: &Https,

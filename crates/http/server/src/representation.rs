@@ -141,7 +141,8 @@ impl Representation {
     pub fn validators(&self, now_unix_s: i64) -> Validators<'_> {
         // RFC 9110 §8.8.2.2: a date is a strong validator only after its second has passed, since
         // the file may change again within that second. If formats are negotiated or variants are
-        // replaced, two representations may have the same date.
+        // replaced, two representations may have the same date, so the date is not a strong
+        // validator either.
         let is_past = |modified_s| modified_s + 1 < now_unix_s;
         Validators {
             etag: &self.etag,
@@ -158,7 +159,8 @@ impl Representation {
         self.field("cache-control")
     }
 
-    /// Returns the value of a field; empty if there is no such field.
+    /// Returns the value of the field `name`, or the empty string if the representation has no such
+    /// field.
     fn field(&self, name: &str) -> &str {
         let found = self.fields.iter().find(|(other, _)| *other == name);
         found.map_or("", |(_, value)| value)

@@ -22,8 +22,8 @@ pub(crate) struct RequestContext {
     pub(crate) supports_streaming: bool,
 }
 
-/// Bodies of requests to mounts on one core. A body counts towards the limit until the response to
-/// its request is ready.
+/// Request bodies that one core receives for mounts. A body counts towards the limit on their total
+/// size until the response to its request is ready.
 #[derive(Debug, Default)]
 pub(crate) struct Uploads {
     /// Total size of the request bodies on this core, in bytes. A body is counted until the
@@ -84,7 +84,7 @@ pub(crate) struct Upload {
     all: Rc<Uploads>,
 }
 
-/// Rejection of a body that was dropped.
+/// Rejection of a slow body that was dropped because other bodies needed its memory.
 const BODY_DROPPED: Reject = Reject {
     status: 408,
     reason: "the body arrived too slowly, and its memory was needed",

@@ -32,7 +32,7 @@ pub(crate) struct Response {
     pub(crate) request_id: Option<RequestId>,
 }
 
-/// Fields of a response, without Date and the fields of the connection.
+/// Fields of a response, except Date and fields that control the connection, such as Connection.
 #[derive(Debug)]
 pub(crate) enum Fields {
     /// Fields of a 200 response.

@@ -35,7 +35,8 @@ impl ResponseMemory {
         self.0.load(Ordering::Relaxed)
     }
 
-    /// Returns a second handle to the counter, for the service that replaces this one.
+    /// Returns a second handle to the counter, for the service that replaces the current service
+    /// after a change of its settings.
     pub(crate) fn share(&self) -> ResponseMemory {
         ResponseMemory(Arc::clone(&self.0))
     }

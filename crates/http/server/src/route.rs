@@ -57,9 +57,9 @@ impl Core {
         Some(response)
     }
 
-    /// Responds to requests for which [`Core::lookup`] returned nothing: those for mounts and
-    /// documents, those that fail, and those for pictures that must be looked up or converted. Text
-    /// is compressed if the client accepts a content coding.
+    /// Responds to requests for which [`Core::lookup`] returned nothing: requests for mounts and
+    /// documents, requests that get an error, and requests for files that must be looked up or
+    /// converted. Text is compressed if the client accepts a content coding.
     pub(crate) async fn respond(
         &self,
         request: &Request<'_>,
@@ -97,8 +97,8 @@ impl Core {
                         self.description_response(&file, query.recipe, request)
                             .await
                     }
-                    // The response is a file or an error. A path that cannot belong to a file is
-                    // reported before an invalid query.
+                    // The function that is called here reports an invalid query too, but only after
+                    // it has checked the path.
                     _ => {
                         return self
                             .respond_with_file(request, &file, context, admission)
@@ -143,8 +143,8 @@ impl Core {
         }
     }
 
-    /// Responds with a file. The client has passed the access checks so far, but the file itself
-    /// may need a login.
+    /// Responds with a file. The request has passed the access checks for its path, but the file
+    /// itself may need a login.
     pub(crate) async fn respond_with_file(
         &self,
         request: &Request<'_>,

@@ -1,4 +1,5 @@
-//! Schemes of listeners: HTTP, HTTPS, only redirects to HTTPS, or administration over HTTP.
+//! Schemes of listeners: HTTP, HTTP with only redirects to HTTPS, HTTPS, and HTTP for
+//! administration.
 
 use std::sync::Arc;
 

@@ -15,7 +15,7 @@ pub const ROOT: &str = "/-/";
 /// Name of the session cookie over HTTP.
 const NAME: &str = "pelton";
 /// Name of the session cookie over TLS. Browsers accept a cookie with the prefix `__Secure-` only
-/// over TLS, so an attacker who changes plain HTTP cannot set it.
+/// over TLS, so an attacker who can modify unencrypted traffic cannot set it.
 const SECURE_NAME: &str = "__Secure-pelton";
 
 /// Returns the token in the session cookie of a request. Returns `None` if the path is not below
@@ -59,8 +59,8 @@ pub fn remove(page: &str, is_secure: bool) -> String {
     issue("", page, 0, is_secure)
 }
 
-/// Returns the path of this server's web page in the browser that sent the request: `/-/`, or a
-/// longer path if a proxy serves this server below another path.
+/// Returns the path of this server's web page as seen by the browser that sent the request: `/-/`,
+/// or a longer path if a proxy serves this server below another path.
 #[must_use]
 pub fn page_path<'a>(fields: &Fields<'a>) -> &'a str {
     let is_safe = |byte: u8| byte.is_ascii_alphanumeric() || b"/-._~%!$&'()*+=:@".contains(&byte);

@@ -38,9 +38,10 @@ pub struct Settings {
     pub active_types: AllowedTypes,
     /// Header fields that the operator configured for every response.
     pub headers: Headers,
-    /// Origins whose pages may read the library's responses.
+    /// Origins whose pages may read the responses for files of the library (CORS).
     pub cors: Cors,
-    /// Cross-Origin-Resource-Policy of the library's responses.
+    /// Value of Cross-Origin-Resource-Policy in responses for files of the library; `None` if the
+    /// field is omitted.
     pub resource_policy: Option<&'static str>,
     /// Seconds for which responses that are not provisional are fresh (`max-age`).
     pub max_age_s: u32,
@@ -107,14 +108,14 @@ pub struct Limits {
     pub tls_buffer_bytes_max: usize,
     /// Limits on HTTP/2 connections.
     pub h2: Http2Limits,
-    /// Size of the prepared responses to pipelined requests, in bytes, at which they are written
-    /// before the next request is answered.
+    /// Maximum size of the responses to pipelined requests that wait to be written together, in
+    /// bytes. When they reach this size, they are written before the next request is answered.
     pub queued_bytes_max: usize,
     /// Maximum number of requests per connection. The response to the last request closes the
     /// connection.
     pub connection_requests_max: u32,
-    /// Maximum wall time of a conversion, in milliseconds. A conversion whose estimate is low has a
-    /// lower limit.
+    /// Maximum wall time of a conversion, in milliseconds. A conversion with a low estimate of its
+    /// CPU time has a lower limit, unless it runs on idle cores.
     pub conversion_wall_ms_max: u32,
     /// Maximum size of the body of a request to a mount, in bytes on the wire.
     pub request_body_bytes: usize,
@@ -122,9 +123,9 @@ pub struct Limits {
     /// the response to its request is ready. Above the limit, a body that arrives slowly is
     /// dropped; if no body arrives slowly, the response is 503.
     pub core_request_body_bytes: usize,
-    /// Maximum total bytes of the responses in memory that clients have not read yet. Above the
-    /// limit, a response is replaced by a 503. Responses of mounts, pages, metrics and compressed
-    /// texts count.
+    /// Maximum total bytes of the responses in memory that clients have not read yet. These are the
+    /// responses of mounts, pages, the metrics, and compressed forms of these texts. Above the
+    /// limit, a response is replaced by a 503.
     pub mount_responses_bytes: usize,
 }
 

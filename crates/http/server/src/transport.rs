@@ -143,8 +143,8 @@ impl Transport for Conn<Secured> {
 
     async fn readable(&mut self) -> Result<(), Ended> {
         let (socket, session) = self.stream.tls.get_ref();
-        // Bytes that are already decrypted do not make the socket readable, so the function must
-        // not wait for the socket.
+        // While decrypted bytes are unread, `wants_read` returns false. They do not make the socket
+        // readable, so the function must not wait for the socket.
         if !session.wants_read() {
             return Ok(());
         }
@@ -207,8 +207,9 @@ impl Transport for Conn<Secured> {
     }
 
     async fn close(mut self) {
-        // RFC 8446 §6.1: `close_notify` proves that nothing was cut off. A client that closes
-        // before `close_notify` arrives knows from the length that its response is complete.
+        // RFC 8446 §6.1: `close_notify` proves to the client that nothing was cut off. The result
+        // of sending it is ignored, since a client that closes before `close_notify` arrives knows
+        // from the length that its response is complete.
         self.deadline.arm(Wait::Linger);
         let Conn {
             stream, deadline, ..
@@ -251,7 +252,8 @@ async fn write_some(conn: &mut Conn<Secured>, parts: &[IoSlice<'_>]) -> Result<u
     Ok(written)
 }
 
-/// Writes with `poll`, and waits while the client keeps the minimum rate, as [`Conn::room`] does.
+/// Calls `poll`, which writes, until it is ready. Waits as long as the client reads at the minimum
+/// rate, as [`Conn::room`] does.
 async fn writing<T>(
     conn: &mut Conn<Secured>,
     mut poll: impl FnMut(Pin<&mut TlsStream<CountedStream>>, &mut Context<'_>) -> Poll<io::Result<T>>,

@@ -12,8 +12,8 @@
 //! takes seconds, and conversions of pictures must not wait for it. The results are variants, which
 //! share the cache with those of pictures.
 //!
-//! Threads: `concurrency` threads run the jobs. The one lock is held for map and queue operations,
-//! never during a job.
+//! Threads: `concurrency` threads run the jobs. The lock of the queue protects the list of waiting
+//! tracks and the map of flights. It is never held during a job.
 
 use parking_lot::{Condvar, Mutex, MutexGuard};
 use std::collections::{HashMap, VecDeque};
@@ -54,8 +54,9 @@ const CHECK_BYTES: usize = 256 << 10;
 pub struct Limits {
     /// Maximum number of concurrent transcodes; 0 disables transcoding.
     pub concurrency: usize,
-    /// Maximum number of waiting tracks. Beyond this limit, a request of the user with the most
-    /// waiting tracks gets the status 429.
+    /// Maximum number of waiting tracks. If a track arrives when this number is reached, it is
+    /// refused, or it replaces the last waiting track of the user with the most waiting tracks. The
+    /// requests for the track that is refused or replaced get the status 429.
     pub waiting_max: usize,
     /// Maximum time that a track waits for a thread, in milliseconds. After this time, the requests
     /// for the track get the status 429.
@@ -88,7 +89,7 @@ pub struct Task {
     pub plan: Plan,
     /// Path of the original in the library.
     pub path: LibraryPath,
-    /// Version of the original that the key belongs to.
+    /// Metadata that identify the version of the original for which `key` was computed.
     pub identity: Identity,
     /// User whose request started the transcode.
     pub user: Arc<str>,
@@ -125,8 +126,8 @@ pub struct Transcoder {
 #[derive(Debug)]
 struct Shared {
     limits: Limits,
-    /// Queue of picture conversions. Transcodes use the library, the pool of sandboxes and the
-    /// cache of its converter.
+    /// Queue of picture conversions. Its converter owns the library, the pool of sandboxes and the
+    /// cache, which transcodes use too.
     flights: Arc<Flights>,
     state: Mutex<State>,
     changed: Condvar,
@@ -160,9 +161,9 @@ pub type TrackWaiter = Waiter<Outcome, Production>;
 /// State of the transcoding queue, for the metrics.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TranscodeStats {
-    /// Tracks that wait for a thread.
+    /// Number of tracks that wait for a thread.
     pub waiting: u64,
-    /// Tracks that are being transcoded.
+    /// Number of tracks that are being transcoded.
     pub running: u64,
 }
 
@@ -398,8 +399,9 @@ impl Converter {
                 let stored = self
                     .variants
                     .store(task.key, Kind::Sound, Some(&body), now_ms);
-                // `store` has already logged and counted its failure. A result that is larger than
-                // the cache is not a failure.
+                // `store` returns an error if it fails, which it has then logged and counted, or if
+                // the result is larger than the cache. In both cases, the result is sent without
+                // being cached.
                 stored.map_or_else(|_| Outcome::Uncached(Arc::new(body)), Outcome::Cached)
             }
             Err(failure) => {
@@ -416,8 +418,8 @@ impl Converter {
     fn keep_verdict(&self, task: &Task, verdict: Verdict) -> Outcome {
         let now_ms = clock::unix_ms();
         let stored = match verdict {
-            // These results are not written to the disk: the server may be at fault, and a
-            // quarantine can be lifted.
+            // The verdicts `Faulty` and `Quarantined` are not written to the disk: a fault may be
+            // the server's, and a quarantine can be lifted.
             Verdict::Faulty | Verdict::Quarantined => None,
             Verdict::TooCostly => Some(self.variants.remember_costly(task.key, now_ms, None)),
             _ => {
@@ -453,8 +455,8 @@ impl Converter {
             idle: false,
         };
         let mut started = |file| {
-            // Clients read a copy of the track while it grows. If the host has no memory for the
-            // copy, they get the track only when it is complete.
+            // While the job runs, clients read a copy of the part of the track that exists already.
+            // If the host has no memory for the copy, they get the track only when it is complete.
             if let Ok(started) = Growing::new(file, plan) {
                 let started = growing.set(Arc::new(started));
                 assert!(

@@ -67,11 +67,11 @@ impl Candidates {
 /// animated, SVG, unsupported   the original
 /// format=F                     F; also the original, if its format is F and no pixel changes
 /// pixels change                AVIF and WebP if accepted, else the baseline
-/// pixels are unchanged         AVIF and WebP if accepted, and the original; the baseline if the
-///                              client names formats and the original's format is not among them
+/// pixels are unchanged         the same; also the original, if accepted
 /// ```
-/// "Pixels are unchanged" means neither turned nor scaled nor cropped nor padded. The baseline is
-/// JPEG for opaque lossy originals and PNG for all others. A target that cannot be smaller than a
+/// "Pixels are unchanged" means that the recipe neither rotates, mirrors, scales, crops nor pads
+/// the picture. A client that names no image format accepts every original. The baseline is JPEG
+/// for opaque lossy originals and PNG for all others. A target that cannot be smaller than a
 /// competing original is left out. A format whose maximum size is exceeded by the output is left
 /// out too, except if the request names that format; in this case, [`crate::plan`] returns an
 /// error.

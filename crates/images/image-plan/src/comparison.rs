@@ -12,8 +12,8 @@ mod tests;
 
 use crate::{Cost, MalformedPlan, PLAN_BYTES, Plan};
 
-/// Maximum number of pixels of a variant that is compared; SSIMULACRA2 needs about 130 bytes of
-/// memory per pixel.
+/// Maximum number of pixels of a variant that is compared. It limits the memory for computing the
+/// score to about 400 MB, since SSIMULACRA2 needs about 130 bytes per pixel.
 pub const COMPARED_PIXELS_MAX: u64 = 3 << 20;
 
 /// Size of a score in the output of a comparison, in bytes.

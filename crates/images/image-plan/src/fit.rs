@@ -16,8 +16,8 @@ pub(crate) struct Geometry {
 }
 
 impl Geometry {
-    /// Returns the geometry that `recipe` gives a picture whose size is `rotated` after the
-    /// recipe's rotation: first the recipe's crop, then the fit of the cropped part into the box.
+    /// Returns the geometry for `recipe` and a picture whose size is `rotated` after the recipe's
+    /// rotation. The recipe's crop is applied first; then the cropped part is fitted into the box.
     pub(crate) fn of(rotated: Size, recipe: &Recipe) -> Geometry {
         let part = recipe
             .crop
@@ -33,11 +33,15 @@ impl Geometry {
 
     /// Returns the geometry that fits a picture of size `rotated` into the box of `recipe`.
     ///
-    /// Without `enlarge` no axis is ever scaled up. If the box is wider or higher than the picture,
-    /// the result depends on the fit: the box is reduced in proportion until it lies inside the
-    /// picture (cover, fill), the picture is scaled as with the fit inside and then padded to the
-    /// box (contain), or the picture gets the largest size inside the box that does not exceed its
-    /// own size (inside).
+    /// Unless the recipe permits enlarging, neither side of the picture is ever scaled up. If the
+    /// box is wider or higher than the picture, the result depends on the fit:
+    ///
+    /// - [`Fit::Inside`]: the picture gets the largest size inside the box that does not exceed its
+    ///   own size.
+    /// - [`Fit::Contain`]: the picture is scaled as by `Inside`, then padded to the box.
+    /// - [`Fit::Cover`], [`Fit::Fill`]: the box is reduced in proportion until it lies inside the
+    ///   picture.
+    /// - [`Fit::CoverOrKeep`]: the picture is left unchanged.
     fn fitted(rotated: Size, recipe: &Recipe) -> Geometry {
         let (width, height) = match (recipe.width_px, recipe.height_px) {
             (Some(width), Some(height)) => (width, height),
@@ -139,9 +143,8 @@ fn crop_rect(crop: Crop, rotated: Size, focus: Focus) -> Rect {
     }
 }
 
-/// Returns start and length, in pixels, of the interval of `side` whose start and length are given
-/// as fractions of `side`. Both ends are rounded to the nearest pixel, and at least one pixel is
-/// kept.
+/// Converts a start and a length, given as fractions of `side` in ten-thousandths, to pixels. Both
+/// ends of the interval are rounded to the nearest pixel, and at least one pixel is kept.
 fn fraction_to_pixels(start: u16, length: u16, side: u32) -> (u32, u32) {
     let whole = u64::from(FRACTION_ONE);
     let round = |fraction: u64| ((u64::from(side) * fraction + whole / 2) / whole) as u32;
@@ -150,8 +153,8 @@ fn fraction_to_pixels(start: u16, length: u16, side: u32) -> (u32, u32) {
     (start, end.saturating_sub(start).max(1))
 }
 
-/// Returns the rectangle of size `kept` inside `rotated` whose centre is as near to `focus` as
-/// possible.
+/// Returns the rectangle of size `kept` that lies inside `rotated` and has its centre as near to
+/// `focus` as possible.
 fn place_crop(rotated: Size, kept: Size, focus: Focus) -> Rect {
     let offset = |side: u32, kept: u32, fraction: u16| {
         let (whole, centre) = (
@@ -186,8 +189,8 @@ fn cover(rotated: Size, bounds: Size, recipe: &Recipe) -> Geometry {
     }
 }
 
-/// Returns `side × numerator ÷ denominator`, rounded to nearest, at least 1. Saturates at
-/// `u32::MAX`, which exceeds the maximum sizes of all formats.
+/// Returns `side × numerator ÷ denominator`, rounded to the nearest integer, but at least 1.
+/// Results above `u32::MAX` become `u32::MAX`, a side that no output format supports.
 fn proportional(side: u32, numerator: u32, denominator: u32) -> u32 {
     let scaled = (2 * u128::from(side) * u128::from(numerator) + u128::from(denominator))
         / (2 * u128::from(denominator));

@@ -235,22 +235,22 @@ fn names_svg(text: &[u8]) -> bool {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 #[repr(u8)]
 pub enum Orientation {
-    /// 1: upright as stored.
+    /// 1: no transformation.
     #[default]
     Upright = 1,
-    /// 2: mirrored left to right.
+    /// 2: mirroring left to right.
     Mirror = 2,
-    /// 3: rotated by 180°.
+    /// 3: rotation by 180°.
     Turn180 = 3,
-    /// 4: mirrored top to bottom.
+    /// 4: mirroring top to bottom.
     Flip = 4,
-    /// 5: mirrored along the main diagonal, from top left to bottom right.
+    /// 5: mirroring across the main diagonal, from top left to bottom right.
     Transpose = 5,
-    /// 6: needs a rotation by 90° clockwise.
+    /// 6: rotation by 90° clockwise.
     Turn90 = 6,
-    /// 7: mirrored along the diagonal from top right to bottom left.
+    /// 7: mirroring across the diagonal from top right to bottom left.
     Transverse = 7,
-    /// 8: needs a rotation by 270° clockwise.
+    /// 8: rotation by 270° clockwise.
     Turn270 = 8,
 }
 

@@ -88,7 +88,7 @@ impl Placeholder {
         str::from_utf8(bytes).expect("the digits of a BlurHash are ASCII")
     }
 
-    /// Returns the ThumbHash in base64, the usual notation.
+    /// Returns the ThumbHash in base64, the usual text form of ThumbHashes.
     #[must_use]
     pub fn thumbhash(&self) -> String {
         base64(part(&self.0[THUMBHASH_AT..END]).expect("`from_bytes` has checked the parts"))

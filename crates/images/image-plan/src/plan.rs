@@ -106,8 +106,8 @@ pub enum Stage {
     Better,
 }
 
-/// Output format and all settings of its encoder. The worker changes them only if the quality of
-/// the output is too low.
+/// Output format and all settings of its encoder. The worker changes the settings only if the
+/// quality of the output is too low.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Encoding {
     /// JPEG, encoded by libjpeg-turbo: baseline with optimized Huffman tables, 4:2:0 unless the
@@ -252,8 +252,9 @@ impl Plan {
     ///   reduction, this would cost up to 20 points of SSIMULACRA2.
     /// - The decoded picture must have at least [`HALVED_PIXELS_MIN`] pixels if the decoder halves
     ///   the sides, and [`DECODED_PIXELS_MIN`] if it shrinks them further. With fewer pixels little
-    ///   time is saved. The limits also let all small sizes of a picture, up to 300 pixels square,
-    ///   share one decode.
+    ///   time is saved. These minimums also let all small sizes of a picture, up to about 300
+    ///   pixels square, share one decode, because the size of the output then does not limit the
+    ///   factor.
     #[must_use]
     pub fn shrink(&self) -> u8 {
         if self.source != Format::Jpeg {
@@ -315,7 +316,7 @@ pub enum Refusal {
     /// The decoded original would have more pixels than the limit.
     #[error("original of {pixels} pixels is too large, at most {pixels_max} are decoded")]
     TooManyPixels {
-        /// Number of pixels of the original, as stated by its header.
+        /// Number of pixels of the original as stored, before the decoder shrinks it.
         pixels: u64,
         /// Limit that was exceeded: [`Limits::source_pixels_max`].
         pixels_max: u64,

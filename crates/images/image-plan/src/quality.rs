@@ -56,7 +56,7 @@ pub fn native(quality_pct: u8, target: Target, stage: Stage) -> u8 {
     let (low, high) = (KNOTS[above - 1].map(u32::from), KNOTS[above].map(u32::from));
     let (run, rise) = (high[0] - low[0], high[column] - low[column]);
     let along = u32::from(quality_pct) - low[0];
-    // Rounds to nearest. All terms are non-negative, because the numbers of a column never
-    // decrease.
+    // Rounds to the nearest integer. No term is negative, as the formula requires, because the
+    // numbers of a column never decrease.
     (low[column] + (2 * along * rise + run) / (2 * run)) as u8
 }

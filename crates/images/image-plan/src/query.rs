@@ -175,7 +175,8 @@ impl Grammar {
     }
 
     /// Returns whether `pair`, the text between two `&`, can change the meaning of a query or cause
-    /// a refusal. Names with escapes are not decoded here; they count as known.
+    /// a refusal. Names with escapes are not decoded here, and their pairs always count as
+    /// relevant.
     #[must_use]
     pub fn is_relevant(self, pair: &str) -> bool {
         let name = pair.split_once('=').map_or(pair, |(name, _)| name);
@@ -211,7 +212,8 @@ impl RawParameters {
             let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
             let name = match percent_decoded(name, name) {
                 Err(err) if grammar == Grammar::Strict => return Err(err),
-                // All known names are plain ASCII, so a malformed name is unknown and ignored.
+                // All known names are plain ASCII, so a name that cannot be decoded is unknown, and
+                // unknown parameters are ignored.
                 Err(_) => continue,
                 Ok(name) => name,
             };
@@ -310,7 +312,8 @@ impl RawParameters {
         parameters.find(|parameter| self.value(*parameter).is_some())
     }
 
-    /// Parses the value as a whole number of 1…`max`; `None` if the parameter is absent.
+    /// Parses the value of `parameter` as a whole number from 1 to `max`. Returns `None` if the
+    /// parameter is absent.
     fn number(&self, parameter: Parameter, max: u32) -> Result<Option<u32>, QueryError> {
         let Some(value) = self.value(parameter) else {
             return Ok(None);

@@ -54,7 +54,8 @@ pub enum Subsampling {
 }
 
 impl Subsampling {
-    /// Returns the horizontal and vertical divisors of the chroma planes.
+    /// Returns the numbers by which the width and the height of the luma plane are divided to get
+    /// those of the chroma planes.
     #[must_use]
     pub const fn divisors(self) -> (u32, u32) {
         match self {
@@ -86,7 +87,7 @@ pub enum Range {
     Limited,
 }
 
-/// Coefficients between RGB and YCbCr, named as in ITU-T H.273.
+/// Coefficients of the conversion between RGB and YCbCr, named as in ITU-T H.273.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Matrix {
     /// BT.601: JPEG, WebP, and AVIF with matrix 5 or 6.

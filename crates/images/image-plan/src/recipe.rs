@@ -55,8 +55,8 @@ pub enum Crop {
         /// Height, at least 1.
         height: u16,
     },
-    /// Largest rectangle with the aspect ratio `width:height`, in lowest terms. The recipe's
-    /// [`Focus`] determines its position.
+    /// Largest rectangle with the aspect ratio `width:height`. The two numbers have no common
+    /// divisor. The recipe's [`Focus`] determines the position of the rectangle.
     Ratio {
         /// Width, at least 1.
         width: u16,
@@ -106,7 +106,7 @@ pub struct Recipe {
     /// True if the output may be larger than the picture. False if the request states neither width
     /// nor height.
     pub enlarge: bool,
-    /// Quality on the JPEG scale, 1…100.
+    /// Quality on the JPEG scale, 1…100; `None` means the default quality.
     pub quality_pct: Option<u8>,
     /// Requested output format; `None` means the best one that the client accepts.
     pub format: Option<Target>,

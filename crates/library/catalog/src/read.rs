@@ -492,8 +492,8 @@ impl<B: AsRef<[u8]>> Catalog<B> {
         })
     }
 
-    /// Returns whether the index was built with these separators of names. If not, a new index must
-    /// be built, even if no file has changed.
+    /// Returns whether the index was built with these rules for splitting names. If not, a new
+    /// index must be built, even if no file has changed.
     #[must_use]
     pub fn has_splits(&self, splits: &Splits) -> bool {
         *self.section(Section::Splits) == layout::hash_of(splits).to_le_bytes()

@@ -3,16 +3,17 @@
 //!
 //! ```text
 //! words  …  hom · home · homely …        a prefix matches a range of words, and so of postings
-//! postings  │ row │ row │ row │          each with a fact, which suffices to score it
+//! postings  │ row │ row │ row │          each with a fact (position, title length) to score it
 //! ```
 //!
-//! A posting is an occurrence of a word in the names of an object. For a query of one word, its
-//! postings are scanned once, and the best are kept. For several words, the objects with the rarest
-//! word are candidates. A scan of the postings of each other word then removes the candidates
-//! without that word. A track also matches if its album has the words that the track lacks,
-//! provided that no track has all words. So a query of title and artist finds a track, although the
-//! name of the artist alone does not return all tracks of the artist. A scan reads six bytes per
-//! posting and no names: even a query of one letter in a million tracks takes a few milliseconds.
+//! A posting is an occurrence of a word in the names of an object. For a query of one word, the
+//! postings of this word are scanned once, and the best matches are kept. For several words, the
+//! objects with the rarest word are candidates. A scan of the postings of each other word then
+//! removes the candidates without that word. If no track has all words of the query, a track also
+//! matches if its album has the words that the track lacks. So a query of title and artist finds a
+//! track, although the name of the artist alone does not return all tracks of the artist. A scan
+//! reads six bytes per posting and no names, so even a query of one letter in a million tracks
+//! takes a few milliseconds.
 
 use crate::Catalog;
 use crate::fact::Fact;
@@ -271,8 +272,8 @@ impl<B: AsRef<[u8]>> Catalog<B> {
         });
     }
 
-    /// Returns the tracks that match some words of the query and whose albums match the others, by
-    /// title or artist.
+    /// Returns each track that matches at least one word of the query and whose album matches the
+    /// other words by its title or artist.
     fn tracks_with_albums(&self, wanted: &[QueryWord<'_>], limits: &Limits) -> Vec<Candidate> {
         if wanted.iter().any(|word| word.postings.is_empty()) {
             return Vec::new();

@@ -398,9 +398,9 @@ fn entries_of_playlists_are_found_however_they_are_written() {
     check("B/all.m3u", b"%C3%9Cber/1.flac", "Erstes Lied");
     check("A/all.m3u", b"50% & more.mp3", "Half");
     check("A/all.m3u", b"50%25%20&%20more.mp3", "Half");
-    // In this library, the name of a file on the disk is in Latin-1.
+    // The library has a file whose name is encoded in Latin-1, not in UTF-8.
     check("A/all.m3u", b"K\xfchl.mp3", "Kalt");
-    // Byte order marks inside the text, as in concatenated playlists.
+    // Byte order marks inside the text, as they occur in concatenated playlists, are ignored.
     check("A/all.m3u", "\u{feff}50% & more.mp3".as_bytes(), "Half");
     check("A/all.m3u", "\u{feff}".as_bytes(), "");
     check("A/all.m3u", "\u{feff}\u{feff} #EXTM3U".as_bytes(), "");
@@ -479,7 +479,7 @@ fn a_copy_gets_an_id_of_its_own_and_takes_none() {
     assert_eq!(after[&b"c.flac"[..]], all[&b"a.flac"[..]]);
     let without = ids(&open(vec![original, other]));
     assert_eq!(without[&b"b.flac"[..]], all[&b"b.flac"[..]]);
-    // If the creation times are unknown, the file with the first path gets the audio hash as its
+    // If the creation times are unknown, the file whose path sorts first gets the audio hash as its
     // id.
     let unknown = ["b.flac", "a.flac"].map(|path| {
         let mut file = file(path, 0);

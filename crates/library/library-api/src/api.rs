@@ -76,7 +76,7 @@ enum Refusal {
     MayNotCreatePlaylists,
     /// The user is not an admin.
     NotAllowed,
-    /// The user may not share.
+    /// The user may not create or change shares.
     MayNotShare,
     Host,
 }
@@ -229,7 +229,7 @@ impl ApiCall<'_> {
     /// below `/playlists`.
     fn edit_playlists(&self, parts: &[&str]) -> Result<String, Refusal> {
         // Parameters are parsed before the store is locked for the change, since there may be many.
-        // Guests are refused before that.
+        // Guests are refused before the parameters are parsed.
         self.context.store.read(|state| self.user(state))??;
         match (parts, self.request.method) {
             ([], "POST") => self.create_playlist(),

@@ -177,7 +177,8 @@ pub(crate) fn stations(_: &Call<'_>, seen: &Seen<'_>, out: &mut Writer) -> Resul
 fn station(call: &Call<'_>) -> Result<Station, Fault> {
     let text = |name| call.kept_text(name)?.ok_or_else(|| Fault::missing(name));
     let stream = text("streamUrl")?;
-    // Players open this URL, so schemes other than HTTP and HTTPS are refused.
+    // Only HTTP and HTTPS are allowed: players open this URL, and other schemes could refer to
+    // files on the player's device.
     if !stream.starts_with("http://") && !stream.starts_with("https://") {
         return Err(Fault::bad("streamUrl"));
     }

@@ -10,11 +10,11 @@ use crate::groups::{self, Composer};
 use crate::index::{Index, own_albums, tracks};
 use crate::timeline::Timeline;
 
-/// Articles at the beginning of a name that sort orders ignore.
+/// Articles that sort orders ignore at the beginning of a name.
 pub(crate) const ARTICLES: &str = "The El La Los Las Le Les Der Die Das";
 
-/// Maximum time by which a file's modification time may be in the future. Such a time comes from a
-/// machine whose clock is ahead.
+/// Maximum time by which a file's modification time may be in the future. A modification time may
+/// be in the future because the file was written on a machine whose clock is ahead.
 const CLOCKS_APART_MS: i64 = 86_400_000;
 
 /// Sort orders, dates and lookup tables of one index.
@@ -44,8 +44,8 @@ pub(crate) struct Derived {
 }
 
 impl Derived {
-    /// Computes the sort orders, dates and lookup tables of `index`. Corrects file times after
-    /// `now_ms`, see [`changed_ms`].
+    /// Computes the sort orders, dates and lookup tables of `index`. File times later than `now_ms`
+    /// are corrected by [`changed_ms`].
     pub(crate) fn new(index: &Arc<Index>, now_ms: i64) -> Derived {
         let counts = index.counts();
         let album_ms: Vec<i64> = (0..counts.albums)
@@ -123,10 +123,10 @@ impl Derived {
     }
 }
 
-/// Returns the time of a file's last change, in milliseconds since 1970 and at most `now_ms`. A
-/// time more than [`CLOCKS_APART_MS`] in the future is due to a wrong clock, and would list the
-/// file's album as the newest for years. In that case, returns the file's creation time, or 0 if
-/// the creation time is in the future too.
+/// Returns the time of a file's last change, in milliseconds since 1970 and at most `now_ms`. If
+/// the modification time is more than [`CLOCKS_APART_MS`] in the future, the clock that set it was
+/// wrong, and the file's album could be listed as the newest for years. In that case, returns the
+/// file's creation time, or 0 if the creation time is in the future too.
 pub(crate) fn changed_ms(stat: &Stat, now_ms: i64) -> i64 {
     let [changed_ms, born_ms] = [stat.mtime_ns, stat.born_ns].map(|ns| ns.div_euclid(1_000_000));
     if changed_ms <= now_ms.saturating_add(CLOCKS_APART_MS) {
@@ -139,8 +139,8 @@ pub(crate) fn changed_ms(stat: &Stat, now_ms: i64) -> i64 {
 }
 
 /// Returns the MusicBrainz id of an artist, if one of the artist's files contains it. The index
-/// stores only a hash of the artist's MusicBrainz id, so the ids in a file are compared by their
-/// hashes.
+/// stores only a hash of the artist's MusicBrainz id, so the ids in a file are hashed to find the
+/// id of this artist.
 fn musicbrainz_id(index: &Index, splits: &Splits, row: u32) -> Option<String> {
     let artist = index.artist(row)?;
     if artist.id == ArtistId::named(artist.name) {

@@ -14,7 +14,7 @@ pub(crate) struct Composer {
     pub(crate) name: String,
     /// Number of tracks by this composer.
     pub(crate) tracks: u32,
-    /// Rows of the albums with these tracks, in ascending order.
+    /// Rows of the albums that contain tracks by this composer, in ascending order.
     pub(crate) albums: Vec<u32>,
 }
 

@@ -4,9 +4,9 @@
 //! `failures_wait_s` after the last failure. Failures are counted per address and name: behind a
 //! proxy all clients may share one address, and one client must not lock out the others.
 //!
-//! Names are untrusted input of any length, so only their hashes are kept. Names of users are
-//! counted apart from all other names: a flood of invented names does not displace the counters of
-//! users.
+//! Names are untrusted input of any length, so only their hashes are kept. The counters for names
+//! of users are kept apart from those for all other names, so that a flood of invented names does
+//! not displace the counters of users.
 
 #[cfg(test)]
 mod tests;

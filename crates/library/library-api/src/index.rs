@@ -8,8 +8,8 @@ use crate::ids::Id;
 /// Index of the library, whose bytes may be in memory or in a mapped file.
 pub type Index = Catalog<Bytes>;
 
-/// Returns the rows of an artist's own albums, or if there are none, of the albums with tracks by
-/// the artist.
+/// Returns the rows of an artist's own albums, or, if there are none, those of the albums with
+/// tracks by the artist.
 pub(crate) fn albums_of(index: &Index, row: u32, artist: &Artist<'_>) -> Vec<u32> {
     let own = own_albums(index, row, artist);
     if own.is_empty() {
@@ -68,8 +68,8 @@ pub(crate) fn parse_tracks<'t>(
             let album = index.album_row(id).and_then(|row| index.album(row));
             let rows = tracks(&album.ok_or(TracksError::UnknownAlbum)?);
             let ids = rows.filter_map(|row| Some(Id::Track(index.track(row)?.id)));
-            // A request may repeat the id of an album. One track more than the limit suffices to
-            // refuse the request.
+            // Collects at most one track above the limit, which suffices to refuse the request.
+            // Otherwise a request that repeats the id of a long album could use much memory.
             found.extend(ids.take(tracks_max + 1 - found.len()));
         } else {
             track_row(index, id).ok_or(TracksError::UnknownTrack)?;

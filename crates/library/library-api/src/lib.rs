@@ -1,6 +1,7 @@
 //! Subsonic API 1.16.1 with the OpenSubsonic extensions, and the same functions as a plain JSON
-//! API. The crate opens no sockets: it accepts a request's name and parameters, and returns a
-//! document or the target (path and query) at which the program serves a file.
+//! API. The crate opens no sockets: it accepts the endpoint name and the parameters of a request,
+//! and returns a document, or the target (path and query) at which the program that uses the crate
+//! serves a file.
 //!
 //! Principal types: [`Server`], which handles requests, and [`Store`], which stores users,
 //! playlists, stars and the like. [`LibraryAccess`] is the interface that the program must
@@ -12,7 +13,7 @@
 //!                                         └─ names a file ─► its target in the library
 //! ```
 //!
-//! Units and limits: times are in milliseconds since 1970, except where the protocol counts in
+//! Units and limits: times are in milliseconds since 1970, except where the Subsonic protocol uses
 //! seconds. [`Limits`] bounds the entries of one response and the data of one user. Errors:
 //! protocol errors are documents; a [`StoreError`] is a fault of the host. Threads: every call may
 //! wait for the disk, so call it from a thread that may block; calls may run concurrently. Sources:

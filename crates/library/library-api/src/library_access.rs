@@ -5,7 +5,7 @@ use image_plan::Placeholder;
 
 use crate::index::Index;
 
-/// Interface to the program around this crate: the library's index, scans, covers and lyrics.
+/// Interface to the program that uses this crate: the library's index, scans, covers and lyrics.
 pub trait LibraryAccess: Send + Sync {
     /// Returns the current index.
     fn index(&self) -> Arc<Index>;
@@ -25,14 +25,15 @@ pub trait LibraryAccess: Send + Sync {
     fn cancel_scan(&self);
 
     /// Returns the target (path and query) at which the program serves the cover of the object
-    /// `of`, if there is a cover. The target ends with `query`. May extract the cover from a file.
+    /// `of`, if there is a cover. The target ends with `query`. This may require extracting the
+    /// cover from a music file.
     fn cover(&self, index: &Index, of: CoverOwner, query: &str) -> Option<String>;
 
     /// Returns whether the object `of` has a cover.
     fn has_cover(&self, index: &Index, of: CoverOwner) -> bool;
 
-    /// Returns the placeholder of the cover of the object `of`, if it is known. May extract the
-    /// cover from a file.
+    /// Returns the placeholder of the cover of the object `of`, if it is known. This may require
+    /// extracting the cover from a music file.
     fn placeholder(&self, index: &Index, of: CoverOwner) -> Option<Placeholder>;
 
     /// Returns the placeholder of the picture at this path of the library, if it is known.

@@ -15,7 +15,7 @@ pub struct Limits {
     pub kept_max: usize,
     /// Default lifetime, in days, of a share that is created through the JSON API. Default 30.
     pub share_days: u32,
-    /// Maximum days until a share of the JSON API expires. Default 366.
+    /// Maximum lifetime, in days, of a share that is created through the JSON API. Default 366.
     pub share_days_max: u32,
     /// Maximum estimated memory of all data of one user, in bytes. Default 16 MiB.
     pub user_bytes_max: usize,
@@ -25,7 +25,7 @@ pub struct Limits {
     /// Default 1 hour.
     pub transcoded_ms_max: u64,
     /// Maximum number of players whose current track is remembered. Above this limit, the player
-    /// with the oldest report is forgotten. Default 1,000.
+    /// whose last report of a track is the oldest is forgotten. Default 1,000.
     pub players_max: usize,
     /// Maximum number of players of one user whose current track is remembered. Default 16.
     pub user_players_max: usize,

@@ -1,5 +1,5 @@
-//! Endpoints that list albums and songs: random, newest, most played, starred, by year and by
-//! genre.
+//! Endpoints that list albums and songs, for example random albums, starred songs, or the songs of
+//! a genre.
 
 use std::cmp::Reverse;
 use std::collections::HashMap;

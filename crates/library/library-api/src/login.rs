@@ -68,8 +68,8 @@ pub(crate) fn log_in(
     found.ok_or(LoginError::Unknown)
 }
 
-/// Returns the user with this name and password, unless too many logins failed before. Counts the
-/// attempt for the limit on failed logins.
+/// Returns the user with this name and password, unless too many earlier logins have failed. Counts
+/// the attempt for the limit on failed logins.
 pub(crate) fn check_password(
     context: &Context,
     (name, password): (&str, &str),

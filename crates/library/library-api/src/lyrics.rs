@@ -1,4 +1,5 @@
-//! Parser of lyrics. It converts bytes in an unknown encoding to lines, with their times, if any.
+//! Parser of lyrics. It converts bytes in an unknown encoding to lines, with their timestamps, if
+//! any.
 //!
 //! ```text
 //! [ar:Artist]                         metadata with a key of KEYS; not a line of the song
@@ -6,8 +7,8 @@
 //! [00:01.50][00:09.5]text             line that is sung twice
 //! [00:01:50]<00:01.50>one <00:02.00>word after the other
 //! ```
-//! LRC has no standard: the format is that of the program that introduced it, with the times of
-//! words that "enhanced LRC" added.
+//! LRC has no standard: this parser reads the format of the program that introduced LRC, and the
+//! timestamps of words that "enhanced LRC" added.
 
 #[cfg(test)]
 mod tests;
@@ -22,8 +23,8 @@ const KEYS: [&str; 12] = [
 /// each of them. Lines above the limit are dropped, so that a small file cannot cause a huge
 /// response.
 const TEXT_BYTES_MAX: usize = 4 << 20;
-/// Limit on the minutes of a time. Text with this number of minutes or more does not count as a
-/// time.
+/// Limit on the minutes of a timestamp. A timestamp with this number of minutes or more is treated
+/// as text.
 const MINUTES_MAX: u64 = 6000;
 
 /// Characters of Windows-1252 for the bytes 0x80 to 0x9F, where ISO 8859-1 has control characters.
@@ -36,22 +37,24 @@ const WINDOWS_1252: [char; 32] = [
 /// Lyrics of a song.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Lyrics {
-    /// Milliseconds by which lines are to appear sooner than their times; negative for later.
+    /// Milliseconds by which lines are to appear sooner than their timestamps say; negative for
+    /// later.
     pub(crate) offset_ms: i64,
-    /// Lines, ordered by time if they have times.
+    /// Lines, ordered by timestamp if they have timestamps.
     pub(crate) lines: Vec<Line>,
 }
 
 /// Line of a song.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Line {
-    /// Time at which the line is sung. Either all lines of a song have a time, or none has.
+    /// Timestamp at which the line is sung, from the start of the song. Either all lines of a song
+    /// have a timestamp, or none has.
     pub(crate) start_ms: Option<u64>,
     pub(crate) text: String,
 }
 
 impl Lyrics {
-    /// Returns the non-empty lyrics of a music file, those with times first.
+    /// Returns the non-empty lyrics of a music file, those with timestamps first.
     pub(crate) fn of_file(library: &dyn LibraryAccess, path: &[u8]) -> Vec<Lyrics> {
         let texts = library.lyrics(path);
         let mut found: Vec<Lyrics> = texts.iter().map(|bytes| Lyrics::read(bytes)).collect();
@@ -60,7 +63,7 @@ impl Lyrics {
         found
     }
 
-    /// Parses lyrics. If any line has a time, lines without a time are dropped.
+    /// Parses lyrics. If any line has a timestamp, lines without a timestamp are dropped.
     pub(crate) fn read(bytes: &[u8]) -> Lyrics {
         let text = decoded(bytes);
         let (mut lyrics, mut kept_bytes) = (Lyrics::default(), 0);
@@ -92,7 +95,7 @@ impl Lyrics {
         lyrics
     }
 
-    /// Returns whether the lines have times.
+    /// Returns whether the lines have timestamps.
     pub(crate) fn is_synced(&self) -> bool {
         self.lines.iter().any(|line| line.start_ms.is_some())
     }
@@ -125,7 +128,7 @@ fn windows_1252(byte: u8) -> char {
     other.copied().unwrap_or(char::from(byte))
 }
 
-/// Returns the times at the beginning of a line, in milliseconds, and the text after them.
+/// Returns the timestamps at the beginning of a line, in milliseconds, and the text after them.
 fn times(mut line: &str) -> (Vec<u64>, &str) {
     let mut found = Vec::new();
     while let Some((time, rest)) = line.strip_prefix('[').and_then(|it| it.split_once(']')) {
@@ -138,8 +141,8 @@ fn times(mut line: &str) -> (Vec<u64>, &str) {
     (found, line)
 }
 
-/// Parses a time `mm:ss`, optionally with a fraction of a second after a dot or, as some programs
-/// write it, after another colon.
+/// Parses a timestamp `mm:ss`, optionally with a fraction of a second after a dot or, as some
+/// programs write it, after another colon.
 fn time_ms(time: &str) -> Option<u64> {
     let number = |digits: &str| -> Option<u64> {
         let is_plain = digits.bytes().all(|byte| byte.is_ascii_digit());
@@ -155,7 +158,7 @@ fn time_ms(time: &str) -> Option<u64> {
     Some(minutes * 60_000 + seconds * 1000 + ms)
 }
 
-/// Removes the times of words, `<mm:ss.xx>`, from a line.
+/// Removes the timestamps of words, such as `<00:01.50>`, from a line.
 fn without_times(line: &str) -> String {
     let (mut text, mut rest) = (String::new(), line);
     while let Some((before, behind)) = rest.split_once('<') {
@@ -164,7 +167,7 @@ fn without_times(line: &str) -> String {
             .filter(|(time, _)| time_ms(time).is_some());
         text.push_str(before);
         rest = match word {
-            // If the removed time has spaces on both sides, only the space before it is kept.
+            // If the removed timestamp has spaces on both sides, only the space before it is kept.
             Some((_, behind)) if text.is_empty() || text.ends_with(' ') => behind.trim_start(),
             Some((_, behind)) => behind,
             None => {

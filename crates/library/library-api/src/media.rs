@@ -25,14 +25,14 @@ fn file_of(call: &Call<'_>, row: u32) -> Option<Vec<u8>> {
     Some(call.index.file(track.file)?.0)
 }
 
-/// Returns the non-empty lyrics of a track, those with times first.
+/// Returns the non-empty lyrics of a track, those with timestamps first.
 fn lyrics_of(call: &Call<'_>, row: u32) -> Vec<Lyrics> {
     let path = file_of(call, row).unwrap_or_default();
     Lyrics::of_file(&*call.context.library, &path)
 }
 
-/// Returns the target of the cover of an object. For a playlist, this is the cover of the first
-/// track that has one.
+/// Returns the target (path and query) of the cover of an object. The cover of a playlist is the
+/// cover of its first track that has one.
 fn cover_target(call: &Call<'_>, seen: &Seen<'_>, id: Id, query: &str) -> Option<String> {
     let of = match id {
         Id::Album(id) => CoverOwner::Album(call.index.album_row(id)?),

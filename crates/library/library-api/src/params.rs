@@ -55,8 +55,8 @@ const RESERVED: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'~')
     .remove(b'/');
 
-/// Percent-encodes a path for a target: everything except slashes and the unreserved characters of
-/// RFC 3986 §2.3.
+/// Percent-encodes a path for use in a request target: everything except slashes and the unreserved
+/// characters of RFC 3986 §2.3.
 pub(crate) fn encoded(path: &[u8]) -> String {
     percent_encode(path, RESERVED).to_string()
 }

@@ -7,9 +7,9 @@
 //!
 //! Only the hash of the secret is stored. A session ends when its user logs out, gets another
 //! password or is removed, after [`Limits::session_idle_s`](crate::Limits::session_idle_s) without
-//! use, or when the user has too many newer sessions. A browser gets a new token at each login, and
-//! at most once a day when its page starts; the old token is valid until the browser has sent the
-//! new one, because responses can be lost.
+//! use, or when the user has too many sessions that were used more recently. A browser gets a new
+//! token at each login, and at most once a day when it loads a page; the old token is valid until
+//! the browser has sent the new one, because responses can be lost.
 
 use std::net::IpAddr;
 

@@ -1,8 +1,8 @@
-//! Sandboxes (cells), each of which runs one job at a time, in one of two forms. A process is
-//! isolated before it reads any input, and exits after its reply. A microVM runs in such a process
-//! (`microvm`) and is wiped after each reply: it gets back the state that it had before the job.
-//! This crate does not interpret a job: the job's author and the worker agree on the meaning of its
-//! plan.
+//! Sandboxes (cells), each of which runs one job at a time. A cell is a process or a microVM. The
+//! process is isolated before it reads any input, and exits after its reply. The microVM runs in
+//! such a process (crate `microvm`) and is wiped after each reply: it gets back the state that it
+//! had before the job. This crate does not interpret a job: the job's author and the worker agree
+//! on the meaning of its plan.
 //!
 //! Principal types: [`Pool`], the server's side, and [`inside::serve`], which a worker's `main`
 //! calls.

@@ -102,8 +102,8 @@ impl Limits {
         None
     }
 
-    /// Returns the number of children that the pool keeps alive: they run a job, are ready for a
-    /// job, or are being wiped.
+    /// Returns the number of children that the pool keeps alive: each of them runs a job, is ready
+    /// for a job, or is being wiped.
     pub(crate) fn children(&self) -> usize {
         (self.concurrency + self.spare) as usize
     }

@@ -40,8 +40,9 @@ pub(crate) fn dup_above(descriptor: BorrowedFd<'_>) -> Result<OwnedFd, Errno> {
     fcntl_dupfd_cloexec(descriptor, DESCRIPTOR_MIN)
 }
 
-/// File that receives a job's output. Its size is fixed at the maximum length of an output, so no
-/// read by the server can raise `SIGBUS`.
+/// File that receives a job's output. Its size is sealed at the maximum length of an output, so the
+/// worker cannot truncate it. A read of truncated pages through a mapping would raise `SIGBUS` in
+/// the server.
 pub(crate) struct OutputFile(OwnedFd);
 
 impl OutputFile {

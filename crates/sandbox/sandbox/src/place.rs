@@ -45,7 +45,7 @@ impl Cores {
         Cores { cores, all }
     }
 
-    /// Returns an empty set, for a pool that leaves the choice to the kernel.
+    /// Returns an empty set, for a pool that leaves the choice of the core to the kernel.
     pub(crate) fn any() -> Cores {
         Cores {
             cores: Vec::new(),

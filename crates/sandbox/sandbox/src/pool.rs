@@ -49,7 +49,7 @@ pub struct Task<'a> {
     /// Plan of the job, at most [`sandbox_protocol::PLAN_BYTES_MAX`] bytes. Plans of fewer than two
     /// bytes are reserved for test jobs, which the cell runs without the worker's function.
     pub plan: &'a [u8],
-    /// Expected size of the output, if it is a picture.
+    /// Expected width and height of the output, if it is a picture.
     pub size_px: Option<(u32, u32)>,
     /// Resource limits of the job; higher values are replaced by the pool's limits.
     pub limits: JobLimits,
@@ -153,11 +153,12 @@ impl Pool {
         }
     }
 
-    /// Starts a pool whose jobs are runs of `program`, hosted by `worker`. A job's input begins
-    /// with the environment of the run, followed by its standard input. If [`Limits::ephemeral`] is
-    /// false, the program starts once per cell, and receives environment and input as a record on
-    /// its standard input ([`sandbox_protocol::request_head`]). [`Backend::Auto`] means a process
-    /// here, since only a pool of workers measures whether microVMs are fast on this host.
+    /// Starts a pool whose jobs are runs of `program`, hosted by `worker`. The original of a job
+    /// holds the environment variables of the run, followed by the standard input. If
+    /// [`Limits::ephemeral`] is false, the program starts once per cell, and receives environment
+    /// and input as a record on its standard input ([`sandbox_protocol::request_head`]).
+    /// [`Backend::Auto`] means a process here, since only a pool of workers measures whether
+    /// microVMs are fast on this host.
     ///
     /// # Errors
     /// As [`Pool::start`]. If the program's file cannot run in a cell, the error says that the
@@ -320,7 +321,8 @@ impl Pool {
     }
 
     /// Returns this pool, set to save reproducers in the folder `crashes`: files of jobs that
-    /// crash, violate the protocol, time out or fail to encode. Each such job is saved once.
+    /// crash, violate the protocol, time out or fail to encode. Of several failed jobs with the
+    /// same plan and the same original, only the first is saved.
     #[must_use]
     pub fn keep_reproducers(mut self, crashes: Option<ReproducerFolder>) -> Pool {
         self.crashes = crashes;
@@ -439,7 +441,8 @@ impl Pool {
         }
     }
 
-    /// Sends the job to a ready child.
+    /// Sends the job to a ready child. Returns the child, the permit to run the job, and the time
+    /// that the job waited for the child.
     fn send_job(
         &self,
         job: &[u8],
@@ -528,8 +531,9 @@ impl Pool {
             let detail = "the caller cancelled the job";
             return Err(Failure::new(FailureKind::Cancelled, detail));
         }
-        // The buffer has the size of the longest job. Replies are shorter: after its header, a
-        // reply has at most DETAIL_BYTES_MAX bytes, fewer than the plan of a job may have.
+        // The buffer has room for the longest job message. Replies are shorter: after its header, a
+        // reply has at most DETAIL_BYTES_MAX bytes, while the plan after the header of a job may be
+        // longer.
         let mut bytes = [0; MESSAGE_BYTES_MAX];
         let flags = RecvFlags::DONTWAIT;
         let len = match channel::receive(slot.socket.as_fd(), &mut bytes, flags) {
@@ -570,7 +574,7 @@ impl Pool {
         // other processes leave a CPU idle.
         slot.restore_weight();
         slot.end_at_once();
-        // The caller holds the job's permit until the job's memory is free, not just until the
+        // The caller holds the job's permit until the job's memory is free, not just until the kill
         // signal is sent.
         slot.end.wait(REAP_TIME_MAX);
         self.shared.counters.kills_wall.add(1);

@@ -31,7 +31,7 @@ pub struct Probe {
     pub job_p50: Duration,
     /// 99th percentile of the time of an empty job.
     pub job_p99: Duration,
-    /// CPU time that the kernel needs to provide, zero and free 2 MiB of memory for a job.
+    /// CPU time that the kernel needs to allocate 2 MiB of memory, fill it with zeros, and free it.
     pub memory: Duration,
     /// Average time to wipe a microVM after its output; `None` if the cells are processes.
     pub wipe: Option<Duration>,
@@ -73,8 +73,8 @@ pub fn probe(elf: &[u8], limits: Limits) -> Result<Probe, Error> {
     })
 }
 
-/// Returns the kernel's CPU time to provide and free one large page of memory: the median of 101
-/// tries.
+/// Returns the CPU time that the kernel needs to allocate one huge page, fill it with zeros, and
+/// free it: the median of 101 tries.
 fn fresh_page() -> Result<Duration, Error> {
     const TRIES: usize = 101;
     let times: Result<Vec<_>, _> = (0..TRIES).map(|_| fresh_memory(LARGE_BYTES)).collect();

@@ -8,8 +8,9 @@
 //!
 //! The queue has one lock, which is held only while a list or a number changes. A slot has one
 //! owner at a time: the supervisor, this queue, or the caller that acquired it. A caller also holds
-//! a [`Permit`] while its job runs. Only the supervisor's [`Signal`] makes system calls, so the
-//! tests can run the queue without processes, and try many interleavings of threads.
+//! a [`Permit`] while its job runs. Apart from this lock, the queue makes system calls only through
+//! its [`Signal`]. The tests replace the signal, so they can run the queue without processes, and
+//! try many interleavings of threads.
 
 use crate::place::{CoreId, Cores};
 use crate::posture::Posture;

@@ -1,4 +1,5 @@
-//! Reproducers: files with failed jobs whose cell is at fault, so that these jobs can be run again.
+//! Reproducers: files that record failed jobs whose cell is at fault. A recorded job can be run
+//! again.
 //!
 //! There is one file per job. Only its owner can read it, because it holds data of clients:
 //!

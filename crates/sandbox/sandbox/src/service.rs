@@ -103,8 +103,8 @@ impl<'a> ServiceStream<'a> {
         }
     }
 
-    /// Processes requests until the program must read or write before more can be done. Returns
-    /// false if `deadline` passed first.
+    /// Processes requests until nothing more can be done before the program reads or writes.
+    /// Returns false if `deadline` passed first.
     fn serve(&mut self, deadline: Instant) -> bool {
         let begin = thread_time();
         let outcome = loop {

@@ -95,8 +95,8 @@ impl Slot {
         // If the kernel refuses the usual weight, the child exits with its current weight.
         Weight::Usual.apply(&self.pidfd);
         self.kill();
-        // The call exists since Linux 5.15, and works only for a process that was killed. In older
-        // kernels, the memory is freed when the process exits.
+        // `process_mrelease` exists since Linux 5.15, and works only for a process that was killed.
+        // In older kernels, the memory is freed when the process exits.
         let no_flags = 0;
         // SAFETY: the call takes a descriptor of ours and a number, and touches no memory of this
         // process.

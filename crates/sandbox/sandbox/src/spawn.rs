@@ -35,8 +35,9 @@ const PRIVILEGED: c_int = libc::CLONE_NEWPID
     | libc::CLONE_NEWNS
     | libc::CLONE_NEWUTS
     | libc::CLONE_NEWCGROUP;
-/// Sets of namespaces to create, tried in this order. The first set can be created by root, the
-/// second by a user who may create user namespaces. The last set is empty.
+/// Sets of namespaces to create, tried in this order. Root can create the first set. A user who may
+/// create user namespaces can create the second set. The last set is empty, for hosts that deny
+/// namespaces.
 const ATTEMPTS: [c_int; 3] = [PRIVILEGED, PRIVILEGED | libc::CLONE_NEWUSER, 0];
 
 /// Started program, which is killed and reaped when this value is dropped.

@@ -12,7 +12,7 @@ pub struct Stats {
     /// Total time of microVM wipes, in microseconds. A wipe runs after the output was sent.
     pub wipe_us: u64,
     /// Wipes after which a microVM still contained a test value; such a microVM is not used again.
-    /// Any value other than 0 is a bug in this crate or in the kernel.
+    /// Any value other than 0 shows a bug in this crate or in the kernel.
     pub wipe_leaks: u64,
     /// Total size in bytes of the pages that jobs in microVMs wrote to and that wipes freed.
     pub dirty_bytes: u64,

@@ -18,23 +18,23 @@ pub(crate) fn resolve(
     config::load(flags.config, variables, flags.assignments)
 }
 
-/// Adds ROOT to the flags, with the meaning of `--root`.
+/// Adds the positional argument ROOT, if any, to the flags as the value of `--root`.
 pub(crate) fn with_root(flags: SettingFlags, root: Option<PathBuf>) -> SettingFlags {
     with(flags, "root", "ROOT", root)
 }
 
-/// Adds `--backend` to the flags, with the meaning of `--cell-backend`.
+/// Adds the value of `--backend`, if any, to the flags as the value of `--cell-backend`.
 pub(crate) fn with_backend(flags: SettingFlags, backend: Option<String>) -> SettingFlags {
     with(flags, "cell.backend", "--backend", backend)
 }
 
-/// Adds `--store` to the flags, with the meaning of `--store-url`.
+/// Adds the value of `--store`, if any, to the flags as the value of `--store-url`.
 pub(crate) fn with_store(flags: SettingFlags, url: Option<String>) -> SettingFlags {
     with(flags, "store.url", "--store", url)
 }
 
-/// Adds `word`, if any, to the flags as the value of the setting `name`. `source` is the flag or
-/// the positional argument in which the user gave it.
+/// Adds `word`, if any, to the flags as the value of the setting `name`. `source` is the name of
+/// the flag or of the positional argument that contained `word`.
 fn with(
     mut flags: SettingFlags,
     name: &str,

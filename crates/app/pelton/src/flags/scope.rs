@@ -1,6 +1,6 @@
-//! Settings that each command uses. A command accepts only the flags of its own settings. The
-//! configuration file and the environment may also contain other settings, because all commands
-//! read the same file and environment.
+//! Sets of settings, one set per group of commands. A command accepts only the flags of its own
+//! set. The configuration file and the environment may also contain other settings, because all
+//! commands read the same file and environment.
 
 /// Set of the settings whose flags a command accepts.
 pub(crate) trait Scope {

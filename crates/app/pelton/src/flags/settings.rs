@@ -1,4 +1,4 @@
-//! Flags of the settings, one per setting that a command uses, and `--config`.
+//! The flag `--config`, and the flags of settings, one for each setting that a command uses.
 
 use std::ffi::OsString;
 use std::marker::PhantomData;

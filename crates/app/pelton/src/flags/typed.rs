@@ -149,7 +149,7 @@ pub(crate) struct Scan {
 /// Manage the users of music players and of the web page.
 ///
 /// Users, their playlists and ratings are stored in the data directory. A running server applies
-/// changes with its next request.
+/// changes at the next request that it receives.
 #[derive(Args)]
 pub(crate) struct User {
     #[command(subcommand)]
@@ -399,7 +399,7 @@ pub(crate) struct Store {
 }
 
 impl Store {
-    /// Returns whether only the version is requested, with one of the flags of redis-server.
+    /// Returns whether the only argument is a flag of redis-server that requests the version.
     pub(crate) fn asks_for_version(&self) -> bool {
         matches!(self.words.as_slice(), [word] if word == "-v" || word == "--version")
     }

@@ -43,7 +43,7 @@ fn shown(line: &Value) -> String {
     names.map(member).join(" ")
 }
 
-/// Returns the `traceresponse` value of the response that belongs to this line.
+/// Returns the value of the `traceresponse` field in the response that this log line describes.
 fn span(line: &Value) -> String {
     let [trace, span] = ["trace_id", "span_id"].map(|name| line[name].as_str().expect("digits"));
     format!("00-{trace}-{span}-01")

@@ -45,7 +45,7 @@ fn ids(server: &Server) -> (String, String) {
     })
 }
 
-/// Returns the files two levels below `folder`, as `folder/name`.
+/// Returns the paths of the files in the subfolders of `folder`, relative to `folder`.
 fn files_below(folder: &Path) -> Vec<String> {
     let entries = |folder: &Path| {
         let entries = fs::read_dir(folder).expect("a folder");
@@ -172,8 +172,8 @@ fn a_login_is_needed_for_music_or_for_everything() {
     let mut http2 = Http2::connect(server.address());
     assert_eq!(http2.send("GET", SONG, "").status, 401);
     assert_eq!(http2.send("GET", SONG, AS_ANN).status, 200);
-    // An API key in the field Authorization admits a request as a password does. Players send their
-    // credentials in the query.
+    // An API key in the Authorization field admits a request as a password does. Requests of
+    // players are admitted by credentials in their query.
     let (_, key) = user(&home, &["key", "bob", "page"], "");
     let with_key = format!("authorization: Bearer {}\r\n", key.trim());
     assert_eq!(server.send("GET", SONG, &with_key).status, 200);

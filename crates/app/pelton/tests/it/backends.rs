@@ -37,7 +37,8 @@ fn run(home: &Home, words: &[&str]) -> (i32, String, String) {
 }
 
 /// Checks promise N10 of the specification: every backend yields the same bytes, for pictures that
-/// use different paths of the codecs. The worker's own tests cover conversions without a sandbox.
+/// use different code paths of the codecs. The worker's own tests cover conversions without a
+/// sandbox.
 #[test]
 fn n10_every_backend_gives_the_same_bytes() {
     let home = Home::with(&[

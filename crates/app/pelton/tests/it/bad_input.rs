@@ -1,5 +1,5 @@
-//! Broken pictures and decompression bombs: the response is clear, and the server's memory does not
-//! grow.
+//! Broken pictures and decompression bombs: every request gets a complete response, and the
+//! server's memory does not grow.
 
 use std::iter;
 

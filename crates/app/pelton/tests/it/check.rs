@@ -17,7 +17,7 @@ fn directory(test: &str) -> PathBuf {
     path
 }
 
-/// Returns a command that runs the program in `directory` with an empty environment.
+/// Returns a command that runs `pelton` in `directory` with an empty environment.
 fn pelton(directory: &Path, words: &str) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_pelton"));
     command.args(words.split_whitespace());

@@ -21,7 +21,7 @@ fn run(home: &Home, words: &[&str]) -> (i32, String, String) {
     (code, text(stdout), text(stderr))
 }
 
-/// Returns format and size of a picture.
+/// Returns the format and the displayed size of the picture `name` in the test's directory.
 fn facts(home: &Home, name: &str) -> (&'static str, (u32, u32)) {
     let bytes = fs::read(home.directory().join(name)).expect("the file is there");
     let facts = image_plan::probe(&bytes[..], bytes.len() as u64).expect("a picture");

@@ -1,4 +1,4 @@
-//! Comparisons of pictures with their originals by the JSON API.
+//! Comparisons, through the JSON API, of the picture that a client gets with its original.
 
 use std::fs;
 
@@ -8,7 +8,8 @@ use crate::harness::{Home, Response, Server, eventually, media};
 
 const AVIF: &str = "accept: image/avif\r\n";
 
-/// Returns the target of the comparison of the library's only picture, once it is indexed.
+/// Returns the target of a request that compares the library's only picture with its original, once
+/// the picture is indexed.
 fn comparison(server: &Server) -> String {
     eventually("the library is indexed", || {
         let response = server.get("/-/api/pictures");
@@ -69,7 +70,7 @@ fn an_original_that_is_sent_has_no_score() {
 
 #[test]
 fn a_damaged_variant_does_not_bring_its_original_into_quarantine() {
-    /// Number of crashes after which an original is in quarantine, and one more.
+    /// One more than the number of crashes after which an original is in quarantine.
     const TRIES: usize = 4;
     let home = Home::with(&[("photo.jpg", &media::photo(480, 320, 1))]);
     let server = Server::plain(&home, &[]);

@@ -88,7 +88,8 @@ fn covers_are_pictures_like_any_other() {
     // Background conversions are disabled, since their variants would have different entity tags.
     let server = Server::start(&home, &["--formats", "webp", "--improve", "false"]);
     let catalog = catalog(&home);
-    // The index is written to its file shortly before the server uses it.
+    // Wait for the end of the scan, because the server writes the index to its file shortly before
+    // it uses the index.
     eventually("the end of the scan", || {
         let scan = server.get("/-/api/scan").text().to_owned();
         scan.contains("\"ended\"").then_some(())

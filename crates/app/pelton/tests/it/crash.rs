@@ -44,8 +44,8 @@ fn bodies(home: &Home) -> Bodies {
     bodies
 }
 
-/// Waits until the server should be killed in this round: until the state that belongs to the
-/// round, or, if that state is not observed, until all responses have started.
+/// Waits for the moment at which the server is to be killed: when the state that belongs to `round`
+/// is observed, and at the latest when all responses have started.
 fn wait_for_state(round: u32, server: &Server, home: &Home, clients: &mut [Client]) {
     let before = home.variants().len();
     eventually("the moment to kill", || {
@@ -62,8 +62,8 @@ fn wait_for_state(round: u32, server: &Server, home: &Home, clients: &mut [Clien
             2 => !home.temporaries().is_empty(),
             // Kill the server after a file was renamed to its final name.
             3 => home.variants().len() != before,
-            // Kill the server once more than `round % clients.len()` responses have started to
-            // arrive.
+            // Kill the server when the number of responses that have started to arrive exceeds
+            // `round % clients.len()`.
             _ => round as usize % clients.len() < started,
         };
         (is_reached || started == clients.len()).then_some(())

@@ -6,7 +6,7 @@ use crate::harness::{Home, Response, Server, eventually, media};
 use crate::players::user;
 
 const WEBP: &str = "accept: image/webp\r\n";
-/// Origin of the server's own page.
+/// Origin field of a request from the server's own page.
 const OWN: &str = "origin: http://pelton\r\n";
 
 fn json(response: &Response) -> Value {
@@ -23,7 +23,8 @@ fn home() -> Home {
     ])
 }
 
-/// Adds an admin, and returns the fields of a change that the admin makes on the server's page.
+/// Adds an admin, and returns the header fields of a request by which the admin changes something
+/// on the server's page.
 fn admin(home: &Home) -> String {
     assert_eq!(
         user(home, &["add", "ann", "--admin"], "sesame\n").0,
@@ -144,8 +145,8 @@ fn only_admins_purge_and_prefetch() {
     server.stop();
 }
 
-/// Pairs of a number in the dashboard's document, or of a group of numbers, and the metric with the
-/// same number.
+/// JSON pointers to numbers in the dashboard's document, each with the metric that also reports it.
+/// A pointer may be a prefix, which stands for a group of numbers.
 const METRICS: &[(&str, &str)] = &[
     ("/uptimeSeconds", "process_start_time_seconds"),
     ("/responses/total", "pelton_http_responses_total"),
@@ -237,7 +238,7 @@ const METRICS: &[(&str, &str)] = &[
     ("/sampler/", "pelton_dashboard_sample_microseconds"),
 ];
 
-/// Numbers of the document that are times of events or estimates, which are no metrics.
+/// JSON pointers to numbers that are not metrics: timestamps of events, and an estimate.
 const NO_METRICS: [&str; 4] = [
     "/saved/sinceMs",
     "/scan/endedMs",

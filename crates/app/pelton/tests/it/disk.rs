@@ -68,7 +68,8 @@ fn on_a_full_disk_pictures_are_served_uncached() {
     server.stop();
 }
 
-/// Returns the total size of all variants, as `limits.variants_bytes_max` counts it.
+/// Returns the total size of all variants, as counted for `limits.variants_bytes_max`: each variant
+/// counts 512 bytes more than its file has.
 fn charged(home: &Home) -> u64 {
     let variants = home.variants();
     let bytes = variants.iter().map(|path| bytes(path) + 512);

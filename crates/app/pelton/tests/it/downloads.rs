@@ -1,4 +1,4 @@
-//! Downloads by the JSON API: originals of pictures and tracks, alone and in archives.
+//! Downloads through the JSON API: originals of pictures and tracks, alone and in archives.
 
 use serde_json::Value;
 

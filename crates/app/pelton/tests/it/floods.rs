@@ -34,14 +34,15 @@ fn ended(attack: impl FnOnce(&mut Frames) -> usize) {
     assert!(times < TIMES_MAX, "the flood was never ended");
     assert_eq!(server.get("/digits.txt").body, b"0123456789");
     eventually("the connection is gone", || {
-        // The only open connection is that of this request for the metrics.
+        // Only the connection of this request for the metrics is open: that of the attacker is
+        // closed.
         (server.metrics().get("pelton_connections") == 1).then_some(())
     });
     let grown = server.memory("VmHWM").saturating_sub(before);
     assert!(grown < GROWTH_BYTES_MAX, "{grown} bytes of memory");
 }
 
-/// Returns requests on `count` streams from `first` on, each followed by its reset.
+/// Returns requests on `count` streams from `first` on, each followed by the reset of its stream.
 fn requests_then_resets(first: u32, count: u32) -> Vec<u8> {
     let streams = (0..count).map(|number| first + 2 * number);
     streams

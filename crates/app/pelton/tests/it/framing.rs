@@ -94,9 +94,9 @@ fn every_connection_gets_as_many_answers_as_it_has_requests() {
         let mut answers: Vec<_> = parts.iter().map(|part| refusal(part)).collect();
         let body = last.strip_prefix("body ");
         if let Some(body) = body {
-            // The last request gets one response, with the status of the refused body. If the body
-            // is only too long, any status is accepted, since responses for files do not depend on
-            // the body.
+            // The last part of the verdict refuses the body of the last request. The request gets
+            // only one response, with the status of that refusal. If the body is only too long, any
+            // status is accepted, since responses for files do not depend on the body.
             answers.truncate(parts.len() - 2);
             answers.push(refusal(body).filter(|status| *status != 413));
         }

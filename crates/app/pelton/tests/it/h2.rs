@@ -140,7 +140,7 @@ fn the_preface_may_come_in_any_pieces_and_decides_once() {
         let body = client.wait_for(DATA).expect("the stream is answered");
         assert_eq!(body.payload, b"0123456789");
     }
-    // A request that only starts like the preface is HTTP/1.1, and refused as such.
+    // A request that only starts like the preface is parsed as HTTP/1.1, and refused.
     let mut client = server.connect();
     client.send("PRI * HTTP/2.0\r\n\r\nXX\r\n\r\n");
     assert_eq!(client.response().status, 505);
@@ -308,7 +308,8 @@ fn a_drain_says_goaway_and_finishes_what_is_under_way() {
     let mut client = Frames::connect(server.address(), &[]);
     let asked = client.send(&request(1, "/large.txt"));
     asked.expect("the server listens");
-    // The initial window is used up: the response is in progress, and waits for WINDOW_UPDATE.
+    // Read until the initial window is used up: the response is then still in progress, and waits
+    // for WINDOW_UPDATE.
     let mut body = Vec::new();
     while body.len() < 65_535 {
         let data = client.wait_for(DATA).expect("the stream goes on");

@@ -141,8 +141,8 @@ fn mounts() -> Mounts {
     ])
 }
 
-/// Sends a request in both protocols. Asserts that the responses are equal and as expected. The
-/// method, target, fields and body are those of `request`.
+/// Sends a request in both protocols. Asserts that the responses are equal and as expected.
+/// `request` consists of the method, target, fields and body.
 fn check(server: &TestServer, request: (&str, &str, &str, &str), expected: Expect) {
     let (method, target, fields, body) = request;
     let first = server.ask_http1(method, target, fields, body);

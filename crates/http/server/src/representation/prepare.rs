@@ -47,9 +47,9 @@ impl Service {
                     None => self.variants().read(variant)?,
                 })
             }
-            // A large variant is sent from its file, even if its bytes are also in memory. The
-            // kernel can reclaim the cached pages of a file while slow clients read, but not the
-            // memory of sealed bytes.
+            // A large variant is sent from its file, even if its bytes are also in the sealed
+            // memory file of the job. The kernel can reclaim the cached pages of a file while slow
+            // clients read, but not the memory of a sealed memory file.
             Body::Variant(variant, ..) => Bytes::File(Arc::new(self.variants().open(variant)?)),
             Body::Uncached(sealed, ..) => Bytes::Sealed(Arc::clone(sealed)),
             Body::Original(_) => self.original_bytes(path, &choice.identity)?,

@@ -200,8 +200,9 @@ impl<'a> Source<'a> {
             // `stride` bytes: `size` is the image's own, divided by the subsampling for chroma,
             // with libavif's rounding.
             let row = unsafe { start.add(y * stride) };
-            // SAFETY: `row` starts a row of `stride` bytes, at least `row_bytes`. The row is
-            // decoded and therefore initialised; the image owns it, and `self` borrows the image.
+            // SAFETY: `row` starts a row of `stride` bytes, which are at least `row_bytes`, as
+            // checked above. The row is decoded and therefore initialised; the image owns it, and
+            // `self` borrows the image.
             let row = unsafe { slice::from_raw_parts(row, row_bytes) };
             conversion.apply(row, out);
         }

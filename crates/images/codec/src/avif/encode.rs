@@ -32,8 +32,8 @@ const GLOBAL_MOTION: &CStr = c"enable-global-motion";
 
 /// libaom's option to predict blocks from other blocks of the same picture, used at speeds up to 6.
 /// If libaom classifies the picture as screen content, which includes photographs with flat areas,
-/// it hashes every block of every size at every position. This costs 80 bytes more per pixel and
-/// triples the time.
+/// the search hashes every block of every size at every position. This costs 80 bytes more per
+/// pixel and triples the time, so the option is disabled.
 const INTRA_BLOCK_COPY: &CStr = c"enable-intrabc";
 
 /// Maximum side of an AV1 frame in pixels.

@@ -1,5 +1,5 @@
 //! Tests with AVIFs that our own encoder does not write: higher bit depths, premultiplied colours,
-//! and colour spaces by code points.
+//! and colour spaces given by code points (ITU-T H.273).
 
 use image_plan::{Layout, Matrix, Packed, Range, Raster, Size, Subsampling, Yuv};
 use libavif_sys as avif;

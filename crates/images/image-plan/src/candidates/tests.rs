@@ -29,8 +29,9 @@ const BOTH: Accepts = Accepts {
     named: true,
 };
 
-/// Compares the candidates for each query with `expect`, for five kinds of clients: those that name
-/// no format, only JPEG, WebP, AVIF, and both WebP and AVIF.
+/// Compares the candidates for each query with `expect`, for five kinds of clients. Their `Accept`
+/// fields name no image format; formats other than WebP and AVIF; WebP; AVIF; or both WebP and
+/// AVIF.
 fn check(facts: Facts, queries: &[&str], expect: Expect) {
     let mut table = String::new();
     for query in queries {

@@ -1,5 +1,5 @@
-//! Tests of the bytes in which a [`Comparison`], the job that compares a variant with its original,
-//! is passed to a worker.
+//! Tests of the serialization of a [`Comparison`], the job that compares a variant with its
+//! original.
 
 use super::{Comparison, HEAD_BYTES};
 use crate::{Encoding, Format, MalformedPlan, Orientation, Plan, Rect, Size};

@@ -37,8 +37,8 @@ const fn rate(bytes_px: u128, ms_mp: u128) -> Rate {
 
 /// Fixed memory per job in bytes, for the allocator's arena, the codecs' tables and the stacks.
 const BASE_BYTES: u128 = 16 << 20;
-/// Fixed CPU time per job in milliseconds, for starting in a warmed process, reading the input and
-/// writing the output.
+/// Fixed CPU time per job in milliseconds, for starting a worker whose codecs are already
+/// initialized, reading the input and writing the output.
 const BASE_MS: u128 = 2;
 /// Returns the number of bytes per pixel of a decoded raster. A JPEG has at most three planes,
 /// except for CMYK, which is rare enough to be ignored.
@@ -49,9 +49,9 @@ const fn raster_bytes_px(source: Format) -> u128 {
     }
 }
 
-/// Milliseconds per decoded megapixel for orientation, colour conversion and Lanczos3 scaling.
-/// fast_image_resize needs 0.85 ms per megapixel to scale 16 MP to 0.5 MP, and moxcms needs about
-/// the same time.
+/// Milliseconds per decoded megapixel for orientation, colour conversion and Lanczos3 scaling. The
+/// library fast_image_resize needs 0.85 ms per megapixel to scale 16 MP to 0.5 MP, and the library
+/// moxcms needs about the same time to convert the colours.
 const SHAPE_MS_MP: u128 = 3;
 
 /// Milliseconds to compute SSIMULACRA2 of a sample of the output. The sample has a fixed size,

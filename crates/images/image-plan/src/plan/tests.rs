@@ -233,7 +233,7 @@ fn jpeg_is_shrunk_only_where_the_scaler_keeps_a_factor() {
         ("w=501", 2),
         ("w=500", 4),
         ("w=250", 4),
-        // A shrinking decoder must leave at least 360,000 pixels.
+        // A shrinking decoder must leave at least 360,000 pixels, so the factor stays at 4.
         ("w=248", 4),
         ("w=1", 4),
         // The decoder's shrink factor depends on the width and the height of the crop.
@@ -379,7 +379,7 @@ fn a_photograph_of_102_megapixels_fits_into_a_gigabyte() {
     assert!(cost.memory_bytes <= 1 << 30, "{cost:?}");
 }
 
-/// Regression: fuzzing of the job messages found an overflow here.
+/// Regression: fuzzing of the job messages found an overflow in [`Plan::cost`].
 #[test]
 fn the_cost_of_a_plan_with_the_longest_sides_is_the_largest() {
     let plan = Plan {
@@ -427,14 +427,15 @@ fn malformed_plans_are_refused() {
         (6, &[2, 1, 9, 0], MalformedPlan::Value),
         (6, &[3, 0, 0, 0], MalformedPlan::Value),
         (6, &[1, 0, 9, 7], MalformedPlan::Value),
-        // The width is 0; or the crop exceeds the picture by one column, by one row, or with
-        // overflow.
+        // The stored width is 0; the crop exceeds the picture by one column, by one row, or so far
+        // that its right edge overflows 32 bits; or the width of the crop is 0.
         (12, &[0, 0], MalformedPlan::Geometry),
         (20, &[2], MalformedPlan::Geometry),
         (24, &[3], MalformedPlan::Geometry),
         (20, &[255, 255, 255, 255], MalformedPlan::Geometry),
         (28, &[0, 0], MalformedPlan::Geometry),
-        // The width of `inner` is 0, or `inner` is wider or higher than the output.
+        // The width of `inner` is 0; `inner` is wider or higher than the output; or the output is
+        // wider than AVIF allows.
         (36, &[0, 0], MalformedPlan::Geometry),
         (36, &[245, 1], MalformedPlan::Geometry),
         (40, &[89, 2], MalformedPlan::Geometry),

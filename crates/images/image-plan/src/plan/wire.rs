@@ -28,7 +28,8 @@ pub enum MalformedPlan {
     /// A format, orientation or encoder is unknown, or a setting is out of range.
     #[error("plan has an unknown format or setting")]
     Value,
-    /// A size is empty, or exceeds the size that contains it.
+    /// A side is 0, the crop exceeds the picture, `inner` exceeds the output, or the output is too
+    /// large for its format.
     #[error("plan has contradictory sizes")]
     Geometry,
 }

@@ -16,8 +16,8 @@ use crate::format::ftyp_brands;
 use crate::{Format, Orientation, SNIFF_BYTES, Size, Subsampling};
 use std::ops::Range;
 
-/// Maximum number of properties in a file. A picture has about ten; the tiles of a grid share their
-/// properties.
+/// Maximum number of properties in a file. A picture has about ten. A grid does not need many more,
+/// because its tiles share their properties.
 const PROPERTIES_MAX: usize = 256;
 
 /// Types of auxiliary items that contain alpha: the type of MPEG-B, and the older one of HEVC.
@@ -106,7 +106,8 @@ fn still(head: &mut HeaderReader<'_>, meta: &Range<u64>) -> Result<Facts, ProbeE
     }
     for (kind, content) in &properties {
         match kind {
-            // A grid has no decoder configuration of its own, but each of its tiles has one.
+            // A grid has no decoder configuration of its own, but each of its tiles has one. The
+            // first configuration in the file is therefore used.
             b"av1C" if facts.subsampling.is_none() => configuration(head, &mut facts, content)?,
             b"auxC" => facts.alpha |= is_alpha(head, content)?,
             _ => {}

@@ -49,7 +49,7 @@ fn lossy(head: &mut HeaderReader<'_>, data: &Range<u64>) -> Result<Facts, ProbeE
     if tag & 1 != 0 {
         return Err(ProbeError::malformed("webp frame is not a key frame"));
     }
-    // The two highest bits request upscaling, which decoders ignore.
+    // The two highest bits of each 16-bit field request upscaling, which decoders ignore.
     let side = |low, high| u32::from(u16::from_le_bytes([low, high]) & 0x3fff);
     let size = Size::new(side(w0, w1), side(h0, h1));
     Ok(Facts {

@@ -59,7 +59,7 @@ impl RawParameters {
     }
 
     /// Interprets `focus` or `gravity`. `is_placeable` is true if another parameter crops the
-    /// picture without saying where.
+    /// picture but does not determine the position of the crop.
     pub(super) fn focus(&self, is_placeable: bool) -> Result<Focus, QueryError> {
         let (focus, gravity) = (self.value(Parameter::Focus), self.value(Parameter::Gravity));
         let (parameter, focus, problem) = match (focus, gravity) {

@@ -71,7 +71,8 @@ fn a_copy_gets_an_id_of_its_own_and_the_original_keeps_its_id() {
     let both = ids(&[original.clone(), later.clone()]);
     assert_eq!(both[&id], "b.jpg");
     let of_copy = *both.keys().find(|other| **other != id).expect("two");
-    // The path of the copy does not matter, since its modification time differs.
+    // The id of the copy does not depend on its path: the path matters only for copies with the
+    // same modification time.
     later.path = b"c.jpg".to_vec();
     assert_eq!(ids(&[original.clone(), later])[&of_copy], "c.jpg");
     // Copies with the same modification time are ordered by path.

@@ -216,7 +216,7 @@ proptest! {
     }
 }
 
-/// Generates texts whose words have common beginnings.
+/// Generates texts in which many words begin with the same letters.
 fn words(count: std::ops::Range<usize>) -> impl Strategy<Value = String> {
     prop::collection::vec("[ab][abc]{0,3}", count).prop_map(|words| words.join(" "))
 }

@@ -1,5 +1,5 @@
-//! Files of the library: one picture or track as it is, an archive of several, and tracks in a
-//! format and with a bit rate that the client chooses.
+//! Files of the library: the original of a picture or track, archives of several originals, and
+//! tracks that are transcoded as the client requests.
 
 use std::collections::HashSet;
 
@@ -58,9 +58,9 @@ impl ApiCall<'_> {
     }
 
     /// Returns a track in the format and with the maximum bit rate that the request names; the bit
-    /// rate limit of the user, if any, applies too. Without `format`, the original is sent if its
-    /// bit rate is not higher, otherwise Opus. Returns the original if the server cannot transcode
-    /// the track.
+    /// rate limit of the user, if any, applies too. Without `format`, the track is transcoded to
+    /// Opus only if the bit rate of the original exceeds the maximum. Returns the original if the
+    /// server cannot transcode the track.
     fn stream(&self, id: &str) -> Result<Response, Refusal> {
         let (row, _) = self.track_row(id)?;
         let format = match self.request.params.first("format") {

@@ -124,7 +124,8 @@ impl ApiCall<'_> {
         self.write_cover_placeholder(out, CoverOwner::Artist(row));
     }
 
-    /// Writes the target of the cover of the object `of`, whose id is `id`, if there is a cover.
+    /// Writes the URL path of the cover of the object `of`, whose id is `id`, if the object has a
+    /// cover.
     fn write_cover(&self, out: &mut Writer, id: Id, of: CoverOwner) {
         if self.context.library.has_cover(&self.index, of) {
             out.text("cover", &format!("/-/cover/{id}"));

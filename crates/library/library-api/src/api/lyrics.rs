@@ -6,8 +6,8 @@ use crate::write::Writer;
 
 impl ApiCall<'_> {
     /// Returns the document with the lyrics of a track. If the file has several lyrics, the
-    /// document has the first that have times, or the first in the file if none have times. Without
-    /// lyrics, the list of lines is empty.
+    /// document has the first with timestamps, or the first in the file if none have timestamps. If
+    /// the file has no lyrics, the list of lines is empty.
     pub(super) fn lyrics(&self, id: &str) -> Result<String, Refusal> {
         let (row, _) = self.track_row(id)?;
         let track = self.index.track(row).ok_or(Refusal::NotFound)?;

@@ -33,7 +33,8 @@ impl ApiCall<'_> {
         let (newer, older) = match at {
             Ok(at) => (at.checked_add(1), at.checked_sub(1)),
             // The parameters do not select this photograph now, but may have selected it when the
-            // link to it was copied.
+            // link to it was copied. Its neighbours are then the selected photographs before and
+            // after it.
             Err(at) => (Some(at), at.checked_sub(1)),
         };
         for (name, place) in [("previous", newer), ("next", older)] {

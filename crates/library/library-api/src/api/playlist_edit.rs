@@ -7,7 +7,7 @@ use super::Refusal;
 use crate::ids::Id;
 use crate::store::Playlist;
 
-/// Edit that a request describes.
+/// Change to a playlist that a request asks for.
 #[derive(Debug)]
 pub(super) enum Edit {
     Rename(String),
@@ -36,8 +36,9 @@ impl Edit {
     /// which tracks are in the library.
     ///
     /// # Errors
-    /// If the playlist lacks a position of the edit, has another track there than the expected one,
-    /// or would get too many tracks. The playlist must be dropped then.
+    /// If a position in the edit does not exist in the playlist or holds another track than the
+    /// expected one, or if the playlist would get too many tracks. The caller must then discard
+    /// `playlist`, which may be partly changed.
     pub(super) fn apply(
         self,
         playlist: &mut Playlist,
@@ -87,8 +88,8 @@ impl Position {
     /// `shown` are the indices of the tracks that are in the library.
     ///
     /// # Errors
-    /// If the track is not the expected one. A scan changes the positions of a playlist, but not
-    /// its time `changed`.
+    /// If the track is not the expected one. The time `changed` of a playlist does not suffice to
+    /// detect this, since a scan can change the positions of the tracks but not this time.
     fn find(self, tracks: &[Id], shown: &[usize]) -> Result<Option<usize>, Refusal> {
         let place = shown.get(self.index).copied();
         let track = place.map(|place| tracks[place]);

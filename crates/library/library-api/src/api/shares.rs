@@ -39,7 +39,7 @@ impl ApiCall<'_> {
         Ok(shares)
     }
 
-    /// Writes a share.
+    /// Writes the fields of a share, such as its URL, its item, its owner and the number of visits.
     pub(super) fn write_share(&self, out: &mut Writer, state: &State, (token, it): (&str, &Share)) {
         let photos = Photos::of(&self.index, it);
         let count = match &photos {
@@ -129,7 +129,7 @@ impl ApiCall<'_> {
         Ok("{}".to_owned())
     }
 
-    /// Returns the user of the request, if this user may share.
+    /// Returns the user of the request, if this user may create and change shares.
     fn sharing_user(&self, state: &State) -> Result<String, Refusal> {
         let name = self.user(state)?;
         let user = state.users.get(&name);
@@ -139,7 +139,7 @@ impl ApiCall<'_> {
         }
     }
 
-    /// Returns the share with this id, if the user of the request may change it: the user's own
+    /// Returns the share with this token, if the user of the request may change it: the user's own
     /// share, or, for an admin, any share.
     fn own_share<'s>(
         &self,
@@ -242,7 +242,7 @@ impl ApiCall<'_> {
     }
 }
 
-/// Returns the word for the kind of a share.
+/// Returns the kind of the shared content, as responses name it.
 fn kind(share: &Share) -> &'static str {
     match &share.item {
         Some(SharedItem::Folder(_)) => "folder",

@@ -1,4 +1,5 @@
-//! Timeline: months with counts, and the photographs of one month in columns.
+//! Timeline of photographs: the number of photographs per month, and the photographs of one month
+//! in columns.
 
 use std::borrow::Cow;
 
@@ -23,7 +24,8 @@ struct Cell {
 }
 
 impl ApiCall<'_> {
-    /// Writes the response to a request about photographs.
+    /// Writes the response to a request for the timeline, a photograph, a folder or the favourites.
+    /// `parts` are the segments of the request's path.
     pub(super) fn write_photos(
         &self,
         parts: &[&str],

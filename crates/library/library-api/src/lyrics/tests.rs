@@ -72,7 +72,7 @@ fn a_line_is_sung_at_each_of_its_times() {
             5000 "end"
         "#]],
     );
-    // Lines with the same time keep the file's order.
+    // Lines with the same timestamp keep their order in the file.
     check(
         "[00:01]b\n[00:01]a\n",
         expect![[r#"
@@ -95,7 +95,7 @@ fn times_are_those_that_programs_write() {
             5999999 "ms"
         "#]],
     );
-    // None of these is a time, so all are text.
+    // None of these is a valid timestamp, so each is text.
     check(
         "[00:60]a\n[6000:00]b\n[+1:02]c\n[0:1e1]d\n[00:01.5\n[a:b]e\n[99999999999999999999:00]f\n",
         expect![[r#"

@@ -212,7 +212,8 @@ fn limit(limits: &JobLimits, rules: &Rules) -> Result<(), Errno> {
     set_timer(limits.cpu_ms_max)
 }
 
-/// Sets a timer that ends this process after `cpu_ms` of CPU time; 0 for no timer.
+/// Sets a timer that ends this process after `cpu_ms` of CPU time. If `cpu_ms` is 0, stops the
+/// timer.
 pub(super) fn set_timer(cpu_ms: u32) -> Result<(), Errno> {
     let timer = libc::itimerval {
         it_interval: libc::timeval {
@@ -224,8 +225,8 @@ pub(super) fn set_timer(cpu_ms: u32) -> Result<(), Errno> {
             tv_usec: i64::from(cpu_ms % 1_000) * 1_000,
         },
     };
-    // SAFETY: the call reads `timer`, a structure of this frame; a null pointer for the old timer
-    // is allowed.
+    // SAFETY: the call reads the local variable `timer`; a null pointer for the old timer is
+    // allowed.
     let result =
         unsafe { libc::syscall(libc::SYS_setitimer, libc::ITIMER_PROF, &raw const timer, 0) };
     checked(result).map(|_| ())

@@ -1,5 +1,6 @@
 //! Descriptors that the server passes to a zygote before the zygote loses access to files: those of
-//! `/dev/kvm`, of the program, and of files that the program may read.
+//! `/dev/kvm`, of the executable that launchers or microVMs run, and of the files that the
+//! operator's program may read.
 
 use super::command::command;
 use super::helper::Host;
@@ -22,7 +23,8 @@ pub(super) const HOST_BYTES: u64 = 1 << 30;
 pub(super) struct Devices {
     /// Descriptor of `/dev/kvm`, if children host microVMs. `program` is then set too.
     pub(super) device: Option<OwnedFd>,
-    /// Descriptor of the executable that a microVM runs: the operator's program, or the worker.
+    /// Descriptor of the executable that launchers or microVMs run: the operator's program or, only
+    /// in microVMs, the worker.
     pub(super) program: Option<OwnedFd>,
     pub(super) words: StartArguments,
     pub(super) allowed: Vec<AllowedFile>,

@@ -4,10 +4,10 @@
 //! that start them, the call fails with ENOSYS instead. A filter cannot read through a pointer, so
 //! a rule matches the call's number and at most one of its arguments.
 //!
-//! The compiler is ours because a filter here has up to five verdicts, and `seccompiler` allows
-//! two: one for calls that match, one for all others. `seccompiler` also treats x32 calls as
-//! unknown calls, and installs filters with a call that a zygote's filter denies. The reasons stand
-//! in `docs/decisions/2026-11-24-seccomp-and-landlock.md`.
+//! This module compiles the filters itself, because a filter here has up to five verdicts, and the
+//! crate `seccompiler` allows two: one for calls that match, one for all others. `seccompiler` also
+//! treats x32 calls as unknown calls, and installs filters with a call that a zygote's filter
+//! denies. The decision is recorded in `docs/decisions/2026-11-24-seccomp-and-landlock.md`.
 
 use crate::syscall::checked;
 use rustix::io::Errno;
@@ -23,7 +23,8 @@ enum When {
 }
 use When::{Always, Is, Lacks};
 
-/// One system call and its verdict. If the condition does not hold, the next rule is tried.
+/// Rule for one system call. If the condition holds, the verdict applies; otherwise the next rule
+/// is tried.
 struct Rule {
     call: libc::c_long,
     when: When,
@@ -134,8 +135,8 @@ const ZYGOTE: &[Rule] = &[
     // A filter cannot read the flags of `clone3`, which lie behind a pointer. After this error,
     // libc falls back to `clone`.
     answer(libc::SYS_clone3, NO_SUCH_CALL),
-    // Both calls take a path, or an empty path for a descriptor, and a filter cannot distinguish
-    // the two.
+    // Both calls take either a path, or a descriptor and an empty path. A filter cannot distinguish
+    // the two cases, so both calls are denied.
     answer(libc::SYS_statx, NO_SUCH_CALL),
     answer(libc::SYS_newfstatat, NO_SUCH_CALL),
     // Buffered output checks whether it writes to a terminal.
@@ -194,9 +195,9 @@ const KVM_SET_XSAVE: u32 = 0x5000_aea5;
 const KVM_SET_XCRS: u32 = 0x4188_aea7;
 const KVM_SET_MSR_FILTER: u32 = 0x4188_aec6;
 
-/// Rules of launchers and of the programs that they start, in addition to those of a zygote. A
-/// denied call returns an error to a program, while it kills a worker, since the author of a
-/// program did not write it for a sandbox.
+/// Rules of launchers and of the programs that they start, in addition to those of a zygote. A call
+/// without a rule kills a worker, but only returns an error to a program, since most programs are
+/// not written for a sandbox.
 const LAUNCHER: &[Rule] = &[
     // The launcher starts its program once, from a descriptor that the kernel closes at this call.
     allow(libc::SYS_execveat, Is(4, libc::AT_EMPTY_PATH as u32)),
@@ -228,8 +229,8 @@ const LAUNCHER: &[Rule] = &[
     allow(libc::SYS_nanosleep, Always),
     allow(libc::SYS_clock_nanosleep, Always),
     allow(libc::SYS_exit, Always),
-    // Without these calls, Go's runtime exits when it first reads a file. The calls wait only for
-    // descriptors that exist already.
+    // Without these calls, Go's runtime exits when it first reads a file. The calls give a program
+    // no further access, since they wait only for descriptors that the program already has.
     allow(libc::SYS_epoll_create1, Always),
     allow(libc::SYS_epoll_ctl, Always),
     allow(libc::SYS_epoll_pwait, Always),
@@ -280,7 +281,7 @@ const INIT: &[Rule] = &[
     allow(libc::SYS_exit_group, Always),
 ];
 
-/// A compiled filter: instructions of BPF.
+/// Compiled filter, as BPF instructions.
 #[derive(Clone)]
 pub(super) struct Program(Vec<libc::sock_filter>);
 

@@ -1,6 +1,6 @@
-//! The worker inside a microVM: the same program as in a process, which serves jobs one after
-//! another. After each reply the host stops the guest and, if the guest is ephemeral, restores the
-//! state that the guest had when it requested the job.
+//! The worker inside a microVM. It is the same program as the worker in a process, but it serves
+//! several jobs, one after another. After each reply the host stops the guest and, if the guest is
+//! ephemeral, restores the state that the guest had when it requested the job.
 
 use super::child::probe_answer;
 use super::heap;

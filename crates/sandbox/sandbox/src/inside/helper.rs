@@ -42,13 +42,13 @@ pub(super) fn run(socket: OwnedFd, host: &Host, signals: BorrowedFd<'_>) -> ! {
         Err(why) => refuse(socket.as_fd(), &why),
     };
     for descriptor in [signals.as_raw_fd(), host.kvm.as_raw_fd()] {
-        // SAFETY: these descriptors of the zygote were copied by `fork`, and no code of this
-        // process uses them from here on: without `/dev/kvm`, no other microVM can be created.
-        // Nothing drops their owners, since this process ends first.
+        // SAFETY: `fork` copied these descriptors from the zygote. No code of this process uses
+        // them from here on, and nothing drops their owners, since this process ends first. Without
+        // `/dev/kvm`, this process cannot create another microVM.
         unsafe { rustix::io::close(descriptor) };
     }
-    // A filter denies `fork` here. A limit on the number of processes would not apply to every
-    // user, and would also count the thread that KVM may add when the guest first runs.
+    // A filter denies `fork` here. A limit on the number of processes would not apply to root, and
+    // would also count the thread that KVM may add when the guest first runs.
     if let Err(errno) = Program::child().install() {
         refuse(socket.as_fd(), &format!("seccomp: {errno}"));
     }

@@ -46,8 +46,8 @@ pub(super) fn control() -> Option<Control> {
 /// Result of [`enter`]: the isolation in force, and a file that was opened for later use.
 pub(super) struct Jailed {
     pub(super) jail: Jail,
-    /// `/proc/self/statm`, opened before files could no longer be opened; `None` on a host without
-    /// `/proc`.
+    /// Descriptor of `/proc/self/statm`, opened while this process could still open files; `None`
+    /// on a host without `/proc`.
     pub(super) statm: Option<OwnedFd>,
 }
 

@@ -25,7 +25,7 @@ pub(super) fn deny_all_but(files: &[BorrowedFd<'_>]) -> Result<u32, RulesetError
         .scope(Scope::from_all(NEWEST))?
         .create()?
         .add_rules(rules)?
-        // The caller has set `no_new_privs` already, with an error message of its own.
+        // The caller has already set `no_new_privs`, and reports a failure of that step separately.
         .no_new_privs(false)
         .restrict_self()?;
     Ok(match status.landlock {

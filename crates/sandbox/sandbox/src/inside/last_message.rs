@@ -22,7 +22,7 @@ struct LastMessage {
 }
 
 /// Set in a child once it has a job. A worker has one thread, which never panics while it holds
-/// this lock.
+/// this lock, so the lock is never poisoned.
 static LAST_MESSAGE: Mutex<Option<LastMessage>> = Mutex::new(None);
 
 /// Installs a hook for panics. The hook sends a report to the pool or, if a job runs, a reply to

@@ -223,8 +223,9 @@ fn become_program(start: &Start) -> ! {
 
 fn prepare(start: &Start) -> Result<(), Errno> {
     set_parent_process_death_signal(Some(Signal::KILL))?;
-    // The loop replaces descriptors 0 to 3. The service's stream has a number of at least 4,
-    // since the original was received before it and took a number of at least 3.
+    // The loop replaces descriptors 0 to 3, and must copy a descriptor before it replaces it. The
+    // service's stream has a number of at least 4, since the original was received before it and
+    // took a number of at least 3.
     for (from, to) in start.streams.iter().chain(&start.service).zip(0..) {
         // SAFETY: the call replaces the standard streams and the number of the service's stream,
         // which this process does not use for anything else. It sets no CLOEXEC, so that the
@@ -234,14 +235,15 @@ fn prepare(start: &Start) -> Result<(), Errno> {
     if let Some(limits) = &start.once {
         set_limit(Resource::Fsize, limits.output_bytes_max)?;
         set_limit(Resource::Cpu, u64::from(limits.cpu_ms_max / 1_000) + 1)?;
-        // An interval timer survives `execve`.
+        // The timer also limits the program, since an interval timer survives `execve`.
         set_timer(limits.cpu_ms_max)?;
     }
     start.filter.install()?;
     if let Some(threads_max) = start.threads_max {
         set_limit(Resource::Nproc, threads_max)?;
     }
-    // This limit is set last, since it also counts the memory that this process has mapped.
+    // This limit is set last: if this process has already mapped more memory than the limit allows,
+    // it can map no more from here on. `execve` then starts the program in a new address space.
     set_limit(Resource::As, start.memory_bytes_max)
 }
 

@@ -94,7 +94,8 @@ impl PersistentProgram {
         let (requested, requests) = pipe_with(PipeFlags::CLOEXEC)?;
         let (answers, answered) = pipe_with(PipeFlags::CLOEXEC)?;
         let (words, stderr_writer) = pipe_with(PipeFlags::CLOEXEC | PipeFlags::NONBLOCK)?;
-        // Only the launcher's ends of the pipes are non-blocking; the program's ends may block.
+        // Of the pipes for requests and outputs, only the launcher's ends are non-blocking, so that
+        // the program can block in reads and writes.
         fcntl_setfl(&requests, OFlags::NONBLOCK)?;
         fcntl_setfl(&answers, OFlags::NONBLOCK)?;
         let pid = start(&Start {
@@ -102,7 +103,8 @@ impl PersistentProgram {
             arguments: Strings::new(launch.words.arguments.clone()),
             environment: Strings::new(launch.words.environment.clone()),
             streams: [&requested, &answered, &stderr_writer].map(AsRawFd::as_raw_fd),
-            // The stream to a service belongs to one job, and this program starts before its jobs.
+            // The stream to a service belongs to one job. This program starts before its first job,
+            // so it gets no stream.
             service: None,
             filter: Filter::of_program(launch.program.as_raw_fd()),
             memory_bytes_max: launch
@@ -227,20 +229,20 @@ impl PersistentProgram {
     }
 
     fn cpu_us(&self) -> Result<u64, Errno> {
-        // This is the clock id that clock_getcpuclockid(3) computes from a process id.
+        // `clock` is the clock id that clock_getcpuclockid(3) computes from a process id.
         const SCHEDULED: i32 = 2;
         let clock = !self.pid << 3 | SCHEDULED;
         let mut time = libc::timespec {
             tv_sec: 0,
             tv_nsec: 0,
         };
-        // SAFETY: the call writes `time`, a structure of this frame.
+        // SAFETY: the call writes only the local variable `time`.
         crate::syscall::checked(unsafe { libc::clock_gettime(clock, &raw mut time) })?;
         Ok(time.tv_sec as u64 * 1_000_000 + time.tv_nsec as u64 / 1_000)
     }
 
-    /// Returns the first bytes that the program wrote to its standard error since the last call,
-    /// and drops all later bytes.
+    /// Returns the text that the program wrote to its standard error since the last call, cut to
+    /// [`DETAIL_BYTES_MAX`] bytes. The rest of the text is dropped.
     fn last_message(&self) -> String {
         let mut stderr_bytes = vec![0; PIECE_BYTES];
         let len = rustix::io::read(&self.words, &mut stderr_bytes).unwrap_or(0);

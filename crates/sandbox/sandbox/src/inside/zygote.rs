@@ -28,7 +28,7 @@ pub(super) struct Zygote {
     control: Control,
     /// Signalfd, readable when a child ended or the pool sent a command.
     signals: OwnedFd,
-    /// Children that have not ended; some tens at most.
+    /// Children that have not ended, at most `children_max`.
     children: Vec<(Pid, SlotId)>,
     children_max: usize,
     /// True after the pool has closed its socket: it then orders no more children.

@@ -2,9 +2,9 @@
 //! interleavings. Time does not pass under `shuttle`, so a wait without a notification is a
 //! deadlock, which fails the test.
 //!
-//! Each of these bugs, inserted on trial, made a test fail: a dropped permit that notifies no
-//! waiter, or does not lower the number of running jobs; slots taken before the signal is cleared;
-//! slots given back after the signal is raised.
+//! Each of these bugs made a test fail when it was inserted on purpose: a dropped permit that
+//! notifies no waiter, or does not lower the number of running jobs; slots taken before the signal
+//! is cleared; slots given back after the signal is raised.
 
 use super::{Queue, Signal};
 use crate::exit::{ExitOutcome, PendingExit};

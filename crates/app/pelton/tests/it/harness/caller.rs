@@ -36,7 +36,7 @@ impl Caller {
         self.stream.write_all(bytes)
     }
 
-    /// Reads the next response, to any method except HEAD.
+    /// Reads the next response. The method of its request must not be HEAD.
     pub(crate) fn reply(&mut self) -> io::Result<Reply> {
         let broken = |what: &str| io::Error::new(io::ErrorKind::InvalidData, what.to_owned());
         let end = loop {
@@ -69,7 +69,7 @@ impl Caller {
         })
     }
 
-    /// Closes the connection with a reset, as a crash of the client does.
+    /// Closes the connection abruptly: the kernel sends a reset.
     pub(crate) fn reset(self) -> io::Result<()> {
         let now = Some(std::time::Duration::ZERO);
         Ok(rustix::net::sockopt::set_socket_linger(&self.stream, now)?)

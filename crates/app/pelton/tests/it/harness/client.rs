@@ -95,7 +95,7 @@ impl<S: Read + Write> Client<S> {
         ));
     }
 
-    /// Reads the next response, to any method except HEAD.
+    /// Reads the next response. The method of its request must not be HEAD.
     pub(crate) fn response(&mut self) -> Response {
         let mut response = self.head();
         let length = match response.status {

@@ -147,7 +147,7 @@ pub(crate) fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8>
     bytes
 }
 
-/// Encodes a GET of `path` without a body, as the only request on `stream`.
+/// Encodes a complete GET request of `path` without a body, as one HEADERS frame on `stream`.
 pub(crate) fn request(stream: u32, path: &str) -> Vec<u8> {
     frame(HEADERS, END_HEADERS | END_STREAM, stream, &get(path))
 }

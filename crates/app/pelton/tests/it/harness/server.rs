@@ -1,4 +1,4 @@
-//! The program, started as a process of the test.
+//! Server under test: `pelton serve`, started as a child process.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -15,7 +15,7 @@ use super::processes::{is_alive, signal};
 use super::wait::eventually;
 use super::{Client, Home, Metrics, Response};
 
-/// Returns a command that runs the program with an empty environment.
+/// Returns a command that runs `pelton` with an empty environment.
 pub(crate) fn pelton<A: AsRef<OsStr>>(home: &Home, words: impl IntoIterator<Item = A>) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_pelton"));
     command
@@ -25,7 +25,7 @@ pub(crate) fn pelton<A: AsRef<OsStr>>(home: &Home, words: impl IntoIterator<Item
     command
 }
 
-/// Running `pelton serve`, killed when dropped.
+/// Process of `pelton serve`. It is killed when dropped.
 #[derive(Debug)]
 pub(crate) struct Server {
     child: Child,
@@ -64,7 +64,7 @@ impl Server {
         Server::spawn(command.stdin(Stdio::null()))
     }
 
-    /// Runs a command like [`Server::run`], but does not change its standard input.
+    /// Runs a command as [`Server::run`] does, but leaves the command's standard input unchanged.
     pub(crate) fn spawn(command: &mut Command) -> Server {
         let command = command.stderr(Stdio::piped());
         let mut child = command.spawn().expect("the program starts");
@@ -188,8 +188,8 @@ impl Server {
         Metrics::parse(self.get("/-/metrics").text())
     }
 
-    /// Returns the server's resident memory in bytes: `VmRSS` is the current value, `VmHWM` the
-    /// peak.
+    /// Returns the server's resident memory in bytes: the current value if `name` is `VmRSS`, or
+    /// the peak if `name` is `VmHWM`.
     pub(crate) fn memory(&self, name: &str) -> u64 {
         let status = fs::read_to_string(format!("/proc/{}/status", self.pid()));
         let status = status.expect("the server runs");

@@ -23,8 +23,8 @@ pub(crate) fn eventually<T>(what: &str, mut check: impl FnMut() -> Option<T>) ->
     }
 }
 
-/// Returns the number of repetitions: `CONFORM_REPETITIONS`, if set, for runs that may take longer
-/// than the usual checks, and otherwise `usual`.
+/// Returns the number of repetitions: `usual`, or the value of `CONFORM_REPETITIONS`, if set. Runs
+/// that may take longer than the usual checks set this variable.
 pub(crate) fn repetitions(usual: usize) -> usize {
     match std::env::var("CONFORM_REPETITIONS") {
         Ok(wanted) => wanted.parse().expect("CONFORM_REPETITIONS is a number"),

@@ -58,8 +58,8 @@ impl TestServer {
         let limits = reactor::Limits {
             cores_max: 1,
             drain_ms_max: 0,
-            // The core reads and drops the surplus bytes that a test sends, so that no connection
-            // ends with a reset.
+            // If the service closes a connection before it has read everything that a test sent,
+            // the core reads and drops the rest. Otherwise the kernel would reset the connection.
             linger_bytes_max: 1 << 20,
             ..reactor::Limits::default()
         };

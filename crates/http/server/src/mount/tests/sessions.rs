@@ -79,7 +79,7 @@ impl Mount for Behind {
     }
 }
 
-/// Mount of the API that responds with an unchanged file of the library.
+/// Mount of the API. It responds with a file of the library and never converts the file.
 struct Unchanged;
 
 impl Mount for Unchanged {
@@ -94,7 +94,8 @@ impl Mount for Unchanged {
     }
 }
 
-/// Mount of the API that sends a file of the library as a request for the file would.
+/// Mount of the API. It responds with a file of the library as the file's own path does, so the
+/// file may be converted.
 struct Streamed;
 
 impl Mount for Streamed {
@@ -210,7 +211,8 @@ fn files_of_the_api_need_the_login_that_files_need() {
                 let found = of(target, fields);
                 assert_eq!(found, expected, "{login:?} {fields} {target}");
             }
-            // A text cannot be compared. Only clients that may read the file get this response.
+            // A text cannot be compared with a variant, so a client that may read the file gets the
+            // status 422. Other clients get the same status as for the file.
             let compared = if expected == 200 { 422 } else { expected };
             let found = of("/-/api/compare/digits.txt", fields);
             assert_eq!(found, compared, "{login:?} {fields}");
@@ -276,7 +278,8 @@ fn the_cookie_authenticates_everything_below_its_path_and_nothing_else() {
         assert_eq!(of(target, BOB), bob, "{target}");
         assert_eq!(of(target, ANN), ann, "{target}");
     }
-    // A verified session is not cached under the key of an Authorization field with the same text.
+    // The cache of verified logins distinguishes session cookies from Authorization fields: a field
+    // with the text of a verified cookie is not accepted.
     for fields in ["authorization: ann\r\n", "authorization: pelton=ann\r\n"] {
         assert_eq!(of("/digits.txt", fields), 401, "{fields}");
     }
@@ -341,7 +344,8 @@ fn a_change_in_a_session_needs_an_origin_that_equals_the_host() {
         }
         let refused = server.ask_http1("POST", "/-/api", ANN, "");
         assert!(refused.contains("needs an Origin field"), "{refused}");
-        // Requests with an Authorization field come from programs, which send no Origin field.
+        // Requests with an Authorization field come from programs, which send no Origin field. So
+        // the field is not required.
         let key = "authorization: Bearer ann\r\n";
         assert_eq!(status(&server, "POST", "/-/api", key), 200);
         // A login needs no Origin field, but is refused if the field names another site.
@@ -385,7 +389,8 @@ fn once_there_are_users_only_admins_see_the_dashboard_and_change_the_server() {
     assert_eq!(status(&server, "GET", "/-/dashboard", token), 200);
 }
 
-/// For a `Basic` challenge, browsers would show their own login window on top of the page's form.
+/// Browsers show their own login window for a `Basic` challenge. The web page has a login form, so
+/// its requests get a `Bearer` challenge instead.
 #[test]
 fn the_page_is_asked_for_no_password_by_the_browser() {
     let gate = Gate {

@@ -79,7 +79,8 @@ fn a_picture_without_its_original_has_no_metadata_even_if_the_original_is_smalle
                     .ask_bytes(&format!("/to?/photo.jpg{query}"), accept)
                     .1
             };
-            // After the original was sent, the index knows that the variants are not smaller.
+            // If the first request leads to a conversion whose result is not smaller, the original
+            // is sent, and the index of variants records that the result is not smaller.
             let is_original = !query.contains("avif") && !query.contains("32");
             assert_eq!(plain() == photo, is_original, "{case}");
             for _ in 0..2 {

@@ -260,6 +260,7 @@ fn exif_orientations() {
     for block in broken {
         assert_eq!(oriented(&block), Orientation::Upright, "{block:x?}");
     }
-    // The entry is complete, although the block ends directly after it.
+    // A block that ends directly after its last directory entry is valid, because the entry is
+    // complete.
     assert_eq!(oriented(&valid[..6 + 10 + 24]), Orientation::Turn90);
 }
