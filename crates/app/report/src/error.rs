@@ -42,13 +42,13 @@ impl Error {
         Error::new(ErrorKind::Finding, what.into())
     }
 
-    /// Creates an error in the command line or the configuration. `what` names the objects from the
-    /// outermost to the innermost, without a full stop.
+    /// Creates an error for a fault of the command line or the configuration. `what` names the
+    /// objects from the outermost to the innermost, without a full stop.
     pub fn usage(what: impl Into<String>) -> Error {
         Error::new(ErrorKind::Usage, what.into())
     }
 
-    /// Creates an error of the machine. `what` is written as for [`Error::usage`].
+    /// Creates an error for a fault of the machine. `what` is written as for [`Error::usage`].
     pub fn host(what: impl Into<String>) -> Error {
         Error::new(ErrorKind::Host, what.into())
     }

@@ -85,12 +85,13 @@ pub fn begin() -> Result<(), Error> {
     begun.map_err(|err| Error::host(format!("cannot start the log's thread: {err}")))
 }
 
-/// Drops the waiting lines on one side of a fork, because the other side writes them.
+/// Drops the waiting lines. After a fork, one of the two processes calls this, because the other
+/// process writes the lines.
 pub fn forget() {
     OUTLET.forget();
 }
 
-/// Queues a line for people to read, without a time or a level.
+/// Queues a line for people to read, without a timestamp or a level.
 pub fn say(line: &dyn Display) {
     OUTLET.push(format!("{line}\n").as_bytes());
 }

@@ -7,8 +7,8 @@
 //! survive `kill -9` anyway.
 //!
 //! `panic = "abort"` in the build profile would do the same, but not for the programs that the
-//! tests run: cargo builds those for unwinding, and it would build every C codec a second time for
-//! them.
+//! tests run: cargo always builds tests and the programs they run for unwinding. With this setting,
+//! it would therefore build every C codec twice, once per kind of build.
 
 #[cfg(test)]
 mod tests;

@@ -1,5 +1,6 @@
 //! Commands that prepare or repair the data of a server: `pelton scan`, `prefetch`, `user` and
-//! `quarantine`. Each runs once, whether or not a server uses the same data directory.
+//! `quarantine`. Each command ends when its work is done, and may run while a server uses the same
+//! data directory.
 //!
 //! The crate reads no command line and starts no cells: its caller resolves the configuration and
 //! passes the values of the command's flags; [`prefetch`] also gets a service with a pool of cells.

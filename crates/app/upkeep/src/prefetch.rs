@@ -53,9 +53,10 @@ pub fn run(config: &Config, service: &Service, quick: bool) -> Result<u8, Vec<Er
     })
 }
 
-/// Returns every original with the recipe that changes only its format, the photographs in the
-/// sizes of the web page's grid, and the covers of artists, albums and discs in the configured
-/// sizes. The catalog is brought up to date first.
+/// Returns the pairs of an original and a recipe for which variants are created: every original
+/// with the recipe that changes only its format; the photographs with the sizes of the web page's
+/// grid; and the covers of artists, albums and discs with the configured sizes. Brings the catalog
+/// up to date first.
 fn wanted(config: &Config, service: &Service) -> Result<Vec<(LibraryPath, Recipe)>, Error> {
     let setup = components::library(config);
     let (index, report) = scan::index(&setup)?;

@@ -154,8 +154,8 @@ fn apply(
 }
 
 /// Returns the value of `require_login` to store with the first user: the value of the flag, or the
-/// answer to the prompt at the terminal. Returns `None` if nothing must be stored, because a server
-/// gets the value from a file, a variable or the default.
+/// answer to the prompt at the terminal. Returns `None` if no value needs to be stored, because a
+/// server gets the value from a file, a variable or the default.
 fn first_require_login(resolved: &Resolved) -> Result<Option<String>, Error> {
     let key = Key::named(REQUIRE_LOGIN).expect("the table of settings contains this key");
     match resolved.source(key) {

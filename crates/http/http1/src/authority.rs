@@ -1,4 +1,4 @@
-//! Authority of a URL, host and port: RFC 3986 §3.2.
+//! Authority of a URL (host and port): RFC 3986 §3.2.
 
 use crate::class::is_host;
 

@@ -36,7 +36,7 @@ enum State {
         size: u64,
         has_digits: bool,
     },
-    /// Chunk extensions.
+    /// Position `at` within the extensions of a chunk of `size` bytes.
     Extension {
         size: u64,
         at: Extension,
@@ -161,8 +161,9 @@ impl BodyDecoder {
         })
     }
 
-    /// Returns how many of the `available` bytes are content, at most `left`, and counts them. The
-    /// limit of the body was checked when the length or the chunk size was parsed.
+    /// Returns how many of the `available` bytes are content, at most `left`, and subtracts them
+    /// from `allowed_bytes`. The subtraction cannot overflow, because the limit of the body was
+    /// checked when the length or the chunk size was parsed.
     fn take(&mut self, left: u64, available: usize) -> usize {
         let taken = left.min(available as u64);
         self.allowed_bytes -= taken;

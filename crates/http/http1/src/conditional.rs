@@ -9,7 +9,8 @@ use crate::{Method, Request, Values};
 pub struct Validators<'a> {
     /// Entity tag as in the ETag field, including the quotes.
     pub etag: &'a str,
-    /// The Last-Modified date.
+    /// Date of the Last-Modified field, in seconds since 1970; `None` if the response has no such
+    /// field.
     pub last_modified_unix_s: Option<i64>,
     /// True if no two representations of this target ever share a date, so that a client may use
     /// the date to combine two parts (RFC 9110 §8.8.2.2). False if the target has several formats

@@ -33,10 +33,10 @@ pub enum StreamViolation {
     /// A page belongs to another stream, is out of order, follows the last page, or has a flag that
     /// is not allowed at its position.
     Order,
-    /// The header of the stream contradicts the plan.
+    /// A header of the stream is malformed or contradicts the plan.
     Head,
-    /// The stream plays longer than the plan allows, or a page has a smaller granule position than
-    /// the page before it.
+    /// The stream plays longer than the plan allows or ends within the pre-skip, or a page has a
+    /// smaller granule position than the page before it.
     Time,
     /// The stream ends without a page that is marked as the last one.
     Truncated,

@@ -21,8 +21,9 @@ pub enum Format {
     Raw,
     /// Opus in an Ogg file.
     Opus,
-    /// A format that the server cannot produce. The format is ignored and only the bit rate counts,
-    /// since many players send their usual format with every bit rate, whether or not they need it.
+    /// A format that the server cannot produce. The format is ignored and only the other parameters
+    /// count, since many players send their usual format with every bit rate, even if they can also
+    /// play the original format.
     Other,
 }
 
@@ -71,7 +72,7 @@ impl Default for Limits {
 pub enum RawReason {
     /// The player requested the original file, or that file already satisfies the request.
     AsRequested,
-    /// There is no decoder for the file.
+    /// The server has no decoder for the file.
     Undecodable,
     /// The track is longer than [`Limits::duration_ms_max`], or its length is unknown.
     TooLong,

@@ -12,8 +12,8 @@
 //!                                              verified output ◄─ Checker ◄─ Ogg Opus ◄──┘
 //! ```
 //!
-//! The only output format is Opus in Ogg. Of the formats that players support, it needs the fewest
-//! bytes, and it alone has an encoder with a permissive licence.
+//! The only output format is Opus in Ogg. Of the lossy formats that most players support, it needs
+//! the fewest bytes for the same quality, and its encoder has a permissive licence.
 //!
 //! Units and limits: times are in milliseconds, rates in bits or kilobits per second, as each name
 //! states. [`Limits`] bounds the length of tracks that are transcoded. [`packets`] parses the

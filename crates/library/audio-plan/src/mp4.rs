@@ -34,7 +34,8 @@ pub struct Malformed(
 /// Finds the packets of the first ALAC track. `moov` is the content of the box of that name.
 ///
 /// # Errors
-/// [`Malformed`] if there is no such track, or if its tables contradict each other.
+/// [`Malformed`] if `moov` contains no ALAC track, or if the tables of the track are invalid or
+/// contradict each other.
 pub fn packets(moov: &[u8]) -> Result<Packets, Malformed> {
     for (kind, trak) in boxes(moov) {
         if &kind != b"trak" {
@@ -83,8 +84,8 @@ fn boxes(mut siblings: &[u8]) -> impl Iterator<Item = ([u8; 4], &[u8])> {
 /// decoder skips.
 fn cookie(stsd: &[u8]) -> Option<Vec<u8>> {
     const VERSION_AND_COUNT: usize = 8;
-    /// Length of an audio sample entry before its boxes, in bytes. In QuickTime files, version 1 of
-    /// the entry has 16 more bytes.
+    /// Length of the fields of an audio sample entry that precede its child boxes, in bytes. In
+    /// QuickTime files, an entry of version 1 has 16 more bytes.
     const ENTRY_BYTES: usize = 28;
     const VERSION_1_BYTES: usize = 16;
     let (_, entry) = boxes(stsd.get(VERSION_AND_COUNT..)?).find(|(kind, _)| kind == b"alac")?;
@@ -131,8 +132,8 @@ fn spans(stbl: &[u8]) -> Result<Vec<(u64, u32)>, Malformed> {
             break;
         };
         let mut at = chunk;
-        // A run may contain more packets than the table has sizes; packets without a size are
-        // ignored.
+        // The runs may contain more packets than the table of sizes (`stsz`) has entries. Packets
+        // without a size are ignored.
         for size in sizes.by_ref().take(packets as usize) {
             spans.push((at, size));
             at = at

@@ -40,7 +40,7 @@ impl Codec {
 /// Properties of a music file, as the catalog states them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Source {
-    /// Codec of the file, or `None` if there is no decoder for it.
+    /// Codec of the file, or `None` if the server has no decoder for it.
     pub codec: Option<Codec>,
     /// Average bit rate of the whole file, in kilobits per second; 0 if unknown.
     pub bit_rate_kbps: u32,

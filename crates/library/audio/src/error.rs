@@ -15,7 +15,7 @@ pub enum ErrorKind {
     Failed,
 }
 
-/// Failure of a transcode. There is no usable output.
+/// Failure of a transcode. If any output was written, it is not usable.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Error {
     /// Kind of the error, which states the party at fault.

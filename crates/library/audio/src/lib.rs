@@ -24,7 +24,7 @@
 //!
 //! Threads: none started. The same plan and original give the same bytes. Sources: RFC 7845 (Opus
 //! in Ogg), ISO 14496-12 (MP4), the headers of libopus 1.6 (contracts of its functions), Oppenheim
-//! and Schafer (windows).
+//! and Schafer (window functions).
 
 mod decode;
 mod encode;

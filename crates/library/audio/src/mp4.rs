@@ -1,4 +1,4 @@
-//! Reader of the tables of an MP4 file, which [`audio_plan::packets`] parses.
+//! Reader of the `moov` box of an MP4 file. [`audio_plan::packets`] parses the tables in the box.
 
 use std::io::{Read, Seek, SeekFrom};
 

@@ -10,9 +10,9 @@ use audio_plan::SAMPLE_RATE_HZ;
 
 use crate::error::Error;
 
-/// Half the length of the filter, in samples of the lower rate. For input at 44.1 kHz and the
-/// Kaiser window of [`BETA`], the response falls by 90 dB between 20 and 24 kHz. This is steep
-/// enough, because the Opus encoder removes everything above 20 kHz.
+/// Half the length of the filter, in samples at the input rate or 48 kHz, whichever is lower. For
+/// input at 44.1 kHz and the Kaiser window of [`BETA`], the response falls by 90 dB between 20 and
+/// 24 kHz. This is steep enough, because the Opus encoder removes everything above 20 kHz.
 const REACH: u64 = 32;
 /// Parameter of the Kaiser window, for an attenuation of 90 dB.
 const BETA: f64 = 9.0;

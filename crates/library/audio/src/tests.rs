@@ -35,8 +35,8 @@ fn transcoded(plan: &Plan, original: &[u8]) -> Result<Transcoded<Vec<u8>>, Error
     Ok(transcoded)
 }
 
-/// Runs ffmpeg on `input` and returns its output. On the command line, `before` comes first, then
-/// the input, then `output_args` and the output.
+/// Runs ffmpeg with `before`, `output_args` and `-` as arguments, in this order. Writes `input` to
+/// its standard input and returns its standard output.
 fn ffmpeg(before: &[&str], input: &[u8], output_args: &[&str]) -> Vec<u8> {
     use std::io::Write as _;
     let mut command = Command::new("ffmpeg");

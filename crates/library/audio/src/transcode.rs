@@ -25,7 +25,8 @@ pub struct Transcoded<W> {
 /// Transcodes `original`, which must be positioned at its start, by `plan`.
 ///
 /// # Errors
-/// [`ErrorKind`] states the party at fault. The output that was written to `sink` is then unusable.
+/// [`Error`] if the transcode fails. Its kind states the party at fault. Any output that was
+/// written to `sink` is unusable.
 pub fn transcode<W: Write>(
     plan: &Plan,
     original: impl Read + Seek,
@@ -116,8 +117,8 @@ fn skip(decoder: &mut dyn Decoder, plan: &Plan, block: &mut Vec<f32>) -> Result<
     }
 }
 
-/// Encodes and decodes a short signal, so that libraries do their one-time initialisation before
-/// the first job.
+/// Encodes and decodes a short signal, so that the codec libraries do their one-time initialisation
+/// before the first job.
 ///
 /// # Panics
 /// If encoding or decoding fails, which means that the program was built incorrectly.

@@ -18,7 +18,7 @@ const FILES_MAX: u32 = 4096;
 pub enum CoverOwner {
     /// Track with this row.
     Track(u32),
-    /// Row of an album, and number of one of its discs.
+    /// Disc with this number (second field), of the album with this row (first field).
     Disc(u32, u8),
     /// Album with this row.
     Album(u32),
@@ -88,7 +88,7 @@ pub struct Cover {
 }
 
 impl<B: AsRef<[u8]>> Catalog<B> {
-    /// Returns the cover of an object according to `rules`, or `None` if there is none.
+    /// Returns the cover of an object according to `rules`, or `None` if the rules find no cover.
     #[must_use]
     pub fn cover(&self, of: CoverOwner, rules: &CoverRules) -> Option<Cover> {
         let sources = match of {
@@ -131,7 +131,8 @@ impl<B: AsRef<[u8]>> Catalog<B> {
             let Content::Music(media) = &entry.content else {
                 return None;
             };
-            // A picture of this type is only a link to another place, so it is not used.
+            // A picture of the type `Link` is only a URL or path of a picture outside the file, so
+            // it is not used.
             let inside = media.cover().filter(|picture| picture.mime != Mime::Link)?;
             Some(Cover {
                 inside: Some(*inside),
@@ -152,7 +153,8 @@ impl<B: AsRef<[u8]>> Catalog<B> {
                 folders.push(folder);
             }
         }
-        // If each disc has its own folder, the folder of the album is their parent.
+        // If the tracks of the album are in several folders, such as one per disc, and all these
+        // folders have the same parent, that parent is the folder of the album.
         let around = if 1 < folders.len() {
             common(&folders)
         } else {
@@ -255,9 +257,9 @@ fn common(folders: &[Vec<u8>]) -> Option<Vec<u8>> {
 
 /// Returns whether a file name matches a pattern in which `*` stands for any characters.
 fn fits(pattern: &[u8], name: &[u8]) -> bool {
-    // `star` contains the position of the last star in the pattern, and the end of the bytes of the
-    // name that this star has matched. After a mismatch, the last star matches one more byte.
-    // Earlier stars need no change.
+    // `star` contains the position in the pattern of the last star reached so far, and the end of
+    // the bytes of the name that this star has matched. After a mismatch, this star matches one
+    // more byte. Earlier stars need no change.
     let (mut at, mut from, mut star) = (0, 0, None);
     while from < name.len() {
         match pattern.get(at) {

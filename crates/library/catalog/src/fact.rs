@@ -6,9 +6,11 @@
 //! ```
 //! Of two facts about the same word of the same object, the larger number gives the higher score.
 
-/// Maximum number of title words that a fact can record. Titles with more words count as this long.
+/// Maximum number of title words that a fact can record. Titles with more words get the same score
+/// as titles with this number of words.
 const WORDS_MAX: usize = 15;
-/// Maximum number of title bytes that a fact can record. Titles with more bytes count as this long.
+/// Maximum number of title bytes that a fact can record. Titles with more bytes get the same score
+/// as titles with this number of bytes.
 const BYTES_MAX: usize = 99;
 /// Number of word positions, at the start of a name, that have different scores. All later
 /// positions have the same score.

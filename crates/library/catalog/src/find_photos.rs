@@ -83,8 +83,8 @@ impl<B: AsRef<[u8]>> Catalog<B> {
         start..place(seconds.end).max(start)
     }
 
-    /// Returns the photographs that were taken on the date `term`, and those with all words of
-    /// `term`.
+    /// Returns the photographs that match `term`: those taken on the date `term`, if it is a date,
+    /// and those whose path or camera has, for each word of `term`, a word that begins with it.
     fn photos_of_term(&self, term: &str) -> Rows {
         let count = self.counts().photos;
         let mut all: Option<Rows> = None;

@@ -171,7 +171,7 @@ rows! {
         date: U32,
         original_date: U32,
         genres: U32,
-        /// Row of the file that contains the cover, plus 1; 0 if there is none.
+        /// Row of the file that contains the cover, plus 1; 0 if the album has no cover.
         cover: U32,
         flags: U32,
         duration_s: U32,
@@ -294,8 +294,9 @@ impl ArtistId {
 }
 
 impl ArtistId {
-    /// Returns the id that earlier versions assigned to an artist, without regard to accents and
-    /// punctuation. Stars and ratings of users may still refer to this id.
+    /// Returns the id that earlier versions of the program assigned to an artist. It is the same
+    /// for names that differ only in case, accents and punctuation. Stars and ratings of users may
+    /// still refer to this id.
     #[must_use]
     pub fn folded(name: &str) -> ArtistId {
         ArtistId(hash(&[b"artist", folded_name(name).as_bytes()]))
@@ -303,8 +304,9 @@ impl ArtistId {
 }
 
 impl AlbumId {
-    /// Returns the id that earlier versions assigned to an album, without regard to accents and
-    /// punctuation. Stars and ratings of users may still refer to this id.
+    /// Returns the id that earlier versions of the program assigned to an album. It is the same for
+    /// names that differ only in case, accents and punctuation. Stars and ratings of users may
+    /// still refer to this id.
     #[must_use]
     pub fn folded(artist: &str, title: &str) -> AlbumId {
         let [artist, title] = [artist, title].map(folded_name);

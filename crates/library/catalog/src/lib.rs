@@ -24,10 +24,11 @@
 //! time and size, see `photos.rs`. The id of an album or artist is derived from its MusicBrainz id
 //! if known, and otherwise from names, regardless of case and Unicode composition.
 //!
-//! Units and limits: times in milliseconds, dates as calendar days; counts and offsets are below
-//! 2³², which [`build`] asserts. [`Limits`] bounds a search. Errors: [`OpenError`] if the file is
-//! at fault; the next scan replaces such a file. After `open`, no call fails: invalid references of
-//! a damaged index are read as empty values. Threads: plain data, readable by any thread.
+//! Units and limits: the name of each time states its unit, and dates are calendar days. Counts and
+//! offsets are below 2³², which [`build`] asserts. [`Limits`] bounds a search. Errors:
+//! [`OpenError`] if the file is at fault; the next scan replaces such a file. After `open`, no call
+//! fails: invalid references of a damaged index are read as empty values. Threads: plain data,
+//! readable by any thread.
 //!
 //! The bytes of the file are described in `layout.rs`.
 

@@ -78,7 +78,8 @@ fn facts_of(entry: &Entry, photo: &Photo) -> u64 {
     hash(&[b"photo", &facts, make.as_bytes(), model.as_bytes()])
 }
 
-/// Gives different ids to photographs with the same facts. The first of them keeps its id.
+/// Gives different ids to photographs with the same facts. The photograph whose file was modified
+/// first keeps its id.
 fn part_ids(entries: &[Entry], photos: &mut [Photograph]) {
     let modified = |photo: &Photograph| entries[photo.file].stat.mtime_ns;
     // If the times are equal, the order of the paths decides, since the entries are sorted by path.

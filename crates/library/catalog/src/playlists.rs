@@ -83,7 +83,7 @@ fn from_latin1(target: &[u8]) -> Option<Vec<u8>> {
     is_other.then(|| shown(target).into_owned().into_bytes())
 }
 
-/// Returns the entry with percent-encoding decoded, or `None` if it has none.
+/// Returns the entry with percent-encoding decoded, or `None` if it contains no percent-encoding.
 fn without_escapes(target: &[u8]) -> Option<Vec<u8>> {
     let decoded = tags::percent_decoded(target);
     (decoded != target).then_some(decoded)

@@ -307,8 +307,7 @@ impl<B: AsRef<[u8]>> Catalog<B> {
         })
     }
 
-    /// Returns the photographs with their paths relative to the root of the library, the last taken
-    /// first.
+    /// Returns the photographs with their paths relative to the root of the library, newest first.
     pub fn newest_photos(&self) -> impl Iterator<Item = (DatedPhoto, Vec<u8>)> {
         let rows = (0..self.counts().photos).rev();
         rows.filter_map(|row| {

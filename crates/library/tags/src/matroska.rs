@@ -137,8 +137,8 @@ pub(crate) fn read(input: &mut Input<'_>) -> Result<Media, Error> {
     if media.audio.sample_rate_hz == 0 {
         return Err(Error::malformed("matroska without a sound track"));
     }
-    // If the writer could not seek back to state a duration, the duration is taken from the last
-    // cluster.
+    // If the file states no duration, because its writer could not seek back to fill it in, the
+    // duration is taken from the last cluster.
     let is_stated = 0.0 < known.ticks;
     if !is_stated && sound_at < segment.end {
         known.ticks = match last_ticks(input, &(sound_at..segment.end)) {
@@ -195,7 +195,7 @@ fn last_block(input: &mut Input<'_>, cluster: &Range<u64>) -> Result<u64, Error>
                     _ => continue,
                 }
             }
-            // Cue points or tags mark the end of a cluster of unknown length.
+            // Cue points or tags after a cluster of unknown length mark its end.
             CUES | TAGS => break,
             _ => continue,
         };
@@ -254,7 +254,7 @@ fn number(bytes: &[u8]) -> u64 {
     bytes.fold(0, |number, &byte| number << 8 | u64::from(byte))
 }
 
-/// Reads one child of the segment. An error in the child loses only the rest of the child.
+/// Reads one child of the segment. If the child is damaged, the values before the damage are kept.
 fn part(
     input: &mut Input<'_>,
     element: &Element,

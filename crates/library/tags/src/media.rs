@@ -18,7 +18,7 @@ pub struct Media {
     pub pictures: Vec<Picture>,
     /// Hash that identifies the audio, regardless of tags and path.
     pub audio_hash: AudioHash,
-    /// Faults that lost only a part of the tags.
+    /// Faults despite which the file could be read, such as a broken tag or a truncated chunk.
     pub issues: Vec<Cow<'static, str>>,
 }
 
@@ -49,8 +49,8 @@ impl Media {
         }
     }
 
-    /// Discards a duration that is implausibly long for the file's size, even if all of it were
-    /// silence.
+    /// Discards a duration that is implausibly long for a file of this size, even for a file that
+    /// contains only silence.
     pub(crate) fn doubt_duration(&mut self, file_bytes: u64) {
         let duration_s = self.audio.duration_ms / 1000;
         let is_beyond = u64::from(u32::MAX) < self.audio.duration_ms;
@@ -242,7 +242,8 @@ pub struct Picture {
     pub offset: u64,
     /// Length of the picture in the file, as the tag states it. The picture lies within the file.
     pub bytes: u64,
-    /// Length of the fields before the picture, to be skipped after the stored bytes are decoded.
+    /// Length of the tag's fields that precede the picture in the decoded bytes; 0 if no fields
+    /// precede it.
     pub skip: u32,
 }
 

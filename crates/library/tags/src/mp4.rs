@@ -1,6 +1,6 @@
-//! MP4 and related formats: boxes down to the first sound track and the list of items; sample
-//! tables and `mdat` are skipped. In the table, braces enclose the boxes inside a box, and `@`
-//! precedes the offset of a field in bytes.
+//! MP4 and related formats: boxes down to the first sound track and the list of metadata items;
+//! sample tables and `mdat` are skipped. In the table, braces enclose the boxes inside a box, and
+//! `@` precedes the offset of a field in bytes.
 //!
 //! ```text
 //! ftyp · moov { mvhd ·
@@ -11,7 +11,7 @@
 //! data: @8 type u32 · @12 locale · @16 value
 //! ```
 //! Big-endian; `moov` may come last. Sources: ISO 14496-12, 14496-14; Apple's QuickTime file format
-//! for items.
+//! for the metadata items.
 
 mod fragments;
 mod items;
@@ -58,7 +58,8 @@ pub(crate) fn read(input: &mut Input<'_>) -> Result<Media, Error> {
         match &atom.kind {
             b"moov" => moov = Some(atom.body),
             b"mdat" => mdat_bytes += atom.body.end - atom.body.start,
-            // Fragments are read separately, since an hour of audio may have thousands.
+            // An hour of audio may have thousands of fragments, so not every box is read from here
+            // on. `fragments::lengthen` finds the last fragment.
             b"moof" if moov.is_some() => {
                 fragments = Some(at..len);
                 mdat_bytes += len - at;

@@ -12,7 +12,7 @@
 //! ```
 //! Without such a header, frames sampled at a few offsets show whether the bit rate is constant; if
 //! it is not, the duration is estimated from their mean bit rate. Sources: ISO 11172-3 §2.4, ISO
-//! 13818-3, the Xing and VBRI documents of their vendors.
+//! 13818-3, the vendors' documentation of the Xing and VBRI headers.
 
 use crate::input::Input;
 use crate::media::{AudioHash, Codec};

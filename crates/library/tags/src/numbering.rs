@@ -5,14 +5,14 @@
 pub(crate) struct Numbering {
     pub(crate) number: u16,
     pub(crate) total: u16,
-    /// Disc that precedes a track number, as in `2-05`; 0 if missing.
+    /// Disc number before a track number, as in `2-05`; 0 if missing.
     pub(crate) disc: u16,
     /// Side of a vinyl record, 1 for side A; 0 if missing.
     pub(crate) side: u16,
 }
 
 impl Numbering {
-    /// Parses `7`, `07/12`, `7 of 12`, `2-05`, `A1`, `B` and a number after a word.
+    /// Parses numbers such as `7`, `07/12`, `7 of 12`, `2-05`, `A1`, `B` and `Track 7`.
     pub(crate) fn parse(text: &str) -> Numbering {
         let text = text.trim();
         let at = text.find(|letter: char| letter.is_ascii_digit());
@@ -26,7 +26,8 @@ impl Numbering {
                 ..Numbering::default()
             };
         };
-        // The hyphen is a minus sign here, which makes the number invalid.
+        // Unless it follows the letter of a side, a hyphen before the number is a minus sign, so
+        // the number is invalid.
         if before.ends_with('-') && side == 0 {
             return Numbering::default();
         }

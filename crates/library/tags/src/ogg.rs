@@ -1,6 +1,6 @@
 //! Ogg with Vorbis, Opus, FLAC or Speex: the first two packets of the first stream, and its last
-//! page. In a file of chained streams, the same is read of each stream. In the table, `@` precedes
-//! the offset of a field in bytes.
+//! page. In a file of chained streams, the first packets and the last page of each stream are read.
+//! In the table, `@` precedes the offset of a field in bytes.
 //!
 //! ```text
 //! page: @0 "OggS" · @4 version · @5 flags · @6 granule u64 · @14 serial u32 · @18 sequence u32
@@ -24,8 +24,8 @@ use crate::{Error, Media};
 pub(crate) const MAGIC: &[u8; 4] = b"OggS";
 
 const HEAD_BYTES: u64 = 27;
-/// Maximum number of jumps over the pages of a packet that land beside a page; after that, the
-/// pages are read one by one.
+/// Maximum number of failed attempts to skip pages of a packet. An attempt fails if the expected
+/// page does not begin at the computed offset. After that, the pages are read one by one.
 const MISSES_MAX: u32 = 4;
 /// Bytes before the end that are searched for the last page, in growing steps; the last step is
 /// longer than any page.
@@ -97,7 +97,8 @@ fn identify(head: &[u8], audio: &mut Audio) -> Result<u16, Error> {
         let skip = head.get(10..).and_then(<[u8]>::first_chunk);
         return Ok(u16::from_le_bytes(*skip.ok_or_else(short)?));
     } else if head.starts_with(b"\x7fFLAC") {
-        // In Ogg, a mapping header of 9 bytes comes before FLAC's magic number, a block header and
+        // In Ogg, the first packet consists of a mapping header of 9 bytes, FLAC's magic number, a
+        // block header, and STREAMINFO from offset 17 on. The sample rate is at offset 10 of
         // STREAMINFO.
         let word = head.get(27..).and_then(<[u8]>::first_chunk);
         let word = u64::from_be_bytes(*word.ok_or_else(short)?);
@@ -126,7 +127,7 @@ fn comment_packet(packet: &mut Packet<'_, '_>, media: &mut Media) -> Result<(), 
     let head_bytes = match media.audio.codec {
         Codec::Opus => 8,
         Codec::Vorbis => 7,
-        // The comment packet of Speex begins without a header.
+        // In a comment packet of Speex, the comments begin at offset 0.
         Codec::Speex => 0,
         _ => 4,
     };
@@ -164,8 +165,8 @@ pub(crate) struct Packet<'a, 'b> {
 }
 
 impl<'a, 'b> Packet<'a, 'b> {
-    /// Starts at the first page of stream `serial` at or after `at`, with the packet that begins in
-    /// this page.
+    /// Returns a reader of the packet that begins in the first page of stream `serial` at or after
+    /// offset `at`.
     pub(crate) fn begin(
         input: &'a mut Input<'b>,
         at: u64,

@@ -3,7 +3,7 @@
 pub struct Splits {
     /// Separators between artists; case is ignored.
     pub artists: Vec<String>,
-    /// Separators of genres.
+    /// Separators between genres; case is ignored.
     pub genres: Vec<String>,
     /// Names that contain a separator but must not be split; case is ignored.
     pub exceptions: Vec<String>,
@@ -60,7 +60,7 @@ impl Splits {
 fn begins(value: &str, at: usize, word: &str) -> bool {
     let (value, word) = (&value.as_bytes()[at..], word.as_bytes());
     // This function is called at every letter of every name. In most calls the first byte differs,
-    // so it is compared before the whole word.
+    // so this byte is compared before the whole word.
     let (Some(first), Some(found)) = (word.first(), value.first()) else {
         return false;
     };

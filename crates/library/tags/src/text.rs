@@ -1,8 +1,8 @@
 //! Conversion of bytes to text. It never fails, even if the encoding is wrong: invalid bytes become
 //! U+FFFD.
 
-/// Appends ISO 8859-1 text. Bytes that are valid UTF-8 are read as UTF-8, as many writers declare
-/// Latin-1 and write UTF-8.
+/// Appends ISO 8859-1 text. Bytes that are valid UTF-8 are read as UTF-8, since many writers
+/// declare ISO 8859-1 but write UTF-8.
 pub(crate) fn latin1(bytes: &[u8], out: &mut String) {
     match std::str::from_utf8(bytes) {
         Ok(text) => out.push_str(text),

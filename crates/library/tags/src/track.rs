@@ -105,8 +105,8 @@ const ROLES: &[(Role, Field, Option<Field>)] = &[
     (Role::DjMixer, Field::DjMixer, None),
 ];
 
-/// Maximum number of names per role, of genres and of moods; a file with more is broken or meant to
-/// fill the index.
+/// Maximum number of names per role, of genres, of moods and of release types; further values are
+/// ignored. A file with more values is broken, or made to exhaust the space of the index.
 const NAMES_MAX: usize = 1024;
 /// Number of sides of one vinyl record.
 const SIDES: u16 = 2;

@@ -61,7 +61,8 @@ pub(crate) fn read(input: &mut Input<'_>) -> Result<Media, Error> {
         if &kind == b"data" {
             bytes = match stated {
                 u32::MAX => long_bytes.unwrap_or(bytes),
-                // The writer could not seek back to fill in the length.
+                // The length is 0 and no chunk follows, so the writer could not seek back to fill
+                // in the length. The samples then extend to the end of the file.
                 0 if !is_chunk(input, at + 8)? => input.len() - at - 8,
                 _ => bytes,
             };
@@ -157,8 +158,9 @@ fn finish(
 }
 
 impl SampleCounts {
-    /// Returns the number of samples in `bytes` bytes of audio: the number that the file states, if
-    /// it is plausible, otherwise a number computed from whole frames or from the mean rate.
+    /// Returns the number of samples in `bytes` bytes of audio. This is the number that the file
+    /// states, if it is plausible; otherwise it is computed from the number of whole frames (ADPCM)
+    /// or from the mean bit rate.
     fn samples(&self, format: &[u8; 16], bytes: u64, rate_hz: u32) -> u64 {
         let u16_at = |at: usize| u64::from(u16::from_le_bytes([format[at], format[at + 1]]));
         let (coding, frame_bytes) = (u16_at(0), u16_at(12));

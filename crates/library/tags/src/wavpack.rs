@@ -89,8 +89,8 @@ pub(crate) fn read(input: &mut Input<'_>, start: u64, mut media: Media) -> Resul
         false => Some(stated),
     };
     media.audio.exact = counted.is_some();
-    // DSD blocks state the number of bytes, each of eight one-bit samples, and the number of bytes
-    // per second.
+    // In DSD files, the header counts bytes instead of samples, and the rate is in bytes per
+    // second. A byte consists of eight one-bit samples, so both values are multiplied by 8.
     let bits = if is_dsd { 8 } else { 1 };
     let rate_hz = (u64::from(rate_hz) * bits) << rate.doublings;
     media.audio.sample_rate_hz = u32::try_from(rate_hz).unwrap_or(u32::MAX);

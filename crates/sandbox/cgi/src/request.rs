@@ -73,7 +73,7 @@ impl Request<'_> {
         out.put("PATH_INFO", &path_info);
         out.put("QUERY_STRING", query.as_bytes());
         out.put("REMOTE_ADDR", self.peer.as_bytes());
-        // This variable is not in the RFC, but many programs need it.
+        // `REQUEST_URI` is not in the RFC, but many programs need it.
         let uri = match self.query {
             Some(query) => format!("{}?{query}", self.path),
             None => self.path.to_owned(),
@@ -92,8 +92,8 @@ impl Request<'_> {
         Ok(out.0)
     }
 
-    /// Returns the host name and the port from the field `Host`. If either is missing, returns a
-    /// default value, which the RFC leaves to the server.
+    /// Returns the host name and the port from the field `Host`. If the name or the port is
+    /// missing, returns a default value in its place; the RFC lets the server choose this value.
     fn authority(&self) -> (&[u8], &[u8]) {
         let default: &[u8] = if self.secure { b"443" } else { b"80" };
         let host = self.values("host").next().unwrap_or(b"localhost");

@@ -16,7 +16,7 @@ pub enum Response<'a> {
     },
     /// Path of another resource of this server, which the server sends instead (local redirect).
     LocalRedirect(&'a str),
-    /// Output without header fields, which is a body as a whole.
+    /// Output without a header; all of it is the body.
     Bytes,
 }
 

@@ -298,7 +298,8 @@ fn document(status: u16, mut fields: Vec<Field>, body: Body) -> Reply {
         let content_type = body.content_type.map_or(BYTES.into(), Cow::Owned);
         fields.push(("content-type".into(), content_type));
     }
-    // The output of a program may differ each time, unless the program declares otherwise.
+    // The output of a program may differ each time, so it must not be cached unless the program
+    // declares otherwise.
     if !has_field("cache-control", &fields) {
         fields.push(("cache-control".into(), "no-store".into()));
     }

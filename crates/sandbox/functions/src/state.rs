@@ -9,7 +9,7 @@ use store::{Embedded, EmbeddedSession};
 
 use config::Entry;
 
-/// Returns the environment variable that gives a program the descriptor of its store.
+/// Returns the environment variable that contains the file descriptor of a program's store.
 pub(super) fn variable() -> String {
     format!("PELTON_STATE={SERVICE_FD}")
 }

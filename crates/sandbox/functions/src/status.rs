@@ -14,8 +14,8 @@ use super::reply::method_not_allowed;
 /// Path at which the status is mounted.
 pub(super) const PATH: &str = "/-/status";
 
-/// Mount that shows the isolation of conversions and of each program, in the form that the command
-/// `pelton cell --probe` prints.
+/// Mount that shows how the cells of conversions and of each program are isolated, in the form that
+/// the command `pelton cell --probe` prints.
 pub(super) struct Status(pub(super) Arc<Programs>);
 
 impl Mount for Status {

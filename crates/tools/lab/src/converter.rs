@@ -23,10 +23,11 @@ impl Converter {
         }
     }
 
-    /// Converts the file `original` and writes the output to the file `answer`.
+    /// Converts the file `original` and writes the output to the file `response`.
     ///
     /// # Errors
-    /// Returns an error if the worker cannot be started or fails.
+    /// Returns an error if the worker cannot be started or fails, or if `response` cannot be
+    /// written.
     pub(crate) fn convert(
         &self,
         plan: &Plan,
@@ -49,11 +50,11 @@ impl Converter {
         fs::write(response, output.stdout).map_err(at(response))
     }
 
-    /// Converts the file `original` `times` times in one process. Returns the CPU time of each
-    /// conversion in microseconds.
+    /// Converts the file `original` repeatedly, `times` times in total, in one process. Returns the
+    /// CPU time of each conversion in microseconds.
     ///
     /// # Errors
-    /// Returns an error if the worker fails or does not print the times.
+    /// Returns an error if the worker fails or does not print one CPU time per conversion.
     pub(crate) fn repeat(
         &self,
         plan: &Plan,

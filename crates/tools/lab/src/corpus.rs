@@ -8,7 +8,7 @@ use image_plan::{Facts, Orientation, Size};
 use serde::Serialize;
 use toolkit::stop::{Stop, at};
 
-/// Photograph of the corpus, which benchmarks convert.
+/// Photograph that benchmarks convert: a file of the corpus folder.
 #[derive(Clone, Debug)]
 pub(crate) struct Photograph {
     /// Path of the file, relative to the corpus folder.
@@ -19,7 +19,7 @@ pub(crate) struct Photograph {
     hash: String,
 }
 
-/// Entry for a photograph in a record.
+/// Record entry that describes one photograph.
 #[derive(Serialize)]
 pub(crate) struct Entry {
     name: String,
@@ -38,7 +38,7 @@ impl Photograph {
         let facts = image_plan::probe(&bytes[..], bytes.len() as u64);
         let facts = facts.map_err(|err| Stop::host(format!("{}: {err}", path.display())))?;
         // The quality metric compares pixels: it neither rotates pictures nor converts colours
-        // between profiles.
+        // between profiles. Photographs that need either are therefore rejected.
         if facts.orientation != Orientation::default() || facts.profile_bytes != 0 {
             let line = format!(
                 "{}: has an orientation or a colour profile, which the judges do not apply",
@@ -86,7 +86,8 @@ impl Photograph {
 /// Reads the photographs that a definition names.
 ///
 /// # Errors
-/// Returns an error if a photograph is missing, or if it has an orientation or a profile.
+/// Returns an error if a photograph is missing or is not a picture, or if it has an orientation or
+/// a colour profile.
 pub(crate) fn read(folder: &Path, names: &[String]) -> Result<Vec<Photograph>, Stop> {
     let photographs = names.iter().map(|name| Photograph::read(folder, name));
     photographs.collect()

@@ -52,8 +52,9 @@ fn read(path: &str) -> String {
     fs::read_to_string(path).map_or_else(|_| "unknown".to_owned(), |text| text.trim().to_owned())
 }
 
-/// Returns the version line of each program: the first non-empty line of its stdout and stderr. A
-/// program may exit with an error.
+/// Returns the version line of each program: the first non-empty line of its stdout and stderr,
+/// even if the program exits with an error. The line is `absent` if the program cannot be run or
+/// prints nothing.
 pub(crate) fn versions(programs: &[&[&str]]) -> BTreeMap<String, String> {
     let mut versions = BTreeMap::new();
     for words in programs {

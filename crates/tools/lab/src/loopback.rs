@@ -1,6 +1,6 @@
 //! Private loopback: a network namespace without other traffic or packet filters. Client and server
-//! use the same congestion control without pacing: cubic, or reno if a namespace may not select
-//! cubic.
+//! use the same congestion control without pacing: cubic, or reno if the kernel does not permit
+//! cubic in a namespace.
 
 use std::os::unix::process::CommandExt as _;
 use std::process::Command;
@@ -11,8 +11,8 @@ use toolkit::stop::Stop;
 /// Environment variable that marks a process inside the namespace. It is not named `PELTON_…`,
 /// because the server rejects unknown variables with that prefix.
 const MARK: &str = "LAB_LOOPBACK";
-/// Shell script that runs in the namespace. It receives this program as `$0` and its arguments as
-/// `$@`.
+/// Shell script that runs in the namespace. `$0` is the path of this program, and `$@` are this
+/// program's arguments.
 const PREPARE: &str = "ip link set lo up && control=/proc/sys/net/ipv4/tcp_congestion_control && \
     { echo cubic > $control || echo reno > $control; } 2>/dev/null && exec \"$0\" \"$@\"";
 

@@ -68,7 +68,7 @@ struct Typed {
 /// Subcommands: one per benchmark, and hidden ones for the processes that benchmarks start.
 #[derive(clap::Subcommand)]
 enum Benchmark {
-    /// Find the settings of each encoder that match the quality of a JPEG
+    /// Find the settings at which each encoder reaches the same quality as a JPEG
     Quality,
     /// Measure CPU time, bytes and quality of conversions, compared with vips, cwebp and avifenc
     Image {
@@ -76,8 +76,8 @@ enum Benchmark {
         #[arg(long)]
         only: Option<image::Part>,
     },
-    /// Measure CPU time of cache hits compared with nginx, their latency during conversions, memory
-    /// and start time
+    /// Measure CPU time of cache hits compared with nginx, latency of hits during conversions,
+    /// memory during many cache misses, and start time
     Hit {
         /// Run only this part
         #[arg(long)]

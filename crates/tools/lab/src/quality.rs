@@ -42,8 +42,8 @@ struct Encoder {
 }
 
 enum By {
-    /// Debian's cjpeg with halved chroma at every quality. Its quality settings are the scale that
-    /// users know.
+    /// Debian's cjpeg, with chroma at half the width and height (4:2:0) at every quality. Its
+    /// quality settings are the scale that users know.
     Cjpeg,
     /// Pelton's worker; the function returns the encoding for a setting.
     Us(fn(u8) -> Encoding),

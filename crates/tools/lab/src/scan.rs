@@ -43,7 +43,7 @@ pub(crate) enum Part {
     Sync,
 }
 
-/// Flags of this benchmark only.
+/// Flags that only this benchmark has.
 #[derive(clap::Args)]
 pub(crate) struct Typed {
     /// Run only this part

@@ -86,8 +86,8 @@ impl Server {
         )))
     }
 
-    /// Starts Pelton with the corpus as its folder. `under` is a command prefix such as `taskset`,
-    /// or empty; `settings` are flags of Pelton.
+    /// Starts Pelton with the corpus as its library folder and `data` as its data folder. `under`
+    /// is a command prefix such as `taskset`, or empty; `settings` are flags of Pelton.
     ///
     /// # Errors
     /// As [`Server::start`].

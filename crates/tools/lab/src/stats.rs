@@ -109,7 +109,8 @@ pub(crate) fn quantile(sorted: &[f64], share: f64) -> f64 {
 }
 
 /// Returns the order of `contenders` in round `round`: forwards in even rounds, backwards in odd
-/// ones (A B C, C B A, …), so that a drift of the machine affects all of them alike.
+/// rounds (A B C, C B A, …), so that a gradual change of the machine's speed affects all contenders
+/// alike.
 pub(crate) fn order(contenders: usize, round: usize) -> Vec<usize> {
     let there = 0..contenders;
     if round.is_multiple_of(2) {

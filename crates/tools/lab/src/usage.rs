@@ -83,16 +83,18 @@ fn children_cpu_us() -> u64 {
 /// Resource usage of a process and all its running descendants at one moment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub(crate) struct Tree {
-    /// User and system time of these processes, and of those of their descendants that have exited
-    /// and were waited for.
+    /// User and system time of the process and its running descendants, and of their exited
+    /// descendants that were waited for.
     pub(crate) cpu_us: u64,
-    /// Proportional set size: a page shared by several of these processes counts once in the sum.
+    /// Sum of the proportional set sizes: a page that several processes of the tree share counts
+    /// once.
     pub(crate) memory_bytes: u64,
     pub(crate) processes: u32,
 }
 
 impl Tree {
-    /// Reads only the CPU time, which is cheap.
+    /// Reads only the CPU time of the process `root` and its descendants. This is cheaper than
+    /// [`Tree::read`], which also reads the memory use.
     ///
     /// # Errors
     /// Returns an error if /proc cannot be read or the process has exited.
@@ -101,8 +103,8 @@ impl Tree {
         Ok(stats.iter().map(|stat| stat.ticks).sum::<u64>() * tick_us())
     }
 
-    /// Reads the CPU time and the memory use. To report the memory use, the kernel walks all page
-    /// tables.
+    /// Reads the CPU time and the memory use of the process `root` and its descendants. This is
+    /// slow, because the kernel walks all page tables to compute the memory use.
     ///
     /// # Errors
     /// Returns an error if /proc cannot be read or the process has exited.

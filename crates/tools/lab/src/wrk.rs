@@ -20,7 +20,7 @@ pub(crate) struct Load {
     pub(crate) seconds: u32,
 }
 
-/// Requests that wrk should send.
+/// Description of the requests that wrk sends.
 pub(crate) struct Requests<'a> {
     /// URL scheme: `http` or `https`.
     pub(crate) scheme: &'a str,

@@ -1,4 +1,4 @@
-//! Generator of music libraries of a given size, the same for the same seed.
+//! Generator of music libraries of a given size. Equal seeds give equal libraries.
 //!
 //! Principal function: [`prepared`]. `cargo xtask media` calls it, and so do the suites and
 //! benchmarks that read a library.

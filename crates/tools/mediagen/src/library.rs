@@ -57,7 +57,7 @@ pub fn generated(tracks: u32, seed: u64, out: PathBuf) -> Result<PathBuf, Stop> 
     Ok(out)
 }
 
-/// Returns the folder in the cache for a library, used if the user named no folder.
+/// Returns the library's folder in the cache. It is used if the user does not name a folder.
 fn default_folder(cache: &Path, tracks: u32, seed: u64) -> PathBuf {
     cache.join(format!("media-{tracks}-{seed}"))
 }

@@ -9,7 +9,8 @@ const ONSETS: &[&str] = &[
 ];
 const VOWELS: &[&str] = &["a", "e", "i", "o", "u", "ai", "ea", "ou", "é", "ö", "å"];
 const CODAS: &[&str] = &["", "", "l", "m", "n", "r", "s", "th", "ck", "nd"];
-/// Whole names in other scripts. The last two have combining accents.
+/// Complete names in scripts other than Latin, and two Latin names (the last two) with combining
+/// accents.
 const OTHERS: &[&str] = &[
     "夜の音楽",
     "青い山",

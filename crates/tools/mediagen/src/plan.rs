@@ -288,7 +288,8 @@ impl Album {
         art.cover(&mut random, large)
     }
 
-    /// Returns the name and content of the picture beside the music, if the album has one.
+    /// Returns the path and content of the picture file in the album's folder, if the album has
+    /// one.
     pub(crate) fn folder_art<'a>(&self, cover: &'a Cover) -> Option<(Vec<u8>, &'a [u8])> {
         let mut random = Random::apart(self.seed, 7);
         let name: &[u8] = if cover.is_png {

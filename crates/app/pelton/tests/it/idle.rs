@@ -1,4 +1,5 @@
-//! Prefetch in idle time: what the web page's grid requests exists before it is requested.
+//! Prefetch in idle time: the variants that the web page's grid shows are created before clients
+//! request them.
 
 use std::thread::sleep;
 use std::time::Duration;
@@ -56,7 +57,7 @@ fn requests_stop_the_prefetch() {
     });
     let request = || assert_eq!(server.get_as("/0.jpg", "image/jpeg").status, 200);
     request();
-    // Waits until the picture in progress is finished, which adds up to two variants.
+    // Wait until the picture in progress is finished. This picture adds at most two variants.
     sleep(Duration::from_millis(1_500));
     let made = server.metrics().get(MADE);
     assert!(made < 80, "{made} variants were made before the request");

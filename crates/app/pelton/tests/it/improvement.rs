@@ -47,7 +47,8 @@ fn a_quick_answer_is_replaced_by_a_better_one() {
         assert_eq!(improved(&server, "/p.jpg", accept).etag(), better.etag());
         assert_eq!(server.metrics().conversions(), 2);
         let held = format!("accept: {accept}\r\nif-none-match: {}\r\n", quick.etag());
-        // Another core may send the provisional variant for a moment.
+        // Another core may still send the provisional variant for a short time, so repeat the
+        // request.
         eventually("what the client holds is not the best any more", || {
             (server.send("GET", "/p.jpg", &held).status == 200).then_some(())
         });

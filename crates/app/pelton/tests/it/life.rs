@@ -266,7 +266,7 @@ fn a_service_manager_opens_the_socket_and_is_notified() {
         let read = manager.recv(&mut bytes).expect("the server tells");
         String::from_utf8_lossy(&bytes[..read]).into_owned()
     };
-    // A client that connects before the server starts waits for it.
+    // A client can connect before the server starts; its request is answered after the start.
     let mut early = crate::harness::Client::connect(address);
     early.request("GET", "/p.jpg", "");
     let mut command = activated(&home, &socket, &address.to_string());

@@ -78,7 +78,7 @@ impl Running {
 
 impl Drop for Running {
     fn drop(&mut self) {
-        // The kill fails if the server has ended already.
+        // An error is ignored: the server may have ended already.
         drop(self.child.kill());
         drop(self.child.wait());
     }

@@ -37,7 +37,7 @@ const ACCEPTS: [(&str, &str); 31] = [
     ("ximage/webp", "image/jpeg"),
     ("image / webp", "image/jpeg"),
     ("text/plain;note=\"image/webp\"", "image/jpeg"),
-    // The fields of Chromium 120, Firefox 90 and 132, Safari 13 and 17.
+    // Accept fields of Chromium 120, Firefox 90 and 132, Safari 13 and 17.
     (
         "image/avif,image/webp,image/apng,image/svg+xml,image/*,*/*;q=0.8",
         "image/avif",
@@ -137,8 +137,8 @@ fn check(query: &str, expected: Expect) {
     expected.assert_eq(&table);
 }
 
-/// Returns the format, followed by `=` if the body is the original, and by `*` if the response
-/// varies by Accept.
+/// Returns the format of the response, followed by `=` if the body is the original, and by `*` if
+/// the response varies by Accept.
 fn summary(original: &[u8], response: &Response) -> String {
     assert_eq!(response.status, 200);
     let (_, format) = response

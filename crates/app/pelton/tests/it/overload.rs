@@ -26,7 +26,7 @@ fn beyond_the_queue_responses_say_when_to_retry() {
         let target = format!("/large.jpg?w={}&format=png", 2900 + number);
         client.request("GET", &target, "");
     }
-    // The counter only grows, so a refusal stays visible however fast the work is done.
+    // The counter never decreases, so a refusal stays visible even if all conversions have ended.
     eventually("somebody is refused", || {
         (0 < server.metrics().get("pelton_conversions_refused_total")).then_some(())
     });
@@ -115,7 +115,8 @@ fn no_request_waits_longer_than_the_configured_time() {
 }
 
 /// All conversions share one memory budget. An improvement, which converts in the background, may
-/// use most of the budget while no other conversion runs.
+/// use most of the budget while no other conversion runs. A conversion for a request then cancels
+/// the improvement, so that its memory becomes available.
 #[test]
 fn a_request_gets_the_memory_that_an_improvement_holds() {
     let home = Home::with(&[

@@ -38,8 +38,8 @@ fn check(test: &str, panics: fn(), report: &str) {
     assert!(!written.contains("went on"), "{written}");
 }
 
-/// Waits for a conversion whose thread panics. Without the panic policy, the waiter would get an
-/// error, as the tests of `conversion::single_flight` show.
+/// Waits for a conversion whose thread panics. The panic must end the whole process; otherwise the
+/// waiter would get an error, as the tests of `conversion::single_flight` show.
 fn wait_for_a_panicking_conversion() {
     let flights = SingleFlight::<&str, u32>::new(2);
     let (leader, mut waiter) = flights.lead("key");

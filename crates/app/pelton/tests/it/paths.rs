@@ -145,7 +145,8 @@ fn folders_lead_people_to_their_page() {
         assert_eq!(status_and_location, (308, location), "{target}");
         assert_eq!(server.get_as(target, "image/webp,*/*").status, 404);
     }
-    // Programs like curl get the page that needs no scripts, at the folder's own path.
+    // Clients that do not ask for HTML, such as curl, get a page without scripts, at the path of
+    // the folder.
     home.put("folder/sub/q.jpg", &media::photo(48, 32, 2));
     home.put("folder/.git/r.jpg", &media::photo(48, 32, 3));
     for accept in ["", "accept: */*\r\n"] {

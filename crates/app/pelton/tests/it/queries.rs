@@ -41,7 +41,7 @@ const SIZES: [(&str, (u32, u32)); 56] = [
     ("fit=cover&h=50&w=50", (50, 50)),
     ("%77=5%30&h=50&fit=c%6Fver", (50, 50)),
     ("w=50&&h=50&", (50, 33)),
-    // Turned, then cropped, then fitted into the box.
+    // The picture is rotated and mirrored, then cropped, then fitted into the requested size.
     ("rotate=90", (160, 240)),
     ("rotate=180&flop=1", (240, 160)),
     ("rotate=270&w=80", (80, 120)),

@@ -17,7 +17,7 @@ fn free_address() -> SocketAddr {
     listener.local_addr().expect("bound")
 }
 
-/// Debian's redis-server without files, killed when dropped.
+/// Debian's redis-server without snapshots, killed when dropped.
 struct Redis(Child);
 
 impl Redis {
@@ -37,7 +37,7 @@ impl Redis {
 
 impl Drop for Redis {
     fn drop(&mut self) {
-        // The kill fails if the process has ended already.
+        // An error is ignored: the process may have ended already.
         drop(self.0.kill());
         drop(self.0.wait());
     }
@@ -219,7 +219,7 @@ fn processes_of_one_folder_convert_once() {
     assert!(etags.iter().all(|etag| *etag == etags[0]), "{etags:?}");
     let jobs: u64 = servers.iter().map(|server| server.metrics().jobs()).sum();
     assert_eq!(jobs, 1);
-    // The lock is released when the conversion ends.
+    // The key `pelton:flight:…`, which locks a conversion, is removed when the conversion ends.
     let client = Client::of(address);
     eventually("nothing is under way", || {
         texts(client.ask("KEYS pelton:flight:*"))

@@ -183,8 +183,8 @@ fn bytes_each(
 #[test]
 fn an_idle_connection_holds_hardly_anything() {
     raise_descriptors_max();
-    // The file is large enough to make an output buffer visible, and small enough to be copied into
-    // such a buffer.
+    // The file is large enough that an output buffer would show in the measured memory, and small
+    // enough to be copied into such a buffer.
     let home = Home::with(&[("p.txt", &[b'x'; 15 << 10])]);
     let server = Server::plain(&home, &["--allowed-types", "txt"]);
     let (bytes, clients) = bytes_each(&server, 10_000, || {
@@ -256,9 +256,9 @@ fn a_slow_reader_holds_little_beside_what_all_share() {
         ("tiny.txt", &[b'x'; 14 << 10]),
     ]);
     let server = Server::plain(&home, &["--allowed-types", "txt"]);
-    // One row per way to send a body: from a file, from memory, and copied. A row holds the target,
-    // the requests per reader and the number of readers. Each reader requests more bytes than the
-    // kernel buffers at once.
+    // One row per way to send a body: from the file, from memory, or through the output buffer. A
+    // row holds the target, the requests per reader and the number of readers. Each reader requests
+    // more bytes than the kernel buffers at once.
     let kinds = [
         ("/p.txt", 64, 1_000),
         ("/small.txt", 200, 200),
@@ -275,7 +275,7 @@ fn a_slow_reader_holds_little_beside_what_all_share() {
         assert!(bytes <= 64 << 10, "{bytes} bytes for a reader of {target}");
         let kept = kernel_bytes(&server) / clients.len() as u64;
         // The kernel's buffers hold unsent bytes and bytes in flight; the client's receive window
-        // allows half of this limit to be in flight.
+        // allows half of 512 KiB to be in flight.
         assert!(kept <= 512 << 10, "the kernel keeps {kept} for {target}");
         drop(clients);
     }

@@ -1,5 +1,5 @@
-//! `kill -9` at random times of a scan: the last complete index remains, and the next scan produces
-//! the same bytes as a full scan.
+//! `kill -9` at random times during a scan: the last complete index remains, and the next scan
+//! writes an index that is identical to that of a full scan.
 //!
 //! `cargo xtask conform scan` kills a scan a hundred times.
 

@@ -162,8 +162,8 @@ fn only_the_own_page_changes_something_in_a_session() {
     let bob = log_in(&server, "bob", "secret");
     let bobs = format!("{bob}{OWN}content-length: 0\r\n");
     assert_eq!(server.send("POST", "/-/api/scan", &bobs).status, 403);
-    // If the server requires no login, every client may read the state of the administration, but
-    // only admins may change it.
+    // If the server requires no login, every client may read the quarantine, but only admins may
+    // change it.
     assert_eq!(status(&server, "/-/api/quarantine", ""), 200);
     let lift = |fields: &str| {
         let target = "/-/api/quarantine/0000";
@@ -217,7 +217,8 @@ fn an_ended_session_opens_nothing_for_longer_than_a_moment() {
     assert_eq!(status(&server, "/-/api", &cookie), 200);
     let fields = format!("{cookie}{OWN}");
     server.send("DELETE", "/-/api/session", &fields);
-    // Each core trusts a verified login for `limits.revalidate_after`.
+    // Each core trusts a verified login for `limits.revalidate_after`, so the session may end on
+    // some cores later than on others.
     eventually("the session has ended everywhere", || {
         (status(&server, "/-/api", &cookie) == 401).then_some(())
     });
@@ -250,7 +251,8 @@ fn over_tls_the_cookie_needs_tls() {
     for (name, origin, status) in [
         ("__Secure-pelton", "https://pelton", 200),
         ("__Secure-pelton", "http://pelton", 403),
-        // An attacker who can modify plain HTTP could set a cookie of this name.
+        // An attacker who can modify plain HTTP could set a cookie of this name, so the server does
+        // not accept it over TLS.
         ("pelton", "https://pelton", 401),
     ] {
         client.request("POST", "/-/api/scan", &change(name, origin));

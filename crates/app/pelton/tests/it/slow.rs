@@ -1,5 +1,5 @@
-//! Clients that are slow on purpose: the server disconnects each, and other clients do not wait for
-//! it.
+//! Clients that are slow on purpose: the server disconnects them, and other clients are not
+//! delayed.
 
 use std::io::{ErrorKind, Read as _, Write as _};
 use std::net::TcpStream;

@@ -1,5 +1,5 @@
-//! Many responses of all sizes, whole and partial, single and pipelined, with connections that
-//! break meanwhile: each body must be the one that was requested.
+//! Many responses of all sizes, whole and partial, single and pipelined, while clients reset some
+//! of the connections: each body must be the one that was requested.
 //!
 //! `cargo xtask conform soak` sends ten million requests.
 

@@ -64,7 +64,7 @@ impl Store {
 
 impl Drop for Store {
     fn drop(&mut self) {
-        // The kill fails if the store has ended already.
+        // An error is ignored: the store may have ended already.
         drop(self.child.kill());
         drop(self.child.wait());
     }
@@ -86,7 +86,8 @@ pub(crate) fn ask(client: &mut BufReader<UnixStream>, line: &str) -> std::io::Re
 }
 
 /// Directory of one test, removed when dropped. Its name contains a number, since concurrent tests
-/// may use the same name: with one socket, both tests would connect to the first store.
+/// may pass the same name: in a common directory, both would connect to the socket of the store
+/// that started first.
 pub(crate) struct Dir(pub(crate) PathBuf);
 
 impl Dir {
@@ -394,7 +395,7 @@ struct Detached(u32);
 impl Drop for Detached {
     fn drop(&mut self) {
         let pid = Pid::from_raw(self.0 as i32).expect("no process has the number 0");
-        // The kill fails if the process has ended already.
+        // An error is ignored: the process may have ended already.
         kill_process(pid, Signal::KILL).ok();
     }
 }

@@ -4,7 +4,7 @@ use crate::store::{Dir, Store, ask};
 
 const SAVES: [&str; 4] = ["--save", "3600 1", "--enable-debug-command", "yes"];
 
-/// Kills the store, restarts it, and compares its number of keys.
+/// Kills the store, restarts it, and checks that it has loaded the `expected` number of keys.
 fn assert_found(store: Store, dir: &Dir, expected: &str) {
     store.kill();
     let store = Store::start(&dir.0, &SAVES);

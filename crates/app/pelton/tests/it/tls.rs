@@ -93,7 +93,7 @@ fn both_protocols_and_versions_are_spoken_and_no_byte_differs() {
     );
 }
 
-/// As without TLS: a client that sends the whole body before it reads gets the response.
+/// A client that sends the whole body before it reads gets the response, with TLS as without.
 #[test]
 fn answers_to_bodies_that_are_not_read_arrive() {
     const BODY_BYTES: usize = 4 << 20;
@@ -145,7 +145,7 @@ fn sessions_are_resumed() {
         let config = trusting(&[&certificate], &["http/1.1"], &[version]);
         for expected in [HandshakeKind::Full, HandshakeKind::Resumed] {
             let mut client = connect(&server, &config);
-            // Tickets arrive with the first response.
+            // Read a response, because the session tickets arrive with it.
             client.request("GET", "/digits.txt", "");
             assert_eq!(client.response().body, b"0123456789");
             assert_eq!(client.handshake(), Some(expected), "{version:?}");

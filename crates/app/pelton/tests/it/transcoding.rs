@@ -390,8 +390,8 @@ fn a_long_track_is_heard_while_it_is_made() {
         let track = http2.send("GET", &slow, "");
         assert_eq!((track.status, track.field("content-length")), (200, None));
         assert!(server.get(&slow).body == track.body, "{backend}");
-        // Requests with a range, a condition or `estimateContentLength` wait for the complete
-        // track, and so do those of HTTP/1.0.
+        // HTTP/1.0 requests, and requests with a range, a condition or `estimateContentLength`,
+        // wait for the complete track.
         let part = server.send("GET", &target("maxBitRate=40"), "range: bytes=0-99\r\n");
         assert_eq!((part.status, part.body.len()), (206, 100));
         let whole = server.get(&target("maxBitRate=36&estimateContentLength=true"));

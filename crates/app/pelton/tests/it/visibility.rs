@@ -7,9 +7,9 @@ use crate::harness::{Client, Home, Server, eventually, media};
 use crate::players::{ANN, ask, user};
 
 const FLAC: &[u8] = include_bytes!("../../../../library/tags/testdata/sine.flac");
-/// Credentials `ann:sesame`, of an admin.
+/// Authorization field of `ann`, who is an admin, with the password `sesame`.
 const AS_ANN: &str = "authorization: Basic YW5uOnNlc2FtZQ==\r\n";
-/// Credentials `bob:secret`, of a user who is not an admin.
+/// Authorization field of `bob`, who is not an admin, with the password `secret`.
 const AS_BOB: &str = "authorization: Basic Ym9iOnNlY3JldA==\r\n";
 
 /// Statuses that a guest, a user and an admin get.
@@ -86,7 +86,8 @@ fn everyone_sees_what_the_settings_and_the_roles_allow() {
             song["albumId"].as_str().map(str::to_owned)
         });
         for (target, expected) in TABLE {
-            // Shares are for users by key or session; a password is for programs that only read.
+            // Requests for shares need a session or an API key; the other targets in the table also
+            // accept a name and a password.
             let (as_user, as_admin) = match target {
                 "/-/api/shares" => (&*bob, &*ann),
                 _ => (AS_BOB, AS_ANN),
@@ -158,7 +159,7 @@ fn visitors_see_only_what_is_shared(server: &Server, key: &str, album: &str, nee
     let foreign = format!("{key}origin: http://evil.example\r\ncontent-length: 0\r\n");
     let refused = server.send("POST", "/-/api/shares?folder=a", &foreign);
     assert_eq!(refused.status, 403);
-    // A caching proxy gets nothing to keep, and a revoked link shows nothing.
+    // Shared caches must not store the files of a share, because a revoked link must show nothing.
     let file = format!("{one}/{photo}/240");
     let cached = server.get(&file);
     let caching = cached.field("cache-control").expect("the field");

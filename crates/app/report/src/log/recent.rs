@@ -41,9 +41,9 @@ pub struct LogEntry {
 /// Numbers of warnings and errors since the start of the process.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Problems {
-    /// Warnings.
+    /// Number of warnings.
     pub warnings: u64,
-    /// Errors.
+    /// Number of errors.
     pub errors: u64,
 }
 

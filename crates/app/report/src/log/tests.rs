@@ -23,8 +23,8 @@ impl Write for Written {
     }
 }
 
-/// Checks the lines of three events. In the time at the start of each line, every digit is replaced
-/// by 0.
+/// Checks the lines of three events. In the timestamp at the start of each line, every digit is
+/// replaced by 0.
 fn check(form: Form, level: Level, expected: Expect) {
     let written = Written::default();
     let out = written.clone();

@@ -159,8 +159,8 @@ fn bmp(rgb: &Packed) -> Vec<u8> {
     bytes
 }
 
-/// Returns the maximum permitted distance of an output from the picture, which is higher for lossy
-/// encodings, except for JPEG with full chroma.
+/// Returns the maximum permitted [`distance`] between an output and the expected pixels. It is
+/// higher for lossy encodings, except for JPEG with full chroma.
 fn distance_max(encoding: Encoding) -> f64 {
     match encoding {
         PNG | JPEG_FULL_CHROMA => 2.0,

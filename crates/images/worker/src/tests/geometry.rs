@@ -1,4 +1,5 @@
-//! Tests of orientation, crop, scale, shrinking decoders and padding.
+//! Tests of the geometry of outputs: orientation, crop, scale and padding, also with decoders that
+//! shrink the picture while they decode it.
 
 use super::pictures::{
     AVIF, JPEG, PNG, WEBP, distance, done, jpeg, png, read, scene, seen_through, whole,

@@ -135,7 +135,8 @@ pub(super) fn whole(source: Format, stored: Size, encoding: Encoding) -> Plan {
     }
 }
 
-/// Runs a job twice and asserts that both outputs are equal.
+/// Converts `original` twice, asserts that both outputs are equal and have the size of the plan,
+/// and returns one of them.
 #[track_caller]
 pub(super) fn done(plan: &Plan, original: &[u8]) -> ConvertedPicture {
     let plan = Plan::from_bytes(&plan.to_bytes()).expect("a plan that can be sent");

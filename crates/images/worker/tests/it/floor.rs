@@ -12,7 +12,7 @@ use image_plan::{
     Encoding, Facts, Format, Layout, Limits, Packed, Raster, Recipe, Size, Stage, Target,
 };
 
-/// Environment variable with colon-separated folders of pictures.
+/// Name of the environment variable that lists folders of pictures, separated by colons.
 const FOLDERS: &str = "CONFORM_PICTURES";
 const SCORE_MIN: f64 = 60.0;
 
@@ -176,7 +176,7 @@ fn no_lossy_output_is_below_the_floor() {
     let kinds = [Target::Avif, Target::Webp, Target::Jpeg]
         .into_iter()
         .flat_map(|target| [(target, Stage::Quick), (target, Stage::Better)])
-        // JPEG has one level of effort only.
+        // JPEG has only one level of effort, so its outputs for the two stages would be equal.
         .filter(|kind| *kind != (Target::Jpeg, Stage::Better));
     let kinds: Vec<_> = kinds.collect();
     let mut below = Vec::new();

@@ -15,8 +15,9 @@ pub(super) struct Mpeg<R> {
 
 impl<R: Read + Seek> Mpeg<R> {
     pub(super) fn open(original: R) -> Result<Mpeg<R>, Error> {
-        // Skips the reader's initial scan of the whole file for its length, which is not needed.
-        // The reader can still seek: it scans the file at the first seek.
+        // By default, the reader first scans the whole file to find its length. This scan is
+        // skipped, since the length is not needed. The reader can still seek: it scans the file at
+        // the first seek.
         let options = Options::default().skip_scan(true);
         let reader = Reader::with_options(original, options).map_err(Error::undecodable)?;
         let channels = reader.channels();

@@ -1,5 +1,5 @@
-//! Reader of Ogg files (RFC 3533). A file may be a chain of several streams. Samples after the end
-//! of a stream are removed.
+//! Reader of Ogg files (RFC 3533). A file may be a chain of several streams. The last packet of a
+//! stream may decode to more samples than belong to the stream; the excess samples are dropped.
 
 use std::io::{Read, Seek};
 

@@ -1,4 +1,5 @@
-//! Fragmented MP4, as streams and recorders write it: the duration of the samples after `moov`.
+//! Fragmented MP4, as streaming servers and recorders write it: the duration of the samples after
+//! `moov`.
 //!
 //! ```text
 //! moov { … mvex { trex } } · ( [sidx] · moof { mfhd · traf { tfhd · tfdt · trun … } } · mdat ) …
@@ -25,10 +26,10 @@ const WALKED_MAX: usize = 64;
 const TAIL_BYTES_MAX: u64 = 1 << 20;
 /// Bytes read per step of the search for the last fragment.
 const STEP_BYTES: u64 = 64 << 10;
-/// Bytes per read of the durations of samples.
+/// Bytes read at a time from a table of sample durations (`trun`).
 const SAMPLES_BYTES: u64 = 64 << 10;
 
-/// Extends the duration to the end of the last fragment, if known.
+/// Extends the duration of `sound` to the end of the last fragment, if this end can be determined.
 pub(super) fn lengthen(
     input: &mut Input<'_>,
     moov: &Range<u64>,

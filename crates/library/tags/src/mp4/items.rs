@@ -64,7 +64,7 @@ pub(super) fn read(
         return Ok(());
     };
     // In ISO files, `meta` begins with version and flags. In QuickTime files it begins with its
-    // first box, whose type is then at this offset.
+    // first box, whose type is then at offset 4.
     let is_bare = &input.field(&meta, 4)? == b"hdlr";
     let boxes = meta.start + if is_bare { 0 } else { 4 }..meta.end;
     let Some(ilst) = find(input, &boxes, b"ilst")? else {
@@ -86,7 +86,7 @@ pub(super) fn read(
     Ok(())
 }
 
-/// Reads the `data` boxes of an item from `range.start` on.
+/// Reads the `data` boxes of an item. `range` is the part of the item that contains these boxes.
 fn values(
     input: &mut Input<'_>,
     range: Range<u64>,

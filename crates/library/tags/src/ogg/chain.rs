@@ -1,5 +1,5 @@
 //! Chained streams: several links in sequence in one file (RFC 3533 §4), each with its own headers,
-//! serial numbers and times. A link consists of one stream or of several concurrent streams.
+//! serial numbers and timestamps. A link consists of one stream or of several concurrent streams.
 //!
 //! The end of a link is found by bisection, as in libvorbisfile. The searched range begins with a
 //! page of the link's streams and ends with a page of other streams; the page in its middle decides

@@ -10,7 +10,7 @@ use crate::Error;
 use crate::input::Input;
 use std::ops::Range;
 
-/// Maximum number of parsed entries per directory; cameras write some dozens.
+/// Maximum number of parsed entries per directory; cameras write a few dozen.
 const ENTRIES_MAX: u16 = 256;
 /// Maximum bytes of a text value, such as the camera's name.
 const TEXT_BYTES_MAX: u64 = 256;
@@ -239,7 +239,7 @@ fn clock(text: &str) -> Option<i64> {
 }
 
 /// Returns the number of days from 1970-01-01 to a day of the Gregorian calendar. In the
-/// computation, years begin in March.
+/// computation, years begin in March, so that a leap day is the last day of its year.
 fn days(year: i64, month: i64, day: i64) -> i64 {
     let year = if month <= 2 { year - 1 } else { year };
     let month = (month + 9) % 12;

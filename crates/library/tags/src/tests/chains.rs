@@ -17,7 +17,8 @@ fn pages(mut file: &[u8]) -> Vec<Vec<u8>> {
     pages
 }
 
-/// Returns the pages of a test file, half a second long, with another serial number.
+/// Returns the pages of the test file `name`, with the serial number `serial`. The stream lasts
+/// half a second.
 fn stream(name: &str, serial: u32) -> Vec<Vec<u8>> {
     let mut pages = pages(sine(name));
     for page in &mut pages {
@@ -26,7 +27,7 @@ fn stream(name: &str, serial: u32) -> Vec<Vec<u8>> {
     pages
 }
 
-/// Returns a stream of `seconds` seconds, with one page per second that contains 4,335 bytes of
+/// Returns a stream of `seconds` seconds. Each second is one page, which contains 4,335 bytes of
 /// noise.
 fn long(serial: u32, seconds: u64) -> Vec<u8> {
     let mut pages = stream("ogg", serial);

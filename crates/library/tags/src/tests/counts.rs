@@ -208,8 +208,8 @@ fn mp4_without_a_duration_lasts_as_long_as_its_samples() {
 #[test]
 fn mp4_in_fragments_lasts_until_the_last_one_ends() {
     expect![[r#"Aac 628 ms 8000 Hz 1 ch 0 bit 24 kbit/s [("title", "Sine"), ("artist", "Ann")] 0 pictures []"#]].assert_eq(&summary(FRAGMENTS));
-    // If the file has too many fragments to parse each, the last fragment is searched from the end
-    // of the file. This fragment states its own start.
+    // In a file with many fragments, the reader does not parse every fragment, but searches for the
+    // last fragment from the end of the file. The last fragment of this file states its own start.
     let (first, last) = offsets(FRAGMENTS, b"moof");
     let (tfdt, _) = offsets(&FRAGMENTS[last..], b"tfdt");
     let end = offsets(FRAGMENTS, b"mfra").0 - 4;

@@ -1,5 +1,5 @@
-//! Tests of truncated and cyclic files, and of files with false values. The reader stays within its
-//! limits.
+//! Tests of truncated and modified files, and of files with false values. The reader stays within
+//! its limits.
 
 use super::{SINES, read, sine, summary};
 use crate::{ErrorKind, Limits, Reader};

@@ -46,8 +46,8 @@ pub(super) fn run(given: &SharedFlags, definition: &Definition) -> Result<Vec<Co
     }
     ours.wait_idle()?;
     for body in &mut bodies {
-        // By now, the server has replaced the provisional variant by the final one, of higher
-        // effort.
+        // By now, the server has replaced the provisional variant by the final variant, which was
+        // encoded at higher effort. nginx must serve the same bytes.
         body.bytes = ours.get(&body.target, ACCEPT)?.body;
         nginx::add_file(&folder, &body.file, &body.bytes)?;
     }
@@ -81,7 +81,7 @@ fn ours(given: &SharedFlags, data: &Scratch, cpu: u32) -> Result<Server, Stop> {
     )
 }
 
-/// Variant whose body has approximately one of the sizes in the definition.
+/// Variant with a body of about the size that one entry of `bodies_bytes` states.
 struct Body {
     target: String,
     file: String,

@@ -21,8 +21,8 @@ use crate::{SharedFlags, client, table, usage};
 
 #[derive(Deserialize)]
 pub(super) struct Definition {
-    /// Name of the photograph. The requested variant is made from it, and so are the variants that
-    /// are converted at the same time.
+    /// Name of the photograph from which all variants are made: the variant that is requested as a
+    /// hit, and the variants that are converted at the same time.
     photograph: String,
     hit_query: String,
     rounds: usize,
@@ -94,7 +94,8 @@ pub(super) fn run(given: &SharedFlags, definition: &Definition) -> Result<Vec<La
 fn convert(server: &Server, definition: &Definition, requested: &AtomicU32, stop: &AtomicBool) {
     while !stop.load(Ordering::Relaxed) {
         let number = requested.fetch_add(1, Ordering::Relaxed);
-        // There are more distinct sizes than a benchmark can request.
+        // Each request asks for a different size, so that it is a cache miss. There are more sizes
+        // than a benchmark can request.
         let (width, height) = (1024 + number % 512, 640 + number / 512);
         let target = format!(
             "/{}?w={width}&h={height}&fit=fill&format=avif",
@@ -145,8 +146,8 @@ pub(crate) struct Knock {
     seconds: u32,
 }
 
-/// Sends requests at a steady rate, and prints the time of each response in microseconds from the
-/// moment when its request was due.
+/// Sends requests at a steady rate, and prints the latency of each response in microseconds,
+/// counted from the moment when its request was due.
 ///
 /// # Errors
 /// Returns an error if a status is not 200.

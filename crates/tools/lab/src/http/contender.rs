@@ -1,5 +1,5 @@
-//! Servers that `lab http` compares. Each server is started on the same core, and accepts requests
-//! when the function that starts it returns.
+//! Servers that `lab http` compares. All servers are pinned to the same core. A function that
+//! starts a server returns when the server accepts requests.
 
 use std::fs;
 use std::net::SocketAddr;
@@ -41,7 +41,8 @@ impl Contender {
 struct Site<'a> {
     folder: &'a Scratch,
     cpu: u32,
-    /// Target of an existing file, which is requested until a started server responds.
+    /// Target of an existing file. A started server is ready when a request for this target
+    /// succeeds.
     target: String,
 }
 

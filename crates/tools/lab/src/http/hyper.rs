@@ -28,7 +28,7 @@ pub(crate) struct Hyper {
 
 type Files = HashMap<String, (Bytes, HeaderValue)>;
 
-/// Serves the files. Returns only after an I/O error.
+/// Serves the files of the given folder. Returns only after an error.
 ///
 /// # Errors
 /// Returns an error if the files cannot be read, or if the address is in use.

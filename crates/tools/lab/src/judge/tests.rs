@@ -34,7 +34,8 @@ fn identical_pictures_score_100() {
     assert_eq!(score(picture.clone(), &picture), 100.0);
 }
 
-/// Scores equal to those of libjxl's `ssimulacra2`, as published with the tests of fast-ssim2.
+/// Checks that the scores equal those of libjxl's `ssimulacra2`, as published with the tests of
+/// fast-ssim2.
 #[test]
 fn scores_are_those_of_the_reference_program() {
     let size = Size::new(64, 64);

@@ -1,4 +1,4 @@
-//! Rescans: of an unchanged library, and after a few files changed.
+//! Rescans of an unchanged library, and of a library in which a few files have changed.
 
 use std::fs;
 use std::path::Path;

@@ -30,7 +30,7 @@ const REFILL_BYTES: usize = 2_048;
 pub(crate) enum Arm {
     /// Full scan by our scanner
     Ours,
-    /// Scan by our scanner that reuses the existing index
+    /// Rescan by our scanner, which reuses the existing index
     Again,
     /// Musium's read pattern: path order, 64 threads, 2,048 bytes at a time
     Musium,
@@ -146,7 +146,8 @@ fn paths(library: &Path) -> Result<Vec<PathBuf>, Stop> {
             if kind.is_dir() {
                 folders.push(entry.path());
             } else if kind.is_file() {
-                // Both Musium and lofty read a file's modification time before they open it.
+                // Query the metadata for both contenders, because a scanner reads the modification
+                // time of each file before it opens the file.
                 let path = entry.path();
                 fs::metadata(&path).map_err(at(&path))?;
                 found.push(path);
@@ -177,8 +178,8 @@ fn musium(library: &Path) -> Result<Report, Stop> {
                         continue;
                     };
                     let forward = Forward::new(file);
-                    // The time spent on unreadable files is measured too; other tests check that
-                    // files are readable.
+                    // Ignore errors: the time spent on unreadable files is measured too, and other
+                    // tests check that the files are readable.
                     if reader.read(&forward, about.len()).is_ok() {
                         std::hint::black_box(&reader);
                     }
@@ -192,7 +193,8 @@ fn musium(library: &Path) -> Result<Report, Stop> {
 fn lofty(library: &Path) -> Result<Report, Stop> {
     let paths = paths(library)?;
     for path in &paths {
-        // The time spent on unreadable files is measured too, as for the contender Musium.
+        // Ignore errors, as for the contender Musium: the time spent on unreadable files is
+        // measured too.
         if let Ok(file) = ::lofty::read_from_path(path) {
             std::hint::black_box(&file);
         }

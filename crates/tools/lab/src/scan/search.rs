@@ -41,9 +41,9 @@ pub(super) struct Searches {
     songs: u32,
     index_bytes: usize,
     build_ms: u64,
-    /// Times of all loads of the index. Each time ends when the index can be searched.
+    /// Durations of all loads of the index. A load ends when the index can be searched.
     ready: Vec<Ready>,
-    /// Times of all queries, in microseconds.
+    /// Durations of all queries, in microseconds.
     us: Vec<f64>,
 }
 
@@ -155,7 +155,7 @@ fn query(text: &str, chance: &mut Chance) -> String {
         .map(|_| words[chance.below(words.len())])
         .collect();
     if let Some(last) = picked.last_mut() {
-        // Users type a word letter by letter, and programs search after every letter.
+        // Truncate the last word, because programs search after every letter that a user types.
         *last = &last[..1 + chance.below(last.len())];
     }
     picked.join(" ")

@@ -52,7 +52,7 @@ pub(super) fn run(
     Ok(all)
 }
 
-/// Starts both programs, each on one core and on two.
+/// Starts each program twice: on one core, and on two cores.
 fn start(given: &SharedFlags, definition: &Definition, cpus: Cpus) -> Result<Vec<Contender>, Stop> {
     let one = cpus.server.to_string();
     let two = format!("{},{}", cpus.server, cpus.client);

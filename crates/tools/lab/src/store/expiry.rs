@@ -41,7 +41,8 @@ pub(super) struct Expiry {
     latency: Latency,
     /// Time from the moment when the last key was due until DBSIZE counted none of the keys.
     gone_after_ms: u64,
-    /// CPU time of the server from the time when the keys are loaded until the probe finishes.
+    /// CPU time of the server from the start of the probe, after the keys were loaded, until the
+    /// end of the probe.
     cpu_us: u64,
 }
 

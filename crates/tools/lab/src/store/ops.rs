@@ -140,7 +140,8 @@ impl Definition {
 }
 
 impl Row {
-    /// Returns a row with another command, but the same keys and values.
+    /// Returns a copy of this row that runs the command `words` with the same keys and values. The
+    /// copy does not fill the store.
     fn asking(&self, words: &[String]) -> Row {
         Row {
             name: self.name.clone(),
@@ -154,8 +155,8 @@ impl Row {
         }
     }
 
-    /// Returns whether the value is appended to the command as its last argument. This holds for
-    /// SET, not for commands that read.
+    /// Returns true if the value is appended to the command as its last argument. Only SET gets the
+    /// value.
     fn takes_data(&self) -> bool {
         self.data_bytes != 0 && self.command[0] == "SET"
     }

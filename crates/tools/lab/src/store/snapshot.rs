@@ -123,7 +123,7 @@ fn while_written<T>(
     })
 }
 
-/// Choice whether the server's memory use is measured while a snapshot is written.
+/// Mode of [`save`]: with or without measurements of the server's memory use.
 #[derive(Clone, Copy, PartialEq)]
 enum Measuring {
     Never,

@@ -108,7 +108,7 @@ fn state_needs_max_state() {
     }
 }
 
-/// Checks promise P16: the example in the documentation counts its visits.
+/// Checks promise P16: the example program in the documentation counts its requests.
 #[test]
 fn p16_the_example_counts_its_visits() {
     let home = Home::new();
