@@ -1,5 +1,5 @@
-//! Makes the linker place code, constants and data in separate large pages. A microVM maps each of
-//! them with page table entries of 2 MB; code pages are shared, data pages are private. This costs
+//! Makes the linker place code, constants and data in separate pages of 2 MB, so that a microVM can
+//! map each of them with large pages: code pages are shared, data pages are private. This costs
 //! address space, not file size.
 //!
 //! Also makes the linker redirect all allocations of the codecs to `sandbox`. If a job runs out of

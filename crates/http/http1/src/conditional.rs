@@ -91,8 +91,8 @@ fn opaque(tag: &[u8]) -> &[u8] {
     tag.strip_prefix(b"W/").unwrap_or(tag)
 }
 
-/// Iterator over the entity tags of a list; their quotes may enclose commas. Skips anything else up
-/// to the next comma.
+/// Iterator over the entity tags of a comma-separated list. A comma inside the quotes of a tag does
+/// not end the tag. A list member that is not an entity tag is skipped up to the next comma.
 struct EntityTags<'a>(&'a [u8]);
 
 impl<'a> Iterator for EntityTags<'a> {

@@ -2,9 +2,9 @@
 //! as the next second.
 //!
 //! The tests compare this module with the crate `httpdate`. That crate is not used otherwise: it
-//! refuses leap seconds, which the grammar allows, and dates before 1970, which a file may have;
-//! and it accepts spaces around a date. It takes 180 to 230 ns to format a date, against 32 ns
-//! here. It parses a date in 140 ns, against 390 ns here.
+//! refuses leap seconds, which the grammar allows, and dates before 1970, which a file's
+//! modification time may be; and it accepts spaces around a date. It formats a date in 180 to 230
+//! ns, this module in 32 ns. It parses a date in 140 ns, this module in 390 ns.
 
 /// Length, in bytes, of every date that this crate writes.
 pub const DATE_BYTES: usize = 29;
@@ -56,9 +56,10 @@ fn put(out: &mut [u8], mut number: i64) {
 /// Parses a date in any of the three forms: IMF-fixdate, RFC 850, asctime. Returns `None` if the
 /// day of the week is wrong.
 ///
-/// An RFC 850 date has a year of two digits, so its century is unknown. This function
-/// chooses the century in which the date has the given day of the week. Unlike the fifty-year rule
-/// of RFC 9110, this needs no clock. The results are the same for every date still in use.
+/// An RFC 850 date has a year of two digits, so its century is unknown. This function chooses the
+/// century, 19xx or 20xx, in which the date has the given day of the week. Unlike the fifty-year
+/// rule of RFC 9110, this needs no clock. For every date still in use, both rules choose the same
+/// century.
 #[must_use]
 pub fn parse(value: &[u8]) -> Option<i64> {
     let text = str::from_utf8(value).ok()?;

@@ -84,8 +84,8 @@ impl<'o> Head<'o> {
     /// Adds Content-Length. For HEAD and 304, pass the length that a 200 to GET would have.
     ///
     /// # Panics
-    /// A response with this status must not have a Content-Length (RFC 9110 §8.6): a bug of the
-    /// caller.
+    /// The status of this head is one with which a response must not have a Content-Length (RFC
+    /// 9110 §8.6): a bug of the caller.
     pub fn content_length(self, length_bytes: u64) -> Head<'o> {
         assert!(
             200 <= self.status && self.status != 204,

@@ -33,14 +33,14 @@
 //! assert!(out.starts_with(b"HTTP/1.1 200 OK\r\ndate: Thu, 01 Jan 1970 00:00:00 GMT\r\n"));
 //! ```
 //!
-//! A request borrows all its data: between `parse` and the response's bytes no type of this crate
-//! allocates. Only the caller's output buffer may grow.
+//! A request borrows all its data. From `parse` to the bytes of the response, no type of this crate
+//! allocates memory; only the caller's output buffer may grow.
 //!
 //! Units and limits: lengths are bytes, times are Unix seconds; [`Limits`] bounds the head, its
 //! fields, its target and the body that is skipped. Where the RFCs leave a choice, the stricter
 //! interpretation applies; DISPUTED in a comment marks input that a lenient server would accept.
-//! Errors: always the client's fault, and they close the connection: after a framing error the
-//! start of the next request is unknown. "Not enough bytes yet" is `Ok(None)`. A rejected input
+//! Errors: every error is the client's fault and closes the connection, since after a framing error
+//! the start of the next request is unknown. "Not enough bytes yet" is `Ok(None)`. A rejected input
 //! stays rejected, with the same reason, whatever bytes follow. Threads: plain values, owned by one
 //! core. Sources: RFC 9110 (semantics), RFC 9112 (HTTP/1.1), RFC 3986 (authority).
 

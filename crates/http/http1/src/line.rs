@@ -1,5 +1,5 @@
-//! The request line: RFC 9112 §3. It is parsed from left to right, so that more bytes never change
-//! a rejection.
+//! The request line: RFC 9112 §3. It is parsed from left to right, and the first error is reported,
+//! so bytes that arrive later never change a rejection.
 
 use crate::authority;
 use crate::class::{is_target, is_token};

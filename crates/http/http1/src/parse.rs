@@ -1,5 +1,5 @@
-//! Parsing of a request's head: the request line, then the fields, then the rules that combine
-//! them.
+//! Parsing of a request's head: first the request line, then the fields, then the rules that
+//! involve both.
 
 use crate::fields::{Known, KnownFields, offset_in, trim};
 use crate::line::{self, RequestLine};
@@ -41,8 +41,8 @@ fn more_or<'a>(is_cut: bool, reject: Reject) -> Result<Option<Request<'a>>, Reje
     if is_cut { Err(reject) } else { Ok(None) }
 }
 
-/// Number of fields that almost all requests stay below. A table of this size is faster to clear
-/// than a table of [`FIELDS_BOUND`] entries.
+/// Number of fields that almost no request exceeds. A table of this size is tried first, since it
+/// is faster to clear than a table of [`FIELDS_BOUND`] entries.
 const FIELDS_USUAL: usize = 32;
 
 /// Returns the length of the field lines without the empty line after them, and the positions of
@@ -94,8 +94,8 @@ fn parse_into<const TABLE: usize>(
 
 const TOO_MANY: Reject = Reject::with(431, "too many fields");
 
-/// Translates an error of httparse. Such an error is final, since httparse parses from left to
-/// right.
+/// Translates an error of httparse. httparse parses from left to right and stops at the first
+/// error, so bytes that arrive later cannot change that error.
 fn translate_error(error: httparse::Error) -> Reject {
     match error {
         httparse::Error::TooManyHeaders => TOO_MANY,

@@ -78,7 +78,7 @@ enum Spec {
     Last(u64),
 }
 
-/// Ranges of a field, in the client's order.
+/// Ranges of one Range field, in the order in which the client wrote them.
 struct Specs {
     specs: [Spec; PARTS_MAX],
     count: usize,
@@ -176,7 +176,7 @@ fn select(spec: Spec, length_bytes: u64) -> Served {
         Spec::From(first) => (first, length_bytes),
         Spec::FromTo(first, last) => (first, last.saturating_add(1).min(length_bytes)),
         // A suffix range of an empty representation is satisfiable, but Content-Range cannot
-        // express it.
+        // express it, so the response is a 200.
         Spec::Last(count) if count != 0 && length_bytes == 0 => return Served::Whole,
         Spec::Last(count) => (length_bytes.saturating_sub(count), length_bytes),
     };

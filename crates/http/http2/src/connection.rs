@@ -202,8 +202,9 @@ impl Connection {
         Ok(Some(Received { bytes, event }))
     }
 
-    /// Starts a graceful shutdown: sends the first of two GOAWAYs, so that no stream in flight is
-    /// lost (RFC 9113 §6.8).
+    /// Starts a graceful shutdown (RFC 9113 §6.8): sends the first of two GOAWAYs. The final GOAWAY
+    /// is sent once the client has received the first, so streams that the client opens until then
+    /// are still processed.
     pub fn leave(&mut self, out: &mut Vec<u8>) {
         if self.leave == Shutdown::No {
             self.leave = Shutdown::Announced;

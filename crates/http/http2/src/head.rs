@@ -2,7 +2,8 @@
 
 use crate::limits::Limits;
 
-/// Bytes that count for each field in addition to its name and value: RFC 9113 §6.5.2.
+/// Number of bytes that each field adds to the size of a head, beyond its name and value: RFC 9113
+/// §6.5.2.
 const FIELD_BYTES: usize = 32;
 
 /// Validated head. Names and values cannot inject lines: names are tokens in lower case, and values
@@ -45,7 +46,7 @@ const AUTHORITY: usize = 2;
 const PATH: usize = 3;
 const PSEUDO: usize = 4;
 
-/// Fields of HTTP/1.1 connections. HTTP/2 forbids these fields: RFC 9113 §8.2.2.
+/// Fields that control an HTTP/1.1 connection. HTTP/2 forbids these fields: RFC 9113 §8.2.2.
 const CONNECTIONS: [&[u8]; 5] = [
     b"connection",
     b"keep-alive",
@@ -119,8 +120,8 @@ impl Head {
     }
 
     /// Adds the next field of the HPACK block. Fields after the first error or beyond the limit are
-    /// not stored: one byte of a block may expand to thousands, so a small block could otherwise
-    /// fill the memory.
+    /// not stored: one byte of a block may expand to thousands of bytes, so a small block could
+    /// otherwise fill the memory.
     pub(crate) fn add(&mut self, name: &[u8], value: &[u8], limits: &Limits) {
         self.list_bytes += name.len() + value.len() + FIELD_BYTES;
         self.is_too_large |= limits.head_bytes_max < self.list_bytes;
@@ -196,7 +197,8 @@ impl Head {
         if let Some(malformed) = self.malformed {
             return Err(malformed);
         }
-        // A head above the limit may lack required fields, because fields were dropped.
+        // Required fields are not checked in a head above the limit: they may be among the fields
+        // that were dropped.
         if self.is_too_large {
             return Ok(());
         }

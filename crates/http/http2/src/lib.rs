@@ -45,8 +45,8 @@
 //! most twice that in compressed form), at most [`Limits::streams_max`] open streams, a record of
 //! 64 ended ones, and 4 KiB of HPACK table. Nothing else grows with the client's input. Replies to
 //! its pings and settings are appended to `out`, so a caller that cannot write `out` must stop
-//! reading. The caller also decides how many streams a client may reset, and how many bytes it may
-//! send without a purpose, since the caller knows their cost.
+//! reading. The caller also limits how many streams a client may reset, and how many bytes it may
+//! send without making a request or accepting a response, since the caller knows their cost.
 //!
 //! Compression: fields shared by many responses are kept in the client's HPACK table
 //! ([`hpack::Encoder`]).

@@ -1,6 +1,6 @@
 //! Limits of one connection.
 
-/// Limits of one connection. The defaults are those of the server.
+/// Limits of one connection. The default values are the values that the server uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// Maximum number of streams open at the same time, sent to the client as a setting. Each

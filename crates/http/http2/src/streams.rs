@@ -34,7 +34,7 @@ pub(crate) enum End {
     Unknown,
 }
 
-/// Streams, in the order of their increasing numbers.
+/// Open streams in ascending order of their numbers, and the record of recently ended streams.
 #[derive(Debug, Default)]
 pub(crate) struct Streams {
     open: Vec<Stream>,

@@ -36,8 +36,8 @@ fn main() {
             let response = Rc::clone(&response);
             async move {
                 match serve(conn, &response).await {
-                    // A socket error means that the client closed the connection during an
-                    // exchange, as load generators do.
+                    // Socket errors are not printed: they mean that the client closed the
+                    // connection during a request or a response, as load generators do.
                     Ok(()) | Err(Ended::Socket(_)) => {}
                     Err(ended) => eprintln!("{ended:?}"),
                 }

@@ -111,8 +111,8 @@ impl Acceptor {
         if answered.is_err() {
             return;
         }
-        // Closing a socket with unread bytes sends a reset, which discards a response still in
-        // flight.
+        // The received bytes are read and dropped: closing a socket with unread bytes sends a
+        // reset, which discards a response still in flight.
         let mut request = [0; 4096];
         while let Ok((_, read)) = rustix::net::recv(&stream, &mut request, RecvFlags::empty())
             && read == request.len()
@@ -146,8 +146,8 @@ impl Acceptor {
 
     /// Frees the reserved descriptor, and uses it to accept and shed the next connection of the
     /// backlog. After that, evicts an idle connection, so that a later connection finds a
-    /// descriptor. Each call accepts one connection, finds the backlog empty, or pauses, so accept
-    /// never spins on an error.
+    /// descriptor. Each call accepts one connection, finds the backlog empty, or pauses accepting,
+    /// so the core never loops on a failing accept.
     fn shed_by_reserve(&mut self, context: &mut Context<'_>) {
         drop(self.reserve.take());
         match self.poll_listeners(context) {

@@ -4,8 +4,8 @@ use std::alloc::{GlobalAlloc, Layout};
 use std::cell::Cell;
 
 thread_local! {
-    /// Number of allocations by this thread. The initialiser is `const` and there is no destructor,
-    /// so the variable can be used inside an allocator.
+    /// Number of allocations by this thread. The initialiser is `const` and the type has no
+    /// destructor, so the variable can be used inside an allocator.
     static COUNT: Cell<u64> = const { Cell::new(0) };
 }
 
@@ -24,7 +24,8 @@ pub(crate) fn of_this_thread() -> u64 {
 }
 
 // SAFETY: every call is forwarded unchanged and its result returned unchanged, so the guarantees of
-// `A` hold. Breaks if `count` ever allocates, unwinds or touches its caller's memory.
+// `A` hold. Breaks if `count` ever allocates, unwinds or accesses the memory that these calls
+// manage.
 unsafe impl<A: GlobalAlloc> GlobalAlloc for CountingAllocator<A> {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         count();

@@ -54,7 +54,8 @@ impl Clock {
     }
 }
 
-/// Last second of the year 9999; an HTTP date has four digits for the year.
+/// Last second of the year 9999; an HTTP date has four digits for the year, so later times are
+/// clamped.
 const UNIX_SECS_MAX: u64 = 253_402_300_799;
 
 fn render(unix_secs: u64) -> [u8; HTTP_DATE_BYTES] {

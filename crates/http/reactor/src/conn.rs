@@ -37,8 +37,8 @@ pub struct Conn<S = TcpStream> {
     pub core: Core,
     /// Response bytes written so far: to the socket, or to the layer that encrypts them.
     pub written_bytes: Cell<u64>,
-    /// Bytes that the client had acknowledged at the start of the current interval, which is
-    /// `write_stall_ms` long.
+    /// Bytes that the client had acknowledged at the start of the current interval over which its
+    /// rate is measured. Such an interval is `write_stall_ms` long.
     acked_bytes: Cell<u64>,
     /// Guard that keeps the connection counted under its client's address; `None` if that address
     /// is exempt from the limit.
@@ -187,8 +187,8 @@ impl Conn {
         Ok(())
     }
 
-    /// Loads a range of a file into the page cache, unless the range was found there before in the
-    /// same millisecond of the core's clock.
+    /// Loads a range of a file into the page cache, unless the range was already found there during
+    /// the current tick of the core's clock.
     async fn load(&self, file: &File, offset: u64, len: u64) -> Result<(), Ended> {
         let now_ms = self.core.clock().now_ms();
         let cached_ranges = self.core.cached_ranges();
@@ -225,11 +225,11 @@ impl Conn {
     }
 
     /// Waits until the socket has room for more of a response, as long as the client accepts at
-    /// least `write_bytes_per_s_min` over each `write_stall_ms`. The rate is measured by the bytes
-    /// that the client's kernel has acknowledged. Readiness of the socket for writing would be too
-    /// coarse a measure: the kernel reports a socket as writable only once a third of its buffer is
-    /// free, which may be a megabyte. Arms [`Wait::Write`] unless it is armed, so that the rate is
-    /// measured over all pieces of a response. Cancel-safe.
+    /// least `write_bytes_per_s_min` in each interval of `write_stall_ms`. The rate is measured by
+    /// the bytes that the client's kernel has acknowledged. Readiness of the socket for writing
+    /// would be too coarse a measure: the kernel reports a socket as writable only once a third of
+    /// its buffer is free, which may be a megabyte. Arms [`Wait::Write`] unless it is armed, so
+    /// that the rate is measured over all pieces of a response. Cancel-safe.
     ///
     /// # Errors
     /// [`Ended::TimedOut`] with [`Wait::Write`], or the socket failed.
@@ -246,7 +246,7 @@ impl Conn {
     }
 
     /// Returns whether the client has acknowledged enough bytes since the last call; false if the
-    /// kernel cannot report the number, since then the socket is broken.
+    /// kernel cannot report their number, which happens only if the socket is broken.
     fn is_fast_enough(&self) -> bool {
         socket::acked_bytes(&self.stream).is_ok_and(|acked_bytes| {
             let before = self.acked_bytes.replace(acked_bytes);

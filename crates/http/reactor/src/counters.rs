@@ -57,7 +57,8 @@ impl Counters {
         self.shed.value()
     }
 
-    /// Returns the number of connections shed because their address had reached its limit.
+    /// Returns the number of connections shed because their client's address had the maximum number
+    /// of connections already.
     #[must_use]
     pub fn shed_by_address(&self) -> u64 {
         self.shed_by_address.value()
@@ -135,7 +136,7 @@ impl Counters {
         self.waiting[wait as usize].value()
     }
 
-    /// Returns the number of connections that waited for nothing from outside at the last tick: the
+    /// Returns the number of connections that did not wait for their client at the last tick: the
     /// server was preparing their responses.
     #[must_use]
     pub fn working(&self) -> u64 {

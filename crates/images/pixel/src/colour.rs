@@ -2,9 +2,10 @@
 //!
 //! The meaning of a profile is never lost. If the profile is not sRGB, either it is embedded in the
 //! output, where every browser honours it, or the pixels are converted. Small profiles are
-//! embedded, because embedding is exact, keeps wide gamuts and does not need RGB. Only RGB profiles
-//! that consist of a matrix and curves are embedded; the profiles of printers and scanners are
-//! larger than a thumbnail and are interpreted differently by different clients.
+//! embedded, because embedding is exact, keeps wide gamuts and needs no conversion of planes to
+//! RGB. Only RGB profiles that consist of a matrix and curves are embedded; the profiles of
+//! printers and scanners are larger than a thumbnail and are interpreted differently by different
+//! clients.
 
 use crate::range::with_range;
 use crate::rgb::to_packed;
@@ -43,7 +44,7 @@ enum Kind {
     Pixels(Layout, Arc<Transform8BitExecutor>),
 }
 
-/// Decides the treatment of `profile`, the profile of `raster`.
+/// Decides how `profile`, the colour profile of `raster`, is handled.
 #[must_use]
 pub fn classify(profile: &[u8], raster: &Raster) -> ProfileAction {
     let options = ParsingOptions {
@@ -147,9 +148,9 @@ fn is_matrix(profile: &ColorProfile) -> bool {
 /// Returns whether the profile maps every 8-bit colour to nearly the same colour in sRGB, at most
 /// one level away.
 fn is_srgb(profile: &ColorProfile) -> bool {
-    /// Maximum difference of the coordinates of colorants. Profiles store colorants in units of
-    /// 1/65536, and their authors rounded the coordinates and adapted the white point in different
-    /// ways.
+    /// Maximum difference per coordinate of a colorant. The colorants of profiles for the same
+    /// colour space differ slightly, because profiles store them in units of 1/65536, and their
+    /// authors rounded the coordinates and adapted the white point in different ways.
     const COLORANT_TOLERANCE: f64 = 0.0015;
     let srgb = ColorProfile::new_srgb();
     let near = |a: moxcms::Xyzd, b: moxcms::Xyzd| {

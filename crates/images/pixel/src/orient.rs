@@ -203,9 +203,9 @@ fn orient_pixels<P: Copy>(
     out
 }
 
-/// Does the same as [`orient_pixels`] for planes that are transposed. Transposition is frequent,
-/// because cameras store portrait photographs rotated by 90°. Each plane is transposed in squares
-/// of 8 × 8 bytes, each in eight registers.
+/// Does the same as [`orient_pixels`], but faster, for planes that are transposed. This case is
+/// frequent, because cameras store portrait photographs rotated by 90°. A plane is transposed in
+/// squares of 8 × 8 bytes, and the eight rows of a square fit in eight registers.
 fn transpose_plane(plane: &Plane, steps: OrientationSteps) -> Vec<u8> {
     let (width, height) = (plane.size.width_px as usize, plane.size.height_px as usize);
     let row = |y: usize| {

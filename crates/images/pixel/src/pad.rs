@@ -101,8 +101,9 @@ fn blend_margin(
     plane
 }
 
-/// Returns the number of luma samples under the last chroma sample that belong to the picture.
-/// Returns `divisor` if the frame ends with the picture, because there is no margin then.
+/// Returns the number of the last chroma sample's luma samples that belong to the picture and not
+/// to the margin. Returns `divisor` if the frame ends where the picture ends, because there is no
+/// margin then.
 fn part(luma_px: u32, divisor: u32, frame_rest_px: u32) -> u32 {
     match luma_px % divisor {
         0 => divisor,

@@ -102,8 +102,8 @@ fn thin_out(raster: &Raster) -> Raster {
             size.width_px.div_ceil(step as u32),
             size.height_px.div_ceil(step as u32),
         );
-        // The loop runs row by row, because iterators of known length are copied without a check
-        // per sample.
+        // Each row is appended by one call of `extend`. The length of its iterator is known, so the
+        // capacity of `data` is not checked for every sample.
         let mut data = Vec::with_capacity(thin.pixels() as usize);
         for y in (0..size.height_px).step_by(step) {
             data.extend(plane.row(y).chunks(step).map(|samples| samples[0]));

@@ -30,8 +30,9 @@ pub(crate) fn with_range(mut yuv: Yuv, range: Range) -> Yuv {
     yuv
 }
 
-/// Returns whether a coloured picture has samples outside the limited range that it states.
-/// Decoders of VP8 do not clamp samples, and luma outside the range can still give a valid colour.
+/// Returns whether a coloured picture has samples outside the limited range that it states. VP8
+/// files may have such samples. They must not be clamped before the conversion to RGB, because luma
+/// outside the range can still give a valid colour together with its chroma.
 pub(crate) fn exceeds_limited(yuv: &Yuv) -> bool {
     let Some(chroma) = &yuv.chroma else {
         return false;
@@ -105,7 +106,7 @@ fn full_luma(y: u8) -> u8 {
 }
 
 fn full_chroma(c: u8) -> u8 {
-    // The summand −3968 = 128·224 − 255·128 maps the neutral level 128 to 128; 112 rounds to
-    // nearest.
+    // The summand −3968 = 128·224 − 255·128 maps the neutral level 128 to 128; the summand 112,
+    // half the divisor, makes the division round to nearest.
     ((u16::from(c.clamp(16, 240)) * 255 - 3968 + 112) / 224).min(255) as u8
 }

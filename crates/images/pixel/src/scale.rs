@@ -27,7 +27,7 @@ pub struct Area {
 }
 
 impl Area {
-    /// Returns the whole area of a picture of `size`.
+    /// Returns the area that covers a whole picture of `size`.
     #[must_use]
     pub fn whole(size: Size) -> Area {
         Area {
@@ -205,8 +205,8 @@ impl Scaler {
         }
         // The new chroma grid extends beyond the picture, where there are no samples to filter.
         // Therefore chroma is first scaled to the grid of luma, and then reduced by `reduce`, which
-        // repeats the edge. The extra cost is small, because most of the work grows with the
-        // source.
+        // repeats the edge. The extra cost is small, because the time of filtering depends mainly
+        // on the size of the source and not on that of the result.
         reduce(self.plane(plane, area, size), to_x, to_y)
     }
 

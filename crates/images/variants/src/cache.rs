@@ -12,9 +12,9 @@
 //! file that was truncated by a power failure is detected and removed. The directory may be deleted
 //! at any time, even while the server runs.
 //!
-//! Threads: all cores and conversion threads share the cache. The one lock guards the index. It is
-//! held for a few map operations and never during I/O. A core that has cached an entry itself does
-//! not need the lock.
+//! Threads: all cores (pinned threads that serve requests) and all conversion threads share the
+//! cache. The one lock guards the index. It is held for a few map operations and never during I/O.
+//! A core does not need the lock for an entry that it has in its own cache.
 
 use parking_lot::{Mutex, MutexGuard};
 use std::collections::{HashMap, HashSet};
@@ -70,9 +70,9 @@ impl OriginalKey {
     }
 }
 
-/// Key of a variant: a hash of the version of the original, followed by a hash of that version, the
-/// plan, and the version of the encoders. So all variants of an original can be found by the
-/// beginning of their keys.
+/// Key of a variant: the hash of the version of the original, followed by a second hash, of that
+/// version together with the plan and the version of the encoders. So all variants of an original
+/// can be found by the beginning of their keys.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Key([u8; 16]);
 
@@ -453,8 +453,9 @@ impl Variants {
     /// completely, so that the entry may exist on the disk. Code that may block then calls
     /// [`Variants::find_on_disk`].
     pub fn find(&self, key: &Key, now_ms: u64) -> Result<Option<Arc<Variant>>, StillLoading> {
-        // The flag must be read before the index is searched. Otherwise an entry that is added in
-        // between would be reported as missing.
+        // The flag must be read before the index is searched. Otherwise loading could add the entry
+        // and finish between the search and the reading of the flag, and the entry would be
+        // reported as missing.
         let loaded = self.is_complete();
         let index = self.index();
         let is_unexpired = |variant: &&Arc<Variant>| {
@@ -543,7 +544,7 @@ impl Variants {
         Ok(())
     }
 
-    /// Adds a file that an earlier process has stored to this index. Removes the file if it is
+    /// Adds to this index a file that an earlier process has stored. Removes the file if it is
     /// invalid or obsolete.
     fn adopt(&self, entry: &fs::DirEntry) {
         let Ok(meta) = entry.metadata() else { return }; // Removed meanwhile.
@@ -679,8 +680,9 @@ impl Variants {
     /// Opens the file of a variant.
     ///
     /// # Errors
-    /// If the file does not exist or has another length. The entry is then removed from the index,
-    /// so that the next request converts the original again.
+    /// If the file cannot be opened, or its length differs from that in the index. If the file does
+    /// not exist or has the wrong length, the entry is removed from the index, so that the next
+    /// request converts the original again.
     pub fn open(&self, variant: &Variant) -> io::Result<File> {
         let path = self.shard_directory(&variant.key).join(variant.file_name());
         let opened = File::open(&path).and_then(|file| {
@@ -778,7 +780,8 @@ impl Variants {
         };
         for variant in &removed {
             self.note(|| Change::Removed(variant.key));
-            // A request may have created the variant anew in the meantime.
+            // A request may have created the variant again since its entry was removed. Then the
+            // file belongs to the new entry and stays.
             if self.index().entries.contains_key(&variant.key) {
                 continue;
             }
@@ -877,7 +880,7 @@ impl Variants {
     }
 }
 
-/// Entries that a purge removed.
+/// Number and total size of the entries that a purge removed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Purged {
     /// Number of entries: variants, and verdicts that say why a picture has no variant.

@@ -1,5 +1,5 @@
 //! Originals on the disk, the cache of their variants, and their placeholders. The crate does not
-//! convert pictures and is independent of protocols.
+//! convert pictures and is independent of network protocols.
 //!
 //! Principal type: [`cache::Variants`], the index of the directory of variants.
 //!
@@ -12,7 +12,7 @@
 //!
 //! Units and limits: sizes in bytes, times in milliseconds since 1970; the caller sets the maximum
 //! size of the cache. Errors: [`library::Missing`] for paths. A variant that cannot be written to
-//! the disk is not cached, which is counted. Threads: any; each module documents its lock.
+//! the disk is not cached; such errors are counted. Threads: any; each module documents its lock.
 
 #![forbid(unsafe_code)]
 

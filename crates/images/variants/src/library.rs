@@ -184,8 +184,8 @@ pub struct Mount {
 /// All directories of originals.
 #[derive(Debug)]
 pub struct Library {
-    /// Open directories, ordered by decreasing length of their prefixes, so that the first match is
-    /// the right one.
+    /// Open directories, ordered by decreasing length of their prefixes, so that the first match
+    /// has the longest prefix.
     roots: Vec<Root>,
     /// Path of the data directory, whose files are never served, not even through a link or another
     /// mount point.
@@ -299,7 +299,8 @@ impl Library {
             }
             match entry.file_type() {
                 FileType::Directory => listed.folders.push(name),
-                // The target of a symbolic link is checked only when a request names the link.
+                // Symbolic links are listed without a check of their targets. A target is checked
+                // when a request names the link.
                 FileType::RegularFile | FileType::Symlink | FileType::Unknown => {
                     listed.files.push(name)
                 }
@@ -359,16 +360,17 @@ impl Library {
         }
     }
 
-    /// Returns whether an open file or folder is inside the data directory. Compares device and
-    /// inode number of each parent folder, up to the root of the mount.
+    /// Returns whether an open file or folder is inside the data directory. Compares the device and
+    /// inode number of each parent folder, up to the root of the mount, with those of the data
+    /// directory.
     fn is_in_data(&self, root: &Root, handle: &OwnedFd) -> Result<bool, Missing> {
         let Some(data) = self.data_identity() else {
             // The data directory does not exist yet.
             return Ok(false);
         };
         let found = fstat(handle).map_err(missing)?;
-        // A file on another device than the data directory is inside the data directory only if a
-        // file system is mounted in it. Paths of this root reach such a mount only if the data
+        // A file on another device than the data directory can be inside it only if another file
+        // system is mounted there. Paths of this root reach that file system only if the data
         // directory is inside this root.
         if found.st_dev != data.0 && root.hidden.is_none() {
             return Ok(false);
@@ -466,7 +468,8 @@ pub fn identity(handle: impl AsFd) -> Result<Identity, Missing> {
     })
 }
 
-/// Converts an error of the file system. Clients learn at most that the file was not found.
+/// Converts an error of the file system. Errors that depend on the path become
+/// [`Missing::NotFound`], so that clients do not learn the reason.
 fn missing(err: rustix::io::Errno) -> Missing {
     use rustix::io::Errno;
     match err {

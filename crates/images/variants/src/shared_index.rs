@@ -82,7 +82,8 @@ impl Default for Limits {
 pub enum Change {
     /// An entry was added or has changed.
     Set(Arc<Variant>),
-    /// A variant was just encoded. The details are its size, its cost and the path of its original.
+    /// A variant was just encoded. The details are its width and height, its CPU time and the path
+    /// of its original.
     VariantDetails(VariantDetails),
     /// An entry was removed.
     Removed(Key),
@@ -90,8 +91,8 @@ pub enum Change {
     Ended(Key),
 }
 
-/// Properties of a variant that only the shared index contains: its size, its cost and the path of
-/// its original.
+/// Properties of a variant that only the shared index contains: its width and height, its CPU time
+/// and the path of its original.
 #[derive(Clone, Debug)]
 pub struct VariantDetails {
     /// Key of the variant.
@@ -115,7 +116,8 @@ pub struct SharedEntry {
     pub bytes: u64,
 }
 
-/// Conversion that is about to start, as its lock describes it to other processes.
+/// Conversion that is about to start. Its lock in the store tells other processes the directory of
+/// the result and the path of the original.
 #[derive(Clone, Copy, Debug)]
 pub struct Flight<'a> {
     /// Identifier of the directory that gets the result. Processes with the same identifier can
@@ -264,7 +266,8 @@ impl SharedIndex {
         }
     }
 
-    /// Blocks until a change is queued while the store is reachable, or until the next poll.
+    /// Blocks until the next poll. If the store is reachable, returns earlier as soon as a change
+    /// is queued.
     fn wait(&self) {
         let look = Duration::from_millis(self.limits.look_ms);
         let is_idle = |pending: &mut Pending| {

@@ -1,8 +1,8 @@
 //! Quality of a variant: its SSIMULACRA2 score relative to the original, which is scaled to the
 //! variant's size.
 //!
-//! The reference has full chroma, although the variant may be subsampled, so the score includes the
-//! loss from subsampling.
+//! The scaled original has full chroma, although the chroma of the variant may be subsampled. So
+//! the score includes the loss from subsampling.
 
 use crate::convert::picture_before_encoding;
 use crate::similarity::{slice, with_alpha};

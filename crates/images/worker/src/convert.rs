@@ -11,7 +11,7 @@ use pixel::{
     to_packed,
 };
 
-/// Converted picture.
+/// Result of [`convert`]: an encoded picture, and remarks on its original.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConvertedPicture {
     /// Encoded file.
@@ -77,8 +77,8 @@ struct Colours {
     profile_action: ProfileAction,
 }
 
-/// Decodes the original for `plan` and all plans that share its decode. Also returns the colour
-/// profile and remarks on defects of the original.
+/// Decodes the original for `plan` and for all plans that can use the same decoded picture. Also
+/// returns the colour profile and remarks on defects of the original.
 fn decode(plan: &Plan, original: &[u8]) -> Result<(Raster, Colours, Vec<String>), Error> {
     let decoded = codec::decode(plan.source, original, &options(plan))
         .map_err(|error| Error::decode(&error))?;
@@ -114,8 +114,8 @@ fn produce_file(plan: &Plan, raster: Raster, colours: &Colours) -> Result<(Vec<u
     let profile = colours.profile.as_deref();
     let profile = profile.filter(|_| matches!(profile_action, ProfileAction::Carry));
     let size = raster.size();
-    // The sample for the quality floor is taken here, because the conversion to the encoder's input
-    // reduces the resolution of chroma.
+    // The sample for the quality floor is taken before the conversion to the encoder's input,
+    // because that conversion reduces the resolution of chroma.
     let bytes = match Floor::of(&raster, plan.encoding) {
         None => encode(&form.convert_raster(raster), profile, plan.encoding)?,
         Some(floor) => encode_with_floor(&floor, raster, profile, plan.encoding)?,

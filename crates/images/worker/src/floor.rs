@@ -9,9 +9,10 @@
 //! picture ─ tiles ─► sample ──────────────────────┬─► SSIMULACRA2 ─► low: encode again, higher
 //!    └─ encode ─► output ─ decode ─ tiles ─► sample ─┘
 //! ```
-//! The measure is SSIMULACRA2: 100 is identical, 70 high, 50 medium quality. It pools errors over
-//! the whole picture at six scales, so tiles spread evenly over a picture represent all of it, and
-//! cost the same for every large picture.
+//! The measure is SSIMULACRA2: 100 is identical, 70 high, 50 medium quality. It averages errors
+//! over the whole picture at six scales, so a sample of evenly spread tiles has a score close to
+//! that of the whole picture. The number of tiles is limited, so measuring costs the same for every
+//! large picture.
 
 #[cfg(test)]
 mod tests;
@@ -181,8 +182,8 @@ impl<'floor> Search<'floor> {
         Some(with_quality(encoding, self.next_quality()?))
     }
 
-    /// Returns the quality to try next, if any: higher until the floor is reached, then between
-    /// the two closest qualities if the higher one exceeds the floor by far.
+    /// Returns the quality to try next, if any: higher until the floor is reached, then between the
+    /// two closest qualities if the output of the higher one exceeds the floor by far.
     fn next_quality(&self) -> Option<u8> {
         let (low, low_score) = self.below?;
         match self.reaching {

@@ -42,8 +42,8 @@ impl EncoderInput {
         }
     }
 
-    /// Returns an encoder input with full chroma, and the encoding for it, if [`EncoderInput::of`]
-    /// subsamples chroma. Returns `None` if the format does not support full chroma.
+    /// Returns an encoder input with full chroma, and the encoding for it. Returns `None` if
+    /// [`EncoderInput::of`] has full chroma already, or if the format does not support full chroma.
     pub(crate) fn with_full_chroma(encoding: Encoding) -> Option<(EncoderInput, Encoding)> {
         match encoding {
             Encoding::Jpeg { quality } if quality < JPEG_FULL_CHROMA_QUALITY => {

@@ -20,8 +20,8 @@ pub(crate) fn with_alpha(picture: Packed) -> Packed {
     }
 }
 
-/// Returns the picture as input of the metric, or `None` if the metric does not support its layout
-/// or size.
+/// Returns the picture as input of SSIMULACRA2, or `None` if the implementation does not support
+/// the layout or size of the picture.
 pub(crate) fn slice(picture: &Packed) -> Option<PixelSlice<'_>> {
     let descriptor = match picture.layout {
         Layout::Rgb => PixelDescriptor::RGB8_SRGB,

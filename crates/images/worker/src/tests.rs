@@ -1,4 +1,5 @@
-//! Tests of whole jobs: files in, files out, compared by the distance of their pixels.
+//! Tests of whole jobs. Most of them convert a file and compare the pixels of the output with the
+//! expected pixels.
 
 mod batches;
 mod colour;

@@ -51,8 +51,8 @@ pub struct SessionInfo {
     pub id: String,
     /// Time of the login, in ISO 8601.
     pub created: String,
-    /// Time of the last recorded use, in ISO 8601. The session may have been used again within an
-    /// hour after this time.
+    /// Time of the last recorded use, in ISO 8601. Uses are recorded at most once an hour, so the
+    /// session may have been used again within an hour after this time.
     pub used: String,
     /// User-Agent of the browser at the login.
     pub agent: String,

@@ -1,5 +1,5 @@
-//! Endpoints of the Subsonic protocol for shares, which share tracks only. The JSON API for shares
-//! is in `api/shares.rs`, and the responses to visitors are in `shares/visit.rs`.
+//! Endpoints of the Subsonic protocol for shares. They create shares of tracks only. The JSON API
+//! for shares is in `api/shares.rs`, and the responses to visitors are in `shares/visit.rs`.
 
 pub(crate) mod content;
 mod page;

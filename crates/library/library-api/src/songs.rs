@@ -403,7 +403,7 @@ pub(crate) fn suffix(path: &[u8]) -> String {
     String::from_utf8_lossy(suffix).to_ascii_lowercase()
 }
 
-/// Returns the media type with which the program serves a music file.
+/// Returns the media type with which the server sends a music file.
 fn media_type(codec: Codec, path: &[u8]) -> &'static str {
     match (codec, &*suffix(path)) {
         (_, "mka") => "audio/x-matroska",

@@ -85,7 +85,8 @@ fn handle(context: &Context, request: &Request<'_>) -> Result<Outcome, Fault> {
     run(&call, endpoint, is_xml(params))
 }
 
-/// Returns the user whom the request authenticates, unless too many logins failed before.
+/// Returns the name of the user whom the request authenticates. Refuses the request if too many
+/// recent logins of this user from this address have failed.
 fn authenticate(context: &Context, request: &Request<'_>) -> Result<String, Fault> {
     let params = &request.params;
     let (peer, now_ms) = (request.peer, request.now_ms);

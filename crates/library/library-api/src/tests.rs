@@ -355,7 +355,7 @@ fn stars_ratings_and_plays_are_kept_by_user() {
             r#"{"subsonic-response":{"status":"failed","version":"1.16.1","type":"pelton","serverVersion":"0.1.0","openSubsonic":true,"error":{"code":10,"message":"required parameter id is missing"}}}"#
         ]],
     );
-    // Times before 1970, and more than a day in the future, are refused.
+    // Timestamps before 1970, timestamps more than a day in the future, and text are refused.
     for time in ["-1", "87400001", "soon"] {
         let refused = scene.ask(&format!("scrobble?id={song}&time={time}"));
         assert!(refused.contains("code=\"0\""), "{time}: {refused}");

@@ -144,7 +144,8 @@ pub(crate) fn write_transcoded_members(
         bit_rate_kbps_max: bit_rate_kbps_max(seen.user, 0),
         start_ms: 0,
     };
-    // Most users have no bit rate limit and get the file itself, so no decision is needed.
+    // Most users have no bit rate limit and get the file itself, so the decision is computed only
+    // for users with a limit.
     if request.bit_rate_kbps_max != 0
         && let Decision::Transcode(_) =
             decide(&request, &source(media, track), &audio_limits(call.context))
@@ -196,8 +197,8 @@ pub(crate) fn stream(call: &Call<'_>, seen: &Seen<'_>) -> Result<Response, Fault
     }
 }
 
-/// Returns the track in this row of the index as a client of the JSON API requests it. Returns
-/// `None` if the index has no track in this row. `user` is empty for a guest.
+/// Returns the response to a request of the JSON API for the audio of the track in this row of the
+/// index. Returns `None` if the index has no track in this row. `user` is empty for a guest.
 pub(crate) fn stream_for_api(
     context: &Context,
     index: &Index,

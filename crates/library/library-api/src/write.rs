@@ -86,7 +86,7 @@ impl Writer {
         });
     }
 
-    /// Writes a member of JSON that is a list of strings, of which some may be `null`.
+    /// Writes a JSON member that is a list of strings, of which some may be `null`.
     pub(crate) fn texts_or_null<'t>(
         &mut self,
         name: &str,
@@ -98,7 +98,7 @@ impl Writer {
         });
     }
 
-    /// Writes a member of JSON that is a list of pairs of a string and a number.
+    /// Writes a JSON member that is a list of pairs of a string and a number.
     pub(crate) fn pairs(&mut self, name: &str, items: impl IntoIterator<Item = (String, u32)>) {
         self.array(name, items, |out, (text, number)| {
             out.out.push('[');
@@ -136,7 +136,7 @@ impl Writer {
         }
     }
 
-    /// Writes a member of JSON that is a string or `null`.
+    /// Writes a JSON member that is a string or `null`.
     pub(crate) fn text_or_null(&mut self, name: &str, value: Option<&str>) {
         match value {
             Some(value) => self.text(name, value),

@@ -93,7 +93,7 @@ impl Shell {
     }
 }
 
-/// Features of the browser that the page never uses.
+/// Value of the field Permissions-Policy. It disables browser features that the page never uses.
 const PERMISSIONS: &str = "camera=(), geolocation=(), microphone=(), payment=(), usb=()";
 
 /// Returns the Content-Security-Policy of a shell: a script runs only if the shell loads it with

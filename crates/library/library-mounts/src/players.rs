@@ -54,7 +54,8 @@ pub(crate) struct Players {
 
 /// Limit on the number of responses that are composed at the same time, on all cores together. A
 /// list of a hundred thousand tracks takes more than a hundred megabytes while it is composed. The
-/// limit on the memory of responses cannot prevent that, since it counts only finished responses.
+/// limit on the memory of responses does not cover this memory, since it counts only finished
+/// responses.
 #[derive(Debug)]
 struct ResponseLimit(Semaphore);
 
@@ -215,7 +216,8 @@ impl LibraryAccess for IndexedLibrary {
 
     fn unreadable(&self, index: &Index) -> Vec<(Vec<u8>, String)> {
         match self.indexer.status().report {
-            // The report also contains folders that cannot be read; the index contains only files.
+            // Use the report of the last scan, if any, because it also contains folders that cannot
+            // be read. The index contains only files.
             Some(report) => {
                 let faults = report.faults.iter();
                 faults
@@ -613,11 +615,12 @@ pub(crate) async fn off_core<T: Send + 'static>(work: impl FnOnce() -> T + Send 
         .expect("a panic aborts the process, and this task is never cancelled")
 }
 
-/// Field that allows every origin, since web players run on any origin. They need no cookies, which
-/// `*` would exclude: each request contains their credentials.
+/// Response field that allows requests from every origin, since web players run on any origin. The
+/// value `*` excludes cookies, but players need none, since each request contains credentials.
 const ANYWHERE: (&str, &str) = ("access-control-allow-origin", "*");
 
-/// Field of files that may need a login: pages of other hosts may not embed them.
+/// Response field for files that may need a login. It prevents pages of other sites from embedding
+/// them.
 const SAME_ORIGIN: (&str, &str) = ("cross-origin-resource-policy", "same-origin");
 
 /// Body of a response of the JSON API while too many tracks wait to be transcoded.

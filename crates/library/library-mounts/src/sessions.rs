@@ -203,7 +203,7 @@ impl Handler<'_> {
         let token = self.request.token.as_deref().filter(|_| user.is_some());
         let renewed = token.map(|token| self.server.renew_session(token, self.request.now_ms));
         let renewed = match renewed {
-            // The session has ended in the meantime.
+            // The request has no session, or the session has ended in the meantime.
             None | Some(Err(LoginError::Unknown)) => None,
             Some(renewed) => renewed?,
         };

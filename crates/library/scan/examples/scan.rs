@@ -1,5 +1,5 @@
-//! Example program that scans a library several times and prints the duration of each scan and its
-//! numbers of files.
+//! Example program that scans a library several times, and prints the duration and the file counts
+//! of each scan.
 //!
 //! `cargo run --release -p scan --example scan -- ROOT FOLDER [TIMES] [full]`
 

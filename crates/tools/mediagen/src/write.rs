@@ -1,5 +1,5 @@
-//! Writer of one song: a part of a payload, tags and perhaps a cover. It also returns the values
-//! that a correct tag reader must find in the file.
+//! Writer of song files. Each file contains a part of a payload (encoded audio), tags and perhaps a
+//! cover. The writer also returns the values that a correct tag reader must find in the file.
 
 mod audio;
 mod comment;

@@ -1,4 +1,5 @@
-//! HTTP work of a cache hit: parses a browser's request, chooses a response, and writes its head.
+//! HTTP steps of a cache hit: parsing a browser's request, choosing a response, and writing the
+//! response's head.
 
 use std::hint::black_box;
 

@@ -4,7 +4,8 @@
 //! Without arguments, the program prints one line per operation: a name, and the number of
 //! repetitions to measure. `operations NAME COUNT` prepares the operation called NAME, runs it
 //! COUNT times, and prints a checksum of the results. `cargo xtask test instructions` runs each
-//! operation with two counts under cachegrind; the difference is the cost without preparation.
+//! operation with two counts under cachegrind; the difference between the two instruction counts is
+//! the cost of the additional repetitions, without the preparation.
 //!
 //! Every operation does the same work each time: clocks and seeds are constants. Exit codes: 0 ok,
 //! 2 usage.

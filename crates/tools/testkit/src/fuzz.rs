@@ -1,5 +1,5 @@
-//! Properties of parsers that hold for any input. A target gets bytes from a fuzzer, a corpus or a
-//! generator, and panics if a property does not hold.
+//! Properties that must hold for every input of a parser. A target gets bytes from a fuzzer, a
+//! corpus or a generator, and panics if a property does not hold.
 
 mod accept;
 mod body;

@@ -48,8 +48,9 @@ impl Document {
         operations.collect()
     }
 
-    /// Checks a JSON response to a request of `method` for `path`, a path below the server's URL
-    /// without its query. Returns the operation, as [`Document::operations`] names it.
+    /// Checks a JSON response to a request of `method` for `path`, which is relative to the
+    /// server's URL and has no query. Returns the name of the operation, in the form of
+    /// [`Document::operations`].
     ///
     /// # Panics
     /// If the document has no such operation or status, or if the body contradicts its schema.

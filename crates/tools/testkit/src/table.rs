@@ -45,10 +45,11 @@ pub fn rows(table: &str) -> Vec<Row<'_>> {
     rows
 }
 
-/// Calls `judge` on every row, and reports in one message all rows whose verdict differs.
+/// Calls `judge` on every row, and reports in one message all rows for which `judge` does not
+/// return the expected verdict.
 ///
 /// # Panics
-/// If a verdict differs from that in the row.
+/// If `judge` returns another verdict than expected for at least one row.
 pub fn check(table: &str, judge: impl Fn(&Row<'_>) -> String) {
     let mut wrong = String::new();
     for row in rows(table) {

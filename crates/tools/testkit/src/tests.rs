@@ -35,8 +35,8 @@ fn every_corpus_holds() {
     }
 }
 
-/// The programs of the targets are built only for fuzzing, so no other test would notice if one
-/// were missing.
+/// Checks that each target has a program. The programs are built only for fuzzing, so no other test
+/// would notice a missing program.
 #[test]
 fn every_target_has_a_program() {
     let fuzz = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../fuzz");

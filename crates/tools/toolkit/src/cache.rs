@@ -1,5 +1,5 @@
-//! Cache of builds and tools, outside the checkout, so that a fresh checkout finds the C codecs
-//! built.
+//! Cache of builds and tools, outside the checkout, so that a fresh checkout need not build the C
+//! codecs again.
 //!
 //! ```text
 //! $PELTON_CACHE, or $XDG_CACHE_HOME/pelton, or ~/.cache/pelton
@@ -37,7 +37,7 @@ pub const C_CODECS: &[&str] = &[
 /// Returns the cache folder, which contains all build folders and tools.
 ///
 /// # Errors
-/// When the environment names no folder for the cache, which is the host's fault.
+/// [`Stop::host`] when no environment variable names a folder for the cache.
 pub fn folder() -> Result<PathBuf, Stop> {
     let variable = |name| std::env::var_os(name).filter(|value| !value.is_empty());
     let chosen = variable("PELTON_CACHE").map(PathBuf::from);
@@ -52,8 +52,9 @@ pub fn folder() -> Result<PathBuf, Stop> {
 
 /// Returns the key of a build folder: a hash of the compiler's version and of the locked C codecs.
 pub(crate) fn key(rustc_version: &str, lock: &str) -> String {
-    // This hasher is stable only within one version of the standard library. The library has the
-    // version of the compiler, which is hashed too, so a new version changes the key anyway.
+    // This hasher is stable only within one version of the standard library. The standard library
+    // changes only with the compiler. The compiler's version is hashed too, so a new compiler
+    // changes the key anyway.
     let mut hasher = DefaultHasher::new();
     hasher.write(rustc_version.as_bytes());
     for package in lock
@@ -88,7 +89,7 @@ impl FolderLock {
     /// Waits until no other process builds in `folder`, then locks it.
     ///
     /// # Errors
-    /// When the folder cannot be written: the host's fault.
+    /// [`Stop::host`] when the folder cannot be written.
     pub(crate) fn wait(folder: &Path, checkout: &Path) -> Result<FolderLock, Stop> {
         fs::create_dir_all(folder).map_err(at(folder))?;
         let path = folder.join("owner");
@@ -118,8 +119,8 @@ impl FolderLock {
         Ok(FolderLock { from, owner })
     }
 
-    /// Records `checkout` as the owner of the folder's artifacts. The write also sets the time by
-    /// which [`prune`] finds the oldest folders.
+    /// Records `checkout` as the owner of the folder's artifacts. The write also sets the
+    /// modification time of the owner file, by which [`prune`] finds the oldest folders.
     ///
     /// # Errors
     /// When the disk refuses the write.

@@ -1,4 +1,5 @@
-//! Child processes: run until they exit, with output shown or captured, and timed.
+//! Functions that run a child process until it exits, show or capture its output, and measure the
+//! time of a step.
 
 use std::path::Path;
 use std::process::Command;
@@ -53,7 +54,7 @@ pub fn unstartable(command: &Command, err: &std::io::Error) -> Stop {
 }
 
 /// Returns the part of a command that identifies it in an error: the program's name, and at most
-/// four arguments, up to the first that begins with `--`.
+/// four of the arguments before the first that begins with `--`.
 fn words(command: &Command) -> String {
     let program = Path::new(command.get_program());
     let program = program.file_name().unwrap_or(program.as_os_str());

@@ -48,7 +48,7 @@ const PEERS: &[(&str, &[&str])] = &[
 ];
 
 /// Returns the packages of the programs with which the benchmark `name` compares Pelton. The list
-/// is empty for an unknown name; the program `lab` reports that error.
+/// is empty for an unknown name; the program `lab` reports the unknown name as an error.
 pub fn peers(name: &str) -> &'static [&'static str] {
     PEERS
         .iter()
@@ -60,8 +60,8 @@ pub fn peers(name: &str) -> &'static [&'static str] {
 /// contains the command to install them.
 ///
 /// # Errors
-/// When packages are missing and this user may not install them, or when apt-get fails: the host's
-/// fault.
+/// [`Stop::host`] when packages are missing and this user may not install them, or when apt-get
+/// fails.
 pub fn ensure(packages: &[&str]) -> Result<(), Stop> {
     if packages.is_empty() {
         return Ok(());

@@ -2,7 +2,7 @@
 //! Node: the built files are committed.
 //!
 //! The packages are installed once per lock file into a folder of the cache, and `web/node_modules`
-//! is a link to that folder, so that a fresh checkout finds them.
+//! is a link to that folder, so that a fresh checkout need not install them again.
 
 #[cfg(test)]
 mod tests;
@@ -42,8 +42,9 @@ fn major(version: &str) -> Option<u32> {
 /// are missing.
 ///
 /// # Errors
-/// When Node is missing or too old, or the packages cannot be installed: the host's fault. When
-/// `package.json` and the lock file contradict each other.
+/// [`Stop::host`] when Node is missing or too old, or a file cannot be read or written.
+/// [`Stop::findings`] when npm cannot install the packages, for example because `package.json` and
+/// the lock file contradict each other.
 pub fn prepared(root: &Path, cache: &Path) -> Result<PathBuf, Stop> {
     if let Some(missing) = missing() {
         return Err(Stop::host(missing).hint("install Debian's packages nodejs and npm, or Node"));

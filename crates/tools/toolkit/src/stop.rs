@@ -5,7 +5,8 @@ use std::io;
 use std::path::Path;
 use std::sync::LazyLock;
 
-/// Exit code for findings: a build, a test or a rule failed, so the code is at fault.
+/// Exit code for findings: a build or a test failed, or the code breaks a rule of the repository,
+/// so the code is at fault.
 pub const EXIT_FINDINGS: u8 = 1;
 /// Exit code for a wrong command line, or a wrong benchmark definition.
 pub const EXIT_USAGE: u8 = 2;

@@ -35,8 +35,8 @@ impl TargetDir {
         let mut folder_lock = FolderLock::wait(&path, root)?;
         if let Some(from) = &folder_lock.from {
             // Cargo treats crates at the same relative path in two checkouts as one crate, and
-            // compares only file times. Without a clean, cargo would reuse artifacts of the other
-            // checkout's code.
+            // detects changed files only by their timestamps. Without `cargo clean`, cargo would
+            // reuse artifacts of the other checkout's code.
             eprintln!("{}: taking the build folder over from {from}", program());
             succeed(clean(&path).args(["--quiet", "--workspace"]))?;
         }

@@ -1,5 +1,5 @@
-//! Outside tools that our commands run. Each is installed on first use, at a fixed version, into a
-//! folder of its own in the cache.
+//! Third-party tools that our commands run. Each tool is installed on first use, at a fixed
+//! version, into a folder of its own in the cache.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -1,10 +1,11 @@
 //! Known vulnerabilities of the crates in the lock files, from a copy of RustSec's advisory
-//! database in this folder.
+//! database in the folder `advisories`.
 //!
 //! `cargo xtask test` reads the copy, not the database on the network. So a commit gets the same
-//! verdict on every day, and on machines without a network. The copy's date is printed with the
+//! verdict every day, and also on machines without a network. The copy's date is printed with the
 //! verdict. `cargo xtask advisories --from CHECKOUT` renews the copy; CONTRIBUTING.md says when.
-//! The copy has facts only: names, versions, dates, titles.
+//! The copy has the id, package, kind, versions and title of each advisory, but not its
+//! description.
 //!
 //! ```text
 //! # RustSec advisory-db 2026-08-21 1a2b3c4d

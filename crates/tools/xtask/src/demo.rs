@@ -14,14 +14,15 @@ const PACKAGE: &str = "mate-backgrounds";
 /// Number of tracks of the generated music.
 const TRACKS: u32 = 300;
 const SEED: u64 = 1;
-/// Folder of the pictures inside the package, with the folders abstract, desktop and nature.
+/// Folder in the package that contains the pictures, in its subfolders abstract, desktop and
+/// nature.
 const PICTURES: &str = "usr/share/backgrounds/mate";
 
 /// Returns the folder `demo` of the checkout, after creating it if it is missing. The folder gets
 /// that name only when it is complete.
 ///
 /// # Errors
-/// When the package cannot be downloaded or the folder cannot be written: the host's fault.
+/// [`Stop::host`] when the package cannot be downloaded or the folder cannot be written.
 pub(crate) fn prepare(root: &Path) -> Result<PathBuf, Stop> {
     let demo = root.join("demo");
     if demo.is_dir() {

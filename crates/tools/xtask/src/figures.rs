@@ -37,7 +37,7 @@ const END: &str = "<!-- end of the generated table -->";
 
 /// Table of figures from the records, which this command writes into a document.
 struct Table {
-    /// Name on the marker in the document.
+    /// Name of the table, as in the line before the table in the document.
     name: &'static str,
     render: fn(&Records) -> Markdown,
 }
@@ -90,7 +90,7 @@ const TABLES: &[Table] = &[
     },
 ];
 
-/// Replaces the tables of the document by those of the newest records.
+/// Replaces the tables in the document by tables generated from the newest records.
 ///
 /// # Errors
 /// When a record cannot be read or lacks a value, or the document lacks a table.

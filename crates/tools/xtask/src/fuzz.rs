@@ -17,8 +17,8 @@ use toolkit::command::{succeed, timed};
 use toolkit::stop::{EXIT_FINDINGS, Stop, at};
 use toolkit::{cache, tools};
 
-/// Maximum length of an input, in bytes. Request heads may have up to 16 KiB, but inputs of this
-/// length reach all code that parses them.
+/// Maximum length of an input, in bytes. Request heads may have up to 16 KiB, but inputs up to this
+/// length reach all code that parses heads.
 const INPUT_BYTES_MAX: u32 = 4_096;
 /// Maximum memory of one fuzzer, in MiB.
 const MEMORY_MIB_MAX: u32 = 1_500;

@@ -253,7 +253,8 @@ fn unit(gate: &Gate) -> Result<Count, Stop> {
     counted(&mut cargo)
 }
 
-/// Runs a command, prints its output, and returns the sum of the counts in it.
+/// Runs a command, prints its output, and returns the numbers of passed and failed tests, summed
+/// over all test binaries that the command runs.
 fn counted(command: &mut Command) -> Result<Count, Stop> {
     let mut child = command
         .stdout(Stdio::piped())
@@ -277,7 +278,7 @@ fn counted(command: &mut Command) -> Result<Count, Stop> {
     Ok(count)
 }
 
-/// Parses `test result: ok. 12 passed; 0 failed; …`, the last line of each test binary.
+/// Parses `test result: ok. 12 passed; 0 failed; …`, the last line that each test binary prints.
 fn result_line(line: &str) -> Option<Count> {
     let (_, counts) = line.strip_prefix("test result: ")?.split_once(". ")?;
     let mut counts = counts.split("; ");

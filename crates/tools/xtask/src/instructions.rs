@@ -28,7 +28,8 @@ const RECORD: &str = "lab/instructions.tsv";
 
 /// Maximum growth of a count, in per mille of the recorded count. Two runs of the same program have
 /// equal counts. But the path of the checkout and the names of functions decide how the compiler
-/// divides a crate into units: renames alone have changed a count by 2.3 %.
+/// divides a crate into codegen units, and the division changes the generated code: renames alone
+/// have changed a count by 2.3 %.
 const GROWTH_PER_MILLE_MAX: u64 = 50;
 
 /// Start of the record's line with the name of the compiler.

@@ -21,7 +21,8 @@ const LIBRARY_SEED: u64 = 1;
 /// that `lab` starts.
 ///
 /// # Errors
-/// When something cannot be installed, built or started.
+/// When a package cannot be installed, a library of test files cannot be prepared, or a program
+/// cannot be built or started.
 pub(crate) fn run(root: PathBuf, name: &str, arguments: &[OsString]) -> Result<ExitCode, Stop> {
     let mut build = Build::open(root)?;
     debian::ensure(debian::peers(name))?;

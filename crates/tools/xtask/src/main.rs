@@ -1,5 +1,5 @@
-//! `cargo xtask`: commands for developers, among them the checks before a merge, and for users who
-//! try Pelton.
+//! `cargo xtask`: commands for developers, such as the checks before a merge, and commands for
+//! users who want to try Pelton.
 //!
 //! Principal type: [`toolkit::build::Build`], through which all commands call cargo. Every crate,
 //! test and lint is built in release mode, for the host's triple, as a static program, into one

@@ -13,8 +13,8 @@ use toolkit::stop::Stop;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Workspace {
     pub(crate) members: Vec<Member>,
-    /// Direct dependencies of each package by name, without dev-dependencies. A program contains
-    /// the packages that can be reached along these edges.
+    /// Direct dependencies of each package, without dev-dependencies. The keys and values are names
+    /// of packages. A program contains the packages that can be reached along these edges.
     pub(crate) links: BTreeMap<String, BTreeSet<String>>,
 }
 

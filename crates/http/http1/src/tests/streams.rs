@@ -37,7 +37,8 @@ impl Reader {
         while !self.is_closed && self.step() {}
     }
 
-    /// Consumes one head, or the available bytes of a body. Returns whether to continue.
+    /// Consumes one head, or the available bytes of a body. Returns whether the rest of the input
+    /// may allow another step.
     fn step(&mut self) -> bool {
         if let Some((drain, keep_alive)) = &mut self.body {
             let drained = drain.feed(&self.input);
@@ -104,13 +105,13 @@ fn every_row_is_read_whole_and_byte_by_byte() {
     });
 }
 
-/// Splits the rows of this module and those of `requests.txt` into random pieces. Each request of
-/// `requests.txt` is the start of a connection.
+/// Passes two random rows, of `streams.txt` or `requests.txt`, to one connection in random pieces.
+/// The transcript must be the same as if they arrived in one piece.
 #[test]
 fn every_row_is_read_in_any_pieces() {
     let tables = [TABLE, include_str!("requests.txt")];
     let rows = tables.into_iter().flat_map(rows);
-    // Under Miri, rows that test limits would take hours.
+    // Under Miri, the long rows that test limits would take hours, so they are omitted.
     let is_short = |bytes: &Vec<u8>| !cfg!(miri) || bytes.len() < 1_000;
     let rows: Vec<_> = rows.map(|row| row.bytes).filter(is_short).collect();
     let index = any::<proptest::sample::Index>;

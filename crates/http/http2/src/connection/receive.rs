@@ -59,7 +59,8 @@ impl Connection {
             return match self.streams.end_of(head.stream) {
                 End::Both => Err(Fault::CLOSED),
                 End::ByClient => self.refuse(head.stream, ErrorCode::StreamClosed, out),
-                // The client may not have received our reset yet, so the frame is ignored.
+                // The frame is ignored: the client may not have received our reset yet, or the end
+                // of the stream is no longer remembered.
                 End::ByServer | End::Unknown => Ok(None),
             };
         };
@@ -141,16 +142,18 @@ impl Connection {
         self.whole_head(&partial_head, &partial_head.block, out)
     }
 
-    /// Appends the piece of the current head that one frame contains. The bytes and frames of a
-    /// head are limited, because a client may send a head that never ends, as in CVE-2024-27316.
+    /// Appends `piece`, the part of the current head's HPACK block that one frame contains. The
+    /// bytes and frames of a head are limited, because a client may send a head that never ends, as
+    /// in CVE-2024-27316.
     fn add_to_head(&mut self, piece: &[u8]) -> Result<(), Fault> {
         let partial_head = self
             .partial_head
             .as_mut()
             .ok_or(Fault::protocol("CONTINUATION without HEADERS"))?;
         partial_head.frames += 1;
-        // A head that only exceeds the limit (for instance, with too many cookies) gets a response
-        // on its stream. The connection fails only at twice the limit.
+        // A head above the limit, for instance with too many cookies, still gets a response on its
+        // stream. The connection is closed only if the compressed head is longer than twice the
+        // limit, or has too many frames.
         if 2 * self.limits.head_bytes_max < partial_head.block.len() + piece.len()
             || self.limits.head_frames_max < partial_head.frames
         {

@@ -116,9 +116,9 @@ impl Connection {
     }
 }
 
-/// Writes the frame heads of an HPACK block. In `out`, space for one frame head starts at `begin`,
-/// and the block follows that space up to the end. The block becomes one HEADERS frame, and
-/// CONTINUATION frames for bytes beyond 16 KiB.
+/// Writes the frame heads of the HPACK block at the end of `out`. The caller has left space for one
+/// frame head at offset `begin`, directly before the block. The first 16 KiB of the block become a
+/// HEADERS frame, and any further bytes become CONTINUATION frames.
 fn frame_head(out: &mut Vec<u8>, begin: usize, stream: u32, ending: u8) {
     let block_begin = begin + FRAME_HEAD_BYTES;
     let length = out.len() - block_begin;

@@ -8,7 +8,8 @@ use super::{huffman, integer};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HpackError;
 
-/// Decoder of one connection, for all its blocks in order. Its table holds at most 4 KiB of fields.
+/// Decoder of all HPACK blocks that the client of one connection sends, in order. Its dynamic table
+/// holds at most 4 KiB of fields.
 #[derive(Debug)]
 pub struct Decoder {
     table: Table,

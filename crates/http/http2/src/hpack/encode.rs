@@ -159,7 +159,8 @@ impl Encoder {
         if line.size == 0 {
             return block.extend_from_slice(&line.encoding);
         }
-        // Compare pointers first: in most cases the same allocation was added before.
+        // Pointers are compared first, which is fast: a field that is in the table was in most
+        // cases added from the same allocation.
         let known = self
             .position(|encoding| Arc::ptr_eq(encoding, &line.encoding))
             .or_else(|| self.position(|encoding| *encoding == line.encoding));

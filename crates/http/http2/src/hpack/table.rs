@@ -2,7 +2,8 @@
 
 use std::collections::VecDeque;
 
-/// Bytes that count for each entry in addition to its name and value: RFC 7541 §4.1.
+/// Number of bytes that each entry adds to the size of a table, beyond its name and value: RFC 7541
+/// §4.1.
 pub(super) const ENTRY_BYTES: usize = 32;
 /// Default maximum size of a dynamic table: RFC 9113 §6.5.2.
 pub(super) const TABLE_BYTES: usize = 4096;

@@ -10,7 +10,7 @@ enum Outcome {
     Fault(ErrorCode),
     /// The stream ends with this code.
     Reset(u32, ErrorCode),
-    /// There is no error, and this number of events is reported.
+    /// The frames cause no error, and this number of events is reported.
     Events(usize),
 }
 use ErrorCode::{

@@ -58,7 +58,7 @@ fn consumed_bytes_are_returned_to_the_windows() {
         peer.send(&part).expect("allowed");
     }
     assert_eq!(peer.replies(), Vec::<String>::new());
-    // Nothing was consumed, so no more data is allowed.
+    // None of the received data was released, so the client's window is still used up.
     let fault = peer.send(&part).expect_err("more than 65,535 bytes");
     assert_eq!(fault.code, ErrorCode::FlowControl);
 

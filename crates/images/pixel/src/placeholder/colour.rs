@@ -2,13 +2,14 @@
 
 use super::Pixels;
 
-/// Number of boxes along each axis of the colour cube.
+/// Number of equal parts into which each axis of the RGB cube is divided. The parts form boxes of
+/// similar colours.
 const BOXES: usize = 8;
 
 /// Returns the mean colour of the fullest box of the colour cube. The fullness of a box is twice
-/// the number of its own pixels plus that of its six neighbours, so that a colour on the border of
-/// two boxes is found too. Pixels less than half opaque are ignored; if there are no other pixels,
-/// the result is black.
+/// its number of pixels, plus the number of pixels in its six neighbours. So a colour on the border
+/// of two boxes is found too. Pixels less than half opaque are ignored; if there are no other
+/// pixels, the result is black.
 pub(super) fn of(pixels: &Pixels) -> [u8; 3] {
     let mut sums = vec![[0_u32; 4]; BOXES * BOXES * BOXES];
     for [red, green, blue, alpha] in &pixels.rgba {

@@ -65,8 +65,8 @@ pub(super) fn of(pixels: &Pixels) -> Vec<u8> {
     hash
 }
 
-/// Scales `share`, a fraction in 0…1, to 0…`max` and rounds. Clamps the result, because rounding
-/// errors of the sums may move `share` outside 0…1.
+/// Scales `share`, a fraction in 0…1, to 0…`max` and rounds. Clamps the result, because `share` was
+/// computed from sums, whose rounding errors may move it outside 0…1.
 fn level(share: f32, max: f32) -> u32 {
     (share * max).round().clamp(0.0, max) as u32
 }
@@ -109,8 +109,8 @@ fn planes(pixels: &Pixels) -> ([Vec<f32>; 4], bool) {
     (planes, has_alpha)
 }
 
-/// Computes the cosine transform of a plane, limited to the components below the diagonal from
-/// `across` to `down`.
+/// Computes the cosine transform of a plane, limited to the low frequencies: the components (x, y)
+/// below the line from (`across`, 0) to (0, `down`).
 fn encode(
     plane: &[f32],
     (width, height): (usize, usize),

@@ -6,10 +6,10 @@
 //!      ─ sums of rows ─► new height × new width
 //!      ─ transpose ────► new width × new height
 //! ```
-//! Both passes sum whole rows, so that neighbours in memory share one vector; transposing a plane
-//! costs less than summing across it. Weights have 16 bits, with as many fractional bits as fit;
-//! the weights of one output sample add up to exactly 1. Sums are integers, so every processor
-//! gives the same bytes.
+//! Both passes sum whole rows, so that samples that are adjacent in memory are processed in one
+//! vector; transposing a plane costs less than summing across it. Weights have 16 bits, with as
+//! many fractional bits as fit; the weights of one output sample add up to exactly 1. Sums are
+//! integers, so every processor gives the same bytes.
 
 use super::lanczos3_weight;
 use image_plan::{Plane, Size};

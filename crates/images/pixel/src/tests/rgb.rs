@@ -14,8 +14,8 @@ fn planes_become_the_rgb_of_the_definition() {
                 let mut outputs = Vec::new();
                 for poison in [0, 255] {
                     let noise = noise_yuv(size, Subsampling::S444, true, Some(poison));
-                    // Brings the samples into `range`, because the kernels turn all luma below the
-                    // black level into black.
+                    // Brings the samples into `range`, because the kernels of the crate `yuv` turn
+                    // all luma below the black level into black.
                     let yuv = Yuv {
                         matrix,
                         ..with_range(noise, range)

@@ -240,7 +240,8 @@ fn what_was_too_costly_is_tried_again_by_the_next_process() {
     let costly = Kind::Verdict(Verdict::TooCostly);
     let known = variants.find(&key(1), u64::MAX).expect("is loaded");
     assert_eq!(known.map(|known| known.kind), Some(costly));
-    // An earlier version wrote such a file to the disk. Loading removes it.
+    // Earlier versions wrote this verdict to the disk, as a file of this name. Loading removes the
+    // file.
     let shard_folder = data.0.join("variants/02/02");
     fs::create_dir_all(&shard_folder).expect("own directory");
     let name = format!("{}-0.costly", key(2));

@@ -121,8 +121,8 @@ pub(super) fn change(change: &Change, keep_ms: u64) -> Vec<Command> {
     }
 }
 
-/// Returns the commands that add details to the entry of a variant: its size, its cost and the path
-/// of its original.
+/// Returns the commands that add details to the entry of a variant: its width and height, its CPU
+/// time and the path of its original.
 fn made(made: &VariantDetails, keep_ms: u64) -> [Command; 2] {
     let name = variant(&made.key);
     let fields = command(&[

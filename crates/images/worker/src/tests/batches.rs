@@ -1,4 +1,4 @@
-//! Tests of several outputs from one decode, and of placeholders.
+//! Tests of jobs that make several outputs from one decoded picture, and of placeholders.
 
 use super::pictures::{WEBP, done, jpeg, scene, whole};
 use crate::convert_batch;

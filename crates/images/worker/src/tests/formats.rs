@@ -81,7 +81,7 @@ fn opaque_sources() -> Vec<Source> {
     ]
 }
 
-/// Writes a PNG of 16 bits per sample.
+/// Returns the picture as a PNG of 16 bits per sample.
 fn deep_png(rgb: &Packed) -> Vec<u8> {
     let mut bytes = Vec::new();
     let mut encoder = png::Encoder::new(&mut bytes, rgb.size.width_px, rgb.size.height_px);
@@ -122,7 +122,8 @@ fn gif(picture: &Packed) -> Vec<u8> {
     bytes
 }
 
-/// Writes a bitmap of 24 bits per pixel: rows bottom-up, blue first, padded to four bytes.
+/// Returns the picture as a BMP file of 24 bits per pixel: rows bottom-up, blue first, padded to
+/// four bytes.
 fn bmp(rgb: &Packed) -> Vec<u8> {
     let Size {
         width_px,

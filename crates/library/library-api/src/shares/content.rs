@@ -53,7 +53,7 @@ impl Photos {
         }
     }
 
-    /// Returns the rows of all these photographs, in the order of capture.
+    /// Returns the rows of the share's photographs, in the order of capture.
     pub(crate) fn rows(&self, derived: &Derived) -> Vec<u32> {
         let among = match self {
             Photos::One(row) => return vec![*row],
@@ -64,7 +64,7 @@ impl Photos {
         rows
     }
 
-    /// Returns the number of these photographs.
+    /// Returns the number of the share's photographs.
     pub(crate) fn count(&self, derived: &Derived) -> usize {
         match self {
             Photos::One(_) => 1,
@@ -72,7 +72,7 @@ impl Photos {
         }
     }
 
-    /// Returns whether the photograph in this row is one of these.
+    /// Returns whether the photograph in this row belongs to the share.
     pub(crate) fn has(&self, index: &Index, derived: &Derived, row: u32) -> bool {
         match self {
             Photos::One(only) => *only == row,

@@ -46,7 +46,8 @@ pub(super) fn render(visit: &OpenShare<'_>, token: &str, request: &ShareRequest<
     )
 }
 
-/// Returns the number of photographs as text, and one page of them.
+/// Returns the total number of photographs as text, and the HTML of the grid that begins with the
+/// photograph at `offset`.
 fn photos(visit: &OpenShare<'_>, base: &str, offset: usize) -> (String, String) {
     let photos = visit.photos.as_ref();
     let rows = photos.map_or_else(Vec::new, |photos| photos.rows(&visit.derived));
@@ -105,7 +106,7 @@ fn photos(visit: &OpenShare<'_>, base: &str, offset: usize) -> (String, String) 
     (count, out)
 }
 
-/// Returns the number of tracks as text, and the list of tracks.
+/// Returns the number of tracks as text, and the HTML of the list of tracks.
 fn tracks(visit: &OpenShare<'_>, base: &str) -> (String, String) {
     let mut out = "<ol class=\"tracks\">".to_owned();
     for &row in &visit.tracks {

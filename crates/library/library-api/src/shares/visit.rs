@@ -2,8 +2,8 @@
 //! library can be reached through a share.
 //!
 //! ```text
-//! ID ─► page    ID/tr-… ─► track    ID/cover ─► cover    ID/ph-…/480 ─► photograph, 480 pixels
-//! high ID/ph-…/original ─► unchanged file
+//! ID ─► page    ID/tr-… ─► track    ID/cover ─► cover
+//! ID/ph-…/480 ─► photograph, 480 pixels high    ID/ph-…/original ─► unchanged file
 //! ```
 
 use std::sync::Arc;
@@ -22,14 +22,15 @@ use crate::params::encoded;
 use crate::response::Response;
 use crate::store::Share;
 
-/// Heights in pixels of the photographs that visitors can get: the two sizes of the grid, which a
-/// prefetch creates, too, and the size of the viewer.
+/// Heights in pixels of the photographs that visitors can get: two sizes for the grid of the page,
+/// and one size for the viewer. By default, a prefetch creates the sizes for the grid in advance.
 pub(super) const HEIGHTS_PX: [u32; 3] = [240, 480, 1440];
 
 /// Request of a visitor.
 #[derive(Clone, Copy, Debug)]
 pub struct ShareRequest<'a> {
-    /// Path below the mount of shares: the id of a share, and the name of one of its files if any.
+    /// Path below the mount of shares: the id of a share, optionally followed by the name of one of
+    /// its files.
     pub path: &'a str,
     /// Number of photographs to skip.
     pub offset: usize,
@@ -44,7 +45,7 @@ pub struct ShareRequest<'a> {
     pub now_ms: i64,
 }
 
-/// Open share that a request names, with its current content.
+/// Share that a visitor requests and may open, with its current content.
 pub(super) struct OpenShare<'a> {
     pub(super) context: &'a Context,
     pub(super) index: Arc<Index>,
@@ -92,7 +93,7 @@ pub(crate) fn respond(context: &Context, request: &ShareRequest<'_>) -> Response
     response.unwrap_or_else(|| html(404, whole("No such share", "")))
 }
 
-/// Counts a visit.
+/// Records a visit of the share with the id `token`.
 fn count_visit(context: &Context, token: &str, now_ms: i64) {
     context.visits(|visits| {
         let visited = visits.entry(token.to_owned()).or_default();
@@ -120,7 +121,8 @@ impl OpenShare<'_> {
         })
     }
 
-    /// Returns a track or a photograph of the share.
+    /// Returns the response to a request for a track or a photograph. Returns `None` if the share
+    /// does not contain it, or if its size is not offered.
     fn file(&self, file: &str) -> Option<Response> {
         let Some((id, size)) = file.split_once('/') else {
             let row = index::track_row(&self.index, Id::parse(file)?)?;

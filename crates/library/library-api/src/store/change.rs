@@ -94,8 +94,9 @@ pub(crate) enum Change {
 }
 
 impl Change {
-    /// Returns the user whose own data is changed. Returns `None` for changes of accounts,
-    /// playlists, stations, shares and sessions.
+    /// Returns the user whose own data, such as stars or API keys, is changed. Returns `None` for
+    /// changes that create, change or remove accounts, and for changes of playlists, stations,
+    /// shares and sessions.
     pub(crate) fn user(&self) -> Option<&str> {
         match self {
             Change::MaxBitRate { user, .. }
@@ -117,8 +118,8 @@ impl Change {
         }
     }
 
-    /// Returns the user to whom the data belongs that the change stores. Returns `None` for changes
-    /// of accounts, stations and sessions, and for removed playlists and shares.
+    /// Returns the owner of the data that the change stores. Returns `None` for changes of
+    /// accounts, stations and sessions, and for removed playlists and shares.
     pub(super) fn owner(&self) -> Option<&str> {
         match self {
             Change::Playlist { playlist, .. } => playlist.as_ref().map(|it| &*it.owner),

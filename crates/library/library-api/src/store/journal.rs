@@ -260,8 +260,8 @@ impl Journal {
                 linked => return linked.map(|()| path),
             }
         }
-        // All names are taken: the newest file is replaced, because the oldest files hold the most
-        // data from before the damage.
+        // All names are taken, so the newest file is replaced. The older files are kept, because
+        // they contain damaged parts that later journals no longer contain.
         let last = kept(KEPT_MAX - 1);
         std::fs::remove_file(&last)?;
         std::fs::hard_link(&self.path, &last).map(|()| last)

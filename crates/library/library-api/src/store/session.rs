@@ -1,6 +1,6 @@
 use serde::{Deserialize, Serialize};
 
-/// Minimum time between two journal records of the use of a session.
+/// Minimum time between two journal records for uses of the same session.
 const USE_STEP_MS: i64 = 3_600_000;
 /// Minimum age of a token before it is replaced.
 const RENEWAL_MS: i64 = 24 * 3_600_000;
@@ -19,7 +19,8 @@ pub(crate) struct Session {
     /// Token that was replaced last, if it may still be valid.
     pub(crate) replaced: Option<Replaced>,
     pub(crate) created_ms: i64,
-    /// Time of the last recorded use. The session may have been used again within an hour after it.
+    /// Time of the last recorded use. Uses are recorded at most once an hour, so the session may
+    /// have been used again within an hour after this time.
     pub(crate) used_ms: i64,
     /// Time at which the present token was issued.
     pub(crate) issued_ms: i64,

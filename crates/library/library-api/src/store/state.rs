@@ -103,14 +103,15 @@ impl Playlist {
         self.public || self.owner == user
     }
 
-    /// Returns the time of a change at `now_ms`. The time strictly increases, also if the clock was
-    /// set back, so that it identifies one state of the playlist.
+    /// Returns the time to store for a change of the playlist at `now_ms`. Stored times strictly
+    /// increase, even if the clock was set back, so each of them identifies one state of the
+    /// playlist.
     pub(crate) fn next_changed_ms(&self, now_ms: i64) -> i64 {
         now_ms.max(self.changed_ms + 1)
     }
 
-    /// Returns the indices of the tracks that clients see: those that are in the library, as
-    /// `is_shown` tells. Positions in requests count only these tracks.
+    /// Returns the indices of the tracks that clients see: the tracks in the library, for which
+    /// `is_shown` returns true. Positions in requests count only these tracks.
     pub(crate) fn shown_indices(&self, is_shown: impl Fn(Id) -> bool) -> Vec<usize> {
         let tracks = self.tracks.iter().enumerate();
         let shown = tracks.filter(|&(_, &id)| is_shown(id));
@@ -344,9 +345,9 @@ impl State {
         }
     }
 
-    /// Returns whether, after these changes, the data of each user who owns changed data takes at
-    /// most `bytes_max` bytes of memory by estimate. Changes that do not make the data of their
-    /// owner larger are always allowed.
+    /// Returns whether the estimated memory of each affected user's data is at most `bytes_max`
+    /// bytes after these changes. A user is affected if a change stores data of the user. Changes
+    /// that do not make the data of their owner larger are always allowed.
     pub(crate) fn has_room(&self, changes: &[Change], bytes_max: usize) -> bool {
         let owners: BTreeSet<&str> = changes.iter().filter_map(Change::owner).collect();
         owners.into_iter().all(|owner| {

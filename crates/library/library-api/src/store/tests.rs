@@ -154,8 +154,9 @@ fn a_wrong_bit_in_the_head_of_the_file_costs_no_record() {
     assert_eq!(fs::read(folder.journal()).expect("it is there"), later);
 }
 
-/// Text of a user in the form of a journal record. Text contains no zero byte, so the length field
-/// exceeds the maximum length of a record, and the text is not read as a record.
+/// Text of a user in the form of a journal record. Because text contains no zero byte, the length
+/// field of the forged record exceeds the maximum length of a record, so readers do not accept the
+/// record.
 #[test]
 fn what_users_write_does_not_pass_for_a_record() {
     let folder = Folder::new("forged");

@@ -8,7 +8,7 @@ use crate::derived::Derived;
 
 const NOW_MS: i64 = 1_800_000_000_000;
 
-/// Returns a file of an album, with these times of change and creation.
+/// Returns a music file of an album, with these times of modification and creation.
 fn album(number: u64, title: &str, changed_ms: i64, born_ms: i64) -> Entry {
     let mut entry = music(number, &format!("{title}/1.flac"), &[(Field::Album, title)]);
     (entry.stat.mtime_ns, entry.stat.born_ns) = (changed_ms * 1_000_000, born_ms * 1_000_000);

@@ -62,8 +62,8 @@ fn guessing_has_to_wait_whichever_way_it_is_tried() {
     }
     let right = scene.server().log_in(ANN, PEER, 1);
     assert!(matches!(right, Err(LoginError::Guessing { .. })));
-    // Failed logins through the Subsonic API count toward the same limit, per user and address, as
-    // failed logins on the web page.
+    // Failed logins through the Subsonic API and on the web page count towards one limit per user
+    // and address.
     let scene = Scene::new("login-guess-player");
     for _ in 0..tries {
         scene.ask_as("ping", "u=ann&p=wrong");

@@ -93,7 +93,7 @@ fn a_playlist_is_created_listed_and_deleted() {
         })
     );
     assert_eq!(ann.titles(id), [NIGHT, FIRST, SECOND]);
-    // The user's own playlists come first, by name, and then those in files.
+    // The user's own playlists come first, sorted by name, followed by the playlists in files.
     ann.create("a", &[]);
     let listed = ann.ok("GET", "/playlists");
     let names = listed["items"].as_array().expect("a list").iter();
@@ -215,7 +215,7 @@ fn a_position_that_has_another_track_after_a_scan_changes_nothing() {
     let list = format!("/playlists/{id}/tracks");
     let night = &ann.night;
     for (method, target, status) in [
-        // The positions before the scan.
+        // Positions that the tracks had before the scan are refused.
         ("DELETE", format!("{list}?index=1&track={second}"), "409"),
         ("DELETE", format!("{list}?index=2&track={night}"), "409"),
         (

@@ -209,7 +209,8 @@ impl Scene {
         self.respond_to_form(request, who, "")
     }
 
-    /// Returns the response to a request with a body that is not a form.
+    /// Returns the response to a request with the login parameters `who` and a body that is not a
+    /// form.
     pub(super) fn respond_to_form(&self, request: &str, who: &str, body: &str) -> Response {
         let (name, query) = request.split_once('?').unwrap_or((request, ""));
         let mut params = Params::parse(query);

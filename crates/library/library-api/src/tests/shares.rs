@@ -85,7 +85,8 @@ fn a_shared_photograph_is_seen_in_page_sizes_and_nothing_else_is() {
     let original = they.visit(&format!("{token}/{PHOTO}/original"), 5);
     assert_eq!(original, (1, "/2003/a%20b.jpg".to_owned()));
     heights(0);
-    // The scene's requests of the API are sent at the time 1.
+    // The fixture sends the requests of the API at `NOW_MS`, so the share expires two days after
+    // that time.
     assert_eq!(they.visit(&token, 2 * DAY_MS).0, 200);
     assert_eq!(
         they.visit(&token, 2 * DAY_MS + 100_000_000).0,
@@ -214,7 +215,8 @@ fn the_links_of_a_user_who_may_no_longer_share_are_closed_and_can_only_be_revoke
     for path in [token.clone(), format!("{token}/{PHOTO}/240")] {
         assert_eq!(they.visit(&path, 5).0, 404, "{path}");
     }
-    // An admin may change the share, which stays closed; its owner may revoke it.
+    // An admin may change a share of a user without the role to share, but visitors still cannot
+    // open the share. The owner may remove it.
     let described = format!("{target}?description=mine");
     assert_eq!(they.ask("PATCH", &described, ann).0, "200");
     assert_eq!(they.visit(&token, 5).0, 404);

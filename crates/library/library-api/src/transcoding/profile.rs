@@ -100,7 +100,7 @@ impl Client {
         })
     }
 
-    /// Returns the reason why the player cannot play this stream, whatever the profile: the
+    /// Returns the reason why the player cannot play this stream, regardless of its profiles: the
     /// player's bit rate limit, or a limitation of the stream's codec. Returns `None` if neither
     /// applies.
     fn objection(&self, stream: &Stream<'_>) -> Option<&'static str> {
@@ -337,8 +337,8 @@ fn codecs(name: &str) -> &[&str] {
     }
 }
 
-/// Returns the values, in lower case, of the list in a member of `row` that has one of two names. A
-/// list that contains `*` counts as empty.
+/// Returns the items, in lower case, of a list of values. The list is in the members of `row` that
+/// have one of the two names. Returns no items if the list contains `*`.
 fn texts(row: &Value, names: [&str; 2]) -> Vec<String> {
     let found = names.map(|name| &row[name]);
     let given = found.iter().flat_map(|value| match value {

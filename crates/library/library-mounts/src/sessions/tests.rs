@@ -205,7 +205,7 @@ fn a_login_gives_a_cookie_and_a_logout_takes_it() {
     assert_eq!(pair.len(), "pelton=".len() + 16 + 1 + 64);
     let line = response.cookie_line();
     let here = scene.ask("GET /-/api/session", &line, "");
-    // There is no new token, since the present token was issued just now.
+    // The response contains no new token, since the present token was issued just now.
     assert_eq!((&*here.body, here.cookie), (ANN, None));
     let out = scene.ask("DELETE /-/api/session", &line, "");
     assert_eq!((out.status, &*out.body), (200, GUEST));

@@ -20,7 +20,8 @@ pub(super) fn write(song: &Song, cover: Option<&Cover>, payloads: &[Flac]) -> (V
     let word = u64::from_be_bytes(*info[10..].first_chunk().expect("the block has 34 bytes"));
     let word = word >> 36 << 36 | samples;
     info[10..18].copy_from_slice(&word.to_be_bytes());
-    // The MD5 of this part of the payload is not known, so zeros stand for "unknown".
+    // The file contains only a part of the payload, and the MD5 checksum of this part is not known.
+    // Zeros stand for "unknown".
     info[18..].fill(0);
     let mut blocks = vec![(STREAMINFO, info.to_vec())];
     let upper = random.percent(50);

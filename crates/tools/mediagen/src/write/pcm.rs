@@ -7,8 +7,8 @@ use crate::payload;
 use crate::plan::Song;
 use crate::wav::wav_file;
 
-/// Parameters of the sound in all PCM files: sample rate, number of channels, bits per sample and
-/// seconds.
+/// Parameters of the sound in all PCM files: sample rate, number of channels, bits per sample, and
+/// duration in seconds.
 const SOURCE: (u32, u16, u8, u32) = (22_050, 1, 16, 3);
 static SAMPLES: LazyLock<Vec<u8>> = LazyLock::new(|| payload::samples(SOURCE, 99));
 

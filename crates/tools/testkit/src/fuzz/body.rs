@@ -40,7 +40,8 @@ pub fn body(bytes: &[u8]) {
     }
 }
 
-/// Returns the number of bytes consumed, and whether the body has ended.
+/// Decodes a body that arrives in `pieces`. Returns the number of bytes consumed by the decoder,
+/// and whether the body has ended.
 fn drain<'a>(
     framing: Framing,
     limits: &Limits,

@@ -38,7 +38,8 @@ pub fn message(bytes: &[u8]) {
     }
 }
 
-/// Checks that decoding the bytes one by one gives the same result as decoding them at once.
+/// Checks `bytes` as the output of a persistent program: decoding them one by one gives the same
+/// result as decoding them at once.
 fn answer(bytes: &[u8]) {
     let (mut whole, mut cut) = (OutputRecord::default(), OutputRecord::default());
     let at_once = whole.take(bytes);

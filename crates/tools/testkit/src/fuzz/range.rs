@@ -94,8 +94,8 @@ fn naive_set(value: &[u8], length: u128) -> Option<Vec<(u64, u64)>> {
             (Some(first), None) if last.is_empty() => (first, length),
             (None, Some(count)) if first.is_empty() => {
                 if length == 0 && count != 0 {
-                    // The last bytes of an empty representation are the whole representation. So
-                    // the field is ignored, even if a later range is malformed.
+                    // A suffix range selects the whole of an empty representation, which is sent
+                    // with status 200. So the field is ignored, even if a later range is malformed.
                     return None;
                 }
                 (length - count.min(length), length)

@@ -4,7 +4,7 @@ use bytes::BytesMut;
 use keyspace::rdb::{Error, LoadOptions, Loader, Options};
 use keyspace::{Keyspace, Limits};
 
-/// Current time, before most deadlines in the corpus.
+/// Current time for the loader. Most expiry times in the corpus are later.
 const NOW_MS: u64 = 1_000;
 
 /// Checks `bytes` as a snapshot: either the snapshot is refused with an error at an offset within

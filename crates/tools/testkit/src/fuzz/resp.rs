@@ -7,8 +7,8 @@ use resp::{Limits, Parser, ProtocolError, Reply, ReplyLimits};
 type Read = (Vec<Vec<Bytes>>, Result<(), ProtocolError>);
 
 /// Checks `bytes` as requests: parsing gives the same result for the whole input as for pieces of
-/// it. Also checks `bytes` as replies: each reply gets a verdict, and is consumed only when it is
-/// complete.
+/// it. Also checks `bytes` as replies: a complete reply is consumed, and an incomplete reply stays
+/// in the buffer.
 pub fn resp(bytes: &[u8]) {
     let whole = read(bytes, bytes.len().max(1));
     for piece_bytes in [1, 7] {

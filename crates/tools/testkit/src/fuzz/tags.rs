@@ -33,7 +33,7 @@ pub fn tags_mp4(bytes: &[u8]) {
     music(&beginning(&[b"\0\0\0\x14ftypM4A \0\0\0\0M4A "], bytes));
 }
 
-/// Checks Ogg. The input starts with a valid beginning of the first page's header.
+/// Checks Ogg. `bytes` follow the first 14 bytes of a valid page header.
 pub fn tags_ogg(bytes: &[u8]) {
     music(&beginning(&[b"OggS\0\x02\0\0\0\0\0\0\0\0"], bytes));
 }

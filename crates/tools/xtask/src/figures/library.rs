@@ -5,7 +5,8 @@ use toml::Value;
 use super::markdown::{Markdown, quantile, short, spread};
 use super::record::{Records, is, list, member, number, numbers, text};
 
-/// Renders the costs of scans, searches and a player's sync.
+/// Renders the costs of scans and searches, of a full sync, in which a music player fetches all
+/// songs, and of the index in memory.
 pub(super) fn library(records: &Records) -> Markdown {
     let mut table = Markdown::new(&["figure", "value", "record"]);
     reads(records, &mut table);

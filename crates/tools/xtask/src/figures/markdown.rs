@@ -1,4 +1,4 @@
-//! Tables in Markdown, and the forms of the numbers in them.
+//! Tables in Markdown, and functions that format the numbers in them.
 
 use toml::Value;
 
@@ -30,7 +30,7 @@ impl Markdown {
     }
 }
 
-/// Renders the table of the records that the tables before it cite.
+/// Renders the table of the records from which the tables before it were rendered.
 pub(super) fn records(records: &Records) -> Markdown {
     let mut table = Markdown::new(&[
         "record",
@@ -76,7 +76,7 @@ pub(super) fn version(printed: &str) -> Option<&str> {
     Some(&word[start..])
 }
 
-/// Formats a ratio with its 95 % interval.
+/// Formats a ratio with its 95 % confidence interval.
 pub(super) fn ratio(value: &Value) -> String {
     let [median, low, high] = ["median", "low", "high"].map(|name| number(value, name));
     format!("{median:.2}× ({low:.2}…{high:.2})")
@@ -112,7 +112,7 @@ fn thousands(number: f64) -> String {
     text
 }
 
-/// Returns the median.
+/// Returns the median of `samples`, which may be in any order.
 pub(super) fn median(mut samples: Vec<f64>) -> f64 {
     samples.sort_by(f64::total_cmp);
     quantile(&samples, 0.5)

@@ -68,9 +68,9 @@ impl Records {
         row
     }
 
-    /// Returns the rows of the list `part`, each from the newest record of the benchmark `lab` that
-    /// has the row. `key` names the value that distinguishes the rows. The order, and the choice of
-    /// rows, are those of the record with the most rows.
+    /// Returns the rows of the list `part` in the records of the benchmark `lab`. The record with
+    /// the most rows decides which rows are returned, and in which order. Each row is taken from
+    /// the newest record that has the row. `key` names the value that distinguishes the rows.
     pub(super) fn rows(&self, lab: &str, part: &str, key: &str) -> Vec<Row<'_>> {
         let all = self.all(lab, part);
         let most = all.iter().map(|record| list(record.value).len()).max();

@@ -42,7 +42,8 @@ pub(super) fn hits(records: &Records) -> Markdown {
     table
 }
 
-/// Renders the latency of hits, the time of a start, and the memory during concurrent misses.
+/// Renders the latency of cache hits, the time from the server's start to its first hit, and the
+/// memory during concurrent misses.
 pub(super) fn latency_start_and_memory(records: &Records) -> Markdown {
     let mut table = Markdown::new(&["figure", "value", "record"]);
     let latency = records.newest("hit", "latency");

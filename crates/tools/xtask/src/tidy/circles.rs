@@ -1,4 +1,5 @@
-//! Rule about circles of files that import each other.
+//! Rule about circles: import cycles, in which files import each other directly or through other
+//! files of the cycle.
 //!
 //! The files of a circle can only be understood together, because each needs all others. The rule
 //! builds a graph per crate. Its nodes are files; an edge leads from a file to each file of the

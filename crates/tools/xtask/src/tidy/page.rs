@@ -75,8 +75,8 @@ fn plain_word(tree: &Tree) -> Vec<Finding> {
     findings
 }
 
-/// Returns a line if it is a comment: one that begins with `//`, `/*` or the `*` of a longer
-/// comment.
+/// Returns the line without its indentation if the line is a comment: if it begins with `//`, `/*`,
+/// or the `*` of a comment of several lines.
 fn comment(line: &str) -> Option<&str> {
     let text = line.trim_start();
     let starts = ["//", "/*", "* ", "*/"];

@@ -76,8 +76,9 @@ fn the_replaced_token_is_valid_until_the_browser_has_sent_the_new_one() {
     assert_eq!(known.used(TokenMatch::Replaced, at_ms + 10), None);
 }
 
-/// Second renewal, in case the response with the new token was lost. It waits a minute, so that two
-/// tabs that send the old token at the same time get only one new token.
+/// Second renewal of a token, because the response with the new token may have been lost. The
+/// second renewal waits a minute, so that two tabs that send the old token at the same time get
+/// only one new token.
 #[test]
 fn a_new_token_that_was_never_sent_is_replaced_after_a_minute() {
     let next = renewed();

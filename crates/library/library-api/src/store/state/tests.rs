@@ -57,7 +57,8 @@ fn a_change_counts_for_the_owner_of_the_data_only() {
     ]);
     let (of_ann, of_bob) = (state.stored_bytes("ann"), state.stored_bytes("bob"));
     assert!(of_bob < of_ann);
-    // Ann's share, which is far larger, leaves no room for Bob's data.
+    // Ann's larger share does not count towards the limit on Bob's data, and a reduction of Ann's
+    // share leaves no more room for Bob's data.
     let more = share("of-bob", "bob", 101);
     assert!(state.has_room(std::slice::from_ref(&more), of_bob + 1));
     assert!(!state.has_room(std::slice::from_ref(&more), of_bob));

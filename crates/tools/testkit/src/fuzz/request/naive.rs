@@ -18,7 +18,8 @@ pub(super) struct Head<'a> {
     pub(super) head_bytes: usize,
 }
 
-/// Pairs of a field's name in lower case and its value. Each byte is one character.
+/// Pairs of a field's name in lower case and the field's value. Each character stands for one byte
+/// of the head.
 type Fields = Vec<(String, String)>;
 
 pub(super) fn read(bytes: &[u8]) -> Option<Head<'_>> {
