@@ -53,7 +53,7 @@ pub(crate) struct Facts {
 /// Components of the server whose state the dashboard shows.
 #[derive(Debug)]
 pub struct Sources {
-    /// Service, which has the counters.
+    /// Running server, whose counters are sampled.
     pub(crate) live: Arc<Live>,
     /// Indexer of the library.
     pub(crate) indexer: Arc<LibraryIndexer>,
@@ -72,7 +72,7 @@ pub(crate) struct Running {
     longest_us: AtomicU64,
 }
 
-/// Durations of samples, in microseconds.
+/// Time that it took to take the last sample, and the longest such time, in microseconds.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SampleCost {
     pub(crate) last_us: u64,

@@ -97,7 +97,7 @@ pub enum Event<'i> {
         stream: u32,
         /// The bytes, which may be empty.
         bytes: &'i [u8],
-        /// True if this is the last part.
+        /// True if this is the last part of the body.
         ends: bool,
     },
     /// End of a stream whose response is not complete: the client reset the stream, or we reset it

@@ -197,7 +197,8 @@ impl Drop for ZeroCopyOwner {
 #[derive(Debug)]
 struct Unused {
     bytes: BytesMut,
-    /// Addresses of the whole pages of `bytes`, if the kernel was given references to some of them.
+    /// Address range of the pages that lie entirely within `bytes`; `None` if the kernel was given
+    /// no reference to any of these pages.
     lent: Option<Range<usize>>,
 }
 

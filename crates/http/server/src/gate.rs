@@ -192,8 +192,8 @@ impl fmt::Debug for Verified {
 }
 
 impl Gate {
-    /// Returns whether `authority` is a name that an attacker cannot own, or that the settings
-    /// list.
+    /// Returns whether `authority` is a name that an attacker cannot register in DNS, such as an IP
+    /// address or `localhost`, or one that the settings list.
     pub(crate) fn is_known_host(&self, authority: &str) -> bool {
         let name = without_port(authority).trim_end_matches('.');
         let name = name.to_ascii_lowercase();

@@ -389,7 +389,7 @@ pub(crate) fn folder(path: &[u8]) -> &[u8] {
     &path[..end.unwrap_or(0)]
 }
 
-/// Returns the best cover file of each folder: a picture whose name begins with an item of
+/// Returns the cover file of each folder: the picture whose name begins with the earliest item of
 /// [`COVER_NAMES`].
 fn cover_files(entries: &[Entry]) -> HashMap<&[u8], usize> {
     let mut found: HashMap<&[u8], (usize, usize)> = HashMap::new();

@@ -222,8 +222,8 @@ impl Running<'_> {
                 let reply = AllegedReply::new(job.id, Status::TooLarge, (0, 0), 0);
                 JobOutcome {
                     reply: Ok(reply.with_detail("exceeded the size limit of its output")),
-                    // A program that exchanges records cannot be used again: the rest of this
-                    // answer would be read as the start of the next one.
+                    // After an answer that was cut off, a program that exchanges records cannot be
+                    // used again: the rest would be read as the start of the next answer.
                     is_reusable: self.guest.protocol != JobProtocol::Records,
                 }
             }

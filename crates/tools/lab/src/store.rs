@@ -40,7 +40,7 @@ pub(crate) enum Part {
     Expiry,
     /// Latency and memory while a snapshot is written
     Snapshot,
-    /// Values per second for a caller in the same process
+    /// Values that a caller in the same process reads per second
     InProcess,
 }
 

@@ -27,7 +27,8 @@ use crate::problem::Problem;
 use crate::request_context::TOO_SLOW;
 use crate::response::{Payload, Response, Shape};
 
-/// Maximum size in bytes of a body, or of a part of a body, that is copied behind its head.
+/// Maximum size in bytes of a body, or of a part of a body, that is copied into the buffer of
+/// output after the head of its response.
 const COPY_BYTES_MAX: usize = 4 << 10;
 /// Number of unwritten bytes at which no more body parts are queued. The limit lets streams
 /// alternate, and stops a response soon after the client resets its stream.

@@ -129,7 +129,8 @@ pub(super) fn method(head: &Head) -> Method {
     }
 }
 
-/// Returns the record of `head` for the access log, even if the request is rejected.
+/// Returns the record of `head` for the access log. The head may be that of a request that is
+/// rejected.
 pub(super) fn log_request(head: &Head, remote: IpAddr) -> LogRequest<'_> {
     let field = |wanted: &[u8]| {
         let mut fields = head.fields();

@@ -115,9 +115,9 @@ fn p15_requests_of_programs_are_kept_with_their_environment() {
     assert!(job.is_same(&again.expect_err("it fails again")));
 }
 
-/// Attachment of a debugger to a persistent program in a process. The debugger shows the names of
-/// the functions in which the program waits for its next request, and the program continues
-/// afterwards.
+/// Attachment of a debugger to a persistent program whose cell is a process, not a microVM. The
+/// debugger shows the names of the functions in which the program waits for its next request, and
+/// the program continues afterwards.
 #[test]
 fn p15_gdb_attaches_to_a_program_that_is_kept() {
     let name = "crashes::p15_gdb_attaches_to_a_program_that_is_kept";

@@ -1,5 +1,5 @@
-//! Tests for builds in which wipes do nothing (`--features fault`): the checks of wipes must detect
-//! this fault.
+//! Tests for builds in which the wipe of a cell's memory after a job does nothing (`--features
+//! fault`): the checks that the memory was wiped must detect this fault.
 
 use crate::kvm::microvms;
 use crate::poison::one_cell;

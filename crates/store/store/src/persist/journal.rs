@@ -45,8 +45,8 @@ use crate::config::Fsync;
 /// Sync interval of `appendfsync everysec`, and delay before a failed write is retried.
 const SECOND: Duration = Duration::from_secs(1);
 
-/// Number of bytes of changes after which their checksum is written. A clean stop also writes the
-/// checksum of the remaining bytes.
+/// A checksum is written each time this many bytes of changes were written. A clean stop also
+/// writes the checksum of the remaining bytes.
 const SUM_EVERY_BYTES: u64 = 4 << 10;
 /// Prefix of a checksum annotation.
 const SUM_NAME: &[u8] = b"#SUM:";
@@ -71,7 +71,7 @@ impl Sum {
         format!("#SUM:{:016x}\r\n", self.crc)
     }
 
-    /// Returns whether `line` is the annotation of this checksum.
+    /// Returns whether `line` is the annotation line that contains this checksum.
     pub(crate) fn matches_line(self, line: &[u8]) -> bool {
         line == self.line().as_bytes()
     }

@@ -19,8 +19,8 @@ fn replies(server: &Server, name: &str, commands: &str) -> String {
     response.text().to_owned()
 }
 
-/// Checks promise P16: state survives requests, crashes, and changes of the program's file and
-/// table; other programs do not see it.
+/// Checks promise P16: state survives requests, crashes, and changes of the program's file and of
+/// its table in the configuration file; other programs do not see it.
 #[test]
 fn p16_state_survives_reloads() {
     let [first, second] = versions();
