@@ -193,7 +193,7 @@ impl TestServer {
             let fields = head.headers.iter();
             let fields =
                 fields.map(|(name, value)| (name.as_str(), value.to_str().expect("ASCII")));
-            let body = String::from_utf8(bytes).expect("text");
+            let body = String::from_utf8_lossy(&bytes);
             shown(head.status.as_str(), fields, &body)
         };
         let response = async { tokio::time::timeout(DEADLINE, response).await };
@@ -210,13 +210,13 @@ impl Drop for TestServer {
     }
 }
 
+/// Returns the rest of the response as text. Bytes that are not text, such as those of an archive,
+/// are replaced.
 fn ended(mut stream: TcpStream) -> String {
     stream.shutdown(Shutdown::Write).expect("it is open");
-    let mut received = String::new();
-    stream
-        .read_to_string(&mut received)
-        .expect("text until the end");
-    received
+    let mut received = Vec::new();
+    stream.read_to_end(&mut received).expect("a response");
+    String::from_utf8_lossy(&received).into_owned()
 }
 
 fn shown<'a>(status: &str, fields: impl Iterator<Item = (&'a str, &'a str)>, body: &str) -> String {
