@@ -74,25 +74,25 @@ const { Engine } = await import("../src/music/engine.ts");
 function started() {
   FakeAudio.made = [];
   FakeAudio.refused = new Set();
-  const told: string[] = [];
+  const events: string[] = [];
   const engine = new Engine({
     onTime: () => undefined,
-    onAdvance: () => told.push("advance"),
-    onEnd: () => told.push("end"),
-    onPlaying: (is) => told.push(is ? "playing" : "paused"),
-    onError: (code, src) => told.push(`error ${code} of ${src}`),
-    onRefused: () => told.push("refused"),
+    onAdvance: () => events.push("advance"),
+    onEnd: () => events.push("end"),
+    onPlaying: (is) => events.push(is ? "playing" : "paused"),
+    onError: (code, src) => events.push(`error ${code} of ${src}`),
+    onRefused: () => events.push("refused"),
   });
   const [first, second] = FakeAudio.made as [FakeAudio, FakeAudio];
   engine.load({ src: "/a" }, 0, true);
-  return { engine, told, first, second };
+  return { engine, events, first, second };
 }
 
 beforeEach(() => mock.timers.enable({ apis: ["setTimeout"] }));
 afterEach(() => mock.timers.reset());
 
 test("the prepared track starts when the first one ends, not when the event comes", () => {
-  const { engine, told, first, second } = started();
+  const { engine, events, first, second } = started();
   engine.prepare({ src: "/b" });
   first.currentTime = 9.4;
   first.run(0);
@@ -105,32 +105,32 @@ test("the prepared track starts when the first one ends, not when the event come
   assert.ok(!second.paused);
   assert.ok(!first.paused, "the first track plays to its end");
   first.finish();
-  assert.deepEqual(told, ["playing", "playing", "advance"]);
+  assert.deepEqual(events, ["playing", "playing", "advance"]);
 });
 
 test("the event comes first if the timer is late", () => {
-  const { engine, told, first, second } = started();
+  const { engine, events, first, second } = started();
   engine.prepare({ src: "/b" });
   first.currentTime = 9.5;
   first.run(0);
   first.finish();
   assert.ok(!second.paused);
-  assert.equal(told.filter((it) => it === "advance").length, 1);
+  assert.equal(events.filter((it) => it === "advance").length, 1);
   mock.timers.tick(2000);
-  assert.equal(told.filter((it) => it === "advance").length, 1);
+  assert.equal(events.filter((it) => it === "advance").length, 1);
 });
 
-test("without a prepared track the end is told", () => {
-  const { told, first } = started();
+test("without a prepared track an event reports the end", () => {
+  const { events, first } = started();
   first.currentTime = 9.9;
   first.run(0);
   first.finish();
-  assert.deepEqual(told, ["playing", "end"]);
+  assert.deepEqual(events, ["playing", "end"]);
 });
 
 test("a pause or a jump before the end cancels the start", () => {
   for (const act of ["pause", "seek"] as const) {
-    const { engine, told, first, second } = started();
+    const { engine, events, first, second } = started();
     engine.prepare({ src: "/b" });
     first.currentTime = 9.5;
     first.run(0);
@@ -138,7 +138,7 @@ test("a pause or a jump before the end cancels the start", () => {
     else engine.seek(1);
     mock.timers.tick(3000);
     assert.ok(second.paused, act);
-    assert.ok(!told.includes("advance"), act);
+    assert.ok(!events.includes("advance"), act);
   }
 });
 
@@ -151,7 +151,7 @@ test("a prepared track that is asked for starts at once", () => {
 });
 
 test("an element that may not play hands the track to the one that may", async () => {
-  const { engine, told, first, second } = started();
+  const { engine, events, first, second } = started();
   FakeAudio.refused.add(second);
   engine.prepare({ src: "/b" });
   first.currentTime = 9.5;
@@ -160,7 +160,7 @@ test("an element that may not play hands the track to the one that may", async (
   await new Promise(setImmediate);
   assert.equal(first.getAttribute(), "/b");
   assert.ok(!first.paused);
-  assert.ok(!told.includes("refused"));
+  assert.ok(!events.includes("refused"));
 });
 
 test("the volume follows the gain of the track, also after the elements swap", async () => {
@@ -181,11 +181,11 @@ test("the volume follows the gain of the track, also after the elements swap", a
 });
 
 test("the engine names the source that failed", () => {
-  const { engine, told, first } = started();
+  const { engine, events, first } = started();
   engine.load({ src: "/b" }, 0, true);
   first.error = { code: 4 };
   first.dispatchEvent(new Event("error"));
-  assert.equal(told.at(-1), "error 4 of /b");
+  assert.equal(events.at(-1), "error 4 of /b");
   assert.equal(engine.source, "/b");
 });
 

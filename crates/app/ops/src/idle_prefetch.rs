@@ -46,7 +46,7 @@ struct Server {
 enum End {
     /// All photographs have their variants, or the cache is almost full.
     Done,
-    /// The server is no longer idle, or stops.
+    /// The server has become busy, or is being stopped.
     Interrupted,
 }
 
@@ -106,7 +106,7 @@ impl IdlePrefetch {
     }
 
     fn run(&self, server: &Server) {
-        // Generation of the index whose photographs all have their variants.
+        // State of the server after the last pass that created all variants.
         let mut done = None;
         let mut responses = server.response_count();
         let mut idle_since = Instant::now();
@@ -117,12 +117,12 @@ impl IdlePrefetch {
                 (responses, idle_since) = (now, Instant::now());
                 continue;
             }
-            let generation = server.indexer.catalog().generation();
-            if idle_since.elapsed() < self.idle_time || done == Some(generation) {
+            let state = server.state();
+            if idle_since.elapsed() < self.idle_time || done == Some(state) {
                 continue;
             }
             if self.pass(server, responses) == End::Done {
-                done = Some(generation);
+                done = Some(state);
             }
         }
     }
@@ -130,14 +130,14 @@ impl IdlePrefetch {
     /// Creates the missing variants of all photographs, as long as the number of responses stays
     /// `before`.
     fn pass(&self, server: &Server, before: u64) -> End {
-        let service = server.live.current();
-        let bytes_max = service.settings().limits.variants_bytes_max / 100 * CACHE_PCT_MAX;
         for (photo, path) in server.indexer.catalog().newest_photos() {
             let is_stopping = self.is_stopping.load(Relaxed);
             if is_stopping || server.is_busy() || server.response_count() != before {
                 return End::Interrupted;
             }
-            if bytes_max <= service.variants().stats().bytes {
+            let service = server.live.current();
+            let bytes_max = service.settings().limits.variants_bytes_max;
+            if bytes_max / 100 * CACHE_PCT_MAX <= service.variants().stats().bytes {
                 tracing::info!("prefetch in idle time ends: the cache of variants is almost full");
                 return End::Done;
             }
@@ -156,6 +156,14 @@ impl IdlePrefetch {
 }
 
 impl Server {
+    /// Returns the generation of the index of the library, and the number of variants that were
+    /// evicted or purged. If either changes, photographs may lack variants.
+    fn state(&self) -> (u64, u64) {
+        let stats = self.live.current().variants().stats();
+        let generation = self.indexer.catalog().generation();
+        (generation, stats.evicted + stats.purged)
+    }
+
     /// Returns whether a scan, a conversion or a transcode runs or waits.
     fn is_busy(&self) -> bool {
         let figures = self.live.current().figures();

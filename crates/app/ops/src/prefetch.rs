@@ -20,6 +20,49 @@ use variants::library::LibraryPath;
 /// pictures on a phone and on a computer.
 const QUERIES: [&str; 4] = ["h=240", "h=480", "w=960", "w=1600"];
 
+/// Name without its prefix, description and value of a metric of a prefetch.
+type Metric = (&'static str, &'static str, fn(&Job) -> u64);
+
+/// Metrics of the latest prefetch. All are 0 before the first one.
+const METRICS: [Metric; 8] = [
+    (
+        "running",
+        "1 while a prefetch of an operator runs, else 0",
+        |job| job.is_running().into(),
+    ),
+    (
+        "done",
+        "pictures that the latest prefetch has finished",
+        Job::done,
+    ),
+    ("pictures", "pictures of the latest prefetch", |job| {
+        job.pictures
+    }),
+    ("made", "variants that the latest prefetch created", |job| {
+        job.progress.made.load(Relaxed)
+    }),
+    (
+        "known",
+        "variants that existed before the latest prefetch",
+        |job| job.progress.known.load(Relaxed),
+    ),
+    (
+        "larger",
+        "conversions of the latest prefetch that were no smaller than the original",
+        |job| job.progress.larger.load(Relaxed),
+    ),
+    (
+        "failed",
+        "conversions of the latest prefetch that failed",
+        |job| job.progress.failed.load(Relaxed),
+    ),
+    (
+        "bytes",
+        "bytes of the variants that the latest prefetch created",
+        |job| job.progress.variant_bytes.load(Relaxed),
+    ),
+];
+
 /// Prefetch on request of an operator. At most one runs at a time.
 #[derive(Debug, Default)]
 pub(crate) struct Prefetch {
@@ -103,48 +146,9 @@ impl Prefetch {
 
     /// Writes the metrics of the latest prefetch.
     pub(crate) fn render(&self, text: &mut Text) {
-        let job = self.latest.lock().clone().unwrap_or_default();
-        let progress = &job.progress;
-        let read = |counter: &AtomicU64| counter.load(Relaxed);
-        let is_running = job.is_running() && 0 < job.started_ms;
-        for (name, help, value) in [
-            (
-                "running",
-                "1 while a prefetch of an operator runs, else 0",
-                is_running.into(),
-            ),
-            (
-                "done",
-                "pictures that the latest prefetch has finished",
-                job.done(),
-            ),
-            ("pictures", "pictures of the latest prefetch", job.pictures),
-            (
-                "made",
-                "variants that the latest prefetch created",
-                read(&progress.made),
-            ),
-            (
-                "known",
-                "variants that existed before the latest prefetch",
-                read(&progress.known),
-            ),
-            (
-                "larger",
-                "conversions of the latest prefetch that were no smaller than the original",
-                read(&progress.larger),
-            ),
-            (
-                "failed",
-                "conversions of the latest prefetch that failed",
-                read(&progress.failed),
-            ),
-            (
-                "bytes",
-                "bytes of the variants that the latest prefetch created",
-                read(&progress.variant_bytes),
-            ),
-        ] {
+        let latest = self.latest.lock().clone();
+        for (name, help, value) in METRICS {
+            let value = latest.as_deref().map_or(0, value);
             text.gauge(&format!("pelton_prefetch_{name}"), help, value);
         }
     }

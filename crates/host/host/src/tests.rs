@@ -19,7 +19,8 @@ fn a_reopened_file_has_the_same_extent_and_an_empty_one_none() {
         file.write_all(&[1; 1 << 16]).expect("a file of our own");
         file.sync_all().expect("a file of our own");
         let again = File::open(&path).expect("a file of our own");
-        let both = [&file, &again].map(|file| first_extent(file).expect("it told before"));
+        let both = [&file, &again]
+            .map(|file| first_extent(file).expect("the file system reported an extent before"));
         assert_eq!(both[0], both[1]);
     }
     fs::remove_file(&path).expect("a file of our own");

@@ -779,10 +779,13 @@ impl Variants {
             removed
         };
         for variant in &removed {
-            self.note(|| Change::Removed(variant.key));
             // A request may have created the variant again since its entry was removed. Then the
-            // file belongs to the new entry and stays.
-            if self.index().entries.contains_key(&variant.key) {
+            // shared index keeps the key, and a file of the same name belongs to the new entry.
+            let current = self.index().entries.get(&variant.key).map(Arc::clone);
+            if current.is_none() {
+                self.note(|| Change::Removed(variant.key));
+            }
+            if current.is_some_and(|it| it.file_name() == variant.file_name()) {
                 continue;
             }
             let path = self.shard_directory(&variant.key).join(variant.file_name());

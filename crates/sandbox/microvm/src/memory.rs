@@ -380,7 +380,7 @@ impl Memory {
     }
 
     /// Copies all nonzero pages of the guest to a template. Stack pages below the red zone (the 128
-    /// bytes below the stack pointer) are left out, because their content is no longer used.
+    /// bytes below the stack pointer) are left out, because nothing reads them again.
     pub(crate) fn freeze(&self, layout: &Layout, stack_pointer: u64) -> Result<Template, Errno> {
         const RED_ZONE_BYTES: u64 = 128;
         let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;

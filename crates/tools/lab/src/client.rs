@@ -33,7 +33,7 @@ impl Response {
 /// Requests `target` with `accept` as the `Accept` field.
 ///
 /// # Errors
-/// Returns an error if there is no response, or if the response is incomplete or not HTTP/1.1.
+/// Returns an error if the server sends no response, or one that is incomplete or not HTTP/1.1.
 pub(crate) fn get(server: SocketAddr, target: &str, accept: &str) -> Result<Response, Stop> {
     ask(server, target, &[format!("Accept: {accept}")])
 }
@@ -41,7 +41,7 @@ pub(crate) fn get(server: SocketAddr, target: &str, accept: &str) -> Result<Resp
 /// Requests `target` with `fields`, each in the form `Name: value`.
 ///
 /// # Errors
-/// Returns an error if there is no response, or if the response is incomplete or not HTTP/1.1.
+/// Returns an error if the server sends no response, or one that is incomplete or not HTTP/1.1.
 pub(crate) fn ask(server: SocketAddr, target: &str, fields: &[String]) -> Result<Response, Stop> {
     let failed = |err: io::Error| Stop::findings(format!("GET {target}: {err}"));
     let bytes = exchange(server, target, fields).map_err(failed)?;

@@ -31,7 +31,7 @@ fn without_a_data_directory_pictures_are_served_uncached() {
     assert_eq!(
         server.logged("WARN", warning),
         1,
-        "told once, not each time"
+        "logged once, not each time"
     );
     server.stop();
 }

@@ -117,7 +117,7 @@ fn a_new_process_that_cannot_start_leaves_the_old_one_serving() {
     rewrite(&home, "qualty = 80\n");
     for failures in 1..3 {
         signal(server.pid(), Signal::USR2);
-        eventually("it is told", || {
+        eventually("the log has it", || {
             let message = "the new process did not take over: this one continues";
             (server.logged("ERROR", message) == failures).then_some(())
         });

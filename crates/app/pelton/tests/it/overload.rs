@@ -275,7 +275,7 @@ fn connections_beyond_the_limit_are_evicted_or_shed() {
             other => panic!("status {other}"),
         }
     }
-    eventually("those that made room are told", || {
+    eventually("idle connections were closed to admit others", || {
         let open = kept
             .iter_mut()
             .filter_map(|client| (!client.has_ended()).then_some(()));

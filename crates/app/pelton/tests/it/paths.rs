@@ -27,7 +27,7 @@ const PARENTS: [&str; 14] = [
 const SEPARATORS: [&str; 8] = ["/", "%2f", "%2F", "\\", "%5c", "//", "/./", "%252f"];
 
 /// Content of a file outside the library, which no response may contain.
-const SECRET: &[u8] = b"GIF89a nobody may read this";
+const SECRET: &[u8] = b"GIF89a hidden content";
 
 fn home() -> Home {
     let home = Home::with(&[("folder/p.jpg", &media::photo(48, 32, 1))]);

@@ -180,7 +180,7 @@ fn p8_chains_pass_bytes_on_and_wait_without_a_cell() {
         let configuration = "cell.max_queue_time = \"60s\"\n".to_owned()
             + &["upper", "reverse", "typed", "missing"].map(stage).concat()
             + "[programs.both]\nprograms = [\"upper\", \"reverse\"]\nroute = \"/x/both\"\n\
-               [programs.told]\nprograms = [\"typed\", \"typed\"]\nroute = \"/x/told\"\n\
+               [programs.types]\nprograms = [\"typed\", \"typed\"]\nroute = \"/x/types\"\n\
                [programs.stops]\nprograms = [\"missing\", \"upper\"]\nroute = \"/x/stops\"\n";
         let server = serve(&home, backend, &configuration);
         let response = post(&server, "/x/both", "text/plain", b"abc");
@@ -189,7 +189,7 @@ fn p8_chains_pass_bytes_on_and_wait_without_a_cell() {
             (200, "CBA"),
             "{backend}"
         );
-        let response = post(&server, "/x/told", "text/plain", b"abc");
+        let response = post(&server, "/x/types", "text/plain", b"abc");
         assert_eq!(response.text(), "text/typed 12", "what the first one said");
         let response = post(&server, "/x/stops", "text/plain", b"abc");
         assert_eq!(

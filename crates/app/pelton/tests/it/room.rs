@@ -113,7 +113,7 @@ fn without_descriptors_the_server_sheds_and_recovers() {
         kept.push(client);
     }
     for client in &mut kept {
-        eventually("each is kept, or told to come back", || {
+        eventually("each connection stays, or gets 503", || {
             if client.has_begun() {
                 match client.response().status {
                     503 => shed_count += 1,
@@ -135,7 +135,7 @@ fn without_descriptors_the_server_sheds_and_recovers() {
     }
     assert!(
         0 < shed_count && DESCRIPTORS <= shed_count + ended,
-        "{shed_count} were told, {ended} ended"
+        "{shed_count} got 503, {ended} ended"
     );
     let busy = server.cpu_ticks();
     let mut answered = server.connect();

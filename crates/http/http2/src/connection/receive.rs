@@ -48,7 +48,7 @@ impl Connection {
             return Err(Fault::protocol("DATA on a stream that is not open"));
         }
         // RFC 9113 §6.9.1: padding counts against the windows, and so does data for streams that
-        // are no longer open.
+        // are already closed.
         let size = payload.len() as u32;
         let allowed = self.allowed.checked_sub(size);
         self.allowed = allowed.ok_or(Fault::flow("more DATA than the connection allows"))?;
@@ -60,7 +60,7 @@ impl Connection {
                 End::Both => Err(Fault::CLOSED),
                 End::ByClient => self.refuse(head.stream, ErrorCode::StreamClosed, out),
                 // The frame is ignored: the client may not have received our reset yet, or the end
-                // of the stream is no longer remembered.
+                // of the stream is not recorded any more.
                 End::ByServer | End::Unknown => Ok(None),
             };
         };

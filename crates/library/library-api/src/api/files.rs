@@ -57,10 +57,10 @@ impl ApiCall<'_> {
         })
     }
 
-    /// Returns a track in the format and with the maximum bit rate that the request names; the bit
-    /// rate limit of the user, if any, applies too. Without `format`, the track is transcoded to
-    /// Opus only if the bit rate of the original exceeds the maximum. Returns the original if the
-    /// server cannot transcode the track.
+    /// Returns a track in the format and with the maximum bit rate that the request names. The bit
+    /// rate limit of the user, if any, applies to every format but `original`. Without `format`,
+    /// the track is transcoded to Opus only if the bit rate of the original exceeds the maximum.
+    /// Returns the original if the server cannot transcode the track.
     fn stream(&self, id: &str) -> Result<Response, Refusal> {
         let (row, _) = self.track_row(id)?;
         let format = match self.request.params.first("format") {

@@ -22,7 +22,7 @@ fn n2_canaries_tell_of_wipes_that_forget() {
     });
     assert!(noticed.is_some(), "{:?}", pool.stats());
     crate::assert_works(&pool);
-    eprintln!("cell: proved: a canary told of a wipe that forgot after {noticed:?} jobs");
+    eprintln!("cell: proved: a canary detected an incomplete wipe after {noticed:?} jobs");
 }
 
 /// Promise P1 of `docs/SPEC.md`, that no secret survives its job. Other tests search for the secret

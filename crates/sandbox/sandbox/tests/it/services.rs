@@ -115,7 +115,7 @@ fn p16_what_was_asked_before_the_end_is_done() {
             (JOB_LIMITS, WALL_MS),
             &mut service,
         );
-        assert_eq!(output.as_deref(), Ok("told\n"));
+        assert_eq!(output.as_deref(), Ok("sent\n"));
         assert_eq!(service.done, requests.len());
     }
 }

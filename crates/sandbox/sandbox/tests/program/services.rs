@@ -37,7 +37,7 @@ pub(crate) fn ask() {
 /// Sends its whole input at once, and does not wait for answers.
 pub(crate) fn tell() {
     line().write_all(&input()).expect("the line takes it");
-    println!("told");
+    println!("sent");
 }
 
 /// Writes requests and never reads an answer.

@@ -136,14 +136,14 @@ fn p9_a_fallback_answers_for_a_failed_program() {
         let server = serve(&home, backend, &configuration);
         let spare = post(&server, "/x/a", "text/plain", b"abc");
         assert_eq!((spare.status, spare.text()), (200, "ABC"), "{backend}");
-        let timing = spare.field("server-timing").expect("it is told");
+        let timing = spare.field("server-timing").expect("the field is sent");
         assert!(
             timing.ends_with(", fallback;desc=\"a crashed\""),
             "{timing}"
         );
         let target = post(&server, "/x/b", "text/plain", b"abc");
         assert_eq!((target.status, target.size()), (200, (40, 27)));
-        let timing = target.field("server-timing").expect("it is told");
+        let timing = target.field("server-timing").expect("the field is sent");
         assert!(
             timing.ends_with(", fallback;desc=\"b crashed\""),
             "{timing}"

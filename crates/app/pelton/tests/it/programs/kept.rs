@@ -60,7 +60,7 @@ fn p1_a_program_is_kept_where_its_table_says_so() {
         let (conversions, programs) = status
             .text()
             .split_once("\nprogram c\n")
-            .expect("it is told");
+            .expect("the status lists the program");
         assert!(conversions.starts_with("conversions\n"), "{conversions}");
         assert!(conversions.contains("wiped            after every job"));
         for line in ["syscall filter", "landlock", "namespaces", "huge pages"] {
