@@ -63,7 +63,7 @@ export function CachePanel({ now: { variants, store, prefetch }, timeMs }: { now
 
 /** Progress of the running prefetch, or the result of the latest one. Both times are the server's. */
 function Progress({ prefetch, timeMs }: { prefetch: Prefetch; timeMs: number }) {
-  const { isRunning, isCancelled, folder, done, made, failed, secondsLeft, endedMs } = prefetch;
+  const { isRunning, isCancelled, folder, done, pictures, created, failed, secondsLeft, endedMs } = prefetch;
   const ended = endedMs === null ? "" : t("ops.ago", { span: span((timeMs - endedMs) / 1000) });
   const left = secondsLeft === null ? "" : t("ops.prefetch.left", { span: span(secondsLeft) });
   return (
@@ -72,10 +72,10 @@ function Progress({ prefetch, timeMs }: { prefetch: Prefetch; timeMs: number }) 
         <b dir="auto">{folder ?? t("ops.path.all")}</b>
         <span class="dim number">{isRunning ? left : isCancelled ? t("ops.prefetch.cancelled", { ago: ended }) : ended}</span>
       </div>
-      {isRunning && <progress aria-label={t("ops.prefetch")} value={done} max={Math.max(1, prefetch.of)} />}
+      {isRunning && <progress aria-label={t("ops.prefetch")} value={done} max={Math.max(1, pictures)} />}
       <div class="dim">
-        <span>{t("ops.prefetch.done", { done: number(done), of: number(prefetch.of) })}</span>
-        <span class="number">{t("ops.prefetch.made", { count: made, size: bytes(prefetch.bytes) })}</span>
+        <span>{t("ops.prefetch.done", { done: number(done), of: number(pictures) })}</span>
+        <span class="number">{t("ops.prefetch.made", { count: created, size: bytes(prefetch.bytes) })}</span>
       </div>
       {failed > 0 && <p class="ops-stale">{t("ops.prefetch.failed", { count: failed })}</p>}
     </div>

@@ -94,13 +94,13 @@ export interface Prefetch {
   /** Number of pictures that are finished. */
   readonly done: number;
   /** Number of all pictures. */
-  readonly of: number;
+  readonly pictures: number;
   /** Number of new variants. */
-  readonly made: number;
+  readonly created: number;
   /** Number of variants that were in the cache already. */
-  readonly known: number;
+  readonly existing: number;
   /** Number of variants that were no smaller than their original, and are not kept. */
-  readonly larger: number;
+  readonly notSmaller: number;
   /** Number of variants that could not be converted. */
   readonly failed: number;
   /** Bytes of the new variants. */

@@ -96,7 +96,7 @@ impl IdlePrefetch {
         text.counter(
             "pelton_idle_prefetch_variants",
             "variants created ahead of requests in idle time",
-            progress.made.load(Relaxed),
+            progress.created.load(Relaxed),
         );
         text.counter(
             "pelton_idle_prefetch_failures",

@@ -38,18 +38,18 @@ const METRICS: [Metric; 8] = [
     ("pictures", "pictures of the latest prefetch", |job| {
         job.pictures
     }),
-    ("made", "variants that the latest prefetch created", |job| {
-        job.progress.made.load(Relaxed)
+    ("created", "variants that the latest prefetch created", |job| {
+        job.progress.created.load(Relaxed)
     }),
     (
-        "known",
+        "existing",
         "variants that existed before the latest prefetch",
-        |job| job.progress.known.load(Relaxed),
+        |job| job.progress.existing.load(Relaxed),
     ),
     (
-        "larger",
+        "not_smaller",
         "conversions of the latest prefetch that were no smaller than the original",
-        |job| job.progress.larger.load(Relaxed),
+        |job| job.progress.not_smaller.load(Relaxed),
     ),
     (
         "failed",
@@ -188,10 +188,10 @@ impl Job {
             "isCancelled": self.is_cancelled.load(Relaxed),
             "folder": folder.map(|it| it.as_path().to_string_lossy().into_owned()),
             "done": done,
-            "of": self.pictures,
-            "made": progress.made.load(Relaxed),
-            "known": progress.known.load(Relaxed),
-            "larger": progress.larger.load(Relaxed),
+            "pictures": self.pictures,
+            "created": progress.created.load(Relaxed),
+            "existing": progress.existing.load(Relaxed),
+            "notSmaller": progress.not_smaller.load(Relaxed),
             "failed": progress.failed.load(Relaxed),
             "bytes": progress.variant_bytes.load(Relaxed),
             "secondsLeft": (0 < done).then(|| seconds / done as f64 * left as f64),

@@ -39,11 +39,11 @@ pub fn run(config: &Config, service: &Service, quick: bool) -> Result<u8, Vec<Er
     report::line(format_args!(
         "{files} files, {} covers: {} variants made ({}, from {} of originals), {} there already, {} no smaller, {} failed",
         wanted.len() - files - in_grid,
-        count(&tally.made),
+        count(&tally.created),
         HumanBytes(variant),
         HumanBytes(original),
-        count(&tally.known),
-        count(&tally.larger),
+        count(&tally.existing),
+        count(&tally.not_smaller),
         count(&tally.failed),
     ));
     Ok(if count(&tally.failed) == 0 {

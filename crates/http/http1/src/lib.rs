@@ -3,8 +3,8 @@
 //!
 //! Principal types: [`Request`], borrowed from the read buffer by [`parse`], and [`Reject`], the
 //! outcome of a malformed request. [`conditional::evaluate`], [`range::evaluate`] and
-//! [`accept::fold`] choose the response, [`body::BodyDecoder`] skips a request's body; [`Head`]
-//! writes the response's head, or a [`Template`] copies it.
+//! [`accept::fold`] choose the response, [`body::BodyDecoder`] skips a request's body. [`Head`]
+//! writes the response's head field by field; a [`Template`] writes a head that was encoded before.
 //!
 //! ```text
 //! bytes ─► parse ─► Request ─┬─► accept ─► conditional ─► range ─► Template ─► bytes

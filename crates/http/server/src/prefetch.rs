@@ -25,11 +25,11 @@ pub struct PrefetchProgress {
     /// Number of originals that were processed, whatever the result.
     pub originals: AtomicU64,
     /// Number of variants created.
-    pub made: AtomicU64,
+    pub created: AtomicU64,
     /// Number of variants that existed already, or were known to be no smaller than the original.
-    pub known: AtomicU64,
+    pub existing: AtomicU64,
     /// Number of conversion results that were no smaller than their original.
-    pub larger: AtomicU64,
+    pub not_smaller: AtomicU64,
     /// Number of failed conversions; the log has the reasons.
     pub failed: AtomicU64,
     /// Total bytes of the originals, each added once per created variant.
@@ -176,7 +176,7 @@ impl Service {
                     found.is_some()
                 };
                 if is_there(&keys.0) || is_there(&key) {
-                    progress.known.fetch_add(1, Ordering::Relaxed);
+                    progress.existing.fetch_add(1, Ordering::Relaxed);
                     continue;
                 }
                 tasks.push(Task {
@@ -203,9 +203,9 @@ impl PrefetchProgress {
                         .fetch_add(identity.size_bytes, Ordering::Relaxed);
                     self.variant_bytes
                         .fetch_add(variant.bytes, Ordering::Relaxed);
-                    &self.made
+                    &self.created
                 }
-                Kind::Verdict(Verdict::Larger | Verdict::Unimproved) => &self.larger,
+                Kind::Verdict(Verdict::Larger | Verdict::Unimproved) => &self.not_smaller,
                 Kind::Verdict(_) => &self.failed,
             },
             Outcome::Uncached(..) | Outcome::Changed | Outcome::Refused | Outcome::Cancelled => {

@@ -23,7 +23,7 @@ pub enum Problem {
     BadParameter(String),
     /// The original does not exist, or it may not be served.
     NotFound,
-    /// No certificate matches the host of a request that must be repeated over TLS.
+    /// A request without TLS would be redirected to HTTPS, but no certificate matches its host.
     Misdirected,
     /// The method is not GET, HEAD or OPTIONS.
     MethodNotAllowed,

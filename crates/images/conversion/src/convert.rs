@@ -33,9 +33,8 @@ const CPU_FACTOR: u64 = 8;
 /// Constant part of the maximum CPU time of a job, in milliseconds. It is needed since small
 /// estimates are the least accurate.
 const CPU_FLOOR_MS: u64 = 2_000;
-/// Number of bytes of the original per millisecond of CPU time that a job may use at most, in
-/// addition to [`CPU_FLOOR_MS`]. So a small file whose header declares a large picture gets little
-/// time.
+/// Number of bytes of the original for which a job gets one millisecond of CPU time, in addition to
+/// [`CPU_FLOOR_MS`]. So a small file whose header declares a large picture gets little time.
 const CPU_WORTH_BYTES: u64 = 10;
 /// Maximum wall time of a job, as a multiple of its maximum CPU time.
 pub(crate) const WALL_FACTOR: u32 = 8;

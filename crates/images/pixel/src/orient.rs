@@ -129,9 +129,10 @@ fn orient_yuv(yuv: Yuv, steps: OrientationSteps) -> Yuv {
     }
 }
 
-/// Returns the distance, in chroma samples, from the start of a mirrored chroma axis to the start
-/// of the picture. The last stored sample covers only `luma % divisor` luma samples (unless that is
-/// 0), and its uncovered part now precedes the first luma sample.
+/// Returns the distance from the start of the chroma axis to the start of the picture, in chroma
+/// samples. It is 0 unless the axis is mirrored. If `luma_px` is not a multiple of `divisor`, the
+/// last stored chroma sample extends beyond the edge of the picture. Mirroring makes it the first
+/// sample, so that the chroma axis then begins before the picture.
 fn overhang(mirrored: bool, luma_px: u32, divisor: u32) -> f64 {
     if mirrored {
         f64::from(luma_px.next_multiple_of(divisor) - luma_px) / f64::from(divisor)

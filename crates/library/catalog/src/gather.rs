@@ -19,7 +19,7 @@ pub(crate) struct Library {
     pub(crate) genres: Vec<GenreRow>,
 }
 
-/// Track of a library that is being collected. Tracks are sorted by album, disc and track number.
+/// Track, while a catalog is being built. Tracks are sorted by album, disc and track number.
 pub(crate) struct Song {
     /// Index, among the entries, of the track's file.
     pub(crate) entry: usize,

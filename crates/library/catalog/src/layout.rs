@@ -102,7 +102,8 @@ rows! {
         sections: U32,
         /// Length of the whole file in bytes.
         bytes: U64,
-        /// BLAKE3 hash of the bytes before this field, of the table of sections, and of SUMS.
+        /// BLAKE3 hash of the bytes before this field, the table of sections, and the section SUMS,
+        /// which holds the hashes of all other sections.
         hash: [u8; 16],
     }
     /// Position of a section in the file: offset and length in bytes.

@@ -94,8 +94,8 @@ impl Covers {
         placeholders.find(&library.identify(path, Wait::Allowed).ok()?)
     }
 
-    /// Returns the target of the cover of the object `of`, with `query` as its query. May block,
-    /// because the picture may have to be extracted from a file.
+    /// Returns the request target (path and `query`) at which the cover of `of` is served. May
+    /// block, because the picture may have to be extracted from a file.
     pub(crate) fn target(&self, catalog: &Index, of: CoverOwner, query: &str) -> Option<String> {
         let path = self.path(catalog, of)?;
         Some(match query {

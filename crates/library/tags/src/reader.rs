@@ -102,8 +102,8 @@ fn dispatch(input: &mut Input<'_>) -> Result<Media, Error> {
     if !is_tagged && rare.is_none() && !matches!(head, [0xff, second, ..] if 0xe0 <= *second) {
         return recorded(input);
     }
-    // The tag is read before the format of the data after it is detected, since the start of the
-    // tag is in the buffer now.
+    // Read the tag first, while its start is in the buffer. Only then detect the format of the
+    // data that follows the tag.
     let first_end = id3v2::end(input, 0)?;
     let mut audio = first_end.map_or(0, |end| end.min(input.len()));
     let mut media = Media::new(Container::Mpeg, Codec::Mp3);

@@ -140,10 +140,11 @@ impl Machine {
     /// Returns whether the page fault at which the guest stopped is a system call. If so, restores
     /// the guest's stack pointer.
     ///
-    /// On a host that virtualises in software, `syscall` may leave the CPU in ring 3, so that the
-    /// CPU faults on the stub's first instruction. Compared with a normal system call, only the
-    /// stack pointer differs then, because the fault has switched stacks. A program that jumps to
-    /// the stub makes a system call too, and returns to the address in its `rcx`.
+    /// `syscall` jumps to the stub, the code in ring 0 at which every system call enters. On a host
+    /// that virtualises in software, it may leave the CPU in ring 3, which must not execute the
+    /// stub, so that the stub's first instruction faults. The state is then that of a normal system
+    /// call, except for the stack pointer, because the fault has switched stacks. A program that
+    /// itself jumps to the stub makes a system call too, and returns to the address in its `rcx`.
     fn is_call(&mut self) -> bool {
         match cpu::pushed(self.memory.system_mut(), self.regs.rsp) {
             Some((STUB, rsp)) => {

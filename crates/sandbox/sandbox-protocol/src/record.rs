@@ -40,7 +40,8 @@ impl OutputRecord {
     /// head.
     ///
     /// # Errors
-    /// [`Excess`] if the piece exceeds the announced length; the program is at fault.
+    /// [`Excess`] if the output, including this piece, is longer than the program announced in the
+    /// output's head. This is a fault of the program.
     pub fn take<'a>(&mut self, piece: &'a [u8]) -> Result<&'a [u8], Excess> {
         let missing = ANSWER_HEAD_BYTES - self.head_bytes;
         let (head, body) = piece.split_at(missing.min(piece.len()));

@@ -123,8 +123,8 @@ struct Point {
 struct Knot {
     jpeg: u8,
     ssim2: f64,
-    /// Settings in the order of [`ENCODERS`], without cjpeg. A setting of 100 can also mean that
-    /// even 100 does not reach the quality.
+    /// Setting at which each encoder except cjpeg reaches `ssim2`, in the order of [`ENCODERS`].
+    /// 100 if no setting reaches it.
     settings: Vec<f64>,
     /// Bits per pixel of all encoders at equal quality, cjpeg included.
     bits_per_pixel: Vec<f64>,

@@ -80,7 +80,8 @@ impl Entry {
         }
     }
 
-    /// Returns the strings of a list in lower case. In a variable, commas separate them.
+    /// Returns the strings of a list in lower case. The file holds them as an array, an environment
+    /// variable as text separated by commas.
     fn list(&self) -> Option<Vec<String>> {
         match &self.raw {
             Raw::List(elements) => elements
@@ -140,7 +141,7 @@ impl Taken {
     }
 }
 
-/// HOST and PORT, collected for `listen`.
+/// WebP Server Go's settings HOST and PORT, combined into one value for the setting `listen`.
 struct Address {
     listen: SocketAddr,
     source: Option<Source>,

@@ -100,18 +100,18 @@ fn a_prefetch_makes_the_sizes_of_the_page_for_one_folder() {
         (now["isRunning"] == false).then_some(now)
     });
     assert_eq!((&ended["done"], &ended["failed"]), (&2.into(), &0.into()));
-    assert!(Some(0) < ended["made"].as_u64(), "{ended}");
+    assert!(Some(0) < ended["created"].as_u64(), "{ended}");
     assert_eq!(ended["isCancelled"], false);
     assert!(is_hit(&server, "/a/1.jpg", "h=240"));
     assert!(is_hit(&server, "/a/deep/2.jpg", "h=240"));
     assert!(!is_hit(&server, "/b/3.jpg", "h=240"));
-    // A second prefetch finds what the first has made.
+    // A second prefetch finds what the first has created.
     state("POST", "?folder=a");
     let again = eventually("the second prefetch ends", || {
         let now = state("GET", "");
         (now["isRunning"] == false).then_some(now)
     });
-    assert_eq!(again["made"], 0, "{again}");
+    assert_eq!(again["created"], 0, "{again}");
     assert_eq!(state("DELETE", "")["isCancelled"], false, "it has ended");
     let status = |query: &str| {
         let target = format!("/-/api/prefetch?{query}");
@@ -211,10 +211,10 @@ const METRICS: &[(&str, &str)] = &[
     ("/scan/unreadable", "pelton_library_unreadable_files"),
     ("/scan/brokenTags", "pelton_library_broken_tags"),
     ("/prefetch/done", "pelton_prefetch_done"),
-    ("/prefetch/of", "pelton_prefetch_pictures"),
-    ("/prefetch/made", "pelton_prefetch_made"),
-    ("/prefetch/known", "pelton_prefetch_known"),
-    ("/prefetch/larger", "pelton_prefetch_larger"),
+    ("/prefetch/pictures", "pelton_prefetch_pictures"),
+    ("/prefetch/created", "pelton_prefetch_created"),
+    ("/prefetch/existing", "pelton_prefetch_existing"),
+    ("/prefetch/notSmaller", "pelton_prefetch_not_smaller"),
     ("/prefetch/failed", "pelton_prefetch_failed"),
     ("/prefetch/bytes", "pelton_prefetch_bytes"),
     ("/connections/open", "pelton_connections"),

@@ -36,7 +36,7 @@ impl ApiCall<'_> {
         stored.chain(in_files).collect()
     }
 
-    /// Writes a playlist of a list without its tracks.
+    /// Writes one entry of the list of playlists: a playlist without its tracks.
     pub(super) fn write_listed_playlist(
         &self,
         out: &mut Writer,

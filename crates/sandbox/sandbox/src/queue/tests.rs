@@ -220,8 +220,8 @@ fn a_caller_that_fails_leaves_its_permit() {
                 let queue = Arc::clone(&queue);
                 thread::spawn(move || {
                     let (_child, _permit) = queue.acquire(LONGEST, false)?;
-                    // This simulates an error before the reply, after which a caller drops its
-                    // permit.
+                    // `None` simulates an error before the reply. A caller that gets such an error
+                    // drops its permit.
                     None::<()>
                 })
             })

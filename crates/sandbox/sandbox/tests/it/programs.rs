@@ -447,8 +447,8 @@ fn a_program_that_is_kept_and_fails_begins_anew() {
     }
 }
 
-/// Failure to start a persistent program that never waits for input. In a microVM, the program must
-/// do so within `max_boot_time`.
+/// Failure to start a persistent program that never waits for input. In a microVM, a program must
+/// begin to wait for input within `max_boot_time`.
 #[test]
 fn a_program_that_never_waits_does_not_start() {
     if microvms(Limits::default()).is_none() {

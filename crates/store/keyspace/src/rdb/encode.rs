@@ -189,9 +189,10 @@ pub(crate) fn write_count(value: &Value, writer: &mut Writer<'_>) {
     }
 }
 
-/// Writes elements from `position` on (0 is the start) until the work of the writer reaches
-/// `work_max`. Returns the next position, unless the value is complete. Positions are valid until
-/// the value changes; the positions in a table are its slots.
+/// Writes elements from `position` on (0 is the start) until the work that `writer` has counted
+/// reaches `work_max`. Returns the position at which to continue, or `None` if the value is
+/// complete. A position is valid until the value changes. In a hash table, it is the index of a
+/// slot.
 pub(crate) fn write_part(
     value: &Value,
     position: usize,

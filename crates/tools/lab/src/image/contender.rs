@@ -109,8 +109,8 @@ impl Contender {
     }
 
     /// Converts all photographs, one after the other, into files named after them. The returned
-    /// usage excludes the start of Pelton's server, but includes the start of each process of a
-    /// peer.
+    /// CPU time and memory exclude the start of Pelton's server. A peer starts one process per
+    /// photograph; its figures include these starts.
     ///
     /// # Errors
     /// Returns an error if a conversion fails.

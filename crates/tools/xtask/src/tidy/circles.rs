@@ -154,7 +154,8 @@ fn child(module: &str, name: &str) -> String {
     }
 }
 
-/// Returns the circles with more than [`CIRCLE_FILES_MAX`] files, the largest first.
+/// Returns the circles with more than [`CIRCLE_FILES_MAX`] files, the largest first. A circle is a
+/// set of modules that all import each other, directly or indirectly.
 fn large(graph: &Graph) -> Vec<Circle> {
     let mut seen = BTreeSet::new();
     let mut circles = Vec::new();
