@@ -38,9 +38,11 @@ const METRICS: [Metric; 8] = [
     ("pictures", "pictures of the latest prefetch", |job| {
         job.pictures
     }),
-    ("created", "variants that the latest prefetch created", |job| {
-        job.progress.created.load(Relaxed)
-    }),
+    (
+        "created",
+        "variants that the latest prefetch created",
+        |job| job.progress.created.load(Relaxed),
+    ),
     (
         "existing",
         "variants that existed before the latest prefetch",

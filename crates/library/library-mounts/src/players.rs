@@ -550,7 +550,7 @@ impl Shares {
         | Reply::Variant { fields, .. }
         | Reply::Original { fields, .. }) = &mut reply
         else {
-            unreachable!("a share is a page or one file");
+            unreachable!("the response to a share is a document or a file");
         };
         fields.extend(self::fields(&[
             // Search engines must not list a link that a user has published.
@@ -642,7 +642,7 @@ fn reply(response: Response, busy: Response) -> Reply {
                 media_type, body, ..
             } = busy
             else {
-                unreachable!("an error response is always a document");
+                unreachable!("the response of a busy server is a document");
             };
             let busy = BusyResponse {
                 media_type,
@@ -689,7 +689,7 @@ fn transcoded(response: Response, busy: BusyResponse, fields: Vec<Field>) -> Rep
 
 fn to_reply(response: Response) -> Reply {
     match response {
-        Response::Transcoded { .. } => unreachable!("transcodes are converted by `transcoded`"),
+        Response::Transcoded { .. } => unreachable!("the caller passes these to `transcoded`"),
         Response::Comparison { target } => Reply::Comparison {
             target,
             fields: Vec::new(),

@@ -193,7 +193,7 @@ impl Rules {
         while let Rules(Some(level)) = rules {
             assert!(
                 is_below(path, &level.folder),
-                "the rules are those of other folders"
+                "the rules belong to a folder above the path"
             );
             let below = &path[level.folder.len()..];
             let below = below.strip_prefix(b"/").unwrap_or(below);

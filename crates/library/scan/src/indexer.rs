@@ -278,7 +278,7 @@ impl Shared {
         // One millisecond is added, since `poll` may round the time down to milliseconds. Otherwise
         // the loop would spin during the last fraction of a millisecond.
         let left = left.map(|left| Timespec::try_from(left + Duration::from_millis(1)));
-        let left = left.map(|left| left.expect("times of the settings are below a century"));
+        let left = left.map(|left| left.expect("the settings allow no time as long as a century"));
         let mut fds = vec![PollFd::new(&self.wake, PollFlags::IN)];
         if let ChangeSource::Inotify(watches) = change_source {
             fds.push(PollFd::from_borrowed_fd(watches.kernel(), PollFlags::IN));

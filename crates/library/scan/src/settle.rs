@@ -73,7 +73,7 @@ impl Changes {
             is_below(other, folder) || !other.is_empty() && is_below(folder, other)
         });
         let last = related.map(|(_, last)| *last).max();
-        last.expect("a folder is related to itself") + settle
+        last.expect("`folder` has changed, so it is in the list") + settle
     }
 }
 

@@ -21,7 +21,7 @@ pub(crate) const TTA_MAGIC: &[u8; 4] = b"TTA1";
 pub(crate) fn read_dsf(input: &mut Input<'_>) -> Result<Media, Error> {
     let head: [u8; 80] = input.array(0)?;
     if &head[28..32] != b"fmt " {
-        return Err(Error::malformed("dsf without a format"));
+        return Err(Error::malformed("dsf without a format chunk"));
     }
     let mut media = Media::new(Container::Dsf, Codec::Dsd);
     media.audio.channels = word(&head, 52) as u16;

@@ -146,7 +146,7 @@ fn expect_kill(pool: &Pool, original: BorrowedFd<'_>) -> Result<(), Error> {
         }
     }
     if pool.stats().kills_filter != kills + 1 {
-        let action = format!("{ACTION}: died, but not by the filter");
+        let action = format!("{ACTION}: the process died, but the seccomp filter did not kill it");
         return Err(Error::new(ErrorKind::Worker, action));
     }
     Ok(())

@@ -419,7 +419,9 @@ impl Supervisor {
             trouble: None,
         };
         if let Some(started) = self.started.take() {
-            started.send(Ok(())).expect("`Pool::start` waits for this");
+            started
+                .send(Ok(()))
+                .expect("`Pool::start` waits for the result");
         }
     }
 

@@ -77,7 +77,7 @@ impl Record {
         let path = names
             .map(|name| folder.join(name + ".toml"))
             .find(|path| !path.exists());
-        let path = path.expect("there is always a next number");
+        let path = path.expect("numbers for the names do not run out");
         let mut file = fs::File::create_new(&path).map_err(at(&path))?;
         file.write_all(text.as_bytes()).map_err(at(&path))?;
         eprintln!("lab: recorded in {}", path.display());

@@ -58,7 +58,11 @@ impl Ratio {
     /// # Panics
     /// Panics if the two slices are empty or differ in length; each round measures both contenders.
     pub(crate) fn of(ours: &[f64], theirs: &[f64]) -> Ratio {
-        assert_eq!(ours.len(), theirs.len(), "a round measures both");
+        assert_eq!(
+            ours.len(),
+            theirs.len(),
+            "each round measures both contenders"
+        );
         let ratios: Vec<f64> = ours.iter().zip(theirs).map(|(a, b)| a / b).collect();
         let mut draw = Draw(0x9e37_79b9_7f4a_7c15);
         let mut medians = Vec::with_capacity(RESAMPLES);

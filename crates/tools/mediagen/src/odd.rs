@@ -64,7 +64,7 @@ const CORRUPTIONS: &[Corruption] = &[
         corrupt: |_| b"ID3\x04\0\0\0\0\0\0".to_vec(),
     },
     Corruption {
-        name: "cut in a box",
+        name: "truncated inside a box",
         verdict: "Truncated",
         kind: Some(Kind::Aac),
         corrupt: |file| file[..100].to_vec(),

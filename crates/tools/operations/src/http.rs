@@ -68,7 +68,9 @@ fn repeat(count: usize, request: &[u8]) -> u64 {
     for _ in 0..count {
         out.clear();
         let parsed = parse(black_box(request), &limits);
-        let request = parsed.expect("a sound request").expect("a whole request");
+        let request = parsed
+            .expect("the request is valid")
+            .expect("the request is complete");
         let formats = accept::fold(request.accept(), &FORMATS);
         let verdict = conditional::evaluate(&request, &validators);
         let served = range::evaluate(&request, &validators, LENGTH_BYTES);

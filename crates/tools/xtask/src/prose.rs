@@ -1,8 +1,8 @@
 //! Lists of comments and messages in the source, for readers who judge their language.
 //!
 //! `cargo xtask prose-sample` prints random comment blocks, each with the code below it. `cargo
-//! xtask messages` prints every string of several words outside test code: help, log lines, errors,
-//! metric descriptions.
+//! xtask messages` prints every string of several words that users may read: help, log lines,
+//! errors, metric descriptions.
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -16,6 +16,19 @@ use crate::tidy;
 const CODE_LINES_MAX: usize = 6;
 /// Minimum number of words of a message. A string with fewer words is a name or a format.
 const MESSAGE_WORDS_MIN: usize = 3;
+/// Methods and macros whose text is a comment on the code: it states why they cannot fail, and is
+/// printed only by a bug.
+const ASSERTIONS: [&str; 9] = [
+    "expect",
+    "unreachable",
+    "panic",
+    "assert",
+    "assert_eq",
+    "assert_ne",
+    "debug_assert",
+    "debug_assert_eq",
+    "debug_assert_ne",
+];
 
 /// Consecutive comment lines and the code below them.
 #[derive(Debug, PartialEq, Eq)]
@@ -49,7 +62,7 @@ pub(crate) fn sample(root: &Path, seed: u64, count: usize) -> Result<ExitCode, S
     Ok(ExitCode::SUCCESS)
 }
 
-/// Prints every message that is outside test code, in the form `path:line: text`.
+/// Prints every message in the form `path:line: text`, except the texts of tests and assertions.
 ///
 /// # Errors
 /// When the checkout cannot be read, or a file is not Rust.
@@ -96,19 +109,27 @@ fn blocks(text: &str) -> Vec<Block> {
     blocks
 }
 
-/// Returns the string literals of code with their lines, except those in attributes and in inline
-/// test modules.
+/// Returns the string literals of code with their lines, except those in attributes, in inline test
+/// modules and in assertions.
 fn strings(tokens: TokenStream) -> Vec<(usize, String)> {
     let mut found = Vec::new();
     let mut is_attribute = false;
     let mut is_test = false;
+    let mut is_assertion = false;
     for token in tokens {
+        let was_assertion = is_assertion;
+        is_assertion = match &token {
+            TokenTree::Ident(name) => ASSERTIONS.iter().any(|it| name == it),
+            TokenTree::Punct(mark) => was_assertion && mark.as_char() == '!',
+            _ => false,
+        };
         match token {
             TokenTree::Group(group) if is_attribute && group.delimiter() == Delimiter::Bracket => {
                 let attribute = group.stream().to_string().replace(' ', "");
                 is_test |= attribute == "cfg(test)" || attribute == "test";
                 is_attribute = false;
             }
+            TokenTree::Group(_) if was_assertion => {}
             TokenTree::Group(group) => {
                 if !is_test || group.delimiter() != Delimiter::Brace {
                     found.extend(strings(group.stream()));
@@ -171,8 +192,9 @@ mod tests {
     }
 
     #[test]
-    fn strings_of_attributes_and_tests_are_no_messages() {
+    fn strings_of_attributes_tests_and_assertions_are_no_messages() {
         let code = r##"
+            fn b() { assert!(is_c, "five"); x.expect("six"); }
             #![doc = "head of file"]
             #[expect(lint, reason = "not a message")]
             fn a() { log("one {x}", f("two")); }
@@ -183,7 +205,7 @@ mod tests {
         let found = strings(code.parse().expect("Rust"));
         assert_eq!(
             found,
-            [(4, "one {x}".into()), (4, "two".into()), (7, "four".into())]
+            [(5, "one {x}".into()), (5, "two".into()), (8, "four".into())]
         );
     }
 

@@ -267,7 +267,7 @@ fn quality(entry: Entry, taken: &mut Taken) {
     let ours = alike(webp.clamp(1, 100) as u8);
     if webp < 100 {
         let text = format!(
-            "{webp} is on WebP's own scale: it becomes quality {ours}, which looks alike in every format"
+            "{webp} is on WebP's own scale: it becomes quality {ours} on Pelton's scale, on which a number looks the same in every format"
         );
         taken.note(NoteKind::Taken, &entry, &text);
     } else {

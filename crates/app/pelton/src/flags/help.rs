@@ -99,8 +99,9 @@ fn find(mut whole: clap::Command, words: &[String]) -> Result<clap::Command, Err
     let mut found = &whole;
     for word in words {
         found = found.find_subcommand(word).ok_or_else(|| {
-            Error::usage(format!("help: there is no command {}", words.join(" ")))
-                .hint("pelton --help lists the commands, pelton help settings the settings")
+            Error::usage(format!("help: there is no command {}", words.join(" "))).hint(
+                "`pelton --help` lists the commands, `pelton help settings` lists the settings",
+            )
         })?;
     }
     Ok(found.clone())

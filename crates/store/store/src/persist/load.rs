@@ -410,7 +410,7 @@ impl<'a> Replay<'a> {
         if self.check_crc && !sum.matches_line(&line) {
             return Err(Error::data(format!(
                 "{show}: checksum mismatch in bytes {summed} to {at}: the file is damaged; \
-                 rdbchecksum no loads it anyway"
+                 to load it anyway, set `rdbchecksum no`"
             )));
         }
         self.summed = source.at();

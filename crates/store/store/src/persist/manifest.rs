@@ -118,7 +118,7 @@ fn read_line(words: &[bytes::Bytes]) -> Result<(Listed, u8), &'static str> {
     let (mut name, mut seq, mut kind) = (None, None, None);
     for pair in words.chunks(2) {
         let [key, value] = pair else {
-            return Err("a word without its value");
+            return Err("a key without a value");
         };
         match &key[..] {
             b"file" => name = Some(String::from_utf8_lossy(value).into_owned()),

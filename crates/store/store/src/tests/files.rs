@@ -409,7 +409,7 @@ fn a_flipped_bit_in_a_journal_is_refused_with_its_offset() {
         let mut damaged = whole.clone();
         damaged[value + 9] ^= 1;
         let fault = refused(&damaged, &config);
-        let expected = "the file is damaged; rdbchecksum no loads it anyway";
+        let expected = "the file is damaged; to load it anyway, set `rdbchecksum no`";
         assert!(fault.ends_with(expected), "{fault}");
         let unchecked = dir.config("rdbchecksum no");
         open(&unchecked).map(drop).expect("the operator wants it");

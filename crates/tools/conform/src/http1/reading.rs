@@ -66,9 +66,9 @@ impl Reading {
                     Step::Same => continue,
                     Step::Parted(difference) => difference,
                 },
-                (Some(_), None) => theirs.missing("further request here"),
+                (Some(_), None) => theirs.missing("another request, which we found"),
                 (None, Some(_)) if self.end == End::Waits => {
-                    Some(Difference::Framed("further request there"))
+                    Some(Difference::Framed("they found another request"))
                 }
                 (None, _) => None,
             };

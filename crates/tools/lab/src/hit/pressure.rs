@@ -198,7 +198,7 @@ fn print(pressures: &[Pressure]) {
         "slowest ms",
     ];
     table::print(
-        "Memory while clients miss",
+        "Memory during cache misses",
         &head,
         &rows.collect::<Vec<_>>(),
     );

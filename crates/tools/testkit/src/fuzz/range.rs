@@ -112,8 +112,9 @@ fn naive_set(value: &[u8], length: u128) -> Option<Vec<(u64, u64)>> {
             _ => joined.push((start, end)),
         }
     }
-    let small =
-        |number: u128| u64::try_from(number).expect("the offset is within a length of 64 bits");
+    let small = |number: u128| {
+        u64::try_from(number).expect("the offset is below the length, which has 64 bits")
+    };
     let small = |(start, end)| (small(start), small(end));
     Some(joined.into_iter().map(small).collect())
 }

@@ -11,7 +11,7 @@ pub(super) fn requests(records: &Records) -> Markdown {
         "nginx",
         "h2o",
         "hyper",
-        "control: Pelton itself",
+        "control (Pelton against itself)",
         "record",
     ]);
     for row in records.rows("http", "costs", "row") {
@@ -29,7 +29,7 @@ pub(super) fn requests(records: &Records) -> Markdown {
 
 /// Renders the costs of cache hits.
 pub(super) fn hits(records: &Records) -> Markdown {
-    let mut table = Markdown::new(&["body", "nginx", "control: Pelton itself", "record"]);
+    let mut table = Markdown::new(&["body", "nginx", "control (Pelton against itself)", "record"]);
     for row in records.rows("hit", "cost", "body_bytes") {
         let kilobytes = number(row.value, "body_bytes") / 1e3;
         table.row(&[

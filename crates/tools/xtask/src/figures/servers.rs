@@ -131,8 +131,8 @@ pub(super) fn store(records: &Records) -> Markdown {
             "latency.p999_us",
             1e3,
         ),
-        ("CPU of that snapshot, s", "cpu_us", 1e6),
-        ("time of that snapshot, s", "took_ms", 1e3),
+        ("CPU time of the snapshot, s", "cpu_us", 1e6),
+        ("duration of the snapshot, s", "took_ms", 1e3),
     ] {
         part("snapshot", figure, &|rows, peer| of(rows, peer, name, unit));
     }
