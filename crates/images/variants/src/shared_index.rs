@@ -380,8 +380,8 @@ struct Progress {
     /// True if this process had loaded its own index completely before it last wrote the whole
     /// index to the store.
     is_complete: bool,
-    /// When this process most recently saved the entries' times of use to the store, in milliseconds
-    /// since 1970.
+    /// When this process most recently saved the entries' times of use to the store, in
+    /// milliseconds since 1970.
     uses_ms: u64,
     /// Values of this process's counters that the counters in the store already include.
     counts: Totals,

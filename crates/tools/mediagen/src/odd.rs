@@ -39,7 +39,7 @@ const CORRUPTIONS: &[Corruption] = &[
         corrupt: |file| vec![0; file.len().min(100_000)],
     },
     Corruption {
-        name: "cut in its head",
+        name: "truncated in its head",
         verdict: "Truncated",
         kind: Some(Kind::Flac),
         corrupt: |file| file[..30].to_vec(),
@@ -76,7 +76,7 @@ const CORRUPTIONS: &[Corruption] = &[
         corrupt: |file| file[..28].to_vec(),
     },
     Corruption {
-        name: "cut in a page",
+        name: "truncated in a page",
         verdict: "Truncated",
         kind: Some(Kind::Opus),
         corrupt: |file| file[..40].to_vec(),

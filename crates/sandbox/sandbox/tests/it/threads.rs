@@ -48,8 +48,8 @@ fn outside(threads: u32, rounds: u64) -> Times {
 fn p17_threads_of_a_process_work_as_they_do_outside() {
     // The work takes as long as the conversion of a camera's picture. Shorter work would be
     // dominated by the start of threads: a new thread may wait for a core until the kernel's next
-    // timer tick, even if another core is idle. On some machines, this wait occurs more often inside
-    // a cell than outside, which would distort the comparison.
+    // timer tick, even if another core is idle. On some machines, this wait occurs more often
+    // inside a cell than outside, which would distort the comparison.
     const ROUNDS: u64 = 160_000_000;
     const LEAST_TRIES: usize = 10;
     const TRIES: usize = 60;
