@@ -32,6 +32,8 @@ test("the page's query brings back the same recipe", () => {
 
 test("other spellings in the page's query become those of the controls", () => {
   const read = (query: string) => queryOf(recipeOf(new URLSearchParams(query)));
+  // Names of an object's own methods are texts like any other.
+  assert.equal(read("fit=constructor"), "fit=constructor");
   assert.equal(read("flip=1&flop=true&enlarge=1&w=9"), "flip=true&flop=true&w=9&enlarge=true");
   assert.equal(read("flip=0&flop=false&enlarge=0&rotate=0&fit=inside&format=auto"), "");
   assert.equal(read("rotate=90&fit=cover&format=png"), "rotate=90&fit=cover&format=png");
@@ -82,6 +84,8 @@ test("a frame that is dragged stays inside the picture and does not vanish", () 
   // Pixels near the edge, and beyond it.
   const narrow = clipped({ x: 0.9921875, y: 0, width: 0.5, height: 1 });
   assert.deepEqual(narrow, { x: 0.9921875, y: 0, width: 0.0078125, height: 1 });
+  assert.deepEqual(clipped({ x: -0.25, y: 0, width: 0.75, height: 1 }), { x: 0, y: 0, width: 0.5, height: 1 });
+  assert.deepEqual(clipped({ x: 2, y: -2, width: 0.5, height: 1 }), { x: 0.98, y: 0, width: 1 - 0.98, height: 0.02 });
   assert.deepEqual(moveEdges(narrow, end, { x: 0.5, y: 0 }), narrow);
   assert.deepEqual(moveEdges(narrow, start, { x: 0.5, y: 0 }), narrow);
   assert.deepEqual(moveEdges(narrow, start, { x: -2, y: 0 }), WHOLE);

@@ -3,6 +3,7 @@ import { t } from "../i18n/messages.ts";
 import { href } from "../router.ts";
 import { Icon } from "../ui/icon.tsx";
 import { toast } from "../ui/toast.tsx";
+import { failureText } from "../ui/failure.ts";
 import { Cover } from "./cover.tsx";
 import { enqueue, play } from "./player.ts";
 import type { Album, FullTrack } from "./types.ts";
@@ -68,6 +69,6 @@ async function withTracks(id: string, use: (tracks: readonly FullTrack[]) => voi
   try {
     use((await api<FullAlbum>(`/albums/${id}?limit=500`)).tracks);
   } catch (error) {
-    toast(error instanceof Error && error.message ? error.message : t("error.unreachable"));
+    toast(failureText(error));
   }
 }

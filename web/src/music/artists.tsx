@@ -4,6 +4,7 @@ import { api } from "../api.ts";
 import { t } from "../i18n/messages.ts";
 import { href } from "../router.ts";
 import { Button } from "../ui/button.tsx";
+import { failureText } from "../ui/failure.ts";
 import { Failure, Message } from "../ui/message.tsx";
 import { toast } from "../ui/toast.tsx";
 import { AlbumCard, AlbumSkeleton, type FullAlbum } from "./album-card.tsx";
@@ -117,6 +118,6 @@ async function withAll(albums: readonly Album[], use: (tracks: readonly FullTrac
     const loaded = await Promise.all(albums.slice(0, ALBUMS_MAX).map((album) => api<FullAlbum>(`/albums/${album.id}?limit=500`)));
     use(loaded.flatMap((album) => album.tracks));
   } catch (error) {
-    toast(error instanceof Error && error.message ? error.message : t("error.unreachable"));
+    toast(failureText(error));
   }
 }

@@ -4,6 +4,7 @@ import { api } from "../api.ts";
 import { t } from "../i18n/messages.ts";
 import { session } from "../session.ts";
 import { IconButton } from "../ui/button.tsx";
+import { failureText } from "../ui/failure.ts";
 import { toast } from "../ui/toast.tsx";
 
 /** Ids of the user's favourites; `null` for guests, and until the server has responded. */
@@ -38,7 +39,7 @@ export async function toggleFavourite(id: string): Promise<void> {
     await api(`/favourites/${id}`, { method: isAdded ? "PUT" : "DELETE" });
   } catch (error) {
     ids.value = before;
-    toast(error instanceof Error && error.message ? error.message : t("error.unreachable"));
+    toast(failureText(error));
   }
 }
 

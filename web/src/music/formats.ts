@@ -40,10 +40,13 @@ export interface FailedSource {
  * Returns what the player does about a source that it could not play: `file` plays the file of
  * the track instead; all others skip the track, for this reason.
  */
-export function reactionTo({ status, isDamaged, isTranscoded, isFilePlayable }: FailedSource): "file" | "busy" | "missing" | "broken" | "format" {
+export function reactionTo({ status, isDamaged, isTranscoded, isFilePlayable }: FailedSource): "file" | "busy" | "missing" | "denied" | "failed" | "broken" | "format" {
   if (isTranscoded && isFilePlayable) return "file";
   if (status === 429 || status === 503) return "busy";
-  if (status >= 400) return isTranscoded && status !== 404 ? "broken" : "missing";
+  if (status === 401 || status === 403) return "denied";
+  if (status === 404 || status === 410) return "missing";
+  if (status === 422) return "broken";
+  if (status >= 400) return "failed";
   return isDamaged ? "broken" : "format";
 }
 

@@ -6,6 +6,7 @@ import { type MessageKey, t } from "../i18n/messages.ts";
 import { session } from "../session.ts";
 import { stored } from "../settings.ts";
 import { toast } from "../ui/toast.tsx";
+import { failureText } from "../ui/failure.ts";
 import { Engine, type Source } from "./engine.ts";
 import { extensionOf, mayPlay, reactionTo } from "./formats.ts";
 import { type Heard, UNHEARD, hear, isPlay } from "./played.ts";
@@ -340,6 +341,6 @@ export async function rate(track: Track, rating: number): Promise<void> {
     await api(`/tracks/${track.id}/rating/${rating}`, { method: "PUT" });
   } catch (error) {
     given.value = before;
-    toast(error instanceof Error && error.message ? error.message : t("error.unreachable"));
+    toast(failureText(error));
   }
 }

@@ -3,7 +3,8 @@ import { signal, useSignal } from "@preact/signals";
 import { t } from "../i18n/messages.ts";
 import { session } from "../session.ts";
 import { Button } from "../ui/button.tsx";
-import { Dialog } from "../ui/dialog.tsx";
+import { Dialog, useIsOpen } from "../ui/dialog.tsx";
+import { failureText } from "../ui/failure.ts";
 import { Icon } from "../ui/icon.tsx";
 import { Failure } from "../ui/message.tsx";
 import { toast } from "../ui/toast.tsx";
@@ -18,11 +19,6 @@ const adding = signal<readonly string[] | null>(null);
 export function addItems(ids: readonly string[]): readonly MenuItem[] {
   if (session.value.name === null || ids.length === 0) return [];
   return [{ icon: "listAdd", label: t("music.addTo"), run: () => (adding.value = ids) }];
-}
-
-/** Returns why a request failed. */
-function failureText(error: unknown): string {
-  return error instanceof Error && error.message ? error.message : t("error.unreachable");
 }
 
 /** Shows why a request failed. */
@@ -41,13 +37,14 @@ function AddDialog({ ids, onClose }: { ids: readonly string[]; onClose: () => vo
   const own = value?.items.filter((it) => it.changeable) ?? [];
   const isSending = useSignal(false);
   const failed = useSignal("");
+  const isOpen = useIsOpen();
   const run = async (name: string, add: () => Promise<unknown>) => {
     if (isSending.value) return;
     isSending.value = true;
     try {
       await add();
       toast(t("music.addedTo", { name }));
-      onClose();
+      if (isOpen()) onClose();
     } catch (failure) {
       // A toast would be behind the dialog.
       failed.value = failureText(failure);
@@ -114,10 +111,11 @@ function NameForm({ label, action, name = "", onSubmit }: NameFormProps) {
 /** Dialog that asks for the name of a playlist. It stays open, with the name, if `onSubmit` fails. */
 export function NameDialog({ title, onClose, onSubmit, ...form }: Omit<NameFormProps, "label"> & { title: string; onClose: () => void }) {
   const failed = useSignal("");
+  const isOpen = useIsOpen();
   const submit = async (name: string) => {
     try {
       await onSubmit(name);
-      onClose();
+      if (isOpen()) onClose();
     } catch (error) {
       failed.value = failureText(error);
     }
@@ -133,10 +131,11 @@ export function NameDialog({ title, onClose, onSubmit, ...form }: Omit<NameFormP
 /** Dialog that asks before a playlist is deleted. */
 export function DeleteDialog({ name, onClose, onDelete }: { name: string; onClose: () => void; onDelete: () => Promise<void> }) {
   const isSending = useSignal(false);
+  const isOpen = useIsOpen();
   const send = async () => {
     isSending.value = true;
     await onDelete();
-    onClose();
+    if (isOpen()) onClose();
   };
   return (
     <Dialog title={t("music.deletePlaylist")} onClose={onClose}>

@@ -3,6 +3,7 @@ import { useMemo } from "preact/hooks";
 import { api } from "../api.ts";
 import { t } from "../i18n/messages.ts";
 import { Button } from "../ui/button.tsx";
+import { failureText } from "../ui/failure.ts";
 import { Failure, Message } from "../ui/message.tsx";
 import { toast } from "../ui/toast.tsx";
 import { paged, useList } from "./load.ts";
@@ -62,6 +63,6 @@ async function playFrom(index: number, use: (tracks: readonly FullTrack[]) => vo
   try {
     use((await api<Page<FullTrack>>(paged("/tracks", index, PAGE))).items);
   } catch (error) {
-    toast(error instanceof Error && error.message ? error.message : t("error.unreachable"));
+    toast(failureText(error));
   }
 }

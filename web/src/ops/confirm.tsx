@@ -4,7 +4,7 @@ import { useEffect, useId } from "preact/hooks";
 import { ApiError, api } from "../api.ts";
 import { type MessageKey, t } from "../i18n/messages.ts";
 import { Button } from "../ui/button.tsx";
-import { Dialog } from "../ui/dialog.tsx";
+import { Dialog, useIsOpen } from "../ui/dialog.tsx";
 import { toast } from "../ui/toast.tsx";
 import { refresh } from "./state.ts";
 
@@ -41,6 +41,7 @@ export function Confirm({ action, onClose }: { action: Action; onClose: () => vo
   const error = useSignal("");
   const folders = useSignal<readonly string[]>([]);
   const ids = useId();
+  const isOpen = useIsOpen();
   const parent = path ? folderOf(value.value) : null;
   useEffect(() => {
     if (parent === null) return;
@@ -57,7 +58,7 @@ export function Confirm({ action, onClose }: { action: Action; onClose: () => vo
     try {
       const response = await api(target + (path ? pathQuery(path.parameter, value.value) : ""), { method });
       toast(done?.(response) ?? t("ops.accepted.toast"));
-      onClose();
+      if (isOpen()) onClose();
     } catch (reason) {
       const isUnreachable = reason instanceof ApiError && reason.status === 0;
       error.value = isUnreachable ? t("error.unreachable") : t("ops.refused.toast", { reason: reason instanceof Error ? reason.message : "" });

@@ -3,6 +3,7 @@ import { t } from "../i18n/messages.ts";
 import { href } from "../router.ts";
 import { session } from "../session.ts";
 import { copy } from "../ui/copy.ts";
+import { failureText } from "../ui/failure.ts";
 import { toast } from "../ui/toast.tsx";
 import { favourites } from "./selection.ts";
 
@@ -30,7 +31,7 @@ export async function setFavourite(ids: readonly string[], isFavourite: boolean)
     if (isFavourite && ids.length > 1) toast(t("photos.favouritesAdded", { count: ids.length }));
   } catch (error) {
     // The page asks for a login by itself when the server wants one.
-    toast(error instanceof Error && error.message ? error.message : t("error.unreachable"));
+    toast(failureText(error));
   }
 }
 

@@ -114,10 +114,22 @@ function rounded(value: number): number {
 /** Edge of a frame that follows the pointer on one axis, or both edges. */
 export type Edge = "start" | "end" | "both";
 
-/** Returns the part of a rectangle that is inside the picture. */
+/**
+ * Returns the part of a rectangle that is inside the picture. A rectangle outside the picture becomes
+ * a narrow one at the nearest edge.
+ */
 export function clipped({ x, y, width, height }: Fractions): Fractions {
-  const [left, top] = [clamp(x, 0, 1), clamp(y, 0, 1)];
-  return { x: left, y: top, width: Math.min(width, 1 - left), height: Math.min(height, 1 - top) };
+  const [left, right] = clippedInterval(x, width);
+  const [top, bottom] = clippedInterval(y, height);
+  return { x: left, y: top, width: right - left, height: bottom - top };
+}
+
+/** Returns start and end of the part of an interval that is between 0 and 1. */
+function clippedInterval(start: number, length: number): [number, number] {
+  const least = Math.min(SIDE_MIN, length);
+  if (start >= 1) return [1 - least, 1];
+  if (start + length <= 0) return [0, least];
+  return [Math.max(0, start), Math.min(1, start + length)];
 }
 
 /** Returns the frame after its edges were moved by `delta`. The frame stays inside the picture. */

@@ -28,14 +28,14 @@ function nameInPage(name: Parameter): string {
 }
 
 /** Other spellings of values, which the server accepts too: an empty text stands for the default. */
-const FLAG: Readonly<Record<string, string>> = { "1": "true", "0": "", false: "" };
-const SPELLINGS: Readonly<Partial<Record<Parameter, Readonly<Record<string, string>>>>> = {
+const FLAG: ReadonlyMap<string, string> = new Map([["1", "true"], ["0", ""], ["false", ""]]);
+const SPELLINGS: Readonly<Partial<Record<Parameter, ReadonlyMap<string, string>>>> = {
   flip: FLAG,
   flop: FLAG,
   enlarge: FLAG,
-  rotate: { "0": "" },
-  fit: { inside: "" },
-  format: { auto: "" },
+  rotate: new Map([["0", ""]]),
+  fit: new Map([["inside", ""]]),
+  format: new Map([["auto", ""]]),
 };
 
 /**
@@ -45,7 +45,7 @@ const SPELLINGS: Readonly<Partial<Record<Parameter, Readonly<Record<string, stri
 export function recipeOf(query: URLSearchParams): Recipe {
   const valueOf = (name: Parameter) => {
     const text = query.get(nameInPage(name))?.trim() ?? "";
-    return SPELLINGS[name]?.[text] ?? text;
+    return SPELLINGS[name]?.get(text) ?? text;
   };
   return Object.fromEntries(PARAMETERS.map((name) => [name, valueOf(name)])) as Recipe;
 }

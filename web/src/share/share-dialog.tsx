@@ -9,6 +9,7 @@ import { t } from "../i18n/messages.ts";
 import { Button } from "../ui/button.tsx";
 import { copy } from "../ui/copy.ts";
 import { Dialog } from "../ui/dialog.tsx";
+import { failureText } from "../ui/failure.ts";
 import { toast } from "../ui/toast.tsx";
 import { createShareTarget, type Share, type Subject } from "./types.ts";
 
@@ -49,7 +50,7 @@ function ShareDialog({ subject, onClose }: { subject: Subject; onClose: () => vo
       const share = await api<Share>(createShareTarget(subject, choice), { method: "POST" });
       link.value = new URL(url(share.url), location.href).href;
     } catch (reason) {
-      error.value = reason instanceof Error && reason.message ? reason.message : t("error.unreachable");
+      error.value = failureText(reason);
     } finally {
       isSending.value = false;
     }

@@ -6,10 +6,24 @@ import { url } from "../base.ts";
 import { t } from "../i18n/messages.ts";
 import { session } from "../session.ts";
 import { Button } from "../ui/button.tsx";
-import { Dialog } from "../ui/dialog.tsx";
+import { Dialog, useIsOpen } from "../ui/dialog.tsx";
+import { failureText } from "../ui/failure.ts";
 import { Failure } from "../ui/message.tsx";
 import { describeShare, shareTitle } from "./describe.ts";
 import type { Share } from "./types.ts";
+
+/** Maximum number of links in one response. */
+const PAGE_SIZE = 500;
+
+/** Returns all links that the user may see. */
+async function allShares(signal?: AbortSignal): Promise<readonly Share[]> {
+  const shares: Share[] = [];
+  for (;;) {
+    const { items, total } = await api<{ items: readonly Share[]; total: number }>(`/shares?offset=${shares.length}&limit=${PAGE_SIZE}`, { signal });
+    shares.push(...items);
+    if (items.length === 0 || shares.length >= total) return shares;
+  }
+}
 
 /** List of share links, each of which can be revoked: the user's own, or all links for an admin. */
 export function ShareList() {
@@ -20,8 +34,7 @@ export function ShareList() {
   const load = async (abort?: AbortSignal) => {
     error.value = null;
     try {
-      const list = await api<{ items: readonly Share[] }>("/shares?limit=500", { signal: abort });
-      shares.value = list.items;
+      shares.value = await allShares(abort);
     } catch (reason) {
       if (!abort?.aborted) error.value = reason;
     }
@@ -70,6 +83,7 @@ interface RevokeDialogProps {
 function RevokeDialog({ share, onClose, onRevoked }: RevokeDialogProps) {
   const isSending = useSignal(false);
   const error = useSignal("");
+  const isOpen = useIsOpen();
   const send = async () => {
     isSending.value = true;
     try {
@@ -77,12 +91,12 @@ function RevokeDialog({ share, onClose, onRevoked }: RevokeDialogProps) {
     } catch (reason) {
       // The status 404 means that the share has been revoked already, which is the desired result.
       if (!(reason instanceof ApiError && reason.status === 404)) {
-        error.value = reason instanceof Error && reason.message ? reason.message : t("error.unreachable");
+        error.value = failureText(reason);
         isSending.value = false;
         return;
       }
     }
-    onClose();
+    if (isOpen()) onClose();
     onRevoked();
   };
   return (

@@ -43,3 +43,13 @@ export function Dialog({ title, onClose, children }: DialogProps) {
     </dialog>
   );
 }
+
+/**
+ * Returns a function that tells whether the component is still shown. A request may end after its
+ * dialog was closed, and must then not close the dialog that is open by then.
+ */
+export function useIsOpen(): () => boolean {
+  const isOpen = useRef(true);
+  useEffect(() => () => void (isOpen.current = false), []);
+  return () => isOpen.current;
+}

@@ -1,1 +1,0 @@
-import{k as r}from"./chunk-2XP7EJB7.js";import{F as o,H as t}from"./chunk-I6TVJXY3.js";async function m(e){try{let[a]=await Promise.all([import("./share-dialog-2WXM5HEX.js"),o("share")]);a.show(e)}catch{r(t("error.unreachable"))}}export{m as a};
