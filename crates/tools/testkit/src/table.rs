@@ -68,9 +68,7 @@ fn unescape(text: &str) -> Vec<u8> {
     let mut rest = text;
     while let Some(first) = rest.chars().next() {
         if let Some((part, count, after)) = repetition(rest) {
-            for _ in 0..count {
-                bytes.extend_from_slice(&unescape(part));
-            }
+            bytes.extend_from_slice(&unescape(part).repeat(count));
             rest = after;
             continue;
         }
