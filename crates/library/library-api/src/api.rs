@@ -61,7 +61,7 @@ enum Refusal {
     NotFound,
     /// The parameter of this name has an invalid value.
     Bad(&'static str),
-    /// The path allows only this HTTP method.
+    /// The path allows only these HTTP methods, as in the Allow field.
     Method(&'static str),
     Unauthorized,
     /// The user has reached the limit on stored data.
@@ -137,27 +137,37 @@ pub(crate) fn respond(context: &Context, request: &ApiRequest<'_>) -> Response {
         Some(Err(refusal)) => Err(refusal),
         None => call.respond(&parts),
     };
-    let (status, media_type, body) = match written {
-        Ok(Written { media_type, body }) => (200, media_type, body),
+    let (status, media_type, body, allow) = match written {
+        Ok(Written { media_type, body }) => (200, media_type, body, None),
         Err(refusal) => {
             let (status, body) = refusal.document();
-            (status, JSON, body)
+            (status, JSON, body, refusal.allow())
         }
     };
     Response::Document {
         status,
         media_type,
         body,
+        allow,
     }
 }
 
 impl Refusal {
+    /// Returns the value of the Allow field, which a response with the status 405 must have (RFC
+    /// 9110 §15.5.6).
+    fn allow(&self) -> Option<&'static str> {
+        match self {
+            Refusal::Method(allow) => Some(allow),
+            _ => None,
+        }
+    }
+
     /// Returns the HTTP status and the body of the response.
     fn document(&self) -> (u16, String) {
         let (status, title) = match self {
             Refusal::NotFound => (404, "no such resource".to_owned()),
             Refusal::Bad(name) => (400, format!("parameter {name} is invalid")),
-            Refusal::Method(allowed) => (405, format!("only the method {allowed} is allowed here")),
+            Refusal::Method(allow) => (405, format!("allowed here: {allow}")),
             Refusal::Unauthorized => (401, "a login or an API key is required".to_owned()),
             Refusal::Full => (403, "this user has reached a storage limit".to_owned()),
             Refusal::Replaced => (
@@ -211,7 +221,7 @@ impl ApiCall<'_> {
             (["tracks", id, "plays"], "POST") => self.play(id),
             (["favourites", id], "PUT") => self.set_favourite(id, Some(self.request.now_ms)),
             (["favourites", id], "DELETE") => self.set_favourite(id, None),
-            (["favourites", _], _) => Err(Refusal::Method("PUT or DELETE")),
+            (["favourites", _], _) => Err(Refusal::Method("PUT, DELETE")),
             (["scan"], "POST") => self.start_scan(),
             (["scan"], "DELETE") => self.cancel_scan(),
             (["tracks", _, "rating", _], _) => Err(Refusal::Method("PUT")),
@@ -220,7 +230,8 @@ impl ApiCall<'_> {
             (_, "GET" | "HEAD") => self.get(parts),
             (["playlists", rest @ ..], _) => self.edit_playlists(rest),
             (["shares", rest @ ..], _) => self.edit_shares(rest),
-            _ => Err(Refusal::Method("GET")),
+            (["scan"], _) => Err(Refusal::Method("GET, HEAD, POST, DELETE")),
+            _ => Err(Refusal::Method("GET, HEAD")),
         };
         json.map(Written::json)
     }
@@ -233,16 +244,16 @@ impl ApiCall<'_> {
         self.context.store.read(|state| self.user(state))??;
         match (parts, self.request.method) {
             ([], "POST") => self.create_playlist(),
-            ([], _) => Err(Refusal::Method("GET or POST")),
+            ([], _) => Err(Refusal::Method("GET, HEAD, POST")),
             ([id], "PUT") => self.change_playlist(id, Edit::Rename(self.playlist_name()?)),
             ([id], "DELETE") => self.delete_playlist(id),
-            ([_], _) => Err(Refusal::Method("GET, PUT or DELETE")),
+            ([_], _) => Err(Refusal::Method("GET, HEAD, PUT, DELETE")),
             ([id, "tracks"], "PUT") => {
                 self.change_playlist(id, Edit::Replace(self.parse_tracks()?))
             }
             ([id, "tracks"], "POST") => self.change_playlist(id, self.parse_insertion()?),
             ([id, "tracks"], "DELETE") => self.change_playlist(id, self.parse_removal()?),
-            ([_, "tracks"], _) => Err(Refusal::Method("POST, PUT or DELETE")),
+            ([_, "tracks"], _) => Err(Refusal::Method("POST, PUT, DELETE")),
             ([id, "tracks", index], "PUT") => self.change_playlist(id, self.parse_move(index)?),
             ([_, "tracks", _], _) => Err(Refusal::Method("PUT")),
             _ => Err(Refusal::NotFound),

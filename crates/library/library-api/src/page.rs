@@ -69,6 +69,7 @@ pub(crate) fn respond(
         status,
         media_type: "text/html; charset=utf-8",
         body,
+        allow: None,
     }
 }
 

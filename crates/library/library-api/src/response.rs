@@ -11,6 +11,8 @@ pub enum Response {
         media_type: &'static str,
         /// Text of the document.
         body: String,
+        /// Value of the Allow field, for the status 405.
+        allow: Option<&'static str>,
     },
     /// File in the library, or a picture derived from such a file. The caller responds as if the
     /// client had requested `target`.

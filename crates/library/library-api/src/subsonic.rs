@@ -246,5 +246,6 @@ fn document(form: Form, status: u16, written: String) -> Response {
         status,
         media_type,
         body,
+        allow: None,
     }
 }

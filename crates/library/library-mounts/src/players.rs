@@ -708,15 +708,20 @@ fn to_reply(response: Response) -> Reply {
             status,
             media_type,
             body,
-        } => Reply::Whole {
-            status,
-            fields: fields(&[
+            allow,
+        } => {
+            let mut fields = fields(&[
                 ("content-type", media_type),
                 ("cache-control", "no-store"),
                 ("x-content-type-options", "nosniff"),
-            ]),
-            body: body.into(),
-        },
+            ]);
+            fields.extend(allow.map(|allow| ("allow".into(), allow.into())));
+            Reply::Whole {
+                status,
+                fields,
+                body: body.into(),
+            }
+        }
         Response::File {
             target,
             disposition,

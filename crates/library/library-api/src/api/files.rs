@@ -34,7 +34,7 @@ impl ApiCall<'_> {
                 | ["pictures", _, "compare"]
                 | ["tracks", _, "stream"],
                 _,
-            ) => Some(Err(Refusal::Method("GET"))),
+            ) => Some(Err(Refusal::Method("GET, HEAD"))),
             (["archive"], "POST") => Some(self.archive()),
             (["archive"], _) => Some(Err(Refusal::Method("POST"))),
             _ => None,

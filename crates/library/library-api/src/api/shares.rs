@@ -17,10 +17,10 @@ impl ApiCall<'_> {
     pub(super) fn edit_shares(&self, parts: &[&str]) -> Result<String, Refusal> {
         match (parts, self.request.method) {
             ([], "POST") => self.create_share(),
-            ([], _) => Err(Refusal::Method("GET or POST")),
+            ([], _) => Err(Refusal::Method("GET, HEAD, POST")),
             ([token], "PATCH") => self.change_share(token),
             ([token], "DELETE") => self.delete_share(token),
-            ([_], _) => Err(Refusal::Method("PATCH or DELETE")),
+            ([_], _) => Err(Refusal::Method("PATCH, DELETE")),
             _ => Err(Refusal::NotFound),
         }
     }

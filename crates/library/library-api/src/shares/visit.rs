@@ -171,5 +171,6 @@ fn html(status: u16, body: String) -> Response {
         status,
         media_type: "text/html; charset=utf-8",
         body,
+        allow: None,
     }
 }
