@@ -761,11 +761,12 @@ impl Variants {
         }
     }
 
-    /// Removes the entries of these originals and their files, or all entries if `originals` is
-    /// `None`. Blocks.
+    /// Removes the variants of the given originals from the index and their files from the disk.
+    /// Removes all variants if `originals` is `None`. Blocks.
     ///
     /// # Errors
-    /// [`StillLoading`] if the directory has not been read completely; then nothing is removed.
+    /// [`StillLoading`] if the directory of variants has not been read completely. Nothing is
+    /// removed in this case.
     pub fn purge(&self, originals: Option<&HashSet<OriginalKey>>) -> Result<Purged, StillLoading> {
         if !self.is_complete() {
             return Err(StillLoading);
@@ -908,7 +909,7 @@ fn create(path: &Path) -> io::Result<File> {
             fs::create_dir_all(path.parent().expect("lies in variants/tmp"))?;
             File::create_new(path)
         }
-        // An earlier process with the same id left this file, which is now overwritten.
+        // The file was left by an earlier process with the same id. Overwrite it.
         Err(err) if err.kind() == io::ErrorKind::AlreadyExists => File::create(path),
         result => result,
     }
@@ -929,9 +930,9 @@ fn copy(from: &Sealed, to: &File) -> io::Result<()> {
     Ok(())
 }
 
-/// Lists a directory of variants. If that fails, for example because a foreign file has the name of
-/// the directory, logs the error and returns no entries, so that other directories can still be
-/// loaded.
+/// Returns the files in one directory of the cache. If the directory cannot be listed, logs the
+/// error and returns no entries, so that the other directories can still be loaded. For example, a
+/// foreign file may have the name of the directory.
 fn listed(shard_directory: &Path) -> impl Iterator<Item = fs::DirEntry> {
     let entries = fs::read_dir(shard_directory).inspect_err(|err| {
         tracing::warn!(directory = %shard_directory.display(), %err, "directory of variants cannot be listed");

@@ -32,9 +32,9 @@ pub struct Identity {
     pub modified_s: i64,
     /// Modification time: nanoseconds within the second.
     pub modified_ns: u32,
-    /// Change time of the inode: seconds since 1970. It reveals that a file was overwritten in
-    /// place even if the modification time was restored afterwards, since programs can set the
-    /// modification time but not the change time.
+    /// Change time of the inode: seconds since 1970. After a program has overwritten a file in
+    /// place, it can restore the modification time, but it cannot set the change time. So the
+    /// change time reveals the new content.
     pub inode_changed_s: i64,
     /// Change time of the inode: nanoseconds within the second.
     pub inode_changed_ns: u32,
@@ -187,7 +187,7 @@ pub struct Library {
     /// Open directories, ordered by decreasing length of their prefixes, so that the first match
     /// has the longest prefix.
     roots: Vec<Root>,
-    /// Path of the data directory, whose files are never served, not even through a link or another
+    /// Path of the data directory. Its files are never served, not even through a link or another
     /// mount point.
     data: PathBuf,
     /// Device and inode number of the data directory. Not set until the directory exists.
@@ -207,8 +207,8 @@ struct Root {
 }
 
 impl Library {
-    /// Opens the directory of each mount. The data directory `data` is never served, even if it is
-    /// inside such a directory.
+    /// Opens the directory of each mount. Files in the data directory `data` are never served, even
+    /// if the data directory is inside the directory of a mount.
     ///
     /// # Errors
     /// The path of the first directory that cannot be opened, with the error.
@@ -369,9 +369,9 @@ impl Library {
             return Ok(false);
         };
         let found = fstat(handle).map_err(missing)?;
-        // A file on another device than the data directory can be inside it only if another file
-        // system is mounted there. Paths of this root reach that file system only if the data
-        // directory is inside this root.
+        // This file is on another device than the data directory. So it can be inside the data
+        // directory only if another file system is mounted there. Paths of this root reach that
+        // file system only if the data directory is inside this root.
         if found.st_dev != data.0 && root.hidden.is_none() {
             return Ok(false);
         }

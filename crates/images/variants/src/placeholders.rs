@@ -1,4 +1,4 @@
-//! Placeholders of originals (dominant colour, BlurHash and ThumbHash), which pages can show until
+//! Placeholders of originals: dominant colour, BlurHash and ThumbHash. Pages can show them until
 //! the picture arrives. The worker computes the placeholder during the first conversion of an
 //! original.
 //!
@@ -6,12 +6,13 @@
 //! placeholders    file of records; bytes of each: key 16 · placeholder 64 · checksum 8
 //! ```
 //!
-//! The key is a hash of the version of the original. Each record is appended by one write. The
-//! checksum reveals records that are damaged or were truncated by a crash; these are skipped. The
-//! file may be deleted at any time.
+//! The key is a hash of the original's identity (inode, size and times), so each version of an
+//! original has its own key. Each record is appended by one write. The checksum reveals records
+//! that are damaged or were truncated by a crash; these are skipped. The file may be deleted at any
+//! time.
 //!
-//! Threads: conversion threads and threads of the blocking pool, both of which may block. The one
-//! lock is held for map operations and, at the first use, while the file is read.
+//! Threads: conversion threads and threads of the blocking pool, which may block. The only lock is
+//! held during operations on the map and its file, and at the first use while the file is read.
 
 #[cfg(test)]
 mod tests;

@@ -1,5 +1,5 @@
-//! Index of variants in a Redis-compatible store that several processes share. A process finds in
-//! it the variants that other processes have stored, and their verdicts (reasons why there is no
+//! Index of variants in a Redis-compatible store that several processes share. Through this index,
+//! a process finds the variants of other processes, and their verdicts (reasons why there is no
 //! variant). Operators can read the index, too.
 //!
 //! ```text
@@ -8,14 +8,15 @@
 //! ```
 //!
 //! Each process reads its own index from the files on the disk, which are authoritative. The shared
-//! index may be lost, outdated or unreachable at any time; then, at most, a picture is converted
-//! again. All entries are written again when the store becomes reachable again, when the store has
-//! lost its data, and when the directory has been read completely.
+//! index may be lost, outdated or unreachable at any time; the worst consequence is that a picture
+//! is converted again. A process writes all its entries again when the store becomes reachable
+//! again, when the store has lost its data, when too many changes were queued, and when the process
+//! has read its directory of variants completely.
 //!
 //! Layout: see `layout.rs`, and docs/store.md for programs that read the index. Threads: a thread
-//! that adds or removes a variant holds the lock of the pending changes for one push; cache hits do
-//! not take the lock. One thread writes to the store, and conversion threads query the store before
-//! a conversion.
+//! that adds or removes a variant locks the queue of changes for one push; cache hits do not lock
+//! the queue. One thread writes to the store, and conversion threads query the store before a
+//! conversion.
 
 mod layout;
 
@@ -34,7 +35,8 @@ use crate::cache::{Key, Kind, Variant, Variants};
 use crate::clock;
 use crate::library::LibraryPath;
 
-/// Names and values of the counters of this process, counted since its start.
+/// Counters of this process: the name of each counter, and its value since the start of the
+/// process.
 pub type Totals = Vec<(&'static str, u64)>;
 
 /// Redis-compatible store, embedded in this process or on a server.
@@ -61,7 +63,8 @@ pub struct Limits {
     /// Interval at which times of last use are written to the store, in milliseconds. Default
     /// 60,000.
     pub uses_ms: u64,
-    /// Time after which the entry of an unused variant expires, in milliseconds. Default 30 days.
+    /// Time without use after which the entry of a variant expires, in milliseconds. Default 30
+    /// days.
     pub keep_ms: u64,
 }
 
@@ -116,8 +119,8 @@ pub struct SharedEntry {
     pub bytes: u64,
 }
 
-/// Conversion that is about to start. Its lock in the store tells other processes the directory of
-/// the result and the path of the original.
+/// Conversion that is about to start. Its lock in the store contains the directory of the result
+/// and the path of the original, for other processes to read.
 #[derive(Clone, Copy, Debug)]
 pub struct Flight<'a> {
     /// Identifier of the directory that gets the result. Processes with the same identifier can
@@ -144,7 +147,8 @@ pub enum Lock {
     /// Another process holds the lock. It stores its variants in the same directory.
     Shared,
     /// Another process holds the lock. It stores its variants in another directory, so its result
-    /// is not available here. Also used if the store is unreachable, since there are no locks then.
+    /// is not available here. Also returned if the store is unreachable, because the lock cannot be
+    /// acquired then.
     Elsewhere,
 }
 
@@ -277,8 +281,10 @@ impl SharedIndex {
         self.changed.wait_while_for(&mut pending, is_idle, look);
     }
 
-    /// Writes the queued changes to the store. First writes all entries if the store has lost the
-    /// data of this process, or if this process's own index has just been loaded completely.
+    /// Writes the queued changes to the store, and the increases of the counters. Before that,
+    /// writes all entries if the store may lack some: changes were dropped from the full queue, the
+    /// store has lost the data of this process, or this process has just finished loading its own
+    /// index.
     fn update_store(
         &self,
         progress: &mut Progress,

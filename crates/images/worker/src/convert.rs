@@ -26,7 +26,8 @@ pub struct ConvertedPicture {
 /// Outputs of a [`Batch`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BatchOutput {
-    /// Files in the order of their plans, then the placeholder if requested.
+    /// Encoded pictures in the order of their plans. The bytes of the placeholder follow if `batch`
+    /// requested it.
     pub files: Vec<Vec<u8>>,
     /// Defects of the original, as in [`ConvertedPicture::remarks`].
     pub remarks: Vec<String>,

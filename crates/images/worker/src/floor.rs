@@ -2,17 +2,18 @@
 //! picture before encoding.
 //!
 //! A quality setting gives the intended quality only on average. An encoder may treat dark or faint
-//! detail as noise and lose it at a setting that preserves photographs well. Such outputs are
-//! encoded again at a higher setting, unless the request named a quality below the default.
+//! detail as noise and lose it at a setting that preserves photographs well. Such an output is
+//! encoded again at a higher setting. If a request names a quality below the default, its output is
+//! not measured.
 //!
 //! ```text
 //! picture ─ tiles ─► sample ──────────────────────┬─► SSIMULACRA2 ─► low: encode again, higher
 //!    └─ encode ─► output ─ decode ─ tiles ─► sample ─┘
 //! ```
-//! The measure is SSIMULACRA2: 100 is identical, 70 high, 50 medium quality. It averages errors
-//! over the whole picture at six scales, so a sample of evenly spread tiles has a score close to
-//! that of the whole picture. The number of tiles is limited, so measuring costs the same for every
-//! large picture.
+//! SSIMULACRA2 gives a score: 100 is identical, 70 high, 50 medium quality. SSIMULACRA2 averages
+//! errors over the whole picture at six scales, so a sample of evenly spread tiles has a score
+//! close to that of the whole picture. The number of tiles is limited, so measuring costs the same
+//! for every large picture.
 
 #[cfg(test)]
 mod tests;
@@ -23,9 +24,9 @@ use image_plan::quality::{DEFAULT_QUALITY_PCT, native};
 use image_plan::{Encoding, Layout, Packed, Plane, Raster, Size, Stage, Target, Yuv};
 use pixel::to_packed;
 
-/// Minimum score of an output; a lower score makes the worker encode again. It is higher than the
-/// 60 that docs/SPEC.md promises, because the score of a sample differs from that of the whole
-/// picture by a few points.
+/// Minimum score of the sample of an output; an output with a lower score is encoded again.
+/// docs/SPEC.md promises a score of 60 for the whole picture. This minimum is higher because the
+/// scores of sample and picture differ by a few points.
 const SCORE_MIN: f64 = 64.5;
 /// Maximum number of times that an output is encoded again.
 const ATTEMPTS_MAX: u32 = 4;
@@ -47,7 +48,8 @@ const FLAT_PCT: u64 = 60;
 /// lossy encoding.
 const LOSSLESS_PIXELS_MAX: u64 = 4 << 20;
 
-/// Side of a sampled tile in pixels; a multiple of all chroma divisors.
+/// Side of a sampled tile in pixels. It is divisible by each factor by which subsampling shrinks
+/// chroma planes.
 const TILE_PX: u32 = 128;
 /// Maximum number of sampled tiles along each side of a picture, while a client waits.
 const TILES: u32 = 4;
@@ -66,9 +68,9 @@ pub(crate) struct Floor {
 }
 
 impl Floor {
-    /// Samples `raster`, the picture before encoding. Returns `None` if the encoding is lossless,
-    /// if the picture cannot be measured, or if the quality is below the default: a request for
-    /// such a quality prefers fewer bytes.
+    /// Samples `raster`, the picture before encoding. Returns `None` if outputs are not measured:
+    /// if the encoding is lossless, if the picture has no score, or if the quality is below the
+    /// default. A client that requests such a low quality prefers fewer bytes.
     pub(crate) fn of(raster: &Raster, encoding: Encoding) -> Option<Floor> {
         if quality(encoding)? < default_quality(encoding.target()) {
             return None;
@@ -182,8 +184,9 @@ impl<'floor> Search<'floor> {
         Some(with_quality(encoding, self.next_quality()?))
     }
 
-    /// Returns the quality to try next, if any: higher until the floor is reached, then between the
-    /// two closest qualities if the output of the higher one exceeds the floor by far.
+    /// Returns the quality to try next, if any. While no output reaches the floor, the next quality
+    /// is a higher one. If an output exceeds the floor by far, the next quality lies between the
+    /// lowest quality that reached the floor and the highest that did not.
     fn next_quality(&self) -> Option<u8> {
         let (low, low_score) = self.below?;
         match self.reaching {
@@ -330,17 +333,18 @@ impl Tiles {
         Size::new(self.columns * TILE_PX, self.rows * TILE_PX)
     }
 
-    /// Returns the start of tile `number` of `count` along a side of `length_px`. The side is
-    /// divided into `count` equal parts, and each tile is centred in its part.
+    /// Returns the start of tile `number` along a side of `length_px`, in pixels. The side is
+    /// divided into `count` equal parts, and each tile is centred in its part. The start is rounded
+    /// down to a multiple of an eighth of a tile.
     fn start(number: u32, count: u32, length_px: u32) -> usize {
         let middle = u64::from(length_px) * u64::from(2 * number + 1) / u64::from(2 * count);
         let start = middle as u32 - TILE_PX / 2;
         (start & !(TILE_PX / 8 - 1)) as usize
     }
 
-    /// Copies the tiles from `data`, a picture or one of its planes, with rows of `stride` bytes
-    /// and `pixel_bytes` bytes per pixel. The sides of `data` are those of the picture divided by
-    /// `divisors`.
+    /// Copies the tiles out of `data`, which is a picture or one of its planes. `data` has `stride`
+    /// bytes per row and `pixel_bytes` bytes per pixel. Its width and height are those of the
+    /// picture divided by `divisors`.
     fn copy(
         &self,
         data: &[u8],

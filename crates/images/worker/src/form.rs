@@ -10,11 +10,12 @@ const JPEG_FULL_CHROMA_QUALITY: u8 = 90;
 /// Pixel layout that an encoder accepts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum EncoderInput {
-    /// Planes of this subsampling, range and matrix; a grey picture has only a luma plane.
+    /// Planes of this subsampling, range and matrix. A grey picture has only a luma plane.
     Planes(Subsampling, Range, Matrix),
     /// Planes as in [`EncoderInput::Planes`], but a grey picture gets neutral chroma planes.
     ColourPlanes(Subsampling, Range, Matrix),
-    /// Planes of this subsampling, in any range and matrix; the file states both.
+    /// Planes of this subsampling. Any range and matrix are accepted, since the encoded file states
+    /// them.
     AnyPlanes(Subsampling),
     /// Interleaved pixels: RGB or RGBA.
     Pixels,
@@ -58,8 +59,9 @@ impl EncoderInput {
         }
     }
 
-    /// Returns the subsampling to which the planes of `raster` should be scaled for this encoder
-    /// input, so that chroma is filtered only once.
+    /// Returns the subsampling to which the planes of `raster` should be scaled. This is the
+    /// subsampling of the encoder input, so that chroma is resampled only once. If the picture must
+    /// be converted through RGB, the planes need full chroma instead.
     pub(crate) fn chroma_for(self, raster: &Raster) -> Subsampling {
         let raster_matrix = match raster {
             Raster::Yuv(yuv) => yuv.matrix,

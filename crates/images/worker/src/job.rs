@@ -10,8 +10,8 @@ use std::fs::File;
 use std::io::{BufWriter, Seek, SeekFrom, Write};
 use std::os::unix::fs::FileExt;
 
-/// Buffer size in bytes for output that is written in pieces. Clients may play such an output
-/// before it is complete, and a larger buffer would delay them.
+/// Size of the buffer for audio output in bytes. Clients may play a track while it is still being
+/// encoded, and a larger buffer would delay them.
 const WRITE_BYTES: usize = 32 << 10;
 
 /// Output of an image job, and the contents of its reply.
@@ -80,7 +80,8 @@ struct Sink<'a> {
 
 impl Write for Sink<'_> {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        // The kernel would kill the process for a write that exceeds its file size limit.
+        // Refuse a write that would exceed the file size limit: the kernel would kill the process
+        // for it.
         if self.bytes_max - self.bytes < bytes.len() as u64 {
             return Err(std::io::ErrorKind::FileTooLarge.into());
         }

@@ -1,7 +1,7 @@
 //! Runs one job: executes a plan on an original and returns the output. Runs inside a sandbox, and
-//! is the only user of `codec` and `audio`. All decisions were made by `image_plan::plan` and
-//! `audio_plan::decide`, except the pixel layout passed to an encoder and the higher quality of
-//! outputs that fall below the quality floor.
+//! is the only user of `codec` and `audio`. `image_plan::plan` and `audio_plan::decide` have
+//! decided everything before, except two properties. The worker itself chooses the pixel layout for
+//! an encoder, and a higher quality for an output that falls below the quality floor.
 //!
 //! Principal functions: [`convert`], and [`convert_batch`], which makes several sizes and a
 //! placeholder from one decoded picture.
@@ -29,15 +29,17 @@
 //!   the format supports it; JPEG is 4:4:4 from quality 90 on; and a picture that would fall below
 //!   the quality floor through subsampling alone gets full chroma.
 //! - **Floor.** A sample of each lossy output is decoded and measured by SSIMULACRA2. An output
-//!   below the floor is encoded again at higher quality; the promised minimum is 60.
-//! - **Metadata.** EXIF and XMP are never copied. A colour profile is dropped if it is sRGB,
-//!   embedded if it is small and simple; otherwise the pixels are converted (`pixel::colour`). CMYK
-//!   without a usable profile is converted as in viewers without colour management.
+//!   below the floor is encoded again at higher quality. docs/SPEC.md promises a score of at least
+//!   60.
+//! - **Metadata.** EXIF and XMP are never copied. A colour profile is dropped if it is sRGB, and
+//!   embedded if it is small and simple. For any other profile, the pixels are converted to sRGB
+//!   (`pixel::colour`). CMYK without a usable profile is converted as in viewers without colour
+//!   management.
 //!
-//! Units and limits: those of the plan, set by the server; a decoder refuses a file that states
-//! another size than the plan. The sandbox bounds the memory. Errors: [`ErrorKind`], mostly a fault
-//! of the file; `Unencodable` and `Failed` are bugs. Threads: none; the same plan and original give
-//! the same bytes.
+//! Units and limits: those of the plan, set by the server; a decoder refuses a file whose header
+//! states another size than the plan. The sandbox bounds the memory. Errors: [`ErrorKind`], mostly
+//! a fault of the file; `Unencodable` and `Failed` are bugs. Threads: none; the same plan and
+//! original give the same bytes.
 
 #![forbid(unsafe_code)]
 

@@ -1,14 +1,14 @@
 //! Layout of the index of variants that processes share in a Redis-compatible store.
 //!
 //! ```text
-//! pelton:variant:KEY   hash: kind (avif webp …, or the reason why there is no variant), bytes,
-//!                      used_ms; and, if it was converted while the store was reachable: path,
+//! pelton:variant:KEY   hash: kind (avif, webp … or the reason why there is no variant), bytes,
+//!                      used_ms. If the store was reachable during the conversion, also path,
 //!                      width, height, cpu_us.
-//!                      Expires when the variant has been unused for `Limits::keep_ms`
-//! pelton:flight:KEY    string: identifier of the folder of the result, a space, and the path of
-//!                      the original that is being converted; removed when the conversion ends
+//!                      Expires when the variant has been unused for `Limits::keep_ms`.
+//! pelton:flight:KEY    string: identifier of the directory for the result, a space, path of the
+//!                      original. Removed when the conversion ends.
 //! pelton:counters      hash: totals of all processes
-//! pelton:process:ID    hash: pid, version; expires a few seconds after the process ends
+//! pelton:process:ID    hash: pid, version. Expires a few seconds after the process ends.
 //! ```
 
 use std::os::unix::ffi::OsStrExt;
@@ -19,8 +19,8 @@ use resp::Reply;
 use super::{Change, Flight, Lock, SharedEntry, VariantDetails};
 use crate::cache::{Key, Kind, Variant};
 
-/// Time after which the entry of a process expires unless it is renewed, in seconds, as an argument
-/// of `EXPIRE`.
+/// Lifetime of the entry of a process, in seconds, as an argument of `EXPIRE`. A running process
+/// renews its entry long before it expires.
 const PROCESS_S: &str = "10";
 
 type Command = Vec<Bytes>;
@@ -44,9 +44,9 @@ fn named(process: &str) -> String {
     format!("pelton:process:{process}")
 }
 
-/// Returns the commands that try to acquire the lock of `key`, for at most `flight.wall_ms_max`
-/// milliseconds, and then read the entry of `key`. In this order, if the previous holder of the
-/// lock has just finished, its result is read.
+/// Returns two commands. The first tries to acquire the lock of `key`, which expires after
+/// `flight.wall_ms_max` milliseconds. The second reads the entry of `key`. In this order, the
+/// result of another process that has just released the lock is found.
 pub(super) fn lock_and_find(key: &Key, flight: &Flight<'_>) -> Vec<Command> {
     vec![
         command(&[

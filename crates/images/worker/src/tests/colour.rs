@@ -6,7 +6,8 @@ use super::pictures::{
 use image_plan::{Encoding, Format, Layout, Packed, Range, Raster, Size, Subsampling};
 use moxcms::ColorProfile;
 
-/// Side of the blocks of one colour, large enough for chroma to be exact at their centre.
+/// Side of a single-coloured block in pixels. In a block of this size, the chroma at the centre is
+/// exact even with subsampling.
 const BLOCK_PX: u32 = 16;
 /// Colours in Display P3, and the same colours in sRGB, computed from the definitions in double
 /// precision.

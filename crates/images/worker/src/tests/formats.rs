@@ -314,8 +314,8 @@ fn metadata_is_not_copied() {
     }
 }
 
-/// The expected colours follow from the inks described in `testdata/README.md`, each of which
-/// absorbs its share of the light.
+/// Computes the expected colours from the inks of `cmyk.jpg`, which are described in
+/// `testdata/README.md`. Each ink absorbs its share of the light.
 #[test]
 fn ink_without_a_profile_looks_as_in_every_viewer() {
     let size = Size::new(48, 32);

@@ -1,5 +1,5 @@
-//! Tests of the geometry of outputs: orientation, crop, scale and padding, also with decoders that
-//! shrink the picture while they decode it.
+//! Tests of the geometry of outputs: orientation, crop, scale and padding. Some inputs are shrunk
+//! by the decoder itself.
 
 use super::pictures::{
     AVIF, JPEG, PNG, WEBP, distance, done, jpeg, png, read, scene, seen_through, whole,
