@@ -21,9 +21,9 @@ pub enum Format {
     Raw,
     /// Opus in an Ogg file.
     Opus,
-    /// A format that the server cannot produce. The format is ignored and only the other parameters
-    /// count, since many players send their usual format with every bit rate, even if they can also
-    /// play the original format.
+    /// A format that the server cannot produce. The format is then ignored, and only the other
+    /// parameters of the request count. The reason is that many players name one format in every
+    /// request, although they can also play the original.
     Other,
 }
 

@@ -31,7 +31,8 @@ pub struct Malformed(
     pub &'static str,
 );
 
-/// Finds the packets of the first ALAC track. `moov` is the content of the box of that name.
+/// Finds the packets of the first ALAC track. `moov` is the content of the file's box of type
+/// `moov`.
 ///
 /// # Errors
 /// [`Malformed`] if `moov` contains no ALAC track, or if the tables of the track are invalid or

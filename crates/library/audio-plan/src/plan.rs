@@ -1,5 +1,5 @@
-//! Plan of a transcode, and its binary encoding for the worker. Each number before a field is its
-//! offset in bytes; `gains present` has one bit per gain that is present:
+//! Plan of a transcode, and its binary encoding for the worker. In the table, a number before a
+//! field is the field's offset in bytes. `gains present` has one bit for each of the two gains:
 //!
 //! ```text
 //!  0 "SND1" · 4 codec u8 · channels u8 · gains present u8 · zero u8 · 8 bit rate u32

@@ -9,9 +9,9 @@
 //!         claxon · nanomp3 · lewton · libopus · hound · aifc · alac      one or two channels
 //! ```
 //!
-//! Only `worker` links this crate, and it runs in a sandbox: parsers of untrusted music must not
-//! share a process with the server. All stages work on one block at a time, so memory does not grow
-//! with the length of a track, except for the table of packets of an MP4 file.
+//! Only `worker` links this crate. `worker` runs in a sandbox, because parsers of untrusted music
+//! must not share a process with the server. All stages work on one block at a time, so memory does
+//! not grow with the length of a track, except for the table of packets of an MP4 file.
 //!
 //! Units and limits: a frame is one sample per channel; samples are `f32` with full scale at 1.0.
 //! An original may have at most [`CHANNELS_MAX`] channels and a sample rate of at most

@@ -10,8 +10,8 @@ enum Speaker {
     Centre,
     /// Low-frequency loudspeaker. Its channel is omitted from the downmix.
     Low,
-    /// Loudspeaker at the left side or back left; `FarRight` is the one at the right side or back
-    /// right, and `FarCentre` the one at the back centre.
+    /// Loudspeaker at the left side or back left. `FarRight` is at the right side or back right,
+    /// and `FarCentre` at the back centre.
     FarLeft,
     FarRight,
     FarCentre,

@@ -12,8 +12,8 @@ use crate::error::Error;
 pub(crate) const PACKET_FRAMES: usize = 960;
 /// Maximum number of samples per channel in a decoded packet: 120 ms at 48 kHz (RFC 6716 §2.1.4).
 const PACKET_FRAMES_MAX: usize = 5_760;
-/// Maximum length of an encoded packet in bytes. Each packet has one Opus frame, for which this is
-/// the limit (RFC 6716 §3.2.1).
+/// Maximum length of an encoded packet in bytes. A packet contains one Opus frame, and an Opus
+/// frame has at most this length (RFC 6716 §3.2.1).
 const PACKET_BYTES_MAX: usize = 1_275;
 /// Effort of the encoder, from 0 to 10. The maximum would need more CPU time without an audible
 /// gain.
@@ -84,8 +84,8 @@ impl Encoder {
     pub(crate) fn lookahead(&mut self) -> Result<u16, Error> {
         let mut frames: i32 = 0;
         let request = sys::OPUS_GET_LOOKAHEAD_REQUEST;
-        // SAFETY: the encoder is alive until `drop`; this request writes one `i32`, and `frames`
-        // outlives the call.
+        // SAFETY: the encoder is alive until `drop`; this request writes one `i32` to `frames`,
+        // which outlives the call.
         let error = unsafe { sys::opus_encoder_ctl(self.state.as_ptr(), request, &raw mut frames) };
         match error {
             sys::OPUS_OK => u16::try_from(frames).map_err(Error::failed),

@@ -2,7 +2,7 @@
 //! between two input samples. The filter has one row of weights per phase.
 //!
 //! ```text
-//! output n lies at n · M / L of the input, L / M = 48,000 / rate in lowest terms
+//! output sample n lies at n · M / L of the input, where L / M is 48,000 / rate in lowest terms
 //! its phase is the remainder of n · M divided by L and selects one of the L rows of weights
 //! ```
 

@@ -1,4 +1,5 @@
-//! Tests of transcoding: comparison of the output with that of ffmpeg, and invalid files.
+//! Tests of transcoding: valid files, whose output is compared with that of ffmpeg, and invalid
+//! files.
 
 mod garbage;
 mod kernels;
@@ -51,8 +52,7 @@ fn ffmpeg(before: &[&str], input: &[u8], output_args: &[&str]) -> Vec<u8> {
         .expect("ffmpeg, which `cargo xtask test` installs");
     let mut stdin = child.stdin.take().expect("it was asked for");
     let input = input.to_vec();
-    // The input is written by another thread, because ffmpeg may block on its output before it has
-    // read all input.
+    // Another thread writes the input, because ffmpeg may stop reading until its output is read.
     let feeder = std::thread::spawn(move || stdin.write_all(&input));
     let output = child.wait_with_output().expect("it ends");
     feeder.join().expect("no panic").ok();

@@ -48,7 +48,7 @@ pub fn transcode<W: Write>(
         match decoder.next(&mut block) {
             Ok(more) => is_complete = !more,
             // Fails if nothing was encoded yet, or if the original is valid but uses an unsupported
-            // feature. The player then gets the original, which it may be able to decode.
+            // feature. The server then sends the original, which the player may be able to decode.
             Err(error) if file.frames() == 0 || error.kind == ErrorKind::Unsupported => {
                 return Err(error);
             }

@@ -57,8 +57,8 @@ impl Draft {
     }
 }
 
-/// Library that is collected but not yet written as bytes. One thread may make the rows of its
-/// tables while another makes the words for searches.
+/// Collected library that is not yet encoded as an index. Two threads can encode it: one makes the
+/// rows of the tables, the other makes the words for searches.
 pub struct LibraryDraft {
     entries: Vec<Entry>,
     library: Library,
@@ -541,8 +541,9 @@ fn words_of(library: &Library) -> FoundWords {
         found.start_object(layout::TRACK_KIND, row, &title);
         found.add(&title, true);
         found.add_joined(&song.track.title, true);
-        // Track artists who are also album artists are not indexed for the track. A search for such
-        // an artist then finds the artist and the albums, not every single track.
+        // A track is not indexed under an artist whose name consists of words of the album artist's
+        // name. So a search for this artist finds the artist and the albums, but not every single
+        // track.
         let known = &album_artists[song.album];
         let people = song.track.people.iter();
         for person in people.filter(|person| person.role == Role::Artist) {

@@ -115,8 +115,8 @@ impl<B: AsRef<[u8]>> Catalog<B> {
                     .map(|album| self.cover(CoverOwner::Album(album), rules));
                 covers.find_map(|cover| cover)
             }
-            // The other combinations have no cover: an album would refer to itself, for example,
-            // and an artist has no single disc.
+            // The other combinations have no cover. For example, an album cannot take its cover
+            // from itself, and an artist has no single disc.
             (Source::Album | Source::Disc, _) => None,
             (Source::Embedded, of) => self.embedded(of),
             (Source::Any, of) => self.beside(of, "*"),

@@ -57,8 +57,8 @@ impl Fact {
         u32::from(self.0 & 127)
     }
 
-    /// Returns the score of a match: the word `want` of the query is a prefix of `word`, a word of
-    /// the object's names. Words in titles score higher than words in other names, equal words
+    /// Returns the score of `word`, a word in the names of an object. `word` begins with `want`, a
+    /// word of the query. Words in titles score higher than words in other names, equal words
     /// higher than longer ones, and early words higher than later ones.
     pub(crate) fn score(self, word: &[u8], want: &[u8]) -> u32 {
         let whole = if word.len() == want.len() {

@@ -1,9 +1,10 @@
-//! Search for photographs. A photograph matches a query if it matches each term of the query. It
-//! matches a term if the term is the year, month or day of its capture, or if each word of the term
-//! is the beginning of a word of its path or camera.
+//! Search for photographs. Spaces separate the terms of a query, and a photograph matches the query
+//! if it matches each term. A term matches in two ways: the term is the year, month or day of the
+//! capture; or each word of the term is the beginning of a word in the photograph's path or camera
+//! name.
 //!
-//! All matches are found, in the order of capture. A set of photographs has one bit per photograph
-//! of the library.
+//! A search returns all matches, in the order of capture. A set of photographs has one bit per
+//! photograph of the library.
 
 use std::ops::Range;
 

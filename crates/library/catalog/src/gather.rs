@@ -66,7 +66,7 @@ pub(crate) struct GenreRow {
     pub(crate) albums: u32,
 }
 
-/// First parts of the names of cover files, the preferred one first.
+/// Beginnings of the names of cover files, in order of preference.
 const COVER_NAMES: [&str; 4] = ["cover", "folder", "front", "album"];
 
 /// Collects a library from `entries`, which are sorted by path. `tracks` contains the tracks of the

@@ -26,13 +26,13 @@
 //! POSTINGS   kind 2 bits · row 30 bits                        sorted within a word
 //! FACTS      u16 each, one per posting: see fact.rs
 //! SPLITS     u64, a hash of the separators of names
-//! SUMS       u64 each, XXH3 of a block of 1 MiB; the blocks cover the bytes from the end of the
-//!            table of sections to this section
+//! SUMS       u64 each: the XXH3 checksum of a block of 1 MiB. The blocks cover the bytes from the
+//!            end of the table of sections to this section
 //! ```
 //!
 //! Rows have no padding and no alignment. Numbers are little-endian. Names and titles are
-//! references to STRINGS. Fields with a plural name (artists, genres, albums, tracks) are
-//! references to LISTS, unless they are counts.
+//! references to STRINGS. Fields with a plural name (artists, genres, albums, tracks) are counts or
+//! references to LISTS.
 
 use std::mem::offset_of;
 use std::ops::Range;
@@ -49,8 +49,8 @@ pub(crate) const VERSION: u32 = 10;
 /// Length of the head in bytes. The table of sections follows the head.
 pub(crate) const HEAD_BYTES: usize = size_of::<Head>();
 pub(crate) const HASH: Range<usize> = offset_of!(Head, hash)..HEAD_BYTES;
-/// Offset of the body of the file: all sections before SUMS, which contains the checksums of the
-/// body.
+/// Offset of the body of the file. The body is all sections except the last one, SUMS, which
+/// contains the checksums of the body.
 pub(crate) const BODY_START: usize = HEAD_BYTES + size_of::<SectionSpan>() * SECTIONS;
 
 /// Sections of the file, in order.
@@ -210,7 +210,7 @@ rows! {
         file: U32,
         name: U32,
         tracks: U32,
-        /// List of the indices of entries for which the library has no track.
+        /// Reference to a list of indices: the entries for which the library has no track.
         missing: U32,
     }
     /// Word of names, and the first of its occurrences in the table of postings.
@@ -295,9 +295,9 @@ impl ArtistId {
 }
 
 impl ArtistId {
-    /// Returns the id that earlier versions of the program assigned to an artist. It is the same
-    /// for names that differ only in case, accents and punctuation. Stars and ratings of users may
-    /// still refer to this id.
+    /// Returns the id that earlier versions of the program assigned to an artist. Names that differ
+    /// only in case, accents and punctuation shared this id. Stars and ratings of users may still
+    /// refer to it.
     #[must_use]
     pub fn folded(name: &str) -> ArtistId {
         ArtistId(hash(&[b"artist", folded_name(name).as_bytes()]))
@@ -305,9 +305,9 @@ impl ArtistId {
 }
 
 impl AlbumId {
-    /// Returns the id that earlier versions of the program assigned to an album. It is the same for
-    /// names that differ only in case, accents and punctuation. Stars and ratings of users may
-    /// still refer to this id.
+    /// Returns the id that earlier versions of the program assigned to an album. Albums whose names
+    /// differ only in case, accents and punctuation shared this id. Stars and ratings of users may
+    /// still refer to it.
     #[must_use]
     pub fn folded(artist: &str, title: &str) -> AlbumId {
         let [artist, title] = [artist, title].map(folded_name);

@@ -9,8 +9,8 @@
 //! ```
 //!
 //! [`build`] runs on one thread. A caller with several threads makes a [`Draft`] of each entry in
-//! any thread, a [`LibraryDraft`] of all drafts, and then the rows and the words of the library in
-//! two threads.
+//! any thread, and one [`LibraryDraft`] of all drafts. Two threads then make the rows and the words
+//! of the library.
 //!
 //! The result of [`build`] depends only on the set of entries, not on their order.
 //! [`Catalog::entry`] returns the content that was read from each file. So a scan that opens only
@@ -19,13 +19,14 @@
 //! Ids depend on the content of files, not on their paths, except the ids of playlists. The id of a
 //! track is the hash of its audio ([`tags::AudioHash`]), so it survives moves, copies and new tags.
 //! Of several files with the same audio, the one that was created first has this id. The ids of the
-//! others are derived from the hash and their creation times, so they survive moves and new tags
-//! unless the tagger creates a new file. The id of a photograph is a hash of facts such as capture
-//! time and size, see `photos.rs`. The id of an album or artist is derived from its MusicBrainz id
-//! if known, and otherwise from names, regardless of case and Unicode composition.
+//! others are derived from the hash and the creation times of the files. These ids survive moves;
+//! they also survive new tags if the tagger changes the file in place. The id of a photograph is a
+//! hash of facts such as capture time and size, see `photos.rs`. The id of an album or artist is
+//! derived from its MusicBrainz id if known, and otherwise from its names, regardless of case and
+//! Unicode composition.
 //!
-//! Units and limits: the name of each time states its unit, and dates are calendar days. Counts and
-//! offsets are below 2³², which [`build`] asserts. [`Limits`] bounds a search. Errors:
+//! Units and limits: the name of each time field states its unit, and dates are calendar days.
+//! Counts and offsets are below 2³², which [`build`] asserts. [`Limits`] bounds a search. Errors:
 //! [`OpenError`] if the file is at fault; the next scan replaces such a file. After `open`, no call
 //! fails: invalid references of a damaged index are read as empty values. Threads: plain data,
 //! readable by any thread.

@@ -21,8 +21,8 @@ pub fn identity(name: &str) -> String {
 
 /// Folds the case of one letter. Conversion to lower case alone would not map ẞ to ss and ς to σ.
 fn without_case(letter: char) -> impl Iterator<Item = char> {
-    // The dotless ı stays as it is: its upper case is I, whose lower case is i, which is another
-    // letter.
+    // The dotless ı stays as it is. Conversion to upper case and back would turn it into i, which
+    // is another letter.
     let is_dotless = letter == 'ı';
     let lower = letter.to_lowercase();
     let upper = lower.flat_map(move |letter| {
@@ -33,8 +33,8 @@ fn without_case(letter: char) -> impl Iterator<Item = char> {
     upper.flat_map(char::to_lowercase)
 }
 
-/// Returns the key by which names are sorted: first without case, accents and punctuation, then
-/// without case only.
+/// Returns the key by which names are sorted: the name without case, accents and punctuation. If
+/// these are equal, the name without case decides.
 pub(crate) fn order(name: &str) -> (String, String) {
     (folded_name(name), identity(name))
 }

@@ -68,7 +68,7 @@ pub struct Track<'a> {
     pub explicit: bool,
 }
 
-/// Album of the library. Its tracks are in `tracks` consecutive rows, the first of which is
+/// Album of the library. Its tracks have `tracks` consecutive rows, beginning with row
 /// `first_track`.
 #[derive(Clone, Debug, PartialEq)]
 #[expect(missing_docs, reason = "most names say it")]
@@ -338,8 +338,8 @@ impl<B: AsRef<[u8]>> Catalog<B> {
         self.search_rows::<PlaylistRow>(Section::Playlists, id.0)
     }
 
-    /// Returns, for all playlists, the entries for which the library has no track. Each item is the
-    /// path of the playlist and the text of the entry.
+    /// Returns all entries of playlists for which the library has no track. Each item is the path
+    /// of the playlist and the text of the entry.
     pub fn missing(&self) -> impl Iterator<Item = (Vec<u8>, String)> + '_ {
         let rows = (0..self.counts().playlists).filter_map(|row| {
             let found = self.row::<PlaylistRow>(Section::Playlists, row)?;
@@ -350,7 +350,7 @@ impl<B: AsRef<[u8]>> Catalog<B> {
         rows.flatten()
     }
 
-    /// Returns the entries of the playlist in `row` for which the library has no track.
+    /// Returns those entries of playlist `row` for which the library has no track.
     #[must_use]
     pub fn missing_of(&self, row: u32) -> Vec<String> {
         let Some(found) = self.row::<PlaylistRow>(Section::Playlists, row) else {

@@ -1,5 +1,5 @@
-//! Contents of files in the index, in a compact encoding. Later scans take them from the index, so
-//! that unchanged files are not opened again.
+//! Contents of files in the index, in a compact encoding. Later scans read the contents of
+//! unchanged files from the index, and do not open these files again.
 //!
 //! ```text
 //! music: container · codec | exact << 7
@@ -14,8 +14,8 @@
 //! ```
 //! Counts and numbers have 7 bits per byte, lowest first; signed numbers are zigzag-encoded.
 //! Strings are references to the table of strings. `exact` is 1 if the duration is not an estimate.
-//! `stored` is the encoding of a picture's bytes. `skip` is the number of bytes before the picture
-//! that must be skipped after decoding.
+//! `stored` is the encoding of a picture's bytes. `skip` is the number of decoded bytes before the
+//! picture.
 
 use std::borrow::Cow;
 

@@ -1,8 +1,8 @@
-//! Search by words. A name matches if, for each word of the query, one of its words begins with
-//! that word. The best matches come first.
+//! Search by words. An object matches if each word of the query is the beginning of a word in the
+//! object's names. The best matches come first.
 //!
 //! ```text
-//! words  …  hom · home · homely …        a prefix matches a range of words, and so of postings
+//! words  …  hom · home · homely …        a prefix matches a range of words and of their postings
 //! postings  │ row │ row │ row │          each with a fact (position, title length) to score it
 //! ```
 //!
@@ -311,7 +311,7 @@ impl<B: AsRef<[u8]>> Catalog<B> {
         all
     }
 
-    /// Returns the album of a track: its kind and row, packed as in a posting.
+    /// Returns the kind and row of a track's album, packed as in a posting.
     fn album_of(&self, track: u32) -> Option<u32> {
         let album = self.row::<TrackRow>(Section::Tracks, track)?.album.get();
         Some(layout::ALBUM_KIND << 30 | row(album))
@@ -395,7 +395,8 @@ fn keep_best(candidates: &mut Vec<Candidate>, found_max: usize) -> u32 {
     least
 }
 
-/// Returns the first row of the range for which `before` is false, or the end of the range.
+/// Returns the first row in `rows` for which `before` is false, or the end of `rows`. Searches by
+/// bisection, so all rows with `before` true must precede all others.
 pub(crate) fn partition(rows: Range<u32>, before: impl Fn(u32) -> bool) -> u32 {
     let (mut low, mut high) = (rows.start, rows.end);
     while low < high {

@@ -357,8 +357,8 @@ fn lyrics_are_left_to_the_file() {
     assert_eq!(open(vec![with]).entry(0), Some(without));
 }
 
-/// Returns the titles of the tracks for the entries of a playlist, and the entries for which there
-/// is no track.
+/// Returns the titles of the tracks that `targets` name as entries of a playlist at `path`. Also
+/// returns the entries that name no track.
 fn listed(path: &str, targets: &[&[u8]]) -> String {
     let mut entries = library();
     entries.push(music(20, "A/50% & more.mp3", &[(Field::Title, "Half")]));

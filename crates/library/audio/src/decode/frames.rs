@@ -7,12 +7,12 @@ use crate::{CHANNELS_MAX, RATE_HZ_MAX, RATE_HZ_MIN};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ChannelOrder {
     /// Left, right, centre, low-frequency, then back and side channels, as in WAV and FLAC. Also
-    /// used for AIFF and MPEG audio, which usually have one or two channels: for these, all orders
-    /// are the same.
+    /// used for AIFF and MPEG audio. These usually have one or two channels, for which all orders
+    /// are equal.
     Wave,
-    /// Left, centre, right, then side and back channels, low-frequency last, as in Vorbis and Opus.
+    /// Left, centre, right, side and back channels, and low-frequency last, as in Vorbis and Opus.
     Vorbis,
-    /// Centre, left, right, then the other channels, low-frequency last, as in ALAC.
+    /// Centre first and low-frequency last, as in ALAC.
     Alac,
 }
 

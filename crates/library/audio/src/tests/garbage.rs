@@ -85,8 +85,8 @@ fn a_truncated_track_is_transcoded_up_to_the_truncation() {
         let cut = transcoded(&plan(codec, 1, 1), &file[..file.len() * 3 / 4]);
         match cut {
             Ok(cut) => assert!(cut.frames < whole, "{codec:?}"),
-            // No frame could be decoded, because the file consists of one block or has its tables
-            // at the end, which is cut off.
+            // No frame could be decoded: the file has only one block, or its tables were in the end
+            // that is cut off.
             Err(err) => assert_eq!(err.kind, ErrorKind::Undecodable, "{codec:?}: {err}"),
         }
     }

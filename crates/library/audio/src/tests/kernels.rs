@@ -71,8 +71,8 @@ fn rates_without_a_small_ratio_are_refused() {
     assert!(Resampler::new(767_999, 2).is_err());
 }
 
-/// Returns the output of a mix when one input channel has full scale and the others are silent, in
-/// percent of full scale. There is one row per input channel.
+/// Returns one row per input channel: the output of a mix when this channel has full scale and the
+/// others are silent. The output is in percent of full scale.
 fn mixed(order: ChannelOrder, channels: u8, out_channels: u8) -> Vec<Vec<i32>> {
     let shape = FrameFormat {
         rate_hz: 48_000,

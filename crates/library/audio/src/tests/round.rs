@@ -6,8 +6,8 @@ use audio_plan::Codec;
 use super::{compare, decoded, ffmpeg, plan, transcoded};
 use crate::ErrorKind;
 
-/// Expression for ffmpeg: a signal of three seconds that never repeats. A tone rises from 200 Hz in
-/// the left channel and another one from 300 Hz in the right channel.
+/// Expression for ffmpeg: a signal of three seconds that never repeats. The left channel has a tone
+/// that rises from 200 Hz, and the right channel a tone that rises from 300 Hz.
 const RISING: &str = "aevalsrc=0.5*sin(2*PI*(200*t+300*t*t))|0.25*sin(2*PI*(300*t+500*t*t)):d=3:s=";
 
 struct Format {

@@ -138,7 +138,7 @@ fn fit(text: &str, want: &str, more: u32) -> Option<u32> {
 }
 
 /// Computes the score of an object with this title and these other names, without an index. Returns
-/// `None` if a word is missing.
+/// `None` if its names lack a word of `wanted`.
 fn naive(title: &str, others: &str, wanted: &[&str]) -> Option<u32> {
     let mut score = 0;
     for want in wanted {
@@ -151,9 +151,9 @@ fn naive(title: &str, others: &str, wanted: &[&str]) -> Option<u32> {
     Some(score * 100 + if is_name { 100_000 } else { 0 } + 99 - title.len() as u32)
 }
 
-/// Computes the score of a track that has some words in its title, while the title or the artist of
-/// its album has the others, without an index. Returns `None` if a word is missing, or if no word
-/// is in the title of the track.
+/// Computes the score of a track without an index. The title of the track has some words of
+/// `wanted`, and the title or artist of its album has the others. Returns `None` if a word is
+/// missing, or if the track's title has none of the words.
 fn naive_with_album(title: &str, album: &str, artist: &str, wanted: &[&str]) -> Option<u32> {
     let own = wanted.iter().map(|want| fit(title, want, 40));
     let own: Vec<Option<u32>> = own.collect();
