@@ -17,8 +17,8 @@ const ROLES: [(&str, Role); 5] = [
     ("shareRole", Role::Share),
 ];
 
-/// Returns the user named `name`. Returns an error if this user does not exist, or if a client that
-/// is not an admin requests another user than its own.
+/// Returns the user named `name`. Returns an error if the user does not exist. Only an admin may
+/// request another user; all other clients get an error if `name` is not their own user.
 fn own_or_any<'s>(
     call: &Call<'_>,
     seen: &Seen<'s>,

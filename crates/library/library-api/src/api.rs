@@ -239,8 +239,8 @@ impl ApiCall<'_> {
     /// Handles a request that changes a playlist of the user. `parts` are the segments of its path
     /// below `/playlists`.
     fn edit_playlists(&self, parts: &[&str]) -> Result<String, Refusal> {
-        // Parameters are parsed before the store is locked for the change, since there may be many.
-        // Guests are refused before the parameters are parsed.
+        // Guests are refused before the parameters are parsed. The parameters, which may be many,
+        // are parsed before the store is locked for the change.
         self.context.store.read(|state| self.user(state))??;
         match (parts, self.request.method) {
             ([], "POST") => self.create_playlist(),
@@ -558,8 +558,8 @@ impl ApiCall<'_> {
         Ok("{}".to_owned())
     }
 
-    /// Returns a list that contains only `change`, or an error if the change would exceed the limit
-    /// on the data of its owner.
+    /// Returns a list that contains only `change`. Returns an error if the change would make the
+    /// data of its user exceed the limit per user.
     fn check_quota(&self, state: &State, change: Change) -> Result<Vec<Change>, Refusal> {
         let bytes_max = self.context.limits.user_bytes_max;
         let changes = vec![change];

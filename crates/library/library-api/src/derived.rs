@@ -139,8 +139,8 @@ pub(crate) fn changed_ms(stat: &Stat, now_ms: i64) -> i64 {
 }
 
 /// Returns the MusicBrainz id of an artist, if one of the artist's files contains it. The index
-/// stores only a hash of the artist's MusicBrainz id, so the ids in a file are hashed to find the
-/// id of this artist.
+/// stores only a hash of this id, so the function hashes the ids in the files and compares the
+/// hashes.
 fn musicbrainz_id(index: &Index, splits: &Splits, row: u32) -> Option<String> {
     let artist = index.artist(row)?;
     if artist.id == ArtistId::named(artist.name) {

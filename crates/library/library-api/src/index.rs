@@ -8,8 +8,8 @@ use crate::ids::Id;
 /// Index of the library, whose bytes may be in memory or in a mapped file.
 pub type Index = Catalog<Bytes>;
 
-/// Returns the rows of an artist's own albums, or, if there are none, those of the albums with
-/// tracks by the artist.
+/// Returns the rows of the albums whose album artists include this artist. If there are none,
+/// returns the rows of the albums with tracks by the artist.
 pub(crate) fn albums_of(index: &Index, row: u32, artist: &Artist<'_>) -> Vec<u32> {
     let own = own_albums(index, row, artist);
     if own.is_empty() {

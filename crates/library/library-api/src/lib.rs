@@ -1,7 +1,7 @@
 //! Subsonic API 1.16.1 with the OpenSubsonic extensions, and the same functions as a plain JSON
 //! API. The crate opens no sockets: it accepts the endpoint name and the parameters of a request,
-//! and returns a document, or the target (path and query) at which the program that uses the crate
-//! serves a file.
+//! and returns a document. If the request is for a file, the crate returns a target (path and
+//! query), at which the program that uses the crate serves the file.
 //!
 //! Principal types: [`Server`], which handles requests, and [`Store`], which stores users,
 //! playlists, stars and the like. [`LibraryAccess`] is the interface that the program must

@@ -47,8 +47,9 @@ pub trait LibraryAccess: Send + Sync {
     /// [`Store::avatar`](crate::Store::avatar) returns the file name.
     fn avatar(&self, name: &str) -> Option<String>;
 
-    /// Returns the lyrics of a music file, as bytes in any encoding: those of a lyrics file beside
-    /// it, or, if there is none, all lyrics in its tags. May read these files.
+    /// Returns the lyrics of a music file, as bytes in any encoding. If there is a lyrics file
+    /// beside the music file, returns only its content. Otherwise, returns all lyrics in the tags.
+    /// May read these files.
     fn lyrics(&self, path: &[u8]) -> Vec<Vec<u8>>;
 }
 

@@ -41,7 +41,7 @@ pub struct Limits {
     /// Maximum sessions of browsers per user. Above this limit, the session that has been unused
     /// for the longest time ends. Default 50.
     pub sessions_max: usize,
-    /// Time after which an unused session ends, in seconds. Default 30 days.
+    /// Time without use after which a session ends, in seconds. Default 30 days.
     pub session_idle_s: u32,
     /// Maximum bytes of the User-Agent stored with a session; further bytes are cut off. Default
     /// 256.

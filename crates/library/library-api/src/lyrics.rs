@@ -7,8 +7,8 @@
 //! [00:01.50][00:09.5]text             line that is sung twice
 //! [00:01:50]<00:01.50>one <00:02.00>word after the other
 //! ```
-//! LRC has no standard: this parser reads the format of the program that introduced LRC, and the
-//! timestamps of words that "enhanced LRC" added.
+//! LRC has no standard. This parser reads the format of the program that introduced LRC. It also
+//! accepts timestamps of single words, an addition of "enhanced LRC", and removes them.
 
 #[cfg(test)]
 mod tests;
@@ -37,8 +37,8 @@ const WINDOWS_1252: [char; 32] = [
 /// Lyrics of a song.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Lyrics {
-    /// Milliseconds by which lines are to appear sooner than their timestamps say; negative for
-    /// later.
+    /// Offset of all lines in milliseconds. With a positive offset, lines appear sooner than their
+    /// timestamps state; with a negative one, later.
     pub(crate) offset_ms: i64,
     /// Lines, ordered by timestamp if they have timestamps.
     pub(crate) lines: Vec<Line>,
@@ -141,8 +141,8 @@ fn times(mut line: &str) -> (Vec<u64>, &str) {
     (found, line)
 }
 
-/// Parses a timestamp `mm:ss`, optionally with a fraction of a second after a dot or, as some
-/// programs write it, after another colon.
+/// Parses a timestamp `mm:ss` with an optional fraction of a second. The fraction follows a dot.
+/// Some programs write another colon instead of the dot.
 fn time_ms(time: &str) -> Option<u64> {
     let number = |digits: &str| -> Option<u64> {
         let is_plain = digits.bytes().all(|byte| byte.is_ascii_digit());

@@ -1,8 +1,8 @@
 //! Songs and artists by name, for players that send names instead of ids.
 //!
-//! A name that is equal except for case takes precedence. Otherwise, a name that differs only in
-//! details that searches ignore, such as accents, is accepted, because each player alters names in
-//! its own way.
+//! A name that is equal except for case takes precedence. If there is none, a name is accepted that
+//! differs only in details that searches ignore, such as accents. The reason is that each player
+//! alters names in its own way.
 
 use catalog::{Limits, identity, searched};
 
@@ -22,7 +22,8 @@ pub(crate) fn artist(index: &Index, derived: &Derived, name: &str) -> Option<u32
     })
 }
 
-/// Returns the row of the track with this title, if any; an empty `artist` matches every artist.
+/// Returns the row of the track with this title and artist, if any. If `artist` is empty, tracks of
+/// every artist match.
 pub(crate) fn song(index: &Index, title: &str, artist: &str) -> Option<u32> {
     let (wanted, by) = (searched(title), searched(artist));
     let is_written = |name: &str, given: &str| identity(name) == identity(given);

@@ -18,10 +18,10 @@ pub(crate) struct Contributor<'t> {
 }
 
 impl Contributor<'_> {
-    /// Returns the id that an artist of this name has, or would have. The protocol requires an id,
-    /// and clients distinguish people by their ids. The id depends on the name alone, so a person
-    /// has the same id in every track, and the same id as an artist who is known by name only.
-    /// While there is no artist of this id, a request for it gets error 70.
+    /// Returns the id of an artist with this name, even if the index has no such artist: the
+    /// protocol requires an id, and clients distinguish people by their ids. The id depends on the
+    /// name alone. So a person has the same id in every track, and the same id as an artist who is
+    /// known by name only. If no artist has this id, a request for it gets error 70.
     pub(crate) fn id(&self) -> ArtistId {
         ArtistId::named(self.name)
     }
@@ -42,8 +42,8 @@ pub(crate) fn contributors<'t>(
     })
 }
 
-/// Returns OpenSubsonic's name for a role; `None` for artists and album artists, which have fields
-/// of their own.
+/// Returns OpenSubsonic's name for a role. Returns `None` for artists and album artists, which have
+/// separate fields in responses.
 fn role(role: Role) -> Option<&'static str> {
     Some(match role {
         Role::Artist | Role::AlbumArtist => return None,

@@ -16,9 +16,9 @@ pub(crate) struct Playing {
     pub(crate) since_ms: i64,
 }
 
-/// Makes room for another player of `user`: at the limit per user, removes one of the user's
-/// players; at the total limit, removes one of all players. The removed player is the one whose
-/// last report is the oldest.
+/// Makes room for another player of `user`. If the user has too many players, removes the one of
+/// them whose last report is the oldest. Otherwise, if all users together have too many players,
+/// removes the one of all players whose last report is the oldest.
 pub(crate) fn make_room(playing: &mut Players, user: &str, limits: &Limits) {
     let own = playing.keys().filter(|(of, _)| of == user).count();
     let is_candidate: &dyn Fn(&str) -> bool = if limits.user_players_max <= own {

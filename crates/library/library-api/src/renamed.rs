@@ -8,9 +8,10 @@ use crate::ids::Id;
 use crate::index::Index;
 use crate::store::{Change, State};
 
-/// Returns the changes that transfer stars and ratings whose album or artist is not in the index.
-/// Former ids ignored accents and punctuation in names, so several albums or artists could share a
-/// former id: the star or rating is transferred to all of them.
+/// Returns the changes that transfer stars and ratings from former ids of albums and artists to
+/// their present ids. An id counts as former if the index does not contain it. Former ids ignored
+/// accents and punctuation in names, so several albums or artists could share a former id. The star
+/// or rating is transferred to all of them.
 pub(crate) fn handed_on(index: &Index, state: &State) -> Vec<Change> {
     let users = state.users.values();
     let marked = users.flat_map(|user| user.stars.keys().chain(user.ratings.keys()));

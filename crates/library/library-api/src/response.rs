@@ -57,7 +57,7 @@ pub enum Response {
         plan: Box<audio_plan::Plan>,
         /// True if the response may be sent while it is produced, without a Content-Length.
         allow_streaming: bool,
-        /// True if the original file may be sent instead when it cannot be decoded.
+        /// True if the server may send the original file when the file cannot be decoded.
         fallback_to_original: bool,
     },
 }

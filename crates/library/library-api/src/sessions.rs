@@ -5,11 +5,14 @@
 //! token: id, 16 hexadecimal digits · "." · secret, 64 hexadecimal digits (32 random bytes)
 //! ```
 //!
-//! Only the hash of the secret is stored. A session ends when its user logs out, gets another
-//! password or is removed, after [`Limits::session_idle_s`](crate::Limits::session_idle_s) without
-//! use, or when the user has too many sessions that were used more recently. A browser gets a new
-//! token at each login, and at most once a day when it loads a page; the old token is valid until
-//! the browser has sent the new one, because responses can be lost.
+//! Only the hash of the secret is stored. A session ends in each of these cases: its user logs out,
+//! gets another password or is removed; the session is not used for
+//! [`Limits::session_idle_s`](crate::Limits::session_idle_s); or the user has too many sessions
+//! that were used more recently.
+//!
+//! A browser gets a new token at each login, and at most once a day when it loads a page. The
+//! response with a new token can be lost, so the old token remains valid until a minute after the
+//! browser has sent the new one.
 
 use std::net::IpAddr;
 
@@ -94,8 +97,8 @@ impl Context {
         let secret_of_passwords = self.store.secret()?;
         self.store.change(|state| {
             // The password is checked again, since it may have been changed after the first check.
-            // Such a change has ended all sessions of the user, and no session may begin with the
-            // old password.
+            // The change ended all sessions of the user, so no new session may begin with the old
+            // password.
             let found = auth::of_password(&user.name, login.password, state, secret_of_passwords);
             found.ok_or(LoginError::Unknown)?;
             let ended = self.superseded(state, &user.name, login.replaces, now_ms);

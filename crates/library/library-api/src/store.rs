@@ -6,16 +6,17 @@
 //! ```
 //!
 //! All data is in memory, and is restored from the journal, a file of records that each have a
-//! length and a checksum. A change succeeds once it is synced to disk. The next writer cuts off a
-//! partial record that a crash left at the end; damage elsewhere loses only the records that it
-//! hit, see `journal.rs`. Several processes may have the journal open, for example during a
-//! handover, or while `pelton user` adds a user: each reads the records that the others appended,
-//! and appends under the file's lock. When most records of the journal are obsolete, it is
-//! rewritten to a temporary file beside it, which then replaces it. Reading writes nothing, and
-//! does not create the folder.
+//! length and a checksum. A change succeeds once it is synced to disk. If a crash leaves a partial
+//! record at the end, the next writer cuts it off. If records elsewhere are damaged, only these are
+//! lost, see `journal.rs`. Several processes may have the journal open, for example during a
+//! handover, or while `pelton user` adds a user. Each process reads the records that the others
+//! have appended, and locks the file to append its own. When most records are obsolete, the
+//! remaining ones are written to a temporary file, which then replaces the journal. Reading writes
+//! nothing, and does not create the folder.
 //!
 //! Passwords must be recoverable, since the tokens of the Subsonic protocol are hashes of password
-//! and salt. They are encrypted with a key in a file of its own, readable by its owner only.
+//! and salt. Passwords are encrypted with a key in a file of its own, which only its owner can
+//! read.
 
 mod change;
 mod journal;
@@ -107,8 +108,8 @@ impl Store {
         self.journal.damage()
     }
 
-    /// Encrypts a password of the user `whose`. Only functions that change the store may call this
-    /// function, because it creates the key file if there is none.
+    /// Encrypts a password of the user `whose`. Creates the key file if there is none, so only
+    /// functions that change the store may call this function.
     pub(crate) fn seal(&self, whose: &str, text: &str) -> Result<String, StoreError> {
         let secret = match self.secret.get() {
             Some(secret) => secret,

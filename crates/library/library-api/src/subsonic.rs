@@ -175,8 +175,8 @@ fn form(params: &Params<'_>) -> Result<Form, Fault> {
         Some("jsonp") => {
             let callback = params.first("callback");
             let callback = callback.ok_or_else(|| Fault::missing("callback"))?;
-            // Other characters in the name of the callback would let the author of a link run code
-            // in the page that loads the script.
+            // Only these characters are allowed in the name of the callback. With others, the
+            // author of a link could run code in the page that loads the script.
             let is_name = !callback.is_empty()
                 && callback.len() <= CALLBACK_BYTES_MAX
                 && callback

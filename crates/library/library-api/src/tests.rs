@@ -728,7 +728,7 @@ fn names_of_users_are_the_same_in_any_case() {
         panic!("no document");
     };
     assert_eq!(status, 429);
-    // If the names of two users differ only in case, a login must spell the name exactly.
+    // If the names of two users differ only in case, a request must spell the name exactly.
     let change = |name: &str| Change::User {
         name: name.to_owned(),
         password: String::new(),

@@ -130,8 +130,8 @@ fn transcoded(
     }
 }
 
-/// Writes the media type and the file suffix of the transcode, if the endpoint `stream` sends a
-/// transcode to this user instead of the file.
+/// Writes the media type and the file suffix of the transcode that the endpoint `stream` sends to
+/// this user. Writes nothing if the endpoint sends the file itself.
 pub(crate) fn write_transcoded_members(
     call: &Call<'_>,
     out: &mut Writer,

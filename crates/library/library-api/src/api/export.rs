@@ -70,8 +70,8 @@ impl ApiCall<'_> {
     }
 }
 
-/// Replaces line breaks, which would begin another entry, and all other control characters with
-/// spaces.
+/// Replaces all control characters with spaces. Line breaks are among them; they would begin
+/// another entry.
 fn in_a_line(text: &str) -> String {
     text.replace(char::is_control, " ")
 }

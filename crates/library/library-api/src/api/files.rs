@@ -103,8 +103,8 @@ impl ApiCall<'_> {
         })
     }
 
-    /// Returns an archive of the originals of the pictures, tracks and albums that the parameter
-    /// `id` names, each file once.
+    /// Returns an archive of the originals of all pictures, tracks and albums that the parameters
+    /// `id` name. Each file occurs in the archive once.
     fn archive(&self) -> Result<Response, Refusal> {
         let (mut ids, mut taken) = (HashSet::new(), HashSet::new());
         let mut paths = Vec::new();

@@ -124,8 +124,8 @@ impl ApiCall<'_> {
         self.write_cover_placeholder(out, CoverOwner::Artist(row));
     }
 
-    /// Writes the URL path of the cover of the object `of`, whose id is `id`, if the object has a
-    /// cover.
+    /// If the object `of` has a cover, writes the URL path of the cover. `id` is the id of the
+    /// object.
     fn write_cover(&self, out: &mut Writer, id: Id, of: CoverOwner) {
         if self.context.library.has_cover(&self.index, of) {
             out.text("cover", &format!("/-/cover/{id}"));

@@ -32,9 +32,9 @@ impl ApiCall<'_> {
         let at = selected.binary_search(&row);
         let (newer, older) = match at {
             Ok(at) => (at.checked_add(1), at.checked_sub(1)),
-            // The parameters do not select this photograph now, but may have selected it when the
-            // link to it was copied. Its neighbours are then the selected photographs before and
-            // after it.
+            // This photograph is not among the selected ones, although it may have been when the
+            // link to it was copied. Its neighbours are the selected photographs directly before
+            // and after it.
             Err(at) => (Some(at), at.checked_sub(1)),
         };
         for (name, place) in [("previous", newer), ("next", older)] {

@@ -1,5 +1,5 @@
-//! Edits of users' playlists. Positions count the tracks that are in the library; the other tracks
-//! of a playlist keep their places.
+//! Edits of users' playlists. A position counts only tracks that are in the library. Tracks that
+//! the library lacks keep their places in a playlist.
 
 use std::collections::BTreeSet;
 
@@ -24,7 +24,8 @@ pub(super) enum Edit {
     },
 }
 
-/// Position of a track, and the track that the request expects there, if it names one.
+/// Position of a track in a playlist, and the track that the request expects at this position.
+/// `expected` is `None` if the request does not name a track.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Position {
     pub(super) index: usize,
@@ -32,13 +33,13 @@ pub(super) struct Position {
 }
 
 impl Edit {
-    /// Applies the edit to a playlist, which may have at most `tracks_max` tracks. `is_shown` tells
-    /// which tracks are in the library.
+    /// Applies the edit to a playlist, which may have at most `tracks_max` tracks. `is_shown`
+    /// returns whether a track is in the library.
     ///
     /// # Errors
-    /// If a position in the edit does not exist in the playlist or holds another track than the
-    /// expected one, or if the playlist would get too many tracks. The caller must then discard
-    /// `playlist`, which may be partly changed.
+    /// If a position of the edit does not exist in the playlist, if the track at a position is not
+    /// the expected one, or if the playlist would get too many tracks. After an error, `playlist`
+    /// may be partly changed, and the caller must discard it.
     pub(super) fn apply(
         self,
         playlist: &mut Playlist,
@@ -84,12 +85,12 @@ impl Edit {
 }
 
 impl Position {
-    /// Returns the index in `tracks` of the track at this position, if there is such a position.
-    /// `shown` are the indices of the tracks that are in the library.
+    /// Converts this position to an index in `tracks`. Returns `None` if the position does not
+    /// exist. `shown` contains the indices of the tracks that are in the library.
     ///
     /// # Errors
-    /// If the track is not the expected one. The time `changed` of a playlist does not suffice to
-    /// detect this, since a scan can change the positions of the tracks but not this time.
+    /// If the track at this position is not the expected one. The time `changed` of the playlist
+    /// would not reveal this, because a scan can change positions without a change of this time.
     fn find(self, tracks: &[Id], shown: &[usize]) -> Result<Option<usize>, Refusal> {
         let place = shown.get(self.index).copied();
         let track = place.map(|place| tracks[place]);
@@ -100,8 +101,8 @@ impl Position {
     }
 }
 
-/// Returns the index at which a track must be inserted to get the position `at`, if there is such
-/// a position.
+/// Converts the position `at` to an index in `playlist.tracks`. A track that is inserted at this
+/// index gets the position `at`. Returns `None` if `at` is beyond the end of the playlist.
 fn insertion_index(playlist: &Playlist, is_shown: impl Fn(Id) -> bool, at: usize) -> Option<usize> {
     let mut places = playlist.shown_indices(is_shown);
     places.push(playlist.tracks.len());

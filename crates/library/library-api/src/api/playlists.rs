@@ -1,5 +1,5 @@
-//! Playlists: those in files of the library, which are read-only, and those of users. Users'
-//! playlists are the ones that players read and change.
+//! Playlists of two kinds: playlist files of the library, which are read-only, and stored playlists
+//! of users. Players read and change the stored playlists too, through the Subsonic API.
 //!
 //! A position in a request counts only the tracks that are in the library. Missing tracks keep
 //! their places in the playlist, since they may return, for example when a disk is mounted again.
@@ -19,8 +19,9 @@ pub(super) enum ListedPlaylist<'s> {
 }
 
 impl ApiCall<'_> {
-    /// Returns the user's own playlists by name, the public playlists of other users by name, and
-    /// then those in files. Clients that are not logged in get only those in files.
+    /// Returns the user's own playlists sorted by name, then the public playlists of other users
+    /// sorted by name, then the playlist files. A client without a login gets only the playlist
+    /// files.
     pub(super) fn playlists<'s>(&self, state: &'s State) -> Vec<ListedPlaylist<'s>> {
         let mut stored = Vec::new();
         if let Ok(user) = self.user(state) {
@@ -159,8 +160,8 @@ impl ApiCall<'_> {
     /// Applies `edit` to a playlist of the user, and returns the playlist without its tracks.
     pub(super) fn change_playlist(&self, id: &str, edit: Edit) -> Result<String, Refusal> {
         let tracks_max = self.context.limits.tracks_max;
-        // The response describes the state right after this change: its time `changed` must not be
-        // that of a later change, which the client has not seen.
+        // The response is composed while the store is still locked. Otherwise its time `changed`
+        // could be that of a later change by another client.
         let mut document = String::new();
         self.context.store.change(|state| {
             let (id, stored) = self.own_playlist(state, id)?;

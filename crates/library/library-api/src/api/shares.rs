@@ -25,7 +25,7 @@ impl ApiCall<'_> {
         }
     }
 
-    /// Returns the user's shares, the latest first; for an admin, those of all users.
+    /// Returns the user's shares, the latest first. An admin gets the shares of all users.
     pub(super) fn shares<'s>(
         &self,
         state: &'s State,

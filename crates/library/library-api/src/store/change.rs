@@ -42,7 +42,7 @@ pub(crate) enum Change {
         user: String,
         label: String,
     },
-    /// Stars an object at the time `at_ms`, or removes the star if there is no time.
+    /// Stars an object at the time `at_ms`, or removes the star if `at_ms` is `None`.
     Star {
         user: String,
         id: Id,

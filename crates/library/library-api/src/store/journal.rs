@@ -28,9 +28,9 @@ const HEAD_BYTES: usize = 12;
 const JSON_BEGIN: &[u8] = b"[{";
 /// Maximum length of a record's JSON; the JSON of a playlist of 100,000 tracks is shorter.
 const RECORD_BYTES_MAX: usize = 16 << 20;
-/// Minimum size from which the growth of a journal is measured. A journal is rewritten only after
-/// it has doubled since its last rewrite, so a journal of at most twice this size is never
-/// rewritten.
+/// Minimum size that is assumed for a journal at its last rewrite. A journal is rewritten only
+/// after its size has doubled since the last rewrite, so a journal of at most twice this minimum is
+/// never rewritten.
 const HISTORY_BYTES_MIN: u64 = 1 << 20;
 
 /// Maximum number of damaged files that are kept beside the journal: `journal.bad`, `journal.bad-1`
@@ -288,8 +288,8 @@ impl Locked<'_> {
             self.file.sync_data()
         };
         if let Err(err) = append() {
-            // A later reader would count a partial record in the middle of the file as damage, so
-            // remove it.
+            // Remove the partial record. With further records after it, readers would count it as
+            // damage.
             let cut = self.file.set_len(position.bytes);
             return Err(self.journal.failed("append to")(cut.err().unwrap_or(err)));
         }
@@ -376,8 +376,8 @@ fn sync_folders(folder: &Path) -> io::Result<()> {
     }
 }
 
-/// Next part of a journal: a record, with its changes and no skipped bytes; or a damaged part, with
-/// its length and no changes.
+/// Next part of a journal. For a record: its changes, and no skipped bytes. For a damaged part: its
+/// length in `skipped_bytes`, and no changes.
 struct Next<'b> {
     skipped_bytes: usize,
     changes: Vec<Change>,
@@ -407,9 +407,9 @@ fn find_record(bytes: &[u8]) -> Option<Next<'_>> {
             Err(_) => next(Vec::new(), skipped_bytes),
         });
     }
-    // The head of a record states the length in four bytes. The length is at most RECORD_BYTES_MAX,
-    // so one of the four bytes is zero. JSON contains no zero byte, so users' text in a record
-    // cannot look like the head of another record.
+    // Searches for the next record. The head of a record states the length in four bytes. The
+    // length is at most RECORD_BYTES_MAX, so one of these bytes is zero. JSON contains no zero
+    // byte, so users' text in a record cannot look like the head of another record.
     let begins = bytes.windows(HEAD_BYTES + JSON_BEGIN.len()).enumerate();
     let mut begins = begins.filter(|(_, head)| head.ends_with(JSON_BEGIN));
     let found = begins.find(|(at, _)| take_record(&bytes[*at..]).is_some());

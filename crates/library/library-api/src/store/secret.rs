@@ -31,8 +31,8 @@ impl Secret {
         }
     }
 
-    /// Reads the key at `path`. If the file does not exist, creates it with a new key, readable by
-    /// its owner only.
+    /// Reads the key at `path`. If the file does not exist, creates it with a new key. Only the
+    /// owner of the file can read it.
     pub(crate) fn open_or_make(path: &Path) -> Result<Secret, StoreError> {
         match Secret::open(path)? {
             Some(secret) => Ok(secret),

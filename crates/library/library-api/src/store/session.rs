@@ -4,9 +4,9 @@ use serde::{Deserialize, Serialize};
 const USE_STEP_MS: i64 = 3_600_000;
 /// Minimum age of a token before it is replaced.
 const RENEWAL_MS: i64 = 24 * 3_600_000;
-/// Time for which a replaced token remains valid once the browser has sent the new token, because
-/// requests with the replaced token may still be under way. If the browser has not sent a new token
-/// within this time, the new token is replaced in turn.
+/// Time for which the old token remains valid after the browser has first sent the new token.
+/// Requests with the old token may still be under way. Also the time that a browser has to send the
+/// new token: if it sends the old token later than that, it gets another new token.
 const OVERLAP_MS: i64 = 60_000;
 
 /// Session of a browser in which a user logged in.
@@ -32,8 +32,8 @@ pub(crate) struct Session {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Replaced {
     pub(crate) hash: String,
-    /// Time until which the token is valid; `None` as long as the browser has not sent the new
-    /// token, because the response with that token may have been lost.
+    /// Time until which this token is valid. `None` if the browser has not sent the new token yet:
+    /// the response with the new token may have been lost, so this token remains valid.
     pub(crate) until_ms: Option<i64>,
 }
 

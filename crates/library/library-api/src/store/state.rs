@@ -281,9 +281,9 @@ impl State {
         found.map(|(name, user)| (&**name, user))
     }
 
-    /// Returns the session with this id, and which of its tokens has a secret with this hash.
-    /// Returns `None` if there is no such session or token, if the session has expired, or if its
-    /// user cannot log in.
+    /// Returns the session with this id, and which of its two tokens is meant: the token whose
+    /// secret has this hash. Returns `None` if there is no such session or token, if the session
+    /// has expired, or if the user of the session cannot log in.
     pub(crate) fn session(
         &self,
         (id, hash): (u64, &str),

@@ -156,7 +156,8 @@ fn tracks_that_are_not_in_the_library_keep_their_places() {
     let ann = Ann::new("api-playlist-gone");
     let id = ann.create("x", &[&ann.first, &ann.night]);
     let number = u64::from_str_radix(&id[3..], 16).expect("digits");
-    // A track that was in the library when a user added it, and is not there at present.
+    // Track that was in the library when a user added it to the playlist, but is not there at
+    // present.
     let gone = crate::ids::Id::parse("tr-00000000000000ff").expect("an id");
     let changed = ann.scene.store().change(|state| {
         let mut playlist = state.playlists[&number].clone();

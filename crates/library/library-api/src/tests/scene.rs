@@ -18,8 +18,8 @@ use crate::{
 
 pub(super) const NOW_MS: i64 = 1_000_000;
 
-/// Library whose index only the test replaces. It records the folders of the last requested scan,
-/// and holds the name of the only avatar.
+/// Library with a fixed index, which only the test itself replaces. Also holds the folders of the
+/// last requested scan, and the name of the only avatar.
 struct FixedLibrary(Mutex<Arc<Index>>, Mutex<Vec<Vec<u8>>>, Mutex<String>);
 
 impl LibraryAccess for FixedLibrary {
@@ -179,8 +179,8 @@ impl Scene {
         }
     }
 
-    /// Replaces the index by that of the library without the files at these paths, as a scan does
-    /// after their removal.
+    /// Replaces the index with an index of the library without the files at these paths. A scan
+    /// does the same after these files were removed.
     pub(super) fn rescan_without(&self, paths: &[&str]) {
         let mut entries = library();
         entries.retain(|entry| paths.iter().all(|path| path.as_bytes() != entry.path));

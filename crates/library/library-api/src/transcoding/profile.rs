@@ -337,8 +337,9 @@ fn codecs(name: &str) -> &[&str] {
     }
 }
 
-/// Returns the items, in lower case, of a list of values. The list is in the members of `row` that
-/// have one of the two names. Returns no items if the list contains `*`.
+/// Returns the items of a list in lower case. The list is the value of the members of `row` with
+/// one of these names: an array, or a text with separators. If the list contains `*`, returns no
+/// items.
 fn texts(row: &Value, names: [&str; 2]) -> Vec<String> {
     let found = names.map(|name| &row[name]);
     let given = found.iter().flat_map(|value| match value {
