@@ -44,8 +44,8 @@ impl PageFiles {
 }
 
 impl Mount for PageFiles {
-    /// Returns the part of the server to which this mount belongs: the part that needs a login
-    /// unless all files are public.
+    /// Returns the part of the server to which this mount belongs. This part needs a login, except
+    /// if all files are public.
     fn part(&self) -> Part {
         Part::Music
     }

@@ -29,8 +29,9 @@ const VIEWS: [&str; 6] = [
     "/-/ops",
     "/-/settings",
 ];
-/// Files at fixed paths, because a service worker controls only paths below its own folder (Service
-/// Workers, section 4.1), and because the manifest refers to its icons by relative URLs.
+/// Files whose paths do not contain the version of the page. A service worker controls only paths
+/// below its own folder (Service Workers, section 4.1), and the manifest refers to its icons by
+/// relative URLs.
 const FIXED: [(&str, &str); 4] = [
     ("/-/service-worker.js", "service-worker.js"),
     ("/-/manifest.webmanifest", "manifest.webmanifest"),

@@ -38,7 +38,7 @@ use crate::sessions::Sessions;
 
 /// Maximum size of a lyrics file beside a song; larger files are ignored.
 const LYRICS_BYTES_MAX: u64 = 1 << 20;
-/// Extensions of lyrics files in their usual spellings, those of files with timed lines first. Each
+/// Extensions of lyrics files in their usual spellings; files with timed lines come first. Each
 /// spelling is tried, so that the folder need not be listed.
 const LYRICS: [&str; 6] = ["lrc", "LRC", "Lrc", "txt", "TXT", "Txt"];
 
@@ -347,7 +347,8 @@ impl Rest {
         let server = Arc::clone(&self.0);
         let response = self.1.off_core(move || {
             let mut params = Params::parse(&query);
-            // Some players send JSON without its media type; no form begins with `{`.
+            // Some players send JSON without its media type. They are recognized by the `{`, with
+            // which no form begins.
             let is_form = !is_json && !body.trim_start().starts_with('{');
             params.extend(if is_form { &body } else { "" });
             let now_ms = unix_ms(SystemTime::now());
@@ -477,8 +478,8 @@ struct Page(Arc<Server>);
 
 impl Page {
     const PREFIX: &str = "/-/plain/music";
-    /// Content security policy: only pictures and music of this server, and the style in the page
-    /// itself.
+    /// Content security policy: the page loads only pictures and music of this server, and uses
+    /// only the style in the page itself.
     const POLICY: &str = "default-src 'none'; img-src 'self'; media-src 'self'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'";
 
     async fn reply(&self, request: MountRequest<'_>) -> Reply {

@@ -191,8 +191,8 @@ impl Handler<'_> {
         }
     }
 
-    /// Returns a description of the user of the request, or of a guest, and a new token if the
-    /// present token is due for renewal.
+    /// Returns a description of the user who sent the request, or of a guest. Also returns a cookie
+    /// with a new token if the present token is due for renewal.
     fn present(&self) -> Result<JsonReply, Refusal> {
         let user = match self.user() {
             // The response does not delete the cookie of a session that has ended: the browser may

@@ -1,7 +1,7 @@
 //! Positioned reads: the input of every reader of pictures and music. The crate opens no files.
 //!
-//! Principal type: [`ReadAt`], a file, memory, or an object behind HTTP. Readers of metadata need
-//! only a few bytes at the start, in the middle and at the end of such a source.
+//! Principal type: [`ReadAt`], a source of bytes: a file, memory, or an object behind HTTP. Readers
+//! of metadata need only a few bytes at the start, in the middle and at the end of a source.
 //!
 //! Units: offsets and lengths are bytes. Errors: the I/O errors of the source, never a fault in the
 //! content of the file. Threads: a read borrows its source, so threads can share a source if its

@@ -26,7 +26,7 @@ use crate::root::{open_below, stat};
 const NO_MEDIA: &[u8] = b".nomedia";
 const PATTERNS: &[u8] = b".ndignore";
 
-/// Maximum number of bytes that are read of an `.ndignore`. This limit and the maximum number of
+/// Maximum number of bytes that are read from an `.ndignore`. This limit and the maximum number of
 /// lines bound the work, since each file is compared with each pattern.
 const PATTERNS_BYTES: usize = 64 << 10;
 const LINES_MAX: usize = 1_000;
@@ -92,8 +92,8 @@ pub(crate) struct Pattern {
     is_negated: bool,
     /// True if the pattern matches only folders (trailing `/`).
     is_folder_only: bool,
-    /// True if the pattern is compared with the whole path relative to its folder, false if only
-    /// with the file name at the end of the path.
+    /// True if the pattern is compared with the whole path below the folder of its `.ndignore`.
+    /// False if it is compared only with the file name at the end of the path.
     is_anchored: bool,
 }
 
@@ -116,7 +116,7 @@ impl Pattern {
         let mut glob = Vec::with_capacity(line.len());
         let mut escaped = false;
         for &byte in line {
-            // Braces have no special meaning in gitignore(5), but they have one in `fast_glob`.
+            // Escape braces: they have a special meaning in `fast_glob`, but not in gitignore(5).
             if matches!(byte, b'{' | b'}') && !escaped {
                 glob.push(b'\\');
             }

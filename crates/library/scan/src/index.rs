@@ -71,9 +71,9 @@ impl Identity {
 /// blocks, starting a second thread takes longer than it saves.
 const PARALLEL_BLOCKS_MIN: usize = 16;
 
-/// Loads the index in `folder`. Returns `None` if there is none, if it is damaged, or if it has
-/// another version; the next scan then replaces it. The file is mapped if the file system grants a
-/// lease on it, and otherwise read into memory.
+/// Loads the index in `folder`. Returns `None` if the folder has no index, or if the index is
+/// damaged or has another version. The next scan replaces such an index. The file is mapped if the
+/// file system grants a lease on it, and otherwise read into memory.
 ///
 /// # Errors
 /// If the file exists but cannot be opened or read.

@@ -490,7 +490,8 @@ impl Shared {
         self.generation.fetch_add(1, Ordering::AcqRel);
     }
 
-    /// Opens the root folder of the library and calls `then` with its files and folders.
+    /// Opens the root folder of the library, and calls `then` with the [`Tree`] of this folder and
+    /// with the progress of the scan.
     fn on_tree<T>(
         &self,
         then: impl FnOnce(&Tree<'_>, &Progress) -> Result<T, WatchError>,

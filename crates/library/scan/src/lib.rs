@@ -23,11 +23,11 @@
 //!
 //! Units and limits: bytes and durations. [`Limits`] bounds depth, files and threads, and
 //! [`tags::Limits`] the reads per file. Errors: [`ScanError`] if no index can be made. A file that
-//! cannot be read is only an item of the report. If its content is at fault, this is stored in the
-//! index; if the host is at fault (permissions, a failing disk), the next scan reads the file
-//! again. Threads: the thread of the caller; reader threads, which end with the scan; and the
-//! thread of the indexer, which publishes each new index. If a scan is killed, the previous index
-//! remains.
+//! cannot be read is only an item of the report. If the file's content is at fault, the index
+//! stores this fault, and the next scan does not open the file. If the host is at fault
+//! (permissions, a failing disk), the next scan reads the file again. Threads: the thread of the
+//! caller; reader threads, which end with the scan; and the thread of the indexer, which publishes
+//! each new index. If a scan is killed, the previous index remains.
 
 #![forbid(unsafe_code)]
 

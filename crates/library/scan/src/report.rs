@@ -29,8 +29,8 @@ pub struct Report {
     pub broken_tags: Vec<Fault>,
     /// Files and folders that could not be read, with the reasons, sorted by path.
     pub faults: Vec<Fault>,
-    /// Entries of playlists for which the library has no track: path of the playlist, and text of
-    /// the entry.
+    /// Playlist entries for which the library has no track: the path of the playlist, and the text
+    /// of the entry.
     pub missing: Vec<(Vec<u8>, String)>,
     /// Order in which the files were read.
     pub read_order: ReadOrder,

@@ -17,8 +17,8 @@ pub(crate) fn open_root(root: &Path) -> Result<OwnedFd, ScanError> {
 }
 
 /// Opens the file or folder at `path` inside `root` for reading, or `root` itself if `path` is
-/// empty. The kernel refuses paths that leave the root and paths with symbolic links: a linked file
-/// is indexed only at its real path, and only if that is in the library.
+/// empty. The kernel refuses paths that leave the root and paths with symbolic links. So a linked
+/// file is indexed only at its real path, if this path is in the library.
 pub(crate) fn open_below(
     root: BorrowedFd<'_>,
     path: &[u8],

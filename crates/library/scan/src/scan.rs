@@ -109,7 +109,7 @@ pub fn scan(
 }
 
 /// Lists the files in the folders `tops`. At the same time, loads the last index from its file if
-/// `last` is `None` or outdated.
+/// `last` is `None` or outdated. For a full scan, returns no last index.
 fn load_and_walk(
     order: &ScanRequest<'_>,
     last: Option<&LoadedIndex>,

@@ -62,12 +62,13 @@ impl Changes {
         folders.map(|folder| self.quiet_at(folder, settle)).min()
     }
 
-    /// Returns the time from which `folder` can be scanned: the time `settle` after the last change
-    /// in it, in a subfolder or in a parent folder. A parent counts because an album is copied disc
-    /// by disc: while the second disc is copied, changes are recorded for the album's folder, but
-    /// not for the folder of the first disc, which must wait, too. The whole library (the empty
-    /// path) can be scanned only when all folders can be scanned. A change that is recorded for the
-    /// whole library delays no other folder.
+    /// Returns the time from which `folder` can be scanned: `settle` after the last change in the
+    /// folder, in a subfolder or in a parent folder. Changes in a parent count because albums are
+    /// copied disc by disc. While the second disc is copied, changes are recorded for the album's
+    /// folder, but not for the folder of the first disc, which must wait, too.
+    ///
+    /// The whole library (the empty path) can be scanned only when all folders can be scanned.
+    /// Conversely, a change that is recorded for the whole library delays no other folder.
     fn quiet_at(&self, folder: &[u8], settle: Duration) -> Instant {
         let related = self.last.iter().filter(|(other, _)| {
             is_below(other, folder) || !other.is_empty() && is_below(folder, other)

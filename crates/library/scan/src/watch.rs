@@ -287,7 +287,8 @@ const REMOTE: &[(u64, &str)] = &[
     (0x5346_414f, "afs"),
 ];
 
-/// Returns the name of the root's file system if files may change there without inotify events.
+/// Returns the name of the root's file system if this is a file system in which files may change
+/// without inotify events.
 pub(crate) fn remote(root: BorrowedFd<'_>) -> Option<&'static str> {
     let kind = rustix::fs::fstatfs(root).ok()?.f_type as u64 & 0xffff_ffff;
     let found = REMOTE.iter().find(|(known, _)| *known == kind);

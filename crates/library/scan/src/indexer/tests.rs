@@ -1,5 +1,5 @@
 //! Tests of the indexer with real folders. Each test waits for the events that it expects, and then
-//! checks the counts of scans and files, so that it fails if the indexer scans more than necessary.
+//! checks the counts of scans and files. So a test fails if the indexer scans more than necessary.
 
 use std::fs;
 use std::path::{Path, PathBuf};
