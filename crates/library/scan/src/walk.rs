@@ -158,8 +158,7 @@ impl Tree<'_> {
         while let Some(entry) = entries.next() {
             let entry = entry?;
             let name = entry.file_name().to_bytes();
-            // Hidden files are not in the library. Two of them, `.nomedia` and `.ndignore`, exclude
-            // other files.
+            // Hidden files are not in the library; `.nomedia` and `.ndignore` exclude other files.
             if name.starts_with(b".") {
                 if let Err(err) = declared.load(folder, name) {
                     let (path, err) = (join(path, name), io::Error::from(err));

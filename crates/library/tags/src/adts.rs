@@ -61,8 +61,8 @@ impl Frame {
     }
 }
 
-/// Returns whether `head` is the start of an ADTS frame. The layer in an ADTS header is 0; in a
-/// header of MP1, MP2 or MP3 it is not.
+/// Returns whether `head` is the start of an ADTS frame. The layer is 0 in an ADTS header, but not
+/// in a header of MP1, MP2 or MP3.
 pub(crate) fn is_adts(head: &[u8]) -> bool {
     Frame::parse(head).is_some()
 }

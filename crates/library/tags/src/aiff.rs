@@ -1,5 +1,5 @@
 //! AIFF and AIFF-C: chunks of an IFF file; the samples are skipped. In the table, `@` precedes the
-//! offset of a field of `COMM` and `SSND` in the chunk's content, in bytes.
+//! offset of a field, in bytes from the start of the content of its chunk.
 //!
 //! ```text
 //! "FORM" · length u32 · "AIFF" or "AIFC" · chunks: type · length u32 · content, padded to even

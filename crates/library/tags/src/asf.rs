@@ -44,7 +44,8 @@ const BROADCAST: u32 = 1;
 
 /// Maximum bytes of a value's name; values with longer names are ignored.
 const NAME_BYTES_MAX: usize = 128;
-/// Bytes read from the start of a picture's value; they contain the fields before the picture.
+/// Number of bytes that are read from the start of a picture's value. The fields before the picture
+/// are within these bytes.
 const PICTURE_HEAD_BYTES: u64 = 512;
 
 /// Types of values, as numbered in the file.
@@ -102,8 +103,8 @@ pub(crate) fn read(input: &mut Input<'_>) -> Result<Media, Error> {
     Ok(media)
 }
 
-/// Reads the objects in a range. A header extension contains objects itself; it is read only if
-/// `is_outer`, so the nesting is bounded.
+/// Reads the objects in a range. A header extension is an object that contains further objects. It
+/// is read only if `is_outer` is true, so the nesting is bounded.
 fn objects(
     input: &mut Input<'_>,
     range: Range<u64>,

@@ -65,11 +65,11 @@ impl Flow for Block<'_, '_> {
 const KEY_BYTES_MAX: usize = 64;
 /// Key of a comment that contains a FLAC picture block in base64.
 const PICTURE_KEY: &[u8] = b"METADATA_BLOCK_PICTURE";
-/// Key of a comment of an older convention: the bytes of a picture in base64, not wrapped in a FLAC
-/// picture block.
+/// Key of a comment that contains only the bytes of a picture in base64, without a FLAC picture
+/// block. This is an older convention.
 const COVER_KEY: &[u8] = b"COVERART";
-/// Number of base64 letters that are decoded from the start of a picture block; they contain the
-/// fields before the picture.
+/// Number of base64 letters that are decoded from the start of a picture block. The fields before
+/// the picture are within these letters.
 const PICTURE_HEAD_LETTERS: usize = 1024;
 
 /// Reads all comments from `flow` into `media`. `stored` states how the base64 of a picture is

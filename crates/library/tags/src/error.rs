@@ -56,8 +56,8 @@ impl Error {
         }
     }
 
-    /// Returns whether the rest of the file is still usable: true except for I/O errors, exceeded
-    /// limits and unknown formats.
+    /// Returns whether the rest of the file is still usable. This is true if a part of the file is
+    /// truncated or malformed, but not after I/O errors, exceeded limits or an unknown format.
     pub(crate) fn is_local(&self) -> bool {
         matches!(self.kind, ErrorKind::Truncated | ErrorKind::Malformed)
     }

@@ -26,8 +26,8 @@ const UNSYNCHRONISED: u8 = 0x80;
 const EXTENDED: u8 = 0x40;
 const FOOTER: u8 = 0x10;
 
-/// Maximum bytes that are read of a tag to which unsynchronisation was applied as a whole; pictures
-/// after these bytes are not found.
+/// Maximum number of bytes that are read from a tag to which unsynchronisation was applied as a
+/// whole. Pictures after these bytes are not found.
 const WHOLE_BYTES_MAX: u64 = 1 << 20;
 /// Bytes per read of a tag to which unsynchronisation was applied as a whole.
 const STEP_BYTES: usize = 64 << 10;
@@ -240,8 +240,8 @@ impl Walk {
                 flags: if self.head.version == 2 { 0 } else { flags },
                 tag_unsynchronised: self.head.version == 4 && self.head.flags & UNSYNCHRONISED != 0,
             };
-            // The picture's fields are read now, since reading the next frame's header may move the
-            // window past the picture.
+            // Read the fields of the picture now. The next call may read the header of the next
+            // frame, and that read may move the window past the picture.
             let picture = frame.picture_head(input, body, range.end)?;
             let bytes = self.length(input, length, body, &range)?;
             if range.end < body + bytes {

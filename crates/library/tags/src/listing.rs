@@ -7,9 +7,10 @@
 //! ../Artist/Album/01 Title.flac    entry: path relative to the list's folder or a root, or a URL
 //! ```
 //! Lines end with LF, CR LF or CR; any other line that begins with `#` is a comment. The format has
-//! no standard: it is Winamp's, with the tags that VLC and Apple's HTTP Live Streaming (RFC 8216
-//! §4.1) use. Paths are returned as bytes: if a list is in Latin-1, the names of its files may be
-//! in Latin-1 or in UTF-8. Only a caller with access to the files can find out the encoding.
+//! no standard. It is the format of Winamp, with further tags that VLC and Apple's HTTP Live
+//! Streaming (RFC 8216 §4.1) use. Paths are returned as bytes: if a list is in Latin-1, the names
+//! of its files may be in Latin-1 or in UTF-8. Only a caller with access to the files can find out
+//! the encoding.
 
 use crate::{Error, ErrorKind, Limits, ReadAt, text};
 use percent_encoding::percent_decode;
@@ -33,7 +34,7 @@ pub struct Listing {
 /// An entry of a playlist.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Listed {
-    /// Path as written in the playlist; for a `file:` URL, the path in it.
+    /// Path or URL as written in the playlist. For a `file:` URL, only the path in the URL.
     pub target: Vec<u8>,
     /// Title of the entry; empty if there is none.
     pub title: String,
@@ -129,7 +130,7 @@ fn crop(text: &mut String, bytes_max: usize) {
     }
 }
 
-/// Returns the path of a `file:` URL of this machine, and any other target unchanged.
+/// Returns the path that a `file:` URL contains. Returns any other target unchanged.
 fn path(target: &[u8]) -> Cow<'_, [u8]> {
     let is_url = target
         .get(..SCHEME.len())

@@ -3,7 +3,7 @@
 //!
 //! ```text
 //! element: id, whose leading zero bits give its width (1 to 4 bytes) ·
-//!          length, whose leading zero bits do the same (1 to 8 bytes; all ones: unknown) · content
+//!          length, also with leading zero bits (1 to 8 bytes; all ones: unknown) · content
 //! EBML · Segment { SeekHead { Seek { id · position } } · Info { scale · duration · title } ·
 //!        Tracks { TrackEntry { kind · codec · Audio { rate · channels · bits } } } ·
 //!        Tags { Tag { Targets { level } · SimpleTag { name · text } } } ·
@@ -137,8 +137,8 @@ pub(crate) fn read(input: &mut Input<'_>) -> Result<Media, Error> {
     if media.audio.sample_rate_hz == 0 {
         return Err(Error::malformed("matroska without a sound track"));
     }
-    // If the file states no duration, because its writer could not seek back to fill it in, the
-    // duration is taken from the last cluster.
+    // If the writer of the file could not seek back to fill in the duration, the duration is taken
+    // from the last cluster.
     let is_stated = 0.0 < known.ticks;
     if !is_stated && sound_at < segment.end {
         known.ticks = match last_ticks(input, &(sound_at..segment.end)) {

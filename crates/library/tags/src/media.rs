@@ -18,7 +18,7 @@ pub struct Media {
     pub pictures: Vec<Picture>,
     /// Hash that identifies the audio, regardless of tags and path.
     pub audio_hash: AudioHash,
-    /// Faults despite which the file could be read, such as a broken tag or a truncated chunk.
+    /// Faults that did not prevent reading the file, such as a broken tag or a truncated chunk.
     pub issues: Vec<Cow<'static, str>>,
 }
 
@@ -242,8 +242,8 @@ pub struct Picture {
     pub offset: u64,
     /// Length of the picture in the file, as the tag states it. The picture lies within the file.
     pub bytes: u64,
-    /// Length of the tag's fields that precede the picture in the decoded bytes; 0 if no fields
-    /// precede it.
+    /// Number of decoded bytes before the picture: fields of the tag. 0 if no fields precede the
+    /// picture.
     pub skip: u32,
 }
 

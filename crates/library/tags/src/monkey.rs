@@ -25,8 +25,8 @@ const WITH_DESCRIPTOR: u16 = 3980;
 const DESCRIPTOR_BYTES_MIN: u32 = 52;
 const EIGHT_BITS: u16 = 1;
 const TWENTY_FOUR_BITS: u16 = 8;
-/// Compression level "extra high", whose frames were longer than those of other levels in early
-/// versions.
+/// Compression level "extra high". In early versions, its frames were longer than those of other
+/// levels.
 const EXTRA_HIGH: u16 = 4000;
 
 /// Reads a file whose magic number is at `start`; `media` holds the values of a tag before the

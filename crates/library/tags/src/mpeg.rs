@@ -3,16 +3,17 @@
 //! field in bytes, and bracketed fields are present if the flag before the colon is set.
 //!
 //! ```text
-//! ID3v2 · frames, the first perhaps with a Xing, Info or VBRI header, not audio · APEv2 · ID3v1
+//! ID3v2 · frames; the first may have a Xing, Info or VBRI header, but no audio · APEv2 · ID3v1
 //! frame head: sync 11 · version 2 · layer 2 · no CRC 1 · bit rate 4 · sample rate 2 · padding 1
 //!             private 1 · channels 2 · …
 //! Xing or Info: flags u32 · [1: frames u32] · [2: bytes u32] · [4: 100 bytes] · [8: quality u32]
 //!               LAME: @0 name, 9 bytes · … · @21 delay in 12 bits, padding in 12 bits
 //! VBRI: @10 bytes u32 · @14 frames u32
 //! ```
-//! Without such a header, frames sampled at a few offsets show whether the bit rate is constant; if
-//! it is not, the duration is estimated from their mean bit rate. Sources: ISO 11172-3 §2.4, ISO
-//! 13818-3, the vendors' documentation of the Xing and VBRI headers.
+//! If a file has no such header, frames are sampled at a few offsets to find out whether the bit
+//! rate is constant. If the bit rate varies, the duration is estimated from the mean bit rate of
+//! the sampled frames. Sources: ISO 11172-3 §2.4, ISO 13818-3, the vendors' documentation of the
+//! Xing and VBRI headers.
 
 use crate::input::Input;
 use crate::media::{AudioHash, Codec};
@@ -115,7 +116,7 @@ impl Frame {
             == (other.layer, other.full, other.sample_rate_hz)
     }
 
-    /// Returns the offset in the frame at which a Xing header would be, which is after the side
+    /// Returns the offset of a Xing header in the frame, if there is one: the end of the side
     /// information.
     fn xing_at(self) -> usize {
         HEAD_BYTES
@@ -196,8 +197,8 @@ fn is_followed(bytes: &[u8], start: usize, first: Frame, followers: usize) -> bo
     for found in 0..followers {
         match frame_in(bytes, at).filter(|next| first.is_like(*next)) {
             Some(next) => at += next.bytes,
-            // `bytes` is long enough for `followers` frames of the maximum size, so `bytes` ends
-            // at `at` only if the file ends there.
+            // `bytes` has room for `followers` frames of the maximum size. So if `bytes` ends at
+            // `at`, the file ends there.
             None => return found + 1 == followers && bytes.len() <= at + HEAD_BYTES,
         }
     }
@@ -209,8 +210,8 @@ fn frame_in(bytes: &[u8], at: usize) -> Option<Frame> {
 }
 
 fn counted(head: &[u8], frame: Frame) -> Option<HeaderCounts> {
-    // With a CRC the side information begins two bytes later, but encoders disagree on whether the
-    // Xing header moves with it.
+    // With a CRC, the side information begins two bytes later. Encoders disagree on whether the
+    // Xing header moves with it, so both offsets are tried.
     let offsets = [frame.xing_at(), frame.xing_at() + 2];
     let mut offsets = offsets[..1 + usize::from(frame.crc)].iter();
     let xing = offsets.find_map(|&at| xing(head.get(at..)?, frame));

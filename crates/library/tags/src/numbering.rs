@@ -26,8 +26,8 @@ impl Numbering {
                 ..Numbering::default()
             };
         };
-        // Unless it follows the letter of a side, a hyphen before the number is a minus sign, so
-        // the number is invalid.
+        // A hyphen between the letter of a side and the number is ignored, as in `A-1`. Any other
+        // hyphen before the number is a minus sign, so the number is invalid.
         if before.ends_with('-') && side == 0 {
             return Numbering::default();
         }

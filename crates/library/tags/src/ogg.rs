@@ -27,8 +27,8 @@ const HEAD_BYTES: u64 = 27;
 /// Maximum number of failed attempts to skip pages of a packet. An attempt fails if the expected
 /// page does not begin at the computed offset. After that, the pages are read one by one.
 const MISSES_MAX: u32 = 4;
-/// Bytes before the end that are searched for the last page, in growing steps; the last step is
-/// longer than any page.
+/// Numbers of bytes that are searched for the last page of a file or link, counted back from its
+/// end. They are tried in this order; the last one is larger than any page.
 const TAIL_BYTES: [u64; 3] = [8 << 10, 32 << 10, 68 << 10];
 /// Sample rate of Opus granule positions, which is fixed.
 const OPUS_RATE_HZ: u32 = 48_000;

@@ -10,8 +10,9 @@ pub struct Splits {
 }
 
 impl Default for Splits {
-    /// Returns the default rules. Most separators include spaces, which keeps `AC/DC` and `Earth,
-    /// Wind & Fire` whole; a name that contains such a separator needs an exception.
+    /// Returns the default rules. Most separators include spaces, so that `AC/DC` stays whole.
+    /// Neither a comma nor `&` is a separator, so that `Earth, Wind & Fire` stays whole. A name
+    /// that does contain a separator, such as `AC / DC`, needs an exception.
     fn default() -> Splits {
         let words = |words: &[&str]| words.iter().map(|&word| word.to_owned()).collect();
         Splits {

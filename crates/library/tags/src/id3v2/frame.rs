@@ -100,8 +100,8 @@ impl OldDate {
 }
 
 impl Frame {
-    /// Returns the length of the fields that the frame's flags insert before its content; `None` if
-    /// the content is compressed or encrypted.
+    /// Returns the length of the fields that precede the content according to the frame's flags.
+    /// Returns `None` if the content is compressed or encrypted.
     fn extra_bytes(&self) -> Option<u64> {
         let (group, scrambled, length) = match self.version {
             3 => (0x20, 0xc0, 0),
@@ -342,10 +342,10 @@ fn described(content: &[u8], tags: &mut Tags, field: Field) {
     }
 }
 
-/// Reads synchronised lyrics: encoding, language code of three letters, time unit (2:
-/// milliseconds), content type (0: other, 1: lyrics, 2: a transcription), description, then
-/// strings, each with a timestamp. A string is a line, or a part of a line if some strings contain
-/// line ends. The lyrics are stored in the LRC format.
+/// Reads synchronised lyrics, and stores them in the LRC format. The content is: encoding, language
+/// code of three letters, time unit (2: milliseconds), content type (0: other, 1: lyrics, 2: a
+/// transcription), description, then strings, each with a timestamp. A string is a line. But if any
+/// string contains a line end, the strings are only parts of lines.
 fn timed_lyrics(content: &[u8], tags: &mut Tags) {
     let [encoding, _, _, _, 2, 0..=2, rest @ ..] = content else {
         return;

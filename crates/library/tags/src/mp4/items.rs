@@ -63,8 +63,8 @@ pub(super) fn read(
     let Some(meta) = find(input, udta, b"meta")? else {
         return Ok(());
     };
-    // In ISO files, `meta` begins with version and flags. In QuickTime files it begins with its
-    // first box, whose type is then at offset 4.
+    // In ISO files, the content of `meta` begins with version and flags. In QuickTime files, it
+    // begins with a box, whose type is then at offset 4.
     let is_bare = &input.field(&meta, 4)? == b"hdlr";
     let boxes = meta.start + if is_bare { 0 } else { 4 }..meta.end;
     let Some(ilst) = find(input, &boxes, b"ilst")? else {

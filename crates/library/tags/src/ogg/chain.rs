@@ -31,8 +31,8 @@ pub(super) struct Chain {
 }
 
 /// Measures a chain whose last page, `last`, does not belong to the first stream of the file.
-/// Returns `None` if the file is not a chain, because `last` belongs to a stream that is concurrent
-/// with the first stream.
+/// Returns `None` if the file is not a chain: `last` then belongs to a stream that is concurrent
+/// with the first stream. Also returns `None` if not even the first link can be measured.
 pub(super) fn measure(
     input: &mut Input<'_>,
     first: Audio,

@@ -179,8 +179,8 @@ fn a_duration_that_no_file_can_have_is_unknown() {
     assert_eq!(duration(&hour), (3_600_000, true));
 }
 
-/// Half a second of audio in four MP4 fragments, and the same in WebM, as ffmpeg writes them to a
-/// pipe; and a film of the same duration.
+/// Half a second of audio as ffmpeg writes it to a pipe: in four MP4 fragments, and in WebM. `FILM`
+/// is a film of the same duration.
 const FRAGMENTS: &[u8] = include_bytes!("../../testdata/sine-fragments.m4a");
 const LIVE: &[u8] = include_bytes!("../../testdata/sine-live.webm");
 const FILM: &[u8] = include_bytes!("../../testdata/film.mp4");

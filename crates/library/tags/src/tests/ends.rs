@@ -101,8 +101,8 @@ fn headed(at: usize, head: &[u8]) -> Vec<u8> {
 
 #[test]
 fn heads_of_varying_rates_tell_the_duration() {
-    // 1,000 frames of 1,152 samples at 44.1 kHz, in 400,000 bytes; for mono, the header follows 17
-    // bytes of side information.
+    // 1,000 frames of 1,152 samples at 44.1 kHz, in 400,000 bytes. The Xing header is at offset 21
+    // of a mono frame: after the frame's header and 17 bytes of side information.
     let counts = [1000_u32.to_be_bytes(), 400_000_u32.to_be_bytes()].concat();
     let xing = [&b"Xing\0\0\0\x03"[..], &counts].concat();
     expect!["Mp3 26122 ms 44100 Hz 1 ch 0 bit 122 kbit/s [] 0 pictures []"]
@@ -238,8 +238,8 @@ fn flac_behind_an_id3_tag() {
 
 #[test]
 fn a_tag_that_is_unsynchronised_as_a_whole() {
-    // FF E0 would look like a frame's sync, so a zero byte is inserted; the lengths do not include
-    // this zero byte.
+    // FF E0 would look like the sync of an audio frame, so a zero byte is inserted between the two.
+    // The length of the frame does not include this zero byte.
     let frames = b"TIT2\0\0\0\x04\0\0\0\xff\0\xe0xTALB\0\0\0\x02\0\0\0A";
     let tag = [&b"ID3\x03\0\x80\0\0\0"[..], &[frames.len() as u8], frames].concat();
     let media = read(&[&tag[..], sine("mp3")].concat()).expect("a sound file");
@@ -249,7 +249,8 @@ fn a_tag_that_is_unsynchronised_as_a_whole() {
 
 #[test]
 fn a_cover_in_such_a_tag_is_the_picture_alone() {
-    // Each FF of the picture is stored with a zero byte after it, and another frame follows.
+    // In the tag, a zero byte follows each FF of the picture. The tag also has another frame, after
+    // or before the picture.
     let picture = b"\xff\xd8\xff\x00pixels\xff\xff\xe0\xff";
     let stored = b"\xff\x00\xd8\xff\x00\x00pixels\xff\x00\xff\x00\xe0\xff\x00";
     let body = b"\0image/jpeg\0\x03\xff\0description\0";

@@ -147,8 +147,8 @@ fn ogg_without_a_page_of_sound_cannot_be_read() {
 
 #[test]
 fn aiff_lasts_as_long_as_the_samples_that_are_there() {
-    // The header states 4,000 samples of one byte at 8 kHz, after 54 bytes; only 1,000 of them
-    // exist.
+    // The header has 54 bytes and states 4,000 samples of one byte at 8 kHz. Only 1,000 of these
+    // samples exist.
     expect![[
         r#"Pcm 125 ms 8000 Hz 1 ch 8 bit 64 kbit/s [] 0 pictures ["a chunk is longer than the file"]"#
     ]]
