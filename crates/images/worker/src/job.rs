@@ -80,8 +80,8 @@ struct Sink<'a> {
 
 impl Write for Sink<'_> {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        // Refuse a write that would exceed the file size limit: the kernel would kill the process
-        // for it.
+        // Refuse a write that would exceed the file size limit, because the kernel would kill the
+        // process for such a write.
         if self.bytes_max - self.bytes < bytes.len() as u64 {
             return Err(std::io::ErrorKind::FileTooLarge.into());
         }

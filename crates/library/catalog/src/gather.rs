@@ -144,8 +144,8 @@ fn songs(entries: &[Entry], tracks: Vec<(usize, Box<Track>)>) -> Vec<Song> {
 
 /// Assigns ids to tracks. Of several files with the same audio, the one that was created first gets
 /// the audio hash as its id. The ids of the other files are derived from the hash and their
-/// creation times. So no id depends on tags or paths. If the first file is removed, the next one
-/// gets the audio hash as its id.
+/// creation times. So no id depends on tags, and ids depend on paths only if creation times are
+/// equal or unknown. If the first file is removed, the next one gets the audio hash as its id.
 fn number_ids(entries: &[Entry], songs: &mut [Song]) {
     let mut order: Vec<(u64, i64, usize, usize)> = (0..)
         .zip(&*songs)

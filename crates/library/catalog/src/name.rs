@@ -33,8 +33,8 @@ fn without_case(letter: char) -> impl Iterator<Item = char> {
     upper.flat_map(char::to_lowercase)
 }
 
-/// Returns the key by which names are sorted: the name without case, accents and punctuation. If
-/// these are equal, the name without case decides.
+/// Returns the key by which names are sorted: first the name without case, accents and punctuation,
+/// then the name without case only.
 pub(crate) fn order(name: &str) -> (String, String) {
     (folded_name(name), identity(name))
 }

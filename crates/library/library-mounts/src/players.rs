@@ -347,8 +347,8 @@ impl Rest {
         let server = Arc::clone(&self.0);
         let response = self.1.off_core(move || {
             let mut params = Params::parse(&query);
-            // Some players send JSON without its media type. They are recognized by the `{`, with
-            // which no form begins.
+            // Some players send JSON without its media type. Such a body is recognized by the `{`
+            // at its start, with which no form begins.
             let is_form = !is_json && !body.trim_start().starts_with('{');
             params.extend(if is_form { &body } else { "" });
             let now_ms = unix_ms(SystemTime::now());

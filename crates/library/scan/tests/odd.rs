@@ -292,8 +292,8 @@ fn no_file_takes_more_than_its_share_and_each_is_reported() {
         for cut in [1, 4, 12, 40, 100, file.len() / 2, file.len() - 1] {
             bounds.of_bytes("cut", ending, &file[..cut.min(file.len())]);
         }
-        // Scans copies of the file. In each copy, four other bytes, possibly a length field, are
-        // set to the largest number.
+        // Scans copies of the file. In each copy, four bytes at another offset are set to the
+        // largest number. Some of these bytes are a length field.
         for at in (0..file.len().min(132) - 4).step_by(4) {
             let mut lying = file.to_vec();
             lying[at..at + 4].fill(0xff);

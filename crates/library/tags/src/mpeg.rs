@@ -3,7 +3,7 @@
 //! field in bytes, and bracketed fields are present if the flag before the colon is set.
 //!
 //! ```text
-//! ID3v2 · frames; the first may have a Xing, Info or VBRI header, but no audio · APEv2 · ID3v1
+//! ID3v2 · frames; the first may have a Xing, Info or VBRI header instead of audio · APEv2 · ID3v1
 //! frame head: sync 11 · version 2 · layer 2 · no CRC 1 · bit rate 4 · sample rate 2 · padding 1
 //!             private 1 · channels 2 · …
 //! Xing or Info: flags u32 · [1: frames u32] · [2: bytes u32] · [4: 100 bytes] · [8: quality u32]

@@ -44,9 +44,9 @@ fn named(process: &str) -> String {
     format!("pelton:process:{process}")
 }
 
-/// Returns two commands. The first tries to acquire the lock of `key`, which expires after
-/// `flight.wall_ms_max` milliseconds. The second reads the entry of `key`. In this order, the
-/// result of another process that has just released the lock is found.
+/// Returns two commands. The first tries to acquire the lock of `key`. The lock expires after
+/// `flight.wall_ms_max` milliseconds. The second command reads the entry of `key`. In this order,
+/// if another process has just released the lock, the second command finds its result.
 pub(super) fn lock_and_find(key: &Key, flight: &Flight<'_>) -> Vec<Command> {
     vec![
         command(&[

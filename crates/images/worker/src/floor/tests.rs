@@ -33,7 +33,7 @@ fn tiles_are_spread_over_the_whole_picture() {
     assert_eq!(sample.size, Size::new(384, 384));
     let at = |x: usize, y: usize| &sample.data[3 * (384 * y + x)..][..2];
     let tile_starts = [0, 128, 256].map(|begin| at(begin, begin).to_vec());
-    // Each tile is centred in a third of the side. As its colour, each pixel of `map` has its
+    // Each tile is centred in a third of the side. In `map`, the colour of a pixel is its
     // coordinates divided by 8.
     assert_eq!(tile_starts, [[28, 10], [104, 48], [178, 84]]);
     assert_eq!(at(383, 383), [178 + 15, 84 + 15]);

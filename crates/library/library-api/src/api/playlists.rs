@@ -160,8 +160,8 @@ impl ApiCall<'_> {
     /// Applies `edit` to a playlist of the user, and returns the playlist without its tracks.
     pub(super) fn change_playlist(&self, id: &str, edit: Edit) -> Result<String, Refusal> {
         let tracks_max = self.context.limits.tracks_max;
-        // The response is composed while the store is still locked. Otherwise its time `changed`
-        // could be that of a later change by another client.
+        // The response is composed while the store is still locked. Otherwise the time `changed` in
+        // the response could be the time of a later change by another client.
         let mut document = String::new();
         self.context.store.change(|state| {
             let (id, stored) = self.own_playlist(state, id)?;
