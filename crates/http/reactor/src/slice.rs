@@ -5,24 +5,24 @@ mod tests;
 
 use std::io;
 
-/// Time slice that the thread requests: the shortest that the kernel grants.
+/// Time slice that the thread requests, in nanoseconds. Linux grants no shorter one.
 ///
-/// A thread that becomes ready preempts a thread with a longer slice at once. With equal slices, it
-/// would wait some milliseconds, until a busy thread (such as one that converts an image) has used
-/// up its slice. The threads' shares of the processor do not change.
+/// When the thread becomes ready, it preempts a running thread with a longer slice at once. If both
+/// slices were equal, it would wait some milliseconds, until the running thread (such as one that
+/// converts an image) has used up its slice. The threads' shares of the processor do not change.
 const SLICE_NS: u64 = 100_000;
 
 /// Nice value that the thread requests. The kernel grants this value to root, and to a service with
 /// a sufficient `LimitNICE=`.
 ///
-/// At nice value 0, a thread that served one request and receives the next has momentarily used
-/// more than its share, and waits for the scheduler's next tick. At -10, its weight is nine times
-/// that of a thread at 0, so this wait is negligible.
+/// At nice value 0, a thread that has just served a request has used more than its share for the
+/// moment. When the next request arrives, the thread waits for the scheduler's next tick. At -10,
+/// the thread's weight is nine times as large, and this wait is negligible.
 const NICE: i32 = -10;
 
-/// Requests low-latency scheduling for the calling thread (`sched_setattr(2)`; EEVDF honours slices
-/// since Linux 6.12, earlier kernels accept and ignore them). A policy or nice value that was set
-/// before the program started is kept.
+/// Requests low-latency scheduling for the calling thread: a short time slice and a negative nice
+/// value (`sched_setattr(2)`). Linux honours the slice since 6.12; earlier kernels accept and
+/// ignore it. A scheduling policy or nice value that was set before the program started is kept.
 ///
 /// # Errors
 /// The kernel, or a seccomp filter around this process, refuses the request. The program works

@@ -1,12 +1,14 @@
 //! Steering: the choice of the core that accepts a new connection.
 //!
 //! The kernel receives a connection's packets on some processor. If the core of that processor
-//! serves the connection, the packets stay in the caches of that processor. But if all packets
-//! arrive on one processor, as with a single client or a network card with one queue, this choice
-//! would leave the other cores idle. So `auto` starts with the kernel's hash, samples on which
-//! processors connections arrive, switches to the core of the arrival processor only if the
-//! arrivals are even over the cores, and switches back when the arrivals, or the connections
-//! accepted per core, are no longer even.
+//! serves the connection, the packets stay in the caches of that processor. But all packets may
+//! arrive on one processor, as with a single client or a network card with one queue. The other
+//! cores would then be idle.
+//!
+//! So the mode `auto` starts with a choice by the kernel's hash, and samples on which processors
+//! connections arrive. If the arrivals are even over the cores, `auto` switches to the core of the
+//! arrival processor. If the arrivals, or the connections accepted per core, are no longer even,
+//! `auto` switches back to the hash.
 //!
 //! Sources: socket(7) `SO_INCOMING_CPU`, which works with `SO_REUSEPORT` since Linux 6.2;
 //! `SO_ATTACH_REUSEPORT_CBPF`.
@@ -57,14 +59,14 @@ impl Steering {
     }
 }
 
-/// Sampling interval, in connections. Finding the processor on which a connection arrived costs a
-/// system call, so a core does it only for every eighth connection.
+/// Sampling interval, in connections: a core samples every eighth connection. A sample finds the
+/// processor on which a connection arrived, which costs a system call.
 pub(crate) const SAMPLE: u64 = 8;
 /// Minimum number of samples, on average over the cores, before the mode `auto` chooses between
 /// `Hash` and `IncomingCpu`.
 const SAMPLES_MIN: u64 = 64;
-/// Maximum number of connections of the busiest core, in percent of the mean over the cores, at
-/// which the connections still count as evenly spread.
+/// Limit up to which connections count as evenly spread over the cores: the number of connections
+/// of the busiest core, in percent of the mean.
 const EVEN_PCT: u64 = 150;
 /// Maximum percentage of connections that arrive on processors to which no core is pinned. If more
 /// do, `IncomingCpu` is not used.
@@ -75,14 +77,14 @@ const ELSEWHERE_PCT_MAX: u64 = 10;
 pub(crate) struct SteeringState {
     configured: Steering,
     now: AtomicU8,
-    /// Number of sampled connections that arrived on each core's processor; the last entry counts
+    /// Number of sampled connections that arrived on each core's processor. The last entry counts
     /// those that arrived on a processor without a core.
     arrived: Box<[AtomicU64]>,
     cores: Box<[CoreId]>,
 }
 
-/// Counts of arrived and accepted connections: the totals at the last decision of
-/// [`Steering::Auto`], or the increase since then.
+/// Counts of arrived and accepted connections. They are either the totals at the last decision of
+/// [`Steering::Auto`], or the increase since that decision.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ArrivalCounts {
     /// Sampled connections that arrived on each core's processor, indexed as
@@ -119,9 +121,9 @@ impl SteeringState {
         owner == Some(core)
     }
 
-    /// Chooses again between `Hash` and `IncomingCpu`, if the setting is `auto` and enough samples
-    /// were taken since the last decision. `before` holds the counts at the last decision; a new
-    /// decision replaces them. One core calls this periodically.
+    /// Chooses again between `Hash` and `IncomingCpu`. Does nothing if the setting is not `auto`,
+    /// or after too few samples since the last decision. `before` holds the counts at the last
+    /// decision; a new decision replaces them. One core calls this periodically.
     pub(crate) fn reconsider(&self, accepted: &[u64], before: &mut ArrivalCounts) {
         if self.configured != Steering::Auto {
             return;
@@ -155,8 +157,7 @@ fn since(now: &[u64], before: &[u64]) -> Vec<u64> {
 }
 
 impl ArrivalCounts {
-    /// Decides the steering from these counts, which were collected while the steering `now` was in
-    /// force.
+    /// Decides the next steering from these counts. They were collected under the steering `now`.
     fn verdict(&self, now: Steering) -> Steering {
         let (elsewhere, here) = self
             .arrived
@@ -226,9 +227,9 @@ pub(crate) fn attach(socket: &TcpListener, cores: &[CoreId]) -> io::Result<()> {
     }
 }
 
-/// Builds the BPF program that maps the current processor to the index of its socket; processor
-/// numbers may have gaps. For a processor without a core the program returns an invalid index, and
-/// the kernel falls back to its hash.
+/// Builds the BPF program that returns the index of the socket for the current processor. The
+/// processor numbers may have gaps. For a processor without a core, the program returns an invalid
+/// index, and the kernel chooses a socket by its hash.
 fn program(cores: &[CoreId]) -> Vec<libc::sock_filter> {
     // linux/filter.h: a load from this negative offset yields the number of the current processor.
     const PROCESSOR: u32 = (libc::SKF_AD_OFF + libc::SKF_AD_CPU) as u32;

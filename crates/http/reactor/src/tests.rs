@@ -123,7 +123,7 @@ impl Echo {
     }
 }
 
-/// Echoes each line; echoes `work` only after the test has added a permit.
+/// Echoes each line. Before it echoes the line `work`, it waits for a permit from the test.
 async fn echo(
     mut conn: Conn,
     permits: &Semaphore,
@@ -317,7 +317,7 @@ fn a_limit_of_zero_is_named() {
 #[test]
 fn a_core_that_cannot_start_stops_the_others() {
     let mut cores = some_cores(1);
-    // Processor 1023 is the highest that a CPU set can name; no machine that runs this test has it.
+    // Processor 1023 is the highest that a CPU set can name, and no test machine has that many.
     cores.push(CoreId(1023));
     let limits = Limits::default();
     let listeners = bind(&[loopback()], &cores, &limits).expect("a free port");
@@ -658,8 +658,8 @@ fn a_reader_that_stalls_is_ended() {
     server.stop();
 }
 
-/// Environment variable that marks the child process of the test below. The test needs a child
-/// process, so that its low limit on descriptors does not affect other tests.
+/// Environment variable that marks the child process of the next test. That process has a low limit
+/// on descriptors, which must not affect other tests.
 const CHILD: &str = "REACTOR_TEST_DESCRIPTORS";
 
 #[test]

@@ -8,11 +8,11 @@
 //!     drains, ends
 //! ```
 //!
-//! The processes communicate over a socket that is the standard input of the new process: there is
-//! no path that another process could open, and no descriptor that another child inherits. If the
-//! new process ends or stays silent, the old one continues unchanged. The new process runs the
-//! program at the path of the running program, so an upgrade starts the version that was installed
-//! at that path.
+//! The processes communicate over a socket, which is the standard input of the new process. So
+//! there is no path that another process could open, and no descriptor that another child inherits.
+//! If the new process ends or stays silent, the old process continues unchanged. The new process is
+//! started from the path of the running program, so an upgrade runs the version that is now
+//! installed there.
 
 use std::env;
 use std::io::{self, Read as _, Write as _};
@@ -54,8 +54,8 @@ impl Program {
         match readiness {
             Ok(()) => Ok(child.id()),
             Err(err) => {
-                // If the new process has already ended, `kill` has no effect, and the log lines of
-                // that process state why it ended.
+                // If the new process has already ended, `kill` has no effect. Its log lines then
+                // state why it ended.
                 child.kill()?;
                 let status = child.wait()?;
                 Err(io::Error::other(format!(
@@ -65,8 +65,8 @@ impl Program {
         }
     }
 
-    /// Starts the child. This process closes its copy of `stdin`, the child's end of the socket;
-    /// otherwise this process would not notice when the child ends.
+    /// Starts the child with `stdin`, the child's end of the socket. The copy of `stdin` in this
+    /// process is closed; otherwise this process would not notice when the child ends.
     fn start(&self, stdin: UnixStream) -> io::Result<Child> {
         Command::new(&self.0)
             .args(env::args_os().skip(1))

@@ -1,13 +1,14 @@
-//! Tests, under `shuttle`, of the state that cores share: the threads of a test run in many
-//! interleavings, and a wait that never ends is reported as a deadlock, which fails the test.
+//! Tests, under `shuttle`, of the state that cores share. The threads of a test run in many
+//! interleavings. A wait that never ends is reported as a deadlock, which fails the test.
 //!
-//! The other tests of this crate start real cores, and the locks of `shuttle` work only under
+//! The other tests of this crate start real cores, but the locks of `shuttle` work only under
 //! `shuttle`. So this module compiles the files `gate.rs` and `open.rs` once more, with its own
 //! `sync`.
 //!
-//! To check the tests, each of these bugs was injected, and made a test fail: an arrival at the
-//! gate notifies only one waiter, or none; an arrival is counted by `wait` but not by `drop`; the
-//! count of open connections is compared and changed in two separate operations.
+//! To check the tests, each of these bugs was injected, and made a test fail:
+//! - an arrival at the gate notifies only one waiter, or none;
+//! - an arrival is counted by `wait` but not by `drop`;
+//! - the count of open connections is compared and changed in two separate operations.
 
 #[allow(clippy::duplicate_mod, reason = "compiled with other locks")]
 #[path = "../gate.rs"]
