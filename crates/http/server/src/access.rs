@@ -5,10 +5,11 @@
 //! core 1 ─► lines ─┴─► thread `access` ─► file or stderr
 //! ```
 //!
-//! A core writes into a buffer of its own and never waits: if the lock is held or the buffer is
-//! full, the line is dropped and counted. The writer thread polls the buffers every [`PAUSE`]. A
-//! core wakes it only when a buffer becomes half full, so most lines cost the core no system call.
-//! The file is opened for appending, and reopened on request after another program has moved it.
+//! Each core writes into its own buffer and never waits: if the lock is held or the buffer is full,
+//! the core drops the line and counts it. The writer thread polls the buffers every [`PAUSE`]. A
+//! core wakes the writer thread only when its buffer becomes half full, so most lines cost the core
+//! no system call. The file is opened for appending. It is reopened on request, after another
+//! program has moved it.
 
 mod line;
 #[cfg(test)]

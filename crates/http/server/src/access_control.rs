@@ -41,8 +41,8 @@ impl Core {
         self.cached_login(credentials).map(|_| Admission::Known)
     }
 
-    /// Runs the access checks that do not depend on the requested file; [`Core::check_file_access`]
-    /// runs the others.
+    /// Runs the access checks that do not depend on the requested file. The checks that do are in
+    /// [`Core::check_file_access`].
     pub(crate) async fn check_access(
         &self,
         request: &Request<'_>,
@@ -58,9 +58,9 @@ impl Core {
             return Err(Problem::UnknownHost);
         }
         let is_open = gate.is_open(part);
-        // A browser adds its stored credentials to the requests of any page, so the page's origin
-        // is checked. Music players send their own credentials with each request, so their requests
-        // need no such check.
+        // A browser adds its stored credentials to a request, whatever page sent the request. So
+        // the origin of the page is checked. Music players send their own credentials with each
+        // request, so their requests need no such check.
         let has_own_credentials = part == Part::Players;
         if (is_listing || !is_open) && !has_own_credentials && is_foreign_change(gate, request) {
             return Err(Problem::ForeignOrigin);
@@ -169,7 +169,7 @@ impl Core {
         has_users.map_err(|_| Problem::Host)
     }
 
-    /// Returns the login of a request. `by_session` identifies the user if it is given; otherwise
+    /// Returns the login of a request. If `by_session` is given, it identifies the user; otherwise
     /// the Authorization field does.
     async fn log_in(
         &self,
@@ -273,7 +273,7 @@ impl Core {
     }
 }
 
-/// Returns whether the request would change something on behalf of a page of an untrusted origin.
+/// Returns whether the request is a change that a page of an untrusted origin sent.
 fn is_foreign_change(gate: &Gate, request: &Request<'_>) -> bool {
     if !is_change(request) {
         return false;

@@ -1,13 +1,13 @@
 //! ZIP archive of several files of the library. The files are not compressed, and are read while
-//! the archive is sent: at most one piece of the archive is in memory, and no part of it is written
-//! to disk.
+//! the archive is sent. At most one piece of the archive is in memory, and nothing is written to
+//! disk.
 //!
 //! ```text
 //! each member: local header · bytes of the file      at the end: a directory entry for each member
 //! ```
 //!
-//! Each member is read twice, because the local header in front of its bytes contains their
-//! checksum. If checksum and size followed the bytes, programs that ignore the directory at the end
+//! Each member is read twice: its local header, which precedes its bytes, contains their checksum.
+//! ZIP also allows checksum and size behind the bytes. But then programs that ignore the directory
 //! could not find the end of an uncompressed member. The total length is known from the start.
 //!
 //! Limits: 4 GiB and 4,096 files, see the constants. Source: PKWARE's APPNOTE.TXT 6.3.
@@ -96,7 +96,7 @@ impl Archive {
     /// Checks the files and plans the archive. May block on the disk.
     ///
     /// # Errors
-    /// A file is missing, or the archive would exceed a limit on its size, its number of files or
+    /// A file is missing, or a limit is exceeded: the size of the archive, the number of files, or
     /// the length of a name.
     pub(crate) fn plan(
         library: &Arc<Library>,

@@ -5,7 +5,7 @@ use std::cell::RefCell;
 use crate::metrics::ResponseRecord;
 use crate::request_id::RequestId;
 
-/// Maximum number of unused batches kept for later requests. A core rarely needs more, since a
+/// Maximum number of unused batches that a core keeps for later requests. Few suffice, since a
 /// connection holds a batch only while it prepares and writes responses.
 const BATCHES_MAX: usize = 64;
 /// Maximum capacity of a batch that is kept for later requests, in bytes. A batch that a long

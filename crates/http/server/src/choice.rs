@@ -23,8 +23,8 @@ pub struct Choice {
     pub provisional: bool,
     /// True if the representation was converted for this request.
     pub made: bool,
-    /// True if the target has only this representation, whatever clients accept and whatever is
-    /// converted later.
+    /// True if the target has no other representation. The representation then depends neither on
+    /// what the client accepts nor on later conversions.
     pub is_only: bool,
 }
 
@@ -45,7 +45,7 @@ pub type MediaType = &'static str;
 /// Location of a representation's bytes.
 #[derive(Clone, Debug)]
 pub enum Body {
-    /// Variant on disk; its bytes are also in memory if it was converted for this request.
+    /// Variant on disk. If it was converted for this request, its bytes are also in memory.
     Variant(Arc<Variant>, Option<Arc<Sealed>>, MediaType),
     /// Variant in memory only, because the disk did not accept it.
     Uncached(Arc<Sealed>, Key, MediaType),

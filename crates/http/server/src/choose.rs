@@ -1,5 +1,5 @@
-//! Choice of a representation. It depends on the version of the original, the formats that the
-//! response may have, and the variants that exist. If there is no variant, one is converted.
+//! Choice of a representation. The choice depends on the version of the original, the formats that
+//! the response may have, and the variants that exist. If there is no variant, one is converted.
 //!
 //! ```text
 //! path ─► identity ─► facts ─► candidates ─► any known? ─yes─► smallest known one, or the original
@@ -7,8 +7,8 @@
 //! ```
 //!
 //! A picture is first encoded at low effort, and again at higher effort when cores are idle. A
-//! response is *provisional* until all candidate formats have been encoded at the higher effort.
-//! Until then it is fresh for seconds only, and the conversions at higher effort are queued.
+//! response is *provisional* until all candidate formats have been encoded at the higher effort. A
+//! provisional response is fresh for seconds only, and queues the missing conversions.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -39,7 +39,8 @@ const STREAM_START_BYTES: u64 = 16 << 10;
 /// variant changes during the attempt.
 const ATTEMPTS_MAX: usize = 3;
 
-/// Format that the response may have, and the state of the variants in this format.
+/// Format that the response may have, and the state of its two variants: `quick`, encoded at low
+/// effort, and `better`, encoded at higher effort.
 struct Candidate {
     quick: (Key, Plan),
     better: (Key, Plan),
@@ -58,7 +59,7 @@ struct Candidate {
 /// Result of converting the original to a candidate format. Several requests may share the
 /// conversion.
 enum FlightResult {
-    /// The entry that the index now has, and the bytes if the entry is a variant.
+    /// The index now has this entry. If the entry is a variant, its bytes follow.
     Cached(Arc<Variant>, Option<Arc<Sealed>>),
     /// The variant exists in memory only; the index has no entry.
     Uncached(Arc<Sealed>, Target),
@@ -105,11 +106,11 @@ impl Service {
         self.choose_by(path, recipe, accepts, Originals::Sent).await
     }
 
-    /// Chooses a variant for `path`, converting the original if necessary. Never chooses the
-    /// original, whose metadata may be private.
+    /// Chooses a variant for `path`. Converts the original if necessary. Never chooses the original
+    /// itself, whose metadata may be private.
     ///
     /// # Errors
-    /// [`Problem::OriginalWithheld`] if there cannot be a variant, or another [`Problem`] to
+    /// [`Problem::OriginalWithheld`] if the original cannot be converted, or another [`Problem`] to
     /// respond with.
     pub(crate) async fn choose_variant(
         &self,
@@ -184,9 +185,10 @@ impl Service {
         Ok(Choice::original(identity, known))
     }
 
-    /// Makes one attempt to choose: looks up the candidate formats, and converts the original to
-    /// one format after another until a response can be chosen. Returns `None` if the original
-    /// changed during the attempt.
+    /// Makes one attempt to choose. Looks up the candidate formats, then converts the original to
+    /// one format after another until a response can be chosen. Returns `None` if the attempt must
+    /// be repeated: the original changed, or a conversion shared with another request kept no
+    /// variant.
     async fn choose_once(&self, request: &ImageRequest<'_>) -> Result<Option<Choice>, Problem> {
         let mut candidates = self.look_up_candidates(request).await?;
         let (mut made, mut is_too_large) = (false, false);
@@ -336,8 +338,8 @@ impl Service {
             Ok(Outcome::Uncached(target, sealed)) => Ok(FlightResult::Uncached(sealed, target)),
             Ok(Outcome::Changed) => Ok(FlightResult::Changed),
             Err(WaitError::Late) => Err(self.overloaded(self.flights.retry_after_s())),
-            // `Refused` is a failure of the host. `Cancelled` cannot occur here: only background
-            // conversions are cancelled, and a request waits for this one.
+            // `Refused` means that the host failed. `Cancelled` cannot occur here: only background
+            // conversions are cancelled, but a request waits for this conversion.
             Ok(Outcome::Refused | Outcome::Cancelled) | Err(WaitError::Stopped) => {
                 Err(Problem::Host)
             }
@@ -540,8 +542,8 @@ impl ImageRequest<'_> {
             negotiated: self.negotiated,
             provisional,
             made,
-            // The original is the only representation if its format was chosen neither by `Accept`
-            // nor by the recipe.
+            // If neither `Accept` nor the recipe selects a format, the original is the only
+            // representation.
             is_only: is_original && !self.negotiated && self.recipe.format.is_none(),
         }
     }
@@ -575,8 +577,8 @@ impl Candidate {
         }
     }
 
-    /// Returns whether no other format needs to be tried: there is a verdict that holds for all
-    /// formats, or, without a verdict, a known entry.
+    /// Returns whether no other format needs to be tried. This holds if a variant in this format is
+    /// known, or if the conversion failed for a reason that holds for all formats.
     fn is_final(&self) -> bool {
         match self.verdict() {
             Some(verdict) => !verdict.is_of_format(),

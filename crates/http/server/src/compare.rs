@@ -25,11 +25,12 @@ use crate::service::Service;
 
 /// Maximum number of attempts to compare, since the original or the variant may change meanwhile.
 const ATTEMPTS_MAX: usize = 3;
-/// Seconds after which a refused client may retry: about as long as a comparison takes.
+/// Seconds after which a client may retry a refused comparison: about as long as a comparison
+/// takes.
 const RETRY_AFTER_S: u64 = 2;
 
-/// Picture that a client would get, with its SSIMULACRA2 score and the plan by which the picture
-/// was encoded.
+/// Picture that a client would get, the plan by which it was encoded, and its SSIMULACRA2 score
+/// (similarity to the original).
 struct SentPicture {
     target: Target,
     plan: Plan,
@@ -63,12 +64,12 @@ impl Core {
 }
 
 impl Service {
-    /// Returns a JSON document that compares the picture that a client would get for `path` with
-    /// its original. Converts the original if necessary.
+    /// Compares the picture that a client would get for `path` with the original, and returns the
+    /// result as a JSON document. Converts the original if necessary.
     ///
     /// # Errors
-    /// The [`Problem`] of the request for the picture, or [`Problem::Overloaded`] if too many
-    /// comparisons run.
+    /// The [`Problem`] that a request for the picture would get, or [`Problem::Overloaded`] if too
+    /// many comparisons run.
     async fn compare(
         self: &Arc<Self>,
         path: &LibraryPath,
@@ -96,8 +97,8 @@ impl Service {
                 }
             };
             let planned = self.plan_of(key, &identity, &facts, &self.planned(recipe), target);
-            // The chosen variant may have been encoded under earlier settings; then no current plan
-            // has its key, and the choice is made again.
+            // The chosen variant may have been encoded under earlier settings. Then no current plan
+            // has its key, and the choice is repeated.
             let Some((plan, stage)) = planned else {
                 continue;
             };

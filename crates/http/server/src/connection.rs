@@ -14,7 +14,8 @@ use crate::{h2, tls};
 /// Serves `conn` with HTTP or HTTPS, as its listener requires, until the client or the server
 /// closes the connection.
 pub async fn serve(core: Rc<Core>, mut conn: Conn) {
-    // Each branch is boxed, so that a connection holds only the state of its own protocol.
+    // Each future is boxed. Otherwise every connection would reserve memory for the largest of
+    // them.
     if let Scheme::Https(tls) = core.scheme(conn.listener) {
         let tls = Arc::clone(tls);
         return Box::pin(tls::serve::serve(core, conn, tls)).await;

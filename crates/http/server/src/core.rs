@@ -108,8 +108,8 @@ impl Core {
         self.reactor.clock().unix_secs() as i64
     }
 
-    /// Returns the time on the core's clock at which a response or a login that was checked just
-    /// now must be checked again.
+    /// Returns the time, on the core's clock, of the next check of a response or login that was
+    /// checked just now.
     pub(crate) fn revalidate_at_ms(&self) -> u64 {
         self.reactor.clock().now_ms() + self.service.settings.limits.revalidate_after_ms
     }

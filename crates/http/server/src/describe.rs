@@ -18,11 +18,11 @@ const TINY_PX: u32 = 64;
 
 impl Service {
     /// Returns a JSON description of the picture at `path`. Its width and height are those of the
-    /// picture that the same request without `meta` would get.
+    /// picture that the same request without the parameter `meta` would get.
     ///
-    /// The members `blurhash`, `thumbhash` and `colour` need the pixels: if the original was never
-    /// converted, a tiny variant is created. These members are missing if the picture cannot be
-    /// converted.
+    /// The members `blurhash`, `thumbhash` and `colour` need the pixels. If the original was never
+    /// converted, a tiny variant is created to compute them. If the picture cannot be converted,
+    /// these members are missing.
     ///
     /// # Errors
     /// [`Problem`]: the file does not exist, is not a picture, or has an invalid header.

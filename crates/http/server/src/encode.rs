@@ -24,8 +24,8 @@ impl Core {
             return response;
         };
         let Payload::Owned(body) = &response.payload else {
-            // A response to HEAD would have to state the length of the compressed body, which is
-            // unknown here, so Content-Length is omitted: RFC 9110 §8.6.
+            // A response to HEAD has no body to compress, so the compressed length is unknown. Its
+            // Content-Length is omitted: RFC 9110 §8.6.
             fields.retain(|(name, _)| name != "content-length");
             return response;
         };

@@ -85,8 +85,8 @@ struct Exchange {
     method: Method,
     /// Trace of the request in progress, if the request is logged.
     trace: Option<TraceId>,
-    /// True if the server closes the connection after the last response while the client may still
-    /// send bytes: the rest of a request body, or further requests.
+    /// True if the client may still send bytes when the server closes the connection after its last
+    /// response. The bytes are the rest of a request body, or further requests.
     lingers: bool,
 }
 
@@ -102,7 +102,8 @@ struct Step {
     /// Number of bytes of the input that the request occupied.
     consumed_bytes: usize,
     next: Next,
-    /// Body that must still be written; its head is already in the batch's buffer, [`Batch::out`].
+    /// Body that must still be written. Its head is already in [`Batch::out`]. `None` if there is
+    /// no body, or if the body was copied behind its head.
     payload: Option<Payload>,
 }
 
@@ -163,8 +164,8 @@ impl Exchange {
         Ok(next)
     }
 
-    /// Responds to every complete request in the input, and leaves the beginning of a further
-    /// request there.
+    /// Responds to every complete request in the input. An incomplete request at the end stays in
+    /// the input.
     async fn serve_input(&mut self, conn: &mut impl Transport) -> Result<Next, Ended> {
         loop {
             let mut input = std::mem::take(&mut self.input);
@@ -181,8 +182,8 @@ impl Exchange {
                 begin += step.consumed_bytes;
                 next = step.next;
                 if let Some(payload) = step.payload {
-                    // The input buffer is freed now, since a slow client may take long to read the
-                    // response.
+                    // The input buffer is freed before the body is sent, since a slow client may
+                    // take long to read the body.
                     input.drop_front(begin);
                     begin = 0;
                     self.send(conn, payload).await?;
@@ -202,8 +203,8 @@ impl Exchange {
     /// Returns whether `input` begins with a request whose body is incomplete, so that the input
     /// must be kept while the body arrives.
     fn awaits_body(&self, input: &[u8]) -> bool {
-        // GET and HEAD requests rarely have a body, so their heads are not parsed a second time
-        // here.
+        // GET and HEAD requests rarely have a body. Parsing their heads here, and again later,
+        // would waste time.
         if input.starts_with(b"GET ") || input.starts_with(b"HEAD ") {
             return false;
         }
@@ -252,9 +253,9 @@ impl Exchange {
         self.method = request.method;
         let mut context = self.core.request_context(self.listener, conn.remote());
         context.supports_streaming = request.version == Version::Http11;
-        // Only mounts, the handlers of paths outside the library, read bodies. If a request to any
-        // other path has `Expect: 100-continue`, the server responds at once, so that the client
-        // need not send the body.
+        // Only mounts, the handlers of paths outside the library, read bodies. A client that sent
+        // `Expect: 100-continue` waits before it sends the body. If no mount has the path, the
+        // client gets the response at once, and need not send the body.
         let has_body = request.framing != Framing::None;
         let wanted = has_body && self.core.service.mounts.find(request.target.path).is_some();
         let mut unread = request.expect_continue && has_body && !wanted;
@@ -286,9 +287,10 @@ impl Exchange {
             trace.add_field(&mut response, || core.next_request_id());
         }
         let last = unread || self.is_last(request, conn);
-        // The client may still send the rest of the body, or further requests if it wants to keep
-        // the connection. These bytes are read before the socket closes: closing it with unread
-        // bytes would reset the connection, and the client could lose the response.
+        // The client may still send the rest of the body. If it wants to keep the connection, it
+        // may also send further requests. The server reads these bytes before it closes the socket:
+        // closing with unread bytes would reset the connection, and the client could lose the
+        // response.
         self.lingers = unread || last && request.keep_alive;
         let connection = if last {
             Connection::Close

@@ -5,8 +5,8 @@ use crate::response::{Fields, Payload, Response};
 
 /// Path at which browsers request the icon.
 pub(crate) const PATH: &str = "/favicon.ico";
-/// PNG of a ring around a point, 32 by 32 pixels. Browsers accept a PNG here, because they use the
-/// media type, not the file name.
+/// PNG of a ring around a point, 32 by 32 pixels. Browsers accept a PNG under the name
+/// `favicon.ico`, because they use the media type, not the file name.
 const ICON: &[u8] = include_bytes!("favicon.png");
 
 /// Returns the response with the icon. If `bodiless` is true, as for HEAD, the body is omitted.

@@ -66,8 +66,8 @@ impl Headers {
         self.0.iter().map(|(name, value)| (&**name, &**value))
     }
 
-    /// Returns `own` combined with those of the operator's fields for which `is_set` returns true.
-    /// The operator's fields replace fields of the same name in `own`.
+    /// Returns `own` together with the operator's fields for which `is_set` returns true. An
+    /// operator's field replaces the fields of the same name in `own`.
     pub(crate) fn combine(
         &self,
         mut own: Vec<(String, String)>,
@@ -80,7 +80,7 @@ impl Headers {
         own
     }
 
-    /// Adds those of the operator's fields whose names are not in `fields`.
+    /// Adds each of the operator's fields whose name is not in `fields`.
     pub(crate) fn complete(&self, fields: &mut Vec<Field>) {
         for (name, value) in self.iter() {
             if !fields.iter().any(|(known, _)| known == name) {

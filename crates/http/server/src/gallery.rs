@@ -23,13 +23,13 @@ const HTML: &str = "text/html; charset=utf-8";
 /// style of the page.
 pub(crate) const POLICY: &str = "default-src 'none'; img-src 'self'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 /// Maximum number of folders per page that are shown with a picture. Further folders are plain
-/// links. On a rotating disk, finding the picture of a folder takes 10 ms, so finding those of a
-/// page takes at most about a second.
+/// links. Finding the picture of one folder takes 10 ms on a rotating disk, so a page takes at most
+/// about a second.
 const FOLDER_PICTURES_MAX: usize = 100;
-/// Maximum number of entries of a folder that are examined to find its picture.
+/// Maximum number of entries per folder that are examined to find a picture for the folder.
 const PICTURE_SEARCH_ENTRIES_MAX: usize = 100;
-/// Extensions of files that are shown as pictures. The content of such a file is examined only when
-/// a client requests the file.
+/// Extensions of the files that pages show as pictures. Pages do not examine the content of a file;
+/// the server does when a client requests the file.
 const SHOWN: [&str; 9] = [
     "jpg", "jpeg", "png", "gif", "webp", "avif", "bmp", "svg", "apng",
 ];
@@ -154,7 +154,8 @@ impl FolderPage<'_> {
         format!("{}{}", self.root, encode(path))
     }
 
-    /// Returns the URL of the page of a folder; the empty path is the root of the library.
+    /// Returns the URL of the page of the folder `path`, relative to this page. An empty `path`
+    /// means the root of the library.
     fn page_url(&self, path: &Path) -> String {
         let (root, folders) = (self.root, &FOLDER_PAGES[1..]);
         match encode(path) {
@@ -163,8 +164,8 @@ impl FolderPage<'_> {
         }
     }
 
-    /// Renders a link to each folder that contains this folder, the outermost first, and then the
-    /// name of this folder.
+    /// Renders the path of this folder: a link to each folder that contains it, the outermost
+    /// first, and then the name of this folder.
     fn breadcrumbs(&self, out: &mut String) {
         let Some(folder) = self.folder else { return };
         out.push_str("<nav aria-label=\"Path\">");

@@ -5,11 +5,12 @@
 //! request ─► known host? ─► change from a foreign page? ─► part of the server ─► login, if needed
 //! ```
 //!
-//! The owner of any web site can make its host name resolve to this machine (DNS rebinding). To a
-//! browser, the site's pages and this server's responses then have the same origin. But browsers
-//! send the host name with each request. Pages that list the library, or describe or change the
-//! server, are therefore served only under host names that an attacker cannot own: IP addresses,
-//! names that public DNS never contains, names of the certificates, and names in the settings.
+//! An attacker can make the host name of a web site resolve to this machine (DNS rebinding). To a
+//! browser, the site's pages and this server's responses then have the same origin, so these pages
+//! could read the responses. But browsers send the host name with each request. Therefore, pages
+//! that list the library, or describe or change the server, are served only under host names that
+//! an attacker cannot own: IP addresses, names that public DNS never contains, names of the
+//! certificates, and names in the settings.
 
 use std::cell::RefCell;
 use std::fmt;
@@ -34,8 +35,8 @@ pub struct Gate {
     /// Parts of the server that need a login.
     pub login: RequireLogin,
     /// Names of this server, in lower case: `example.org`, `*.example.org`, or `*` for any. If the
-    /// list is empty, files are served under every name. Everything else is then served only under
-    /// names that no attacker can own, such as IP addresses.
+    /// list is empty, files are served under every name. Pages and the API are then served only
+    /// under names that no attacker can own, such as IP addresses.
     pub hosts: Vec<String>,
     /// Origins (scheme, host and port) whose pages may use the API.
     pub origins: Vec<String>,
@@ -192,8 +193,9 @@ impl fmt::Debug for Verified {
 }
 
 impl Gate {
-    /// Returns whether `authority` is a name that an attacker cannot register in DNS, such as an IP
-    /// address or `localhost`, or one that the settings list.
+    /// Returns whether requests for the host `authority` are trusted. They are if the settings list
+    /// the name, or if no attacker can register it in DNS (an IP address or `localhost`, for
+    /// example).
     pub(crate) fn is_known_host(&self, authority: &str) -> bool {
         let name = without_port(authority).trim_end_matches('.');
         let name = name.to_ascii_lowercase();
@@ -229,8 +231,8 @@ impl Gate {
     /// Paths that need no login on the separate listener for administration.
     pub const ADMIN_PARTS: [&str; 3] = ["/-/api", "/-/metrics", "/-/status"];
 
-    /// Returns the condition under which only admins may send a request to `part`, even if the part
-    /// needs no login.
+    /// Returns whether requests to `part` are restricted to admins. The restriction applies even if
+    /// the part needs no login.
     pub(crate) fn admin_rule(part: Part, is_change: bool) -> AdminRule {
         match (part, is_change) {
             (Part::Dashboard, true) => AdminRule::Always,

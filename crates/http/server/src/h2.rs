@@ -1,14 +1,14 @@
 //! HTTP/2 with the crate `http2`. The responses are the same as for HTTP/1.1.
 //!
-//! The head of a request is converted to HTTP/1.1 text, validated by the same rules ([`translate`])
-//! and answered by the same code. The fields of the response become a field block
+//! The head of a request is converted to HTTP/1.1 text ([`translate`]). Then the same code as for
+//! HTTP/1.1 validates and answers the request. The fields of the response become a field block
 //! ([`crate::head`]). All requests that arrive in one read are answered together, and the responses
 //! leave in one write ([`outgoing`]). A cache hit needs no task of its own. Bodies in memory are
 //! passed on by reference. Bodies in files are read in chunks, a few at a time per connection.
 //!
-//! The crate `http2` limits the memory that it uses. The module [`flood_guard`] checks whether a
-//! client reads the responses it requested, and whether the client sends requests or only other
-//! frames. Deadlines belong to the connection, so eviction and drain work as for HTTP/1.1.
+//! The crate `http2` limits the memory that it uses. The module [`flood_guard`] checks that a
+//! client reads the responses that it requested, and does not send mostly frames other than
+//! requests. Deadlines belong to the connection, so eviction and drain work as for HTTP/1.1.
 
 mod completed_stream;
 mod flood_guard;
@@ -83,8 +83,9 @@ pub(crate) async fn serve<S: Carrier>(core: Rc<Core>, conn: Conn<S>, begun: Inpu
     }
 }
 
-/// Closes the sending side, then reads and drops the bytes that the client still sends. Closing
-/// with unread bytes would send a reset, which discards the last response bytes in flight.
+/// Closes the sending side, then reads and drops the bytes that the client still sends. If the
+/// socket were closed with unread bytes, the kernel would send a reset, and the client could lose
+/// the end of the last response.
 async fn linger<S: Carrier>(stream: &mut S, mut bounds: Linger<'_>) {
     let mut stream = Pin::new(stream.stream());
     if poll_fn(|context| stream.as_mut().poll_shutdown(context))

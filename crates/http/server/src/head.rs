@@ -77,9 +77,9 @@ impl Response {
             return fields;
         }
         let mut added = listed(self.added.iter().map(|(name, text)| (&**name, &**text)));
-        // In an error response, the fields of the problem document replace added fields of the same
-        // name, above all Cache-Control. In other responses, added fields replace those of the
-        // response.
+        // In an error response, the fields of the problem document (above all Cache-Control) take
+        // precedence over added fields of the same name. In other responses, the added fields take
+        // precedence.
         let (kept, replaced) = match self.status {
             400.. => (&mut fields, &mut added),
             _ => (&mut added, &mut fields),

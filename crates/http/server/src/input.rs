@@ -14,8 +14,8 @@ use crate::transport::Transport;
 /// Maximum bytes per read. A usual request head is a tenth of this size, so a batch of pipelined
 /// requests arrives in one read.
 const READ_BYTES: usize = 16 << 10;
-/// Maximum size, in bytes, of an incomplete request that is moved to a buffer of exactly its size
-/// while the connection waits for the rest.
+/// Maximum size, in bytes, of an incomplete request that is moved out of the read buffer while the
+/// connection waits for the rest. Its new buffer has exactly its size.
 const REST_BYTES_MAX: usize = 4 << 10;
 /// Maximum number of unused buffers kept for later reads. A core rarely needs more, since a
 /// connection that waits for a request holds no buffer.
@@ -43,8 +43,8 @@ impl Input {
         &self.buffer[..self.filled]
     }
 
-    /// Reads once and returns the number of bytes, or 0 if the client closed its side. While the
-    /// read waits, only the bytes received earlier are kept in memory: ten thousand waiting
+    /// Reads once and returns the number of bytes, or 0 if the client closed its side. Holds no
+    /// read buffer while it waits, only the bytes received earlier: ten thousand waiting
     /// connections must not hold ten thousand buffers.
     pub(crate) async fn read(&mut self, conn: &mut impl Transport) -> Result<usize, Ended> {
         loop {
@@ -80,8 +80,8 @@ impl Input {
         polled.map_ok(|()| read)
     }
 
-    /// Moves the received bytes to a buffer of exactly their size if they are few, since the other
-    /// bytes of the request may take long to arrive.
+    /// Moves the received bytes to a buffer of exactly their size, if they are few. The rest of the
+    /// request may take long to arrive, and needs no large buffer meanwhile.
     pub(crate) fn rest(&mut self) {
         if 0 < self.filled && self.filled <= REST_BYTES_MAX && READ_BYTES <= self.buffer.len() {
             let received = self.bytes().to_vec();

@@ -1,4 +1,5 @@
-//! Type of a file of the library, detected from the first bytes once per version of the file.
+//! Type of a file of the library. It is detected once per version of the file, from the file's
+//! content and, if that does not suffice, its extension.
 
 use std::io;
 use std::os::unix::fs::FileExt;
@@ -21,7 +22,8 @@ pub enum Known {
     Untouched(&'static str),
     /// Audio of this media type.
     Audio(&'static str),
-    /// Other file whose extension the operator allowed, with its media type.
+    /// File that is neither a picture nor audio, but whose extension the operator allowed, with its
+    /// media type.
     Allowed(&'static str),
     /// File that is not served.
     NotServed,

@@ -6,7 +6,7 @@
 //!
 //! ```text
 //! connection ─► exchange, or h2::session: parse, and write at the end
-//!   └─► route ─► ready ───────────────────────────────► respond: a hit shares no memory
+//!   └─► route ─► ready ────────────────────────► respond: a hit needs only memory of its core
 //!         ├─► access_control
 //!         ├─► mount, mount_response: paths outside the library
 //!         └─► file_request ─► lookup ─► choose ─► variants::cache
@@ -14,14 +14,14 @@
 //!                               └─► representation::prepare ─► respond ─► head, bytes
 //! ```
 //!
-//! The service is not a proxy cache, and it never touches pixels: `image_plan` decides which
-//! variants a picture may have, and a worker, a sandboxed process, makes them.
+//! The service is not a proxy cache, and never touches pixels. `image_plan` decides which variants
+//! a picture may have. A worker, which is a sandboxed process, encodes the variants.
 //!
 //! Units and limits: [`Limits`] for caches and responses, [`conversion::flight::Limits`] for
 //! conversions, `image_plan::Limits` and `http1::Limits` for input. Errors: [`problem::Problem`]
-//! tells clients who is at fault; [`OpenError`] is for the operator. Threads: all cores use
-//! [`conversion`] and [`variants`] together; everything else that changes belongs to one core.
-//! Sources: RFC 9110, 9111, 9112, 9457 (problems), 9211 (Cache-Status).
+//! tells clients who is at fault; [`OpenError`] is for the operator. Threads: all cores share
+//! [`conversion`] and [`variants`]; all other mutable state belongs to one core. Sources: RFC 9110,
+//! 9111, 9112, 9457 (problems), 9211 (Cache-Status).
 
 #![forbid(unsafe_code)]
 

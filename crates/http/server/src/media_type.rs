@@ -31,8 +31,8 @@ pub fn audio(head: &[u8]) -> Option<&'static str> {
         _ if at(0, b"FORM") && (at(8, b"AIFF") || at(8, b"AIFC")) => Some("audio/aiff"),
         _ if frame_sync(head) => Some("audio/mpeg"),
         _ if at(0, b"wvpk") => Some("audio/x-wavpack"),
-        // Text may begin with `MAC ` too, but only Monkey's Audio has a version after these
-        // letters.
+        // Text may begin with `MAC ` too. But only in a file of Monkey's Audio do these version
+        // numbers follow.
         _ if at(0, b"MAC ") && (at(5, &[0x0e]) || at(5, &[0x0f])) => Some("audio/x-ape"),
         _ if at(0, b"MPCK") => Some("audio/x-musepack"),
         _ if at(0, b"MP+\x07") || at(0, b"MP+\x17") => Some("audio/x-musepack"),

@@ -45,7 +45,7 @@ pub struct ResponseRecord {
     pub status: u16,
     /// Source of the body.
     pub served: Served,
-    /// Number of bytes of the body that were sent; in HTTP/2, that were queued for writing.
+    /// Number of body bytes that were sent. In HTTP/2, the number that were queued for writing.
     pub body_bytes: u64,
     /// Bytes by which the whole body is smaller than the original picture.
     pub saved_bytes: u64,

@@ -2,13 +2,16 @@
 //! mount a path prefix.
 //!
 //! ```text
-//! request ─► a mount's prefix? ─yes─► body, read whole ─► Mount::respond┬─ Whole ─────► bytes
-//!                  └─ no ─► the library ◄─┬─────── another target ─ Internal
-//!                                │        ├── a picture, converted ─ Variant
-//!                                │        ├──── an unchanged file ─ Original
-//!                                │        ├─────── score of target ─ Comparison
-//!                                │        └─────── several files ─ Archive
-//!                                └─ transcoder ◄─ track and plan ─ Transcoded
+//! request ─► a mount's prefix? ── no ─► the library
+//!                  └─ yes ─► body, read whole ─► Mount::respond ─► Reply:
+//!
+//!     Whole        complete response
+//!     Internal     the library's response for another target
+//!     Variant      converted picture of the library
+//!     Original     unchanged file of the library
+//!     Comparison   score of a converted picture
+//!     Archive      several files of the library
+//!     Transcoded   track of the library, transcoded by a plan
 //! ```
 
 use std::fmt;
@@ -35,7 +38,8 @@ pub trait Mount: Send + Sync {
         request: MountRequest<'a>,
     ) -> Pin<Box<dyn Future<Output = Reply> + 'a>>;
 
-    /// Writes the mount's metrics. No other part of the server may use the same names.
+    /// Writes the mount's metrics. Their names must differ from those of all other metrics of the
+    /// server.
     fn metrics(&self, _text: &mut Text) {}
 
     /// Returns whether the query strings of requests may contain secrets. If so, the access log
@@ -114,8 +118,8 @@ pub enum Reply {
         fields: Vec<Field>,
     },
     /// A variant of a picture of the library, and never its original, whose metadata may be
-    /// private. Negotiation, validators, ranges and HEAD requests work as for files of the library.
-    /// The status is 404 if the picture cannot be converted. As with [`Reply::Internal`], only
+    /// private. If the picture cannot be converted, the status is 404. Negotiation, validators,
+    /// ranges and HEAD requests work as for files of the library. As with [`Reply::Internal`], only
     /// mounts with [`Mount::reaches_internal`] may name internal folders.
     Variant {
         /// Path and query, percent-encoded as in a request.
@@ -175,7 +179,7 @@ pub struct TranscodeRequest {
     pub plan: Box<audio_plan::Plan>,
     /// User who sent the request. The queue of transcodes alternates between users.
     pub user: Arc<str>,
-    /// True if the track may be sent while it is still being transcoded; the response then has no
+    /// True if the track may be sent while it is still being transcoded. Such a response has no
     /// Content-Length. Requests with ranges or conditions get the complete track in any case.
     pub allow_streaming: bool,
     /// True if the original may be sent when transcoding fails; otherwise a failure gives a problem
@@ -254,8 +258,8 @@ impl Mounts {
         }
     }
 
-    /// Returns the part of a request target that may be logged: without the query if it may contain
-    /// secrets.
+    /// Returns the part of a request target that may be logged. If the query may contain secrets,
+    /// it is left out.
     pub(crate) fn loggable<'t>(&self, target: &'t [u8]) -> &'t [u8] {
         let Some(end) = target.iter().position(|byte| *byte == b'?') else {
             return target;

@@ -1,5 +1,5 @@
-//! Conversion of a mount's reply to a response. For a reply that names a file of the library, a
-//! transcoded track or the files of an archive, the body is opened or produced here.
+//! Conversion of a mount's reply to a response. A reply may only name its body: a file of the
+//! library, a transcoded track or the files of an archive. Such a body is opened or produced here.
 
 use std::sync::Arc;
 
@@ -333,7 +333,7 @@ const RESERVED_FIELDS: [&str; 9] = [
     "upgrade",
 ];
 
-/// Returns those of `fields` that a mount may set, with names in lower case.
+/// Returns the fields that a mount may set, with names in lower case. Drops all others.
 fn allowed_fields(fields: Vec<Field>) -> Vec<Field> {
     let allowed = fields.into_iter().filter_map(|(name, value)| {
         let known = HeaderName::from_bytes(name.as_bytes()).ok();

@@ -71,7 +71,7 @@ impl Parted {
         Some(out)
     }
 
-    /// Returns the next piece, of at most `bytes_max` bytes, and whether it is the last.
+    /// Returns the next piece, and whether it is the last. A piece has at most `bytes_max` bytes.
     ///
     /// # Errors
     /// If the file cannot be read, or has shrunk.

@@ -64,10 +64,10 @@ impl Service {
         found
     }
 
-    /// Creates the missing variants for the pairs of original and recipe in `wanted`, at low or
-    /// high effort. Uses as many threads as conversions may run concurrently. Counts its progress
-    /// in `progress`, which another thread may read at the same time. Consecutive recipes of one
-    /// original share a decode if possible.
+    /// Creates the missing variants, at low or high effort, for each pair of original and recipe in
+    /// `wanted`. Uses as many threads as conversions may run concurrently. Counts the progress in
+    /// `progress`, which another thread may read meanwhile. Consecutive recipes of one original
+    /// share a decode if possible.
     pub fn prefetch(
         &self,
         wanted: &[(LibraryPath, Recipe)],
@@ -221,8 +221,8 @@ fn walk(mount: &Mount, folder: &Path, depth: usize, found: &mut Vec<LibraryPath>
     let directory = mount.directory.join(folder);
     let entries = match fs::read_dir(&directory) {
         Ok(entries) => entries,
-        // Several mounts may contain the path of a folder, and the folder may exist in only some of
-        // them.
+        // The library may consist of several directories with different path prefixes. This folder
+        // need not exist in all of them.
         Err(err) if err.kind() == std::io::ErrorKind::NotFound => return,
         Err(err) => {
             tracing::warn!(directory = %directory.display(), %err, "folder cannot be listed");

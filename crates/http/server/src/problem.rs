@@ -55,8 +55,8 @@ pub enum Problem {
     UnknownHost,
     /// A page of another origin tries to change something.
     ForeignOrigin,
-    /// A request with a session cookie would change something, but its Origin field does not prove
-    /// that a page of this server sent it.
+    /// A request with a session cookie would change something. But its Origin field does not prove
+    /// that a page of this server sent the request.
     ForeignSession,
     /// Too many transcodes are waiting.
     Busy {
@@ -119,8 +119,8 @@ impl Problem {
             Problem::PreconditionFailed => 412,
             Problem::RangeNotSatisfiable(_) => 416,
             Problem::Misdirected | Problem::UnknownHost => 421,
-            // RFC 9110 §15.5.14: 413 is only for content that the client sent, so these problems
-            // have the status 422.
+            // These problems concern files of the library, so their status is 422: 413 is only for
+            // content that the client sent (RFC 9110 §15.5.14).
             Problem::Undecodable
             | Problem::Unsupported
             | Problem::TooLarge

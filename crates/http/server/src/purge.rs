@@ -9,10 +9,11 @@ use crate::service::Service;
 
 impl Service {
     /// Removes the variants of the file at `path`, or of all files below the folder at `path`. If
-    /// `path` is `None`, removes all variants. If it is not `None`, variants of earlier versions
-    /// and of deleted files stay until they are evicted; no request can reach them. Each core may
-    /// still send a purged variant from memory for up to `revalidate_after_ms` plus half a second.
-    /// Blocks.
+    /// `path` is `None`, removes all variants.
+    ///
+    /// With a `path`, variants of deleted files and of earlier versions stay until they are
+    /// evicted; no request can reach them. Each core may still send a purged variant from memory
+    /// for up to `revalidate_after_ms` plus half a second. Blocks.
     ///
     /// # Errors
     /// [`StillLoading`] if the index of variants is not complete yet.

@@ -70,8 +70,8 @@ impl ReadyResponses {
         self.entries.get_mut(&self.key[..])
     }
 
-    /// Returns the ready response if it still matches `choice`. In this case, the next check of its
-    /// original is postponed to `revalidate_at_ms`, unless the check is already due at a later
+    /// Returns the ready response if it still matches `choice`. If it does, the next check of its
+    /// original is postponed to `revalidate_at_ms`. A check that is already due later keeps its
     /// time.
     pub(crate) fn renew(
         &mut self,
@@ -143,8 +143,8 @@ impl ReadyResponses {
     }
 }
 
-/// Writes the key of a response. Parameters that the grammar ignores are left out, so that targets
-/// that differ only in these parameters share an entry.
+/// Writes the key of a response. Leaves out the parameters that the grammar ignores: targets that
+/// differ only in such parameters share an entry.
 fn write_key(key: &mut Vec<u8>, target: &Target<'_>, accepts: Accepts, grammar: Grammar) {
     key.clear();
     let Accepts { avif, webp, named } = accepts;

@@ -15,9 +15,9 @@ use crate::response::{Fields, Payload, Response, Shape};
 use crate::scheme::{Https, without_port};
 
 impl Core {
-    /// Returns a redirect to `https`, or an error if no certificate matches the host of the
-    /// request. Returns `None` for health checks and for the target `*`, which this listener serves
-    /// itself.
+    /// Returns a redirect to `https`. If no certificate matches the host of the request, returns an
+    /// error response. Returns `None` for health checks and for the target `*`, which this listener
+    /// serves itself.
     ///
     /// The host comes from the client. Without the check against the certificates, a client could
     /// make a cache store a redirect that leads other clients to any host.
@@ -60,15 +60,15 @@ impl Core {
         })
     }
 
-    /// Returns a redirect if the target is another spelling of a file's path, a redirect or a page
-    /// if the target is a folder, and `None` for all other targets. The response for a folder
-    /// depends on the client:
+    /// Returns the response to a target that is a folder, or another spelling of a file's path (a
+    /// redirect to the usual spelling). Returns `None` for all other targets. The response for a
+    /// folder depends on the client's Accept field:
     ///
-    /// - a client that names HTML in Accept, as browsers do, is redirected to the folder's view in
-    ///   the web page;
-    /// - a client that names neither HTML nor a type of picture, such as curl, gets the page
-    ///   without scripts, after a redirect to the target with a slash at its end;
-    /// - other clients name types of pictures in Accept, and get `None`.
+    /// - HTML, as from browsers: a redirect to the folder's view in the web page, if there is such
+    ///   a view;
+    /// - neither HTML nor a type of picture, as from curl: the page without scripts, after a
+    ///   redirect to the target with a slash at its end;
+    /// - only types of pictures: `None`.
     pub(crate) async fn folder_response(
         &self,
         request: &Request<'_>,
@@ -108,7 +108,8 @@ impl Core {
             bodiless: request.method == Method::Head,
             negotiable: true,
         };
-        // The page lists files, so it is for known host names only, like the pages below `/-/`.
+        // This page lists files. So, like the pages below `/-/`, it is sent only under known host
+        // names.
         let page = match self.is_our_host(listener, request) {
             true => self.service.page_of_folder(Some(path), target.path).await,
             false => Err(Problem::UnknownHost),

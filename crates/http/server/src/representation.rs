@@ -25,8 +25,8 @@ use crate::fields::Field;
 use crate::fields::listed;
 use crate::metrics::Served;
 
-/// Body and prepared head for one target and one set of accepted formats. Contains nothing about
-/// the request for which it was prepared, so that later requests can share it.
+/// Body and prepared head for one target and one set of accepted formats. Contains nothing from the
+/// request for which it was prepared, so later requests can share it.
 #[derive(Debug)]
 pub struct Representation {
     whole: Template,
@@ -44,7 +44,7 @@ pub struct Representation {
     pub length: u64,
     /// Bytes of the body, or the file that contains them.
     pub bytes: Bytes,
-    /// Variant that is sent, if any; its time of last use is updated with each response.
+    /// Variant that is sent, if any. Each response updates the variant's time of last use.
     pub variant: Option<Arc<Variant>>,
     /// Version of the original.
     pub identity: Identity,
@@ -139,9 +139,9 @@ impl Representation {
     /// Returns the validators for preconditions and ranges.
     #[must_use]
     pub fn validators(&self, now_unix_s: i64) -> Validators<'_> {
-        // RFC 9110 §8.8.2.2: a date is a strong validator only after its second has passed, since
-        // the file may change again within that second. If formats are negotiated or variants are
-        // replaced, two representations may have the same date, so the date is not a strong
+        // A date is a strong validator only after its second has passed, since the file may change
+        // again within that second (RFC 9110 §8.8.2.2). If formats are negotiated or variants are
+        // replaced, two representations may have the same date. Then the date is not a strong
         // validator either.
         let is_past = |modified_s| modified_s + 1 < now_unix_s;
         Validators {
@@ -300,8 +300,8 @@ impl Representation {
         }
     }
 
-    /// Returns the number of bytes of memory that the prepared head occupies, together with the
-    /// body if its kind is [`Bytes::Memory`].
+    /// Returns the number of bytes of memory that the prepared head occupies. A body of the kind
+    /// [`Bytes::Memory`] is included.
     #[must_use]
     pub fn memory_bytes(&self) -> u64 {
         match &self.bytes {

@@ -66,8 +66,8 @@ impl Uploads {
     }
 }
 
-/// Time after which an incomplete body is dropped if other bodies need its memory. At one megabit
-/// per second, a form of one MiB takes eight seconds.
+/// Time after which an incomplete body counts as slow, and is dropped if other bodies need its
+/// memory. At one megabit per second, a form of one MiB takes eight seconds.
 pub(crate) const SLOW_TIME: Duration = Duration::from_secs(10);
 
 /// Rejection of a body that arrived too slowly: RFC 9110 §15.5.9.
@@ -99,9 +99,9 @@ impl Upload {
         }
     }
 
-    /// Appends received bytes. If the request bodies that this core is receiving would exceed
-    /// `all_bytes_max` in total, bodies that arrive slowly are dropped; if no slow body is left,
-    /// this body is rejected.
+    /// Appends received bytes. All bodies that this core is receiving may hold `all_bytes_max`
+    /// together. If they would hold more, slow bodies are dropped. If there is no slow body, this
+    /// body is rejected.
     pub(crate) fn add(&mut self, part: &[u8], all_bytes_max: usize) -> Result<(), Reject> {
         const MEMORY_FULL: Reject = Reject {
             status: 503,

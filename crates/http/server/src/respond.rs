@@ -98,7 +98,7 @@ impl Core {
         request: &Request<'_>,
     ) -> Response {
         // The boundary is a hash of the request id. The author of the file could not predict it, so
-        // the file does not contain the boundary.
+        // the file cannot contain it.
         let named = format!("{} {}", self.next_request_id(), self.now_unix_s());
         let boundary = &blake3::hash(named.as_bytes()).to_hex()[..32];
         let parted = Parted::new(representation, parts, boundary);

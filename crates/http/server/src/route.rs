@@ -37,7 +37,7 @@ impl Document {
 }
 
 impl Core {
-    /// Returns the response to a request that needs no waiting: a cache hit, or a redirect to
+    /// Returns the response to a request if it needs no waiting: a cache hit, or a redirect to
     /// another listener.
     pub(crate) fn lookup(&self, listener: usize, request: &Request<'_>) -> Option<Response> {
         if let Scheme::Redirect(https) = self.scheme(listener)
@@ -57,9 +57,12 @@ impl Core {
         Some(response)
     }
 
-    /// Responds to requests for which [`Core::lookup`] returned nothing: requests for mounts and
-    /// documents, requests that get an error, and requests for files that must be looked up or
-    /// converted. Text is compressed if the client accepts a content coding.
+    /// Responds to requests for which [`Core::lookup`] returned nothing:
+    /// - requests for mounts and documents;
+    /// - requests for files that must be looked up or converted;
+    /// - requests that get an error.
+    ///
+    /// Text is compressed if the client accepts a content coding.
     pub(crate) async fn respond(
         &self,
         request: &Request<'_>,
@@ -97,8 +100,8 @@ impl Core {
                         self.description_response(&file, query.recipe, request)
                             .await
                     }
-                    // The function that is called here reports an invalid query too, but only after
-                    // it has checked the path.
+                    // This function reports an invalid query too, but only after it has checked the
+                    // path.
                     _ => {
                         return self
                             .respond_with_file(request, &file, context, admission)

@@ -107,15 +107,15 @@ fn open_access_log(settings: &Settings, cores: usize) -> Result<Option<AccessLog
 }
 
 impl Service {
-    /// Opens the library and starts the conversion threads. The index of variants loads in the
-    /// background; it is also written to `store`, if there is one. `cores` holds the counters of
-    /// the cores that serve requests; it is empty for commands without such cores. `mounts` handle
-    /// paths outside the library.
+    /// Opens the library and starts the conversion threads. The index of variants is loaded in the
+    /// background. If `store` is given, the index is also written to it. `cores` holds the counters
+    /// of the cores that serve requests; it is empty for commands without such cores. `mounts`
+    /// handle paths outside the library.
     ///
     /// # Errors
     /// [`OpenError`] if a folder of originals or the access log cannot be opened, or if a thread
-    /// cannot be started. A data directory that cannot be written is not an error: the service runs
-    /// without the cache.
+    /// cannot be started. A data directory that cannot be written is not an error: the service then
+    /// runs without the cache.
     pub fn open(
         settings: Settings,
         pool: impl Into<Arc<sandbox::Pool>>,

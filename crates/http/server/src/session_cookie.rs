@@ -4,8 +4,8 @@
 //! Set-Cookie: __Secure-pelton=TOKEN; Path=/-/; Max-Age=2592000; HttpOnly; SameSite=Lax; Secure
 //! ```
 //!
-//! The cookie is read only for paths below `/-/`, so responses of the endpoints for music players
-//! and of the public addresses of files never depend on it. Source: RFC 6265 and its successor
+//! The cookie is read only for paths below `/-/`. So it never affects responses to music players,
+//! or responses for the public addresses of files. Source: RFC 6265 and its successor
 //! draft-ietf-httpbis-rfc6265bis.
 
 use http1::Fields;

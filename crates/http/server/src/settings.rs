@@ -29,8 +29,8 @@ pub struct Settings {
     pub improve: bool,
     /// Extensions of files that are served although they are neither pictures nor audio.
     pub allowed_types: AllowedTypes,
-    /// Extensions of the files that may be served. An original with another extension is never
-    /// served, even if it is a picture.
+    /// Extensions of the files that may be served. Files with other extensions are never served,
+    /// even if they are pictures.
     pub only_types: AllowedTypes,
     /// Grammar of the query strings that select size, format and quality.
     pub grammar: Grammar,
@@ -90,8 +90,8 @@ pub struct Limits {
     /// Maximum number of responses that one core keeps ready. Each response whose body is not in
     /// memory holds an open file.
     pub core_responses_max: NonZeroUsize,
-    /// Time for which a core reuses a ready response or a verified login without checking it again,
-    /// in milliseconds.
+    /// Time, in milliseconds, for which a core reuses a ready response or a verified login. After
+    /// this time, the core checks it again.
     pub revalidate_after_ms: u64,
     /// Maximum size of a text that is compressed in memory, in bytes.
     pub coded_bytes_max: u64,

@@ -1,10 +1,11 @@
 //! TLS 1.2 and 1.3 with rustls. Certificates are selected by name, and can be replaced while the
 //! server runs. Sessions can be resumed.
 //!
-//! Principal type: [`Tls`], which all cores share. The only shared writes of a handshake are those
-//! of the session cache, for TLS 1.2 clients without tickets. The cryptographic library is ring,
-//! which a C compiler builds statically in seconds; aws-lc-rs needs CMake, and takes minutes to
-//! build. ring lacks post-quantum key exchange.
+//! Principal type: [`Tls`], which all cores share. A handshake writes to shared memory only for TLS
+//! 1.2 clients without tickets, whose sessions are in a shared cache.
+//!
+//! The cryptographic library is ring, which a C compiler builds in seconds. It lacks post-quantum
+//! key exchange. Its alternative aws-lc-rs needs CMake, and takes minutes to build.
 
 mod certificate;
 mod error;

@@ -22,8 +22,7 @@ use conversion::chunks::{CHUNK_BYTES, Chunks};
 /// TLS over a socket.
 #[derive(Debug)]
 pub(crate) struct Secured {
-    /// TLS stream. The stream is boxed, because it would otherwise add a kilobyte to each state of
-    /// the connection's task.
+    /// TLS stream. Unboxed, it would add a kilobyte to each state of the connection's task.
     pub(crate) tls: Box<TlsStream<CountedStream>>,
     /// Number of bytes that the client had acknowledged when the deadline for writing was last
     /// armed.

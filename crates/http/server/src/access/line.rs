@@ -183,8 +183,9 @@ fn timestamp(unix_ms: u64) -> [u8; 24] {
     out
 }
 
-/// Appends bytes as a JSON string (RFC 8259 §7). Fields are ASCII except for obs-text (RFC 9110
-/// §5.5), which has no defined encoding: each such byte becomes the character with that code.
+/// Appends `bytes` as a JSON string (RFC 8259 §7). Values of fields are ASCII, except for obs-text
+/// (RFC 9110 §5.5), which has no defined encoding. Each byte of obs-text becomes the character
+/// whose code is this byte.
 fn json_bytes(out: &mut Vec<u8>, bytes: &[u8]) {
     out.push(b'"');
     for byte in bytes {

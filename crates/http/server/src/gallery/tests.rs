@@ -59,7 +59,7 @@ fn names_of_files_stay_text() {
     );
     let path = "<a href=\"../../../-/at/\">Pelton</a>/ <a href=\"../../../-/at/a%20b/\">a b</a>/ c";
     assert!(page.contains(path), "{page}");
-    // The first page links to the music page, if there is music; other pages never do.
+    // Only the page of the root folder links to the music page, and only if there is music.
     assert!(!page.contains("/-/plain/music"));
     let first = |has_music| {
         render(

@@ -15,7 +15,8 @@ use reactor::{Deadline, Wait};
 
 use super::limits::Limits;
 
-/// Counters of a client's progress, and of its abuse of the connection.
+/// Counters of a client's progress (requests, written responses), and of its abuse of the
+/// connection (bytes without progress, unanswered streams).
 #[derive(Debug)]
 pub(super) struct FloodGuard {
     limits: Limits,
@@ -28,13 +29,13 @@ pub(super) struct FloodGuard {
     /// was queued as a whole.
     steps: u64,
     requests: u64,
-    /// Number of bytes received since the last request or the last step of writing a response.
-    /// Bytes of request bodies do not count.
+    /// Number of bytes received since the last request or the last step, whichever is later (see
+    /// `steps`). Bytes of request bodies do not count.
     idle_bytes: usize,
     /// Number of streams that ended without their response, minus the streams that were completed.
     resets: u32,
-    /// Event that the connection waits for, with the deadline that was set for it; `None` until the
-    /// client's first bytes arrive.
+    /// Event that the server waits for until the armed deadline. `None` until the client's first
+    /// bytes arrive.
     armed: Option<Armed>,
 }
 
@@ -48,8 +49,8 @@ enum Armed {
     /// The server waits for the rest of a head or frame. Contains the number of requests, which
     /// grows only with a complete head: single bytes arm no new deadline.
     Head(u64),
-    /// The server waits for the next request. Contains the number of steps: a response that was
-    /// sent at once is a step, after which the client gets the full time again.
+    /// The server waits for the next request. Contains the number of steps. A response that was
+    /// sent at once is a step; the client then gets the full time again.
     Idle(u64),
 }
 
@@ -95,8 +96,8 @@ impl FloodGuard {
         self.idle_bytes = 0;
     }
 
-    /// Records that body bytes were written. Replies to frames other than requests, such as PING,
-    /// are not counted.
+    /// Records that bytes of response bodies were written. Replies to frames such as PING do not
+    /// count.
     pub(super) fn note_body_bytes_written(&mut self, bytes: usize) {
         self.since_step += bytes as u64;
         if self.step_bytes <= self.since_step {

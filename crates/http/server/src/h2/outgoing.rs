@@ -25,12 +25,12 @@ pub(super) struct Outgoing {
     /// Buffer of frames; its memory comes from a [`Batch`]. Frames behind the offset `text_sealed`
     /// belong to no piece yet. They are sent after all pieces.
     text: Vec<u8>,
-    /// Number of bytes of `text` that were written (`text_written`), and number of bytes of `text`
-    /// that belong to pieces (`text_sealed`).
+    /// Offsets in `text`. The bytes before `text_sealed` belong to pieces. The bytes before
+    /// `text_written` belong to pieces that were written completely.
     text_written: usize,
     text_sealed: usize,
     pieces: VecDeque<Piece>,
-    /// Number of bytes of the first piece that are already written.
+    /// Number of bytes of the first queued piece that were already written.
     begun: usize,
     /// Total bytes of all pieces (`piece_bytes`), and of the pieces whose memory no other response
     /// shares (`own_bytes`).
@@ -44,8 +44,8 @@ pub(super) struct Outgoing {
 /// Part of the queue that is contiguous in memory.
 #[derive(Debug)]
 pub(super) enum Piece {
-    /// This many bytes of the buffer of frames, directly after the bytes of the previous `Text`
-    /// piece.
+    /// Number of bytes in the buffer of frames. They directly follow the bytes of the previous
+    /// `Text` piece.
     Text(usize),
     Shared(Arc<[u8]>, Range<usize>),
     Owned(Bytes),
@@ -90,7 +90,7 @@ impl Outgoing {
         std::mem::take(&mut self.written_bytes)
     }
 
-    /// Returns the number of bytes of the buffer of frames that wait to be written.
+    /// Returns the number of bytes in the buffer of frames that are not written yet.
     pub(super) fn text_bytes(&self) -> usize {
         self.text.len() - self.text_written
     }
@@ -126,7 +126,7 @@ impl Outgoing {
         let mut text_begin = self.text_written;
         for (part, piece) in parts.iter_mut().zip(&self.pieces) {
             let bytes = match piece {
-                // The frames of this piece follow those of earlier pieces in the buffer.
+                // In the buffer, the frames of this piece follow the frames of earlier pieces.
                 Piece::Text(bytes) => {
                     let range = text_begin..text_begin + bytes;
                     text_begin = range.end;

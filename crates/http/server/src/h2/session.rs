@@ -27,14 +27,14 @@ use crate::problem::Problem;
 use crate::request_context::TOO_SLOW;
 use crate::response::{Payload, Response, Shape};
 
-/// Maximum size in bytes of a body, or of a part of a body, that is copied into the buffer of
-/// output after the head of its response.
+/// Maximum size, in bytes, of a body or body part that is copied behind its head into the buffer of
+/// frames. Longer ones are queued by reference.
 const COPY_BYTES_MAX: usize = 4 << 10;
 /// Number of unwritten bytes at which no more body parts are queued. The limit lets streams
 /// alternate, and stops a response soon after the client resets its stream.
 const QUEUED_BYTES_MAX: usize = 128 << 10;
-/// Maximum number of unwritten bytes of frames. Above it, no more input is read. Most of these
-/// frames are replies to frames such as PING.
+/// Maximum number of unwritten bytes in the buffer of frames. Above this number, no more input is
+/// read. Most of these bytes are replies to frames such as PING.
 const TEXT_BYTES_MAX: usize = 64 << 10;
 /// Maximum number of finished responses that are collected before they are counted.
 const DONE_MAX: usize = 256;
@@ -47,7 +47,7 @@ pub(super) struct Session<'c, S> {
     http2: Connection,
     input: Input,
     out: Outgoing,
-    /// Responses whose bodies are not complete; their next parts are queued for writing in turn.
+    /// Responses whose bodies are not yet queued completely. Their next parts are queued in turn.
     sending: VecDeque<Sending>,
     /// Responses that are queued completely, or that were cut off. They are counted after the queue
     /// is written.
@@ -216,8 +216,8 @@ impl<'c, S: Carrier> Session<'c, S> {
     fn is_over(&self) -> bool {
         match self.state {
             State::Broken => true,
-            // The connection is over once the GOAWAY was sent; the server does not wait until the
-            // client reads it.
+            // After a failure, the connection is over once the GOAWAY was sent. The server does not
+            // wait until the client reads the GOAWAY.
             State::Failed => self.is_goaway_done,
             _ if self.has_ended => self.is_written() && self.http2.streams() == 0,
             _ => self.is_written() && self.http2.is_over(),
@@ -380,8 +380,9 @@ impl<'c, S: Carrier> Session<'c, S> {
 
     fn request(&mut self, stream: u32, ends: bool) {
         self.requests = self.requests.saturating_add(1);
-        // If the number of requests reaches this limit, the client has opened more streams than
-        // could be in flight when the GOAWAY was sent, so it ignored the GOAWAY.
+        // A GOAWAY was sent when the connection reached its limit on requests. At that moment, up
+        // to `streams_max` further requests could be in flight. A client that has sent that many
+        // more has ignored the GOAWAY.
         if self.has_reached_request_limit(self.core.service.settings.limits.h2.streams_max) {
             self.http2.leave_now(self.out.text());
         }
@@ -431,8 +432,8 @@ impl<'c, S: Carrier> Session<'c, S> {
         match self.uploads[index].take(self.core, bytes) {
             Ok(()) if !ends => return,
             Ok(()) => {}
-            // The response does not depend on the body, and the body is too long to wait for, so
-            // the rest of the body is skipped.
+            // No mount needs this body, and it is too long to wait for. So the rest of the body is
+            // skipped, and the request is answered.
             Err(_) if !self.uploads[index].is_kept => {}
             Err(reject) => {
                 let upload = self.uploads.swap_remove(index);
@@ -472,7 +473,7 @@ impl<'c, S: Carrier> Session<'c, S> {
         self.send_response(stream, request_info, response);
     }
 
-    /// Queues the head of a response for writing, and then its body, at once or in parts.
+    /// Queues a response for writing: first its head, then its body, at once or in parts.
     fn send_response(&mut self, stream: u32, request_info: RequestInfo, mut response: Response) {
         response.complete(&self.core.service.settings.headers);
         request_info.add_trace_field(&mut response, self.core);
@@ -498,8 +499,8 @@ impl<'c, S: Carrier> Session<'c, S> {
                 return self.complete_stream(completed);
             }
         };
-        // Most bodies are queued whole at once. A body that must be read from a file is queued in
-        // parts, which alternate with parts of other streams' bodies.
+        // A body in memory is usually queued whole at once. A body in a file is queued in parts,
+        // which alternate with parts of other streams' bodies.
         if self.sending.is_empty() && !sending.is_read() {
             let context = &mut Context::from_waker(Waker::noop());
             if let SendStep::Last = self.queue_body_part(&mut sending, context) {
@@ -517,8 +518,8 @@ impl<'c, S: Carrier> Session<'c, S> {
         }
     }
 
-    /// Queues for writing as much as the client's flow-control windows and the limits allow: a part
-    /// of each body in turn.
+    /// Queues one part of each body in turn. Stops when the client's flow-control windows or the
+    /// limits allow no more.
     fn queue_body_parts(&mut self, context: &mut Context<'_>) {
         let mut waiting = 0;
         while waiting < self.sending.len() && self.out.queued_bytes() < QUEUED_BYTES_MAX {

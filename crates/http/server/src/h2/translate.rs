@@ -106,8 +106,8 @@ fn check_target(head: &Head) -> Result<(), Reject> {
     }
 }
 
-/// Appends all Cookie fields as one line. RFC 9113 §8.2.3 lets a client send each cookie in its own
-/// field; HTTP/1.1 has one field.
+/// Appends all Cookie fields as one line, because HTTP/1.1 allows only one Cookie field. An HTTP/2
+/// client may send each cookie in its own field (RFC 9113 §8.2.3).
 fn cookies(text: &mut Vec<u8>, head: &Head) {
     let is_crumb = |(name, value): &(&[u8], &[u8])| *name == b"cookie" && !value.is_empty();
     let crumbs = head.fields().filter(is_crumb);

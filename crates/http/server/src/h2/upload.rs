@@ -52,10 +52,10 @@ impl Upload {
         }
     }
 
-    /// Appends the next part of the body, or drops it if no mount needs the body.
+    /// Appends the next part of the body, or drops the part if no mount needs the body.
     ///
     /// # Errors
-    /// If the body is too large.
+    /// The body is too large, or the core is receiving too many bodies.
     pub(super) fn take(&mut self, core: &Core, part: &[u8]) -> Result<(), Reject> {
         const TOO_LARGE: Reject = Reject {
             status: 413,

@@ -17,12 +17,12 @@ pub(super) const BOUNDS_US: [u64; 26] = [
     10_000_000,
 ];
 
-/// OpenTelemetry's name of each [`Method`]; a request that could not be parsed counts under the
+/// OpenTelemetry's name of each [`Method`]. A request that could not be parsed is counted under the
 /// last name.
 const METHODS: [&str; 4] = ["GET", "HEAD", "OPTIONS", "_OTHER"];
 
-/// Statuses that are counted separately, frequent ones first. All other statuses are counted under
-/// the last status of this list.
+/// Statuses that are counted separately, frequent ones first. All others are counted under 500, the
+/// last status of this list.
 const STATUSES: [u16; 21] = [
     200, 206, 304, 404, 204, 303, 308, 400, 405, 408, 412, 413, 414, 416, 421, 422, 431, 501, 503,
     505, 500,

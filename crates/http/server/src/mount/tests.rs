@@ -72,8 +72,8 @@ impl Mount for InternalRedirect {
     }
 }
 
-/// Mount that responds with the status that the query names, and with header fields, most of which
-/// no mount may set.
+/// Mount that responds with the status given in the query. Most of the header fields in its
+/// response are fields that no mount may set.
 struct Odd;
 
 impl Mount for Odd {
@@ -103,8 +103,8 @@ impl Mount for Odd {
     }
 }
 
-/// Mount that responds with random hexadecimal digits; the query says how many. Content codings
-/// shorten such a body to slightly more than half its length.
+/// Mount that responds with as many random hexadecimal digits as the query says. Content codings
+/// compress such a body to slightly more than half its length.
 struct Long;
 
 impl Mount for Long {
@@ -484,7 +484,7 @@ fn another_target_is_answered_as_if_it_was_asked_for() {
 
             {"title":"no such picture","status":404"#]],
     );
-    // The target of an internal redirect can only be a file of the library, not another mount.
+    // An internal redirect can lead only to a file of the library, not to another mount.
     check(
         &server,
         ("GET", "/to?/echo", "", ""),

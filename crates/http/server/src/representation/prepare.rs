@@ -14,8 +14,8 @@ use crate::coding::{CODED_BYTES_MIN, extended_vary, is_text};
 use crate::metrics::Served;
 use crate::service::Service;
 
-/// Content-Security-Policy for SVG and files of unknown type, which may contain scripts. Browsers
-/// must neither run these scripts nor load other resources for the file.
+/// Content-Security-Policy for files that may contain scripts: SVG and files of unknown type. It
+/// forbids browsers to run these scripts, and to load other resources for the file.
 const INERT_POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; sandbox";
 
 /// Data from which the fields of a representation are composed.
@@ -94,9 +94,9 @@ impl Service {
             Body::Uncached(_, key, _) => (None, format!("\"{key}\"")),
             Body::Original(_) => (None, choice.identity.etag()),
         };
-        // A provisional representation gets no Last-Modified field: a variant will replace it, but
-        // the date, which is that of the original, will stay the same. RFC 9110 §8.8.2.1: a date in
-        // the future is replaced by the current time.
+        // A provisional representation gets no Last-Modified field: its variant will be replaced,
+        // but the date of the original will stay the same. A date in the future is replaced by the
+        // current time (RFC 9110 §8.8.2.1).
         let modified_s = choice.identity.modified_s;
         let modified_unix_s = (!choice.provisional).then_some(modified_s.min(now_unix_s));
         let is_codable = is_text(choice.body.media_type())
@@ -156,7 +156,7 @@ impl Service {
             ("accept-ranges", "bytes".to_owned()),
             ("x-content-type-options", "nosniff".to_owned()),
             ("x-compression-rate", format!("{rate:.2}")),
-            // If the request waited for a conversion, other values replace these two.
+            // These two values are replaced if the request waited for a conversion.
             ("cache-status", "Pelton; hit".to_owned()),
             ("server-timing", "cache;desc=hit".to_owned()),
         ];

@@ -58,7 +58,8 @@ impl CertificateInfo {
             match alternative {
                 GeneralName::DnsName(name) => names.push(name.as_str().to_ascii_lowercase()),
                 GeneralName::IpAddress(octets) => addresses.extend(address(octets.as_bytes())),
-                // Clients match no other kind of name against a host (RFC 9525 §6).
+                // Clients match no other kind of name against a host (RFC 9525 §6), so these names
+                // are ignored.
                 _ => {}
             }
         }

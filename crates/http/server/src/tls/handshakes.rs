@@ -5,11 +5,11 @@ use std::collections::VecDeque;
 
 use tokio::sync::oneshot::{self, Receiver, Sender};
 
-/// TLS handshakes in progress. When the limit is reached, a new handshake closes the oldest instead
-/// of being refused. If new handshakes were refused, an attacker who occupies all slots could lock
-/// out other clients for the duration of a handshake. Since the oldest is closed, the attacker can
-/// lock out a client only by starting as many handshakes as there are slots while the client's
-/// handshake runs.
+/// TLS handshakes in progress. When the limit is reached, a new handshake closes the oldest one.
+///
+/// If new handshakes were refused instead, an attacker could occupy all slots and lock out other
+/// clients. As it is, an attacker locks out a client only by starting as many handshakes as there
+/// are slots while the client's handshake runs.
 #[derive(Debug)]
 pub(crate) struct Handshakes {
     max: usize,

@@ -1,4 +1,4 @@
-//! One TLS connection: the handshake, then the protocol that it selected.
+//! One TLS connection: the handshake, then the protocol that the handshake selected.
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use crate::transport::Secured;
 /// Performs the handshake, then serves the protocol that ALPN selected.
 pub(crate) async fn serve(core: Rc<Core>, conn: Conn, tls: Arc<Tls>) {
     let listener = conn.listener;
-    // The future is boxed, so that a connection holds only the state of its current step.
+    // The future is boxed, so that the connection holds its memory only during the handshake.
     let Some((protocol, conn)) = Box::pin(handshake(&core, conn, &tls)).await else {
         return;
     };

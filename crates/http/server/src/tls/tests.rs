@@ -160,6 +160,6 @@ fn files_that_change_are_read_again_once_and_errors_keep_the_old() {
     again(Err(ErrorKind::NoKey));
     again(Ok(Reload::Unchanged));
     assert!(tls.covers("new.example"));
-    // An explicit reload reports the error again; `reload_if_changed` reported it only once.
+    // An explicit reload reports the error again, although `reload_if_changed` has reported it.
     assert!(tls.reload().is_err());
 }

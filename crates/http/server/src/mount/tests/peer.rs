@@ -58,8 +58,8 @@ impl TestServer {
         let limits = reactor::Limits {
             cores_max: 1,
             drain_ms_max: 0,
-            // If the service closes a connection before it has read everything that a test sent,
-            // the core reads and drops the rest. Otherwise the kernel would reset the connection.
+            // A test may send more than the service reads before it closes the connection. The core
+            // reads and drops the rest. Otherwise the kernel would reset the connection.
             linger_bytes_max: 1 << 20,
             ..reactor::Limits::default()
         };
@@ -210,8 +210,8 @@ impl Drop for TestServer {
     }
 }
 
-/// Returns the rest of the response as text. Bytes that are not text, such as those of an archive,
-/// are replaced.
+/// Closes the sending side, and returns the rest of the response as text. Bytes that are not text,
+/// such as those of an archive, are replaced.
 fn ended(mut stream: TcpStream) -> String {
     stream.shutdown(Shutdown::Write).expect("it is open");
     let mut received = Vec::new();

@@ -43,8 +43,8 @@ impl Users for NoUsers {
     }
 }
 
-/// Mount of one part of the server. It responds with the name of the part and with the setting
-/// `require_login`.
+/// Mount that belongs to the given part of the server. It responds with the name of the part and
+/// with the setting `require_login`.
 struct Of(Part);
 
 impl Mount for Of {
@@ -390,7 +390,7 @@ fn once_there_are_users_only_admins_see_the_dashboard_and_change_the_server() {
 }
 
 /// Browsers show their own login window for a `Basic` challenge. The web page has a login form, so
-/// its requests get a `Bearer` challenge instead.
+/// the page's requests get a `Bearer` challenge instead.
 #[test]
 fn the_page_is_asked_for_no_password_by_the_browser() {
     let gate = Gate {
