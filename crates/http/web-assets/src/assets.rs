@@ -112,7 +112,8 @@ impl Assets {
     }
 }
 
-/// Returns the media type of a file of the page, or `None` if files of this kind are not served.
+/// Returns the media type of a file of the page by the file's extension. Returns `None` for other
+/// extensions, whose files are not served.
 fn media_type(name: &str) -> Option<&'static str> {
     let (_, extension) = name.rsplit_once('.')?;
     Some(match extension {
