@@ -52,8 +52,8 @@ pub(crate) fn profile(primaries: u16, transfer: u16) -> Result<Option<Vec<u8>>, 
     if profile.cicp.is_none() || profile.red_trc.is_none() {
         return Err(unsupported());
     }
-    // Omits the `cicp` tag: the curves describe the colour space completely, and the tag would have
-    // to be kept consistent with them.
+    // Omits the `cicp` tag. The curves already describe the colour space completely, and the tag
+    // would have to agree with them.
     profile.cicp = None;
     let bytes = profile.encode().map_err(|err| {
         let detail = format!("no profile for H.273 primaries {gamut}, transfer {curve}: {err}");

@@ -11,7 +11,7 @@ pub struct Decoded {
     pub raster: Raster,
     /// ICC profile of the pixels, not validated. Without a profile the picture is sRGB.
     pub profile: Option<Vec<u8>>,
-    /// True if the file was truncated or corrupt; the raster then holds the part that could be
+    /// True if the file was truncated or corrupt. The raster then holds the part that could be
     /// decoded.
     pub damaged: bool,
 }

@@ -13,7 +13,8 @@ use crate::{Error, ErrorKind, avif, jpeg, png, webp};
 /// | WebP | limited-range BT.601 planes at 4:2:0; lossless: RGB or RGBA |
 /// | AVIF | planes at 4:0:0, 4:2:0, 4:2:2 or 4:4:4; lossless: RGB or RGBA |
 ///
-/// Grey planes must not have an RGB profile, nor colour planes a grey one. The caller ensures this.
+/// The caller ensures that the profile fits the raster: a grey profile for grey planes, an RGB
+/// profile for colours.
 ///
 /// # Errors
 /// [`ErrorKind::Failed`] if the encoding does not accept `raster`, [`ErrorKind::TooLarge`] if the

@@ -10,8 +10,9 @@ use crate::{DecodeOptions, Decoded, Error, ErrorKind, buffer};
 
 pub(crate) fn decode(bytes: &[u8], options: &DecodeOptions) -> Result<Decoded, Error> {
     let mut reader = GifOptions::new();
-    // Limits the memory that the `gif` crate allocates for metadata, of which only the profile is
-    // used. The limit does not apply to rows, which are read into a buffer of this crate.
+    // Limits the memory that the `gif` crate allocates for metadata, of which this program uses
+    // only the profile. The limit does not apply to rows: they are read into a buffer of this
+    // program.
     let metadata_bytes_max = (options.limits.profile_bytes_max as u64).max(1);
     let metadata_bytes_max = metadata_bytes_max.try_into().expect("at least 1");
     reader.set_memory_limit(MemoryLimit::Bytes(metadata_bytes_max));

@@ -28,8 +28,8 @@ impl DecodeOptions {
     }
 }
 
-/// Scaling inside JPEG's inverse DCT. Such scaling is cheap, but its box filter is coarse, so the
-/// last part of a reduction should be done by a better filter.
+/// Scaling inside JPEG's inverse DCT. Such scaling is cheap, but its box filter is coarse. So a
+/// better filter should do the last part of a reduction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 #[repr(u8)]
 pub enum Shrink {
@@ -74,8 +74,8 @@ pub struct Limits {
     pub side_px_max: u32,
     /// Maximum size of an ICC profile in bytes, decompressed.
     pub profile_bytes_max: usize,
-    /// Maximum bytes that a decoder may allocate in addition to its result, as far as its library
-    /// supports such a limit.
+    /// Maximum bytes that a decoder may allocate in addition to its result. Only some of the
+    /// libraries support such a limit.
     pub scratch_bytes_max: usize,
     /// Maximum number of scans of a progressive JPEG. Each scan is a pass over the whole picture.
     pub jpeg_scans_max: u32,
@@ -92,8 +92,8 @@ impl Limits {
         jpeg_scans_max: 100,
     };
 
-    /// Fails if a picture of size `stated` exceeds the limits or differs from `expected`, the size
-    /// for which the caller reserved memory.
+    /// Fails if a picture of size `stated` exceeds the limits. Also fails if `stated` differs from
+    /// `expected`, the size for which the caller reserved memory.
     pub(crate) fn admit(&self, codec: &str, stated: Size, expected: Size) -> Result<(), Error> {
         self.admit_shrunk(codec, stated, Shrink::Whole, expected)
     }

@@ -82,7 +82,7 @@ fn grey_png_gives_back_every_sample() {
     }
 }
 
-/// Asserts that a lossy round trip keeps the layout and changes the samples only slightly.
+/// Asserts that encoding and decoding keep the layout and change the samples only slightly.
 #[track_caller]
 fn check_close(encoding: Encoding, subsampling: Subsampling, range: Range, alpha: bool) {
     for size in SIZES {
@@ -93,9 +93,9 @@ fn check_close(encoding: Encoding, subsampling: Subsampling, range: Range, alpha
         let raster = Raster::Yuv(yuv);
         let decoded = round_trip(&raster, None, encoding);
         let distance = distance(&decoded.raster, &raster);
-        // A 4:2:0 picture of a single pixel has only one luma sample and two chroma samples, so a
-        // small error in one sample has a large effect on the mean difference. The limit allows for
-        // that.
+        // The limit allows for a 4:2:0 picture of a single pixel. Such a picture has only one luma
+        // and two chroma samples, so a small error in one of them has a large effect on the mean
+        // difference.
         assert!(
             distance < 2.5,
             "{encoding:?} {subsampling:?} {size:?}: {distance}"

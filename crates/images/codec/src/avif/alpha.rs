@@ -2,12 +2,12 @@
 
 use image_plan::{Plane, Range, Subsampling, Yuv};
 
-/// Divides colours by alpha, in place. Luma and chroma are linear in RGB, so a factor on RGB is the
-/// same factor on luma and chroma. A stored chroma sample is the mean of chroma × alpha over its
-/// block of pixels, hence it is divided by the block's mean alpha.
+/// Divides colours by alpha, in place. Luma and chroma depend linearly on RGB, so the factor for
+/// RGB is also the factor for luma and chroma. A stored chroma sample is the mean of chroma × alpha
+/// over its block of pixels. So this sample is divided by the mean alpha of the block.
 ///
 /// If `rgb` is true, the planes hold green, blue and red instead of luma and chroma. The zero level
-/// of blue and red is 0, whereas that of chroma is 128.
+/// of blue and red is 0; the zero level of chroma is 128.
 pub(super) fn unpremultiply(yuv: &mut Yuv, rgb: bool) {
     let Some(alpha) = &yuv.alpha else {
         return;

@@ -201,8 +201,8 @@ impl<'a> Source<'a> {
             // with libavif's rounding.
             let row = unsafe { start.add(y * stride) };
             // SAFETY: `row` starts a row of `stride` bytes, which are at least `row_bytes`, as
-            // checked above. The row is decoded and therefore initialised; the image owns it, and
-            // `self` borrows the image.
+            // checked above. The row is decoded and therefore initialised. The image owns the row,
+            // and `self` borrows the image.
             let row = unsafe { slice::from_raw_parts(row, row_bytes) };
             conversion.apply(row, out);
         }

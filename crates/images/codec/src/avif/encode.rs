@@ -20,9 +20,10 @@ pub(crate) struct Effort {
     pub(crate) lossless: bool,
 }
 
-/// libaom's option to weight coefficients by frequency, here for colours only. Of libaom's options
-/// that affect quality (`tune`, `deltaq-mode`, `aq-mode`, `sharpness`, `enable-chroma-deltaq`,
-/// `enable-qm`) only `enable-qm` gave fewer bytes at equal SSIMULACRA2, and at no cost in time.
+/// libaom's option that weights coefficients by frequency, used here for colours but not for alpha.
+/// Of the options that affect quality (`tune`, `deltaq-mode`, `aq-mode`, `sharpness`,
+/// `enable-chroma-deltaq`, `enable-qm`), only `enable-qm` saved bytes at equal SSIMULACRA2. It
+/// takes no more time.
 const QUANTISER_MATRICES: &CStr = c"color:enable-qm";
 
 /// libaom's option to search for motion of the whole frame, which a still picture does not have.
@@ -30,10 +31,10 @@ const QUANTISER_MATRICES: &CStr = c"color:enable-qm";
 /// page faults on their memory. The output is the same.
 const GLOBAL_MOTION: &CStr = c"enable-global-motion";
 
-/// libaom's option to predict blocks from other blocks of the same picture, used at speeds up to 6.
-/// If libaom classifies the picture as screen content, which includes photographs with flat areas,
-/// the search hashes every block of every size at every position. This costs 80 bytes more per
-/// pixel and triples the time, so the option is disabled.
+/// libaom's option to predict blocks from other blocks of the same picture. libaom uses it at
+/// speeds up to 6 for pictures that it classifies as screen content, even for photographs with flat
+/// areas. The search then hashes every block of every size at every position. It takes 80 more
+/// bytes per pixel and three times as long, so the option is disabled.
 const INTRA_BLOCK_COPY: &CStr = c"enable-intrabc";
 
 /// Maximum side of an AV1 frame in pixels.

@@ -29,8 +29,8 @@ impl<T> Owned<T> {
     /// Takes ownership of `start`. Fails if `start` is null.
     ///
     /// # Safety
-    /// `start` is null or a `T` that libavif initialised, that has no other owner, and that
-    /// `destroy` frees.
+    /// `start` is null, or points to a `T` that libavif initialised. This `T` has no other owner,
+    /// and `destroy` frees it.
     unsafe fn new(start: *mut T, destroy: unsafe extern "C" fn(*mut T)) -> Result<Owned<T>, Error> {
         match NonNull::new(start) {
             Some(start) => Ok(Owned { start, destroy }),
@@ -59,7 +59,8 @@ impl<T> Deref for Owned<T> {
 
 impl<T> DerefMut for Owned<T> {
     fn deref_mut(&mut self) -> &mut T {
-        // SAFETY: as in `deref`; `&mut self` excludes all other borrows and calls.
+        // SAFETY: libavif initialised the struct, see `new`. `&mut self` excludes all other borrows
+        // and calls.
         unsafe { self.start.as_mut() }
     }
 }
@@ -76,7 +77,8 @@ impl<T> Drop for Owned<T> {
 pub(super) fn new_decoder() -> Result<Owned<avif::avifDecoder>, Error> {
     // SAFETY: the callee has no arguments and returns a new struct, or null.
     let start = unsafe { avif::avifDecoderCreate() };
-    // SAFETY: `start` was just created, has no other owner, and `avifDecoderDestroy` frees it.
+    // SAFETY: `start` is null, or a new struct without another owner that `avifDecoderDestroy`
+    // frees.
     unsafe { Owned::new(start, avif::avifDecoderDestroy) }
 }
 
@@ -84,7 +86,8 @@ pub(super) fn new_decoder() -> Result<Owned<avif::avifDecoder>, Error> {
 pub(super) fn new_encoder() -> Result<Owned<avif::avifEncoder>, Error> {
     // SAFETY: the callee has no arguments and returns a new struct, or null.
     let start = unsafe { avif::avifEncoderCreate() };
-    // SAFETY: `start` was just created, has no other owner, and `avifEncoderDestroy` frees it.
+    // SAFETY: `start` is null, or a new struct without another owner that `avifEncoderDestroy`
+    // frees.
     unsafe { Owned::new(start, avif::avifEncoderDestroy) }
 }
 
@@ -96,7 +99,7 @@ pub(super) fn new_image(
 ) -> Result<Owned<avif::avifImage>, Error> {
     // SAFETY: the callee takes numbers and returns a new struct without planes, or null.
     let start = unsafe { avif::avifImageCreate(size.width_px, size.height_px, 8, format) };
-    // SAFETY: `start` was just created, has no other owner, and `avifImageDestroy` frees it.
+    // SAFETY: `start` is null, or a new struct without another owner that `avifImageDestroy` frees.
     unsafe { Owned::new(start, avif::avifImageDestroy) }
 }
 

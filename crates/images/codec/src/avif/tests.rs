@@ -23,7 +23,8 @@ fn write(
     image.yuvRange = avif::AVIF_RANGE_FULL;
     for (plane, samples) in planes.iter_mut().enumerate() {
         image.yuvPlanes[plane] = samples.as_mut_ptr().cast();
-        // Chroma planes have the stride of luma; libavif reads only the part that chroma needs.
+        // Chroma planes have the stride of luma, although they may be narrower. libavif reads only
+        // the samples that belong to chroma.
         image.yuvRowBytes[plane] = 2 * SIZE.width_px;
     }
     change(&mut image);
@@ -178,8 +179,8 @@ fn orientation_is_left_to_the_caller() {
     );
 }
 
-/// Premultiplies the planes in the same way as writers of premultiplied files: each chroma sample
-/// is multiplied by the mean alpha of its block.
+/// Premultiplies the planes as programs that write premultiplied files do: each chroma sample is
+/// multiplied by the mean alpha of its block.
 fn premultiply(yuv: &mut Yuv, zero: (i32, i32)) {
     let alpha = yuv.alpha.clone().expect("alpha");
     let (dx, dy) = yuv.subsampling.divisors();

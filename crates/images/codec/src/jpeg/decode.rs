@@ -28,8 +28,8 @@ pub(crate) fn decode(bytes: &[u8], options: &DecodeOptions) -> Result<Decoded, E
         PixelLayout::Packed(layout) => {
             let (mut packed, outcome) = decode_packed(&mut handle, bytes, layout, size)?;
             if layout == Layout::Cmyk && has_adobe_marker(bytes) {
-                // Adobe's applications store the complement (255 for no ink), and all other
-                // software follows them.
+                // Adobe's applications store the complement of each ink, so 255 means no ink. All
+                // other software follows this convention.
                 packed.data.iter_mut().for_each(|ink| *ink = !*ink);
             }
             (Raster::Packed(packed), outcome)
@@ -119,7 +119,8 @@ fn read_header(handle: &mut Handle, bytes: &[u8]) -> Result<Header, Error> {
     let status = unsafe {
         tj::tj3DecompressHeader(handle.as_ptr(), bytes.as_ptr(), bytes.len() as tj::size_t)
     };
-    // Warnings are ignored here: the call that decodes reads the header again and repeats them.
+    // A warning is ignored here: the call that decodes reads the header again and repeats the
+    // warning.
     handle.outcome(status)?;
     let side = |px: i32| u32::try_from(px).unwrap_or(0);
     let size = Size::new(
@@ -204,10 +205,11 @@ fn decode_planes(
         }
     }
     // SAFETY: `bytes` is readable for its length. The callee reads the same header as
-    // `read_header`, so it writes a picture of `size` in `subsampling`: in each plane, at the given
-    // stride, the rows and columns of `padded`, which is the size that `buffer::plane` allocated. A
-    // test compares `padded` with TurboJPEG's own arithmetic. Breaks if `size`, `subsampling` or
-    // the scaling factor ever differ from those of this handle and these bytes.
+    // `read_header`, so it writes a picture of `size` in `subsampling`. In each plane, at the given
+    // stride, it writes the rows and columns that `padded` returns. `buffer::plane` allocated
+    // planes of this size. A test compares `padded` with TurboJPEG's own arithmetic. Breaks if
+    // `size`, `subsampling` or the scaling factor ever differ from those of this handle and these
+    // bytes.
     let status = unsafe {
         tj::tj3DecompressToYUVPlanes8(
             handle.as_ptr(),

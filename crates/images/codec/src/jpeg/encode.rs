@@ -25,9 +25,9 @@ pub(crate) fn encode(
     }
     let mut handle = Handle::new(tj::TJINIT_TJINIT_COMPRESS)?;
     handle.set(tj::TJPARAM_TJPARAM_QUALITY, i32::from(quality))?;
-    // Encodes as baseline JPEG. Progressive encoding would need three times the CPU time and a
-    // buffer for all coefficients. It would save a few per cent on large grainy photographs and
-    // nothing on other pictures.
+    // Encodes as baseline JPEG with optimized Huffman tables. Progressive encoding would need three
+    // times the CPU time and a buffer for all coefficients. It would save a few per cent on large
+    // grainy photographs, and nothing on other pictures.
     handle.set(tj::TJPARAM_TJPARAM_OPTIMIZE, 1)?;
     carry_profile(&mut handle, profile)?;
     match raster {
@@ -77,13 +77,13 @@ fn encode_planes(handle: &mut Handle, yuv: &Yuv) -> Result<Vec<u8>, Error> {
     );
     let mut block = Block::empty();
     let (start, len) = block.slots();
-    // SAFETY: the callee reads, in each plane and at the given stride, the rows and columns of
-    // `padded` for this size and subsampling. `encode::check` verified that the planes of `yuv`
-    // have the sizes that they state, and that chroma exists exactly if the subsampling has chroma.
-    // So `extend_to` returned planes of the sizes of `padded`. A test compares `padded` with
-    // TurboJPEG's own arithmetic. The block's slots are exclusive borrows and empty, so the callee
-    // allocates the output itself, and stores its address and length also on failure. Breaks if the
-    // subsampling set on the handle ever differs from `yuv.subsampling`.
+    // SAFETY: In each plane, at the given stride, the callee reads the rows and columns that
+    // `padded` returns for this size and subsampling. `encode::check` verified that the planes of
+    // `yuv` have the sizes that they state, and that chroma exists exactly if the subsampling has
+    // chroma. So `extend_to` returned planes of these sizes. A test compares `padded` with
+    // TurboJPEG's own arithmetic. The block's slots are exclusive borrows and empty. So the callee
+    // allocates the output itself; it stores the output's address and length also on failure.
+    // Breaks if the subsampling set on the handle ever differs from `yuv.subsampling`.
     let status = unsafe {
         tj::tj3CompressFromYUVPlanes8(
             handle.as_ptr(),

@@ -69,9 +69,9 @@ impl Handle {
         // SAFETY: the instance lives until `self` drops; the callee only reads one of its fields.
         let code = unsafe { tj::tj3GetErrorCode(self.as_ptr()) };
         let message = self.message();
-        // The code alone does not prove that the output is complete: after an earlier warning,
-        // TurboJPEG also reports errors with the code for warnings. The message is reliable: after
-        // an error, the message is always that of the error.
+        // The code alone does not prove that the output is complete: if a warning came before an
+        // error, TurboJPEG reports the error with the code for warnings. The message is reliable:
+        // after an error, it is always the message of the error.
         if code == tj::TJERR_TJERR_WARNING as c_int
             && WARNINGS.iter().any(|start| message.starts_with(start))
         {

@@ -97,8 +97,8 @@ pub(super) fn to_8_bits(sample: u16) -> u8 {
     ((u32::from(sample) + 128) / 257) as u8
 }
 
-/// Converts interleaved samples to a picture. Grey is not expanded to RGB, because grey samples
-/// need a third of the memory of RGB, and a grey ICC profile applies only to grey samples.
+/// Converts interleaved samples to a picture. Grey samples stay grey instead of becoming RGB: they
+/// need a third of the memory, and a grey ICC profile applies only to grey samples.
 fn raster(colours: ColorType, size: Size, samples: Vec<u8>) -> Result<Raster, Error> {
     let packed = |layout, data| Packed { size, layout, data };
     match colours {

@@ -8,9 +8,9 @@ use png::{BitDepth, ColorType, DeflateCompression, Encoder, Filter, Info};
 use super::failed;
 use crate::{Error, ErrorKind, buffer};
 
-/// Deflate level with the best balance of size and time. Compared with this level, the fast mode of
-/// the `png` crate makes drawings a third larger; the crate's default level saves a tenth of the
-/// bytes, but takes more than twice the time.
+/// Deflate level with the best balance of size and time. The fast mode of the `png` crate makes
+/// drawings a third larger than this level. The crate's default level saves a tenth of the bytes,
+/// but takes more than twice the time.
 const LEVEL: u8 = 3;
 
 pub(crate) fn encode(raster: &Raster, profile: Option<&[u8]>) -> Result<Vec<u8>, Error> {

@@ -150,12 +150,12 @@ fn decode_packed(bytes: &[u8], header: &Header) -> Result<(Raster, bool), Error>
 
 /// Decodes into `output` and returns the number of rows written from the top, at least one.
 ///
-/// Uses the incremental decoder also for complete files, because only it keeps the rows before the
-/// first damage.
+/// Uses the incremental decoder even for complete files: only this decoder keeps the rows before
+/// the first damage.
 ///
 /// # Safety
-/// The variant of `output` selected by `colours` references memory of the stated lengths, to which
-/// the callee has exclusive access until this function returns.
+/// `colours` selects a variant of the union `output`. The memory that this variant references must
+/// have the stated lengths. Until this function returns, only the callee may access the memory.
 unsafe fn run(
     bytes: &[u8],
     colours: WEBP_CSP_MODE,

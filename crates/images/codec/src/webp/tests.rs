@@ -21,8 +21,7 @@ const LOSSLESS: Effort = Effort {
 };
 
 /// Compares the list of chunks of the encoded file with `expected`. The list shows the bytes of
-/// `VP8X`, and for other chunks only the parity of the length, which decides whether padding
-/// follows.
+/// `VP8X`, the length of `ICCP`, and only the names of other chunks.
 #[track_caller]
 fn check(raster: Raster, profile: Option<&[u8]>, effort: Effort, expected: Expect) {
     let file = encode(&raster, profile, effort).expect("encodes");
@@ -148,8 +147,8 @@ fn modes_are_reduced_to_fit_partition_0() {
         ..LOSSY
     };
     let file = encode(&raster, None, effort).expect("encodes");
-    // The frame tag follows the headers of file and chunk; its upper 19 bits are the length of
-    // partition 0 (RFC 6386 §9.1).
+    // The frame tag follows the headers of the file and of the chunk. Its upper 19 bits are the
+    // length of partition 0 (RFC 6386 §9.1).
     let tag = u32::from_le_bytes([file[20], file[21], file[22], 0]);
     assert!(tag >> 5 < 64 << 10, "{} bytes of modes", tag >> 5);
 }
