@@ -33,8 +33,9 @@ const CPU_FACTOR: u64 = 8;
 /// Constant part of the maximum CPU time of a job, in milliseconds. It is needed since small
 /// estimates are the least accurate.
 const CPU_FLOOR_MS: u64 = 2_000;
-/// Number of bytes of the original for which a job gets one millisecond of CPU time, in addition to
-/// [`CPU_FLOOR_MS`]. So a small file whose header declares a large picture gets little time.
+/// Number of bytes of the original that allow a job one millisecond of CPU time. [`CPU_FLOOR_MS`]
+/// is added to this allowance. So a small file whose header declares a large picture gets little
+/// time.
 const CPU_WORTH_BYTES: u64 = 10;
 /// Maximum wall time of a job, as a multiple of its maximum CPU time.
 pub(crate) const WALL_FACTOR: u32 = 8;
@@ -42,18 +43,19 @@ pub(crate) const WALL_FACTOR: u32 = 8;
 /// the least accurate.
 const MEMORY_FLOOR_BYTES: u64 = 64 << 20;
 
-/// Factor by which the CPU estimate of a plan is multiplied to get the maximum time to wait while
-/// another process converts the same picture. [`WAIT_FLOOR_MS`] is added to the product.
+/// Factor for the maximum time to wait while another process converts the same picture. The CPU
+/// estimate of the plan is multiplied by this factor, and [`WAIT_FLOOR_MS`] is added.
 const WAIT_FACTOR: u64 = 4;
 /// Constant part of the maximum time to wait for another process, in milliseconds. After the wait,
-/// this process converts the picture, even if the lock of a killed process still exists.
+/// this process converts the picture itself, even if another process (perhaps killed) still holds
+/// the lock.
 const WAIT_FLOOR_MS: u64 = 500;
 /// Interval at which the shared index is polled for the result of another process that converts the
 /// same picture.
 const WAIT_POLL_INTERVAL: Duration = Duration::from_millis(20);
 
-/// Time for which a picture is remembered as too costly, in milliseconds, if its job may have
-/// failed only because the machine was busy.
+/// Time, in milliseconds, for which a picture counts as too costly after a failed job. It applies
+/// if the job may have failed only because the machine was busy.
 const POSTPONED_MS: u64 = 15 * 60 * 1_000;
 
 /// Task to convert one original as a plan describes.
@@ -126,8 +128,8 @@ pub struct Terms<'a> {
     /// cancelled.
     pub cancel: Option<BorrowedFd<'a>>,
     /// Function that reserves the given number of bytes of memory for the job, in place of the
-    /// job's earlier reservation. It blocks until the memory is free, and then returns true. If
-    /// that takes too long, it returns false, and nothing is reserved.
+    /// job's earlier reservation. It blocks until the memory is free, and then returns true. If the
+    /// memory is not free in time, the function returns false, and the job has no reservation.
     pub reserve_memory: &'a mut dyn FnMut(u64) -> bool,
 }
 
@@ -232,7 +234,7 @@ impl Converter {
     }
 
     /// Queries the shared index for the result of a task. If another process is converting the
-    /// picture, blocks until its result appears, but at most for `wait_max`. If no process is
+    /// picture, blocks until the result appears, but at most for `wait_max`. If no process is
     /// converting the picture, acquires the lock for this process.
     fn find_or_lock(
         &self,
@@ -253,9 +255,9 @@ impl Converter {
             let (found, lock) = shared_index.find_or_lock(&task.key, &flight);
             let key = task.key;
             let held = (lock == Lock::Ours).then(|| Held { shared_index, key });
-            // The other process may have stored only that its result is not smaller than the
-            // original. That entry is of no use to a task for which the server cannot send the
-            // original instead.
+            // The other process may have stored only the verdict that its result is not smaller
+            // than the original. A task whose request cannot be answered with the original needs a
+            // result in any case.
             let found = found.filter(|it| task.original_competes || it.kind != Kind::LARGER);
             let known = found.and_then(|found| self.variants.recall(&key, found, clock::unix_ms()));
             if known.is_some() || lock != Lock::Shared || deadline <= Instant::now() {
@@ -317,8 +319,8 @@ impl Converter {
         self.store_verdict_in_memory(task, Verdict::Quarantined)
     }
 
-    /// Stores the result of a task as a variant. If the result is not smaller than the variant or
-    /// original that can be sent instead, stores only this fact.
+    /// Stores the result of a task as a variant. If another variant or the original can be sent
+    /// instead and is not larger, stores only a verdict about the sizes.
     fn store_result(&self, task: &Task, body: Sealed) -> Outcome {
         let outcome = if let Some(verdict) = self.verdict_if_not_smaller(task, body.bytes) {
             self.store(task, Kind::Verdict(verdict), None)
@@ -339,10 +341,10 @@ impl Converter {
         outcome
     }
 
-    /// Returns a verdict (the reason why the result is not kept) if a result of `bytes` bytes is
-    /// not smaller than the variant that it would replace, or than the original if that could be
-    /// sent instead. Only sizes are compared, because variants of low and of high effort have the
-    /// same quality on average.
+    /// Returns a verdict (the reason why the result is not kept) if a result of `bytes` bytes saves
+    /// nothing. It saves nothing if it is not smaller than the variant that it would replace, or
+    /// than an original that could be sent instead. Only sizes are compared, because variants of
+    /// low and of high effort have the same quality on average.
     fn verdict_if_not_smaller(&self, task: &Task, bytes: u64) -> Option<Verdict> {
         let now_ms = clock::unix_ms();
         let quick = task.replaces;
@@ -354,9 +356,9 @@ impl Converter {
         (task.original_competes && task.identity.size_bytes <= bytes).then_some(Verdict::Larger)
     }
 
-    /// Returns whether `original` is in quarantine. If `is_improvement` is true (the job would only
-    /// replace a variant by one of higher effort), also returns true if such jobs crashed too
-    /// often.
+    /// Returns whether `original` is in quarantine. `is_improvement` states that the job would only
+    /// replace a variant by one of higher effort. For such a job, also returns true if earlier such
+    /// jobs crashed too often.
     pub fn is_quarantined(
         &self,
         original: &File,
@@ -467,8 +469,8 @@ impl Converter {
             .store(task.key, kind, body.as_ref(), clock::unix_ms())
         {
             Ok(variant) => Outcome::Cached(variant, body.map(Arc::new)),
-            // If writing failed, `store` has already logged and counted the failure. A result that
-            // is larger than the cache also ends here, but is not a failure.
+            // A failed write was already logged and counted by `store`. A result that is larger
+            // than the cache also ends here, but this is not a failure.
             Err(_) => match (kind, body) {
                 (Kind::Picture(target), Some(body)) => Outcome::Uncached(target, Arc::new(body)),
                 (Kind::Verdict(verdict), _) => self.store_verdict_in_memory(task, verdict),
@@ -497,8 +499,8 @@ impl Converter {
             Some(Verdict::Faulty) if task.is_improvement() => {
                 self.store(task, Kind::Verdict(Verdict::Unencodable), None)
             }
-            // Another worker would probably crash as well, so the original is not tried again for a
-            // while.
+            // Another attempt would probably crash as well, so the original is not tried again for
+            // a while.
             Some(Verdict::Faulty) => self.store_verdict_in_memory(task, Verdict::Faulty),
             Some(Verdict::TooCostly) => {
                 let now_ms = clock::unix_ms();
@@ -657,8 +659,8 @@ fn run_batch(
         plan: &bytes,
         size_px,
         limits,
-        // A job on idle cores may have to wait long for an idle core. So the limit of its wall time
-        // does not depend on the limit of its CPU time.
+        // A job on idle cores may wait long for an idle core. So its wall time is not limited in
+        // proportion to its CPU time.
         wall_ms_max: match bounds.pace {
             Pace::Idle => bounds.wall_ms_max,
             Pace::Awaited => bounds

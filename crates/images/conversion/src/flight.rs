@@ -12,8 +12,8 @@
 //! request would exceed a limit, the queue refuses it at once and estimates when the client should
 //! retry.
 //!
-//! Threads: `concurrency` threads run conversions for requests. The same number of threads replace
-//! variants by variants encoded at higher effort, on idle cores only.
+//! Threads: `concurrency` threads run conversions for requests. As many further threads run
+//! improvements, on idle cores only: they replace variants by ones encoded at higher effort.
 
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
@@ -200,7 +200,7 @@ impl Flights {
         self.shared.queue.retry_after_s()
     }
 
-    /// Queues a background conversion at higher effort. Drops the task if too many are queued; the
+    /// Queues a background conversion at higher effort. If too many are queued, drops the task. The
     /// next request for the same variant then queues it again.
     pub fn improve(&self, task: Task) {
         self.shared.queue.improve(task);

@@ -70,8 +70,8 @@ enum End {
 }
 
 impl Growing {
-    /// Returns a track that a worker will transcode by `plan` and write into `file`, which is empty
-    /// now.
+    /// Returns a new track. A worker will transcode it by `plan` and write it into `file`, which
+    /// must be empty.
     ///
     /// # Errors
     /// If the host does not allow another memory file.

@@ -1,6 +1,6 @@
 //! Quarantine of originals that crashed workers. After a few crashes, an original is not converted
-//! again. Originals are identified by a hash of their bytes, so neither another requested size nor
-//! a copy of the file under another name is converted.
+//! again. Originals are identified by a hash of their bytes. So the quarantine also applies to
+//! other requested sizes, and to copies of the file under other names.
 //!
 //! ```text
 //! quarantine/BLAKE3                description of an original in quarantine, line by line
@@ -9,7 +9,7 @@
 //! Removing a file from the folder lifts the quarantine of its original. At its start, the server
 //! removes files that were written with other versions of the encoders.
 //!
-//! An original is hashed only after a crash, and later if its length equals that of an original in
+//! An original is hashed only after a crash, or if its length equals that of an original in
 //! quarantine. For all other originals, one lookup in a map is sufficient. The one lock is held for
 //! map operations only.
 
@@ -26,8 +26,8 @@ use variants::cache::ENCODER_VERSION;
 use variants::clock;
 
 /// Number of crashes after which an original is not converted again. Crashes of background
-/// conversions at higher effort are counted separately. If only that count reaches this number,
-/// only the background conversions of the original stop.
+/// conversions at higher effort have a separate count. If only this count reaches the number, only
+/// the background conversions of the original stop.
 const CRASHES_MAX: u32 = 3;
 /// Maximum number of file lengths for which crashes are remembered. Beyond this number, the least
 /// recently used length is forgotten.
@@ -53,7 +53,7 @@ pub struct Quarantine {
 #[derive(Debug)]
 struct Suspect {
     hash: blake3::Hash,
-    /// Number of crashes of jobs for which a request waited.
+    /// Number of crashes, except those of background conversions at higher effort.
     crash_count: u32,
     /// Number of crashes of background conversions at higher effort.
     improvement_crash_count: u32,
@@ -178,9 +178,9 @@ impl Quarantine {
             .is_ok()
     }
 
-    /// Returns whether `original`, a file of `bytes` bytes, is in quarantine. If `is_improvement`
-    /// is true (the job would only replace a variant by one of higher effort), also returns true if
-    /// such jobs crashed too often.
+    /// Returns whether `original`, a file of `bytes` bytes, is in quarantine. `is_improvement`
+    /// states that the job would only replace a variant by one of higher effort. For such a job,
+    /// also returns true if earlier such jobs crashed too often.
     ///
     /// # Errors
     /// If the original cannot be read.

@@ -1,5 +1,5 @@
-//! Bounded queue of conversions: the conversions that wait for a thread, those that run, and the
-//! memory that is reserved for running ones and for other jobs.
+//! Bounded queue of conversions. It contains the conversions that wait for a thread, those that
+//! run, and the memory that is reserved for running conversions and for other jobs.
 //!
 //! Background conversions, which replace variants by ones of higher effort, start only while no
 //! request waits for a thread or for memory. If a request needs the memory of a background
@@ -32,8 +32,8 @@ pub struct Limits {
     /// Maximum number of conversions that wait for a thread.
     pub waiting_max: usize,
     /// Maximum estimated CPU time of all waiting conversions, per conversion thread, in
-    /// milliseconds. A conversion that would exceed this limit is refused, unless the queue is
-    /// empty.
+    /// milliseconds. A conversion that would exceed this limit is refused if other conversions are
+    /// waiting.
     pub waiting_cpu_ms_max: u64,
     /// Maximum time that a request waits for a thread and for memory, in milliseconds. The request
     /// is refused when this time has passed.
@@ -165,8 +165,8 @@ impl Queue {
             Ok(None) => {}
             Err(TooManyWaiters) => return Err(Refused::Overloaded { retry_after_s }),
         }
-        // First removes conversions for which no client waits any more, so that the limits do not
-        // count them.
+        // Conversions for which no client waits any more are removed first, so that the limits do
+        // not count them.
         self.drop_abandoned(&mut state);
         let waiting_cpu_ms = state.waiting_cpu_ms + cost.cpu_ms;
         let too_long = limits.waiting_cpu_ms_max * limits.concurrency as u64;
@@ -185,8 +185,8 @@ impl Queue {
         Ok(waiter)
     }
 
-    /// Removes waiting conversions for which no client waits any more. Then wakes the threads,
-    /// since other conversions may be able to start.
+    /// Removes waiting conversions for which no client waits any more. If there were any, wakes the
+    /// threads, since other conversions may now be able to start.
     fn drop_abandoned(&self, state: &mut State) {
         if state.drop_abandoned() {
             self.changed.notify_all();
@@ -340,8 +340,8 @@ impl Queue {
         }
     }
 
-    /// Removes and returns the next conversion for which a client waits. Blocks until enough memory
-    /// is free. Returns `None` if the queue stops.
+    /// Removes and returns the next conversion for which a client waits. Blocks until there is one
+    /// and enough memory is free for it. Returns `None` if the queue stops.
     pub(crate) fn next_request(&self) -> Option<QueuedConversion> {
         let mut state = self.lock();
         loop {
@@ -387,10 +387,10 @@ impl Queue {
         self.changed.notify_all();
     }
 
-    /// Waits until a background conversion may start. Then counts one as running, without taking it
-    /// from the queue, and reserves `memory_bytes` for it, but no more than the whole budget.
-    /// Returns the descriptor that cancels the conversion and the number of reserved bytes, or
-    /// `None` if `is_cancelled` becomes true or the queue stops. Blocks.
+    /// Blocks until a background conversion may start. Then counts one as running, without taking a
+    /// task from the queue. Reserves `memory_bytes` for it, but at most the whole budget. Returns
+    /// the descriptor that cancels the conversion, and the number of reserved bytes. Returns `None`
+    /// if `is_cancelled` becomes true or the queue stops.
     pub(crate) fn start_when_idle(
         &self,
         memory_bytes: u64,
@@ -448,8 +448,8 @@ impl Queue {
     /// either no memory is reserved or half of the memory budget stays free. Returns `None` if the
     /// queue stops.
     pub(crate) fn next_improvement(&self) -> Option<(Task, Arc<OwnedFd>)> {
-        // A background conversion is cancelled through an eventfd, so none starts while the host
-        // does not allow another descriptor.
+        // A background conversion is cancelled through an eventfd. While the host does not allow
+        // another descriptor, no background conversion starts.
         let mut cancel = new_cancel();
         if let Err(err) = &cancel {
             log_refused_eventfd(err);

@@ -41,7 +41,7 @@ struct Flight<T, P> {
     progress: Arc<Progress<P>>,
 }
 
-/// State of the work for one key that its leader and its waiters share.
+/// Progress of the work for one key. The leader and the waiters share it.
 #[derive(Debug, Default)]
 struct Progress<P> {
     has_started: AtomicBool,

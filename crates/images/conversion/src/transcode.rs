@@ -1,6 +1,6 @@
 //! Queue of audio transcodes and the threads that run them. Requests for the same key share one
-//! transcode ([`crate::single_flight`]). Only a few transcodes run at a time. Further tracks
-//! wait in a bounded queue for a bounded time, and the users get equal shares of the threads.
+//! transcode ([`crate::single_flight`]). Only a few transcodes run at a time. Further tracks wait
+//! in a bounded queue for a bounded time, and the users get equal shares of the threads.
 //!
 //! ```text
 //! request ─ join ─► flight for its key ─► waiting ─► transcode-N ─► cell ─► check ─► variant
@@ -8,9 +8,9 @@
 //!    └──────────────────────── outcome, to every waiter ◄──────────────────────────────┘
 //! ```
 //!
-//! Transcodes have their own threads and sandboxes, fewer than there are cores: a transcode
-//! takes seconds, and conversions of pictures must not wait for it. The results are variants, which
-//! share the cache with those of pictures.
+//! Transcodes have their own threads and sandboxes. A transcode takes seconds, and conversions of
+//! pictures must not wait for it; so there are fewer of these threads than cores. The results are
+//! variants, which share the cache with those of pictures.
 //!
 //! Threads: `concurrency` threads run the jobs. The lock of the queue protects the list of waiting
 //! tracks and the map of flights. It is never held during a job.
@@ -89,7 +89,7 @@ pub struct Task {
     pub plan: Plan,
     /// Path of the original in the library.
     pub path: LibraryPath,
-    /// Metadata that identify the version of the original for which `key` was computed.
+    /// Version of the original for which `key` was computed.
     pub identity: Identity,
     /// User whose request started the transcode.
     pub user: Arc<str>,
@@ -288,9 +288,9 @@ impl State {
         }
     }
 
-    /// Makes room for another track of `user`: drops the last waiting track of the user who has the
-    /// most waiting tracks. Returns false and drops nothing unless that user has at least two
-    /// tracks more than `user`.
+    /// Makes room for another track of `user`. Finds the user with the most waiting tracks. If this
+    /// user has at least two more than `user`, drops this user's last waiting track and returns
+    /// true. Otherwise drops nothing and returns false.
     fn make_room(&mut self, user: &str) -> bool {
         let mut counts: HashMap<&str, usize> = HashMap::new();
         for waiting in &self.waiting {
@@ -352,8 +352,8 @@ impl Shared {
         }
     }
 
-    /// Blocks until there is a waiting track, and removes and returns it. Skips tracks for which no
-    /// client waits any more. Returns `None` if the queue stops.
+    /// Removes and returns the next waiting track. Blocks until there is one. Skips tracks for
+    /// which no client waits any more. Returns `None` if the queue stops.
     fn next(&self) -> Option<QueuedTrack> {
         let mut state = self.lock();
         loop {
@@ -399,9 +399,9 @@ impl Converter {
                 let stored = self
                     .variants
                     .store(task.key, Kind::Sound, Some(&body), now_ms);
-                // `store` returns an error if it fails, which it has then logged and counted, or if
-                // the result is larger than the cache. In both cases, the result is sent without
-                // being cached.
+                // `store` returns an error if writing failed (it has then logged and counted the
+                // failure), or if the result is larger than the cache. In both cases, the result is
+                // sent without being cached.
                 stored.map_or_else(|_| Outcome::Uncached(Arc::new(body)), Outcome::Cached)
             }
             Err(failure) => {
@@ -455,8 +455,8 @@ impl Converter {
             idle: false,
         };
         let mut started = |file| {
-            // While the job runs, clients read a copy of the part of the track that exists already.
-            // If the host has no memory for the copy, they get the track only when it is complete.
+            // While the job runs, clients read a copy of the finished beginning of the track. If
+            // the host has no memory for the copy, clients get the track only when it is complete.
             if let Ok(started) = Growing::new(file, plan) {
                 let started = growing.set(Arc::new(started));
                 assert!(

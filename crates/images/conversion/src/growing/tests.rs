@@ -60,8 +60,8 @@ fn only_complete_pages_are_sent() {
         let written = at as u64 + 1;
         let whole = ends().into_iter().rfind(|end| *end <= written);
         let believed = growing.check_progress();
-        // Unwritten bytes of the memory file read as zeros. So a page whose last bytes are zeros is
-        // valid, and is accepted, before these last bytes are written.
+        // Unwritten bytes of the memory file read as zeros. So a page that ends with zeros is
+        // accepted before these zeros are written.
         let zeros = OPUS[at + 1..].iter().take_while(|byte| **byte == 0).count() as u64;
         let early = ends().into_iter().rfind(|end| *end <= written + zeros);
         assert!(

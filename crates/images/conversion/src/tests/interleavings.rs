@@ -1,23 +1,25 @@
 //! Tests of the single flight and of the queue under `shuttle`, which runs the threads of a test in
 //! many interleavings. A wait that never ends is reported as a deadlock and fails the test.
 //!
-//! Other tests of this crate need the usual locks, and the locks of `shuttle` work only under
+//! Other tests of this crate need the usual locks, but the locks of `shuttle` work only under
 //! `shuttle`. So this module compiles the files `single_flight.rs` and `queue.rs` once more, with
-//! its own `sync`. In these tests, the threads that take tasks from the queue do not really convert
-//! pictures. Improvements are background conversions, which replace variants by ones of higher
-//! effort.
+//! its own `sync`. The threads of these tests take tasks from the queue, but convert no pictures.
+//! Improvements are background conversions, which replace variants by ones of higher effort.
 //!
-//! Each of these injected bugs of the single flight made a test fail: a result is sent before its
-//! key is free again; the `drop` of a leader removes the work of the next leader, or does not
-//! remove its own work; the number of waiters is checked under one lock and increased under
-//! another; dropped waiters count towards the limit.
+//! Each of these injected bugs of the single flight made a test fail:
+//! - a result is sent before its key is free again;
+//! - the `drop` of a leader removes the work of the next leader, or does not remove its own work;
+//! - the number of waiters is checked under one lock and increased under another;
+//! - dropped waiters count towards the limit.
 //!
-//! Each of these injected bugs of the queue made a test fail: the threads are not notified of a new
-//! conversion, of the end of a conversion, or of a stop; a notification is sent before the
-//! conversion is queued; `follow` is called outside the lock under which `lead` is called; memory
-//! is not counted, is counted twice, or is released without a notification; an improvement is not
-//! cancelled for a request, is not queued again after its cancellation, or stays listed after its
-//! end; a wait for memory ignores the stop of the queue or waiting requests.
+//! Each of these injected bugs of the queue made a test fail:
+//! - the threads are not notified of a new conversion, of the end of a conversion, or of a stop;
+//! - a notification is sent before the conversion is queued;
+//! - `follow` is called outside the lock under which `lead` is called;
+//! - memory is not counted, is counted twice, or is released without a notification;
+//! - an improvement is not cancelled for a request, is not queued again after its cancellation, or
+//!   stays listed after its end;
+//! - a wait for memory ignores the stop of the queue or waiting requests.
 
 #[allow(
     clippy::duplicate_mod,
@@ -94,7 +96,8 @@ fn join(threads: Vec<JoinHandle<()>>) {
 type OneLeader = Leader<u32, u32, AtomicU32>;
 type OneWaiter = Waiter<u32, AtomicU32>;
 
-/// Single flight with one key, and the lock that callers hold while they join or start its work.
+/// Single flight with one key, and the lock that callers hold while they join or start the work for
+/// this key.
 struct OneKey {
     flights: SingleFlight<u32, u32, AtomicU32>,
     admission: sync::Mutex<()>,
@@ -172,8 +175,8 @@ fn waiters_of_a_dropped_leader_fail_and_one_of_them_leads_next() {
             }
         }));
         assert!(key.flights.is_empty());
-        // Only the waiters of the first leader fail, since this leader was dropped. At least one
-        // waiter fails: that of the caller that became this leader.
+        // Only waiters of the first leader fail, since only this leader was dropped without a
+        // result. At least one fails: the waiter of the caller that became the first leader.
         let failed = failed.load(Ordering::SeqCst);
         assert!((1..=CALLERS).contains(&failed), "{failed} failed");
     });

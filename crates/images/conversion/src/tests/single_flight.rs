@@ -79,16 +79,15 @@ fn a_leader_that_panics_fails_its_waiters_and_frees_the_key() {
     assert!(panicked.is_err());
     assert_eq!(poll(&mut waiter), Some(Err(Abandoned)));
     assert!(flights.is_empty());
-    // The leader's panic has not poisoned the lock of the map of flights, so the key can be used
-    // again.
+    // The leader's panic has not poisoned the lock of the map, so the key can be used again.
     let (next, mut waiter) = flights.lead("a");
     next.finish(&1);
     assert_eq!(poll(&mut waiter), Some(Ok(1)));
 }
 
-/// A waiter that has received its result may lead the next flight for the same key, while the
-/// previous leader still sends the result to other waiters. The drop of the previous leader must
-/// not remove the new flight.
+/// A waiter that has received its result may lead the next flight for the same key. The previous
+/// leader may still be sending the result to other waiters. When the previous leader is dropped,
+/// the new flight must remain.
 #[test]
 fn a_finished_leader_leaves_the_next_one_alone() {
     let flights = Arc::new(Flights::new(8));

@@ -125,7 +125,7 @@ fn a_full_queue_is_shared_evenly() {
     assert_eq!(dropped, [false, false, true, true], "the last ones go");
     assert!(!bob.into_iter().any(|mut waiter| is_dropped(&mut waiter)));
     assert_eq!(state.tracks.len(), 4);
-    // A track whose waiters are all dropped leaves the queue, so that another track fits into it.
+    // A track without waiters leaves the queue, so that another track fits into the queue.
     drop(of_ann);
     let cid = state.admit(tasks.task("cid"), &LIMITS);
     cid.expect("abandoned tracks leave the queue");
