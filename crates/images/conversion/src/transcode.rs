@@ -9,7 +9,7 @@
 //! ```
 //!
 //! Transcodes have their own threads and sandboxes. A transcode takes seconds, and conversions of
-//! pictures must not wait for it; so there are fewer of these threads than cores. The results are
+//! pictures must not wait for it; so the default is half as many threads as cores. The results are
 //! variants, which share the cache with those of pictures.
 //!
 //! Threads: `concurrency` threads run the jobs. The lock of the queue protects the list of waiting
