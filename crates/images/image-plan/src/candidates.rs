@@ -14,9 +14,9 @@ pub struct Accepts {
     pub avif: bool,
     /// True if the `Accept` field contains `image/webp`.
     pub webp: bool,
-    /// True if the `Accept` field names at least one image format. Such a client is assumed not to
-    /// support AVIF and WebP unless the field names them. A client that names no image format gets
-    /// originals unchanged.
+    /// True if the `Accept` field names at least one image format. Such a client gets an AVIF or
+    /// WebP original only if the field names that format. A client that names no image format gets
+    /// every original unchanged.
     pub named: bool,
 }
 
@@ -67,14 +67,15 @@ impl Candidates {
 /// animated, SVG, unsupported   the original
 /// format=F                     F; also the original, if its format is F and no pixel changes
 /// pixels change                AVIF and WebP if accepted, else the baseline
-/// pixels are unchanged         the same; also the original, if accepted
+/// pixels are unchanged         as if pixels change; also the original, if accepted
 /// ```
 /// "Pixels are unchanged" means that the recipe neither rotates, mirrors, scales, crops nor pads
 /// the picture. A client that names no image format accepts every original. The baseline is JPEG
-/// for opaque lossy originals and PNG for all others. A target that cannot be smaller than a
-/// competing original is left out. A format whose maximum size is exceeded by the output is left
-/// out too, except if the request names that format; in this case, [`crate::plan`] returns an
-/// error.
+/// for opaque lossy originals and PNG for all others.
+///
+/// Two kinds of targets are left out: those that cannot be smaller than a competing original, and
+/// formats that are too small for the output. If the request names such a small format, it is kept,
+/// and [`crate::plan`] returns an error.
 #[must_use]
 pub fn candidates(facts: &Facts, recipe: &Recipe, accepts: Accepts) -> Candidates {
     if facts.animated || facts.unsupported.is_some() {

@@ -172,7 +172,7 @@ fn place_crop(rotated: Size, kept: Size, focus: Focus) -> Rect {
 }
 
 /// Crops `rotated` to the proportions of `bounds` and scales the crop to `bounds`. If scaling would
-/// enlarge the crop and the recipe does not allow it, the crop is not scaled.
+/// enlarge the crop, and the recipe does not allow enlarging, the crop is not scaled.
 fn cover(rotated: Size, bounds: Size, recipe: &Recipe) -> Geometry {
     let kept = inside(bounds, rotated, true);
     let crop = place_crop(rotated, kept, recipe.focus);

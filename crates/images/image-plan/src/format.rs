@@ -135,8 +135,9 @@ pub fn untouched(head: &[u8]) -> Option<&'static str> {
         .or_else(|| heif(head))
 }
 
-/// Returns the media type of a HEIF file (ISO/IEC 23008-12): that of the first entry of `BRANDS`
-/// that occurs in the file. Specific brands therefore come before generic ones in `BRANDS`.
+/// Returns the media type of a HEIF file (ISO/IEC 23008-12). A file may name several brands; the
+/// first of `BRANDS` that the file names decides. So specific brands precede generic ones in
+/// `BRANDS`.
 fn heif(head: &[u8]) -> Option<&'static str> {
     const BRANDS: [(&[u8], &str); 12] = [
         (b"heic", "image/heic"),

@@ -2,7 +2,7 @@
 //! formats, parsing requests, planning conversions, and choosing encoder settings of equal quality.
 //!
 //! Principal type: [`Plan`], the complete description of one conversion. All decisions about a
-//! conversion are made here, before a byte of the picture is decoded; a worker only executes the
+//! conversion are made here, before a byte of the picture is decoded. A worker only executes the
 //! plan.
 //!
 //! ```text
@@ -18,8 +18,8 @@
 //! [`Limits`] bounds the plans; a plan has [`PLAN_BYTES`] bytes.
 //!
 //! Errors: [`QueryError`] is the client's fault. [`ProbeError`] is the picture's fault, except when
-//! reading failed. [`Refusal`] is the picture's fault, except that an output that is too large is
-//! the client's fault. Threads: none; all types are plain data.
+//! reading failed. [`Refusal`] is the client's fault if the output is too large; otherwise it is
+//! the picture's fault. Threads: none; all types are plain data.
 //!
 //! A [`Batch`] combines several plans that share one decode, and optionally requests the picture's
 //! placeholder ([`Placeholder`]). A [`Comparison`] requests the quality of a variant.

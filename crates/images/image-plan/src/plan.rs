@@ -248,13 +248,13 @@ impl Plan {
     /// limit the factor:
     ///
     /// - After shrinking, the scaler must still reduce both axes by a factor of at least 2, as in
-    ///   libvips, or by 5/3 if the decoder only halves the sides. If the decoder did all of the
-    ///   reduction, this would cost up to 20 points of SSIMULACRA2.
+    ///   libvips. A factor of 5/3 suffices if the decoder only halves the sides. If the decoder did
+    ///   the whole reduction, this would cost up to 20 points of SSIMULACRA2.
     /// - The decoded picture must have at least [`HALVED_PIXELS_MIN`] pixels if the decoder halves
-    ///   the sides, and [`DECODED_PIXELS_MIN`] if it shrinks them further. With fewer pixels little
-    ///   time is saved. These minimums also let all small sizes of a picture, up to about 300
-    ///   pixels square, share one decode, because the size of the output then does not limit the
-    ///   factor.
+    ///   the sides, and [`DECODED_PIXELS_MIN`] if it shrinks them further. With fewer pixels,
+    ///   little time is saved. These minimums also let all small outputs of a picture, up to about
+    ///   300 pixels square, share one decode: for such outputs, the factor does not depend on the
+    ///   size of the output.
     #[must_use]
     pub fn shrink(&self) -> u8 {
         if self.source != Format::Jpeg {

@@ -23,8 +23,8 @@ pub use read_at::ReadAt;
 /// a black and white PNG into a byte; GIF, JPEG and BMP need more bits per pixel, so that one byte
 /// encodes fewer than 3,000 pixels. WebP and AVIF have no such bound.
 const PIXELS_PER_BYTE_MAX: u64 = 10_000;
-/// Minimum number of pixels of a picture that can count as sparse (with too few bytes for its
-/// pixels). Smaller pictures are cheap to decode, even if pixels are missing.
+/// Minimum number of pixels of a picture that can count as sparse, that is, as having too few bytes
+/// for its pixels. Smaller pictures are cheap to decode in any case.
 const SPARSE_PIXELS_MIN: u64 = 4 << 20;
 
 fn is_sparse(facts: &Facts, len_bytes: u64) -> bool {

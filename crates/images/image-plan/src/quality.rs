@@ -15,9 +15,10 @@ pub const DEFAULT_QUALITY_PCT: u8 = 70;
 ///
 /// Measured by `lab quality` on the photographs of Debian's mate-backgrounds, reduced to a third;
 /// the record is lab/record/2026-11-22T0112Z-quality.toml. The JPEG scale is that of libjpeg-turbo
-/// with 4:2:0 chroma. Above a quality of 90, JPEG surpasses lossy WebP, whose highest settings add
-/// bytes but little quality. In this range, the settings therefore rise more slowly than equal
-/// quality would require.
+/// with 4:2:0 chroma.
+///
+/// Above a quality of 90, JPEG surpasses lossy WebP, whose highest settings add bytes but little
+/// quality. There, the settings of WebP rise more slowly than equal quality would require.
 const KNOTS: [[u8; 5]; 16] = [
     [1, 1, 1, 1, 1],
     [10, 1, 1, 11, 8],

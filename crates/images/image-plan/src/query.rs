@@ -40,8 +40,8 @@ pub enum QueryErrorKind {
     Value,
 }
 
-/// Reason for which a query is refused; always the client's fault. The text may be shown to the
-/// client: it is short, printable ASCII.
+/// Reason why a query is refused; always the client's fault. The text is short, printable ASCII,
+/// and may be shown to the client.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{parameter}: {problem}")]
 pub struct QueryError {
@@ -175,7 +175,7 @@ impl Grammar {
     }
 
     /// Returns whether `pair`, the text between two `&`, can change the meaning of a query or cause
-    /// a refusal. Names with escapes are not decoded here, and their pairs always count as
+    /// a refusal. Names with escapes are not decoded here, so pairs with such names always count as
     /// relevant.
     #[must_use]
     pub fn is_relevant(self, pair: &str) -> bool {
@@ -373,9 +373,9 @@ impl RawParameters {
         Ok((width, height, fit, self.flag(Parameter::Enlarge)?))
     }
 
-    /// Determines the box into which the picture is fitted, from `width` and `height`, with their
-    /// meaning in WebP Server Go. If both are given, the picture is cropped; if only one is given,
-    /// the picture keeps its proportions. A picture that is smaller than a given side is not
+    /// Determines the box into which the picture is fitted. `width` and `height` have the meaning
+    /// that they have in WebP Server Go. If both are given, the picture is cropped. If only one is
+    /// given, the picture keeps its proportions. A picture that is smaller than a given side is not
     /// resized. For a single side, [`Fit::Inside`] has exactly this effect.
     fn parse_exact_box(&self) -> Result<BoxParameters, QueryError> {
         let (width, height) = self.sides(Parameter::Width, Parameter::Height)?;
@@ -469,7 +469,7 @@ fn contradiction(parameter: Parameter, problem: impl Into<String>) -> QueryError
     QueryError::new(QueryErrorKind::Contradiction, parameter.name(), problem)
 }
 
-/// Parses a number that consists only of decimal digits; `str::parse` would also accept a sign.
+/// Parses a number that consists only of decimal digits. (`str::parse` would also accept a sign.)
 fn digits(text: &str) -> Option<u32> {
     let all_digits = text.bytes().all(|byte| byte.is_ascii_digit());
     text.parse().ok().filter(|_| all_digits)
@@ -519,7 +519,7 @@ fn nearest(name: &str) -> Option<&'static str> {
     (edits <= (nearest.len() + 1) / 3).then_some(nearest)
 }
 
-/// Returns the Levenshtein distance of two names, ignoring ASCII case; computed row by row.
+/// Returns the Levenshtein distance of two names, ignoring ASCII case. Computes it row by row.
 fn edits(a: &[u8], b: &[u8]) -> usize {
     let mut row: Vec<usize> = (0..=b.len()).collect();
     for (i, a) in a.iter().enumerate() {

@@ -54,8 +54,8 @@ pub enum Subsampling {
 }
 
 impl Subsampling {
-    /// Returns the numbers by which the width and the height of the luma plane are divided to get
-    /// those of the chroma planes.
+    /// Returns the divisors by which the sides of a chroma plane are smaller than those of the luma
+    /// plane: one for the width, one for the height.
     #[must_use]
     pub const fn divisors(self) -> (u32, u32) {
         match self {

@@ -20,16 +20,16 @@ pub enum Fit {
     Contain,
     /// The picture is stretched to the proportions of the box.
     Fill,
-    /// Does the same as [`Fit::Cover`], but leaves the picture unchanged if a side of the box is
-    /// longer than that of the picture. WebP Server Go treats `width` together with `height` in
-    /// this way.
+    /// Does the same as [`Fit::Cover`], except if a side of the box is longer than the same side of
+    /// the picture. Then the picture stays unchanged. WebP Server Go treats `width` together with
+    /// `height` in this way.
     CoverOrKeep,
 }
 
 /// Width or height of the whole picture, in the unit of [`Crop::Fractions`] and [`Focus`].
 pub const FRACTION_ONE: u16 = 10_000;
 
-/// Part of the rotated picture that is kept before it is fitted into the box.
+/// Part of the rotated picture that is kept, and then fitted into the box.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Crop {
     /// Rectangle in pixels. Any part of it outside the picture is cut off. If the whole rectangle

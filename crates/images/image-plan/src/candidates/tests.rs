@@ -29,9 +29,8 @@ const BOTH: Accepts = Accepts {
     named: true,
 };
 
-/// Compares the candidates for each query with `expect`, for five kinds of clients. Their `Accept`
-/// fields name no image format; formats other than WebP and AVIF; WebP; AVIF; or both WebP and
-/// AVIF.
+/// Compares the candidates for each query with `expect`. The five columns are for clients whose
+/// `Accept` field names: no image format; neither WebP nor AVIF; WebP; AVIF; both.
 fn check(facts: Facts, queries: &[&str], expect: Expect) {
     let mut table = String::new();
     for query in queries {

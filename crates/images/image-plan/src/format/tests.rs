@@ -52,8 +52,8 @@ fn pictures_that_are_not_converted_have_their_own_types() {
         (b"\xff\x0a\x7f", Some("image/jxl")),
         (b"\0\0\0\x0cJXL \r\n\x87\n", Some("image/jxl")),
         (b"\0\0\0\x0cjP  \r\n\x87\n", Some("image/jp2")),
-        // The files below must not get a type: AVIF, whose brands may include those of HEIF; JPEG;
-        // music and films in the same container format; and files that are too short.
+        // The heads below must not get a type: AVIF (whose brands may include those of HEIF), JPEG,
+        // music and films in the same container format as HEIF, and files that are too short.
         (b"\0\0\0\x18ftypmif1\0\0\0\0miafavif", None),
         (b"\xff\xd8\xff\xe0", None),
         (b"\0\0\0\x14ftypM4A \0\0\0\0M4A ", None),

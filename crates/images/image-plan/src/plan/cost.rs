@@ -61,8 +61,8 @@ const MEASURE_MS: u128 = 24;
 const MEASURE_MS_MP: u128 = 8;
 
 impl Plan {
-    /// Estimates the cost of the plan. The numbers saturate at `u64::MAX`, since sides of 32 bits
-    /// could make them larger.
+    /// Estimates the cost of the plan. Sides may have 32 bits, so the numbers could exceed 64 bits;
+    /// they are limited to `u64::MAX`.
     #[must_use]
     pub fn cost(&self) -> Cost {
         let [stored, inner, target] =

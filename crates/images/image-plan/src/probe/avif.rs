@@ -106,8 +106,8 @@ fn still(head: &mut HeaderReader<'_>, meta: &Range<u64>) -> Result<Facts, ProbeE
     }
     for (kind, content) in &properties {
         match kind {
-            // A grid has no decoder configuration of its own, but each of its tiles has one. The
-            // first configuration in the file is therefore used.
+            // A grid has no decoder configuration of its own, but each of its tiles has one. So the
+            // first configuration in the file is used.
             b"av1C" if facts.subsampling.is_none() => configuration(head, &mut facts, content)?,
             b"auxC" => facts.alpha |= is_alpha(head, content)?,
             _ => {}

@@ -18,7 +18,8 @@ pub struct Facts {
     pub orientation: Orientation,
     /// Colour space of the samples.
     pub colour: Colour,
-    /// Number of bits per sample; for palette pictures, that of the palette's colours.
+    /// Number of bits per sample. In palette pictures, the samples are those of the palette's
+    /// colours.
     pub bit_depth: u8,
     /// Chroma subsampling, if the header states it and [`Subsampling`] has a variant for it.
     pub subsampling: Option<Subsampling>,
@@ -109,7 +110,7 @@ pub enum Colour {
     Ycck,
 }
 
-/// Reason for which a valid picture is not converted but sent unchanged.
+/// Reason why a valid picture is not converted but sent unchanged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Unsupported {
     /// SVG, which only clients render.

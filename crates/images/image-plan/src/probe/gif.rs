@@ -16,8 +16,8 @@ use super::head::HeaderReader;
 use crate::{Format, Size};
 
 /// Maximum number of bytes that are examined in search of a second image. If the first image
-/// extends beyond this limit, the file counts as animated: to send a still picture unconverted by
-/// mistake only costs bytes, but to convert an animation by mistake loses its frames.
+/// extends beyond this limit, the file counts as animated. A mistake then only costs bytes: a still
+/// picture is sent unconverted. The opposite mistake would lose the frames of an animation.
 const WALK_BYTES_MAX: u64 = 2 << 20;
 
 const SCREEN_END: u64 = 13;

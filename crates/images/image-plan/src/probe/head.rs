@@ -14,8 +14,8 @@ pub const PROBE_READ_BYTES_MAX: usize = 64 * 1024;
 /// Maximum total size of all reads of one probe in bytes.
 pub const PROBE_BYTES_MAX: u64 = 4 << 20;
 
-/// Initial size of a read in bytes. A header is at the start of its file and seldom longer than one
-/// such read.
+/// Initial size of a read in bytes. A header is at the start of its file, and is seldom longer than
+/// this.
 const WINDOW_BYTES: usize = 4096;
 
 /// Buffered reader of a file's header.

@@ -116,8 +116,8 @@ impl Segments {
             {
                 self.orientation = Some(exif::orientation(head, payload)?);
             }
-            // The tag is followed by two bytes: the number of this part of the profile, and the
-            // count of parts.
+            // Two bytes follow the tag: the number of this part of the profile, and the count of
+            // parts.
             APP2 if 14 <= bytes && &head.array(payload.start)? == PROFILE_TAG => {
                 self.profile_bytes += bytes - 14;
             }
@@ -219,8 +219,8 @@ impl Frame {
             table: 0,
         };
         if frame.size.height_px == 0 {
-            // T.81 B.2.5 allows a height of 0 in this segment if a DNL segment after the first scan
-            // states the height, but libjpeg does not support such files.
+            // T.81 B.2.5 allows a height of 0 here if a DNL segment after the first scan states the
+            // height. libjpeg does not support such files.
             return Err(ProbeError::malformed("jpeg without a height"));
         }
         for index in 0..usize::from(components.min(4)) {
@@ -307,8 +307,8 @@ const SUMS: [u32; 100] = {
     sums
 };
 
-/// Returns the quality at which the entries of libjpeg's luma table have the sum nearest to `sum`.
-/// The result is exact for files written by libjpeg. For other tables the result is an estimate of
+/// Returns the quality whose luma table, as written by libjpeg, has a sum of entries nearest to
+/// `sum`. The result is exact for files written by libjpeg. For other tables, it is an estimate of
 /// their coarseness on the same scale.
 fn quality(sum: u32) -> u8 {
     let nearest = (1u8..=100).zip(SUMS).rev();

@@ -58,8 +58,8 @@ impl RawParameters {
         Ok(Some(crop).filter(|crop| *crop != whole))
     }
 
-    /// Interprets `focus` or `gravity`. `is_placeable` is true if another parameter crops the
-    /// picture but does not determine the position of the crop.
+    /// Interprets `focus` or `gravity`, which position a crop. `is_placeable` is true if another
+    /// parameter crops the picture and leaves the position open.
     pub(super) fn focus(&self, is_placeable: bool) -> Result<Focus, QueryError> {
         let (focus, gravity) = (self.value(Parameter::Focus), self.value(Parameter::Gravity));
         let (parameter, focus, problem) = match (focus, gravity) {

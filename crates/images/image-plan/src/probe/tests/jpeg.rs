@@ -212,8 +212,8 @@ fn a_jpegs_quality_reads_from_its_luma_table() {
             Some(stated as u8)
         );
     }
-    // The first table is twice as coarse as that of quality 50; the second is finer than all tables
-    // of libjpeg.
+    // The sum of the first table is about twice that of quality 50. The sum of the second, 0, is
+    // below that of every table of libjpeg.
     assert_eq!(quality([vec![0], vec![115; 64]].concat()), Some(25));
     assert_eq!(quality([vec![0], vec![0; 64]].concat()), Some(100));
     // Without a luma table the quality is not estimated.
