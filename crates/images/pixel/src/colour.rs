@@ -1,11 +1,12 @@
 //! Colour profiles (ICC.1): detects pictures that are in sRGB already, and converts others.
 //!
 //! The meaning of a profile is never lost. If the profile is not sRGB, either it is embedded in the
-//! output, where every browser honours it, or the pixels are converted. Small profiles are
-//! embedded, because embedding is exact, keeps wide gamuts and needs no conversion of planes to
-//! RGB. Only RGB profiles that consist of a matrix and curves are embedded; the profiles of
-//! printers and scanners are larger than a thumbnail and are interpreted differently by different
-//! clients.
+//! output, where every browser honours it, or the pixels are converted to sRGB.
+//!
+//! Small profiles are embedded: embedding is exact, keeps wide gamuts and needs no conversion of
+//! planes to RGB. This holds only for RGB profiles that consist of a matrix and curves. The
+//! profiles of printers and scanners are larger than a thumbnail, and clients interpret them
+//! differently.
 
 use crate::range::with_range;
 use crate::rgb::to_packed;
@@ -23,7 +24,7 @@ pub const PROFILE_BYTES_MAX: usize = 4 << 20;
 
 /// Way in which a picture's colour profile is handled.
 pub enum ProfileAction {
-    /// The profile is sRGB, which is also the meaning of a missing profile, so it is dropped.
+    /// The profile is sRGB. A missing profile also means sRGB, so the profile is dropped.
     Drop,
     /// The profile is embedded in the output unchanged.
     Carry,
@@ -79,7 +80,7 @@ pub fn classify(profile: &[u8], raster: &Raster) -> ProfileAction {
 }
 
 impl Converter {
-    /// Converts the picture to sRGB. Grey stays grey, everything else becomes RGB or RGBA.
+    /// Converts the picture to sRGB. Grey stays grey; everything else becomes RGB or RGBA.
     ///
     /// # Panics
     /// If the raster is of another kind than the one passed to [`classify`].
@@ -188,8 +189,8 @@ fn srgb_encoded(linear: f32) -> f32 {
 
 fn options(profile: &ColorProfile) -> TransformOptions {
     TransformOptions {
-        // Tables of printer profiles contain a gamut mapping for pictures; matrix profiles support
-        // the colorimetric intent only.
+        // Printer profiles contain tables with a gamut mapping for pictures (the perceptual
+        // intent). Matrix profiles support only the colorimetric intent.
         rendering_intent: if is_matrix(profile) {
             RenderingIntent::RelativeColorimetric
         } else {

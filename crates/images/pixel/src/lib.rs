@@ -3,8 +3,8 @@
 //! `worker` executes a plan and calls these kernels.
 //!
 //! Principal function: [`scale`]. It scales any part of a picture to any size and chroma
-//! subsampling in one pass over each plane, so that the later steps (colour, orientation, padding,
-//! encoding) work on the small picture:
+//! subsampling in one pass over each plane. The later steps (colour, orientation, padding,
+//! encoding) then work on the small picture:
 //!
 //! ```text
 //! decoded ─ scale(area, size, chroma) ► colour::Converter ► orient ► pad ► to_planes | to_packed
@@ -14,14 +14,14 @@
 //!
 //! - **Gamma.** Filters work on the encoded (non-linear) samples, as in libvips, imgproxy and
 //!   browsers. Filtering in linear light would be more accurate for thin bright lines. But the
-//!   responses would then differ from those of all comparable programs and from the browser's own
-//!   scaling of the original, and planes would have to be converted to RGB.
-//! - **Filter.** Lanczos3 for every change of size; for reductions its support grows with the
-//!   scale. If only the chroma subsampling changes, chroma is reduced by means and enlarged by
-//!   linear interpolation, as in JPEG decoders.
+//!   responses would then differ from those of all comparable programs, and from the original as
+//!   scaled by a browser. Planes would also have to be converted to RGB.
+//! - **Filter.** Lanczos3 for every change of size; for reductions, its support grows with the
+//!   factor of the reduction. If only the chroma subsampling changes, chroma is reduced by means
+//!   and enlarged by linear interpolation, as in JPEG decoders.
 //! - **Siting.** A chroma sample lies at the centre of its luma samples, as in JPEG and WebP. If
-//!   cropping or mirroring moves that grid by part of a sample, chroma is resampled to the new
-//!   grid; luma and chroma never drift apart.
+//!   cropping or mirroring moves the chroma grid by a fraction of a sample, chroma is resampled to
+//!   the new grid. So luma and chroma never drift apart.
 //! - **Alpha** is straight in memory. Filters premultiply, and chroma means are weighted by alpha,
 //!   so that colours of transparent pixels never bleed into visible ones.
 //! - **Rounding** is to nearest, except in the conversion from full to limited range, which dithers
@@ -29,9 +29,9 @@
 //!
 //! Units and limits: sizes in pixels, 8 bits per sample. Each step holds its input and its output
 //! in memory; scaling RGBA also holds a premultiplied copy. The caller bounds the sizes; empty
-//! sizes and areas outside the picture are bugs of the caller and panic. Errors: none, except that
-//! a colour profile may be malformed ([`colour::ProfileAction::Malformed`]), which is a fault of
-//! the file. Threads: none; all functions are pure.
+//! sizes and areas outside the picture are bugs of the caller and panic. Errors: a malformed colour
+//! profile is a fault of the file ([`colour::ProfileAction::Malformed`]); there are no others.
+//! Threads: none; all functions are pure.
 
 mod alpha;
 pub mod colour;

@@ -5,10 +5,11 @@ use image_plan::{Orientation, Packed, Plane, Raster, Rect, Size, Subsampling, Yu
 
 /// Rotates and mirrors the picture upright.
 ///
-/// A transposition turns 4:2:2 into 4:4:0 and 4:4:0 into 4:2:2; 4:1:1, whose transposition has no
-/// name, is converted to 4:2:2 first. If a mirrored side is not a multiple of the subsampling, the
-/// incomplete chroma samples would be at the wrong edge. In that case chroma is resampled to the
-/// grid that begins at the new edge.
+/// A transposition turns 4:2:2 into 4:4:0 and 4:4:0 into 4:2:2. Transposed 4:1:1 has no name, so
+/// 4:1:1 is converted to 4:2:2 first.
+///
+/// If a mirrored side is not a multiple of the subsampling, the incomplete chroma samples would be
+/// at the wrong edge. Then chroma is resampled to the grid that begins at the new edge.
 #[must_use]
 pub fn orient(raster: Raster, orientation: Orientation) -> Raster {
     if orientation == Orientation::Upright {
@@ -129,10 +130,9 @@ fn orient_yuv(yuv: Yuv, steps: OrientationSteps) -> Yuv {
     }
 }
 
-/// Returns the distance from the start of the chroma axis to the start of the picture, in chroma
-/// samples. It is 0 unless the axis is mirrored. If `luma_px` is not a multiple of `divisor`, the
-/// last stored chroma sample extends beyond the edge of the picture. Mirroring makes it the first
-/// sample, so that the chroma axis then begins before the picture.
+/// Returns the length, in chroma samples, of the part of a mirrored chroma axis that precedes the
+/// picture. The last stored chroma sample may cover fewer than `divisor` luma samples. After
+/// mirroring, it is the first, and its uncovered part precedes the picture.
 fn overhang(mirrored: bool, luma_px: u32, divisor: u32) -> f64 {
     if mirrored {
         f64::from(luma_px.next_multiple_of(divisor) - luma_px) / f64::from(divisor)
@@ -253,8 +253,8 @@ fn transpose_plane(plane: &Plane, steps: OrientationSteps) -> Vec<u8> {
     out
 }
 
-/// Transposes a square of 8 × 8 bytes: exchanges blocks of 4 × 4, then of 2 × 2, then single bytes
-/// across the diagonal (Hacker's Delight §7-3).
+/// Transposes a square of 8 × 8 bytes. Exchanges blocks of 4 × 4 across the diagonal, then of 2 ×
+/// 2, then single bytes (Hacker's Delight §7-3).
 fn transpose_square(mut rows: [u64; 8]) -> [u64; 8] {
     const STEPS: [(usize, u32, u64); 3] = [
         (4, 32, 0x0000_0000_ffff_ffff),

@@ -3,9 +3,9 @@
 //! ```text
 //! decoded ─ thin ─► ≤ 128 px ─ scale ─► ≤ 32 px ─ (caller: colour, orient) ─► placeholder
 //! ```
+//! Both hashes are computed at 32 pixels, which preserves all detail that a hash can store.
 //! Sources: BlurHash's Algorithm.md and ThumbHash's reference description, by their authors; no
-//! code was copied. Both hashes are computed at 32 pixels, which preserves all detail that they can
-//! store.
+//! code was copied.
 
 mod blurhash;
 mod colour;
@@ -89,8 +89,8 @@ impl Pixels {
     }
 }
 
-/// Keeps every `step`-th row and column. The size of thinned chroma still matches that of thinned
-/// luma: for a width w, a step s and a chroma divisor k, ⌈⌈w/s⌉/k⌉ = ⌈⌈w/k⌉/s⌉.
+/// Keeps every `step`-th row and column of each plane. Thinned chroma still has the size that fits
+/// thinned luma: for a width w, a step s and a chroma divisor k, ⌈⌈w/s⌉/k⌉ = ⌈⌈w/k⌉/s⌉.
 fn thin_out(raster: &Raster) -> Raster {
     let size = raster.size();
     let step = size.width_px.max(size.height_px).div_ceil(THIN_SIDE_PX);

@@ -1,16 +1,16 @@
-//! Conversion between full range, in which YCbCr samples use all of 0…255, and limited range, in
-//! which they use a part of it.
+//! Conversion between full and limited range. In full range, YCbCr samples use all levels 0…255; in
+//! limited range, they use only some of them.
 
 use image_plan::{Plane, Range, Yuv};
 
-/// Returns the picture with luma and chroma in `range`; alpha does not change.
+/// Returns the picture with luma and chroma in `range`. Alpha does not change.
 ///
-/// Limited luma is `16 + 219/255·Y` and limited chroma `128 + 224/255·(C − 128)` (ITU-R BT.601).
-/// Limited range has about seven levels for every eight levels of full range. Rounding to nearest
-/// would put visible steps into every slow gradient, so the samples are dithered: the 16 samples of
-/// a 4 × 4 tile round at 16 different thresholds, so that their mean preserves the fraction.
+/// To limited range: luma becomes `16 + 219/255·Y`, and chroma `128 + 224/255·(C − 128)` (ITU-R
+/// BT.601). Limited range has about seven levels for every eight levels of full range. Rounding to
+/// nearest would put visible steps into every slow gradient, so the samples are dithered: the 16
+/// samples of a 4 × 4 tile round at 16 different thresholds. Their mean preserves the fraction.
 ///
-/// The conversion to full range rounds to nearest and clamps samples outside the limited range,
+/// To full range: samples are rounded to nearest. Samples outside the limited range are clamped,
 /// which changes colours. [`exceeds_limited`] detects such pictures, and `rgb` converts them
 /// through RGB.
 pub(crate) fn with_range(mut yuv: Yuv, range: Range) -> Yuv {
@@ -88,8 +88,8 @@ fn map(plane: &mut Plane, to: impl Fn(u8) -> u8) {
     }
 }
 
-// Each formula below gives the correctly rounded quotient with 16-bit arithmetic only, so that the
-// compiler can process sixteen samples at once; a table lookup per sample takes several times as
+// Each formula below gives the correctly rounded quotient with 16-bit arithmetic only, so the
+// compiler can process sixteen samples at once. A table lookup per sample takes several times as
 // long. `tests::range` compares all 256 values with the formula in real numbers.
 
 fn limited_luma(y: u8, threshold: u8) -> u8 {
@@ -106,7 +106,7 @@ fn full_luma(y: u8) -> u8 {
 }
 
 fn full_chroma(c: u8) -> u8 {
-    // The summand −3968 = 128·224 − 255·128 maps the neutral level 128 to 128; the summand 112,
+    // The summand −3968 = 128·224 − 255·128 maps the neutral level 128 to 128. The summand 112,
     // half the divisor, makes the division round to nearest.
     ((u16::from(c.clamp(16, 240)) * 255 - 3968 + 112) / 224).min(255) as u8
 }

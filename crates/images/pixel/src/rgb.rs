@@ -205,8 +205,8 @@ fn weigh_chroma(yuv: &mut Yuv, packed: &Packed) {
     }
 }
 
-/// Returns the mean colour of a block weighted by alpha; `None` if all alphas are equal, because
-/// then the plain mean is correct.
+/// Returns the mean colour of a block, weighted by alpha. Returns `None` if all alphas are equal:
+/// the plain mean is then correct.
 fn visible_mean(block: [[u8; 4]; 4]) -> Option<[f32; 3]> {
     let alpha = block[0][3];
     if block.iter().all(|pixel| pixel[3] == alpha) {

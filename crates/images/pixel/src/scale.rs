@@ -92,11 +92,11 @@ impl From<Rect> for Area {
     }
 }
 
-/// Scales `area` of the picture to `size`. Planes are returned with chroma in subsampling `chroma`,
-/// or without chroma if they had none.
+/// Scales `area` of the picture to `size`. Planes get chroma in the subsampling `chroma`; planes
+/// without chroma stay without chroma.
 ///
 /// Pixels that `area` does not touch never affect the result. A picture that needs no change is
-/// returned unchanged. Planes with alpha are returned as RGBA if their size changes, because only
+/// returned unchanged. Planes with alpha become RGBA if their size changes, because only
 /// premultiplied colours can be filtered.
 ///
 /// # Panics
@@ -203,10 +203,10 @@ impl Scaler {
         if size.width_px.is_multiple_of(to_x) && size.height_px.is_multiple_of(to_y) {
             return self.plane(plane, area, to.chroma(size));
         }
-        // The new chroma grid extends beyond the picture, where there are no samples to filter.
-        // Therefore chroma is first scaled to the grid of luma, and then reduced by `reduce`, which
-        // repeats the edge. The extra cost is small, because the time of filtering depends mainly
-        // on the size of the source and not on that of the result.
+        // The new chroma grid extends beyond the picture, where there are no samples to filter. So
+        // chroma is first scaled to the grid of luma. Then `reduce` reduces it and repeats the
+        // edge. This costs little, because the time of filtering depends mainly on the size of the
+        // source, not on that of the result.
         reduce(self.plane(plane, area, size), to_x, to_y)
     }
 
@@ -318,10 +318,10 @@ impl Scaler {
 /// Number of entries of [`LANCZOS3`] per unit of the filter's argument.
 const LANCZOS3_STEPS: usize = 512;
 
-/// Weights of Lanczos3 from 0 to 3. `fast_image_resize` computes its weights again for every plane,
-/// which for small pictures would take as long as the filtering itself; looking them up in this
-/// table is faster. Linear interpolation between two entries has an error below 2·10⁻⁶, a thirtieth
-/// of the error by which the resizer rounds its weights.
+/// Weights of Lanczos3 from 0 to 3. `fast_image_resize` computes its weights again for every plane.
+/// For small pictures, this would take as long as the filtering itself, so the weights are looked
+/// up in this table. Linear interpolation between two entries has an error below 2·10⁻⁶, a
+/// thirtieth of the error by which the resizer rounds its weights.
 static LANCZOS3: LazyLock<Vec<f64>> = LazyLock::new(|| {
     let weight = |step: usize| {
         // With t = πx/3: sinc(x) · sinc(x/3) = sin 3t · sin t / 3t².
@@ -332,7 +332,7 @@ static LANCZOS3: LazyLock<Vec<f64>> = LazyLock::new(|| {
         }
     };
     let mut weights: Vec<f64> = (0..=3 * LANCZOS3_STEPS).map(weight).collect();
-    // Entries from 3 on are zero; the extra entry is for arguments that round to 3.
+    // The weight at 3 is exactly zero. The extra entry is for arguments that round to 3.
     weights[3 * LANCZOS3_STEPS] = 0.0;
     weights.push(0.0);
     weights
@@ -353,8 +353,9 @@ fn lanczos3_weight(x: f64) -> f64 {
     }
 }
 
-/// Converts an interval of one of the picture's axes to coordinates of a view that begins at
-/// `origin` and has `length` pixels. Ensures that rounding does not move the end beyond the view.
+/// Converts an interval on one axis of the picture to coordinates of a view, which begins at
+/// `origin` and has `length` pixels. Ensures that rounding does not move the interval's end beyond
+/// the view.
 fn inside(start: f64, extent: f64, origin: u32, length: u32) -> (f64, f64) {
     let start = start - f64::from(origin);
     let length = f64::from(length);

@@ -1,15 +1,15 @@
-//! BlurHash: the lowest frequencies of a picture in linear light, written in base 83. "DC" is the
-//! mean colour, an "AC" is the coefficient of one cosine component; the numbers are lengths in
-//! digits.
+//! BlurHash: the lowest frequencies of a picture in linear light, written in base 83. In the table,
+//! "DC" is the mean colour, an "AC" is the coefficient of one cosine component, and the numbers are
+//! lengths in digits.
 //!
 //! ```text
 //! components, 1 digit · largest AC, 1 · DC as sRGB, 4 · each AC, 2: red, green, blue in 19 levels
 //! ```
 //!
-//! The crate `blurhash` serves the tests for comparison, but is not used here: it rounds the mean
-//! colour twice, so that two of three channels of a flat picture are one level too high (one of
-//! three channels with the crate's lookup table), and it ignores transparency. Both implementations
-//! take the same time: 12 to 13 µs for 32 x 24 pixels.
+//! The crate `blurhash` is used in tests for comparison, but not here. It ignores transparency. It
+//! also rounds the mean colour twice: two of three channels of a flat picture become one level too
+//! high (one of three with the crate's lookup table). Both implementations take the same time: 12
+//! to 13 µs for 32 x 24 pixels.
 
 use super::Pixels;
 use image_plan::BASE_83;

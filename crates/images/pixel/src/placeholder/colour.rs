@@ -6,10 +6,10 @@ use super::Pixels;
 /// similar colours.
 const BOXES: usize = 8;
 
-/// Returns the mean colour of the fullest box of the colour cube. The fullness of a box is twice
-/// its number of pixels, plus the number of pixels in its six neighbours. So a colour on the border
-/// of two boxes is found too. Pixels less than half opaque are ignored; if there are no other
-/// pixels, the result is black.
+/// Divides the colour cube into boxes, and returns the mean colour of the fullest box. The fullness
+/// of a box is twice its number of pixels, plus the number of pixels in its six neighbours. So a
+/// colour on the border of two boxes is found too. Pixels less than half opaque are ignored; if
+/// there are no other pixels, the result is black.
 pub(super) fn of(pixels: &Pixels) -> [u8; 3] {
     let mut sums = vec![[0_u32; 4]; BOXES * BOXES * BOXES];
     for [red, green, blue, alpha] in &pixels.rgba {

@@ -1,6 +1,6 @@
-//! ThumbHash: cosine transform of luminance (L), two colour differences (P, Q) and alpha. "DC" is
-//! the mean of a channel, "AC" are its other coefficients. A header is followed by coefficients of
-//! 4 bits. The numbers after the names are lengths in bits.
+//! ThumbHash: cosine transform of luminance (L), two colour differences (P, Q) and alpha. A header
+//! is followed by coefficients of 4 bits. In the table, "DC" is the mean of a channel, "AC" are its
+//! other coefficients, and the numbers after the names are lengths in bits.
 //!
 //! ```text
 //! u24  L DC 6 · P DC 6 · Q DC 6 · L scale 5 · has alpha 1
@@ -9,9 +9,9 @@
 //!      then the AC of L, P, Q and alpha, 4 each
 //! ```
 //!
-//! The crate `thumbhash`, by the author of the format, serves the tests for comparison, but is not
-//! used here: it gives the same bytes in 4 to 8 times the CPU time (370 µs for 32 x 24 pixels,
-//! against 44 to 90 µs here).
+//! The crate `thumbhash`, by the author of the format, is used in tests for comparison, but not
+//! here. It gives the same bytes in 4 to 8 times the CPU time (370 µs for 32 x 24 pixels, against
+//! 44 to 90 µs here).
 
 use super::Pixels;
 use std::f32::consts::PI;

@@ -6,10 +6,10 @@
 //!      ─ sums of rows ─► new height × new width
 //!      ─ transpose ────► new width × new height
 //! ```
-//! Both passes sum whole rows, so that samples that are adjacent in memory are processed in one
-//! vector; transposing a plane costs less than summing across it. Weights have 16 bits, with as
-//! many fractional bits as fit; the weights of one output sample add up to exactly 1. Sums are
-//! integers, so every processor gives the same bytes.
+//! Both passes sum whole rows, so one vector processes samples that are adjacent in memory.
+//! Transposing a plane costs less than summing across rows. Weights have 16 bits, with as many
+//! fractional bits as fit; the weights of one output sample add up to exactly 1. Sums are integers,
+//! so every processor gives the same bytes.
 
 use super::lanczos3_weight;
 use image_plan::{Plane, Size};
@@ -291,7 +291,8 @@ fn transpose(plane: &Plane) -> Plane {
     out
 }
 
-/// Transposes a block of 8 × 8 bytes: exchanges squares of 4 × 4, then of 2 × 2, then single bytes.
+/// Transposes a block of 8 × 8 bytes. Exchanges squares of 4 × 4 across the diagonal, then of 2 ×
+/// 2, then single bytes.
 fn transpose_block(mut rows: [u64; 8]) -> [u64; 8] {
     for (side, mask) in [
         (4, 0x0000_0000_ffff_ffff),

@@ -19,8 +19,8 @@ pub(super) fn stored_at(orientation: Orientation, stored: Size, x: u32, y: u32) 
     }
 }
 
-/// Applies Lanczos3 in double precision to the samples that `area` touches: columns first, rounded
-/// and clamped, then rows.
+/// Applies Lanczos3 in double precision to the samples that `area` touches. Filters the columns,
+/// rounds and clamps the result, and then filters the rows.
 pub(super) fn lanczos(plane: &Plane, area: [f64; 4], size: Size) -> Vec<u8> {
     let [left, top, width, height] = area;
     let round = |sum: f64| f64::from(sum.round().clamp(0.0, 255.0) as u8);

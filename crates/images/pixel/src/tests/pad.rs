@@ -67,7 +67,7 @@ fn chroma_at_the_margin_is_blended_with_neutral() {
     };
     assert_eq!(framed.luma.row(0), [255, 255, 50, 60, 70, 255, 255, 255]);
     let chroma = framed.chroma.expect("4:2:0");
-    // Each chroma sample is blended with neutral chroma (128) in proportion to its part in the
-    // margin: half of the first sample, three quarters of the second.
+    // A chroma sample that lies partly in the margin is blended with neutral chroma (128). Half of
+    // the sample 200 lies in the margin, and three quarters of the sample 100.
     assert_eq!(chroma[0].row(0), [128, 164, 121, 128]);
 }

@@ -52,9 +52,8 @@ fn numbers(thumbhash: &[u8], alpha: bool) -> Vec<u8> {
     numbers
 }
 
-/// Returns whether the numbers of two hashes are equal, except that at most two numbers may differ
-/// by one level. The crate `thumbhash` adds in another order, so it may round in the other
-/// direction.
+/// Returns whether the numbers of two hashes are equal, or at most two of them differ by one level.
+/// The crate `thumbhash` adds in another order, so it may round in the other direction.
 fn is_near_thumbhash(ours: &[u8], theirs: &[u8], alpha: bool) -> bool {
     let (ours, theirs) = (numbers(ours, alpha), numbers(theirs, alpha));
     let differences = ours.iter().zip(&theirs).map(|(a, b)| a.abs_diff(*b));
