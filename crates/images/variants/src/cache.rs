@@ -1,6 +1,6 @@
-//! Cache of variants (encoded results) on the disk, with a limit on its size in bytes. It also
-//! contains verdicts, each of which is the reason why an original has no variant. The least
-//! recently used entries are evicted.
+//! Cache of variants (encoded results) on the disk, with a limit on its size in bytes. The least
+//! recently used entries are evicted. The cache also contains verdicts, each of which is the reason
+//! why an original has no variant.
 //!
 //! ```text
 //! variants/ab/cd/KEY-LENGTH.avif         a variant; KEY begins with ab cd
@@ -14,7 +14,7 @@
 //!
 //! Threads: all cores (pinned threads that serve requests) and all conversion threads share the
 //! cache. The one lock guards the index. It is held for a few map operations and never during I/O.
-//! A core does not need the lock for an entry that it has in its own cache.
+//! A core also has a cache of its own; an entry that is found there needs no lock.
 
 use parking_lot::{Mutex, MutexGuard};
 use std::collections::{HashMap, HashSet};
@@ -70,9 +70,9 @@ impl OriginalKey {
     }
 }
 
-/// Key of a variant: the hash of the version of the original, followed by a second hash, of that
-/// version together with the plan and the version of the encoders. So all variants of an original
-/// can be found by the beginning of their keys.
+/// Key of a variant. It consists of two hashes: that of the original's version, and that of the
+/// original's version, the plan and the version of the encoders. So all variants of an original can
+/// be found by the beginning of their keys.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Key([u8; 16]);
 
@@ -93,8 +93,8 @@ impl Key {
         let mut hash = blake3::Hasher::new();
         hash.update(&SOUND_VERSION.to_le_bytes());
         hash.update(&identity.to_bytes());
-        // The keys differ from those of pictures, since the two kinds of plans differ in length and
-        // in their first bytes.
+        // Keys of tracks differ from those of pictures, since audio plans and picture plans differ
+        // in length and in their first bytes.
         hash.update(&plan.to_bytes());
         Key::end(identity, &hash)
     }
@@ -163,8 +163,8 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    /// Returns whether the verdict applies to one output format only, so that a conversion to
-    /// another format may succeed.
+    /// Returns whether the verdict applies to one output format only. A conversion to another
+    /// format may then succeed.
     #[must_use]
     pub fn is_of_format(self) -> bool {
         matches!(self, Verdict::TooCostly | Verdict::Unencodable)
@@ -208,7 +208,7 @@ impl Kind {
         (Verdict::Quarantined, "quarantined"),
     ];
 
-    /// Returns the suffix of the names of files with this kind of content.
+    /// Returns the suffix of file names for this kind of content.
     pub fn extension(self) -> &'static str {
         match self {
             Kind::Picture(target) => target.extension(),
@@ -220,7 +220,7 @@ impl Kind {
         }
     }
 
-    /// Returns the kind of content of files whose names have this suffix.
+    /// Returns the kind of content that the suffix of a file name stands for.
     pub fn from_extension(extension: &str) -> Option<Kind> {
         let verdict = Kind::VERDICTS.iter().find(|row| row.1 == extension);
         match verdict {
@@ -246,7 +246,7 @@ pub struct Variant {
     /// Time of last use, in milliseconds since 1970. Entries with the earliest times are evicted
     /// first.
     used_ms: AtomicU64,
-    /// Content of the file, as long as any core holds it in memory.
+    /// Content of the file, if any core holds it in memory.
     body: Mutex<Weak<[u8]>>,
 }
 
@@ -272,7 +272,7 @@ impl Variant {
     /// Records a use at `now_ms`, in milliseconds since 1970.
     pub fn touch(&self, now_ms: u64) {
         // Most hits of a popular variant occur in the same millisecond as another hit. These hits
-        // only load the time, so that all cores can keep its cache line in the shared state.
+        // only load the time and write nothing, so the time's cache line stays shared by all cores.
         if self.used_ms.load(Ordering::Relaxed) < now_ms {
             self.used_ms.store(now_ms, Ordering::Relaxed);
         }
@@ -400,7 +400,7 @@ impl Variants {
         }
     }
 
-    /// Returns this index, which from now on records its changes in `shared_index`, if any.
+    /// Returns this index. From now on, it records its changes in `shared_index`, if any.
     #[must_use]
     pub fn recorded(self, shared_index: Option<Arc<SharedIndex>>) -> Variants {
         Variants {
@@ -416,8 +416,8 @@ impl Variants {
     }
 
     /// Returns an identifier of the directory. Processes on this machine that use the same
-    /// directory get the same identifier. Creates the directory if necessary; if that fails, the
-    /// identifier is unique to this process.
+    /// directory get the same identifier. Creates the directory if necessary. If the creation
+    /// fails, the identifier is unique to this process.
     pub fn files(&self) -> String {
         // If this fails, writing a variant fails too and reports the error.
         drop(fs::create_dir_all(&self.directory));
@@ -497,7 +497,7 @@ impl Variants {
     }
 
     /// Runs the maintenance thread: loads the directory, and then writes times of last use to the
-    /// disk at intervals, until all other owners have dropped the index.
+    /// disk at intervals. Returns when all other owners have dropped the index.
     pub fn maintain(self: Arc<Self>) {
         if let Err(err) = self.load() {
             tracing::warn!(directory = %self.directory.display(), %err, "variants cannot be listed");
@@ -555,8 +555,9 @@ impl Variants {
             .to_str()
             .and_then(|name| Variant::from_file_name(name, used_ms))
         {
-            // Earlier versions wrote this verdict to the disk, where it stayed even if the limits
-            // were increased. The verdict is now kept in memory only, so its file is removed.
+            // Earlier versions wrote this verdict to the disk, where it stayed even after the
+            // limits were increased. Now the verdict is kept in memory only, so its file is
+            // removed.
             Some(variant) if variant.kind == Kind::Verdict(Verdict::TooCostly) => {
                 report_removal(&entry.path(), fs::remove_file(entry.path()));
             }
@@ -655,8 +656,7 @@ impl Variants {
             variant.expires_ms = expires_ms;
             Arc::new(variant)
         };
-        // The entry of the shared index expires in any case, since other processes may have higher
-        // limits.
+        // Other processes may have higher limits, so the entry of the shared index always expires.
         let shared = costly(Some(now_ms + REMEMBER_MS));
         self.note(|| Change::Set(shared));
         let variant = costly(expires_ms);
