@@ -43,8 +43,8 @@ const FAULT_LINGER_BYTES_MAX: usize = 64 << 10;
 pub(crate) async fn serve<S: Carrier>(core: Rc<Core>, conn: Conn<S>, begun: Input) {
     let (stream, conn) = conn.swap(());
     let mut drained = pin!(core.reactor.drain_started());
-    // A `RefCell` suffices: the future and the closure below borrow the session only while they
-    // run, and never run at the same time.
+    // A `RefCell` suffices: the future `serving` and the closure `reads_fast_enough` borrow the
+    // session only while they run, and never run at the same time.
     let session = RefCell::new(Session::new(&core, &conn, stream, begun));
     let serving = poll_fn(|context| {
         let session = &mut *session.borrow_mut();

@@ -80,7 +80,8 @@ pub enum Served {
     Miss,
     /// The untouched original.
     Original,
-    /// Any other source, such as error responses, pages, redirects and metrics.
+    /// Neither a file of the library nor a mount: error responses, pages, redirects, metrics and
+    /// the like.
     Other,
     /// The response of a mount.
     Mount,

@@ -30,9 +30,9 @@ use crate::media_type::AllowedTypes;
 
 /// Handler of all targets below one path prefix.
 pub trait Mount: Send + Sync {
-    /// Responds to one request. Runs on a core's thread and must not block it: blocking work
-    /// belongs on `spawn_blocking` or on a separate thread. The future is dropped when the client
-    /// disconnects.
+    /// Responds to one request. Runs on a core's thread, which must not be blocked: blocking work
+    /// belongs on `spawn_blocking` or on a separate thread. When the client disconnects, the future
+    /// is dropped.
     fn respond<'a>(
         &'a self,
         request: MountRequest<'a>,

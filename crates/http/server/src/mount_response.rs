@@ -301,8 +301,8 @@ fn whole(status: u16, fields: Vec<Field>, body: Bytes, bodiless: bool) -> Respon
         "a mount responded with status {status}"
     );
     let mut fields = allowed_fields(fields);
-    // RFC 9110 §8.6: a 204 has no Content-Length. A 304 may have one, but with the length of the
-    // corresponding 200 response, which is unknown here.
+    // RFC 9110 §8.6: a 204 has no Content-Length. A 304 may have one, but only with the length of
+    // the corresponding 200 response, which is unknown here.
     if !matches!(status, 204 | 304) {
         let length = body.len().to_string();
         fields.push(("content-length".into(), length.into()));

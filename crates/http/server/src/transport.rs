@@ -264,8 +264,8 @@ async fn writing<T>(
         ..
     } = conn;
     let Secured { tls, acked_bytes } = stream;
-    // A `RefCell` suffices: the future and the closure below borrow the stream only while they run,
-    // and never run at the same time.
+    // A `RefCell` suffices: the future `written` and the closure `reads_fast_enough` borrow the
+    // stream only while they run, and never run at the same time.
     let tls = RefCell::new(tls);
     let acked = || reactor::acked_bytes(tls.borrow().get_ref().0.get_ref());
     let written = poll_fn(|context| {

@@ -138,8 +138,8 @@ impl<'c, S: Carrier> Session<'c, S> {
         requests_max.saturating_add(more) <= self.requests
     }
 
-    /// Returns whether the client can still read a GOAWAY: the socket works, the client has not
-    /// closed its side, and all queued bytes were written.
+    /// Returns whether a GOAWAY, the last frame of a connection, can still reach the client: the
+    /// socket works, the client has not closed its side, and all queued bytes were written.
     pub(super) fn is_sound(&self) -> bool {
         self.state != State::Broken && !self.has_ended && self.is_written()
     }

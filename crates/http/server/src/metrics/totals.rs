@@ -12,7 +12,8 @@ pub struct ResponseTotals {
     pub misses: u64,
     /// Responses with untouched originals.
     pub originals: u64,
-    /// All other responses, such as error responses, pages, redirects and metrics.
+    /// Responses with neither a file of the library nor the reply of a mount: error responses,
+    /// pages, redirects, metrics and the like.
     pub others: u64,
     /// Responses of mounts.
     pub mounts: u64,

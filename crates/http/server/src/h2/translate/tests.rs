@@ -117,8 +117,8 @@ fn hosts_must_agree_and_be_there() {
     );
 }
 
-/// RFC 9113 §8.2.3: a client may split cookies into one field per pair; the server joins them
-/// again.
+/// RFC 9113 §8.2.3: a client may send each cookie in a field of its own. The server joins these
+/// fields.
 #[test]
 fn cookies_become_one_line() {
     let fields = [
