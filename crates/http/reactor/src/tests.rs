@@ -70,7 +70,7 @@ impl Running {
 /// Reactor that echoes each line that a client sends, and reports events to the test.
 struct Echo {
     server: Running,
-    /// Each permit lets one connection that has received the line `work` respond to it.
+    /// Permits from the test. Each lets one connection echo the line `work`.
     permits: Arc<Semaphore>,
     /// Events: `work` when a connection has received the line `work`, and the reason why each
     /// connection ended.
