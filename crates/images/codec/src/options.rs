@@ -7,8 +7,9 @@ use crate::{Error, ErrorKind};
 /// Options of [`decode`](crate::decode).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DecodeOptions {
-    /// Size that the file must state, before orientation. A file that states another size is
-    /// refused, because the caller reserved memory and planned the work for this size.
+    /// Size that the file's header must state, before the orientation is applied. A file that
+    /// states another size is refused, because the caller reserved memory and planned the work for
+    /// this size.
     pub stored: Size,
     /// Factor by which a JPEG is shrunk while it is decoded. Other formats ignore it.
     pub shrink: Shrink,
