@@ -16,8 +16,9 @@ pub(crate) struct Geometry {
 }
 
 impl Geometry {
-    /// Returns the geometry for `recipe` and a picture whose size is `rotated` after the recipe's
-    /// rotation. The recipe's crop is applied first; then the cropped part is fitted into the box.
+    /// Returns the geometry for `recipe`. `rotated` is the size of the picture after the recipe's
+    /// rotation. The picture is first cropped as the recipe says. Then the cropped part is fitted
+    /// into the box.
     pub(crate) fn of(rotated: Size, recipe: &Recipe) -> Geometry {
         let part = recipe
             .crop

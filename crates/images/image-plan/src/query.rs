@@ -193,8 +193,8 @@ impl Grammar {
 /// Parses a query by [`Grammar::Strict`].
 ///
 /// # Errors
-/// [`QueryError`] for the first parameter that is unknown, repeated, out of range or in
-/// contradiction with another.
+/// [`QueryError`] for the first parameter that is unknown, repeated, out of range or that
+/// contradicts another.
 pub fn parse_query(query: &str) -> Result<ImageQuery, QueryError> {
     Grammar::Strict.parse(query)
 }

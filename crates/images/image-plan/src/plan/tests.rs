@@ -427,8 +427,9 @@ fn malformed_plans_are_refused() {
         (6, &[2, 1, 9, 0], MalformedPlan::Value),
         (6, &[3, 0, 0, 0], MalformedPlan::Value),
         (6, &[1, 0, 9, 7], MalformedPlan::Value),
-        // The stored width is 0; the crop exceeds the picture by one column, by one row, or so far
-        // that its right edge overflows 32 bits; or the width of the crop is 0.
+        // In the order of the rows: the stored width is 0; the crop exceeds the picture by one
+        // column; by one row; so far that its right edge overflows 32 bits; the width of the crop
+        // is 0.
         (12, &[0, 0], MalformedPlan::Geometry),
         (20, &[2], MalformedPlan::Geometry),
         (24, &[3], MalformedPlan::Geometry),
