@@ -37,10 +37,13 @@ export interface FailedSource {
 }
 
 /**
- * Returns what the player does about a source that it could not play: `file` plays the file of
- * the track instead; all others skip the track, for this reason.
+ * What the player does about a source that it could not play: `file` plays the file of the track
+ * instead; all others skip the track, for this reason.
  */
-export function reactionTo({ status, isDamaged, isTranscoded, isFilePlayable }: FailedSource): "file" | "busy" | "missing" | "denied" | "failed" | "broken" | "format" {
+type Reaction = "file" | "busy" | "missing" | "denied" | "failed" | "broken" | "format";
+
+/** Returns what the player does about a source that it could not play. */
+export function reactionTo({ status, isDamaged, isTranscoded, isFilePlayable }: FailedSource): Reaction {
   if (isTranscoded && isFilePlayable) return "file";
   if (status === 429 || status === 503) return "busy";
   if (status === 401 || status === 403) return "denied";
