@@ -46,7 +46,8 @@ pub fn crashes(config: &Config) -> Result<Option<sandbox::ReproducerFolder>, Err
     }))
 }
 
-/// Returns the limits of a pool of cells that runs up to `jobs` jobs at the same time.
+/// Returns the limits of a pool of cells, which are sandboxes. The pool runs at most `jobs` jobs at
+/// the same time.
 pub fn cell_limits(config: &Config, jobs: usize) -> sandbox::Limits {
     let cell = &config.cell;
     sandbox::Limits {
@@ -254,16 +255,16 @@ const CATALOG: &str = "catalog";
 /// Name of the directory, within the data directory, for covers that were extracted from music
 /// files.
 pub const COVERS: &str = "covers";
-/// Path prefix of covers that were extracted from music files. Only the server requests such paths,
-/// internally, to answer a request for a cover; clients cannot request them.
+/// Path prefix of covers that were extracted from music files. The server uses paths with this
+/// prefix internally, when it answers a request for a cover. Clients cannot request these paths.
 pub const ART: &str = "/-/art";
 
 /// Name of the directory, within the data directory, for users and their data.
 pub const USERS: &str = "users";
 /// Name of the directory, within the data directory, for users' avatars.
 pub const AVATARS: &str = "avatars";
-/// Path prefix of avatars. Only the server requests such paths, internally, to answer a request for
-/// an avatar; clients cannot request them.
+/// Path prefix of avatars. The server uses paths with this prefix internally, when it answers a
+/// request for an avatar. Clients cannot request these paths.
 pub const AVATAR: &str = "/-/avatar";
 
 /// Returns the separators that split a tag into several artists or genres, and the names that are
@@ -295,8 +296,8 @@ pub fn library(config: &Config) -> scan::Setup {
     }
 }
 
-/// Returns the served directories: those with a configured path prefix, those of covers and of
-/// avatars, and the root, which serves all other paths.
+/// Returns the served directories: the directories of `img_map` with their path prefixes, the
+/// directories of covers and of avatars, and the root, which serves all other paths.
 fn mounts(config: &Config) -> Vec<Mount> {
     let mapped = config.img_map.0.iter();
     let mut mounts: Vec<_> = mapped

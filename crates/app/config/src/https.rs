@@ -13,7 +13,7 @@ use crate::{Config, Redirect};
 pub struct Loaded {
     /// Certificates and keys, ready for connections.
     pub tls: Arc<Tls>,
-    /// Problems because of which clients may refuse the certificates.
+    /// Problems of the certificates. Clients may refuse a certificate with such a problem.
     pub concerns: Vec<CertificateWarning>,
 }
 

@@ -14,7 +14,8 @@ use super::settings::Key;
 use super::source::{Assignment, Source};
 use super::value::Raw;
 
-/// Configuration file that is read, if it exists, when no other file is named.
+/// Path of the configuration file that is read if the user names no other file. This file need not
+/// exist.
 const FILE_DEFAULT: &str = "pelton.toml";
 /// Name of the setting whose value `pelton user add` prompts for when it adds the first user.
 pub const REQUIRE_LOGIN: &str = "require_login";

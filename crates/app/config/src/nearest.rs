@@ -14,8 +14,8 @@ pub(crate) fn nearest<'a>(
     let folded = unknown.to_ascii_lowercase();
     let distance = |name: &str| {
         let whole = strsim::osa_distance(&folded, &name.to_ascii_lowercase());
-        // Adds 1, so that at equal distances, a name that is near as a whole wins over a name that
-        // is near only in its last segment.
+        // Adds 1 to the distance of the last segments. At equal distances, a name that is similar
+        // as a whole then wins over a name with only a similar last segment.
         let last = strsim::osa_distance(last_segment(&folded), last_segment(name)) + 1;
         whole.min(last)
     };

@@ -27,10 +27,11 @@ pub struct Entry {
     pub name: String,
     /// Path of the executable. Exactly one of `path` and `programs` is set.
     pub path: PathBuf,
-    /// Names of the programs of a chain; the output of each is the input of the next.
+    /// Names of the programs in a chain. The output of each program is the input of the next
+    /// program.
     pub programs: Words,
-    /// Path prefix of the route; empty for none. A program without a route runs only as a part of a
-    /// chain or as the fallback of another program.
+    /// Path prefix of the URLs that the program serves; empty if it has no route. A program without
+    /// a route runs only as a part of a chain or as the fallback of another program.
     pub route: String,
     /// Response after a failure, parsed by [`Entry::on_error`].
     pub on_error: String,
@@ -290,8 +291,8 @@ fn bare(shown: &str) -> String {
     shown.to_owned()
 }
 
-/// Converts a size, as [`Value::show`] formats it, to TOML: bare if it is only a number, quoted if
-/// it has a unit.
+/// Converts a size in the format of [`Value::show`] to TOML. A size with a unit becomes a quoted
+/// string, a size without a unit a bare number.
 fn measured(shown: &str) -> String {
     match shown.parse::<u64>() {
         Ok(_) => bare(shown),

@@ -18,8 +18,8 @@ use super::source::{Assignment, Note, NoteKind, Source};
 use super::value::{Queries, Raw, Value, Wrong};
 use super::{file, wsg};
 
-/// Variables that begin with `PELTON_` but are not settings: `PELTON_CONFIG` is the path of the
-/// configuration file; the others are used by the build and by upgrades.
+/// Environment variables that begin with `PELTON_` but set no setting. `PELTON_CONFIG` is the path
+/// of the configuration file. The other variables belong to the build and to upgrades.
 const OTHER_VARIABLES: [&str; 4] = [
     "PELTON_CACHE",
     "PELTON_CONFIG",
@@ -38,7 +38,7 @@ pub struct Inputs {
     /// Path and text of the configuration file. If the name ends in `.json`, the file is parsed as
     /// a configuration of WebP Server Go, otherwise as TOML.
     pub file: Option<(PathBuf, String)>,
-    /// Environment variables, of which only `PELTON_…` and `WEBP_…` are read.
+    /// Environment variables. Only variables whose names begin with `PELTON_` or `WEBP_` are read.
     pub variables: Vec<(OsString, OsString)>,
     /// Values from the command line.
     pub flags: Vec<Assignment>,
@@ -181,9 +181,9 @@ impl Resolver {
         })
     }
 
-    /// Selects the query grammar of WebP Server Go if settings of that program are used, because
-    /// the operator's web pages then contain queries in that grammar. A setting that selects a
-    /// grammar takes precedence.
+    /// Selects the query grammar of WebP Server Go if a setting of WebP Server Go was applied: the
+    /// operator's web pages then contain queries in that grammar. Does nothing if `queries` or
+    /// `strict_query` is set.
     fn queries_of_wsg(&mut self) {
         let is_given = |name| self.sources.contains_key(name);
         if let Some(source) = &self.wsg_source
@@ -213,8 +213,8 @@ impl Resolver {
     }
 }
 
-/// Returns whether `path` has the extension `.json`, which only configuration files of WebP Server
-/// Go have: those of Pelton are TOML.
+/// Returns whether `path` is a configuration file of WebP Server Go. Such files have the extension
+/// `.json`; Pelton's own files are TOML.
 fn is_wsg(path: &Path) -> bool {
     path.extension()
         .is_some_and(|extension| extension.eq_ignore_ascii_case("json"))
@@ -226,7 +226,8 @@ fn is_injected(name: &str) -> bool {
 }
 
 fn unknown_variable(name: &str) -> Error {
-    // Compares the names without `PELTON_`, which would make all of them look similar.
+    // Compares the names without the prefix `PELTON_`. With this common prefix, all names would
+    // look similar.
     let rest = |variable: &str| variable["PELTON_".len()..].to_owned();
     let known: Vec<String> = KEYS.iter().map(|key| rest(&key.variable())).collect();
     let near = nearest(&rest(name), known.iter().map(String::as_str));
@@ -244,7 +245,7 @@ fn refused(one: &Assignment, wrong: Wrong) -> Error {
     })
 }
 
-/// Returns an error if two values contradict each other although each is valid on its own.
+/// Returns an error if two valid settings contradict each other.
 fn contradictions(config: &Config) -> Option<Error> {
     let (one, all) = (config.cell.max_work_memory, config.limits.convert_bytes_max);
     (all < one).then(|| {

@@ -1,5 +1,6 @@
-//! All settings, each defined once with its type, default, unit and meaning. Fields, flags,
-//! variables, help and the table of `pelton check` are generated from this list.
+//! List of all settings. One row defines the type, default, unit and meaning of a setting. The
+//! fields of [`Config`], flags, environment variables, help and the table of `pelton check` are
+//! generated from this list.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::num::{NonZeroU32, NonZeroU64};
@@ -46,7 +47,8 @@ impl Key {
         KEYS.iter().find(|key| key.name == name)
     }
 
-    /// Returns the name of the flag without its dashes, such as `limits-queue-max`.
+    /// Returns the name of the command-line flag without the leading dashes, such as
+    /// `limits-queue-max`.
     pub fn flag(&self) -> String {
         self.name.replace(['.', '_'], "-")
     }
@@ -60,8 +62,8 @@ impl Key {
     }
 }
 
-/// Declares [`Config`], its groups, their defaults, and [`KEYS`] from rows of `name: Type =
-/// default, "unit or kind";`. A field without a group is a top-level key.
+/// Declares [`Config`], its groups, their defaults, and [`KEYS`]. The rows have the form `name:
+/// Type = default, "unit or kind";`. A row outside the groups declares a top-level key.
 macro_rules! settings {
     (
         struct Config { $(
@@ -144,38 +146,41 @@ settings! {
         quality: Quality = Quality(DEFAULT_QUALITY_PCT), "1-100";
         /// Output formats for clients that accept them.
         formats: Formats = Formats(vec![Target::Avif, Target::Webp]), "formats";
-        /// Extensions of files to serve although they are neither pictures nor audio; by default,
-        /// those of videos that browsers can play.
+        /// Extensions of files to serve in addition to pictures and audio. The default is the
+        /// videos that browsers can play.
         allowed_types: Types = Types::of(&server::media_type::VIDEOS), "extensions";
         /// Extensions that every served file must have, even a picture, an audio file or a file of
         /// `allowed_types`; * means no restriction.
         only_types: Types = Types::Every, "extensions";
-        /// Extensions of allowed files whose scripts browsers may run; other files are sent with a
-        /// policy that forbids scripts.
+        /// Extensions of served files whose scripts browsers may run. Files with other extensions
+        /// are sent with a policy that forbids scripts.
         active_types: Types = Types::Only(Vec::new()), "extensions";
-        /// Additional fields of every response; they replace the server's fields of the same name.
+        /// Header fields to add to every response. They replace the server's own fields of the same
+        /// name.
         headers: HeaderFields = HeaderFields(Headers::default()), "fields";
-        /// Origins whose pages may read the library's responses (CORS), such as
-        /// https://example.org; * means all.
+        /// Web origins, such as https://example.org, whose pages may read the library's responses
+        /// (CORS). * means all origins.
         cors_origins: CorsOrigins = CorsOrigins(Vec::new()), "origins";
         /// Sites whose pages may embed the library's responses: same-origin, same-site or
         /// cross-origin (Cross-Origin-Resource-Policy).
         resource_policy: ResourcePolicy = ResourcePolicy(None), "policy or off";
-        /// Grammar of queries: pelton ignores unknown parameters; webp-server-go also ignores
-        /// invalid values; meta-only ignores all parameters but `meta`.
+        /// Grammar of the queries of requests: pelton (unknown parameters are ignored),
+        /// webp-server-go (invalid values are ignored, too), or meta-only (all parameters except
+        /// `meta` are ignored).
         queries: Queries = Queries(Grammar::Pelton), "grammar";
         /// Reject queries with unknown parameters, whatever the value of `queries`.
         strict_query: bool = false, "true or false";
         /// Further folders to serve, by path prefix.
         img_map: Mappings = Mappings(Vec::new()), "prefix=directory";
-        /// Programs that serve routes, each in its own cells; docs/cells.md lists their keys.
+        /// Programs that respond to requests for the paths of their routes. Each program runs in
+        /// sandboxes of its own. docs/cells.md lists the keys of a program.
         programs: Programs = Programs::default(), "tables";
         /// Encode variants again at higher effort when cores are idle.
         improve: bool = true, "true or false";
-        /// Time for which caches may keep a response (Cache-Control max-age).
+        /// Time for which browsers and other caches may reuse a response (Cache-Control max-age).
         max_age: OptionalDuration = OptionalDuration::seconds(86_400), "time";
-        /// Time for which caches may keep a provisional response, which a variant encoded at higher
-        /// effort will replace.
+        /// Time for which browsers and other caches may reuse a provisional response. A variant
+        /// that is encoded at higher effort will replace this response.
         max_age_quick: OptionalDuration = OptionalDuration::seconds(10), "time";
         /// Number of cores that serve requests, each with its own listener.
         cores: PerCore = PerCore::Auto, "cores";
@@ -183,11 +188,12 @@ settings! {
         /// core on which they arrive), cbpf (the same for kernels before 6.2), or auto (hash or
         /// incoming-cpu, whichever balances better).
         steering: SteeringMode = SteeringMode(Steering::Auto), "mode";
-        /// Trusted proxies, by address or network; they may open any number of connections, and
-        /// their X-Forwarded-Proto says whether the browser's connection is encrypted.
+        /// Addresses or networks of trusted proxies. A trusted proxy may open any number of
+        /// connections. Its X-Forwarded-Proto states whether the browser's connection is encrypted.
         proxies: Networks = Networks::loopback(), "addresses";
-        /// Parts for which browsers must log in: off (none), music (music, covers, pages and API)
-        /// or all (everything except health checks and the login page). Players always log in.
+        /// Parts of the server for which browsers must log in: off (none), music (music, covers,
+        /// music pages and API) or all (everything except health checks and the login page). Music
+        /// players must always log in.
         require_login: LoginNeed = LoginNeed(RequireLogin::Off), "off, music or all";
         /// Names of this server that clients may use. If empty, files are served under every name,
         /// but pages, metrics and the API only under addresses, names without a dot, names in
@@ -195,16 +201,16 @@ settings! {
         hosts: Hosts = Hosts(Vec::new()), "names";
         /// Origins, in addition to the server's own, whose pages may use the API.
         origins: Origins = Origins(Vec::new()), "origins";
-        /// Address on which metrics, status and the API need no login. If it is set, they need a
-        /// login on all other addresses.
+        /// Separate address on which metrics, status and the API need no login. If this address is
+        /// set, metrics, status and the API need a login on all other addresses.
         admin_listen: MaybeAddress = MaybeAddress(None), "address or off";
         /// File with a token for metrics, status and the API, sent as `Authorization: Bearer
         /// TOKEN`. With this file, requests without the token need a login.
         admin_token_file: MaybeFile = MaybeFile(None), "file or off";
         /// Destination of the access log, one JSON line per response: a file, stderr, or off.
         access_log: AccessLog = AccessLog(Sink::Off), "file";
-        /// For developers of the web page: directory with its built files, which are read again for
-        /// each request, instead of the files that the program contains.
+        /// Directory from which the web page's files are read again for each request. Meant for
+        /// developers of the web page: normally the program serves the files that it contains.
         page_dir: MaybeFolder = MaybeFolder(None), "directory or off";
         /// Lowest level of logged events.
         log_level: LogLevel = LogLevel(tracing::Level::INFO), "level";
@@ -212,15 +218,15 @@ settings! {
 
     /// HTTPS, which is enabled by a certificate.
     struct Tls as tls {
-        /// Certificate files in PEM, each with its chain; the first serves clients that name no
-        /// known host.
+        /// Certificate files in PEM, each with its chain. The first certificate serves clients that
+        /// name no host or an unknown host.
         cert: Files = Files(Vec::new()), "files";
         /// Key files in PEM, in the order of the certificate files.
         key: Files = Files(Vec::new()), "files";
         /// Address for HTTPS.
         listen: SocketAddr = SocketAddr::new(Ipv4Addr::LOCALHOST.into(), 3443), "address";
-        /// Redirect HTTP to HTTPS for hosts that have a certificate; a number is the port to
-        /// redirect to if it differs from the listening port.
+        /// Redirect HTTP to HTTPS for hosts that have a certificate. A number is the port in the
+        /// redirect, for a public HTTPS port that differs from the port of tls.listen.
         redirect: Redirect = Redirect::Off, "true or port";
         /// Interval between checks for renewed certificates.
         check_time: Timeout = Timeout::seconds(60), "time";
@@ -230,8 +236,8 @@ settings! {
     struct Library as library {
         /// Change detection: auto (inotify, else polling), poll (polling only), or off.
         watch: WatchMeans = WatchMeans(scan::WatchMode::Auto), "auto, poll or off";
-        /// Time for which a folder must be unchanged before it is read, so that an album appears
-        /// whole.
+        /// Time for which a folder must be unchanged before it is read. A new album then appears
+        /// only after all its files have been copied.
         settle_time: Timeout = Timeout::seconds(3), "time";
         /// Interval between polls where inotify is not available.
         poll_interval: Timeout = Timeout::seconds(60), "time";
@@ -251,21 +257,22 @@ settings! {
         cover_disc: Sources = Sources(CoverRules::default().disc), "sources";
         /// Sources of an album's cover.
         cover_album: Sources = Sources(CoverRules::default().album), "sources";
-        /// Sources of an artist's picture: names of files in the folder that contains the albums,
-        /// any (any picture there), or album (the cover of the first album that has one).
+        /// Sources of an artist's picture, best first: names of files in the folder that contains
+        /// the artist's albums, any (any picture in that folder), or album (the cover of the
+        /// artist's first album that has a cover).
         cover_artist: Sources = Sources(CoverRules::default().artist), "sources";
         /// Sizes of covers that `pelton prefetch` creates.
         cover_sizes: Sides = Sides(vec![300, 600]), "pixels";
-        /// Heights of photographs that `pelton prefetch` and the prefetch in idle time create; the
-        /// web page requests these.
+        /// Heights in which `pelton prefetch` and the prefetch in idle time create photographs. The
+        /// web page requests the default heights.
         picture_sizes: Sides = Sides(vec![240, 480]), "pixels";
         /// Time without file requests, conversions and scans after which the server counts as idle.
-        /// It then creates missing pictures in the heights of library.picture_sizes, the newest
-        /// photographs first, until there are requests again or the cache of variants is almost
-        /// full. 0s means never.
+        /// An idle server creates missing pictures in the heights of library.picture_sizes, the
+        /// newest photographs first. It stops at the next request, or when the cache of variants is
+        /// almost full. 0s means never.
         prefetch_idle_time: OptionalDuration = OptionalDuration::seconds(60), "time";
-        /// Space for covers extracted from music; beyond this size, the least recently used are
-        /// evicted.
+        /// Disk space for covers that were extracted from music. Beyond this size, the least
+        /// recently used covers are evicted.
         covers_bytes_max: Bytes = Bytes(scan::CoverLimits::default().bytes_max), "bytes";
     }
 
@@ -274,10 +281,11 @@ settings! {
     struct Transcoding as transcoding {
         /// Concurrent transcodes; auto is one per two cores.
         concurrency: PerCore = PerCore::Auto, "tracks";
-        /// Tracks that may wait for transcoding; if more would wait, the user with the most waiting
-        /// tracks gets 429.
+        /// Tracks that may wait for transcoding. If one more would wait, a request of the user with
+        /// the most waiting tracks gets the response 429.
         waiting_max: u32 = 256, "tracks";
-        /// Time that a track may wait for transcoding; after this time, the response is 429.
+        /// Time that a track may wait for transcoding. After this time, its request gets the
+        /// response 429.
         max_queue_time: Timeout = Timeout::seconds(60), "time";
         /// Duration of the longest track that is transcoded; longer ones are sent unconverted. 0s
         /// disables transcoding. No transcode may take longer than cell.max_request_time.
@@ -293,11 +301,11 @@ settings! {
         /// External store instead of the built-in one:
         /// redis://[user:password@]host[:port][/database].
         url: MaybeUrl = MaybeUrl(None), "URL or off";
-        /// Memory of the built-in store; beyond this size, the least recently used entries are
+        /// Memory of the built-in store. Beyond this size, the least recently used entries are
         /// evicted.
         max_memory: Bytes = Bytes::mib(64), "bytes";
-        /// Time without a response after which an external store counts as unavailable; serving
-        /// continues without the store.
+        /// Time without a response after which an external store counts as unavailable. The server
+        /// then continues without the store.
         timeout: Timeout = Timeout::seconds(1), "time";
     }
 
@@ -312,30 +320,32 @@ settings! {
         concurrency: PerCore = PerCore::Auto, "jobs";
         /// Spare workers that are forked before jobs need them.
         spare: u32 = 2, "workers";
-        /// Time that a conversion may wait for a free worker after it has left the queue of
-        /// limits.queue_max; after this time, it fails.
+        /// Time that a conversion may wait for a free worker, after its wait in the queue of
+        /// limits.queue_max. A conversion that waits longer fails.
         max_queue_time: Timeout = Timeout::seconds(1), "time";
         /// Time that workers may take to become ready at the start.
         max_boot_time: Timeout = Timeout::seconds(16), "time";
         /// Wall-clock time of one job.
         max_request_time: Timeout = Timeout::seconds(120), "time";
-        /// CPU time after which a program's request gets a low priority, so that other work runs
-        /// first on busy CPUs. 0s means never.
+        /// CPU time after which a request to a program gets a low scheduling priority. Other work
+        /// then runs first on busy CPUs. 0s means never.
         deprioritize_after: OptionalDuration = OptionalDuration(Duration::from_millis(100)), "time";
-        /// Address space of a worker itself, for its code and tables; cell.max_work_memory is added
-        /// for the job.
+        /// Address space of a worker for its own code and tables. Its job gets cell.max_work_memory
+        /// in addition.
         max_memory: Bytes = Bytes::mib(256), "bytes";
         /// Address space of one job, in addition to cell.max_memory.
         max_work_memory: Bytes = Bytes::gib(1), "bytes";
         /// Size of one job's result.
         max_output: Bytes = Bytes::mib(256), "bytes";
-        /// Jobs after which the zygote, the process from which workers are forked, is replaced.
+        /// Number of jobs after which the zygote is replaced. The zygote is the process from which
+        /// workers are forked.
         jobs_per_zygote: NonZeroU32 = NonZeroU32::new(4_096).expect("not zero"), "jobs";
         /// Longest pause before a crashed zygote, the process from which workers are forked, is
         /// restarted.
         max_restart_pause: Timeout = Timeout::seconds(5), "time";
-        /// Lowest isolation with which the server starts: filter, landlock, namespaces or microvm;
-        /// each includes those before it.
+        /// Minimum level of isolation. If the host offers only a lower level, the server does not
+        /// start. Levels: filter, landlock, namespaces, microvm; each level includes the levels
+        /// before it.
         min_isolation: MinIsolation = MinIsolation(Isolation::Filter), "level";
         /// Folder for the files with which a job that crashed or timed out can be run again; the
         /// files contain data of clients.
@@ -359,20 +369,20 @@ settings! {
         hot_bytes_max: Bytes = Bytes::mib(256), "bytes";
         /// Estimated memory of all running conversions.
         convert_bytes_max: Bytes = Bytes::gib(1), "bytes";
-        /// Conversions that may wait; if more would wait, the response is 503.
+        /// Conversions that may wait. If one more would wait, its request gets the response 503.
         queue_max: u32 = 256, "jobs";
-        /// Estimated time that a client may wait for its conversion to start; if it would wait
-        /// longer, the response is 503.
+        /// Time that a client may wait for its conversion to start, as estimated. If the estimate
+        /// is longer, the response is 503.
         queue_time_max: Timeout = Timeout::seconds(10), "time";
         /// Requests that may wait for the same conversion.
         waiters_max: u32 = 1_024, "requests";
-        /// Background conversions at higher effort that may wait; if more would wait, a conversion
-        /// is dropped, and a later request for its picture queues it again.
+        /// Background conversions at higher effort that may wait. If one more would wait, it is
+        /// dropped. A later request for its picture queues it again.
         improving_max: u32 = 4_096, "jobs";
-        /// Comparisons of a variant with its original that run at the same time; if more would run,
-        /// the response is 503.
+        /// Comparisons of variants with their originals that run at the same time. A request for
+        /// one more comparison gets the response 503.
         comparisons_max: u32 = 2, "jobs";
-        /// Requests that may wait for one program; if more would wait, the response is 503.
+        /// Requests that may wait for one program. One more request gets the response 503.
         program_queue_max: u32 = 256, "requests";
         /// Interval between checks for changed program files.
         program_check_time: Timeout = Timeout::seconds(2), "time";
@@ -380,8 +390,8 @@ settings! {
         facts_max: u32 = 65_536, "files";
         /// Originals whose colour, BlurHash and ThumbHash are kept.
         placeholders_max: u32 = 65_536, "files";
-        /// Largest response that is sent from memory; larger ones are sent by the kernel from their
-        /// file.
+        /// Largest response body that is sent from memory. The kernel sends larger bodies directly
+        /// from their files.
         memory_body_bytes_max: Bytes = Bytes::kib(64), "bytes";
         /// Prepared responses that are cached, over all cores; each large one holds a file
         /// descriptor.
@@ -390,7 +400,8 @@ settings! {
         coded_bytes_max: Bytes = Bytes::mib(4), "bytes";
         /// Entries of a folder that its page shows.
         gallery_entries_max: u32 = 1_000, "entries";
-        /// Time for which a response is reused before its original is revalidated.
+        /// Time for which a cached response is used without another look at its original. After
+        /// this time, the server checks whether the original has changed.
         revalidate_after: Timeout = Timeout::seconds(1), "time";
         /// Largest original that is converted, in bytes; larger ones are sent unconverted.
         original_bytes_max: Bytes = Bytes::mib(256), "bytes";
@@ -421,14 +432,14 @@ settings! {
         target_bytes_max: Bytes = Bytes::kib(8), "bytes";
         /// Largest request body that is read and dropped so that its connection can be used again.
         body_bytes_max: Bytes = Bytes::kib(64), "bytes";
-        /// Size of the body of one request to players' endpoints, the API or programs, as sent over
-        /// the network.
+        /// Maximum size of one request body for players' endpoints, the API or programs. The bytes
+        /// sent over the network count.
         request_body_bytes: Bytes = Bytes::mib(1), "bytes";
-        /// Total size of the bodies of all pending requests to players' endpoints, the API or
-        /// programs, over all cores; beyond this size, the response is 503.
+        /// Maximum total size, over all cores, of the bodies of pending requests to players'
+        /// endpoints, the API or programs. Beyond this size, the response is 503.
         request_bodies_bytes: Bytes = Bytes::mib(64), "bytes";
-        /// Total size of the responses of players' endpoints, the API, programs and pages that are
-        /// in memory because clients have not read them yet; beyond this size, the response is 503.
+        /// Memory for responses that clients have not read yet: responses of players' endpoints,
+        /// the API, programs and pages. While this memory is full, further responses are 503.
         mount_responses_bytes: Bytes = Bytes::mib(256), "bytes";
         /// Responses to music players, and pages of shared links, that are composed at the same
         /// time; others wait.
@@ -437,8 +448,8 @@ settings! {
         chunk_line_bytes_max: u32 = 256, "bytes";
         /// Size of the trailer fields of a body, in total.
         trailer_bytes_max: u32 = 4_096, "bytes";
-        /// Size of the access-log lines that wait to be written, per core; beyond this size, lines
-        /// are dropped and counted.
+        /// Size of the access-log lines of one core that wait to be written. Beyond this size,
+        /// further lines are dropped and counted.
         access_log_bytes: Bytes = Bytes::mib(1), "bytes";
         /// Bytes of each client-supplied text in the access log.
         access_field_bytes_max: Bytes = Bytes(512), "bytes";
@@ -450,7 +461,7 @@ settings! {
         first_byte_timeout: Timeout = Timeout::seconds(10), "time";
         /// Time from the start of a connection to the end of its TLS handshake.
         handshake_timeout: Timeout = Timeout::seconds(10), "time";
-        /// Concurrent TLS handshakes per core; if more would run, the connection with the oldest
+        /// Concurrent TLS handshakes per core. If one more starts, the connection with the oldest
         /// handshake is closed.
         handshakes_max: NonZeroU32 = NonZeroU32::new(512).expect("not zero"), "handshakes";
         /// TLS sessions that are cached for clients that do not support session tickets.
@@ -471,26 +482,26 @@ settings! {
         h2_resets_max: u32 = 256, "streams";
         /// Time from the first byte of a request to the end of its fields.
         head_timeout: Timeout = Timeout::seconds(10), "time";
-        /// Period over which the rate of a request's body is measured; it must reach
+        /// Interval over which the rate of a request's body is averaged. This rate must reach
         /// `limits.body_rate_min`.
         body_timeout: Timeout = Timeout::seconds(10), "time";
         /// Minimum rate of a request's body; slower requests get 408.
         body_rate_min: Bytes = Bytes(512), "bytes/s";
         /// Time that a connection may stay open between two requests.
         idle_timeout: Timeout = Timeout::seconds(75), "time";
-        /// Period over which the rate of a client that reads a response is measured; it must reach
-        /// `limits.write_rate_min`.
+        /// Interval over which the rate at which a client reads a response is averaged. This rate
+        /// must reach `limits.write_rate_min`.
         write_timeout: Timeout = Timeout::seconds(60), "time";
         /// Minimum rate at which a client reads a response; slower clients are disconnected.
         write_rate_min: Bytes = Bytes(512), "bytes/s";
-        /// Time without data after which a connection is closed, if the response was sent before
-        /// the whole request had arrived.
+        /// Time without data from the client after which a connection with an early response is
+        /// closed. An early response is sent before the whole request has arrived.
         linger_timeout: Timeout = Timeout::seconds(2), "time";
-        /// Total time for which a client may continue to send, if the response was sent before the
-        /// whole request had arrived.
+        /// Total time for which a client may continue to send after an early response. An early
+        /// response is sent before the whole request has arrived.
         linger_time_max: Timeout = Timeout::seconds(30), "time";
-        /// Bytes that a client may still send, if the response was sent before the whole request
-        /// had arrived; they are dropped.
+        /// Bytes that a client may still send after an early response. The server drops these
+        /// bytes. An early response is sent before the whole request has arrived.
         linger_bytes_max: Bytes = Bytes::gib(1), "bytes";
         /// Time for open requests to finish when the server stops.
         drain_timeout: Timeout = Timeout::seconds(30), "time";

@@ -28,8 +28,8 @@ pub enum Source {
 }
 
 impl Source {
-    /// Returns the beginning of a message about the value: its origin, and for a value from a file
-    /// also the name of the key there.
+    /// Returns the beginning of a message about the value: the origin of the value and, if the
+    /// origin is a file, the name of the key in that file.
     pub fn with_name(&self) -> String {
         match self {
             Source::File { name, .. } => format!("{self}: {name}"),

@@ -145,7 +145,6 @@ fn each_way_overrides_the_ones_before() {
     );
 }
 
-/// The example in docs/cells.md has the meaning that the text around it states.
 #[test]
 fn the_documented_example_of_programs_is_read() {
     let docs = include_str!("../../../../docs/cells.md");
@@ -407,7 +406,8 @@ const EVERY_KEY: &[(&str, &str, &str)] = &[
     ("limits.upgrade_timeout", "\"2min\"", "2min"),
 ];
 
-/// Returns the value and origin of the setting `name`, given inputs that set only this setting.
+/// Returns the value and origin of the setting `name`. The inputs `written` must set only this
+/// setting.
 fn shown(name: &str, written: &Written<'_>) -> String {
     let prefix = format!("{name} = ");
     let outcome = outcome(written);

@@ -25,7 +25,8 @@ use server::access::Sink;
 /// Value as it was given, not yet parsed into the type of its setting.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Raw {
-    /// Text of an environment variable or a command-line flag; its type depends on the setting.
+    /// Text of an environment variable or a command-line flag. The setting determines how this text
+    /// is parsed.
     Word(OsString),
     /// String in a configuration file.
     Text(String),
@@ -62,8 +63,8 @@ impl Raw {
         }
     }
 
-    /// Returns the elements of a list. A `Word` is split at its commas; spaces around elements and
-    /// empty elements are dropped.
+    /// Returns the elements of a list. A `Word` is split at its commas; surrounding spaces and
+    /// empty elements are dropped. Returns `None` for other values.
     fn elements(&self) -> Option<Vec<Raw>> {
         match self {
             Raw::List(list) => Some(list.clone()),
@@ -101,7 +102,7 @@ pub enum Wrong {
     Found(String),
     /// Valid value that requests an unsupported feature; holds the message.
     Unsupported(String),
-    /// Fault inside the value, or a contradiction between its parts; holds the message.
+    /// Value with an invalid part, or with parts that contradict each other; holds the message.
     Because(String),
 }
 
@@ -492,7 +493,8 @@ impl Value for HeaderFields {
     }
 }
 
-/// Origins of web pages, as browsers send them in `Origin`; `*` stands for every origin.
+/// Origins of web pages, in the form in which browsers send them in the field `Origin`. The element
+/// `*` means every origin.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CorsOrigins(pub Vec<String>);
 
@@ -556,7 +558,7 @@ impl Value for ResourcePolicy {
 pub enum Types {
     /// Every extension.
     Every,
-    /// Only these extensions, in lower case and without the dot.
+    /// The listed extensions, in lower case and without the leading dot.
     Only(Vec<String>),
 }
 
@@ -611,8 +613,8 @@ pub struct Mapping {
     pub directory: PathBuf,
 }
 
-/// Directories that are served besides the root, sorted by the length of their prefixes, longest
-/// first, so that the first prefix that matches a path is the most specific.
+/// Directories that are served in addition to the root. They are sorted by the length of their path
+/// prefixes, longest first: the first prefix that matches a path is the most specific one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mappings(pub Vec<Mapping>);
 
@@ -904,9 +906,9 @@ fn digits(text: &str) -> Option<u64> {
     if all_digits { text.parse().ok() } else { None }
 }
 
-/// Parses a number followed by the name of one of `units`, in upper or lower case, with or without
-/// spaces between number and name. Returns `None` for other text, and if the result exceeds 64
-/// bits.
+/// Parses a number with a unit, and returns the number multiplied by the factor of the unit.
+/// `units` contains the names and factors of the known units. Case and spaces between number and
+/// unit are ignored. Returns `None` for other text, or if the result exceeds 64 bits.
 fn measured<'a>(text: &str, mut units: impl Iterator<Item = &'a (&'a str, u64)>) -> Option<u64> {
     let text = text.trim();
     let number_bytes = text.bytes().take_while(u8::is_ascii_digit).count();

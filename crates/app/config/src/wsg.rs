@@ -1,10 +1,9 @@
-//! Configuration of WebP Server Go, translated to settings of Pelton: the file `config.json` and
-//! the `WEBP_…` variables.
+//! Translation of the configuration of WebP Server Go to settings of Pelton. That configuration is
+//! the file `config.json` and the environment variables `WEBP_…`.
 //!
-//! Upper and lower case are not distinguished in keys of the file. If a key is given twice, the
-//! last one wins. Settings that Pelton handles differently or does not support become a [`Note`];
-//! nothing is ignored silently. A key that is left out has Pelton's default, not that of WebP
-//! Server Go.
+//! The case of keys in the file is ignored. If a key is given twice, the last value wins. A setting
+//! that Pelton handles differently or does not support causes a [`Note`]; nothing is ignored
+//! silently. A missing key gets Pelton's default, not the default of WebP Server Go.
 
 mod meaning;
 
@@ -24,7 +23,7 @@ use super::value::Raw;
 
 pub(crate) use meaning::Taken;
 
-/// Meaning of a key of WebP Server Go: the setting of Pelton to which it is translated.
+/// Translation of a key of WebP Server Go: the setting of Pelton that the key sets, or no effect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Meaning {
     Host,
@@ -47,8 +46,8 @@ enum Meaning {
 
 struct WsgKey {
     name: &'static str,
-    /// Meaning of the variable `WEBP_` followed by `name`; `None` if WebP Server Go reads no such
-    /// variable.
+    /// Meaning of the environment variable whose name is `WEBP_` and `name`. `None` if WebP Server
+    /// Go reads no such variable.
     variable: Option<Meaning>,
     file: Meaning,
 }
@@ -171,8 +170,9 @@ pub(crate) fn file(path: &Arc<PathBuf>, text: &str) -> WsgSettings {
     given
 }
 
-/// Reads the `WEBP_…` variables. An empty variable counts as not set. An unknown variable only
-/// causes a note, because other programs use this prefix too.
+/// Reads the environment variables whose names begin with `WEBP_`. An empty variable counts as not
+/// set. An unknown variable causes a note, not an error, because other programs also use this
+/// prefix.
 pub(crate) fn variables(variables: &[(OsString, OsString)]) -> WsgSettings {
     let mut given = WsgSettings::default();
     for (variable, value) in variables {

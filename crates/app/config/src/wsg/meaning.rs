@@ -25,8 +25,8 @@ pub(crate) struct Taken {
 }
 
 impl WsgSettings {
-    /// Translates the settings. HOST and PORT replace the two parts of `listen`; if only one of
-    /// them is given, the other part keeps its value.
+    /// Translates the settings of WebP Server Go. `listen` is Pelton's current address: HOST
+    /// replaces its IP address, and PORT replaces its port.
     pub(crate) fn meaning(self, listen: SocketAddr) -> Taken {
         let mut taken = Taken {
             assignments: Vec::new(),
@@ -125,8 +125,8 @@ impl Taken {
     }
 
     /// Returns the value of a boolean setting. A variable that is neither `true` nor `false` causes
-    /// a note, not an error, because WebP Server Go does not stop at such a variable either, but
-    /// only logs a warning.
+    /// a note instead of an error, because WebP Server Go also only logs a warning about such a
+    /// variable.
     fn boolean(&mut self, entry: &Entry) -> Option<bool> {
         let truth = entry.boolean();
         match (&entry.raw, truth) {
@@ -277,10 +277,12 @@ fn quality(entry: Entry, taken: &mut Taken) {
     taken.assign("quality", Raw::Integer(ours.into()), entry.source);
 }
 
-/// Returns the highest quality on Pelton's scale for which Pelton passes at most `webp` to the WebP
-/// encoder. `webp` is the quality in the configuration of WebP Server Go, which passes that number
-/// to every encoder. The number is taken as a quality of WebP, because most users chose it for that
-/// format, which was the only output format for a long time and is still the default.
+/// Converts the quality of WebP Server Go to Pelton's scale. The result is the highest quality for
+/// which Pelton passes at most `webp` to the WebP encoder.
+///
+/// WebP Server Go passes the configured number to every encoder. Here the number counts as a
+/// quality of WebP. Most users chose it for WebP, which was long the only output format and is
+/// still the default.
 fn alike(webp: u8) -> u8 {
     (1..=100)
         .rev()
