@@ -18,7 +18,8 @@ pub(crate) struct Facts {
     pub(crate) evicted: u64,
     /// Variants that could not be written in the last ten minutes.
     pub(crate) write_errors: u64,
-    /// Reason why the backend `auto` chose processes instead of microVMs for the cells, if it did.
+    /// Reason why the backend `auto` chose processes for the cells. `None` if the cells are
+    /// microVMs, or if another backend is configured.
     pub(crate) fell_back: Option<String>,
     /// True if cells are wiped after each job.
     pub(crate) is_wiped: bool,

@@ -51,8 +51,8 @@ impl Disk {
     }
 }
 
-/// Returns the number of bytes of memory that this process may use: all memory of the host, or the
-/// limit of the control group if the limit is lower.
+/// Returns the memory that this process may use, in bytes. This is the memory of the host or the
+/// limit of the control group, whichever is lower.
 pub(crate) fn memory_bytes() -> u64 {
     let host = rustix::system::sysinfo();
     let host = host.totalram as u64 * u64::from(host.mem_unit);

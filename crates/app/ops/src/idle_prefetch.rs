@@ -21,8 +21,8 @@ use variants::library::LibraryPath;
 
 /// Interval between checks whether the server is idle.
 const POLL: Duration = Duration::from_millis(500);
-/// Part of the cache of variants that this prefetch may fill, in percent. The rest is for variants
-/// that clients request, so that this prefetch never evicts another variant.
+/// Percentage of the cache of variants at which this prefetch ends. The rest of the cache stays
+/// free for variants that clients request. This prefetch therefore evicts no variants.
 const CACHE_PCT_MAX: u64 = 90;
 
 /// Settings and progress of the prefetch in idle time, shared with its thread.
@@ -142,8 +142,8 @@ impl IdlePrefetch {
                 return End::Done;
             }
             let path = LibraryPath::from_relative(Path::new(OsStr::from_bytes(&path)));
-            // Photographs beside music, such as covers, are skipped, because the timeline of the
-            // web page does not show them.
+            // Skips pictures beside music, such as covers. The timeline of the web page does not
+            // show these pictures.
             if let Some(path) = path
                 && !photo.is_beside_music
             {
@@ -173,8 +173,8 @@ impl Server {
             || 0 < transcodes.waiting + transcodes.running
     }
 
-    /// Returns the number of responses with files and variants. Other responses do not count,
-    /// because an open dashboard or a scraper of metrics polls an otherwise idle server.
+    /// Returns the number of responses that contained a file or a variant. Other responses do not
+    /// count, because an open dashboard or a scraper of metrics also polls an idle server.
     fn response_count(&self) -> u64 {
         let responses = self.live.current().figures().responses;
         responses.hits + responses.misses + responses.originals

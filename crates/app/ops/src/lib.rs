@@ -1,13 +1,13 @@
-//! The operator's dashboard on the server's side: a history of the counters, the current state, and
-//! findings, as JSON at `/-/api/ops`; the actions of operators, which are a purge of variants and a
-//! prefetch; and the prefetch in idle time.
+//! The server's side of the operator's dashboard. It serves a history of the counters, the current
+//! state and findings as JSON at `/-/api/ops`. It also runs the actions of operators, which are a
+//! purge of variants and a prefetch, and the prefetch in idle time.
 //!
 //! Principal type: [`Ops`], whose thread samples the counters once per second.
 //!
 //! ```text
-//! all counters ─► sample (once per second) ──► history: 1 s, 10 s and 60 s ─┐
-//!                               └─► saved bytes, kept in the data directory           ├─► JSON
-//! current state, log, host ─► findings ───────────────────────────────────────────────┘
+//! all counters ─► sample (once per second) ─┬─► history: 1 s, 10 s and 60 s ────────────┐
+//!                                           └─► saved bytes, kept in the data directory ├─► JSON
+//! current state, log, host ─► findings ─────────────────────────────────────────────────┘
 //! ```
 //!
 //! Units and limits: the history has a fixed size of less than 400,000 bytes. Byte counts in it are

@@ -1,4 +1,4 @@
-//! Metrics of the dashboard: those of its numbers that no other part of the server exports.
+//! Metrics of the dashboard: numbers of the dashboard that no other part of the server exports.
 
 use openmetrics::Text;
 use report::log;

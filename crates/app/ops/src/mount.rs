@@ -56,8 +56,8 @@ impl Mount for OpsMount {
     }
 }
 
-/// Returns the value of the parameter `since`: 0 if there is no such parameter, `None` if the value
-/// is not a number.
+/// Returns the value of the parameter `since`, or 0 without this parameter. Returns `None` if the
+/// value is not a number.
 fn since(query: &str) -> Option<u64> {
     let mut pairs = query.split('&');
     match pairs.find_map(|pair| pair.strip_prefix("since=")) {
@@ -87,7 +87,8 @@ pub(crate) fn problem(status: u16, title: &str) -> Reply {
     json_reply(status, "application/problem+json", &document)
 }
 
-/// Returns the response to a request with a method other than those that `allow` lists.
+/// Returns the response to a request whose method is not supported. `allow` lists the supported
+/// methods.
 pub(crate) fn not_allowed(allow: &'static str) -> Reply {
     let mut reply = problem(405, "this method is not supported here");
     if let Reply::Whole { fields, .. } = &mut reply {

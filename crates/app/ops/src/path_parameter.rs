@@ -7,9 +7,9 @@ use std::path::Path;
 use percent_encoding::percent_decode_str;
 use variants::library::LibraryPath;
 
-/// Returns the path in the parameter `name`; `None` if the query is empty, which callers take as
-/// the whole library. Any other parameter is an error, so that a misspelt name does not select the
-/// whole library.
+/// Returns the path in the parameter `name` of a query. Returns `None` for an empty query, which
+/// means the whole library to callers. A parameter with another name is an error: a misspelt name
+/// must not select the whole library.
 ///
 /// # Errors
 /// If the query has another parameter, or if the value cannot name a file or folder of the library.
@@ -35,8 +35,8 @@ pub(crate) fn path_parameter(
     }
 }
 
-/// Error of a query that has another parameter, or whose value cannot name a file or folder of the
-/// library.
+/// Error of a query that has an unexpected parameter, or a value that cannot name a file or folder
+/// of the library.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct InvalidPath;
 

@@ -1,4 +1,5 @@
-//! Thread that samples the counters, and the state that it shares with the mount.
+//! Thread that samples the server's counters, and the state that this thread shares with the
+//! dashboard's mount.
 
 use parking_lot::{Mutex, MutexGuard};
 use std::path::PathBuf;
@@ -25,8 +26,8 @@ use crate::saved::Saved;
 const SECOND: Duration = Duration::from_secs(1);
 /// Seconds between two writes of the file that contains the number of saved bytes.
 const WRITE_SECONDS: u64 = 60;
-/// Maximum number of missed seconds for which a late sample adds rows. Seconds are missed when the
-/// machine sleeps, for example.
+/// Maximum number of rows that one sample adds to the history. A late sample adds one row per
+/// missed second, for example after the machine was asleep.
 const MISSED_MAX: u32 = 3_600;
 
 /// Operator's dashboard: samples the counters, and provides the mount that serves them as JSON.
@@ -72,7 +73,8 @@ pub(crate) struct Running {
     longest_us: AtomicU64,
 }
 
-/// Time that it took to take the last sample, and the longest such time, in microseconds.
+/// Time that samples take, in microseconds: the time of the last sample, and the longest time so
+/// far.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SampleCost {
     pub(crate) last_us: u64,

@@ -14,8 +14,8 @@ pub(crate) enum Kind {
     Counter(fn(&Reading) -> u64),
     /// Largest of the values that were read during the interval, once per second.
     Gauge(fn(&Reading) -> u64),
-    /// Percentile of the durations of the interval's responses, as the index of the bucket that
-    /// contains it. The second field is the percentage.
+    /// Percentile of the durations of responses in the interval. The value is the index of the
+    /// histogram bucket that contains the percentile. The second field is the percentage.
     Percentile(fn(&ResponseTotals) -> &[u64; ResponseTotals::BUCKETS], u64),
 }
 
@@ -107,9 +107,9 @@ pub(crate) const SERIES: [Series; COUNT] = [
     percentile("missP99", |it| &it.miss_buckets, 99),
 ];
 
-/// Returns the index of the bucket that contains the percentile `percent` of the durations of the
-/// responses between two samples, or [`NO_VALUE`] if there were no responses. `before` and `now`
-/// are the counts of the buckets in the two samples.
+/// Returns the percentile `percent` of the durations of responses between two samples, as the index
+/// of a histogram bucket. Returns [`NO_VALUE`] if there were no responses. `before` and `now` are
+/// the counts of the buckets in the two samples.
 pub(crate) fn bucket_of(before: &[u64], now: &[u64], percent: u64) -> u32 {
     let counts = now
         .iter()

@@ -11,8 +11,9 @@ use sandbox::{Backend, Isolation, Reproducer, Service};
 use crate::flags::Cell;
 use crate::worker;
 
-/// Prints one of three reports, as the flags select: the isolation of a cell and the cost of a job,
-/// the page tables of a cell, or the outcome of a replayed job.
+/// Prints the report that the flags select. `--probe` prints the isolation of a cell and the cost
+/// of a job, `--pagetables` the page tables of a microVM, and `--replay` the outcome of a saved
+/// job.
 pub(crate) fn run(typed: &Cell, config: &Config) -> Result<u8, Vec<Error>> {
     if let Some(path) = &typed.replay {
         return replay(path, config);
@@ -27,7 +28,8 @@ pub(crate) fn run(typed: &Cell, config: &Config) -> Result<u8, Vec<Error>> {
     print(|out| out.write_all(text.as_bytes()))
 }
 
-/// Returns the page tables of a microVM, the only kind of cell whose page tables Pelton builds.
+/// Starts a microVM and returns its page tables. The other cells are processes, whose page tables
+/// belong to the kernel.
 fn page_tables(limits: sandbox::Limits) -> Result<String, sandbox::Error> {
     let limits = sandbox::Limits {
         backend: Backend::Kvm,

@@ -46,7 +46,8 @@ fn log_not_renewed(err: &tls::Error) {
     tracing::error!(%err, hint = err.hint(), "cannot load the renewed certificates: the old ones stay in use");
 }
 
-/// Logs the problems because of which clients may refuse the certificates.
+/// Logs a warning for each problem of the certificates. Clients may refuse a certificate with such
+/// a problem.
 pub(crate) fn warn(concerns: &[CertificateWarning]) {
     for concern in concerns {
         tracing::warn!("{concern}");

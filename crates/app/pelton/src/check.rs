@@ -3,8 +3,8 @@
 use config::{Resolved, components, folders, https};
 use report::Error;
 
-/// Returns the problems because of which the server would not start with this configuration, or
-/// would not do what the configuration requests.
+/// Returns the problems of the configuration: errors that prevent the start of the server,
+/// unsupported settings, and warnings about certificates.
 pub(crate) fn findings(resolved: &Resolved) -> Vec<Error> {
     let config = &resolved.config;
     let unsupported = resolved

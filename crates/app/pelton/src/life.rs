@@ -2,10 +2,10 @@
 //!
 //! | signal | effect |
 //! |---|---|
-//! | TERM, INT | drains, then ends; a second signal ends the process at once |
+//! | TERM, INT | finishes open requests, then ends; a second signal ends the process at once |
 //! | HUP | reads the configuration and the certificates again, and reopens the access log |
 //! | USR1 | reopens the access log |
-//! | USR2 | starts a new process that takes over |
+//! | USR2 | upgrades: starts a new process that takes over the listening sockets |
 
 use parking_lot::Mutex;
 use std::io;
@@ -59,8 +59,9 @@ impl Upgrade {
         })
     }
 
-    /// Removes and returns the sockets. The caller drops them before the cores stop; otherwise
-    /// connections would wait in the sockets' backlogs without being accepted.
+    /// Removes and returns the listening sockets. The caller must close the sockets before the
+    /// cores stop. Otherwise the kernel would queue further connections, which no core would
+    /// accept.
     fn take(&self) -> Vec<TcpListener> {
         std::mem::take(&mut *self.sockets.lock())
     }
@@ -142,8 +143,8 @@ impl Life {
         }
     }
 
-    /// Starts an upgrade on a thread of its own, because the new process may take long to start and
-    /// other signals must be handled meanwhile.
+    /// Starts an upgrade on a thread of its own. The new process may take long to start, and this
+    /// thread must handle other signals meanwhile.
     fn upgrade(&self) {
         if self.stop.is_triggered() || self.upgrade.is_running.swap(true, Ordering::Relaxed) {
             tracing::warn!(

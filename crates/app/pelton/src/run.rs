@@ -36,8 +36,8 @@ fn job(typed: &Run, config: &Config) -> Result<Finished, Error> {
     })?;
     let task = Task {
         original: input.as_fd(),
-        // Size of the request's environment variables, which precede the input. It is zero, because
-        // a single run has no request: the program gets only the variables of the command line.
+        // Size of the request's environment variables in bytes. The size is zero: this run has no
+        // request, and the program gets only the variables of the command line.
         plan: &0_u32.to_le_bytes(),
         size_px: None,
         limits: JobLimits {
@@ -89,7 +89,7 @@ fn name(path: &Path) -> String {
 fn limits(config: &Config) -> Result<Limits, Error> {
     let limits = Limits {
         spare: 0,
-        // The cell runs only one job, so it need not keep state for a next job.
+        // The cell runs only one job, so no later job can need its state.
         ephemeral: true,
         ..components::cell_limits(config, 1)
     };

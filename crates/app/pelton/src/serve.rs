@@ -100,9 +100,9 @@ fn serve(typed: SettingFlags, config: &Config) -> Result<u8, Error> {
     }
     record.stop();
     tracing::info!(dropped = drained.dropped, "stopped");
-    // The service is leaked, because dropping it would wait for running background conversions,
-    // which may take minutes and for which no client waits. Cells end with this process, and
-    // partially written files are recognised by their names.
+    // Leaks the service. Dropping it would wait for running background conversions, which may take
+    // minutes, although no client waits for them. The cells end with this process. The next process
+    // recognises partially written files by their names.
     std::mem::forget((service, live));
     Ok(EXIT_OK)
 }
@@ -150,8 +150,9 @@ fn announce(config: &Config, origins: Vec<String>, cores: usize, posture: &sandb
     }
 }
 
-/// Locks the data directory: exclusively, or shared with other servers if they use one external
-/// store. After an upgrade, a thread takes the lock once the predecessor has ended.
+/// Locks the data directory. The lock is shared if an external store is configured, because several
+/// servers may use one such store; otherwise it is exclusive. After an upgrade, a thread takes the
+/// lock once the predecessor has ended.
 fn hold(config: &Config, has_predecessor: bool) -> Result<Option<DirLock>, Error> {
     const WHAT: &str = "pelton serve";
     let sharing = match config.store.url.0 {
@@ -167,7 +168,7 @@ fn hold(config: &Config, has_predecessor: bool) -> Result<Option<DirLock>, Error
     Ok(held)
 }
 
-/// Warns of parts of the server that other machines can reach without credentials.
+/// Logs a warning if other machines can reach parts of the server without a login.
 fn warn_of_openness(gate: &Gate, addresses: &[SocketAddr]) {
     let public = addresses.len() - usize::from(gate.has_admin_listener);
     let (public, admin) = addresses.split_at(public);
@@ -225,9 +226,9 @@ fn listen(
         .exempt(config.proxies.0.clone());
     warn_of_openness(&components::gate(config)?, listeners.addresses());
     match inherited.first().map(TcpListener::local_addr) {
-        // A socket of a service manager that no setting uses is an error. A socket of a predecessor
-        // is not: the new configuration may have no use for it. This process then drops its copy of
-        // the socket, and the old process closes the other copy.
+        // A socket of a service manager is an error if no setting uses its address. An unused
+        // socket of a predecessor is no error: the new configuration may lack its address. Both
+        // processes then close their copies of the socket.
         Some(Ok(unasked)) if all => {
             let what = format!("LISTEN_FDS: a socket for {unasked}, which no setting uses");
             Err(Error::usage(what).hint(format!("set listen = \"{unasked}\"")))

@@ -51,8 +51,8 @@ impl Store for External {
 }
 
 impl SharedStore {
-    /// Opens the configured store. A store in this process opens its sockets, or takes them from
-    /// `inherited`; an external store need not be reachable.
+    /// Opens the configured store. A store in this process opens its listening sockets, or takes
+    /// them from `inherited`. An external store is not contacted yet, so it need not be reachable.
     pub(crate) fn open(
         config: &Config,
         inherited: &mut Vec<TcpListener>,

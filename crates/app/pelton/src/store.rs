@@ -29,8 +29,8 @@ pub(crate) fn run(words: &[String]) -> Result<u8, Error> {
     let mut server =
         Server::bind(config, Limits::default(), cores[0], &mut Vec::new()).map_err(host_error)?;
     server.on_log_level(|level| log::set_level(least(level)));
-    // The process detaches only after its sockets are open, so that the process which started it
-    // still receives errors about them.
+    // Detaches only after the sockets are open. The process that started the store can then still
+    // report errors about the sockets.
     if detaches && reactor::detach().map_err(reactor_error)? == Side::Starter {
         log::forget();
         return Ok(EXIT_OK);
@@ -45,8 +45,8 @@ pub(crate) fn run(words: &[String]) -> Result<u8, Error> {
     for address in server.addresses() {
         tracing::info!(%address, pid = std::process::id(), "the store accepts connections");
     }
-    // Reports readiness before the data is loaded: clients may connect from now on, and wait until
-    // the data is loaded.
+    // Reports readiness before the data is loaded. Clients can connect from now on; their commands
+    // wait until the data is loaded.
     notify::ready();
     let ended = server.run(&stop).map_err(host_error);
     notify::stopping();

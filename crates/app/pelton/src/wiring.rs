@@ -22,9 +22,9 @@ pub(crate) fn pool(config: &Config, jobs: usize) -> Result<sandbox::Pool, Error>
     Ok(pool.keep_reproducers(crashes))
 }
 
-/// Starts the pool of cells for conversions that requests wait for, background conversions and
-/// transcodes. Each of the three kinds has its own threads, and every thread may hold a cell, so
-/// the pool has as many cells as there are threads.
+/// Starts the pool of cells for three kinds of jobs: conversions for requests, background
+/// conversions, and transcodes. Each kind has its own threads. Every thread may hold one cell, so
+/// the pool has one cell per thread.
 pub(crate) fn conversions(config: &Config) -> Result<Arc<sandbox::Pool>, Error> {
     let jobs = 2 * components::concurrency(config)? + components::transcodes(config)?;
     pool(config, jobs).map(Arc::new)
@@ -63,8 +63,8 @@ pub(crate) fn hold(dir: &Path, sharing: Sharing, what: &str) -> Result<Option<Di
     }
 }
 
-/// Starts a thread that waits until the process that holds the directory has ended, and then locks
-/// the directory until this process ends.
+/// Starts a thread that locks the directory once the predecessor, which still holds the lock, has
+/// ended. The new lock lasts until this process ends.
 pub(crate) fn hold_after_predecessor(dir: PathBuf, sharing: Sharing, what: &'static str) {
     let wait = move || match DirLock::wait(&dir, sharing) {
         Ok(mut lock) => {
@@ -90,9 +90,9 @@ fn unlocked(path: &Path, err: &std::io::Error) {
 /// The mounts, which handle all paths outside the library, and the users that may log in.
 pub(crate) struct Handlers {
     pub(crate) programs: Arc<Programs>,
-    /// Mounts other than programs; a reload does not change them.
+    /// Mounts that are not programs. A reload of the configuration does not change them.
     pub(crate) others: Vec<(String, Arc<dyn Mount>)>,
-    /// Users that may log in, if any; a reload does not change them.
+    /// Users that may log in, if any. A reload of the configuration does not change them.
     pub(crate) users: Option<Arc<dyn Users>>,
 }
 

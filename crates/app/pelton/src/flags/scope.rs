@@ -1,12 +1,13 @@
-//! Sets of settings, one set per group of commands. A command accepts only the flags of its own
-//! set. The configuration file and the environment may also contain other settings, because all
-//! commands read the same file and environment.
+//! Sets of settings, one set per group of commands. A command accepts only flags for the settings
+//! in its own set. The configuration file and the environment may also contain other settings,
+//! because all commands share them.
 
 /// Set of the settings whose flags a command accepts.
 pub(crate) trait Scope {
     /// Names of the settings. A name that ends in a dot stands for a group.
     const ACCEPTED: &[&str];
-    /// Settings that `-h` and `--help` show; the others are accepted, too.
+    /// Settings whose flags `-h` and `--help` show. The flags of the other settings are accepted,
+    /// but hidden.
     const SHOWN: &[&str];
 
     /// Returns whether the setting called `name` is in the set.

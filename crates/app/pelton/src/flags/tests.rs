@@ -436,14 +436,14 @@ fn help_of_serve_shows_ten_settings() {
                   --formats <FORMATS>
                       Output formats for clients that accept them [default: avif,webp]
                   --require-login <OFF, MUSIC OR ALL>
-                      Parts for which browsers must log in: off (none), music (music, covers, pages and API) or
-                      all (everything except health checks and the login page). Players always log in [default:
-                      off]
+                      Parts of the server for which browsers must log in: off (none), music (music, covers,
+                      music pages and API) or all (everything except health checks and the login page). Music
+                      players must always log in [default: off]
                   --log-level <LEVEL>
                       Lowest level of logged events [default: info]
                   --tls-cert <FILES>
-                      Certificate files in PEM, each with its chain; the first serves clients that name no known
-                      host
+                      Certificate files in PEM, each with its chain. The first certificate serves clients that
+                      name no host or an unknown host
                   --tls-key <FILES>
                       Key files in PEM, in the order of the certificate files
                   --limits-variants-bytes-max <BYTES>
@@ -515,14 +515,14 @@ fn short_help_shows_common_settings_only() {
                   --formats <FORMATS>
                       Output formats for clients that accept them [default: avif,webp]
                   --require-login <OFF, MUSIC OR ALL>
-                      Parts for which browsers must log in: off (none), music (music, covers, pages and API) or
-                      all (everything except health checks and the login page). Players always log in [default:
-                      off]
+                      Parts of the server for which browsers must log in: off (none), music (music, covers,
+                      music pages and API) or all (everything except health checks and the login page). Music
+                      players must always log in [default: off]
                   --log-level <LEVEL>
                       Lowest level of logged events [default: info]
                   --tls-cert <FILES>
-                      Certificate files in PEM, each with its chain; the first serves clients that name no known
-                      host
+                      Certificate files in PEM, each with its chain. The first certificate serves clients that
+                      name no host or an unknown host
                   --tls-key <FILES>
                       Key files in PEM, in the order of the certificate files
                   --limits-variants-bytes-max <BYTES>
@@ -551,9 +551,9 @@ fn help_teaches() {
     check_help::<Serve>(expect![[r#"
         Serve a folder over HTTP.
 
-        Every picture below ROOT is sent in the smallest version that the client can decode: AVIF, WebP or
-        the untouched original, in the size that the query asks for. Conversions run in sandboxes; their
-        results, the variants, are kept in the data directory.
+        Sends every picture below ROOT in the smallest version that the client can decode: AVIF, WebP or the
+        untouched original. The query of the URL selects the size. Conversions run in sandboxes. Their
+        results, called variants, are kept in the data directory.
 
         Examples:
           pelton serve ~/Pictures
@@ -584,9 +584,9 @@ fn help_teaches() {
     check_help::<Scan>(expect![[r#"
         Index the music and pictures of a library, and report the result.
 
-        Reads the tags, durations and covers of music below ROOT, and when and where pictures were taken,
-        but only from new and changed files. The new index replaces the old one when it is complete. Exits
-        with 1 if a file could not be read; each such file is listed with the reason.
+        Reads new and changed files below ROOT: the tags, durations and covers of music, and the time and
+        place at which pictures were taken. The complete new index replaces the old index. Lists each file
+        that could not be read, with the reason, and then exits with 1.
 
         Examples:
           pelton scan ~/Music
@@ -607,8 +607,8 @@ fn help_teaches() {
     check_help::<Cell>(expect![[r#"
         Show which isolation this machine offers to conversions.
 
-        Starts a sandbox and proves from inside that it is denied files, network, other processes, and
-        memory and time beyond its limits.
+        Starts a sandbox and tests from inside that the sandbox cannot access files, the network or other
+        processes, and cannot exceed its limits on memory and time.
 
         Examples:
           pelton cell --probe

@@ -28,8 +28,8 @@ const MORE_SETTINGS: &str = "pelton help settings lists all settings.";
 /// Media origin: serves photos in the smallest version that each client can decode, and streams
 /// music.
 ///
-/// Results go to stdout, everything else to stderr. Exit codes: 0 success, 1 done but problems were
-/// found, or the job failed, 2 wrong command line or configuration, 3 the operating system refused
+/// Results go to stdout, everything else to stderr. Exit codes: 0: success; 1: problems were found,
+/// or the job failed; 2: wrong command line or configuration; 3: the operating system refused
 /// something, such as a port or a permission.
 #[derive(Parser)]
 #[command(
@@ -61,9 +61,9 @@ pub(crate) enum Command {
 
 /// Serve a folder over HTTP.
 ///
-/// Every picture below ROOT is sent in the smallest version that the client can decode: AVIF, WebP
-/// or the untouched original, in the size that the query asks for. Conversions run in sandboxes;
-/// their results, the variants, are kept in the data directory.
+/// Sends every picture below ROOT in the smallest version that the client can decode: AVIF, WebP or
+/// the untouched original. The query of the URL selects the size. Conversions run in sandboxes.
+/// Their results, called variants, are kept in the data directory.
 #[derive(Args)]
 #[command(after_help = "Examples:
   pelton serve ~/Pictures
@@ -124,9 +124,9 @@ pub(crate) struct Prefetch {
 
 /// Index the music and pictures of a library, and report the result.
 ///
-/// Reads the tags, durations and covers of music below ROOT, and when and where pictures were
-/// taken, but only from new and changed files. The new index replaces the old one when it is
-/// complete. Exits with 1 if a file could not be read; each such file is listed with the reason.
+/// Reads new and changed files below ROOT: the tags, durations and covers of music, and the time
+/// and place at which pictures were taken. The complete new index replaces the old index. Lists
+/// each file that could not be read, with the reason, and then exits with 1.
 #[derive(Args)]
 #[command(after_help = "Examples:
   pelton scan ~/Music
@@ -271,8 +271,8 @@ pub(crate) struct Labelled {
 
 /// List or lift the quarantine of originals that crashed sandboxes.
 ///
-/// An original that crashed three sandboxes is no longer converted; it is sent unconverted. After
-/// its quarantine was lifted, a running server converts it again within a minute.
+/// An original that has crashed three sandboxes is put in quarantine and sent unconverted. Within a
+/// minute after its quarantine is lifted, a running server converts the original again.
 #[derive(Args)]
 pub(crate) struct Quarantine {
     #[command(subcommand)]
@@ -313,10 +313,10 @@ pub(crate) struct Lift {
 
 /// Run a program in a cell, which is a sandbox for one job.
 ///
-/// PROGRAM is a static Linux program for x86-64. It reads standard input, and its standard output
-/// is written when it ends. It can access no network, no other processes and no files except those
-/// of --allow, and the limits of a job apply to it. If the program fails, pelton prints the reason
-/// and exits with 1.
+/// PROGRAM is a static Linux program for x86-64. It can read standard input. pelton prints its
+/// standard output after it has ended. The program has no access to the network or to other
+/// processes, and can read only the files of --allow. The limits of a job apply. If the program
+/// fails, pelton prints the reason and exits with 1.
 #[derive(Args)]
 #[command(after_help = "Examples:
   pelton run ./upper < in > out
@@ -357,8 +357,8 @@ pub(crate) struct Check {
 
 /// Show which isolation this machine offers to conversions.
 ///
-/// Starts a sandbox and proves from inside that it is denied files, network, other processes, and
-/// memory and time beyond its limits.
+/// Starts a sandbox and tests from inside that the sandbox cannot access files, the network or
+/// other processes, and cannot exceed its limits on memory and time.
 #[derive(Args)]
 #[command(after_help = "Examples:
   pelton cell --probe
@@ -372,7 +372,7 @@ pub(crate) struct Cell {
     /// Print the page tables of a microVM that runs the worker
     #[arg(long, conflicts_with = "probe")]
     pub(crate) pagetables: bool,
-    /// Run a crashed job from cell.crash_dir again; exit code 1 if it still fails
+    /// Run a failed job, saved in cell.crash_dir, again; exits with 1 if the job fails again
     #[arg(long, value_name = "FILE", conflicts_with_all = ["probe", "pagetables"])]
     pub(crate) replay: Option<PathBuf>,
     #[command(flatten)]
@@ -381,9 +381,9 @@ pub(crate) struct Cell {
 
 /// Run the Redis-compatible store alone.
 ///
-/// Takes the arguments of redis-server: a configuration file in redis.conf syntax, or - for stdin,
-/// then directives with -- before each name. Listens on 127.0.0.1:6379 and keeps its files in
-/// pelton-data/store by default.
+/// Takes the arguments of redis-server: first a configuration file in the syntax of redis.conf, or
+/// - for standard input; then directives, each with -- before its name. By default, the store
+/// listens on 127.0.0.1:6379 and keeps its files in pelton-data/store.
 #[derive(Args)]
 #[command(after_help = "Examples:
   pelton store --port 7000 --save '' --dir /var/lib/store
