@@ -227,7 +227,7 @@ fn listen(
     warn_of_openness(&components::gate(config)?, listeners.addresses());
     match inherited.first().map(TcpListener::local_addr) {
         // A socket of a service manager is an error if no setting uses its address. An unused
-        // socket of a predecessor is no error: the new configuration may lack its address. Both
+        // socket of a predecessor is allowed: the new configuration may lack its address. Both
         // processes then close their copies of the socket.
         Some(Ok(unasked)) if all => {
             let what = format!("LISTEN_FDS: a socket for {unasked}, which no setting uses");

@@ -23,8 +23,8 @@ const WRONG: &str = "authorization: Basic YW5uOndyb25n\r\n";
 const TOKEN: &str = "0123456789abcdef-token";
 const SONG: &str = "/Band/Album/1%20-%20One.flac";
 
-/// Creates a library with an album, whose picture is embedded in its only track, and one
-/// photograph.
+/// Creates a library with a photograph and an album. The album has one track, with an embedded
+/// picture.
 fn home() -> Home {
     Home::with(&[
         (

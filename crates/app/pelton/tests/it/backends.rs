@@ -131,7 +131,7 @@ fn page_tables_are_shown_where_there_are_microvms() {
     if backends().len() == 2 {
         let (code, stdout, stderr) = run(&home, &["cell", "--pagetables"]);
         assert_eq!(code, 0, "{stderr}");
-        // The first 2 MB of the worker's memory are one large page, and so are the first 2 MB of
+        // The first user page of the worker is a large page of 2 MB, and so is the first page of
         // its code.
         let mut users = stdout.lines().filter(|line| line.ends_with(" user"));
         let first = users.next().expect("it has a program");

@@ -174,8 +174,8 @@ fn a_jpeg_beyond_the_limit_is_converted_to_sizes_that_need_a_fraction_of_its_pix
     server.stop();
 }
 
-/// Checks that a file that is far too short for its pixels is refused before decoding, which would
-/// take seconds.
+/// A file that is far too short for its number of pixels is not decoded: decoding it would take
+/// seconds.
 #[test]
 fn a_file_too_short_for_its_pixels_costs_nothing() {
     let side = 10_000_u16.to_le_bytes();

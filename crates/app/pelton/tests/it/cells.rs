@@ -82,7 +82,7 @@ fn a_cell_that_crashes_at_work_harms_no_other() {
         server.logged("ERROR", "the worker crashed or sent a wrong reply"),
         1
     );
-    // The job that crashed is not retried at once; other pictures are converted.
+    // The crashed conversion is not tried again at once. Other pictures are still converted.
     assert_eq!(server.get(TARGET).status, 500);
     assert_eq!(server.metrics().get(crashed), 1);
     let next = server.get_as("/small.jpg?w=48", "image/avif");
@@ -199,7 +199,7 @@ fn a_conversion_that_takes_too_long_is_ended() {
     let metrics = server.metrics();
     let timed_out = "pelton_conversion_failures_total{reason=\"timed_out\"}";
     assert_eq!(metrics.get(timed_out), 1);
-    // The limit on CPU time equals the limit on wall-clock time, so either may be exceeded first.
+    // The limits on CPU time and on wall-clock time are equal. Either may be exceeded first.
     let kills = ["wall", "cpu"]
         .map(|reason| metrics.get(&format!("pelton_cell_kills_total{{reason=\"{reason}\"}}")));
     assert_eq!(kills.iter().sum::<u64>(), 1, "{kills:?}");
@@ -220,16 +220,16 @@ fn kill_thrice(server: &Server, target: &str, widths: [u32; 3]) {
             signal(*cell, Signal::ABORT);
         }
         assert_eq!(client.response().status, 500);
-        // Without this wait, the next job might be given to one of these cells before the kernel
-        // has ended it.
+        // Without this wait, a cell that is about to die might get the next job.
         eventually("they are all dead", || {
             (!cells.iter().any(|cell| is_alive(*cell))).then_some(())
         });
     }
 }
 
-/// Checks promise N12 of the specification: an original that killed three cells is not converted
-/// any more, under any name and in any size; it is sent unchanged.
+/// Checks promise N12 of the specification: after an original has killed three cells, it is sent
+/// unchanged instead of being converted. This holds for every name of the original and every
+/// requested size.
 #[test]
 fn n12_an_original_that_kills_cells_is_sent_unconverted() {
     let photo = media::photo(3000, 2000, 1);

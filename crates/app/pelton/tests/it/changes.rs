@@ -5,7 +5,8 @@ use std::time::{Duration, UNIX_EPOCH};
 
 use crate::harness::{Home, Response, Server, eventually, media};
 
-/// Waits until the entity tag differs from that of `before`, and returns the response.
+/// Requests `target` until the entity tag of the response differs from that of `before`. Returns
+/// this response.
 fn changed(server: &Server, target: &str, before: &Response) -> Response {
     eventually("the change is noticed", || {
         let response = server.get_as(target, "image/webp");
@@ -34,8 +35,8 @@ fn a_rewritten_original_is_noticed() {
         home.put("new.jpg", &media::photo(96, 64, 3));
         fs::rename(home.library().join("new.jpg"), home.library().join("p.jpg"))
             .expect("the home can be written");
-        // Another core, which has not yet revalidated its cached first version, may send that
-        // version for a while.
+        // A core that has not yet revalidated its cached copy may still send the first version for
+        // a while.
         let third = eventually("the change is noticed", || {
             let third = changed(&server, target, &second);
             (third.etag() != first.etag()).then_some(third)

@@ -134,8 +134,8 @@ fn convert_says_what_is_wrong() {
     assert_eq!(names, ["library"], "nothing was written");
 }
 
-/// Returns the summary that `pelton prefetch` prints. Lines of the log may follow it, since another
-/// thread writes them.
+/// Returns the line with the summary of `pelton prefetch`. Lines of the log may follow the summary,
+/// because another thread writes them.
 pub(crate) fn made_line(stderr: &str) -> &str {
     let mut lines = stderr.lines();
     let line = lines.find(|line| line.contains(" variants made ("));

@@ -8,8 +8,8 @@ use crate::harness::{Home, Response, Server, eventually, media};
 
 const AVIF: &str = "accept: image/avif\r\n";
 
-/// Returns the target of a request that compares the library's only picture with its original, once
-/// the picture is indexed.
+/// Waits until the library's only picture is indexed. Returns the target of a request that compares
+/// the picture's variant with its original.
 fn comparison(server: &Server) -> String {
     eventually("the library is indexed", || {
         let response = server.get("/-/api/pictures");
@@ -70,7 +70,7 @@ fn an_original_that_is_sent_has_no_score() {
 
 #[test]
 fn a_damaged_variant_does_not_bring_its_original_into_quarantine() {
-    /// One more than the number of crashes after which an original is in quarantine.
+    /// Number of comparisons: one more than the crashes that put an original into quarantine.
     const TRIES: usize = 4;
     let home = Home::with(&[("photo.jpg", &media::photo(480, 320, 1))]);
     let server = Server::plain(&home, &[]);

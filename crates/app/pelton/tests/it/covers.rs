@@ -1,5 +1,5 @@
-//! Covers: found in folders and in tracks, converted like other pictures, and stored only once if
-//! several tracks contain the same picture.
+//! Covers of music, which the server finds in folders and in tracks. They are converted like other
+//! pictures. A picture that several tracks contain is stored only once.
 
 use std::fs;
 use std::sync::Arc;
@@ -85,7 +85,8 @@ fn extracted_covers(home: &Home) -> usize {
 #[test]
 fn covers_are_pictures_like_any_other() {
     let home = home();
-    // Background conversions are disabled, since their variants would have different entity tags.
+    // Disables background conversions, because they would replace the variants by others with
+    // different entity tags.
     let server = Server::start(&home, &["--formats", "webp", "--improve", "false"]);
     let catalog = catalog(&home);
     // Wait for the end of the scan, because the server writes the index to its file shortly before
@@ -154,8 +155,8 @@ fn prefetch_makes_covers_in_the_sizes_of_the_settings() {
         .expect("the program that was just built");
     let stderr = String::from_utf8_lossy(&made.stderr);
     assert!(made.status.success(), "{stderr}");
-    // The two albums have covers in two sizes each. The fifth variant is that of `Folder.PNG`,
-    // which is also a picture in the library.
+    // Four variants are covers: those of two albums, in two sizes. The fifth variant is that of the
+    // picture `Folder.PNG`, which is also a cover.
     let summary = made_line(&stderr);
     assert!(
         summary.starts_with("5 files, 4 covers: 5 variants made ("),

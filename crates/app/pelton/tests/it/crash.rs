@@ -1,5 +1,5 @@
-//! `kill -9` at any time: the restarted server sends only complete responses, each the right one
-//! for its request.
+//! `kill -9` at any time. After a restart, the server sends only complete responses, and never the
+//! response to another request.
 
 use std::collections::HashMap;
 use std::fs;
@@ -24,8 +24,8 @@ fn requests() -> Vec<(String, &'static str)> {
     requests.collect()
 }
 
-/// Returns all valid response bodies from a server that is not killed: those of the first, quickly
-/// encoded variants, and those of the smaller variants that replace them.
+/// Returns all valid response bodies, from a server that is not killed. Each request has two valid
+/// bodies: the quickly encoded first variant, and the smaller variant that replaces it.
 fn bodies(home: &Home) -> Bodies {
     let data = home.directory().join("reference");
     let data = data.to_str().expect("paths of tests are text");
@@ -117,8 +117,7 @@ fn nothing_is_mixed_or_cut_off_however_often_the_server_is_killed() {
         wait_for_state(round, &server, &home, &mut clients);
         server.kill();
         check_files(&home, &bodies);
-        // The next round starts with two thirds of this round's variants, so that there is always
-        // work.
+        // Removes a third of the variants, so that the next round has variants to create.
         for path in home.variants().iter().skip(round as usize % 3).step_by(3) {
             fs::remove_file(path).expect("the home can be written");
         }

@@ -91,8 +91,9 @@ fn tick() {
     eventually("time passes", || (begun + 2 <= now()).then_some(()));
 }
 
-/// Exceeds the disk budget of variants, and checks that the least recently used ones are evicted.
-/// `revalidate_after` is the time for which the server does not check the original again.
+/// Creates more variants than the disk budget permits, and checks that the least recently used
+/// variants are evicted. `revalidate_after` is the time for which the server uses a cached response
+/// without checking its original.
 fn check_order_of_eviction(revalidate_after: &str) {
     const BUDGET: u64 = 32 << 10;
     let home = home();

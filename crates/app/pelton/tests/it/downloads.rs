@@ -149,8 +149,7 @@ fn a_selection_is_one_archive() {
         let is_there = zip.body.windows(stored.len()).any(|bytes| bytes == stored);
         assert!(is_there, "{name}");
     }
-    // A page of another origin may not start the download, and a body of another media type is not
-    // accepted as a form.
+    // A page of another origin may not start the download. A request without a form is refused.
     assert_eq!(
         archive(&server, "origin: http://evil.example\r\n", &form).status,
         403

@@ -34,8 +34,8 @@ fn a_hundred_misses_of_one_picture_convert_it_once() {
     server.stop();
 }
 
-/// The response to a cache miss is kept in memory: the next request needs neither the disk nor
-/// another conversion.
+/// The server keeps the response to a cache miss in memory. The next request for the variant needs
+/// neither the disk nor another conversion.
 #[test]
 fn the_answer_to_a_miss_serves_the_next_request() {
     let home = Home::with(&[("p.jpg", &media::photo(600, 400, 1))]);

@@ -1,5 +1,5 @@
-//! HTTP/2 clients that attack the server: each is disconnected, or its use of memory and CPU stays
-//! bounded, and other clients are still served.
+//! HTTP/2 clients that attack the server. The server disconnects an attacker, or limits the memory
+//! and CPU that the attacker uses. Other clients are still served.
 
 use crate::harness::frames::{
     CONTINUATION, DATA, END_HEADERS, END_STREAM, GOAWAY, HEADERS, INITIAL_WINDOW_SIZE, PING,
@@ -24,8 +24,8 @@ fn served(flags: &[&str]) -> (Home, Server) {
     (home, server)
 }
 
-/// Runs `attack`, and checks that the server closes the attacker's connection, that memory stays
-/// bounded, and that other clients are served.
+/// Runs `attack`. Checks that the server closes the attacker's connection, serves other clients,
+/// and uses a bounded amount of memory.
 fn ended(attack: impl FnOnce(&mut Frames) -> usize) {
     let (_home, server) = served(&[]);
     let before = server.memory("VmRSS");
@@ -34,8 +34,8 @@ fn ended(attack: impl FnOnce(&mut Frames) -> usize) {
     assert!(times < TIMES_MAX, "the flood was never ended");
     assert_eq!(server.get("/digits.txt").body, b"0123456789");
     eventually("the connection is gone", || {
-        // Only the connection of this request for the metrics is open: that of the attacker is
-        // closed.
+        // The only open connection is the one of this request for metrics. The attacker's
+        // connection is closed.
         (server.metrics().get("pelton_connections") == 1).then_some(())
     });
     let grown = server.memory("VmHWM").saturating_sub(before);
@@ -81,7 +81,8 @@ fn resets_after_responses_started_are_ended() {
                 .send(&frame(RST_STREAM, 0, stream, &8_u32.to_be_bytes()))
                 .is_err()
         {
-            // The default limit is 256; some further requests are in progress when it is exceeded.
+            // The default limit is 256 resets. The client may send a few further requests before it
+            // detects the end of the connection.
             assert!((200..400).contains(&number), "ended after {number}");
             break;
         }
@@ -137,8 +138,8 @@ fn heads_without_end_are_ended() {
     });
 }
 
-/// A field of 3 KB is added to the dynamic table once; a head then refers to this field thousands
-/// of times, with one byte each.
+/// The client adds a field of 3 KB to the dynamic table. Each later head refers to this field
+/// thousands of times, with one byte per reference.
 #[test]
 fn compressed_bombs_are_refused() {
     let (_home, server) = served(&[]);
@@ -160,8 +161,8 @@ fn compressed_bombs_are_refused() {
             break;
         }
     }
-    // Each head would decode to 48 MB. The server responds with 431, which is not in the static
-    // table, or closes the connection; it never responds with 200 (0x88).
+    // Each head would decode to 48 MB. The server responds with 431 or closes the connection. It
+    // never responds with 200, which HPACK encodes as 0x88.
     for frame in client.until_quiet() {
         assert_ne!((frame.kind, frame.payload.first()), (HEADERS, Some(&0x88)));
     }
@@ -227,8 +228,8 @@ fn windows_that_stay_shut_are_ended_and_cost_little() {
     assert_eq!(timeouts, CLIENTS);
 }
 
-/// Clients that open their windows for one large response and then do not read, like slow readers
-/// in HTTP/1.1.
+/// Each client permits the server to send a whole large response at once, and then does not read
+/// it.
 #[test]
 fn slow_readers_cost_little_beyond_the_shared_body() {
     const CLIENTS: u64 = 200;

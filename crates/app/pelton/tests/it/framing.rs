@@ -1,5 +1,6 @@
-//! Runs the test tables of the crate http1 against a running server: the server refuses the
-//! requests that the tables refuse, with the same status, and then closes the connection.
+//! Runs the test tables of the crate http1 against a running server. If a table expects that a
+//! request is refused, the server must respond with the status in the table and close the
+//! connection.
 
 use testkit::table::{Row, rows};
 
@@ -84,8 +85,8 @@ fn every_connection_gets_as_many_answers_as_it_has_requests() {
     let server = Server::plain(&home, &[]);
     for row in rows(STREAMS).into_iter().filter(|row| !is_http2(row)) {
         let parts: Vec<&str> = row.verdict.split(" | ").collect();
-        // Skipped rows: HEAD, whose response has no body; requests with Expect, after which the
-        // connection ends; and incomplete requests, for which the server waits.
+        // Skips rows with HEAD (the response has no body), with Expect (the connection ends
+        // afterwards), and with incomplete requests (the server waits for the rest).
         let is_special = |part: &&str| part.starts_with("HEAD") || part.contains(" continue");
         let last = *parts.last().expect("a verdict has parts");
         if parts.iter().any(is_special) || matches!(last, "more" | "body") {
@@ -94,9 +95,9 @@ fn every_connection_gets_as_many_answers_as_it_has_requests() {
         let mut answers: Vec<_> = parts.iter().map(|part| refusal(part)).collect();
         let body = last.strip_prefix("body ");
         if let Some(body) = body {
-            // The last part of the verdict refuses the body of the last request. The request gets
-            // only one response, with the status of that refusal. If the body is only too long, any
-            // status is accepted, since responses for files do not depend on the body.
+            // The last part of the verdict refuses the body of the last request. This request gets
+            // one response, with the status of the refusal. For a body that is too long (413), any
+            // status is accepted, because responses with files do not depend on the body.
             answers.truncate(parts.len() - 2);
             answers.push(refusal(body).filter(|status| *status != 413));
         }

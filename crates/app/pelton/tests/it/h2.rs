@@ -215,8 +215,7 @@ fn more_streams_than_allowed_are_refused_one_by_one() {
 }
 
 /// As in HTTP/1.1, a head must arrive within `limits.head_timeout`. Otherwise the server closes the
-/// connection, no matter whether the client has sent the whole first frame of the head or only a
-/// part of that frame.
+/// connection, both after a complete first frame of the head and after a part of this frame.
 #[test]
 fn incomplete_heads_time_out() {
     let (_home, server) = served(&["--limits-head-timeout", "500ms"]);
@@ -308,7 +307,7 @@ fn a_drain_says_goaway_and_finishes_what_is_under_way() {
     let mut client = Frames::connect(server.address(), &[]);
     let asked = client.send(&request(1, "/large.txt"));
     asked.expect("the server listens");
-    // Read until the initial window is used up: the response is then still in progress, and waits
+    // Reads until the initial flow-control window is used up. The rest of the response then waits
     // for WINDOW_UPDATE.
     let mut body = Vec::new();
     while body.len() < 65_535 {
@@ -345,7 +344,8 @@ fn a_client_that_goes_on_in_http1_is_disconnected() {
     let (_home, server) = served(&[]);
     let mut client = Client::connect(server.address());
     client.send("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\nGET / HTTP/1.1\r\nhost: h\r\n\r\n");
-    // The server sends its settings and closes the connection; it never responds in HTTP/1.1.
+    // The server sends its HTTP/2 settings and closes the connection. It does not respond to the
+    // request in HTTP/1.1.
     let rest = client.rest();
     assert!(!rest.windows(5).any(|five| five == b"HTTP/"));
     assert_eq!(server.get("/digits.txt").status, 200);

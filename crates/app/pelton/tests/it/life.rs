@@ -229,7 +229,8 @@ fn connections_of_http2_are_asked_to_reconnect() {
     server.stop();
 }
 
-/// Returns a command that starts the server as a service manager would: `sh` passes `socket` to it.
+/// Returns a command that starts the server in the way of a service manager: `sh` passes `socket`
+/// to the server.
 fn activated(home: &Home, socket: &TcpListener, listen: &str) -> Command {
     let inner = pelton(home, ["serve", "--listen", listen]);
     let mut command = Command::new("sh");
@@ -256,8 +257,8 @@ fn a_service_manager_opens_the_socket_and_is_notified() {
     let home = Home::with(&[("p.jpg", &media::photo(96, 64, 1))]);
     let socket = TcpListener::bind("127.0.0.1:0").expect("a free port");
     let address = socket.local_addr().expect("bound");
-    // The notification socket has an abstract name instead of a path, because systemd may use a
-    // socket of either kind.
+    // The notification socket has an abstract name instead of a path. systemd may use either kind
+    // of socket.
     let name = format!("pelton-test-{}", std::process::id());
     let manager = SocketAddr::from_abstract_name(&name).expect("a short name");
     let manager = UnixDatagram::bind_addr(&manager).expect("nobody else has it");
@@ -266,7 +267,8 @@ fn a_service_manager_opens_the_socket_and_is_notified() {
         let read = manager.recv(&mut bytes).expect("the server tells");
         String::from_utf8_lossy(&bytes[..read]).into_owned()
     };
-    // A client can connect before the server starts; its request is answered after the start.
+    // A client can connect before the server starts, because the socket already listens. The server
+    // answers the request after its start.
     let mut early = crate::harness::Client::connect(address);
     early.request("GET", "/p.jpg", "");
     let mut command = activated(&home, &socket, &address.to_string());

@@ -1,5 +1,5 @@
-//! Migration from Redis 7 to `pelton store` and back: each program starts with the data directory
-//! that the other program has written.
+//! Migration from Redis 7 to `pelton store` and back. Each program reads the data directory that
+//! the other program has written.
 
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::Path;
@@ -68,8 +68,8 @@ impl Running {
         replies
     }
 
-    /// Stops the server by SIGTERM. The server then writes a snapshot, if its directives request
-    /// one.
+    /// Stops the server with SIGTERM. If the directives request snapshots, the server writes one
+    /// before it ends.
     fn stop(mut self) {
         signal(self.child.id(), Signal::TERM);
         assert_eq!(self.child.wait().expect("it ends").code(), Some(0));
@@ -153,8 +153,8 @@ fn reads() -> Vec<Vec<String>> {
     lines.iter().map(|line| words(line)).collect()
 }
 
-/// Writes data to Redis and reads it from `pelton store`, then changes it in `pelton store` and
-/// reads it from Redis.
+/// Writes data with Redis and reads it with `pelton store`. Then changes the data with `pelton
+/// store` and reads it with Redis.
 fn there_and_back(directives: &[&str]) {
     let home = Home::with(&[]);
     let dir = home.directory();

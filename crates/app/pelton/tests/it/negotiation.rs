@@ -23,7 +23,7 @@ const ACCEPTS: [(&str, &str); 31] = [
     ("image/avif;q=0.000, image/webp;q=0", "image/jpeg"),
     ("image/avif;q=0, */*", "image/jpeg"),
     ("image/webp, image/webp;q=0", "image/jpeg"),
-    // AVIF and WebP are sent only if the Accept field names them; wildcards do not count.
+    // AVIF and WebP are sent only if the Accept field names the format. Wildcards do not count.
     ("", "image/jpeg"),
     ("*/*", "image/jpeg"),
     ("image/*", "image/jpeg"),

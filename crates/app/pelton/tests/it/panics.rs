@@ -38,8 +38,9 @@ fn check(test: &str, panics: fn(), report: &str) {
     assert!(!written.contains("went on"), "{written}");
 }
 
-/// Waits for a conversion whose thread panics. The panic must end the whole process; otherwise the
-/// waiter would get an error, as the tests of `conversion::single_flight` show.
+/// Waits for the result of a conversion whose thread panics. The panic must end the whole process.
+/// If only the thread ended, the waiter would get an error, as the tests of
+/// `conversion::single_flight` show.
 fn wait_for_a_panicking_conversion() {
     let flights = SingleFlight::<&str, u32>::new(2);
     let (leader, mut waiter) = flights.lead("key");
@@ -54,9 +55,8 @@ fn wait_for_a_panicking_conversion() {
     drop(converting.expect("a thread").join());
 }
 
-/// Serves on two cores, and lets the handler of the first connection panic on its core. The panic
-/// must end the whole process; otherwise only the client's connection would be closed, and the
-/// other core would drain.
+/// Serves on two cores. The handler of the first connection panics. The panic must end the whole
+/// process. If only one core ended, the other core would still finish its open requests.
 fn serve_with_a_panicking_core() {
     let limits = Limits::default();
     let usable = reactor::usable_cores(&limits).expect("the kernel lists the processors");

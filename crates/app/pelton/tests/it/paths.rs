@@ -145,8 +145,8 @@ fn folders_lead_people_to_their_page() {
         assert_eq!(status_and_location, (308, location), "{target}");
         assert_eq!(server.get_as(target, "image/webp,*/*").status, 404);
     }
-    // Clients that do not ask for HTML, such as curl, get a page without scripts, at the path of
-    // the folder.
+    // Clients whose Accept field does not name HTML, such as curl, get a page without scripts. This
+    // page has the path of the folder.
     home.put("folder/sub/q.jpg", &media::photo(48, 32, 2));
     home.put("folder/.git/r.jpg", &media::photo(48, 32, 3));
     for accept in ["", "accept: */*\r\n"] {
@@ -179,7 +179,8 @@ fn folders_lead_people_to_their_page() {
     let mut client = server.connect();
     client.request("HEAD", "/folder/", "");
     assert_eq!(client.head().status, 200);
-    // A page of another site whose name resolves to this server cannot list the folder.
+    // The owner of another site can make its name resolve to this server. A page of that site still
+    // cannot list the folder.
     let stranger = "GET /folder/ HTTP/1.1\r\nhost: evil.example\r\n\r\n";
     let mut client = server.connect();
     client.send(stranger);

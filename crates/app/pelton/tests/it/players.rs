@@ -269,7 +269,8 @@ fn an_album_is_one_file_and_a_share_is_heard_without_a_login() {
     server.stop();
 }
 
-/// When many long lists are requested at once, the server renders only a few of them at a time.
+/// If many clients request long lists, the server renders only `limits.player_responses_max` lists
+/// at a time.
 #[test]
 fn many_long_lists_at_once_take_the_memory_of_a_few() {
     const ASKED: usize = 24;
@@ -372,8 +373,8 @@ fn a_user_has_the_picture_that_the_operator_gave() {
         user(&home, &["avatar", "ann", &file("face.png")], "").0,
         Some(0)
     );
-    // The format of an avatar is negotiated like that of every picture, and the response has
-    // validators.
+    // An avatar is served like any other picture: the Accept field selects the format, and the
+    // response has validators.
     let plain = server.get(&target);
     assert_eq!(
         (plain.status, plain.content_type(), plain.size()),

@@ -202,8 +202,8 @@ fn p8_chains_pass_bytes_on_and_wait_without_a_cell() {
             client.request("POST", "/x/both", "content-length: 2\r\n");
             client.send("a");
         }
-        // Each program has one cell. If a waiting request occupied it, this request would not be
-        // served.
+        // The 50 requests above wait for the rest of their bodies. Each program has only one cell.
+        // If an incomplete request occupied the cell, this request would not be served.
         let response = post(&server, "/x/both", "text/plain", b"xyz");
         assert_eq!((response.status, response.text()), (200, "ZYX"));
         let stats = cells(&server);

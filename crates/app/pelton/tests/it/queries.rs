@@ -112,8 +112,7 @@ fn a_crop_or_turn_is_another_picture_and_two_spellings_are_one() {
         media::png(96, 64),
         "the original is the smallest"
     );
-    // The left half, the right half, and the picture mirrored vertically and horizontally all
-    // differ from each other.
+    // All four pictures differ: the left half, the right half, and the two mirrored pictures.
     let parts = ["crop=0.0,0,0.5,1", "crop=0.5,0,0.5,1", "flip=1", "flop=1"];
     let parts = parts.map(|query| png(query).body);
     for (at, part) in parts.iter().enumerate() {

@@ -183,8 +183,8 @@ fn bytes_each(
 #[test]
 fn an_idle_connection_holds_hardly_anything() {
     raise_descriptors_max();
-    // The file is large enough that an output buffer would show in the measured memory, and small
-    // enough to be copied into such a buffer.
+    // An idle connection must not keep an output buffer. The file is small enough to be copied into
+    // such a buffer. A buffer of this size would exceed the limit of 8 KiB below.
     let home = Home::with(&[("p.txt", &[b'x'; 15 << 10])]);
     let server = Server::plain(&home, &["--allowed-types", "txt"]);
     let (bytes, clients) = bytes_each(&server, 10_000, || {

@@ -1,5 +1,5 @@
-//! `kill -9` at random times during a scan: the last complete index remains, and the next scan
-//! writes an index that is identical to that of a full scan.
+//! `kill -9` at random times during a scan. The last complete index remains. The next scan writes
+//! the same index as a full scan.
 //!
 //! `cargo xtask conform scan` kills a scan a hundred times.
 
@@ -88,9 +88,9 @@ fn an_index_that_is_truncated_while_it_is_served_does_no_harm() {
     let server = Server::plain(&home, &[]);
     let before = tracks(&server);
     assert_eq!(before["total"], 300);
-    // The server maps the index and holds a lease on the file. This write waits until the server
-    // has copied the index and released the lease. Without the lease, the write would truncate the
-    // file, and the server could read only the first page of its map.
+    // The server maps the file of the index and holds a lease on the file. This write waits until
+    // the server has copied the index and released the lease. Without the lease, the write would
+    // truncate the file while the server reads it.
     fs::write(home.data().join("catalog/index"), b"cut").expect("the home can be written");
     assert_eq!(tracks(&server), before);
     drop(server);

@@ -8,9 +8,10 @@ use crate::harness::{Home, Response, Server, media};
 /// Modification time of the original: Sun, 09 Sep 2001 01:46:40 GMT.
 const MODIFIED_UNIX_S: u64 = 1_000_000_000;
 
-/// Requests (the method, then the fields, separated by `|`), each with the expected status and
-/// Content-Range. SELF and OTHER stand for the entity tags of the representation and of another
-/// one, LENGTH for the length of the representation, and LAST for its last byte.
+/// Requests, each with the expected status and Content-Range. A request is a method, followed by
+/// fields that are separated by `|`. Placeholders: SELF is the entity tag of the representation,
+/// OTHER is another entity tag, LENGTH is the length of the representation, and LAST is the
+/// position of its last byte.
 const ROWS: [(&str, &str); 66] = [
     ("GET", "200"),
     ("HEAD", "200"),
@@ -283,8 +284,8 @@ fn dated(modified: SystemTime) -> (Home, Server) {
     (home, server)
 }
 
-/// RFC 9110 §13.1.5, §8.8.2.2: if the target has only one representation, If-Range accepts a date,
-/// unless the file was modified in the same second in which the response was sent.
+/// RFC 9110 §13.1.5, §8.8.2.2: for a target with only one representation, If-Range accepts the
+/// exact modification date, which here is long past.
 #[test]
 fn if_range_accepts_a_date_for_a_single_representation() {
     let (_home, server) = dated(UNIX_EPOCH + Duration::from_secs(MODIFIED_UNIX_S));

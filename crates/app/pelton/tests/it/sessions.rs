@@ -25,8 +25,8 @@ fn home() -> Home {
     home
 }
 
-/// Returns a login request without its request line and its Host field: the other fields, and the
-/// body.
+/// Returns the end of a login request: all fields except Host, and the body. `fields` are
+/// additional fields.
 fn login(name: &str, password: &str, fields: &str) -> String {
     let body = format!("{{\"name\":\"{name}\",\"password\":\"{password}\"}}");
     let length = body.len();
@@ -162,8 +162,8 @@ fn only_the_own_page_changes_something_in_a_session() {
     let bob = log_in(&server, "bob", "secret");
     let bobs = format!("{bob}{OWN}content-length: 0\r\n");
     assert_eq!(server.send("POST", "/-/api/scan", &bobs).status, 403);
-    // If the server requires no login, every client may read the quarantine, but only admins may
-    // change it.
+    // If the server requires no login, every client may read the quarantine. Only admins may change
+    // the quarantine.
     assert_eq!(status(&server, "/-/api/quarantine", ""), 200);
     let lift = |fields: &str| {
         let target = "/-/api/quarantine/0000";
@@ -171,7 +171,7 @@ fn only_the_own_page_changes_something_in_a_session() {
     };
     assert_eq!((lift(""), lift(&bobs)), (401, 403));
     assert_eq!(lift(&format!("{cookie}{OWN}")), 404);
-    // A page of another origin must not log its visitor in as another user.
+    // A page of another origin must not be able to log its visitor in, for example as another user.
     let foreign = log_in_with(&server, "ann", "sesame", "origin: http://evil.example\r\n");
     assert_eq!((foreign.status, foreign.field("set-cookie")), (403, None));
     server.stop();
@@ -251,8 +251,8 @@ fn over_tls_the_cookie_needs_tls() {
     for (name, origin, status) in [
         ("__Secure-pelton", "https://pelton", 200),
         ("__Secure-pelton", "http://pelton", 403),
-        // An attacker who can modify plain HTTP could set a cookie of this name, so the server does
-        // not accept it over TLS.
+        // Over TLS, the server does not accept a cookie of this name: an attacker who can modify
+        // plain HTTP could have set it.
         ("pelton", "https://pelton", 401),
     ] {
         client.request("POST", "/-/api/scan", &change(name, origin));

@@ -1,5 +1,5 @@
-//! Clients that are slow on purpose: the server disconnects them, and other clients are not
-//! delayed.
+//! Clients that are slow on purpose. The server disconnects them, and they do not delay other
+//! clients.
 
 use std::io::{ErrorKind, Read as _, Write as _};
 use std::net::TcpStream;
@@ -51,8 +51,8 @@ fn is_kept(worked: std::io::Result<usize>) -> bool {
     }
 }
 
-/// Repeats `work` on the attackers' connections until the server has closed all of them, and checks
-/// that other clients are served meanwhile.
+/// Repeats `work` on each attacker's connection until the server has closed all these connections.
+/// Checks that the server meanwhile serves other clients.
 fn attack(server: &Server, wait: &str, begin: &[u8], work: impl Fn(&mut TcpStream) -> bool) {
     let attacker = || {
         let mut stream = connect(server);
@@ -77,7 +77,8 @@ fn attack(server: &Server, wait: &str, begin: &[u8], work: impl Fn(&mut TcpStrea
         }
         assert_eq!((response.status, hit.status), (200, 200));
         let metrics = Metrics::parse(response.text());
-        // The only open connection is that of the metrics request.
+        // The only open connection is the one of the request for metrics. The attackers'
+        // connections are closed.
         (metrics.get("pelton_connections") == 1).then_some(metrics)
     });
     let ended = metrics.get(&format!("pelton_timeouts_total{{wait=\"{wait}\"}}"));
@@ -176,8 +177,9 @@ fn unsent_bytes_are_dropped_with_the_connection() {
             .get("pelton_timeouts_total{wait=\"write\"}");
         (ended == 1).then_some(())
     });
-    // The client can still read the bytes that have arrived. Then it finds the connection reset:
-    // for an orderly end, the kernel would have to deliver the unsent bytes first.
+    // The client can still read the bytes that have arrived. The next read reports that the
+    // connection was reset. After an orderly end, the client would have received the unsent bytes,
+    // too.
     let mut piece = vec![0; 64 << 10];
     let ended = eventually("the connection is over", || {
         loop {

@@ -48,7 +48,7 @@ struct FileRequest {
 
 impl FileRequest {
     fn choose(chance: &mut Chance) -> FileRequest {
-        // Small files are more frequent; otherwise the largest would dominate the run.
+        // Chooses small files more often. Otherwise the largest file would take most of the time.
         let file = chance.below(SIZES.len()).min(chance.below(SIZES.len()));
         let size = SIZES[file];
         let part = (chance.below(3) == 0).then(|| {
@@ -94,8 +94,8 @@ fn soak(address: SocketAddr, seed: u64, contents: &[Vec<u8>], left: &AtomicUsize
         for one in &batch[..read] {
             let reply = caller.reply();
             let reply = match reply {
-                // The server may close a connection after its maximum number of requests; the test
-                // then continues on a new connection.
+                // The server closes a connection after its maximum number of requests, as the last
+                // response has announced. The test then continues on a new connection.
                 Err(err) if closes && err.kind() == io::ErrorKind::UnexpectedEof => break,
                 reply => reply.expect("a response"),
             };

@@ -1,8 +1,8 @@
-//! Cost of a cache hit on a warm server, by the server's own counters: no allocation, and hardly
-//! more than one system call to read and one to write.
+//! Cost of a cache hit on a warm server, measured by the server's own counters. A hit needs no
+//! allocation, and hardly more than two system calls: one to read and one to write.
 //!
-//! The server is suspended while the clients send, so that it finds all requests at once: the cost
-//! then does not depend on the load of the machine.
+//! The server is suspended while the clients send. When the server resumes, all requests have
+//! arrived. The cost then does not depend on the load of the machine.
 
 use rustix::process::Signal;
 

@@ -85,9 +85,9 @@ pub(crate) fn ask(client: &mut BufReader<UnixStream>, line: &str) -> std::io::Re
     Ok(reply.trim_end().to_owned())
 }
 
-/// Directory of one test, removed when dropped. Its name contains a number, since concurrent tests
-/// may pass the same name: in a common directory, both would connect to the socket of the store
-/// that started first.
+/// Directory of one test, removed when dropped. Its name contains a unique number, because
+/// concurrent tests may pass the same `name`. In a common directory, both tests would connect to
+/// the same store.
 pub(crate) struct Dir(pub(crate) PathBuf);
 
 impl Dir {
@@ -142,7 +142,7 @@ fn kill_loses_no_acknowledged_write() {
         if round % 2 == 1 {
             ask(&mut client, "BGREWRITEAOF").expect("a reply");
         }
-        // Many commands at once, of which some are not answered when the store is killed.
+        // Sends many commands at once. When the store is killed, some commands have no reply yet.
         let mut writer = client.get_ref().try_clone().expect("a descriptor");
         let commands = "INCR n\r\n".repeat(5_000);
         let sender = std::thread::spawn(move || drop(writer.write_all(commands.as_bytes())));
@@ -152,8 +152,8 @@ fn kill_loses_no_acknowledged_write() {
             client.read_line(&mut reply).expect("a reply");
         }
         store.kill();
-        // Increments whose replies were sent before the kill count as acknowledged, even if the
-        // client reads the replies only now.
+        // Reads the replies that the store sent before the kill. The increments of these replies
+        // also count as acknowledged.
         let mut rest = String::new();
         drop(client.read_to_string(&mut rest));
         let last = rest
@@ -166,8 +166,8 @@ fn kill_loses_no_acknowledged_write() {
     assert!(0 < acknowledged);
 }
 
-/// A killed process loses only the writes that it has not passed to the kernel. `appendfsync
-/// everysec` promises that at most one second of writes is lost; usually no write is lost.
+/// A killed process loses only the writes that it has not yet passed to the kernel. With
+/// `appendfsync everysec`, the store may lose the writes of the last second; usually it loses none.
 #[test]
 fn kill_loses_a_second_at_most_where_that_was_chosen() {
     const SECOND: Duration = Duration::from_secs(1);
@@ -297,8 +297,8 @@ fn slow_readers_get_values_as_they_were() {
     let mut readers: Vec<_> = (0..4).map(|_| connect()).collect();
     let mut writer = connect();
     for letter in b'a'..=b'z' {
-        // Each SET replaces a value of which parts may still wait to be sent. The store must not
-        // reuse the memory of these parts before they are sent.
+        // Each SET replaces the previous value. Parts of that value may still wait to be sent to
+        // slow readers. The store must not reuse the memory of these parts before they are sent.
         let mut set = format!("*3\r\n$3\r\nSET\r\n$1\r\nk\r\n${BYTES}\r\n").into_bytes();
         set.resize(set.len() + BYTES, letter);
         set.extend_from_slice(b"\r\n");
@@ -411,8 +411,8 @@ fn it_goes_on_without_who_started_it() {
         command.arg(&dir.0).arg("--pidfile").arg(&pidfile);
         command
     };
-    // `output` returns only when all copies of the inherited streams are closed, so it would block
-    // here if the daemon kept them open.
+    // `output` returns only when all copies of the inherited streams are closed. If the daemon kept
+    // the streams open, this call would block.
     let output = start("0", "auto")
         .arg("--unixsocket")
         .arg(dir.0.join("store.sock"))
@@ -484,8 +484,8 @@ fn what_clients_set_can_be_kept_in_its_file() {
     let rights = std::fs::metadata(&file).expect("it is there").permissions();
     assert_eq!(rights.mode() & 0o777, 0o640);
 
-    // `EXEC` must reply at once, but CONFIG REWRITE replies only once the file is written, so it is
-    // refused in a transaction.
+    // CONFIG REWRITE is refused in a transaction: `EXEC` must reply at once, but CONFIG REWRITE
+    // replies only after the file is written.
     for (line, reply) in [
         ("MULTI", "+OK"),
         ("CONFIG REWRITE", "+QUEUED"),
@@ -570,8 +570,8 @@ fn a_unix_socket_is_enough() {
     assert_eq!(ask(&mut client, "STRLEN key").expect("a length"), ":5");
 }
 
-/// Returns the number of bytes of data and the number of bytes allocated, once all removed values
-/// are freed.
+/// Waits until all removed values are freed. Returns the number of bytes of data, and the number of
+/// bytes that the allocator has allocated.
 fn memory(client: &mut BufReader<UnixStream>) -> (f64, f64) {
     let mut info = HashMap::new();
     eventually("all is freed", || {
@@ -668,7 +668,7 @@ fn framed(line: &str) -> String {
     format!("*{}\r\n{}", words.len(), bulks.collect::<String>())
 }
 
-/// Sends many inline commands at once, each of which has a reply of one line.
+/// Sends many inline commands at once. Every command must have a reply of one line.
 fn send_all(client: &mut BufReader<UnixStream>, lines: impl Iterator<Item = String>) {
     let lines: Vec<String> = lines.collect();
     for part in lines.chunks(10_000) {
@@ -699,8 +699,8 @@ fn memory_field(client: &mut BufReader<UnixStream>, name: &str) -> usize {
 #[test]
 fn memory_of_small_keys_goes_back_to_the_system() {
     const KEYS: usize = 600_000;
-    // Tolerance for the growth of resident memory other than data: the first commands and new
-    // threads need a varying amount of such memory.
+    // Tolerance for resident memory that contains no data. The first commands and new threads need
+    // a varying amount of this memory.
     const OVERHEAD_BYTES: usize = 6 << 20;
     let dir = Dir::new("memory");
     let store = Store::start(&dir.0, &["--save", ""]);
@@ -730,8 +730,8 @@ fn memory_of_small_keys_goes_back_to_the_system() {
         assert_eq!(reply, ":64", "key:{number}");
     }
 
-    // Without `MEMORY PURGE`, pages go back to the kernel only after the time for which freed pages
-    // are retained for reuse.
+    // Without `MEMORY PURGE`, the allocator retains freed pages for reuse, and returns them to the
+    // kernel after some time.
     assert_eq!(ask(&mut client, "FLUSHALL").expect("a reply"), "+OK");
     eventually("the last pages go back", || {
         let resident = memory_field(&mut client, "used_memory_rss").saturating_sub(base);

@@ -52,8 +52,8 @@ fn one_address_has_as_many_clients_as_the_store() {
         BufReader::new(stream.expect("it listens"))
     };
     let mut clients = vec![connect()];
-    // `Store::start` has connected to the Unix socket to detect the start. Wait until the store has
-    // closed this connection, which would count as a client.
+    // `Store::start` has connected to the Unix socket to detect the start. Waits until the store
+    // has closed that connection, because an open connection counts as a client.
     eventually("nobody else is connected", || {
         (info(&mut clients[0], "connected_clients") == "1").then_some(())
     });

@@ -18,9 +18,8 @@ const ALWAYS: [&str; 6] = [
     "",
 ];
 
-/// Returns a command that runs the program. If `room` is set, the program's files are limited to
-/// this number of bytes from the start, and writes beyond the limit fail instead of raising a
-/// signal.
+/// Returns a command that runs the program. If `room` is set, no file of the program may exceed
+/// this number of bytes. A write beyond the limit fails, but raises no signal.
 fn program(room: Option<u64>) -> Command {
     let mut program = Command::new("sh");
     // The shell counts in units of 512 bytes.

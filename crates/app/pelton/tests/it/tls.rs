@@ -128,7 +128,8 @@ fn the_name_asked_for_picks_the_certificate() {
     ] {
         assert_eq!(presented(name).expect("the name is known"), certificate.der);
     }
-    // The first certificate is presented for all other names, and clients reject it.
+    // For all other names, the server presents the first certificate. The clients reject this
+    // certificate.
     for name in ["wild.example", "a.b.wild.example", "127.0.0.1"] {
         let refused = presented(name).expect_err("the certificate is another's");
         assert!(

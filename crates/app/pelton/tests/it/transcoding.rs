@@ -233,8 +233,8 @@ fn what_cannot_be_decoded_is_sent_as_it_is_and_not_tried_again() {
         refused.text()
     );
     let metrics = server.metrics();
-    // Only one conversion ran, and it failed: the plan of `getTranscodeStream` has the same rate as
-    // that of `stream`, so the remembered failure applies to both.
+    // Only one conversion ran, and it failed. `stream` and `getTranscodeStream` have the same plan,
+    // so the remembered failure applies to both.
     assert_eq!(metrics.sum("pelton_conversion_failures_total"), 1);
     assert_eq!(metrics.get("pelton_transcodes_total"), 0);
     server.stop();
@@ -280,8 +280,7 @@ fn players_wait_for_their_turn_and_no_longer_than_they_may() {
 
 #[test]
 fn more_than_may_be_made_at_a_time_is_to_come_again() {
-    // The track is long enough that its transcode is still in progress when the other requests
-    // arrive.
+    // The transcode of the long track is still in progress when the other requests arrive.
     let home = Home::with(&[("long.wav", &noise(1_500)), ("short.wav", &noise(1))]);
     let flags = [
         "--transcoding-concurrency",

@@ -86,8 +86,8 @@ fn everyone_sees_what_the_settings_and_the_roles_allow() {
             song["albumId"].as_str().map(str::to_owned)
         });
         for (target, expected) in TABLE {
-            // Requests for shares need a session or an API key; the other targets in the table also
-            // accept a name and a password.
+            // Requests for shares need a session or an API key. The other targets in the table also
+            // accept a name with a password.
             let (as_user, as_admin) = match target {
                 "/-/api/shares" => (&*bob, &*ann),
                 _ => (AS_BOB, AS_ANN),

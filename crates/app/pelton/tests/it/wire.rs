@@ -370,8 +370,8 @@ fn silent_connections_are_ended_and_counted() {
     drop(home);
 }
 
-/// RFC 9112 §9.6: many clients read the response only after they have sent the whole body, even if
-/// the server does not want the body.
+/// RFC 9112 §9.6: many clients send their whole body before they read the response. They must get
+/// the response even if the server does not read the body.
 #[test]
 fn answers_to_bodies_that_are_not_read_arrive() {
     const BODY_BYTES: usize = 8 << 20;

@@ -1,6 +1,6 @@
-//! Program for the integration tests, of the kind that an operator would deploy: CGI on its
-//! standard streams, without knowledge of cells. Its first argument, or else the query, selects the
-//! action.
+//! Program that the integration tests run in cells. Like an operator's program, it uses CGI on its
+//! standard streams and knows nothing about cells. Its first argument selects the action; without
+//! arguments, the query selects the action.
 
 use std::env;
 use std::io::{self, Read, Write};
@@ -38,8 +38,8 @@ fn main() {
         "state" => {
             const END: &[u8] = b"+PONG\r\n";
             let number: i32 = variable("PELTON_STATE").parse().expect("a number");
-            // SAFETY: the cell that starts this process opens a connection to the store and passes
-            // its descriptor in PELTON_STATE, and no other code in this process uses that
+            // SAFETY: PELTON_STATE contains the descriptor of an open connection to the store,
+            // which the cell passes to this process. No other code in this process uses the
             // descriptor. Breaks if one process runs this action twice, because the first run
             // closes the descriptor.
             let mut store = std::fs::File::from(unsafe { OwnedFd::from_raw_fd(number) });

@@ -35,8 +35,8 @@ impl Certificate {
             certificate: home.directory().join(format!("{file}.pem")),
             key: home.directory().join(format!("{file}.key")),
         };
-        // Each file is written under another name and renamed over the old file, as programs that
-        // renew certificates do, so that the file is complete at any time.
+        // Writes each file under another name, then renames it to the final name. The file with the
+        // final name is thus complete at any time. Programs that renew certificates do the same.
         for (path, text) in [
             (&issued.certificate, made.pem()),
             (&issued.key, key.serialize_pem()),

@@ -152,8 +152,8 @@ pub(crate) fn request(stream: u32, path: &str) -> Vec<u8> {
     frame(HEADERS, END_HEADERS | END_STREAM, stream, &get(path))
 }
 
-/// Encodes the head of a GET of `path` in HPACK: indexed fields of the static table, and literals
-/// for path and host (RFC 7541 §6.2.2).
+/// Encodes the head of a GET request for `path` in HPACK. Method and scheme are entries of the
+/// static table; path and host are literals (RFC 7541 §6.2.2).
 pub(crate) fn get(path: &str) -> Vec<u8> {
     let mut head = vec![0x82, 0x86];
     head.extend(literal(0x04, path));

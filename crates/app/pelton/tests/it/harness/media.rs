@@ -110,8 +110,8 @@ pub(crate) fn drawing(width: u16, height: u16) -> Vec<u8> {
     png
 }
 
-/// Returns a picture of strokes that are hardly lighter than the background. An AVIF encoded at low
-/// effort loses some strokes; an AVIF encoded at higher effort keeps them and is therefore larger.
+/// Returns a picture of strokes that are hardly lighter than the background. AVIF at low effort
+/// loses some of the strokes. AVIF at higher effort keeps the strokes and is therefore larger.
 pub(crate) fn faint(width: u16, height: u16) -> Vec<u8> {
     let mut png = Vec::new();
     let mut encoder = png::Encoder::new(&mut png, u32::from(width), u32::from(height));

@@ -110,7 +110,8 @@ impl Server {
     /// Returns all HTTP addresses of the server, in the order of the log. There must be at least
     /// two.
     pub(crate) fn addresses(&self) -> Vec<SocketAddr> {
-        // Each address is logged in a line of its own, and `spawn` has waited only for the first.
+        // The server logs each address in a line of its own. `spawn` has waited only for the first
+        // line.
         eventually("the server says where else it serves", || {
             let lines = self.log.lines();
             let found: Vec<_> = lines.iter().filter_map(|line| address(line)).collect();
@@ -132,8 +133,8 @@ impl Server {
         self.pid
     }
 
-    /// Waits until an event of this level with this message is logged, and returns the number of
-    /// such events.
+    /// Waits until the log contains an event with this level and message. Returns the number of
+    /// these events.
     pub(crate) fn logged(&self, level: &str, message: &str) -> usize {
         eventually("the event is logged", || {
             let lines = self.log.lines();

@@ -40,8 +40,8 @@ fn p3_p4_a_program_that_fails_costs_the_server_nothing() {
     }
 }
 
-/// Checks promise P15 of the specification: a request for which a program failed is saved, and its
-/// replay fails in the same way, with the settings of the program's own table.
+/// Checks promise P15 of the specification: if a program fails, its request is saved. A replay of
+/// the saved request uses the settings in the program's table, and fails in the same way.
 #[test]
 fn p15_a_request_that_failed_fails_again_by_hand() {
     for backend in backends() {

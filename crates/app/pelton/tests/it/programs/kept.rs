@@ -17,8 +17,8 @@ pub(super) fn example(heading: &str, language: &str) -> &'static str {
     behind.split_once("```").expect("which ends").0
 }
 
-/// Checks promise P1 of the specification: `ephemeral = false` keeps a program's state between
-/// requests, and `/-/api/cells` reports this setting as part of the `posture`.
+/// Checks promise P1 of the specification: with `ephemeral = false`, a program keeps its state
+/// between requests. `/-/api/cells` reports this setting in `posture`.
 #[test]
 fn p1_a_program_is_kept_where_its_table_says_so() {
     let home = Home::new();

@@ -60,7 +60,8 @@ fn environment_is_in_every_request() {
 
 #[test]
 fn allowed_paths_can_be_read_and_nothing_else() {
-    // A server that runs as root runs programs as another user, who must be able to open the file.
+    // If the server runs as root, it runs programs as another user. The file must be readable for
+    // that user.
     let path = std::env::temp_dir().join(format!("pelton-allowed-{}", std::process::id()));
     fs::write(&path, "allowed").expect("there is room");
     let mode = std::os::unix::fs::PermissionsExt::from_mode(0o644);

@@ -1,4 +1,4 @@
-//! State that programs keep in their own stores: promise P16 of the specification.
+//! Tests of promise P16 of the specification: each program keeps its state in a store of its own.
 
 use std::process::Command;
 
@@ -19,8 +19,8 @@ fn replies(server: &Server, name: &str, commands: &str) -> String {
     response.text().to_owned()
 }
 
-/// Checks promise P16: state survives requests, crashes, and changes of the program's file and of
-/// its table in the configuration file; other programs do not see it.
+/// Checks promise P16: a program's state survives requests, crashes, a new program file, and
+/// changes of the program's settings. Other programs do not see the state.
 #[test]
 fn p16_state_survives_reloads() {
     let [first, second] = versions();
