@@ -36,8 +36,8 @@ pub struct Error {
 }
 
 impl Error {
-    /// Creates an error for a fault that a command has found in the objects that it checks, such as
-    /// a broken file.
+    /// Creates an error for a problem that a command has found, such as a broken file. The command
+    /// itself was carried out.
     pub fn finding(what: impl Into<String>) -> Error {
         Error::new(ErrorKind::Finding, what.into())
     }

@@ -10,8 +10,8 @@
 //! a panic ───────────────────────────────────────────────────► stderr, then SIGABRT
 //! ```
 //!
-//! Threads: any thread queues lines and continues; only the log's own thread waits for the reader
-//! of stderr. Lines that find no room are dropped and counted.
+//! Threads: every thread queues its lines and continues. Only the log's own thread waits for the
+//! reader of stderr. While the queue is full, further lines are dropped and counted.
 
 #![forbid(unsafe_code)]
 // `eprintln!` and `println!` are denied: they panic if the line cannot be written, and block while

@@ -78,15 +78,15 @@ fn install(form: Form, level: Level) {
     set_global_default(lines).expect("`main` starts the log once");
 }
 
-/// Starts the thread that writes lines. A process that forks must do so before this call, because a
-/// forked child has no copy of the thread.
+/// Starts the log's thread, which writes the lines. A process that forks must fork before this
+/// call: the child would have no copy of the thread.
 pub fn begin() -> Result<(), Error> {
     let begun = OUTLET.begin();
     begun.map_err(|err| Error::host(format!("cannot start the log's thread: {err}")))
 }
 
-/// Drops the waiting lines. After a fork, one of the two processes calls this, because the other
-/// process writes the lines.
+/// Drops the lines that wait to be written. After a fork, both processes have a copy of these
+/// lines. One process calls this function, and the other process writes the lines.
 pub fn forget() {
     OUTLET.forget();
 }
@@ -109,7 +109,7 @@ pub(crate) fn finish_within(limit: Duration) {
     OUTLET.finish_within(limit);
 }
 
-/// Changes the level of the log: from now on, events less severe than `level` are not written.
+/// Changes the level of the log. After this call, events less severe than `level` are not written.
 pub fn set_level(level: Level) {
     let set = SET_LEVEL.get().expect("`main` has started the log");
     set(level);

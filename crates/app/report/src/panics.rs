@@ -1,14 +1,13 @@
-//! Policy for panics: a panic is a bug, and ends the process at once, on whichever thread it
-//! happens.
+//! Policy for panics: a panic is a bug. A panic on any thread ends the process at once.
 //!
 //! Nothing is unwound. An unwound thread would leave its waiters waiting, its locks poisoned and
 //! its slots taken, while the process looked healthy. A process that ends is restarted by its
 //! service manager, and a start takes 50 ms. Files on disk stay intact, because each of them must
 //! survive `kill -9` anyway.
 //!
-//! `panic = "abort"` in the build profile would do the same, but not for the programs that the
-//! tests run: cargo always builds tests and the programs they run for unwinding. With this setting,
-//! it would therefore build every C codec twice, once per kind of build.
+//! The setting `panic = "abort"` of the build profile is not used. Cargo ignores it for tests and
+//! for the programs that tests run, and always builds them for unwinding. Cargo would therefore
+//! build every C codec twice, once for unwinding and once for aborting.
 
 #[cfg(test)]
 mod tests;
@@ -23,12 +22,11 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use crate::log;
 
-/// Maximum bytes of a message in the report. Together with the other lines, a report is smaller
-/// than `PIPE_BUF` (4 KiB), the size that a pipe accepts without blocking once it is ready
-/// (pipe(7)).
+/// Maximum size of the panic's message in the report, in bytes. The whole report is then smaller
+/// than `PIPE_BUF` (4 KiB). A pipe that is ready accepts that size without blocking (pipe(7)).
 const MESSAGE_BYTES_MAX: usize = 2_048;
 
-/// Maximum time for which a panic waits until the log's thread has written the waiting lines.
+/// Maximum time for which a panicking thread waits for the log's thread to write the waiting lines.
 const LOG_WAIT_MAX: Duration = Duration::from_millis(200);
 
 /// Makes every later panic of this process write a report to stderr and end the process by SIGABRT.
@@ -54,8 +52,8 @@ fn describe(info: &PanicHookInfo<'_>) -> String {
     )
 }
 
-/// Writes `text` to stderr, unless this would block: a full pipe must not delay the end of the
-/// process.
+/// Writes `text` to stderr. If the write would block, drops the text: a full pipe must not delay
+/// the end of the process.
 fn report(text: &str) {
     let stderr = io::stderr();
     let mut ready = [PollFd::new(&stderr, PollFlags::OUT)];

@@ -2,8 +2,9 @@
 //! `quarantine`. Each command ends when its work is done, and may run while a server uses the same
 //! data directory.
 //!
-//! The crate reads no command line and starts no cells: its caller resolves the configuration and
-//! passes the values of the command's flags; [`prefetch`] also gets a service with a pool of cells.
+//! The crate reads no command line and starts no cells. The caller resolves the configuration and
+//! passes the values of the command's flags. For [`prefetch`], the caller also passes a service
+//! with a pool of cells.
 //!
 //! ```text
 //! scan        library ──────────────────────► catalog
@@ -12,10 +13,10 @@
 //! quarantine  data directory ───────────────► list on stdout, or removal of an entry
 //! ```
 //!
-//! Limits: those of the configuration, and a maximum size of an avatar (16 MiB) and of a password
-//! (1 KiB). Errors: a command returns its exit code, or the errors to report; a file of the library
-//! that cannot be read or converted is a finding. Threads: `scan` and `prefetch` have one more
-//! thread, which draws the progress bar on a terminal.
+//! Limits: an avatar has at most 16 MiB, and a password at most 1 KiB; the configuration contains
+//! all other limits. Errors: a command returns its exit code, or the errors to report. A file of
+//! the library that cannot be read or converted is a finding. Threads: `scan` and `prefetch` start
+//! one thread, which draws the progress bar on a terminal.
 
 #![forbid(unsafe_code)]
 // `eprintln!` and `println!` are denied: they panic if the line cannot be written, and block while

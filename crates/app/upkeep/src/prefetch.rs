@@ -1,5 +1,5 @@
-//! `pelton prefetch`: creates the usual variants of a whole library, including those of music
-//! covers and those in the sizes of the web page's grid, before clients request them.
+//! `pelton prefetch`: creates the usual variants of a whole library before clients request them.
+//! Variants of music covers, and variants in the sizes of the web page's grid, are among them.
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
@@ -53,10 +53,9 @@ pub fn run(config: &Config, service: &Service, quick: bool) -> Result<u8, Vec<Er
     })
 }
 
-/// Returns the pairs of an original and a recipe for which variants are created: every original
-/// with the recipe that changes only its format; the photographs with the sizes of the web page's
-/// grid; and the covers of artists, albums and discs with the configured sizes. Brings the catalog
-/// up to date first.
+/// Updates the catalog, then returns the variants to create, each as an original and a recipe.
+/// Every picture of the library gets the recipe that changes only its format. Photographs also get
+/// the sizes of the web page's grid. Covers of artists, albums and discs get the configured sizes.
 fn wanted(config: &Config, service: &Service) -> Result<Vec<(LibraryPath, Recipe)>, Error> {
     let setup = components::library(config);
     let (index, report) = scan::index(&setup)?;
@@ -91,7 +90,8 @@ fn wanted(config: &Config, service: &Service) -> Result<Vec<(LibraryPath, Recipe
     Ok(all)
 }
 
-/// Returns the covers of artists, albums and discs, but not those of single tracks.
+/// Returns the covers of artists, albums and discs. Covers that belong only to single tracks are
+/// left out.
 fn covers(config: &Config, catalog: &::scan::Index) -> BTreeSet<LibraryPath> {
     let covers = Covers::open(config);
     let counts = catalog.counts();

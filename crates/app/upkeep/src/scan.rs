@@ -16,9 +16,9 @@ use report::{EXIT_FINDINGS, EXIT_OK, Error, print};
 /// Interval between updates of the progress bar.
 const TICK: Duration = Duration::from_millis(100);
 
-/// Maximum number of files with broken tags that are listed. Without this limit, the list would
-/// name every file of a library whose tags were all written by one faulty program. Files with
-/// broken tags are still indexed as tracks.
+/// Maximum number of files with broken tags that the report lists. A faulty program may have
+/// written the tags of all files in a library; without this limit, the report would list every
+/// file. Files with broken tags are still indexed as tracks.
 const BROKEN_TAGS_LISTED_MAX: usize = 100;
 
 /// Scans the folders `only`, or the whole library if `only` is empty, and prints a report. With

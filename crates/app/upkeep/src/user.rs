@@ -239,8 +239,8 @@ fn not_there(name: &str, err: &io::Error) -> Error {
     }
 }
 
-/// Copies the picture in `file` to `name` in the folder of avatars. The copy is first written to a
-/// temporary file and then renamed, because a server may be reading the old avatar.
+/// Copies the picture in `file` to the file `name` in the folder `avatars`. Writes a temporary file
+/// and then renames it, because a server may be reading the old avatar.
 fn store_avatar(file: &Path, avatars: &Path, name: &str) -> Result<(), Error> {
     let unfit = |why: &dyn Display| Error::usage(format!("user: {}: {why}", file.display()));
     let picture = File::open(file).map_err(|err| unfit(&err))?;

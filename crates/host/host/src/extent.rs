@@ -40,8 +40,8 @@ const FIEMAP: Opcode = opcode::read_write::<Head>(b'f', 11);
 /// yet (0x0004).
 const UNKNOWN: u32 = 0x0002 | 0x0004;
 
-/// Returns the offset of an open file's first extent on its device; `None` if the file has no
-/// extent, or the extent is not allocated yet.
+/// Returns the position of a file's first extent, as an offset on the device. Returns `None` if the
+/// file has no extent, or if the extent has no known position yet.
 ///
 /// # Errors
 /// The file system does not support FIEMAP.
@@ -54,8 +54,8 @@ pub fn first_extent(file: impl AsFd) -> io::Result<Option<u64>> {
         },
         ..Request::default()
     };
-    // SAFETY: the opcode is that of FIEMAP, and `Request` starts with its head, which has the
-    // kernel's layout by `repr(C)`.
+    // SAFETY: the type fits the opcode. FIEMAP takes a `struct fiemap` with extents after it, and
+    // `Request` has the same layout (`repr(C)`).
     let update = unsafe { Updater::<FIEMAP, Request>::new(&mut request) };
     // SAFETY: the kernel writes the head and at most `extent_count` extents after it, and `Request`
     // has room for one, which is the count that was set above. Breaks if `extent_count` is raised

@@ -12,31 +12,31 @@ use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, memfd_create};
 use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
 
 /// Interval at which the thread checks whether another process wants to change the file. The kernel
-/// blocks such a process until this process gives up its lease on the file.
+/// blocks the other process until this process gives up its lease on the file.
 const LEASE_POLL_INTERVAL: Duration = Duration::from_secs(2);
-/// Minimum number of seconds for which the kernel must wait until a process gives up its lease on a
-/// file. With a shorter wait, the kernel could break the lease, and let the file change, before the
-/// thread has copied the file.
+/// Minimum value, in seconds, of the kernel's setting `lease-break-time`. With a lower value, the
+/// kernel could break the lease before the thread has copied the file, and the file could change.
 const BREAK_S_MIN: u32 = 15;
-/// File in `/proc` that contains the number of seconds for which the kernel waits until a process
-/// gives up its lease on a file. After this time, the kernel breaks the lease.
+/// File in `/proc` that contains the kernel's setting `lease-break-time` in seconds. A process that
+/// must give up its lease on a file has this time; then the kernel breaks the lease.
 const BREAK_TIME: &str = "/proc/sys/fs/lease-break-time";
 /// `fcntl` command that sets the signal sent when a lease must be given up. `libc` defines this
 /// constant for some targets only.
 const F_SETSIG: libc::c_int = 10;
 
-/// Whole file mapped into memory, whose bytes never change.
+/// Whole file that is mapped into memory. The mapped bytes never change.
 ///
-/// A lease (`F_SETLEASE` of fcntl(2)) makes every process that opens the file for writing, or
-/// truncates it, wait until the lease is given up. A thread notices such a process within seconds,
-/// replaces the mapping by a copy at the same addresses, and gives up the lease. So no byte changes
-/// while it is read, and no page disappears. (Reading a page that disappeared would terminate the
-/// process by `SIGBUS`; this can only happen if the disk can no longer read the file.) Unlinking
-/// the file has no effect on the mapping.
+/// The mapping holds a lease on the file (`F_SETLEASE` of fcntl(2)). A process that opens the file
+/// for writing, or truncates it, must wait until the lease is given up. Within seconds, a thread
+/// detects the waiting process, replaces the mapping by a copy at the same addresses, and gives up
+/// the lease. So the bytes never change, and no page disappears. Unlinking the file has no effect
+/// on the mapping.
+///
+/// If the disk can no longer read the file, reading a mapped page ends the process with `SIGBUS`.
 #[derive(Debug)]
 pub struct Mapped {
     pages: Pages,
-    /// Channel to the thread that checks the lease; dropping this sender stops the thread.
+    /// Channel to the thread that checks the lease. Dropping this sender stops the thread.
     ending: Option<Sender<()>>,
     thread: Option<JoinHandle<()>>,
 }
@@ -48,8 +48,8 @@ struct Pages {
     bytes: usize,
 }
 
-// SAFETY: the pages are never written to, and only `Mapped::drop` unmaps them, after the thread has
-// ended.
+// SAFETY: no code writes to the pages. Only `Mapped::drop` unmaps them, and waits for the end of
+// the thread first.
 unsafe impl Send for Pages {}
 // SAFETY: the pages are only read, which all threads may do at once. Breaks if a method writes to
 // them.
@@ -59,16 +59,17 @@ impl Mapped {
     /// Maps a file that was opened read-only.
     ///
     /// # Errors
-    /// The file is empty; some process has it open for writing; its file system, for example a
-    /// network file system, does not support leases; or `lease-break-time` of the kernel is too
-    /// short. The caller should then read the bytes instead.
+    /// If the file is empty, if a process has the file open for writing, if the file system does
+    /// not support leases (such as a network file system), or if the kernel's `lease-break-time` is
+    /// too short. The caller should then read the file instead of mapping it.
     pub fn open(file: File) -> io::Result<Mapped> {
         let break_s = fs::read_to_string(BREAK_TIME)?;
         if break_s.trim().parse::<u32>().unwrap_or(0) < BREAK_S_MIN {
             let text = format!("{BREAK_TIME} is below {BREAK_S_MIN} s");
             return Err(io::Error::other(text));
         }
-        // The default signal, SIGIO, would terminate the process; SIGURG is ignored by default.
+        // The kernel sends a signal when the lease must be given up. The default signal, SIGIO,
+        // would end the process; SIGURG is ignored.
         fcntl(&file, F_SETSIG, libc::SIGURG)?;
         fcntl(&file, libc::F_SETLEASE, libc::F_RDLCK)?;
         let bytes = usize::try_from(file.metadata()?.len()).map_err(io::Error::other)?;
@@ -122,9 +123,9 @@ impl Drop for Mapped {
 
 impl Pages {
     fn bytes(&self) -> &[u8] {
-        // SAFETY: `bytes` bytes are mapped readable at `at` until `Mapped` is dropped, and the
-        // lease keeps them unchanged; `copy` replaces them by the same bytes. Breaks if the lease
-        // ends before the mapping.
+        // SAFETY: at `at`, `self.bytes` bytes are mapped and readable until `Mapped` is dropped.
+        // The lease keeps the bytes unchanged, and `copy` replaces them by the same bytes. Breaks
+        // if the lease ends before the mapping is dropped or replaced.
         unsafe { slice::from_raw_parts(self.at.as_ptr().cast(), self.bytes) }
     }
 

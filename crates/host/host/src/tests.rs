@@ -69,8 +69,8 @@ fn truncating_a_mapped_file_does_not_change_the_mapping() {
     assert!(mapped.as_ref() == bytes);
     let started = Instant::now();
     thread::scope(|scope| {
-        // Without a lease, this write would truncate the file at once, and the next read beyond the
-        // first page would terminate the process.
+        // Without a lease, this write would truncate the file at once. Reading the mapping beyond
+        // its first page would then end the process.
         let cut = scope.spawn(|| fs::write(&file.0, b"cut").expect("a file of our own"));
         while !cut.is_finished() {
             assert!(mapped.as_ref() == bytes);

@@ -2,13 +2,13 @@
 
 use crate::fields::trim;
 
-/// Returns, for each of `media_types`, whether the Accept field names that type in full, with a
-/// weight above zero. `values` are the values of that field.
+/// Returns for each of `media_types` whether the Accept field names this type with a weight above
+/// zero. `values` are the values of the Accept field.
 ///
-/// `*/*` and `image/*` are ignored, because every browser sends them, whatever it can read. A media
-/// range with parameters does not count, because it covers only one form of the type. If a client
-/// names a type twice, a weight of zero wins. Members that are not media ranges are ignored; the
-/// other members still count.
+/// The wildcards `*/*` and `image/*` are ignored, because every browser sends them, even for
+/// formats that it cannot read. A media range with parameters does not count, because it covers
+/// only one form of the type. If the field names a type twice, a weight of zero wins. Members that
+/// are not media ranges are ignored; the other members still count.
 #[must_use]
 pub fn fold<'a, const N: usize>(
     values: impl IntoIterator<Item = &'a [u8]>,
@@ -34,8 +34,9 @@ pub fn fold<'a, const N: usize>(
     std::array::from_fn(|at| named[at] && !forbidden[at])
 }
 
-/// Returns whether the Accept field names in full, with a weight above zero, a media type that
-/// starts with `kind`, such as `image/`. `values` are the values of that field.
+/// Returns whether the Accept field names a media type that starts with `kind`, such as `image/`,
+/// with a weight above zero. Wildcards such as `image/*` do not count. `values` are the values of
+/// the Accept field.
 pub fn names<'a>(values: impl IntoIterator<Item = &'a [u8]>, kind: &str) -> bool {
     let mut members = values.into_iter().flat_map(|value| split(value, b','));
     members.any(|member| {

@@ -2,11 +2,12 @@
 
 use crate::class::is_host;
 
-/// Returns whether `authority` is `host [":" port]`: no userinfo, no path, no list, and not empty.
+/// Returns whether `authority` has the form `host [":" port]`. An empty host, userinfo, a path or a
+/// list is invalid.
 ///
-/// DISPUTED: the grammar allows an empty host and commas in a host. They are rejected here, because
-/// they have been used to bypass caches. The future forms of IP literals, none of which is defined
-/// yet, are rejected too.
+/// DISPUTED: the grammar allows an empty host and commas in a host. Both are rejected here, because
+/// attackers have used them to bypass caches. The grammar also reserves a syntax for future IP
+/// literals; it is rejected here, because no such literals are defined yet.
 pub(crate) fn is_valid(authority: &[u8]) -> bool {
     let (host_is_valid, rest) = match authority {
         [b'[', literal @ ..] => match literal.iter().position(|&byte| byte == b']') {

@@ -23,7 +23,8 @@ pub struct BodyDecoder {
 pub struct Decoded {
     /// Bytes of the piece that belong to the body.
     pub bytes: usize,
-    /// True if the body has ended; the bytes after it are the next request.
+    /// True if the body has ended. The remaining bytes of the piece then belong to the next
+    /// request.
     pub is_done: bool,
 }
 
@@ -31,7 +32,8 @@ pub struct Decoded {
 enum State {
     /// Body of a known length, with the number of bytes still due.
     Length(u64),
-    /// Chunk size as far as it was read, and whether any digit of it was read.
+    /// Part of the chunk size that was read so far. `has_digits` is true if at least one digit was
+    /// read.
     Size {
         size: u64,
         has_digits: bool,
@@ -63,7 +65,7 @@ enum State {
 /// Position in `*( BWS ";" BWS name [ BWS "=" BWS value ] )`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Extension {
-    /// Within white space after which only `;` may follow.
+    /// White space. Only a `;` may follow.
     BeforeSemicolon,
     BeforeName,
     Name,
@@ -241,8 +243,8 @@ fn step_size(size: u64, has_digits: bool, byte: u8) -> Result<State, Reject> {
     step_extension(size, Extension::AfterValue, byte)
 }
 
-/// Consumes one byte of a chunk extension, RFC 9112 §7.1.1. Extensions have no meaning here; they
-/// are parsed only to find their end.
+/// Consumes one byte of a chunk extension, RFC 9112 §7.1.1. The content of extensions is ignored:
+/// they are parsed only to find their end.
 fn step_extension(size: u64, at: Extension, byte: u8) -> Result<State, Reject> {
     use Extension::*;
     let is_blank = matches!(byte, b' ' | b'\t');

@@ -9,8 +9,8 @@ use crate::{Method, Request, Values};
 pub struct Validators<'a> {
     /// Entity tag as in the ETag field, including the quotes.
     pub etag: &'a str,
-    /// Date of the Last-Modified field, in seconds since 1970; `None` if the response has no such
-    /// field.
+    /// Date in the Last-Modified field, in seconds since 1970. `None` if the response has no
+    /// Last-Modified field.
     pub last_modified_unix_s: Option<i64>,
     /// True if no two representations of this target ever share a date, so that a client may use
     /// the date to combine two parts (RFC 9110 §8.8.2.2). False if the target has several formats
@@ -29,9 +29,9 @@ pub enum Verdict {
     PreconditionFailed,
 }
 
-/// Evaluates the request's preconditions in the order of RFC 9110 §13.2.2. Call only if the
-/// response would otherwise be 2xx. Returns [`Verdict::Proceed`] for methods other than GET and
-/// HEAD (§13.2.1): a request with such a method selects no representation here.
+/// Evaluates the request's preconditions in the order of RFC 9110 §13.2.2. Call this function only
+/// if the response without preconditions would be 2xx. Returns [`Verdict::Proceed`] for methods
+/// other than GET and HEAD, because here these methods select no representation (§13.2.1).
 #[must_use]
 pub fn evaluate(request: &Request<'_>, current: &Validators<'_>) -> Verdict {
     if !matches!(request.method, Method::Get | Method::Head) {
@@ -68,8 +68,8 @@ fn date_of(values: Values<'_>) -> Option<i64> {
     values.only().and_then(date::parse)
 }
 
-/// Returns whether the field is `*`, or a list with an entity tag for which `is_equal` returns
-/// true. Other members of the list are skipped.
+/// Returns whether the field is `*`, or contains an entity tag for which `is_equal` returns true.
+/// Members that are not entity tags are skipped.
 fn matches(values: Values<'_>, is_equal: impl Fn(&[u8]) -> bool) -> bool {
     if values.only() == Some(b"*") {
         return true;

@@ -1,10 +1,11 @@
-//! HTTP dates: RFC 9110 §5.6.7. Dates are converted from and to Unix seconds; a leap second counts
-//! as the next second.
+//! HTTP dates: RFC 9110 §5.6.7. Converts dates to Unix seconds and back. A leap second counts as
+//! the next second.
 //!
-//! The tests compare this module with the crate `httpdate`. That crate is not used otherwise: it
-//! refuses leap seconds, which the grammar allows, and dates before 1970, which a file's
-//! modification time may be; and it accepts spaces around a date. It formats a date in 180 to 230
-//! ns, this module in 32 ns. It parses a date in 140 ns, this module in 390 ns.
+//! The tests compare this module with the crate `httpdate`. Only the tests use that crate. It
+//! refuses leap seconds, although the grammar allows them. It refuses dates before 1970, although
+//! files may have such modification times. It also accepts spaces around a date. `httpdate` formats
+//! a date in 180 to 230 ns, this module in 32 ns. `httpdate` parses a date in 140 ns, this module
+//! in 390 ns.
 
 /// Length, in bytes, of every date that this crate writes.
 pub const DATE_BYTES: usize = 29;
@@ -147,9 +148,9 @@ fn weekday(days: i64) -> &'static str {
     DAYS[days.rem_euclid(7) as usize]
 }
 
-/// Returns the number of days from 1970-01-01 to a date, or `None` if the date does not exist. For
-/// this computation, years begin in March, so that a leap day is the last day of its year; 400
-/// years have 146,097 days.
+/// Returns the number of days from 1970-01-01 to a date, or `None` if the date does not exist. In
+/// this computation, a year begins in March: a leap day is then the last day of its year. 400 years
+/// have 146,097 days.
 fn days(year: i64, month: i64, day: i64) -> Option<i64> {
     let march_year = if month <= 2 { year - 1 } else { year };
     let era = march_year.div_euclid(400);

@@ -1,5 +1,5 @@
-//! Field lines of a request. The section of the head that contains them is validated once;
-//! iterators then split it into names and values on demand.
+//! Field lines of a request. The section of the head with the field lines is validated once.
+//! Iterators then split this section into names and values on demand.
 
 /// Fields that are needed to parse a request, or to answer it from a cache. The discriminant is the
 /// index in [`KNOWN`].

@@ -42,8 +42,8 @@ pub(crate) fn validate(known: &KnownFields<'_>, version: Version) -> Result<Fram
     })
 }
 
-/// Parses the digits of RFC 9110 §8.6. DISPUTED: the grammar allows leading zeros, but some parsers
-/// treat such numbers as octal, so they are rejected.
+/// Parses a content length, RFC 9110 §8.6. DISPUTED: the grammar allows leading zeros. A number
+/// with leading zeros is rejected here, because some parsers treat it as octal.
 fn parse_length(digits: &[u8]) -> Result<u64, Reject> {
     const NOT_A_NUMBER: Reject = Reject::bad("Content-Length is not a plain number");
     if digits.is_empty() || (digits[0] == b'0' && 1 < digits.len()) {
@@ -61,9 +61,9 @@ fn parse_length(digits: &[u8]) -> Result<u64, Reject> {
     })
 }
 
-/// Returns whether `value` is a list of transfer codings without parameters, in which `chunked`
-/// occurs exactly once, at the end. Such framing is valid, but codings other than `chunked` are not
-/// supported here (RFC 9112 §6.1).
+/// Returns whether `value` is a list of transfer codings in which `chunked` occurs exactly once, at
+/// the end, and no coding has parameters. Such a list is valid, but this server supports no coding
+/// other than `chunked` (RFC 9112 §6.1).
 fn ends_in_chunked(value: &[u8]) -> bool {
     let mut chunked_before_last = false;
     let mut last_is_chunked = false;

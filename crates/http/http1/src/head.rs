@@ -29,7 +29,8 @@ impl Connection {
     }
 }
 
-/// Builder of a head: the status line first, then fields in the order they are added.
+/// Builder of a response's head. It writes the status line first, then each field in the order of
+/// the calls.
 #[derive(Debug)]
 #[must_use = "a head is complete only after `finish`"]
 pub struct Head<'o> {
@@ -181,7 +182,7 @@ fn number(out: &mut Vec<u8>, number: u64) {
     write!(out, "{number}").expect("writing to a Vec cannot fail");
 }
 
-/// Returns the reason phrase of `status`; `None` if this server does not use that status.
+/// Returns the reason phrase of `status`, or `None` for a status that this server does not use.
 #[must_use]
 pub fn phrase(status: u16) -> Option<&'static str> {
     PHRASES

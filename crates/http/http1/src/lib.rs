@@ -1,10 +1,10 @@
 //! HTTP/1.1 for servers: parses request heads and bodies, and writes response heads. The crate has
 //! no sockets, no clock, no cache policy and no routes.
 //!
-//! Principal types: [`Request`], borrowed from the read buffer by [`parse`], and [`Reject`], the
-//! outcome of a malformed request. [`conditional::evaluate`], [`range::evaluate`] and
-//! [`accept::fold`] choose the response, [`body::BodyDecoder`] skips a request's body. [`Head`]
-//! writes the response's head field by field; a [`Template`] writes a head that was encoded before.
+//! Principal types: [`Request`], which [`parse`] returns and which borrows from the read buffer;
+//! and [`Reject`], the error for a malformed request. [`conditional::evaluate`],
+//! [`range::evaluate`] and [`accept::fold`] choose the response. [`body::BodyDecoder`] skips a
+//! request's body. [`Head`] writes the head of a response; a [`Template`] copies a prepared head.
 //!
 //! ```text
 //! bytes ─► parse ─► Request ─┬─► accept ─► conditional ─► range ─► Template ─► bytes
@@ -36,13 +36,13 @@
 //! A request borrows all its data. From `parse` to the bytes of the response, no type of this crate
 //! allocates memory; only the caller's output buffer may grow.
 //!
-//! Units and limits: lengths are bytes, times are Unix seconds; [`Limits`] bounds the head, its
+//! Units and limits: lengths are bytes, times are Unix seconds. [`Limits`] bounds the head, its
 //! fields, its target and the body that is skipped. Where the RFCs leave a choice, the stricter
 //! interpretation applies; DISPUTED in a comment marks input that a lenient server would accept.
-//! Errors: every error is the client's fault and closes the connection, since after a framing error
-//! the start of the next request is unknown. "Not enough bytes yet" is `Ok(None)`. A rejected input
-//! stays rejected, with the same reason, whatever bytes follow. Threads: plain values, owned by one
-//! core. Sources: RFC 9110 (semantics), RFC 9112 (HTTP/1.1), RFC 3986 (authority).
+//! Errors: every error is the client's fault and closes the connection, because the start of the
+//! next request is unknown after a framing error. "Not enough bytes yet" is `Ok(None)`. A rejected
+//! input stays rejected, with the same reason, whatever bytes follow. Threads: plain values, owned
+//! by one core. Sources: RFC 9110 (semantics), RFC 9112 (HTTP/1.1), RFC 3986 (authority).
 
 #![forbid(unsafe_code)]
 

@@ -132,8 +132,8 @@ fn split_version(bytes: &[u8]) -> Result<Split<'_>, Reject> {
     Ok(bytes.split_at_checked(SHAPE.len()))
 }
 
-/// Parses a target in asterisk form, origin form or absolute form (RFC 9112 §3.2); rejects any
-/// other. Returns the authority of an absolute target, and the target in origin form.
+/// Parses a target in asterisk form, origin form or absolute form (RFC 9112 §3.2). Rejects other
+/// targets. Returns the target in origin form, and for an absolute target also its authority.
 fn resolve(target: &[u8], method: Method) -> Result<(Option<&str>, Target<'_>), Reject> {
     const NOT_A_TARGET: Reject = Reject::bad("the target is neither a path nor an http URL");
     let text = str::from_utf8(target).map_err(|_| NOT_A_TARGET)?;

@@ -1,5 +1,5 @@
-//! Parsing of a request's head: first the request line, then the fields, then the rules that
-//! involve both.
+//! Parsing of a request's head: first the request line, then the fields. At last, rules that
+//! concern both are checked.
 
 use crate::fields::{Known, KnownFields, offset_in, trim};
 use crate::line::{self, RequestLine};
@@ -58,7 +58,8 @@ fn parse_fields(
     }
 }
 
-/// Parses the fields with a table of `TABLE` entries, of which `fields_max` may be used.
+/// Parses the fields. The table has room for `TABLE` fields, but at most `fields_max` fields are
+/// accepted.
 fn parse_into<const TABLE: usize>(
     bytes: &[u8],
     fields_max: usize,
@@ -70,9 +71,9 @@ fn parse_into<const TABLE: usize>(
         Ok(httparse::Status::Partial) => return Ok(None),
         Err(error) => return Err(translate_error(error)),
     };
-    // httparse accepts a bare LF as the end of a line. RFC 9112 §2.2 allows that, but request
-    // smuggling exploits it, so it is an error here. A name or value cannot contain LF, so checking
-    // the ends of lines is enough.
+    // httparse accepts a bare LF as the end of a line, and RFC 9112 §2.2 allows this. Here a bare
+    // LF is an error, because request smuggling exploits it. Names and values cannot contain LF, so
+    // only the ends of lines are checked.
     let Some(section) = bytes[..head_bytes].strip_suffix(b"\r\n") else {
         return Err(BARE_LF);
     };

@@ -27,10 +27,10 @@ pub enum Served {
 /// a server do.
 pub const PARTS_MAX: usize = 10;
 
-/// Maximum gap between two ranges that are merged into one part. The bytes of the gap are sent too,
-/// but they cost no more than the head that a second part would need. Merging also limits the
-/// response to about the length of the representation, so that a request for many small or
-/// overlapping ranges cannot be used as an attack (§17.15).
+/// Maximum gap between two ranges that are merged into one part. Sending the gap costs no more than
+/// the head that a second part would need. Merging also limits the response to about the length of
+/// the representation. A request for many small or overlapping ranges is thus useless as an attack
+/// (§17.15).
 const GAP_BYTES_MAX: u64 = 128;
 
 /// At least two parts in ascending order. Each part is non-empty, and is separated from the next
@@ -42,7 +42,8 @@ pub struct Parts {
 }
 
 impl Parts {
-    /// Returns the offset of each part's first byte, and the offset after its last byte.
+    /// Returns the parts. Each part is the offset of its first byte and the offset after its last
+    /// byte.
     pub fn iter(&self) -> impl Iterator<Item = (u64, u64)> {
         self.parts[..self.count].iter().copied()
     }

@@ -31,7 +31,7 @@ pub struct Request<'a> {
     pub(crate) section: &'a [u8],
 }
 
-/// Method of a request. All known methods that this crate does not distinguish are `Other`.
+/// Method of a request. `Other` stands for all known methods that this crate treats alike.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Method {
     /// `GET`

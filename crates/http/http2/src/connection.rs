@@ -33,7 +33,7 @@ pub struct Connection {
     initial_window: u32,
     /// Bytes that we allow the client to send over all streams.
     allowed: u32,
-    /// Received bytes that were consumed, but for which no WINDOW_UPDATE was sent yet.
+    /// Bytes that were consumed, but not yet returned to the client's window by a WINDOW_UPDATE.
     unreturned_bytes: u32,
     leave: Shutdown,
     /// Number of the last stream that was processed.
@@ -202,9 +202,9 @@ impl Connection {
         Ok(Some(Received { bytes, event }))
     }
 
-    /// Starts a graceful shutdown (RFC 9113 §6.8): sends the first of two GOAWAYs. The final GOAWAY
-    /// is sent once the client has received the first, so streams that the client opens until then
-    /// are still processed.
+    /// Starts a graceful shutdown (RFC 9113 §6.8): sends the first of two GOAWAYs, and a PING. The
+    /// reply to the PING shows that the client has received the first GOAWAY. Then the final GOAWAY
+    /// is sent. Streams that the client opens before that are still processed.
     pub fn leave(&mut self, out: &mut Vec<u8>) {
         if self.leave == Shutdown::No {
             self.leave = Shutdown::Announced;

@@ -20,13 +20,14 @@ pub enum ErrorCode {
     RefusedStream = 7,
     /// The stream is no longer wanted.
     Cancel = 8,
-    /// An HPACK block that cannot be decoded; the state of the table is unknown from then on.
+    /// An HPACK block that cannot be decoded. After this error, the content of the HPACK table is
+    /// unknown.
     Compression = 9,
     /// The peer causes excessive work.
     EnhanceYourCalm = 11,
 }
 
-/// Error of the client for which the connection is closed.
+/// Error of the client that ends the connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fault {
     /// Error code of the GOAWAY frame.

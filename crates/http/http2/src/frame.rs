@@ -49,7 +49,7 @@ pub(crate) struct FrameHead {
 }
 
 impl FrameHead {
-    /// Reads the head at the start of `bytes`; `None` if it is incomplete.
+    /// Reads the frame head at the start of `bytes`. Returns `None` if the head is incomplete.
     pub(crate) fn read(bytes: &[u8]) -> Option<FrameHead> {
         let &[l0, l1, l2, kind, flags, s0, s1, s2, s3] = bytes.first_chunk()?;
         Some(FrameHead {

@@ -88,8 +88,8 @@ impl Head {
         })
     }
 
-    /// Returns whether the head exceeded [`Limits::head_bytes_max`]; the fields beyond this limit
-    /// were dropped.
+    /// Returns whether the head exceeded [`Limits::head_bytes_max`]. If it did, the fields beyond
+    /// this limit were dropped.
     #[must_use]
     pub fn is_too_large(&self) -> bool {
         self.is_too_large
@@ -192,7 +192,7 @@ impl Head {
         }
     }
 
-    /// Checks that the head is that of a request: RFC 9113 §8.3.1, §8.5.
+    /// Checks the rules for the head of a request: RFC 9113 §8.3.1, §8.5.
     pub(crate) fn check_request(&self) -> Result<(), Malformed> {
         if let Some(malformed) = self.malformed {
             return Err(malformed);

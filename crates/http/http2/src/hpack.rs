@@ -1,7 +1,8 @@
 //! HPACK, the compression of fields: RFC 7541.
 //!
-//! [`Decoder`] decodes a client's blocks. Our blocks are written field by field: [`field`] writes a
-//! literal, and [`Encoder`] adds recurring fields to the client's table and then refers to them.
+//! [`Decoder`] decodes the client's blocks. The server writes its own blocks field by field.
+//! [`field`] writes a field as a literal. [`Encoder`] adds recurring fields to the client's table,
+//! and then writes only references to them.
 
 mod decode;
 mod encode;

@@ -41,20 +41,21 @@
 //! assert!(rest.is_empty() && out.ends_with(b"hi"));
 //! ```
 //!
-//! Limits: a client can make a connection hold one head (at most [`Limits::head_bytes_max`], and at
-//! most twice that in compressed form), at most [`Limits::streams_max`] open streams, a record of
-//! 64 ended ones, and 4 KiB of HPACK table. Nothing else grows with the client's input. Replies to
-//! its pings and settings are appended to `out`, so a caller that cannot write `out` must stop
-//! reading. The caller also limits how many streams a client may reset, and how many bytes it may
-//! send without making a request or accepting a response, since the caller knows their cost.
+//! Limits: the memory of a connection is bounded. A connection holds one head (at most
+//! [`Limits::head_bytes_max`], and at most twice this size in compressed form), at most
+//! [`Limits::streams_max`] open streams, a record of 64 ended streams, and 4 KiB of HPACK table.
+//! Replies to the client's pings and settings are appended to `out`, so a caller that cannot write
+//! `out` must stop reading. The caller must also limit two things, because only the caller knows
+//! their cost: the number of streams that a client resets, and the number of bytes that a client
+//! sends without making a request or accepting a response.
 //!
 //! Compression: fields shared by many responses are kept in the client's HPACK table
 //! ([`hpack::Encoder`]).
 //!
-//! Units: bytes. Errors: always the client's fault. A [`Fault`] ends the connection; an error of a
-//! stream is answered with `RST_STREAM` and reported as [`Event::Reset`]. Threads: plain values,
-//! owned by one core. Sources: RFC 9113 (HTTP/2), RFC 7541 (HPACK). Only the form of RFC 7540's
-//! priorities is checked.
+//! Units: bytes. Errors: always the client's fault. A [`Fault`] ends the connection. An error of a
+//! stream resets the stream with `RST_STREAM` and is reported as [`Event::Reset`]. Threads: plain
+//! values, owned by one core. Sources: RFC 9113 (HTTP/2), RFC 7541 (HPACK). Priorities (RFC 7540)
+//! have no effect; only their form is checked.
 
 #![forbid(unsafe_code)]
 

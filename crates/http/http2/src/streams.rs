@@ -10,12 +10,12 @@ pub(crate) struct Stream {
     pub(crate) id: u32,
     /// True if the client has sent its whole request.
     pub(crate) is_request_complete: bool,
-    /// Bytes that the client allows us to send; negative after the client shrank its windows (RFC
-    /// 9113 §6.9.2).
+    /// Bytes that the client allows us to send. The number can be negative after the client has
+    /// shrunk its windows (RFC 9113 §6.9.2).
     pub(crate) window: i64,
     /// Bytes that we allow the client to send.
     pub(crate) allowed: u32,
-    /// Received bytes that were consumed, but for which no WINDOW_UPDATE was sent yet.
+    /// Bytes that were consumed, but not yet returned to the client's window by a WINDOW_UPDATE.
     pub(crate) unreturned_bytes: u32,
     /// Declared length of the body, minus the bytes received.
     pub(crate) left: Option<u64>,

@@ -1,4 +1,4 @@
-//! Tests of received and sent frames; each row names its clause of RFC 9113.
+//! Tests of received and sent frames. Each row names the clause of RFC 9113 that it tests.
 
 mod frames;
 mod prop;

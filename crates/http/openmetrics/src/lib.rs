@@ -1,5 +1,6 @@
-//! OpenMetrics 1.0 text, line by line. The crate holds no counters: each part of the program counts
-//! its own events, and writes its own metric families with a [`Text`].
+//! Text in the format OpenMetrics 1.0, written line by line. The crate holds no counters: each
+//! component of the program counts its own events and writes its own metric families with a
+//! [`Text`].
 //!
 //! Units and limits: names end with their base unit (`_seconds`, `_bytes`). Names, help and labels
 //! are constants of the caller. Errors: none. Threads: a [`Text`] belongs to one scrape. Source:

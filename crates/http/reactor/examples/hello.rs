@@ -1,9 +1,9 @@
-//! A minimal HTTP server on the reactor: one fixed response of about 150 bytes, to measure the cost
-//! of one iteration of the event loop. The program does not parse requests: it only counts blank
-//! lines to find where each request ends.
+//! Minimal HTTP server on the reactor, for measuring the cost of one iteration of the event loop.
+//! It sends the same response of about 150 bytes to every request. It does not parse requests: it
+//! only counts blank lines to find the end of each request.
 //!
-//! `hello [ADDRESS] [CORES] [FILE]`; if FILE is given, each response is the content of FILE, sent
-//! with `sendfile`.
+//! Usage: `hello [ADDRESS] [CORES] [FILE]`. If FILE is given, each response is the content of FILE,
+//! sent with `sendfile`.
 
 use std::fs::File;
 use std::io::{IoSlice, Write};

@@ -1,13 +1,14 @@
-//! Output of the log: threads queue their lines in memory and continue; one thread writes them.
+//! Output of the log. All threads queue their lines in memory and continue; one thread writes the
+//! lines.
 //!
 //! ```text
 //! any thread ── whole lines ─► waiting ─┐ swapped with an empty buffer
 //! thread `log`                          └─► write, which may block for ever
 //! ```
 //!
-//! A pipe without a reader, a stopped terminal or a hanging disk blocks this one thread only.
-//! Meanwhile, lines are dropped and counted once [`WAITING_BYTES_MAX`] bytes are waiting, and the
-//! next line that can be written reports their number.
+//! A pipe without a reader, a stopped terminal or a hanging disk blocks this one thread only. Once
+//! [`WAITING_BYTES_MAX`] bytes are waiting, further lines are dropped and counted. When the output
+//! accepts bytes again, a line reports the number of dropped lines.
 
 use parking_lot::{Condvar, Mutex, MutexGuard};
 use std::io::{self, Write};
@@ -19,7 +20,8 @@ use std::time::{Duration, Instant};
 const WAITING_BYTES_MAX: usize = 1 << 20;
 /// Maximum size of one write in bytes. It is small, so that [`Outlet::finish`] sees progress.
 const WRITE_BYTES_MAX: usize = 4 << 10;
-/// Maximum time for which the end of the process waits while the output accepts no bytes.
+/// Time without progress of the output after which the ending process no longer waits for the
+/// output.
 const PATIENCE: Duration = Duration::from_secs(1);
 
 /// Function that opens the output for the next write.

@@ -94,8 +94,8 @@ fn lines_that_wait_in_the_log_are_written_before_the_process_ends() {
     assert!(text.contains("an injected bug"), "{text}");
 }
 
-/// Checks the source of `main`: it must install the hook before other code runs. A test cannot
-/// provoke a panic in the program instead, because no input causes one.
+/// Checks in the source that `main` installs the hook before it runs other code. The test reads the
+/// source because no input makes the program panic.
 #[test]
 fn the_program_begins_with_the_policy() {
     let main = include_str!("../../../pelton/src/main.rs");

@@ -30,9 +30,9 @@ fn split_method(row: &[u8]) -> (&[u8], &[u8]) {
     (&row[..space], row.get(space + 1..).unwrap_or(&[]))
 }
 
-/// Parses the context of a row: an entity tag, and a Unix time or `-` for none. In rows that test
-/// ranges, two more words follow: `strong` if the date is a strong validator (any other word if
-/// not), and the length of the representation.
+/// Parses the context of a row: an entity tag, then a Unix time, or `-` for no date. In rows that
+/// test ranges, two more words follow. The first is `strong` if the date is a strong validator, or
+/// another word if it is not. The second is the length of the representation.
 fn validators(context: &str) -> Validators<'_> {
     let mut words = context.split(' ');
     Validators {

@@ -8,13 +8,14 @@ use testkit::table::{check, rows};
 
 const TABLE: &str = include_str!("streams.txt");
 
-/// Server that sends no responses. It parses complete requests and skips their bodies. It closes
-/// the connection after a request that is rejected or does not allow another one.
+/// Stand-in for a server, without responses. It parses requests and skips their bodies. It closes
+/// the connection after a rejected request, and after a request that does not keep the connection
+/// alive.
 struct Reader {
     limits: Limits,
     /// Bytes that were read and not consumed yet.
     input: Vec<u8>,
-    /// The current body, if any, and whether another request may follow it.
+    /// Decoder of the current body, if any, and true if another request may follow this body.
     body: Option<(BodyDecoder, bool)>,
     is_closed: bool,
     /// One line per request or rejection.
@@ -105,13 +106,13 @@ fn every_row_is_read_whole_and_byte_by_byte() {
     });
 }
 
-/// Passes two random rows, of `streams.txt` or `requests.txt`, to one connection in random pieces.
-/// The transcript must be the same as if they arrived in one piece.
+/// Passes two random rows of `streams.txt` and `requests.txt` to one connection, in random pieces.
+/// The transcript must be the same as for the rows in one piece.
 #[test]
 fn every_row_is_read_in_any_pieces() {
     let tables = [TABLE, include_str!("requests.txt")];
     let rows = tables.into_iter().flat_map(rows);
-    // Under Miri, the long rows that test limits would take hours, so they are omitted.
+    // Omits the long rows, which test limits, under Miri: there they would take hours.
     let is_short = |bytes: &Vec<u8>| !cfg!(miri) || bytes.len() < 1_000;
     let rows: Vec<_> = rows.map(|row| row.bytes).filter(is_short).collect();
     let index = any::<proptest::sample::Index>;

@@ -42,12 +42,12 @@ impl Connection {
         window.clamp(0, FRAME_BYTES_MAX as i64) as usize
     }
 
-    /// Appends the head of a DATA frame. The caller must then append its payload: the next `bytes`
-    /// bytes of the body. `ends` is true if these bytes are the last ones of the body.
+    /// Appends the head of a DATA frame. The caller must then append the payload: the next `bytes`
+    /// bytes of the body. `ends` is true if the payload is the end of the body.
     ///
     /// # Panics
-    /// `bytes` exceeds [`Connection::room`], which is 0 if the stream is not open: a bug of the
-    /// caller.
+    /// `bytes` exceeds [`Connection::room`]: a bug of the caller. The room of a stream that is not
+    /// open is 0.
     pub fn send_data(&mut self, stream: u32, bytes: usize, ends: bool, out: &mut Vec<u8>) {
         assert!(
             bytes <= self.room(stream),

@@ -61,7 +61,8 @@ fn string(block: &mut Vec<u8>, text: &[u8]) {
 pub struct EncodedField {
     /// Literal encoding. Its first byte says whether the client adds the field to its table.
     encoding: Arc<[u8]>,
-    /// Size of the field in a table; 0 if it is not added to the table.
+    /// Size of the field in the client's table. 0 if the client does not add the field to its
+    /// table.
     size: usize,
 }
 

@@ -1,8 +1,8 @@
 //! The static Huffman code: RFC 7541 §5.2 and appendix B.
 //!
-//! The code is canonical: if symbols are ordered by code length, then by value, each code is its
-//! predecessor plus one, extended by zeros to the length of the new code. So the lengths define the
-//! code completely.
+//! The code is canonical: the lengths of the codes define all codes. The symbols are ordered by the
+//! length of their codes, then by value. Each code is the previous code plus one. If the new code
+//! is longer, zeros are appended.
 
 /// Number of symbols: all bytes, and the end-of-string symbol, which is used only as padding.
 const SYMBOLS: usize = 257;
@@ -30,8 +30,9 @@ struct Code {
     symbols: [u16; SYMBOLS],
     /// For each length of a code in bits, the first code and its index in `symbols`.
     firsts: [(u32, u16); BITS_MAX + 2],
-    /// For each value of the next eight bits, the symbol whose code these bits start with, and the
-    /// length of that code in bits; length 0 if the code is longer than eight bits.
+    /// Short codes, indexed by the next eight bits. An entry contains the symbol whose code is at
+    /// the start of these bits, and the length of this code in bits. The length is 0 if the code is
+    /// longer than eight bits.
     short: [(u8, u8); 256],
 }
 

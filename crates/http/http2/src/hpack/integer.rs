@@ -30,8 +30,8 @@ pub(super) fn read(bytes: &mut &[u8], prefix_bits: u32) -> Option<usize> {
     (value <= MAX).then_some(value as usize)
 }
 
-/// Appends the integer `value`. Its start is in the lowest `prefix_bits` bits of the first byte;
-/// `pattern` gives the other bits of that byte.
+/// Appends the integer `value`. The integer begins in the lowest `prefix_bits` bits of the first
+/// byte. `pattern` contains the other bits of this byte.
 pub(super) fn write(out: &mut Vec<u8>, pattern: u8, prefix_bits: u32, value: usize) {
     let mask = (1 << prefix_bits) - 1;
     if value < mask {

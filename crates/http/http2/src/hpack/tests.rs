@@ -53,8 +53,8 @@ fn the_examples_with_huffman_are_read() {
     assert_eq!(read(&mut decoder, &third).as_deref(), Ok(expected));
 }
 
-/// RFC 7541 §4, §5, §6: each row is a case and, in hexadecimal, a block for which the connection
-/// must be closed.
+/// Each row is a description and an invalid block in hexadecimal: RFC 7541 §4, §5, §6. The
+/// connection must be closed after each of these blocks.
 #[test]
 fn invalid_blocks_are_errors() {
     let rows: &[(&str, &str)] = &[

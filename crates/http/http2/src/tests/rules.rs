@@ -1,5 +1,5 @@
-//! Tests of errors of the client: which errors close a stream, which close the connection, and with
-//! which code.
+//! Tests of the client's errors. Each error must close either the stream or the connection, with
+//! the expected error code.
 
 use super::frames::*;
 use crate::{ErrorCode, PREFACE};
@@ -388,12 +388,12 @@ fn frames_are_judged_by_their_form() {
 
 #[test]
 fn heads_are_judged_by_their_fields() {
-    // Each row: the clause of RFC 9113 with the case, the frames that the client sends, and the
-    // outcome. Heads are HPACK. Indexed fields: \x82 and \x83 are the methods GET and POST, \x84 is
-    // the path "/", \x86 is the scheme "http", \x88 is the status 200. Literal fields: the byte
-    // \x00, then the name and the value, each after a byte with its length. If the name is indexed,
-    // its index replaces \x00 and the name: \x01 is :authority, \x02 is :method, \x04 is :path,
-    // \x0f\x0d is content-length.
+    // Each row: the clause of RFC 9113 with a description, the frames that the client sends, and
+    // the outcome. Heads are encoded in HPACK. An indexed field is one byte: \x82 and \x83 are the
+    // methods GET and POST, \x84 is the path "/", \x86 is the scheme "http", \x88 is the status
+    // 200. A literal field is the byte \x00, the length of the name, the name, the length of the
+    // value, and the value. If the name is indexed, its index replaces \x00 and the name with its
+    // length: \x01 is :authority, \x02 is :method, \x04 is :path, \x0f\x0d is content-length.
     let rows: &[(&str, Vec<Vec<u8>>, Outcome)] = &[
         (
             "8.2 a capital",

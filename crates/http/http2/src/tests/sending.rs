@@ -34,7 +34,7 @@ fn windows_bound_what_is_sent() {
     peer.send(&window(1, 2)).expect("room");
     assert_eq!(peer.connection.room(1), 0);
     peer.send(&window(1, 100_000)).expect("room");
-    // The window of the stream is large now: `room` is limited by the size of one frame, then by
+    // The window of the stream is large now. First the maximum size of a frame limits `room`, then
     // the window of the connection.
     assert_eq!(peer.connection.room(1), 16_384);
     for _ in 0..3 {
