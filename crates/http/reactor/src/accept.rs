@@ -13,8 +13,8 @@ use tokio::net::{TcpListener, TcpStream};
 
 use crate::{Core, CoreId, steering};
 
-/// A core's listeners, and a spare descriptor for the case that the process has no other descriptor
-/// left.
+/// Listeners of a core, and a spare descriptor. The spare descriptor is used when the process has
+/// no other descriptor left.
 #[derive(Debug)]
 pub(crate) struct Acceptor {
     core: Core,
@@ -83,13 +83,13 @@ impl Acceptor {
                 Poll::Ready(Err(error)) => self.failed(&error, context),
             }
         }
-        // No waker is needed: the task that polls this future also calls `resume`, and then polls
+        // Registers no waker: the task that polls this future also calls `resume`, and then polls
         // the listeners again.
         Poll::Pending
     }
 
     /// Makes the kernel prefer this core's listeners for connections whose packets arrive on the
-    /// processor `core`; `None` removes the preference.
+    /// processor `core`. `None` removes this preference.
     pub(crate) fn prefer(&self, core: Option<CoreId>) -> io::Result<()> {
         self.listeners
             .iter()
@@ -101,9 +101,9 @@ impl Acceptor {
         self.paused = false;
     }
 
-    /// Sheds a connection: sends the prepared response, then closes. A client that sends more data
-    /// afterwards may miss the response; waiting for that data would keep open a connection for
-    /// which there is no room.
+    /// Sheds a connection: sends the prepared response, then closes the connection. A client that
+    /// sends more data afterwards may not receive the response. This function does not wait for
+    /// such data, because the server has no room for the connection.
     pub(crate) fn shed(&self, stream: TcpStream) {
         self.core.counters().shed.count();
         let answered = rustix::net::send(&stream, self.shed_response, SendFlags::NOSIGNAL)

@@ -18,8 +18,8 @@ use crate::accept::Accepted;
 use crate::address::AddressSlot;
 use crate::{Core, CountedStream, Deadline, Ended, Wait, file, socket};
 
-/// Size of the buffer for bytes that are read and dropped after the last response, until the client
-/// closes its side ([`Conn::linger`]).
+/// Size of the buffer of [`Conn::linger`], which reads and drops bytes until the client closes its
+/// side.
 const LINGER_BYTES: usize = 16 << 10;
 
 /// One accepted connection. Its task owns it; dropping it closes the socket.
@@ -40,8 +40,8 @@ pub struct Conn<S = TcpStream> {
     /// Bytes that the client had acknowledged at the start of the current interval over which its
     /// rate is measured. Such an interval is `write_stall_ms` long.
     acked_bytes: Cell<u64>,
-    /// Guard that keeps the connection counted under its client's address; `None` if that address
-    /// is exempt from the limit.
+    /// Guard for the count of connections per client address. `None` if the client's address is
+    /// exempt from the limit on this count.
     _address_slot: Option<AddressSlot>,
 }
 
@@ -79,8 +79,8 @@ impl Conn {
         conn.swap(stream).1
     }
 
-    /// Waits until the socket has bytes to read or the client has closed its side, without holding
-    /// a buffer meanwhile. Cancel-safe.
+    /// Waits until the socket has bytes to read, or the client has closed its side. Holds no buffer
+    /// while it waits. Cancel-safe.
     ///
     /// # Errors
     /// The socket failed, or the armed deadline passed. If none is armed, [`Wait::Idle`] is armed
@@ -122,7 +122,7 @@ impl Conn {
     /// [`Ended::TimedOut`] with [`Wait::Write`], or the socket failed.
     pub async fn write_all(&self, parts: &mut [IoSlice<'_>]) -> Result<(), Ended> {
         let mut left = parts;
-        // Drops leading empty parts: a write of such a part alone would return 0, as if the socket
+        // Drops leading empty parts. A write of only empty parts would return 0, as if the socket
         // accepted nothing.
         IoSlice::advance_slices(&mut left, 0);
         while !left.is_empty() {
@@ -144,14 +144,15 @@ impl Conn {
         Ok(())
     }
 
-    /// Writes `head`, then the range of the file without copying it. The packet in which the head
-    /// ends is filled with bytes of the body. Other connections get a turn after every
+    /// Writes `head`, then the range of the file, which is not copied. The last packet of the head
+    /// is filled up with bytes of the body. Other connections get a turn after every
     /// `sendfile_slice_bytes` of the file. Bytes that are not in the page cache are first read on
-    /// the blocking pool. For deadlines, and for dropping the future, see [`Conn::write_all`].
+    /// the blocking pool. [`Conn::write_all`] describes the deadlines, and what to do if the future
+    /// is dropped.
     ///
     /// # Errors
-    /// As [`Conn::write_all`]; [`Ended::File`]; [`Ended::ShortFile`] if the file ends early. In the
-    /// last case the client has been promised bytes that do not exist, so close the connection.
+    /// As [`Conn::write_all`]; [`Ended::File`]; [`Ended::ShortFile`] if the file ends early. After
+    /// [`Ended::ShortFile`], close the connection: the head has announced bytes that do not exist.
     pub async fn write_file(&self, head: &[u8], body: FileRange<'_>) -> Result<(), Ended> {
         // Makes the kernel hold the head back until the body's first bytes fill the packet.
         // With an empty body the flag must not be set, since the kernel would hold the head for
@@ -187,8 +188,8 @@ impl Conn {
         Ok(())
     }
 
-    /// Loads a range of a file into the page cache, unless the range was already found there during
-    /// the current tick of the core's clock.
+    /// Loads a range of a file into the page cache. Does nothing if the range was already found
+    /// there since the last tick of the core's clock.
     async fn load(&self, file: &File, offset: u64, len: u64) -> Result<(), Ended> {
         let now_ms = self.core.clock().now_ms();
         let cached_ranges = self.core.cached_ranges();
@@ -201,20 +202,21 @@ impl Conn {
         Ok(())
     }
 
-    /// Closes the connection so that the client receives the written bytes even if it is still
-    /// sending: closes the server's side, then drops received bytes until the client closes, is
-    /// silent for `linger_ms`, or exceeds `linger_ms_max` or `linger_bytes_max`.
+    /// Closes the connection, but lets the client receive the written bytes first, even if the
+    /// client is still sending. Closes the server's side. Then reads and drops bytes until the
+    /// client closes its side, is silent for `linger_ms`, or reaches `linger_ms_max` or
+    /// `linger_bytes_max`.
     ///
     /// # Errors
-    /// [`Ended::TimedOut`] with [`Wait::Linger`], or the socket failed; the connection is closed in
-    /// either case.
+    /// [`Ended::TimedOut`] with [`Wait::Linger`], or the socket failed. The connection is closed
+    /// after both errors.
     pub async fn linger(mut self) -> Result<(), Ended> {
         rustix::net::shutdown(&self.stream, Shutdown::Write)
             .map_err(|errno| Ended::Socket(errno.into()))?;
         let mut linger = self.deadline.linger();
         loop {
             let (stream, core) = (&mut self.stream, &self.core);
-            // The buffer exists only during the poll, so that it adds nothing to the size of every
+            // The buffer exists only during a poll, so it does not increase the size of each
             // connection's task.
             let read = poll_fn(|context| poll_read(stream, core, context, &mut [0; LINGER_BYTES]));
             let read = self.deadline.within(read).await?;
@@ -224,12 +226,13 @@ impl Conn {
         }
     }
 
-    /// Waits until the socket has room for more of a response, as long as the client accepts at
-    /// least `write_bytes_per_s_min` in each interval of `write_stall_ms`. The rate is measured by
-    /// the bytes that the client's kernel has acknowledged. Readiness of the socket for writing
-    /// would be too coarse a measure: the kernel reports a socket as writable only once a third of
-    /// its buffer is free, which may be a megabyte. Arms [`Wait::Write`] unless it is armed, so
-    /// that the rate is measured over all pieces of a response. Cancel-safe.
+    /// Waits until the socket has room for more of a response. In each interval of
+    /// `write_stall_ms`, the client's kernel must acknowledge bytes at a rate of at least
+    /// `write_bytes_per_s_min`; otherwise the wait ends with an error. Readiness of the socket
+    /// would be too coarse a measure of this rate: the kernel reports a socket as writable only
+    /// once a third of its buffer is free, which may be a megabyte. If [`Wait::Write`] is already
+    /// armed, it is not armed again: the rate is measured over all pieces of a response.
+    /// Cancel-safe.
     ///
     /// # Errors
     /// [`Ended::TimedOut`] with [`Wait::Write`], or the socket failed.
@@ -245,8 +248,9 @@ impl Conn {
             .map_err(Ended::Socket)
     }
 
-    /// Returns whether the client has acknowledged enough bytes since the last call; false if the
-    /// kernel cannot report their number, which happens only if the socket is broken.
+    /// Returns whether the client has acknowledged enough bytes since the last call. Returns false
+    /// if the kernel cannot report the number of these bytes, which happens only for a broken
+    /// socket.
     fn is_fast_enough(&self) -> bool {
         socket::acked_bytes(&self.stream).is_ok_and(|acked_bytes| {
             let before = self.acked_bytes.replace(acked_bytes);

@@ -130,8 +130,8 @@ impl Core {
     pub(crate) fn start_drain(&self) {
         self.0.draining.set(true);
         self.0.drain.notify_waiters();
-        // One extra tick is added, since the clock may be up to one tick behind: without it,
-        // connections could be closed before their grace period ends.
+        // Adds one tick, because the clock may be up to one tick behind. Otherwise connections
+        // could be closed before their grace period ends.
         let due_ms = self.0.clock.now_ms() + TICK_MS + DRAIN_GRACE_MS;
         self.0.table.drain(due_ms);
     }

@@ -4,8 +4,8 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use crate::{Steering, Wait};
 
-/// One core's counters, written by that core only. The alignment gives each core cache lines of its
-/// own, so that cores do not slow each other down.
+/// Counters of one core. Only that core writes them. The alignment places the counters of each core
+/// in separate cache lines, so cores do not slow each other down.
 #[derive(Debug, Default)]
 #[repr(align(128))]
 pub struct Counters {
@@ -45,8 +45,8 @@ impl Counters {
     /// Returns the number of connections open now.
     #[must_use]
     pub fn open(&self) -> u64 {
-        // `closed` is read first: a connection that ends between the two reads then counts as open,
-        // not as minus one.
+        // Reads `closed` first: a connection that ends between the two reads then counts as open.
+        // In the other order, the difference could be negative.
         let closed = self.closed();
         self.accepted().saturating_sub(closed)
     }
@@ -104,7 +104,7 @@ impl Counters {
     }
 
     /// Returns the number of connections for which the core asked the kernel which processor
-    /// received their packets. The core does so for one connection in eight.
+    /// received their packets. The core asks this for one connection in eight.
     #[must_use]
     pub fn located(&self) -> u64 {
         self.located.value()

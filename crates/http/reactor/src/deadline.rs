@@ -1,9 +1,10 @@
-//! Deadlines that cost two memory writes each, and no timer, clock read or system call.
+//! Deadlines of connections. Setting a deadline costs two memory writes, and no timer, clock read
+//! or system call.
 //!
-//! Every connection of a core has an entry in the core's table: the kind of wait and its due time.
-//! The tick scans all entries and wakes the tasks of those that are due; each woken task then finds
-//! its own entry due. At 10,000 connections a sweep reads 10,000 entries twice a second, which
-//! costs less than arming one timer per request.
+//! Every connection of a core has an entry in the core's table: the kind of its wait and the due
+//! time. The tick scans all entries and wakes the tasks whose entries are due. A woken task then
+//! finds that its own entry is due. For 10,000 connections, the tick reads 10,000 entries twice a
+//! second. This costs less than one timer per request.
 
 use std::cell::{Cell, RefCell};
 use std::future::poll_fn;
@@ -15,8 +16,8 @@ use std::task::{Poll, Waker};
 use crate::clock::TICK_MS;
 use crate::{Core, Counters, Limits};
 
-/// Time that a connection without a request stays open after draining starts, since a request may
-/// already be on its way.
+/// Time for which a connection without a request stays open after the drain has started. A request
+/// may already be on its way.
 pub(crate) const DRAIN_GRACE_MS: u64 = TICK_MS;
 
 /// Event that a connection waits for. Each kind of event has its own time limit.
@@ -31,8 +32,8 @@ pub enum Wait {
     Head,
     /// More of a request's body; see [`Deadline::note_body_bytes`].
     Body,
-    /// The next request. A connection in this state may be evicted at any time, and is closed soon
-    /// after draining starts.
+    /// The next request. A connection that waits for its next request may be evicted at any time,
+    /// and is closed soon after the drain has started.
     Idle,
     /// Room in the socket for more of the response.
     Write,
@@ -116,8 +117,8 @@ pub struct Deadline {
 
 #[derive(Debug)]
 struct Entry {
-    /// Event that the connection waits for; `None` if it does not wait for its client, and so has
-    /// no deadline.
+    /// Event that the connection waits for. `None` if the connection does not wait for its client;
+    /// it then has no deadline.
     wait: Cell<Option<Wait>>,
     due_ms: Cell<u64>,
     evicted: Cell<bool>,
@@ -155,8 +156,8 @@ impl Deadline {
         };
         self.entry.wait.set(Some(wait));
         self.received.set(0);
-        // One extra tick is added, since the clock may be up to one tick behind: without it, the
-        // deadline could fire early.
+        // Adds one tick, because the clock may be up to one tick behind. Otherwise the deadline
+        // could fire early.
         let due_ms = self.core.clock().now_ms() + TICK_MS;
         self.entry.due_ms.set(due_ms.saturating_add(wait_ms));
     }
@@ -169,8 +170,8 @@ impl Deadline {
         }
     }
 
-    /// Notes that bytes arrived: a connection that waited for a request now waits for the rest of
-    /// the request's head.
+    /// Notes that bytes arrived. If the connection waited for a request, arms [`Wait::Head`]: the
+    /// connection now waits for the rest of the request's head.
     pub fn note_request_start(&self) {
         if let Some(Wait::FirstByte | Wait::Idle) = self.entry.wait.get() {
             self.arm(Wait::Head);
@@ -187,8 +188,8 @@ impl Deadline {
         }
     }
 
-    /// Arms [`Wait::Linger`], and returns the limits on the bytes that are read and dropped after
-    /// the server closed its side.
+    /// Arms [`Wait::Linger`]. Returns the limits on the bytes that the client may still send after
+    /// the server has closed its side.
     #[must_use]
     pub fn linger(&self) -> Linger<'_> {
         let limits = self.core.limits();
@@ -226,8 +227,8 @@ impl Deadline {
         self.entry.due_ms.set(u64::MAX);
     }
 
-    /// Runs `work` until it is done or the deadline is due. Finished work takes precedence over a
-    /// due deadline.
+    /// Runs `work` until it is done or the deadline is due. If both happen at the same time,
+    /// returns the result of `work`.
     ///
     /// Dropping the future drops `work` and has no other effect.
     ///
@@ -237,8 +238,8 @@ impl Deadline {
         self.within_while(work, || false).await
     }
 
-    /// Runs `work` as [`Deadline::within`] does, but arms the deadline again when it is due and
-    /// `should_rearm` returns true.
+    /// Runs `work` as [`Deadline::within`] does. If the deadline is due, calls `should_rearm`. If
+    /// that function returns true, arms the deadline again and continues.
     ///
     /// # Errors
     /// As [`Deadline::within`].
@@ -281,10 +282,10 @@ impl Deadline {
     }
 }
 
-/// Limits on the bytes that are read and dropped if the response was sent before the whole request
-/// arrived. The server keeps reading because some clients read a response only after they have sent
-/// their whole request, and because closing a socket with unread bytes sends a reset, which
-/// discards the response in flight (RFC 9112 §9.6).
+/// Limits on the bytes that are read and dropped after an early response, which is sent before the
+/// whole request has arrived. The server continues to read for two reasons. Some clients read a
+/// response only after they have sent their whole request. And closing a socket with unread bytes
+/// sends a reset, which discards the response in flight (RFC 9112 §9.6).
 #[derive(Debug)]
 pub struct Linger<'d> {
     deadline: &'d Deadline,
@@ -293,17 +294,17 @@ pub struct Linger<'d> {
 }
 
 impl Linger<'_> {
-    /// Lowers the limit to `bytes_max` more bytes, for a client that violated the protocol. The
-    /// error response is the only response that such a client still has to receive.
+    /// Lowers the limit to `bytes_max` more bytes. This is meant for a client that violated the
+    /// protocol: only the error response must still reach the client.
     #[must_use]
     pub fn at_most(mut self, bytes_max: usize) -> Self {
         self.bytes_left = self.bytes_left.min(bytes_max);
         self
     }
 
-    /// Notes that `bytes` arrived, where 0 means that the client closed its side. Returns whether
-    /// to continue reading. Each call allows the client to be silent for `linger_ms` again, until
-    /// `linger_ms_max` have passed in total.
+    /// Notes that `bytes` arrived; 0 means that the client closed its side. Returns whether to
+    /// continue reading. After each call, the client may be silent for `linger_ms` again, but the
+    /// total time is at most `linger_ms_max`.
     pub fn received(&mut self, bytes: usize) -> bool {
         self.bytes_left = self.bytes_left.saturating_sub(bytes);
         self.deadline.arm(Wait::Linger);
@@ -328,8 +329,8 @@ impl Entry {
         )
     }
 
-    /// Returns the time at which the connection began to wait for a request; `None` if it may not
-    /// be evicted, or is marked for eviction already.
+    /// Returns the time at which the connection began to wait for a request. Returns `None` if the
+    /// connection may not be evicted, or if it is already marked for eviction.
     fn evictable_since_ms(&self, limits: &Limits) -> Option<u64> {
         let wait = self.wait.get().filter(|_| self.awaits_request())?;
         (!self.evicted.get()).then(|| self.due_ms.get().saturating_sub(wait.limit_ms(limits)))
@@ -384,8 +385,8 @@ impl Table {
     fn remove(&self, index: usize) {
         let entry = self.entries.borrow_mut()[index].take();
         self.free.borrow_mut().push(index);
-        // The entry's waker may hold the last reference to a task. Dropping the task may call this
-        // table again, so the entry is dropped only when no `RefCell` of the table is borrowed.
+        // The entry's waker may hold the last reference to a task. Dropping that task may call this
+        // table again. So the entry is dropped here, where no `RefCell` of the table is borrowed.
         drop(entry);
     }
 
@@ -412,8 +413,7 @@ impl Table {
     }
 
     /// Lowers the due time of connections without a request to `due_ms`. A request that arrives
-    /// before then is still served, and its response tells the client that the connection will be
-    /// closed.
+    /// before that time is still served. Its response announces that the connection will be closed.
     pub(crate) fn drain(&self, due_ms: u64) {
         for entry in self.entries.borrow().iter().flatten() {
             if entry.awaits_request() {

@@ -18,12 +18,13 @@ pub enum Side {
     Detached,
 }
 
-/// Forks a copy of this process that continues without a terminal, as `daemon(3)` does, but keeps
-/// the working directory. Output of the copy to stdout and stderr is discarded; all other
-/// descriptors stay open.
+/// Forks a copy of this process. Like a process after `daemon(3)`, the copy continues without a
+/// terminal, but it keeps the working directory. Its stdin, stdout and stderr are `/dev/null`; all
+/// its other descriptors stay open.
 ///
 /// # Errors
-/// The process has several threads, which the copy would lack, or the host cannot create a process.
+/// If the process has several threads, because the copy would lack the other threads, or if the
+/// host cannot create a process.
 pub fn detach() -> Result<Side, Error> {
     let failed = |source| Error::host("detach from the terminal", source);
     let threads = fs::read_dir("/proc/self/task").map_err(failed)?.count();
@@ -33,10 +34,9 @@ pub fn detach() -> Result<Side, Error> {
     }
     let null = File::options().read(true).write(true).open("/dev/null");
     let null = null.map_err(failed)?;
-    // SAFETY: in a forked child only the thread that called `fork` exists, so a lock that another
-    // thread held would never be released there. The count above found one thread, which is this
-    // one, so no other thread can hold a lock. Breaks if a thread is started between the count and
-    // this call.
+    // SAFETY: in a forked child, only the thread that called `fork` exists. A lock that another
+    // thread held would never be released in the child. The count above found no other thread, so
+    // no other thread holds a lock. Breaks if a thread is started between the count and this call.
     match unsafe { libc::fork() } {
         -1 => return Err(failed(io::Error::last_os_error())),
         0 => {}

@@ -45,9 +45,10 @@ pub(crate) async fn load(file: &File, offset: u64, len: u64) -> io::Result<()> {
         .map_err(io::Error::other)?
 }
 
-/// File ranges that were in the page cache when last checked, so that a popular range is checked
-/// once per tick instead of once per response. If the number of a descriptor was reused for another
-/// file within the tick, `sendfile` may wait for the disk once, and no other harm results.
+/// File ranges that were found in the page cache, each with the time of the check. A popular range
+/// is thus checked once per tick instead of once per response. The number of a descriptor may be
+/// reused for another file within the tick. In this case `sendfile` may wait for the disk once,
+/// which does no other harm.
 #[derive(Debug)]
 pub(crate) struct CachedRanges([Cell<(RawFd, u64, u64)>; RANGES]);
 
@@ -86,8 +87,9 @@ fn is_cached(file: &File, offset: u64) -> io::Result<bool> {
     match preadv2(file, &mut bytes, offset, ReadWriteFlags::NOWAIT) {
         Ok(_) => Ok(true),
         Err(Errno::AGAIN) => Ok(false),
-        // The file system does not support `RWF_NOWAIT`. It is either in memory (before Linux 6.6),
-        // where a read never waits, or on a network, where `sendfile` may then wait.
+        // The file system does not support `RWF_NOWAIT`. It is one of two kinds. On a file system
+        // in memory (before Linux 6.6), a read never waits. On a network file system, `sendfile`
+        // may now wait.
         Err(Errno::OPNOTSUPP) => Ok(true),
         Err(error) => Err(error.into()),
     }

@@ -1,11 +1,12 @@
-//! Barrier at which all cores wait for each other when they start.
+//! Barrier at which the starting cores wait for each other.
 
 use std::sync::PoisonError;
 
 use super::sync::{Condvar, Mutex, MutexGuard};
 
-/// Barrier at which every core waits until all cores have started. Without it, clients of the first
-/// core could use up resources, such as descriptors, that the last core needs to start.
+/// Barrier at which every core waits until all cores have started. Without the barrier, the first
+/// core would serve clients before the last core has started. These clients could use up resources,
+/// such as descriptors, that the last core needs for its start.
 pub(crate) struct Gate {
     missing: Mutex<usize>,
     complete: Condvar,
@@ -24,8 +25,8 @@ impl Gate {
     }
 }
 
-/// Pending arrival of one core at the barrier. Dropping it counts as an arrival, so that a core
-/// that failed to start does not block the others.
+/// Pending arrival of one core at the barrier. Dropping this value counts as the arrival of the
+/// core. A core that fails to start thus does not block the other cores.
 pub(crate) struct Arrival<'a>(pub(crate) &'a Gate);
 
 impl Arrival<'_> {

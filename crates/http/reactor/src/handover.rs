@@ -1,6 +1,6 @@
 //! Takes over listening sockets from another process: a service manager, or the server process that
-//! this process replaces. The sockets stay open meanwhile, so no connection is refused, and no
-//! connection that waits to be accepted is lost.
+//! this process replaces. The sockets stay open during the handover. So no connection is refused,
+//! and no connection that waits to be accepted is lost.
 
 use std::io::{self, IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
@@ -19,8 +19,8 @@ use crate::Error;
 
 /// Number of descriptors sent per message. The kernel allows at most 253.
 const MESSAGE_DESCRIPTORS: usize = 64;
-/// Maximum number of descriptors accepted from another process: twice as many as a server with two
-/// addresses and 256 cores has.
+/// Maximum number of descriptors that are accepted from another process. A server with two
+/// addresses and 256 cores passes half as many.
 const DESCRIPTORS_MAX: usize = 1024;
 /// Number of the first descriptor that a service manager passes, according to sd_listen_fds(3).
 const MANAGER_FIRST: i32 = 3;
@@ -48,10 +48,11 @@ pub fn listeners_from_manager() -> Result<Vec<TcpListener>, Error> {
     (0..count.min(DESCRIPTORS_MAX as u32))
         .map(|index| {
             let number = MANAGER_FIRST + index as i32;
-            // SAFETY: the manager opened `number` for this process, and no other code here uses it:
-            // `WAS_CALLED` lets this line be reached only once, and LISTEN_PID names this process.
-            // Breaks if descriptors are opened before this call, since a manager that sets
-            // LISTEN_FDS too high would then make us close one of them.
+            // SAFETY: LISTEN_PID names this process, so the service manager opened the descriptor
+            // `number` for this process. No other code uses the descriptor, because `WAS_CALLED`
+            // lets this line be reached only once per descriptor. Breaks if this process opens
+            // descriptors before this call and the manager sets LISTEN_FDS too high: one of those
+            // descriptors would then be closed here.
             let descriptor = unsafe { OwnedFd::from_raw_fd(number) };
             listener(descriptor).map_err(|source| {
                 Error::host(format!("use descriptor {number} of LISTEN_FDS"), source)

@@ -1,15 +1,15 @@
 //! The process's heap: jemalloc, its statistics, and the return of freed memory to the host.
 //!
 //! glibc's allocator does not return freed memory to the host if the memory lies between blocks in
-//! use. After a store has deleted most of its small keys, nearly all of its memory can be of this
-//! kind. jemalloc returns every page that contains no block in use. It places new blocks at the
-//! lowest free addresses first. So a program can compact its memory: it allocates a new block for
-//! each old one, copies the content and frees the old block.
+//! use. After a store has deleted most of its small keys, nearly all of its memory may lie between
+//! such blocks. jemalloc returns every page that contains no block in use. jemalloc also places new
+//! blocks at the lowest free addresses first. So a program can compact its memory: it allocates a
+//! new block for each old block, copies the content and frees the old block.
 //!
-//! Freed pages are kept for ten seconds. Otherwise a large block that is allocated right after
-//! another one was freed would cause a page fault for each page again. jemalloc checks the age of
-//! freed pages only when a thread allocates, so a thread of this module triggers the check twice a
-//! second. Thus an idle process returns memory too.
+//! jemalloc keeps freed pages for ten seconds. Without this delay, a program that frees a large
+//! block and then allocates another one would pay a page fault for every page. jemalloc checks the
+//! age of freed pages only when a thread allocates. A thread of this module therefore triggers the
+//! check twice a second, so that an idle process returns memory, too.
 
 use std::ffi::{CStr, c_char};
 use std::io;
@@ -25,17 +25,18 @@ pub use tikv_jemallocator::Jemalloc;
 /// Interval at which jemalloc is made to check for freed pages that are old enough to be returned.
 const DECAY_EVERY: Duration = Duration::from_millis(500);
 
-/// Option string that jemalloc reads when the process starts. By default, freed blocks of 8 MiB and
-/// more are returned to the host at once, so each large block that is allocated right after another
-/// one was freed costs a page fault for every 4 KiB. The options switch this return off.
+/// Option string that jemalloc reads when the process starts. By default, jemalloc returns freed
+/// blocks of 8 MiB and more to the host at once. The next large block then costs a page fault for
+/// every 4 KiB. The options switch this behaviour off.
 #[repr(transparent)]
 struct Options(*const c_char);
 
 // SAFETY: the pointer refers to a literal, which is never written to.
 unsafe impl Sync for Options {}
 
-// SAFETY: no other item of the program has this name, and jemalloc declares the symbol as a pointer
-// to a C string. Breaks if a dependency defines the same name, which the linker would report.
+// SAFETY: jemalloc declares a symbol of this name as a pointer to a C string, and no other item of
+// the program has this name. Breaks if a dependency defines the same name; the linker would report
+// this error.
 #[unsafe(export_name = "_rjem_malloc_conf")]
 static OPTIONS: Options = Options(c"oversize_threshold:0".as_ptr());
 
@@ -50,7 +51,7 @@ pub struct HeapFigures {
     pub allocated_bytes: usize,
     /// Bytes in pages with at least one block in use.
     pub active_bytes: usize,
-    /// Bytes in pages obtained from the host, including those of the allocator itself.
+    /// Bytes in pages that jemalloc obtained from the host, including pages with its own data.
     pub resident_bytes: usize,
     /// Bytes in freed pages that are kept for later allocations.
     pub dirty_bytes: usize,
@@ -103,9 +104,9 @@ pub fn purge_heap() {
     }
 }
 
-/// Runs `work` with this thread's block cache off, so that blocks are allocated at the lowest free
-/// addresses. With the cache on, the next block allocated would be the block freed last, so nothing
-/// would be compacted.
+/// Runs `work` with this thread's block cache off. New blocks are then allocated at the lowest free
+/// addresses, as compaction needs. With the cache on, each new block would be the block that was
+/// freed last.
 pub fn without_block_cache<R>(work: impl FnOnce() -> R) -> R {
     write(c"thread.tcache.enabled", false);
     let result = work();
@@ -113,7 +114,7 @@ pub fn without_block_cache<R>(work: impl FnOnce() -> R) -> R {
     result
 }
 
-/// Returns the jemalloc statistic or option called `name`; 0 if it does not exist.
+/// Returns the jemalloc statistic or option called `name`, or 0 if this name does not exist.
 fn read(name: &CStr) -> usize {
     let mut value = 0usize;
     let mut bytes = size_of::<usize>();
@@ -133,8 +134,8 @@ fn read(name: &CStr) -> usize {
 /// Sets the jemalloc option called `name`. A failure, for example because the name is unknown, is
 /// logged.
 fn write<T: Copy>(name: &CStr, mut value: T) {
-    // SAFETY: jemalloc reads `value` only during the call, and rejects the call if the size of
-    // `value` is not that of the option.
+    // SAFETY: jemalloc reads `value` only during the call. It rejects the call if the option has
+    // another size than `value`.
     let failed = unsafe {
         mallctl(
             name.as_ptr(),

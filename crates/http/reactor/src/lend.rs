@@ -1,26 +1,27 @@
-//! Zero-copy writes: large values are sent from memory without being copied into their socket.
+//! Zero-copy writes: large values are sent from memory without being copied into the socket.
+//! Instead, the pages of a value are lent: the kernel gets references to the pages.
 //!
 //! ```text
 //! allocation  ···│ head value page │ page │ page end │···
 //!                └ lent: vmsplice into the core's pipe, splice from the pipe into the socket
 //! ```
 //!
-//! The bytes sent before and after a value may be placed around it in memory, too
-//! ([`allocate_buffer`]); then they are lent with the value, and two system calls send everything.
-//! Otherwise these surrounding bytes are copied into the pipe, as are bytes of the value that share
-//! a page with other memory.
+//! The bytes that are sent before and after a value may lie next to the value in memory
+//! ([`allocate_buffer`]). They are then lent together with the value, and two system calls send
+//! everything. Otherwise these bytes are copied into the pipe. Bytes of the value that share a page
+//! with other memory are also copied.
 //!
-//! The kernel does not copy lent pages: the socket refers to each page until the client has
-//! acknowledged its bytes, which may be long after the call, and long after the value was dropped.
-//! So a lent page must never be written to. [`zero_copy`] ensures this: it takes ownership of the
-//! bytes and returns them as a read-only value. When the value is dropped, the process detaches
-//! from the lent pages (`MADV_DONTNEED`) before the allocator gets the memory back, so later writes
-//! go to new pages. The cost is one more page of memory per value. A value that was never sent is
-//! freed like any other memory. A very large value is freed on a separate thread.
+//! The socket refers to a lent page until the client has acknowledged the bytes of the page. This
+//! may be long after the call, and long after the value was dropped. So a lent page must never be
+//! written to. [`zero_copy`] ensures this: it takes ownership of the bytes and returns them as a
+//! read-only value. When the value is dropped, the process first detaches from the lent pages
+//! (`MADV_DONTNEED`). Only then does the allocator get the memory back. Later writes thus go to new
+//! pages. The cost is one more page of memory per value. A value that was never sent is freed like
+//! any other memory. A very large value is freed on a separate thread.
 //!
-//! Rejected alternatives: a file in memory (`memfd_create`) per value, whose pages cost twice as
-//! much to send and which uses a descriptor; and `MSG_ZEROCOPY`, which copies on loopback and
-//! reports each completion in a message that must be read.
+//! Two alternatives were rejected. A file in memory (`memfd_create`) per value uses a descriptor,
+//! and its pages cost twice as much to send. `MSG_ZEROCOPY` copies on loopback, and reports each
+//! completion in a message that must be read.
 //!
 //! One table per process records the memory whose pages may be lent. Its lock is held only for one
 //! operation on a map.
@@ -102,11 +103,12 @@ fn addresses(bytes: &[u8]) -> Range<usize> {
     from..from + bytes.len()
 }
 
-/// Allocates a buffer with capacity for a value of `value_bytes` bytes and for the two bytes of a
-/// line end (CR LF) after it. The caller appends the value, then passes the buffer to
-/// [`zero_copy_within`]. If the value is long enough to be sent without copying, the buffer starts
-/// at a page boundary, shares no page with other memory, and already contains `head`, the bytes
-/// that are sent before the value; otherwise the buffer is empty.
+/// Allocates a buffer with capacity for a value of `value_bytes` bytes and for a line end (CR LF)
+/// after the value. The caller appends the value, then passes the buffer to [`zero_copy_within`].
+///
+/// If the value is long enough to be sent without copying, the buffer starts at a page boundary and
+/// shares no page with other memory. It then already contains `head`, the bytes that are sent
+/// before the value. For a shorter value, the buffer is empty.
 pub fn allocate_buffer(head: &[u8], value_bytes: usize) -> BytesMut {
     if value_bytes < ZERO_COPY_BYTES_MIN {
         return BytesMut::with_capacity(value_bytes + 2);
@@ -187,7 +189,8 @@ impl Drop for ZeroCopyOwner {
         if unused.bytes.len() < FREED_ON_THREAD_BYTES_MIN {
             drop(unused);
         } else {
-            // If the thread could not be started, `unused` is dropped here.
+            // The thread drops `unused`. If the thread could not be started, `unused` is dropped
+            // here.
             drop(freeing_thread().map(|thread| thread.send(unused)));
         }
     }
@@ -197,8 +200,8 @@ impl Drop for ZeroCopyOwner {
 #[derive(Debug)]
 struct Unused {
     bytes: BytesMut,
-    /// Address range of the pages that lie entirely within `bytes`; `None` if the kernel was given
-    /// no reference to any of these pages.
+    /// Address range of the pages that lie entirely within `bytes`. `None` if the kernel never got
+    /// a reference to any of these pages.
     lent: Option<Range<usize>>,
 }
 
@@ -213,9 +216,9 @@ impl Drop for Unused {
         // addresses outside its arguments.
         let detached = unsafe { rustix::mm::madvise(first, end - start, Advice::LinuxDontNeed) };
         if let Err(err) = detached {
-            // This happens for locked memory (`mlock`). The memory is leaked: if it were reused,
-            // the kernel might send bytes of its new content to the client that still receives the
-            // old value.
+            // `madvise` fails for locked memory (`mlock`). The memory is then leaked. If it were
+            // reused, a client that still receives the old value might get bytes of the new
+            // content.
             tracing::warn!(%err, bytes = self.bytes.len(), "memory lent to the kernel cannot be released and is leaked");
             mem::forget(mem::take(&mut self.bytes));
         }
@@ -223,8 +226,8 @@ impl Drop for Unused {
 }
 
 /// Returns the channel to the thread that frees large blocks of memory, so that the cores need not
-/// free them; `None` if the host cannot create the thread. The thread is never joined: if the
-/// process ends first, the host frees the memory anyway.
+/// free them. Returns `None` if the host cannot create the thread. The process does not wait for
+/// the thread before it ends, because the host then frees the memory anyway.
 fn freeing_thread() -> Option<&'static Sender<Unused>> {
     static THREAD: OnceLock<Option<Sender<Unused>>> = OnceLock::new();
     let thread = THREAD.get_or_init(|| {
@@ -241,10 +244,11 @@ fn freeing_thread() -> Option<&'static Sender<Unused>> {
 /// Memory that is sent without copying for one of the slices passed to
 /// [`ZeroCopyWriter::poll_write`]. The comments on the fields call that slice the part.
 struct ZeroCopySegment<'b> {
-    /// Memory to send: bytes of the part, and those bytes right before and after them that are sent
-    /// too.
+    /// Memory to send: bytes of the part, and the bytes right before and after the part that are
+    /// sent with it.
     memory: &'b [u8],
-    /// Numbers of bytes of `memory` that lie before the part (`head`) and after it (`end`).
+    /// Number of bytes in `memory` before the part (`head`), and number of bytes after the part
+    /// (`end`).
     head: usize,
     end: usize,
     /// Range of the part's bytes that `memory` contains.
@@ -252,9 +256,9 @@ struct ZeroCopySegment<'b> {
 }
 
 /// Returns the pages of `part` that can be sent without copying, and records that the kernel may
-/// refer to them. Returns `None` if `part` is short or does not come from [`zero_copy`]. Bytes that
-/// [`allocate_buffer`] put around the value are included if they equal the bytes that are to be
-/// sent right before the value (`before`) and right after it (`behind`).
+/// refer to them. Returns `None` if `part` is short or does not come from [`zero_copy`]. `before`
+/// and `behind` are the bytes that are sent before and after `part`. If the bytes that lie around
+/// the value in memory ([`allocate_buffer`]) equal these bytes, they are included.
 fn lend<'b>(part: &'b [u8], before: &[u8], behind: &[u8]) -> Option<ZeroCopySegment<'b>> {
     if part.len() < REST_BYTES_MIN {
         return None;
@@ -269,10 +273,10 @@ fn lend<'b>(part: &'b [u8], before: &[u8], behind: &[u8]) -> Option<ZeroCopySegm
         return None;
     }
     let range = from - all.start..to - all.start;
-    // SAFETY: both bounds lie within `pages.written`: initialised bytes that do not change while
-    // the value exists, and `part` borrows from the value for `'b`. `zero_copy_within` exposed the
-    // provenance of a pointer to all of them. Breaks if an entry stays in the table after its bytes
-    // are freed.
+    // SAFETY: both addresses lie within `pages.written`. The bytes there are initialised and do not
+    // change while the value exists; `part` borrows from the value for `'b`. `zero_copy_within` has
+    // exposed the provenance of a pointer to these bytes. Breaks if an entry stays in the table
+    // after its bytes are freed.
     let memory = |from: usize, to: usize| unsafe {
         std::slice::from_raw_parts::<'b, u8>(ptr::with_exposed_provenance(from), to - from)
     };
@@ -374,8 +378,8 @@ impl ZeroCopyWriter {
     }
 
     /// Writes some of `parts` in order, as `poll_write_vectored` does, but does not copy large
-    /// parts that came from [`zero_copy`]. `more` is true if other parts will follow these, so that
-    /// the kernel fills packets.
+    /// parts that came from [`zero_copy`]. `more` is true if the caller will write further parts.
+    /// The kernel then waits for these parts before it sends a packet that is not full.
     ///
     /// # Errors
     /// Errors of the socket.
@@ -396,8 +400,9 @@ impl ZeroCopyWriter {
         }
     }
 
-    /// Sends the first part that can be sent without copying, together with the bytes around it. If
-    /// every part must be copied, copies and sends all of them.
+    /// Looks for the first part that can be sent without copying. Sends this part together with the
+    /// bytes around it. If many bytes precede the part, sends only those bytes. If there is no such
+    /// part, copies and sends all parts.
     fn write(&self, socket: impl AsFd, parts: &[IoSlice<'_>], more: bool) -> io::Result<usize> {
         let mut slot = self.pipe.borrow_mut();
         let nothing = IoSlice::new(&[]);
@@ -448,9 +453,9 @@ impl ZeroCopyWriter {
 }
 
 impl Pipe {
-    /// Fills the pipe as far as it has room: copies `before` and `after`, and inserts references to
-    /// `pages`, which [`lend`] returned. Returns the number of bytes in the pipe. If it is 0, the
-    /// caller sends by copying.
+    /// Fills the pipe as far as it has room. Copies `before` and `after` into the pipe, with
+    /// references to `pages` between them. `pages` must come from [`lend`]. Returns the number of
+    /// bytes in the pipe. If the number is 0, the caller sends by copying.
     fn fill(&self, before: &[IoSlice<'_>], pages: &[u8], after: &[IoSlice<'_>]) -> usize {
         let refused =
             |err: &Errno| tracing::debug!(%err, "zero-copy write refused; copying the value");
@@ -466,8 +471,8 @@ impl Pipe {
             return filled;
         }
         let parts = [IoSliceRaw::from_slice(pages)];
-        // SAFETY: `into` is the write end of a pipe, so the kernel only reads, and `lend` recorded
-        // these pages, so they are not written to while the kernel refers to them. Breaks if
+        // SAFETY: `into` is the write end of a pipe, so the kernel only reads the pages. `lend` has
+        // recorded the pages, so they are not written to while the kernel refers to them. Breaks if
         // `pages` did not come from `lend`.
         let inserted = unsafe { rustix::pipe::vmsplice(&self.into, &parts, SpliceFlags::NONBLOCK) };
         let inserted = inserted.inspect_err(refused).unwrap_or(0);

@@ -1,7 +1,7 @@
 //! One pinned, single-threaded tokio runtime per core, each with its own listeners, connections and
 //! clock. The crate has no routes, and no HTTP except the text of a `Date` field.
 //!
-//! The principal type is [`Conn`], an accepted connection, which is passed to the core's handler.
+//! The principal type is [`Conn`], an accepted connection. The core passes it to its handler.
 //! [`bind`] opens the sockets; [`run`] serves them until [`Stop`] is triggered.
 //!
 //! ```text
@@ -10,7 +10,7 @@
 //! spreads    │               │  at the cap: evict an idle connection, or shed    │
 //! by         │               └─ tick, twice a second: Clock, due deadlines       │
 //! SO_REUSE-  └───────────────────────────────────────────────────────────────────┘
-//! PORT  ──►  ┌ thread core-1 … shares only the count of open connections ────────┐
+//! PORT  ──►  ┌ thread core-1 … shares only counts of connections ────────────────┐
 //! ```
 //!
 //! ```no_run
@@ -46,35 +46,36 @@
 //!
 //! Threads: one per core, named `core-N`, and the runtime's blocking pool, named `core-N-file` and
 //! not pinned. A core owns its state: the closure that builds the state runs on the core's thread
-//! and may use `Rc` and `Cell`. Cores share only the count of open connections, which is written on
-//! accept and close, and [`Counters`], each of which is written by one core. A process started from
-//! a core's thread may run only on that core's processor, so start child processes before [`run`]
-//! or from another thread.
+//! and may use `Rc` and `Cell`. Cores share only the counts of open connections, in total and per
+//! client address, the steering method, and the [`Counters`], each of which only one core writes. A
+//! child process that a core's thread starts may run only on that core's processor. So start child
+//! processes before [`run`], or from another thread.
 //!
-//! Fairness: one iteration of a core's event loop polls the sockets once and runs the tasks that
-//! they woke. tokio makes a task yield after 128 operations that did not wait, and
-//! [`Conn::write_file`] yields after each slice, so that no connection monopolises a core.
+//! Fairness: one iteration of a core's event loop polls the sockets once, then runs the tasks whose
+//! sockets are ready. No connection monopolises a core: tokio makes a task yield after 128
+//! operations that did not wait, and [`Conn::write_file`] yields after each slice.
 //!
 //! Time: [`Clock`] is set from the system once per tick, so a request costs no clock read and no
 //! timer. Arming a [`Deadline`] costs two memory writes; the tick wakes the connections whose
 //! deadline is due. A deadline never fires early, and fires at most two ticks (one second) late.
 //!
-//! Overload: at `connections_max` the core makes room for a new connection: it evicts the
-//! connection that has waited longest for a request. If all connections have a request, the new
-//! connection gets `shed_response` and is closed. A new connection is also shed if its client
-//! address already has `address_connections_max` open connections. When the process is out of
-//! descriptors, new connections are shed in the same way, with the help of a reserved descriptor.
+//! Overload: at `connections_max`, the core makes room for a new connection: it evicts the
+//! connection that has waited longest for a request. If all its connections have a request, the
+//! core sheds the new connection: it sends `shed_response` and closes the connection. A new
+//! connection is also shed if its client address already has `address_connections_max` open
+//! connections. If the process has no descriptor left, the core uses a reserved descriptor to shed
+//! new connections.
 //!
-//! Drain: when stopped, each core accepts the connections left in its backlog, closes its
-//! listeners, and ends the connections that wait for a request. It ends them only after one more
-//! second, since a request may be on its way. Busy connections finish; those left after
-//! `drain_ms_max` are dropped, and [`run`] returns their number. Tasks that a handler spawned
-//! beside its connection are dropped at that point too.
+//! Drain: when stopped, each core accepts the connections left in its backlog, then closes its
+//! listeners. Connections that wait for a request stay open for about one more second, because a
+//! request may be on its way; then the core closes them. Busy connections may finish their
+//! requests. After `drain_ms_max`, the remaining connections are dropped, and [`run`] returns their
+//! number. Tasks that a handler spawned beside its connection are then dropped, too.
 //!
-//! Limits: [`Limits`], in milliseconds and bytes. Errors: [`Error`] is the fault of the host, or of
-//! the operator who chose the address, and makes the start fail; [`Ended`] is the reason why one
-//! connection is over, which is a normal result. `SIGPIPE` must stay ignored, as Rust's runtime
-//! sets it at start-up: `sendfile` has no `MSG_NOSIGNAL` flag.
+//! Limits: [`Limits`], in milliseconds and bytes. Errors: an [`Error`] makes the start fail. It is
+//! the fault of the host, or of the operator who chose the address. [`Ended`] is the reason why one
+//! connection has ended, which is a normal result. `SIGPIPE` must stay ignored, as Rust's runtime
+//! sets it at the start: `sendfile` has no flag `MSG_NOSIGNAL`.
 
 mod accept;
 mod address;

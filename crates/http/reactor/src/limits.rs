@@ -39,14 +39,14 @@ pub struct Limits {
     /// Minimum rate of a client that reads a response, averaged over each `write_stall_ms` and
     /// measured by the bytes that the client's kernel acknowledges. Default 512 bytes per second.
     pub write_bytes_per_s_min: u64,
-    /// Maximum time that a client may stay silent after the server closed its side of the
-    /// connection, in [`crate::Conn::linger`]. Default 2,000 ms.
+    /// Maximum time without data from the client in [`crate::Conn::linger`], after the server has
+    /// closed its side of the connection. Default 2,000 ms.
     pub linger_ms: u64,
-    /// Maximum total time that a client may continue to send after the server closed its side.
-    /// Default 30,000 ms.
+    /// Maximum total time for which a client may continue to send after the server has closed its
+    /// side of the connection. Default 30,000 ms.
     pub linger_ms_max: u64,
-    /// Maximum number of bytes of a connection that are read and dropped after the server closed
-    /// its side. Default 1 GiB.
+    /// Maximum number of bytes that a client may send after the server has closed its side of the
+    /// connection. These bytes are read and dropped. Default 1 GiB.
     pub linger_bytes_max: usize,
     /// Maximum time from [`crate::Stop::trigger`] until busy connections are dropped and the
     /// reactor stops waiting for blocking work. Default 30,000 ms.
@@ -55,8 +55,8 @@ pub struct Limits {
     /// (`TCP_NOTSENT_LOWAT`). A higher value keeps distant clients supplied with data; a lower
     /// value costs more wakeups of the server. Default 128 KiB.
     pub unsent_bytes_max: u32,
-    /// Maximum number of bytes of a file that are sent before the core serves its other
-    /// connections. Default 1 MiB.
+    /// Maximum number of bytes of a file that a core sends before it serves its other connections.
+    /// Default 1 MiB.
     pub sendfile_slice_bytes: usize,
 }
 

@@ -115,9 +115,10 @@ pub fn bind(
     adopt(addresses, cores, limits, &mut Vec::new())
 }
 
-/// Listens as [`bind`] does, but removes the sockets of `inherited` that listen on one of the
-/// addresses, and uses them instead of opening new sockets there. Port 0 matches any port. Sockets
-/// that match no address stay in `inherited`.
+/// Listens as [`bind`] does, but uses inherited sockets where possible. If sockets in `inherited`
+/// listen on one of the addresses, the function removes them from `inherited` and opens no new
+/// sockets for this address. Port 0 matches any port. Sockets that match no address stay in
+/// `inherited`.
 ///
 /// # Errors
 /// As [`bind`].
@@ -185,8 +186,8 @@ fn take(requested_address: SocketAddr, inherited: &mut Vec<TcpListener>) -> Vec<
     taken
 }
 
-/// Returns `sockets`, with duplicates appended until there is one socket per core; several cores
-/// then accept from the same socket.
+/// Returns `sockets`, with duplicates appended until there is one socket per core. Cores with
+/// duplicates of one socket share its backlog.
 fn share(mut sockets: Vec<TcpListener>, cores: usize) -> io::Result<Vec<TcpListener>> {
     let inherited_count = sockets.len();
     for index in inherited_count..cores {
@@ -206,8 +207,8 @@ fn open(
     let mut sockets = Vec::with_capacity(cores);
     for _ in 0..cores {
         let socket = listen(address, limits.backlog)?;
-        // If port 0 was requested, the other sockets use the port that the kernel chose for the
-        // first socket.
+        // If port 0 was requested, the kernel chooses a port for the first socket. The other
+        // sockets use the same port.
         address = socket.local_addr()?;
         sockets.push(socket);
     }

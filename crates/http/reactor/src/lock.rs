@@ -14,7 +14,8 @@ use rustix::io::Errno;
 
 /// Name of the lock file in the directory.
 const NAME: &str = "lock";
-/// Maximum number of bytes of the lock file that are read to describe the holder of the lock.
+/// Maximum number of bytes that are read from the lock file. Its text describes the holder of the
+/// lock.
 const TEXT_BYTES_MAX: u64 = 200;
 
 /// Mode of a directory lock.
@@ -107,8 +108,8 @@ impl DirLock {
         options.read(true).write(true).create(true).truncate(false);
         let opened = fs::create_dir_all(dir)
             .and_then(|()| options.open(&path))
-            // If the lock file exists on a read-only file system, it can only be opened for
-            // reading, which suffices for locking it.
+            // On a read-only file system, an existing lock file can be opened only for reading.
+            // This suffices to lock the file.
             .or_else(|error| File::open(&path).map_err(|_| error));
         match opened {
             Ok(file) => Ok(DirLock { file, path }),

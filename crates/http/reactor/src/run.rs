@@ -38,10 +38,10 @@ pub struct Drained {
 /// connections. `shed_response` is sent to a connection that is shed; it may be empty.
 ///
 /// # Errors
-/// A core could not be started; then no core is left running.
+/// A core could not be started. In this case, all other cores have stopped.
 ///
 /// # Panics
-/// A handler panicked: the other cores drain, then the panic is resumed here.
+/// A handler panicked. The other cores drain first; then the panic continues on the calling thread.
 pub fn run<S, H, F>(
     listeners: Listeners,
     limits: &Limits,
@@ -113,9 +113,9 @@ struct Shared {
     open: OpenConnections,
     addresses: Arc<Addresses>,
     counters: Arc<[Counters]>,
-    /// True if each core's thread is pinned to its processor. A single core is not pinned: there is
-    /// no other core to separate it from, and the single cores of several processes would share one
-    /// processor while others are idle.
+    /// True if each core's thread is pinned to its processor. A single core is not pinned.
+    /// Otherwise several processes with a single core would share one processor while other
+    /// processors are idle.
     pins: bool,
     /// Processors that the process may use, for threads that are not pinned.
     allowed: CpuSet,
@@ -182,8 +182,8 @@ impl Shared {
             arrival.wait();
             Ok(serving.serve(acceptor).await)
         });
-        // Dropping a runtime waits without limit for its blocking pool, which may hang on a disk or
-        // a network share, so the wait is limited here.
+        // Limits the wait for the blocking pool, which may hang on a disk or a network share.
+        // Dropping the runtime would wait without limit.
         let left = served.as_ref().map_or(Duration::ZERO, |drained| {
             drained.deadline.saturating_duration_since(Instant::now())
         });
@@ -201,11 +201,12 @@ impl Shared {
             .thread_name(format!("core-{index}-file"))
             .on_thread_park(move || counters[index].waits.count())
             .on_thread_start(move || {
-                // A new thread inherits the affinity of the core's thread. Without this call, it
-                // would run only on that core's processor, and wait there for the core's thread.
+                // A new thread inherits the processor affinity of the core's thread. Without this
+                // call, the new thread could run only on that core's processor, where it would have
+                // to wait for the core's thread.
                 if let Err(_narrowed) = cores::pin(&allowed) {
-                    // The host has meanwhile taken the other processors away from this process, so
-                    // the thread stays on the core's processor.
+                    // The host has meanwhile withdrawn the other processors from this process. The
+                    // thread stays on the core's processor.
                 }
             })
             .build_local(LocalOptions::default())
@@ -318,8 +319,8 @@ where
             if !self.core.evict() {
                 return acceptor.shed(accepted.stream);
             }
-            // The evicted connection ends before the core polls its sockets again, so
-            // `connections_max` is exceeded only until then.
+            // The evicted connection ends before the core polls its sockets again.
+            // `connections_max` is exceeded only until the evicted connection has ended.
             open.add();
         }
         self.sample_arrival(&accepted.stream);
@@ -367,7 +368,8 @@ where
     }
 }
 
-/// Returns the system's time in seconds since 1970; 0 if the clock is set to an earlier time.
+/// Returns the system's time in seconds since 1970, or 0 if the system's clock is set to a time
+/// before 1970.
 fn unix_secs() -> u64 {
     SystemTime::now()
         .duration_since(UNIX_EPOCH)

@@ -57,8 +57,8 @@ fn poll(wait: &mut Waiting<'_>, wakes: &Arc<Wakes>) -> String {
     }
 }
 
-/// Advances the clock tick by tick until a wait on `deadline` ends, and returns one line for each
-/// tick at which its state changed.
+/// Advances the clock tick by tick until a wait on `deadline` ends. Returns one line for the first
+/// poll of the wait, and one line for each tick that wakes the wait.
 fn trace(core: &Core, deadline: &Deadline) -> String {
     let wakes = Arc::new(Wakes::default());
     let mut wait: Waiting<'_> = pin!(deadline.within(pending()));

@@ -31,7 +31,7 @@ async fn pair() -> (TcpStream, TcpStream) {
     (ours.expect("asked for").0, theirs.expect("listened to"))
 }
 
-/// Writes all parts, and returns the number of calls of `poll_write` that this took.
+/// Writes all parts. Returns the number of calls of `poll_write` that were needed.
 async fn write_all(
     zero_copy_writer: &ZeroCopyWriter,
     stream: &impl ZeroCopySocket,
@@ -83,8 +83,8 @@ fn bytes_around_a_value_are_lent_with_it_if_they_equal_the_sent_bytes() {
     bytes.extend_from_slice(b"\r\n");
     let value = zero_copy_within(bytes, HEAD.len()..HEAD.len() + 100_000);
     assert!(value == pattern(100_000, 1));
-    // Returns three numbers of bytes that would be sent without copying: those before `part`, those
-    // of `part`, and those after it.
+    // Returns how many bytes are sent without copying: before `part`, within `part`, and after
+    // `part`.
     let around = |before: &[u8], part: &[u8], behind: &[u8]| {
         let segment = lend(part, before, behind).expect("it is long");
         (
@@ -226,8 +226,8 @@ fn changing_lent_bytes_copies_them() {
 fn dropped_values_leave_the_table() {
     let value = zero_copy(pattern(ZERO_COPY_BYTES_MIN, 1));
     let all = addresses(&value);
-    // This closure is called only for memory that the test still owns, since another test may reuse
-    // freed memory at once.
+    // Call this closure only for memory that the test still owns: another test may reuse freed
+    // memory at once, and enter it into the table.
     let known = |bytes: &[u8]| table().range(addresses(bytes)).next().is_some();
     assert!(known(&value));
     let part = value.slice(1..10);
