@@ -180,7 +180,7 @@ impl AsRef<[u8]> for ZeroCopyOwner {
 impl Drop for ZeroCopyOwner {
     fn drop(&mut self) {
         let pages = table().remove(&self.first_page);
-        let Pages { end, lent, .. } = pages.expect("`lendable_within` entered this row");
+        let Pages { end, lent, .. } = pages.expect("`zero_copy_within` entered this row");
         let bytes = mem::take(&mut self.bytes);
         let unused = Unused {
             lent: lent.then_some(self.first_page..end),

@@ -579,7 +579,7 @@ impl FoundWords {
     }
 
     fn add(&mut self, folded: &str, in_title: bool) {
-        let (posting, title) = self.current.expect("`begin` was called first");
+        let (posting, title) = self.current.expect("`start_object` was called first");
         for (place, word) in words(folded).enumerate() {
             let word = match self.numbers.get(word) {
                 Some(&known) => known,
