@@ -1,11 +1,16 @@
 // Script of the page that visitors of a share see: a viewer for photos, and one player for all
 // tracks. Without the script, photos are links, and each track has its own player.
 
-function icon(text: string, label: string, run: () => void): HTMLButtonElement {
+/** Returns the label of a control, which the server has put on the page in the visitor's language. */
+function label(control: "previous" | "next" | "close" | "original" | "play"): string {
+  return document.body.dataset[control] ?? "";
+}
+
+function icon(text: string, name: string, run: () => void): HTMLButtonElement {
   const button = document.createElement("button");
   button.type = "button";
   button.textContent = text;
-  button.setAttribute("aria-label", label);
+  button.setAttribute("aria-label", name);
   button.addEventListener("click", run);
   return button;
 }
@@ -17,9 +22,11 @@ function startViewer(links: readonly HTMLAnchorElement[]): void {
   const image = document.createElement("img");
   const original = document.createElement("a");
   original.textContent = "⤓";
-  original.setAttribute("aria-label", "Download the original");
+  original.setAttribute("aria-label", label("original"));
   original.download = "";
   let present = 0;
+  // In a script from right to left, the next photo is on the left.
+  const forward = document.documentElement.dir === "rtl" ? -1 : 1;
   const show = (index: number) => {
     const link = links[index];
     const thumbnail = link?.querySelector("img");
@@ -34,23 +41,23 @@ function startViewer(links: readonly HTMLAnchorElement[]): void {
     next.hidden = index === links.length - 1;
     if (!dialog.open) dialog.showModal();
   };
-  const previous = icon("‹", "Previous photo", () => show(present - 1));
-  const next = icon("›", "Next photo", () => show(present + 1));
+  const previous = icon("‹", label("previous"), () => show(present - 1));
+  const next = icon("›", label("next"), () => show(present + 1));
   previous.className = "previous";
   next.className = "next";
-  const close = icon("×", "Close", () => dialog.close());
+  const close = icon("×", label("close"), () => dialog.close());
   close.className = "close";
   dialog.append(image, close, original, previous, next);
   dialog.addEventListener("close", () => links[present]?.focus());
   dialog.addEventListener("keydown", (event) => {
-    if (event.key === "ArrowLeft") show(present - 1);
-    if (event.key === "ArrowRight") show(present + 1);
+    if (event.key === "ArrowLeft") show(present - forward);
+    if (event.key === "ArrowRight") show(present + forward);
   });
   let start = 0;
   image.addEventListener("pointerdown", (event) => (start = event.clientX));
   image.addEventListener("pointerup", (event) => {
     const moved = event.clientX - start;
-    if (Math.abs(moved) > 40) show(moved < 0 ? present + 1 : present - 1);
+    if (Math.abs(moved) > 40) show(moved < 0 ? present + forward : present - forward);
   });
   image.draggable = false;
   document.body.append(dialog);
@@ -76,7 +83,7 @@ function startPlayer(tracks: readonly HTMLAudioElement[]): void {
   });
   const [first] = tracks;
   if (!first) return;
-  const play = icon("▶ Play", "Play", () => void first.play());
+  const play = icon(`▶ ${label("play")}`, label("play"), () => void first.play());
   play.className = "play";
   document.querySelector("header > div")?.append(play);
 }

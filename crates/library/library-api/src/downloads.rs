@@ -10,6 +10,11 @@ pub(crate) fn attachment(name: &[u8]) -> String {
     format!("attachment; filename*=UTF-8''{}", encoded(name))
 }
 
+/// Returns the target of each file in the library, percent-encoded.
+pub(crate) fn targets(paths: &[Vec<u8>]) -> impl Iterator<Item = String> {
+    paths.iter().map(|path| format!("/{}", encoded(path)))
+}
+
 /// Returns a name for each file of a list. A name begins with the file's number in the list, so
 /// that the files keep their order when sorted by name.
 pub(crate) fn numbered(paths: &[Vec<u8>]) -> Vec<String> {

@@ -3,6 +3,7 @@
 
 pub(crate) mod content;
 mod page;
+mod texts;
 mod visit;
 
 pub use visit::ShareRequest;

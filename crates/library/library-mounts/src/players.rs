@@ -533,6 +533,7 @@ impl Shares {
         let (root, nonce) = (page::root_of(request.path), page::nonce());
         let assets = format!("{root}-/app/{}/", self.assets.version());
         let policy = share_policy(&nonce);
+        let languages = accepted_languages(&request);
         let server = Arc::clone(&self.server);
         let share = move || {
             let offset = Params::parse(&query).first("offset").map(str::parse);
@@ -542,6 +543,7 @@ impl Shares {
                 root: &root,
                 assets: &assets,
                 nonce: &nonce,
+                languages: &languages,
                 now_ms: unix_ms(SystemTime::now()),
             })
         };
@@ -549,9 +551,10 @@ impl Shares {
         let (Reply::Whole { fields, .. }
         | Reply::Internal { fields, .. }
         | Reply::Variant { fields, .. }
-        | Reply::Original { fields, .. }) = &mut reply
+        | Reply::Original { fields, .. }
+        | Reply::Archive { fields, .. }) = &mut reply
         else {
-            unreachable!("the response to a share is a document or a file");
+            unreachable!("the response to a share is a document, a file or an archive");
         };
         fields.extend(self::fields(&[
             // Search engines must not list a link that a user has published.
@@ -564,9 +567,19 @@ impl Shares {
         if let Reply::Whole { fields, .. } = &mut reply {
             fields.retain(|(_, value)| &**value != "no-store");
             fields.push(("content-security-policy".into(), policy.into()));
+            fields.push(("vary".into(), "accept-language".into()));
         }
         reply
     }
+}
+
+/// Returns the value of the Accept-Language field; empty without the field.
+fn accepted_languages(request: &MountRequest<'_>) -> String {
+    let mut fields = request.fields.clone();
+    let found = fields.find(|(name, _)| name.eq_ignore_ascii_case("accept-language"));
+    found.map_or_else(String::new, |(_, value)| {
+        String::from_utf8_lossy(value).into_owned()
+    })
 }
 
 /// Returns the Content-Security-Policy of a share's page. It allows one script, by its nonce, and

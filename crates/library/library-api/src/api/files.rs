@@ -6,7 +6,7 @@ use std::collections::HashSet;
 use audio_plan::{AudioRequest, Format};
 
 use super::{ApiCall, Refusal};
-use crate::downloads::{attachment, below_common_folder, common_folder};
+use crate::downloads::{attachment, below_common_folder, common_folder, targets};
 use crate::ids::Id;
 use crate::index::tracks;
 use crate::params::encoded;
@@ -127,9 +127,8 @@ impl ApiCall<'_> {
         let name = folder.rsplit(|&byte| byte == b'/').next();
         let name = name.filter(|name| !name.is_empty());
         let name = [name.unwrap_or(ARCHIVE_NAME.as_bytes()), b".zip"].concat();
-        let targets = paths.iter().map(|path| format!("/{}", encoded(path)));
         Ok(Response::Archive {
-            files: targets.zip(below_common_folder(&paths)).collect(),
+            files: targets(&paths).zip(below_common_folder(&paths)).collect(),
             disposition: attachment(&name),
         })
     }

@@ -5,19 +5,24 @@ use std::fmt::Write as _;
 
 use html_escape::encode_double_quoted_attribute as escaped;
 
+use super::texts::Texts;
 use super::visit::{HEIGHTS_PX, OpenShare, ShareRequest};
 use crate::ids::Id;
 use crate::time::{iso, seconds};
 
 /// Returns the page of a share.
 pub(super) fn render(visit: &OpenShare<'_>, token: &str, request: &ShareRequest<'_>) -> String {
+    let texts = request.texts();
     let base = format!("{}-/share/{token}", request.root);
     let description = Some(&visit.share.description).filter(|text| !text.is_empty());
     let name = visit.name.as_deref();
-    let title = description.map(String::as_str).or(name).unwrap_or("Music");
+    let title = description
+        .map(String::as_str)
+        .or(name)
+        .unwrap_or(texts.music);
     let (count, content) = match &visit.photos {
-        Some(_) => photos(visit, &base, request.offset),
-        None => tracks(visit, &base),
+        Some(_) => photos(visit, texts, &base, request.offset),
+        None => tracks(visit, texts, &base),
     };
     let mut facts = vec![count];
     facts.extend(
@@ -27,28 +32,41 @@ pub(super) fn render(visit: &OpenShare<'_>, token: &str, request: &ShareRequest<
     if let Some(end_ms) = visit.share.expires_ms {
         let end = iso(end_ms);
         let day = end.get(..10).unwrap_or(&end);
-        facts.push(format!("until <time datetime=\"{end}\">{day}</time>"));
+        let time = format!("<time datetime=\"{end}\">{day}</time>");
+        facts.push(texts.until.replace("{}", &time));
     }
     let cover = match visit.cover_owner() {
         Some(_) => format!("<img class=\"cover\" alt=\"\" src=\"{base}/cover\">"),
         None => String::new(),
     };
+    let archive = match visit.archived_files().len() {
+        0 | 1 => String::new(),
+        _ => format!(
+            "<a class=\"archive\" href=\"{base}/archive\" download>{}</a>",
+            texts.download_all
+        ),
+    };
+    let labels = texts.controls.iter();
+    let labels: String = labels
+        .map(|(name, text)| format!(" data-{name}=\"{text}\""))
+        .collect();
     let (title, facts) = (escaped(title), facts.join(" · "));
     let ShareRequest { assets, nonce, .. } = request;
+    let (language, direction) = (texts.language, texts.direction);
     format!(
-        "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><meta name=\"viewport\" \
+        "<!doctype html><html lang=\"{language}\" dir=\"{direction}\"><meta charset=\"utf-8\"><meta name=\"viewport\" \
          content=\"width=device-width,initial-scale=1\"><meta name=\"robots\" \
          content=\"noindex\"><title>{title} · Pelton</title><link rel=\"icon\" \
          href=\"{assets}icon.svg\"><link rel=\"stylesheet\" href=\"{assets}share.css\">\
          <script type=\"module\" nonce=\"{nonce}\" src=\"{assets}share.js\"></script>\
-         <header>{cover}<div><h1 dir=\"auto\">{title}</h1><p dir=\"auto\">{facts}</p></div>\
-         </header><main>{content}</main>"
+         <body{labels}><header>{cover}<div><h1 dir=\"auto\">{title}</h1><p>{facts}</p>\
+         {archive}</div></header><main>{content}</main>"
     )
 }
 
 /// Returns the total number of photographs as text, and the HTML of the grid that begins with the
 /// photograph at `offset`.
-fn photos(visit: &OpenShare<'_>, base: &str, offset: usize) -> (String, String) {
+fn photos(visit: &OpenShare<'_>, texts: &Texts, base: &str, offset: usize) -> (String, String) {
     let photos = visit.photos.as_ref();
     let rows = photos.map_or_else(Vec::new, |photos| photos.rows(&visit.derived));
     let page = visit.context.limits.photos_max;
@@ -94,20 +112,16 @@ fn photos(visit: &OpenShare<'_>, base: &str, offset: usize) -> (String, String) 
         .expect("writing to a string cannot fail");
     };
     if offset != 0 {
-        to(offset.saturating_sub(page), "← earlier");
+        to(offset.saturating_sub(page), texts.earlier);
     }
     if offset.saturating_add(page) < rows.len() {
-        to(offset + page, "later →");
+        to(offset + page, texts.later);
     }
-    let count = match rows.len() {
-        1 => "1 photo".to_owned(),
-        count => format!("{count} photos"),
-    };
-    (count, out)
+    (Texts::count(texts.photo, texts.photos, rows.len()), out)
 }
 
 /// Returns the number of tracks as text, and the HTML of the list of tracks.
-fn tracks(visit: &OpenShare<'_>, base: &str) -> (String, String) {
+fn tracks(visit: &OpenShare<'_>, texts: &Texts, base: &str) -> (String, String) {
     let mut out = "<ol class=\"tracks\">".to_owned();
     for &row in &visit.tracks {
         let Some(track) = visit.index.track(row) else {
@@ -128,9 +142,6 @@ fn tracks(visit: &OpenShare<'_>, base: &str) -> (String, String) {
         .expect("writing to a string cannot fail");
     }
     out.push_str("</ol>");
-    let count = match visit.tracks.len() {
-        1 => "1 track".to_owned(),
-        count => format!("{count} tracks"),
-    };
+    let count = Texts::count(texts.track, texts.tracks, visit.tracks.len());
     (count, out)
 }

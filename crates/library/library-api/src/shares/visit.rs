@@ -2,19 +2,21 @@
 //! library can be reached through a share.
 //!
 //! ```text
-//! ID ─► page    ID/tr-… ─► track    ID/cover ─► cover
+//! ID ─► page    ID/tr-… ─► track    ID/cover ─► cover    ID/archive ─► all files, as ZIP
 //! ID/ph-…/480 ─► photograph, 480 pixels high    ID/ph-…/original ─► unchanged file
 //! ```
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use catalog::CoverOwner;
 
 use super::content::{self, Photos};
+use super::texts::Texts;
 use super::{find_open, page};
 use crate::context::Context;
 use crate::derived::Derived;
-use crate::downloads::attachment;
+use crate::downloads::{attachment, below_common_folder, numbered, targets};
 use crate::ids::Id;
 use crate::index::{self, Index};
 use crate::page::whole;
@@ -41,8 +43,17 @@ pub struct ShareRequest<'a> {
     pub assets: &'a str,
     /// Nonce of the script element.
     pub nonce: &'a str,
+    /// Value of the Accept-Language field; empty without the field.
+    pub languages: &'a str,
     /// Present time, in milliseconds since 1970.
     pub now_ms: i64,
+}
+
+impl ShareRequest<'_> {
+    /// Returns the texts of the page in the language that the visitor prefers.
+    pub(super) fn texts(&self) -> &'static Texts {
+        Texts::preferred(self.languages)
+    }
 }
 
 /// Share that a visitor requests and may open, with its current content.
@@ -78,7 +89,7 @@ pub(crate) fn respond(context: &Context, request: &ShareRequest<'_>) -> Response
         Ok(visit) => visit,
         Err(err) => {
             tracing::error!(%err, cause = %err.source, "cannot read the shares");
-            let body = whole("The server cannot read this share at the moment", "");
+            let body = whole(request.texts().unreadable, "");
             return html(503, body);
         }
     };
@@ -88,9 +99,10 @@ pub(crate) fn respond(context: &Context, request: &ShareRequest<'_>) -> Response
             Some(html(200, page::render(&visit, token, request)))
         }
         "cover" => visit.cover(),
+        "archive" => visit.archive(),
         file => visit.file(file),
     });
-    response.unwrap_or_else(|| html(404, whole("No such share", "")))
+    response.unwrap_or_else(|| html(404, whole(request.texts().not_found, "")))
 }
 
 /// Records a visit of the share with the id `token`.
@@ -108,6 +120,38 @@ impl OpenShare<'_> {
         let library = &self.context.library;
         let mut tracks = self.tracks.iter().map(|&row| CoverOwner::Track(row));
         tracks.find(|owner| library.has_cover(&self.index, *owner))
+    }
+
+    /// Returns the rows of the files that visitors can download as an archive: the photographs, if
+    /// the share allows originals, or the tracks. A file occurs once.
+    pub(super) fn archived_files(&self) -> Vec<u32> {
+        let photos = self.photos.as_ref();
+        let photos = photos.filter(|_| self.share.allows_originals);
+        let photos = photos.map_or_else(Vec::new, |photos| photos.rows(&self.derived));
+        let photos = photos.iter().map(|&row| Some(self.index.photo(row)?.file));
+        let tracks = self.tracks.iter();
+        let tracks = tracks.map(|&row| Some(self.index.track(row)?.file));
+        let mut taken = HashSet::new();
+        let files = photos.chain(tracks).flatten();
+        files.filter(|file| taken.insert(*file)).collect()
+    }
+
+    /// Returns an archive of all files that visitors can download. Tracks have numbers before their
+    /// names, so that they keep their order.
+    fn archive(&self) -> Option<Response> {
+        let files = self.archived_files();
+        let paths = files.iter().map(|&file| Some(self.index.file(file)?.0));
+        let paths: Vec<_> = paths.flatten().collect();
+        let names = match self.photos {
+            Some(_) => below_common_folder(&paths),
+            None => numbered(&paths),
+        };
+        let name = self.name.as_deref().unwrap_or(&self.share.description);
+        let name = [name.replace('/', "_").as_bytes(), b".zip"].concat();
+        (!paths.is_empty()).then(|| Response::Archive {
+            files: targets(&paths).zip(names).collect(),
+            disposition: attachment(&name),
+        })
     }
 
     fn cover(&self) -> Option<Response> {

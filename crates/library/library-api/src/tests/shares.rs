@@ -271,6 +271,7 @@ fn visit(path: &str, now_ms: i64) -> ShareRequest<'_> {
         root: "/",
         assets: "/-/app/dev/",
         nonce: "0",
+        languages: "",
         now_ms,
     }
 }
@@ -338,4 +339,69 @@ fn shares_are_heard_by_all_who_have_the_link_until_they_end() {
         scene.all("getShares", "share.id").is_empty(),
         "they go with their owner"
     );
+}
+
+#[test]
+fn a_share_speaks_the_language_of_the_visitor() {
+    let scene = Scene::new("share-languages");
+    let [_, album, _] = ids(&scene);
+    let share = scene.json(&format!("createShare?id={album}"))["shares"]["share"][0].clone();
+    let token = share["id"].as_str().expect("text").to_owned();
+    let page = |path: &str, languages: &str| {
+        let request = ShareRequest {
+            languages,
+            ..visit(path, 5)
+        };
+        match scene.server().share(&request) {
+            Response::Document { body, .. } => body,
+            other => panic!("{other:?}"),
+        }
+    };
+    for (languages, parts) in [
+        (
+            "fr",
+            [
+                "<html lang=\"en\" dir=\"ltr\">",
+                "2 tracks",
+                "data-play=\"Play\"",
+            ],
+        ),
+        (
+            "de-AT",
+            [
+                "<html lang=\"de\" dir=\"ltr\">",
+                "2 Titel",
+                "data-play=\"Abspielen\"",
+            ],
+        ),
+        (
+            "ar",
+            [
+                "<html lang=\"ar\" dir=\"rtl\">",
+                "المقاطع: 2",
+                "data-play=\"تشغيل\"",
+            ],
+        ),
+    ] {
+        let body = page(&token, languages);
+        assert!(parts.iter().all(|part| body.contains(part)), "{body}");
+    }
+    assert!(page("none", "de").contains("abgelaufen"));
+}
+
+#[test]
+fn visitors_can_download_all_that_they_may_have_in_one_archive() {
+    let scene = Scene::new("share-archive");
+    let [_, album, _] = ids(&scene);
+    let share = scene.json(&format!("createShare?id={album}"))["shares"]["share"][0].clone();
+    let token = share["id"].as_str().expect("text").to_owned();
+    let archive = format!("{token}/archive");
+    match scene.server().share(&visit(&archive, 5)) {
+        Response::Archive { files, disposition } => {
+            let names: Vec<_> = files.iter().map(|(_, name)| &name[..]).collect();
+            assert_eq!(names, ["1 1.flac", "2 2.flac"]);
+            assert!(disposition.ends_with(".zip"), "{disposition}");
+        }
+        other => panic!("{other:?}"),
+    }
 }
