@@ -2,9 +2,6 @@
 //! the web page requests, and the placeholders of the same photographs. It converts one photograph
 //! at a time, the newest first.
 
-use std::ffi::OsStr;
-use std::os::unix::ffi::OsStrExt as _;
-use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread;
@@ -17,7 +14,8 @@ use openmetrics::Text;
 use report::Error;
 use scan::LibraryIndexer;
 use server::{Live, PrefetchProgress};
-use variants::library::LibraryPath;
+
+use crate::prefetch::newest_photos;
 
 /// Interval between checks whether the server is idle.
 const POLL: Duration = Duration::from_millis(500);
@@ -41,13 +39,15 @@ struct Server {
     indexer: Arc<LibraryIndexer>,
 }
 
-/// Reason why a pass over the photographs ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum End {
-    /// All photographs have their variants, or the cache is almost full.
-    Done,
-    /// The server has become busy, or is being stopped.
-    Interrupted,
+/// Position in the list of photographs at which the prefetch continues after an interruption.
+#[derive(Debug)]
+struct Position {
+    /// [`Server::state`] to which the list belongs. In another state, the prefetch starts again.
+    state: (u64, u64),
+    /// Number of photographs that are finished.
+    next: usize,
+    /// True if all photographs are finished, or the cache is almost full.
+    is_at_end: bool,
 }
 
 impl IdlePrefetch {
@@ -106,8 +106,7 @@ impl IdlePrefetch {
     }
 
     fn run(&self, server: &Server) {
-        // State of the server after the last pass that created all variants.
-        let mut done = None;
+        let mut position = Position::start(server.state());
         let mut responses = server.response_count();
         let mut idle_since = Instant::now();
         while !self.is_stopping.load(Relaxed) {
@@ -118,40 +117,49 @@ impl IdlePrefetch {
                 continue;
             }
             let state = server.state();
-            if idle_since.elapsed() < self.idle_time || done == Some(state) {
-                continue;
+            if position.state != state {
+                position = Position::start(state);
             }
-            if self.pass(server, responses) == End::Done {
-                done = Some(state);
+            if self.idle_time <= idle_since.elapsed() && !position.is_at_end {
+                self.continue_from(&mut position, server, responses);
             }
         }
     }
 
-    /// Creates the missing variants of all photographs, as long as the number of responses stays
-    /// `before`.
-    fn pass(&self, server: &Server, before: u64) -> End {
-        for (photo, path) in server.indexer.catalog().newest_photos() {
+    /// Creates the missing variants of the photographs from `position` on, as long as the server is
+    /// idle: the number of responses stays `before`.
+    fn continue_from(&self, position: &mut Position, server: &Server, before: u64) {
+        let catalog = server.indexer.catalog();
+        for (photo, path) in newest_photos(&catalog).skip(position.next) {
             let is_stopping = self.is_stopping.load(Relaxed);
             if is_stopping || server.is_busy() || server.response_count() != before {
-                return End::Interrupted;
+                return;
             }
             let service = server.live.current();
             let bytes_max = service.settings().limits.variants_bytes_max;
             if bytes_max / 100 * CACHE_PCT_MAX <= service.variants().stats().bytes {
                 tracing::info!("prefetch in idle time ends: the cache of variants is almost full");
-                return End::Done;
+                break;
             }
-            let path = LibraryPath::from_relative(Path::new(OsStr::from_bytes(&path)));
             // Skips pictures beside music, such as covers. The timeline of the web page does not
             // show these pictures.
-            if let Some(path) = path
-                && !photo.is_beside_music
-            {
+            if !photo.is_beside_music {
                 let (recipes, progress) = (&self.recipes, &self.progress);
                 service.prefetch_when_idle(&path, recipes, progress, &self.is_stopping);
             }
+            position.next += 1;
         }
-        End::Done
+        position.is_at_end = true;
+    }
+}
+
+impl Position {
+    fn start(state: (u64, u64)) -> Position {
+        Position {
+            state,
+            next: 0,
+            is_at_end: false,
+        }
     }
 }
 

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::thread;
 
+use catalog::DatedPhoto;
 use openmetrics::Text;
 use parking_lot::Mutex;
 use scan::LibraryIndexer;
@@ -202,14 +203,22 @@ impl Job {
     }
 }
 
+/// Returns all photographs with their paths, the most recently taken first.
+pub(crate) fn newest_photos(
+    catalog: &scan::Index,
+) -> impl Iterator<Item = (DatedPhoto, LibraryPath)> + '_ {
+    catalog.newest_photos().filter_map(|(photo, path)| {
+        let path = LibraryPath::from_relative(Path::new(OsStr::from_bytes(&path)));
+        Some((photo, path?))
+    })
+}
+
 /// Returns the pictures below `folder`, or of the whole library, the most recently taken first.
 fn pictures<'a>(
     catalog: &'a scan::Index,
     folder: Option<&'a LibraryPath>,
 ) -> impl Iterator<Item = LibraryPath> + 'a {
-    let paths = catalog
-        .newest_photos()
-        .filter_map(|(_, path)| LibraryPath::from_relative(Path::new(OsStr::from_bytes(&path))));
+    let paths = newest_photos(catalog).map(|(_, path)| path);
     paths.filter(move |path| folder.is_none_or(|it| path.as_path().starts_with(it.as_path())))
 }
 

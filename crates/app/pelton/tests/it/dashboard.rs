@@ -25,7 +25,7 @@ fn home() -> Home {
 
 /// Adds an admin, and returns the header fields of a request by which the admin changes something
 /// on the server's page.
-fn admin(home: &Home) -> String {
+pub(crate) fn admin(home: &Home) -> String {
     assert_eq!(
         user(home, &["add", "ann", "--admin"], "sesame\n").0,
         Some(0)
