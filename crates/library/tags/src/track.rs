@@ -105,8 +105,8 @@ const ROLES: &[(Role, Field, Option<Field>)] = &[
     (Role::DjMixer, Field::DjMixer, None),
 ];
 
-/// Maximum number of names per role, of genres, of moods and of release types; further values are
-/// ignored. A file with more values is broken, or made to exhaust the space of the index.
+/// Maximum number of genres, of moods, of release types, and of names in one role. Further values
+/// are ignored. A file with more values is broken, or was made to exhaust the space of the index.
 const NAMES_MAX: usize = 1024;
 /// Number of sides of one vinyl record.
 const SIDES: u16 = 2;
@@ -264,8 +264,8 @@ impl Track {
             self.album_artist = VARIOUS.to_owned();
             self.people(Role::AlbumArtist, &[VARIOUS], &[], &[]);
         } else {
-            // The first artist is the album artist. The other artists may appear on this track
-            // only.
+            // The tags name no album artist, so the first artist of the track is used. The other
+            // artists may appear on this track only.
             if let Some(first) = self.people.first().cloned() {
                 self.album_artist.clone_from(&first.name);
                 let role = Role::AlbumArtist;

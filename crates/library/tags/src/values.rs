@@ -6,8 +6,8 @@ use std::fmt;
 pub struct Tags {
     text: String,
     values: Vec<Value>,
-    /// Set of the fields that have values, one bit each. It speeds up lookups, most of which are
-    /// for fields without values.
+    /// Set of the fields that have values, one bit per field. It speeds up lookups: most lookups
+    /// are for fields without values.
     present: u128,
 }
 
@@ -70,8 +70,8 @@ impl Tags {
         self.present |= bit(field);
     }
 
-    /// Adds the values of `other` in those fields that have no values yet. If a file has several
-    /// tags, the best tag must therefore be added first.
+    /// Adds the values of `other`, but only for fields that have no values yet. If a file has
+    /// several tags, the best tag must therefore be added first.
     pub(crate) fn fill(&mut self, other: &Tags) {
         let known = self.present;
         for (field, value) in other.iter() {

@@ -158,9 +158,9 @@ fn finish(
 }
 
 impl SampleCounts {
-    /// Returns the number of samples in `bytes` bytes of audio. This is the number that the file
-    /// states, if it is plausible; otherwise it is computed from the number of whole frames (ADPCM)
-    /// or from the mean bit rate.
+    /// Returns the number of samples in `bytes` bytes of audio. If the file states a plausible
+    /// number, returns that number. Otherwise computes it from the number of whole frames (ADPCM)
+    /// or from the mean bit rate (other formats).
     fn samples(&self, format: &[u8; 16], bytes: u64, rate_hz: u32) -> u64 {
         let u16_at = |at: usize| u64::from(u16::from_le_bytes([format[at], format[at + 1]]));
         let (coding, frame_bytes) = (u16_at(0), u16_at(12));

@@ -32,7 +32,8 @@ const ITEMS_MAX: u32 = 64;
 const MONO: u32 = 1 << 2;
 const LAST_BLOCK: u32 = 1 << 12;
 const DSD: u32 = 1 << 31;
-/// Sample rates by their index in the flags; index 15 means that the rate is in the metadata.
+/// Sample rates. The flags of a block contain the index of its rate; index 15 means that the rate
+/// is in the metadata.
 const RATES_HZ: [u32; 15] = [
     6_000, 8_000, 9_600, 11_025, 12_000, 16_000, 22_050, 24_000, 32_000, 44_100, 48_000, 64_000,
     88_200, 96_000, 192_000,
@@ -44,8 +45,8 @@ const DOUBLINGS_MAX: u8 = 30;
 const ITEM_ODD: u8 = 0x40;
 const ITEM_LARGE: u8 = 0x80;
 
-/// Reads a file whose first block is at `start`; `media` holds the values of a tag before this
-/// block, if any.
+/// Reads a file whose first block is at `start`. If the file has a tag before this block, `media`
+/// contains the tag's values.
 pub(crate) fn read(input: &mut Input<'_>, start: u64, mut media: Media) -> Result<Media, Error> {
     media.container = Container::WavPack;
     media.audio.codec = Codec::WavPack;
@@ -53,8 +54,8 @@ pub(crate) fn read(input: &mut Input<'_>, start: u64, mut media: Media) -> Resul
     let first = word(&head, 24);
     let is_dsd = first & DSD != 0;
     let stated = u64::from(head[11]) << 32 | u64::from(word(&head, 12));
-    // The number of samples is unknown if the writer could not seek back to fill it in; ffmpeg
-    // leaves zero there.
+    // A writer that cannot seek back to the header writes no number of samples. The field is then
+    // all ones or, from ffmpeg, zero.
     let is_open = word(&head, 12) == u32::MAX || stated == 0;
     let mut rate = Rate {
         hz: RATES_HZ.get((first >> 23 & 15) as usize).copied(),
@@ -132,7 +133,8 @@ fn last_sample(input: &mut Input<'_>, blocks: Range<u64>) -> Result<Option<u64>,
     Ok(None)
 }
 
-/// Sample rate of the audio; for DSD, before it is doubled `doublings` times.
+/// Sample rate that the file states. For DSD, the actual rate is `hz` bytes per second, doubled
+/// `doublings` times.
 struct Rate {
     hz: Option<u32>,
     doublings: u8,

@@ -31,7 +31,7 @@
 //!
 //! An output has a header if every line before its first empty line is a field, and one of these
 //! fields is `Content-Type`, `Status` or `Location`. Any other output is a body without a header.
-//! So programs that do not implement CGI, such as filters, can be used, too.
+//! So programs that do not implement CGI, such as filters, can be used too.
 //!
 //! Units and limits: lengths are in bytes. [`Limits`] bounds the header of an output.
 //!

@@ -13,8 +13,8 @@ pub struct Request<'a> {
     pub query: Option<&'a str>,
     /// Header fields of the request, in order.
     pub fields: &'a [(&'a str, &'a [u8])],
-    /// Media type of the body, if known. In a chain of programs, each gets the output of the
-    /// previous one as its body, so this type may differ from that of the request.
+    /// Media type of the body, if known. In a chain of programs, the output of one program is the
+    /// body for the next program. So this type may differ from the type that the client stated.
     pub content_type: Option<&'a [u8]>,
     /// Length of the body in bytes.
     pub body_bytes: u64,
@@ -31,9 +31,9 @@ pub enum RequestError {
     Path,
 }
 
-/// Fields that are not passed to a program: they concern the connection, have variables of their
-/// own, or are only for the server (RFC 3875 §4.1.18). `Proxy` is among them, because its variable
-/// would be `HTTP_PROXY`, which HTTP libraries read as a setting of the user.
+/// Fields that do not become `HTTP_…` variables: they concern the connection, have variables of
+/// their own, or are only for the server (RFC 3875 §4.1.18). The field `Proxy` is hidden because
+/// its variable would be `HTTP_PROXY`, which HTTP libraries read as a setting of the user.
 const HIDDEN_FIELDS: &[&str] = &[
     "authorization",
     "connection",
@@ -92,8 +92,8 @@ impl Request<'_> {
         Ok(out.0)
     }
 
-    /// Returns the host name and the port from the field `Host`. If the name or the port is
-    /// missing, returns a default value in its place; the RFC lets the server choose this value.
+    /// Returns the host name and the port from the field `Host`. Without this field, the name is
+    /// `localhost`. Without a port, the port is the default of HTTP or HTTPS.
     fn authority(&self) -> (&[u8], &[u8]) {
         let default: &[u8] = if self.secure { b"443" } else { b"80" };
         let host = self.values("host").next().unwrap_or(b"localhost");
@@ -116,9 +116,9 @@ impl Request<'_> {
             .map(|(_, value)| *value)
     }
 
-    /// Adds one variable per field name, with the values of all fields of this name. Skips names
-    /// that contain bytes other than letters, digits and `-`, since different names could otherwise
-    /// give the same variable.
+    /// Adds one variable per field name. If several fields have this name, the variable contains
+    /// all their values. Skips names with bytes other than letters, digits and `-`: otherwise `a-b`
+    /// and `a_b` would give the same variable.
     fn fields(&self, out: &mut Variables) {
         for (index, (name, _)) in self.fields.iter().enumerate() {
             let is = |other: &&str| other.eq_ignore_ascii_case(name);
@@ -141,7 +141,7 @@ impl Request<'_> {
 struct Variables(Vec<u8>);
 
 impl Variables {
-    /// Appends a variable. Cuts the value at its first zero byte, since that would end the
+    /// Appends a variable. Cuts the value before its first zero byte, because a zero byte ends the
     /// variable.
     fn put(&mut self, name: &str, value: &[u8]) {
         self.0.extend_from_slice(name.as_bytes());

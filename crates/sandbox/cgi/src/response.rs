@@ -14,7 +14,8 @@ pub enum Response<'a> {
         /// Offset of the body in the output.
         body_at: usize,
     },
-    /// Path of another resource of this server, which the server sends instead (local redirect).
+    /// Local redirect: path of another resource of this server. The server answers the request with
+    /// that resource.
     LocalRedirect(&'a str),
     /// Output without a header; all of it is the body.
     Bytes,

@@ -66,9 +66,9 @@ impl Bootable {
         let millis = |time: config::Timeout| time.0.as_millis() as u32;
         let common = components::cell_limits(config, entry.concurrency.get() as usize);
         let limits = Limits {
-            // Spare cells run jobs while other cells are wiped. A persistent program needs none,
-            // because its cells are never wiped. Its cells are also not replaced after a number of
-            // jobs, because the program's state would be lost.
+            // Spare cells run jobs while other cells are wiped. The cells of a persistent program
+            // are never wiped, so the program needs no spare cells. These cells are also not
+            // replaced after a number of jobs, because the program would lose its state.
             spare: if entry.ephemeral { common.spare } else { 0 },
             jobs_per_zygote: if entry.ephemeral {
                 common.jobs_per_zygote

@@ -1,5 +1,5 @@
-//! Programs of the operator as routes of the server, each run in cells of its own: sandboxed
-//! processes or microVMs (`[programs.NAME]`, docs/cells.md).
+//! Routes of the server on which programs of the operator answer the requests (`[programs.NAME]`,
+//! docs/cells.md). Each program runs in its own cells, which are sandboxed processes or microVMs.
 //!
 //! Principal type: [`Programs`], a mount of the server.
 //!
@@ -9,12 +9,13 @@
 //!                      └─► the fallback that `on_error` names, if a unit fails
 //! ```
 //!
-//! A unit is one program. The whole body of a request is received before the request waits for a
-//! cell, and the request holds a cell only while a program runs: slow clients and the other
-//! programs of a chain occupy no cell. Threads: the threads of the server's cores look up the table
-//! and wait for results. Each unit has as many threads as it may run requests at a time. Programs
-//! are booted by the thread that handles signals and by the thread that polls for changed files.
-//! Locks that requests take are held for reads and swaps of pointers, never during a boot or a run.
+//! A unit is one program. A request first receives its whole body, then waits for a cell, and holds
+//! the cell only while the program runs. So slow clients occupy no cell.
+//!
+//! Threads: the server's cores look up routes and wait for results. Each unit has one thread per
+//! request that it may run at the same time. Programs boot at the start of the server, on the
+//! thread that handles signals, and on the thread that polls for changed files. A lock that
+//! requests take is held only while a pointer is read or swapped, never during a boot or a run.
 
 #![forbid(unsafe_code)]
 

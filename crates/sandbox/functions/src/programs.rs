@@ -29,8 +29,7 @@ pub struct Programs {
 #[derive(Default)]
 pub(super) struct Table {
     pub(super) units: BTreeMap<String, Arc<Unit>>,
-    /// Routes, sorted by the length of their paths, longest first, so that the most specific one is
-    /// found first.
+    /// Routes, longest path first, so that a search finds the most specific route first.
     pub(super) routes: Vec<Arc<Route>>,
 }
 
@@ -105,13 +104,12 @@ impl Programs {
         mounts
     }
 
-    /// Applies a new configuration: boots the programs that are new in it, and those whose settings
-    /// or file have changed. If a changed program fails to boot, its previous version keeps
-    /// running.
+    /// Applies a new configuration. Boots new programs, and programs whose settings or file have
+    /// changed. If a changed program fails to boot, its previous version keeps running.
     ///
     /// # Errors
-    /// If a new program fails to boot. The table of routes does not change then, but changed
-    /// programs that have already booted keep their new version.
+    /// If a new program fails to boot. The table of routes then stays unchanged, but changed
+    /// programs that booted before the failure keep their new version.
     pub fn apply(&self, config: &Config) -> Result<(), Error> {
         let _alone = self.changing.lock();
         let old = self.table();
@@ -170,10 +168,10 @@ impl Programs {
         Ok(())
     }
 
-    /// Boots programs whose files have changed. A changed file is booted only if two successive
-    /// polls find it in the same state: a file that is still being copied changes from one poll to
-    /// the next. `changed_stamps` holds the identity and version (the stamp) of each file that was
-    /// found changed at the last poll.
+    /// Boots programs whose files have changed. A program is booted only if two successive polls
+    /// find the same changed stamp (identity and version) of its file. While a file is being
+    /// copied, its stamp changes from one poll to the next. `changed_stamps` holds the stamps of
+    /// the files that the last poll found changed.
     fn poll_files(&self, changed_stamps: &mut BTreeMap<String, Stamp>) {
         let _alone = self.changing.lock();
         for (name, unit) in &self.table().units {

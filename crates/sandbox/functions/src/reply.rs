@@ -17,7 +17,7 @@ use server::mount::{Field, Mount, MountRequest, Reply, TranscodeRequest};
 use super::programs::{Fallback, Programs, Route};
 use super::unit::Unit;
 
-/// Maximum time for which a program may run as a fallback.
+/// Maximum run time of a fallback program.
 const FALLBACK_TIME_MAX: Duration = Duration::from_secs(1);
 /// Maximum size in bytes of the CGI variables of a request. The protocol of cells has the same
 /// limit.
@@ -62,7 +62,8 @@ fn is_inert(content_type: &str) -> bool {
     essence == "text/plain" || is_media && essence != Format::Svg.media_type()
 }
 
-/// Returns whether `head` is not empty and `bytes` begins with it, without regard to ASCII case.
+/// Returns whether `bytes` begins with `head`, without regard to ASCII case. Returns false if
+/// `head` is empty.
 fn starts_with_ignore_case(bytes: &[u8], head: &[u8]) -> bool {
     let begin = bytes.get(..head.len());
     !head.is_empty() && begin.is_some_and(|begin| begin.eq_ignore_ascii_case(head))
@@ -139,8 +140,8 @@ impl Route {
         let last = self.stages.len() - 1;
         for (number, unit) in self.stages.iter().enumerate() {
             match self.stage(unit, mount_request, &body, None).await? {
-                // Only a document with status 200 is input for the next stage; other output goes to
-                // the client.
+                // A document with status 200 and without `Location` is the input of the next
+                // program. All other output goes to the client.
                 ParsedOutput::Document(200, fields, next)
                     if number < last && !redirects(&fields) =>
                 {
@@ -222,10 +223,10 @@ enum ParsedOutput {
 }
 
 impl ParsedOutput {
-    /// Parses a program's output. If the request's body begins with the same CGI header as the
-    /// output, the client wrote this header, and the program, which does not use CGI, has echoed
-    /// it. The whole output is then treated as plain bytes: otherwise any web page could make a
-    /// browser show arbitrary content in the name of this server.
+    /// Parses a program's output. A program that does not use CGI may copy the request's body to
+    /// its output. If the output and the request's body begin with the same CGI header, the client
+    /// wrote this header. The whole output is then treated as plain bytes: otherwise any web page
+    /// could make a browser show arbitrary content in the name of this server.
     fn read(output: &Bytes, sent: &[u8]) -> Result<ParsedOutput, cgi::Malformed> {
         Ok(match Response::parse(output, &Limits::default())? {
             Response::Document { body_at, .. }
@@ -298,8 +299,8 @@ fn document(status: u16, mut fields: Vec<Field>, body: Body) -> Reply {
         let content_type = body.content_type.map_or(BYTES.into(), Cow::Owned);
         fields.push(("content-type".into(), content_type));
     }
-    // The output of a program may differ each time, so it must not be cached unless the program
-    // declares otherwise.
+    // The output of a program may differ each time. So it may be cached only if the program itself
+    // sets `Cache-Control`.
     if !has_field("cache-control", &fields) {
         fields.push(("cache-control".into(), "no-store".into()));
     }

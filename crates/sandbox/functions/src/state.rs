@@ -1,5 +1,5 @@
-//! State of a program between requests: a small store of its own, which the program reaches over
-//! the Redis protocol on [`SERVICE_FD`].
+//! Store in which a program keeps its state between requests. The program sends commands of the
+//! Redis protocol to its store on the descriptor [`SERVICE_FD`].
 
 use std::io::IoSlice;
 use std::sync::Arc;

@@ -28,7 +28,8 @@ pub(super) struct Unit {
     pub(super) counts: UnitCounts,
 }
 
-/// Counters of a unit, in addition to those of its pools. All counters only increase.
+/// Counters of a unit (one program), in addition to the counters of its pools. All counters only
+/// increase.
 #[derive(Debug, Default)]
 pub(super) struct UnitCounts {
     /// Total time in microseconds that requests waited because `concurrency` other requests ran.
@@ -292,8 +293,8 @@ impl Drop for WaitingRequest<'_> {
 }
 
 impl Running {
-    /// Boots the program. `state` is the store of its predecessor, if any, which the program
-    /// inherits if its settings allow a store.
+    /// Boots the program. `state` is the store of the program's previous version, if any. The new
+    /// version takes over this store if its settings allow a store.
     fn start(
         plan: Bootable,
         worker: &'static [u8],

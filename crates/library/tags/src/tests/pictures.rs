@@ -11,7 +11,8 @@ fn entry(tag: u16, kind: u16, count: u32, value: u32) -> Vec<u8> {
     out
 }
 
-/// Returns a TIFF directory of these entries; no other directory follows it.
+/// Returns a TIFF directory with these entries. Its link to the next directory is 0, which means
+/// none.
 fn directory(entries: &[Vec<u8>]) -> Vec<u8> {
     let mut out = (entries.len() as u16).to_be_bytes().to_vec();
     out.extend(entries.concat());
