@@ -1,8 +1,9 @@
 //! System calls of a guest. Each implemented call is a row of [`CALLS`] or, only for programs, of
-//! [`PROGRAM_CALLS`]; every other call fails with `ENOSYS` and is counted.
+//! [`PROGRAM_CALLS`]. Every other call fails with `ENOSYS` and is counted.
 //!
-//! Addresses from the guest are not trusted: [`Memory`](super::memory::Memory) checks each against
-//! the bounds of the guest's memory. Structures are copied once, then checked.
+//! Addresses from the guest are not trusted: [`Memory`](super::memory::Memory) checks that each
+//! lies in memory that the guest may access. A structure in the guest's memory is copied once, and
+//! its copy is checked.
 
 mod events;
 mod files;
@@ -69,7 +70,7 @@ const PROGRAM_CALLS: &[(libc::c_long, Serve)] = &[
 
 /// Calls that both workers and programs may make.
 const CALLS: &[(libc::c_long, Serve)] = &[
-    // Calls on descriptors: those of the job, and those of files opened by name.
+    // Calls on files and descriptors.
     (libc::SYS_read, files::read),
     (libc::SYS_pread64, files::pread),
     (libc::SYS_readv, files::readv),
@@ -101,7 +102,7 @@ const CALLS: &[(libc::c_long, Serve)] = &[
     (libc::SYS_clock_getres, process::clock_getres),
     (libc::SYS_gettimeofday, process::gettimeofday),
     (libc::SYS_getrandom, process::getrandom),
-    // Other calls of a process with one thread, such as those of the start-up code of C and Rust.
+    // Other calls of programs with one thread, for example in the start-up code of C and Rust.
     (libc::SYS_arch_prctl, process::arch_prctl),
     (libc::SYS_set_tid_address, threads::set_tid_address),
     (libc::SYS_set_robust_list, |_, _, _| Ok(0)),

@@ -1,10 +1,10 @@
-//! The one CPU of a guest: its initial state, its reported features, and all of its state that a
+//! The one CPU of a guest: its initial state, the features that it reports, and the state that a
 //! wipe (the reset after a job) restores.
 //!
 //! No part of the state is restored twice. The FS and GS bases are restored with the special
 //! registers. XSAVE restores the x87, SSE, AVX and AVX-512 registers, including the mask registers,
-//! and MXCSR. A fixed list of MSRs is restored separately. The guest cannot change any MSR: ring 3
-//! cannot write MSRs, and ring 0 has no code that does.
+//! and MXCSR. A fixed list of MSRs is restored separately, as a precaution: the guest cannot change
+//! any MSR, because ring 3 may not write MSRs, and the code of ring 0 writes none.
 
 use super::layout::{
     EXCEPTION_STACK_TOP, GDT, IDT, PAGE_BYTES, RETURN_FRAME, RING0_STACK, STUB, TSS,
@@ -56,8 +56,8 @@ const MSRS: [u32; 10] = [
     PAT,
 ];
 
-/// State of a CPU, which a wipe restores. It contains everything that a program can change and, as
-/// a precaution, state that a program should be unable to change.
+/// State of a CPU that a wipe (the reset after a job) restores. It contains every register that a
+/// program can change. As a precaution, it also contains registers that a program cannot change.
 pub(crate) struct State {
     regs: kvm_regs,
     sregs: kvm_sregs,

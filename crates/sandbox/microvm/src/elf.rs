@@ -1,7 +1,7 @@
-//! ELF files of programs, as far as a microVM needs them: whether a file can run, and its memory
-//! layout.
+//! Parser of a program's ELF file. It determines whether the program can run in a microVM, and the
+//! memory layout of the program.
 //!
-//! The operator chose the file, but nothing in it is trusted: every offset and size is checked
+//! The operator chose the file, but its content is not trusted: every offset and size is checked
 //! before use. Source: the System V ABI, chapters 4 and 5, and its supplement for x86-64.
 
 use std::fmt;
@@ -12,8 +12,8 @@ use std::ops::Range;
 pub struct Image {
     /// Address of the first instruction, before relocation.
     pub(crate) entry: u64,
-    /// True if the program can be loaded at any address (static-pie), false if only at its own
-    /// addresses.
+    /// True if the program can be loaded at any address (static-pie). False if it must be loaded at
+    /// the addresses in its file.
     pub(crate) relocatable: bool,
     /// Segments in the order of their addresses, without overlap.
     pub(crate) segments: Vec<Segment>,

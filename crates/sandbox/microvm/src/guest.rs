@@ -1,10 +1,9 @@
-//! A program that was run to the point where it needs a job, and the microVMs that start from that
-//! point.
+//! Snapshot of a program that is ready for a job, and the microVMs that start from this snapshot.
 //!
-//! A worker is booted: it warms up and requests a job, and its snapshot (the template) is taken at
-//! this moment. A persistent program is booted in the same way, until it requests its first record.
-//! The snapshot of an ephemeral program is taken before the program's first instruction, since its
-//! environment is part of its job.
+//! A worker is booted and warms up. When it requests its first job, its snapshot (the template) is
+//! taken. A persistent program is booted in the same way; its snapshot is taken when it requests
+//! its first record. The snapshot of an ephemeral program is taken before its first instruction,
+//! because its environment is part of the job.
 
 use super::calls::{self, AllowedFile, Files, Linux, Next, locate_clock};
 use super::cpu::State;
@@ -154,8 +153,8 @@ pub struct Running<'a> {
     linux: Linux,
     server: Server,
     wait: (u64, u64),
-    /// Length of the last reply. If the guest serves another request without a wipe, the system
-    /// call that sent the reply returns this number.
+    /// Length of the last reply in bytes. The guest stopped in the system call that sent this
+    /// reply. If the guest continues without a wipe, the call returns this number.
     replied: u64,
 }
 
@@ -222,8 +221,8 @@ impl Running<'_> {
                 let reply = AllegedReply::new(job.id, Status::TooLarge, (0, 0), 0);
                 JobOutcome {
                     reply: Ok(reply.with_detail("exceeded the size limit of its output")),
-                    // After an answer that was cut off, a program that exchanges records cannot be
-                    // used again: the rest would be read as the start of the next answer.
+                    // A program that exchanges records cannot be used again: it would write the
+                    // rest of this answer, and the host would take the rest for the next answer.
                     is_reusable: self.guest.protocol != JobProtocol::Records,
                 }
             }

@@ -1,5 +1,5 @@
-//! Memory map of a guest, and its page tables. This module only calculates them, and accesses no
-//! memory of a guest.
+//! Memory map and page tables of a guest. This module only calculates both, and writes nothing to
+//! the guest's memory.
 //!
 //! Guest-physical and guest-virtual addresses are equal, and one KVM slot holds all of them:
 //!
@@ -13,9 +13,10 @@
 //! stack        rw-, its top just above a 2 MB boundary
 //! ```
 //!
-//! A page of 2 MB is used wherever all of it has the same rights. The tables never change while the
-//! guest runs: memory that a program has not allocated is mapped too, and zero. Therefore the host
-//! serves no page faults of the guest.
+//! The stub is the code of ring 0 that passes system calls to the host. Memory is mapped in pages
+//! of 2 MB, except where the rights differ within 2 MB. The page tables never change while the
+//! guest runs, because memory that the program has not allocated is mapped too, and zero. So the
+//! host never serves a page fault of the guest.
 
 use crate::elf::Image;
 use std::fmt::Write as _;
@@ -40,9 +41,9 @@ const TABLES: Range<u64> = 0x1_0000..LARGE_BYTES;
 /// Minimum address of a program. Linkers put programs with fixed addresses at this address.
 const IMAGE_MIN: u64 = 2 * LARGE_BYTES;
 const STACK_BYTES: u64 = 8 << 20;
-/// Size in bytes of the part of the stack above a 2 MB boundary. The pages that the program writes
-/// in this part before its first job are part of the snapshot with which each job starts. The stack
-/// below the boundary is fresh memory for each job.
+/// Size in bytes of the upper end of the stack, which lies above a 2 MB boundary. The snapshot
+/// contains the pages that the program wrote before its first job; these pages normally lie in this
+/// upper end. The stack below the boundary is then fresh memory for each job.
 const STACK_HEAD_BYTES: u64 = 64 << 10;
 
 const PRESENT: u64 = 1;
@@ -161,7 +162,7 @@ impl Layout {
         ranges
     }
 
-    /// Returns the rights to the page at `address`; `None` if it is not mapped.
+    /// Returns the rights to the page at `address`, or `None` if the page is not mapped.
     fn rights(&self, address: u64) -> Option<Rights> {
         let after = self
             .regions
@@ -170,9 +171,9 @@ impl Layout {
         (range.start <= address).then_some(*rights)
     }
 
-    /// Returns the rights that all mapped pages of the large page at `begin` share; an error if
-    /// they differ. Unmapped pages within such a large page get the same rights and are zero, so a
-    /// program that accesses them gets no page fault.
+    /// Returns the rights of the mapped small pages within the large page at `begin`, or `None` if
+    /// none is mapped. Returns an error if these rights differ. If they are equal, the guest gets
+    /// one large page. Unmapped small pages within it then have the same rights, and are zero.
     fn rights_of_large(&self, begin: u64) -> Result<Option<Rights>, ()> {
         let pages = (begin..begin + LARGE_BYTES).step_by(PAGE_BYTES as usize);
         let mut rights = pages.filter_map(|page| self.rights(page));

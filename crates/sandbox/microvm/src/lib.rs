@@ -1,10 +1,10 @@
 //! MicroVM inside one process: memory, one CPU, and the subset of Linux that its program gets. The
-//! jail around the process, and the pool that keeps such processes, are in `sandbox`; this crate
+//! crate `sandbox` contains the jail around the process, and the pool of such processes. This crate
 //! depends on neither.
 //!
-//! Principal types: [`Guest`], a program that was run to the point where it needs a job, and
-//! [`Running`], a machine that starts from that point, runs a job, and is wiped. [`Image`] checks
-//! the program's file.
+//! Principal types: [`Guest`], the snapshot of a program that is ready for a job, and [`Running`],
+//! a machine that starts from this snapshot, runs a job, and is wiped (reset to the snapshot).
+//! [`Image`] checks the program's file.
 //!
 //! ```text
 //! program (ring 3) ─ syscall ─► stub (ring 0): out ─► this process
@@ -14,16 +14,16 @@
 //!                                                    ▲────────────────────────────┘
 //! ```
 //!
-//! There is no guest kernel. Ring 0 holds descriptor tables, page tables and a stub of two
-//! instructions. On a host without hardware virtualisation, ring 0 is emulated; the program runs
-//! natively.
+//! There is no guest kernel. Ring 0 holds descriptor tables, page tables, handlers that report
+//! exceptions, and a stub: two instructions that pass a system call to this process. On a host
+//! without hardware virtualisation, ring 0 is emulated; the program runs natively.
 //!
 //! Units and limits: sizes are in bytes. [`Plan`] bounds a guest's memory, [`THREADS_MAX`] its
 //! threads, [`sandbox_protocol::JobLimits`] each job. CPU time and wall time are bounded from
 //! outside, by ending the process.
 //!
-//! Errors: a message for the operator. A program that fails is a [`JobOutcome`], not an error;
-//! after an error the machine must not be used again.
+//! Errors: a message for the operator. After an error, the machine must not be used again. The
+//! failure of a program is a [`JobOutcome`], not an error.
 //!
 //! Threads: none. A machine belongs to the thread that created it, and runs while that thread is in
 //! [`Running::run`].

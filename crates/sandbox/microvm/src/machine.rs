@@ -33,8 +33,8 @@ pub(crate) enum Exit {
     Died(String),
 }
 
-/// CPU state of a thread that does not run. XCR0 and other state that ring 3 cannot write are the
-/// same for all threads.
+/// CPU state of a thread that is not running. XCR0 and other registers that ring 3 cannot write are
+/// not saved per thread, because all threads have the same values.
 #[derive(Clone)]
 pub(crate) struct Parked {
     regs: kvm_regs,
@@ -137,14 +137,14 @@ impl Machine {
         }
     }
 
-    /// Returns whether the page fault at which the guest stopped is a system call. If so, restores
-    /// the guest's stack pointer.
+    /// Returns whether a system call caused the page fault at which the guest stopped. If so,
+    /// restores the guest's stack pointer.
     ///
-    /// `syscall` jumps to the stub, the code in ring 0 at which every system call enters. On a host
-    /// that virtualises in software, it may leave the CPU in ring 3, which must not execute the
-    /// stub, so that the stub's first instruction faults. The state is then that of a normal system
-    /// call, except for the stack pointer, because the fault has switched stacks. A program that
-    /// itself jumps to the stub makes a system call too, and returns to the address in its `rcx`.
+    /// On a host that virtualises in software, `syscall` may jump to the stub (the code of ring 0)
+    /// but leave the CPU in ring 3. The CPU then faults on the stub's first instruction. The
+    /// registers are those of a normal system call, except for the stack pointer: the fault has
+    /// switched to ring 0's stack. A program that itself jumps to the stub also makes a system
+    /// call, and returns to the address in its `rcx`.
     fn is_call(&mut self) -> bool {
         match cpu::pushed(self.memory.system_mut(), self.regs.rsp) {
             Some((STUB, rsp)) => {
@@ -198,8 +198,9 @@ impl Machine {
         })
     }
 
-    /// Returns the CPU state of a new thread. The new thread also continues from the current system
-    /// call, but with another stack and, if `tls` is given, other thread-local storage.
+    /// Returns the CPU state of a new thread. Like the current thread, the new thread continues
+    /// after the current system call, but it has another stack and, if `tls` is given, other
+    /// thread-local storage.
     pub(crate) fn fork(&self, stack: u64, tls: Option<u64>) -> Result<Parked, Refused> {
         let mut parked = self.park(true)?;
         parked.regs.rsp = stack;

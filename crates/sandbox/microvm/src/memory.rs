@@ -1,5 +1,6 @@
-//! A guest's memory in this process: one reservation, one KVM slot, divided into chunks of 2 MB. A
-//! chunk comes from the template, which is the snapshot of a booted guest, or it is fresh.
+//! A guest's memory in this process. It is one reservation of address space and one KVM slot, and
+//! consists of chunks of 2 MB. A chunk has content from the template (the snapshot of a booted
+//! guest), or is fresh. A wipe is the reset after a job.
 //!
 //! ```text
 //! chunk     backed by                                      at a wipe
@@ -9,9 +10,9 @@
 //! fresh     anonymous huge page                            dropped: next read gives zeros
 //! ```
 //!
-//! The guest runs only while this thread is in `Machine::run`, which borrows the memory, so slices
-//! of the memory cannot change while they are borrowed. No page is ever offered to the kernel for
-//! merging with equal pages (KSM).
+//! The guest runs only in `Machine::run`, which borrows the memory mutably. So the guest cannot
+//! change a slice of the memory that other code has borrowed. No page is ever offered to the kernel
+//! for merging with equal pages (KSM).
 
 use super::layout::{LARGE_BYTES, Layout, PAGE_BYTES, RING0_STACK, SYSTEM};
 use super::seals::add_seals;
@@ -36,7 +37,7 @@ pub(crate) struct Memory {
     writable: Vec<Range<u64>>,
     /// Ranges whose pages a wipe drops.
     wiped: Vec<Range<u64>>,
-    /// Ranges that are zero until a job writes to them; a wipe makes them zero again.
+    /// Ranges that are zero until a job writes to them. A wipe makes these ranges zero again.
     fresh: Vec<Range<u64>>,
     /// True while the guest boots: its memory is not a copy of a snapshot, and its code can be
     /// written.
@@ -85,9 +86,9 @@ impl Memory {
         Ok(memory)
     }
 
-    /// Returns memory with the content of `template`, whose data is shared with other guests until
-    /// it is written to. `hugepages` requests large pages for code, and `work_hugepages` requests
-    /// them for memory that jobs allocate.
+    /// Returns memory with the content of `template`. Guests share a page of the template's data
+    /// until they write to the page. `hugepages` requests large pages for code, and
+    /// `work_hugepages` requests large pages for memory that jobs allocate.
     pub(crate) fn of(
         template: &Template,
         hugepages: bool,
@@ -100,8 +101,8 @@ impl Memory {
             let large = match chunk {
                 Chunk::Code => hugepages,
                 Chunk::Fresh => work_hugepages,
-                // No large pages: ring 0 uses only a few small ones, and data is mapped from the
-                // template's file, for which `madvise` cannot request large pages.
+                // No large pages. Ring 0 uses only a few small pages. Data is mapped from the
+                // template's file, and `madvise` cannot request large pages for this file.
                 Chunk::System | Chunk::Data => false,
             };
             if large {
@@ -226,8 +227,9 @@ impl Memory {
         unsafe { self.base.as_ptr().add(address as usize) }
     }
 
-    /// Fills whole pages with zeros. Fresh pages are returned to the kernel. Other pages are
-    /// overwritten, since a dropped page would show the content of the snapshot again.
+    /// Fills whole pages with zeros. Pages of fresh ranges are returned to the kernel, and are zero
+    /// at their next use. Other pages are overwritten: if they were returned, they would have the
+    /// content of the snapshot again.
     pub(crate) fn zero_pages(&mut self, pages: Range<u64>) -> Result<(), Errno> {
         let within = |fresh: &Range<u64>| fresh.start <= pages.start && pages.end <= fresh.end;
         if self.fresh.iter().any(within) {

@@ -7,7 +7,7 @@ use std::os::fd::BorrowedFd;
 use std::ptr;
 use std::time::Duration;
 
-/// Time slice of a thread, after which another thread that can run gets the CPU.
+/// Time slice of a thread. At its end, another thread that can run gets the CPU.
 const SLICE: Duration = Duration::from_millis(10);
 
 /// Maximum time of one call of [`sleep`]. A longer wait consists of several calls.
@@ -57,13 +57,14 @@ pub(super) fn sleep(time: Duration, server: Option<Server>) {
 fn install_handler() {
     extern "C" fn nothing(_: i32) {}
     let mut action = MaybeUninit::<libc::sigaction>::zeroed();
-    // SAFETY: the structure consists of integers and a null pointer, for which zero is valid: no
-    // flags, so that calls are interrupted and not restarted, and an empty mask.
+    // SAFETY: the structure consists of integers and a null pointer, for which zero is valid. Zero
+    // means an empty signal mask and no flags. Without flags, a system call that the signal
+    // interrupts is not restarted.
     let action = unsafe { action.assume_init_mut() };
     let handler: extern "C" fn(i32) = nothing;
     action.sa_sigaction = handler as usize;
-    // SAFETY: the call reads a structure of this frame; the handler touches nothing. A null pointer
-    // for the old action is allowed.
+    // SAFETY: the call reads a local structure, and the handler accesses nothing. The pointer for
+    // the old action may be null.
     let installed = unsafe { libc::sigaction(libc::SIGALRM, action, ptr::null_mut()) };
     assert_eq!(installed, 0, "SIGALRM can be handled");
 }
@@ -78,8 +79,7 @@ fn set(slice: Duration) {
         it_value: time,
     };
     let call = libc::SYS_setitimer;
-    // SAFETY: the call reads a structure of this frame; a null pointer for the old timer is
-    // allowed.
+    // SAFETY: the call reads a local structure. The pointer for the old timer may be null.
     let set = unsafe { libc::syscall(call, libc::ITIMER_REAL, &raw const timer, 0) };
     assert_eq!(set, 0, "setitimer accepts a time in milliseconds");
 }

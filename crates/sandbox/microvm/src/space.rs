@@ -31,7 +31,7 @@ impl Space {
         }
     }
 
-    /// Allows `bytes_max` bytes beyond those in use now, and resets the peak.
+    /// Sets the memory limit to the bytes in use now plus `bytes_max`, and resets the peak.
     pub(super) fn allow(&mut self, bytes_max: u64) {
         self.bytes_max = self.used_bytes().saturating_add(bytes_max);
         self.peak_bytes = self.used_bytes();
@@ -77,8 +77,8 @@ impl Space {
         (end, whole(end)..whole(now).max(whole(end)))
     }
 
-    /// Allocates zeroed memory and returns its address; `None` if the memory limit would be
-    /// exceeded.
+    /// Allocates zeroed memory and returns its address. Returns `None` if `bytes` is 0, or if the
+    /// limit or the address space would be exceeded.
     pub(super) fn map(&mut self, bytes: u64) -> Option<u64> {
         let bytes = bytes.checked_next_multiple_of(PAGE_BYTES)?;
         if bytes == 0 || self.bytes_max < self.used_bytes().checked_add(bytes)? {

@@ -36,8 +36,8 @@ pub struct Jail {
 pub struct ExitReport {
     /// Wait status of the child, as `wait4` returns it.
     pub status: i32,
-    /// CPU time of the child during its whole life, including that of its own children that it
-    /// waited for.
+    /// CPU time of the child during its whole life, in microseconds. It includes the CPU time of
+    /// the child's own children, if the child waited for their end.
     pub cpu_us: u64,
     /// Maximum resident memory of the child.
     pub memory_peak_bytes: u64,
@@ -79,8 +79,8 @@ pub struct ChildReady {
     /// Number of system calls of the previous job that were refused because the microVM does not
     /// implement them.
     pub refused_calls: u64,
-    /// True if the wipe after the previous job failed: a test value that was written before the
-    /// wipe was still there after it.
+    /// True if the wipe after the previous job failed: a test value was written to memory before
+    /// the wipe, and was still there after the wipe.
     pub leaked: bool,
 }
 
@@ -115,14 +115,14 @@ pub enum Report {
     Ready(Jail),
     /// A child was forked; its pidfd accompanies this packet.
     Forked(SlotId),
-    /// The zygote could not fork this child; the number is the `errno` of `fork`.
+    /// The zygote could not fork the child for this slot. The number is the `errno` of `fork`.
     Refused(SlotId, i32),
     /// The child ended.
     Reaped(SlotId, ExitReport),
     /// The sender cannot start; the text is the reason. The sender is a child if the report arrives
     /// on the socket of a child, otherwise the zygote.
     Broken(String),
-    /// A child is ready for its next job; sent on the child's own socket.
+    /// A child is ready for its next job. The child sends this report on its own socket.
     ChildReady(ChildReady),
     /// Part of a guest's page tables, as text for the operator; sent before [`Report::Ready`].
     Tables(String),

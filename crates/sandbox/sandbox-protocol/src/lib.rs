@@ -1,10 +1,11 @@
-//! Messages between the server and a cell: the server sends one job, the cell sends one reply. The
-//! crate handles only the bytes; file descriptors are sent along with them.
+//! Messages between the server and a cell, which is a sandboxed process or microVM. The server
+//! sends a job, and the cell sends one reply. The crate encodes and decodes the bytes of messages;
+//! it does not send file descriptors.
 //!
-//! Principal types: [`Job`], sent with two descriptors (the original, read-only, and the memfd for
-//! the output), and [`AllegedReply`], which becomes a [`Reply`] only by [`AllegedReply::verify`]. A
-//! persistent program exchanges records instead: [`request_head`] and [`OutputRecord`]. Messages
-//! between a pool and its zygote are in [`control`].
+//! Principal types: [`Job`] and [`AllegedReply`]. Two descriptors accompany a job: the original,
+//! read-only, and the memfd for the output. [`AllegedReply::verify`] checks a reply and returns it
+//! as a [`Reply`]. A persistent program exchanges records instead: [`request_head`] and
+//! [`OutputRecord`]. Messages between a pool and its zygote are in [`control`].
 //!
 //! ```text
 //! server ── Job ─────────────────────────► cell

@@ -17,7 +17,7 @@ pub const DETAIL_BYTES_MAX: usize = 256;
 /// Size of a buffer that holds any message.
 pub const MESSAGE_BYTES_MAX: usize = JOB_HEADER_BYTES + PLAN_BYTES_MAX;
 
-/// Resource limits of one job; the cell ends a job that exceeds them.
+/// Resource limits of one job. The cell ends a job that exceeds a limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct JobLimits {
     /// Maximum bytes of the output: the size of the memfd for the output, fixed by seals.
@@ -36,8 +36,8 @@ pub struct Job<'a> {
     pub id: u64,
     /// Resource limits of the job.
     pub limits: JobLimits,
-    /// Random bytes for the job: cells (sandboxed processes) are forked from one parent, so their
-    /// own random state is the same.
+    /// Random bytes for the job. Cells (sandboxed processes) are forked from one parent, so a
+    /// random generator of the worker would have the same state in all cells.
     pub seed: [u8; 16],
     /// True if the job runs only when a core is otherwise idle.
     pub idle: bool,
@@ -164,8 +164,8 @@ pub struct Expect {
     pub may_be_empty: bool,
 }
 
-/// Unverified reply, as a worker sends it. Its fields are private, so they can be read only after
-/// they were checked against the job.
+/// Unverified reply, as a worker sends it. Its fields are private: a caller can read them only in
+/// the [`Reply`] that [`AllegedReply::verify`] returns after it has checked them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AllegedReply {
     id: u64,
@@ -221,8 +221,8 @@ pub enum Malformed {
 }
 
 impl AllegedReply {
-    /// Creates a reply to job `id`. `size_px` is the width and height of the output; zeros if it is
-    /// not a picture.
+    /// Creates a reply to job `id`. `size_px` is the width and height of the output, or `(0, 0)` if
+    /// the output is not a picture.
     #[must_use]
     pub fn new(id: u64, status: Status, size_px: (u32, u32), output_bytes: u64) -> AllegedReply {
         AllegedReply {

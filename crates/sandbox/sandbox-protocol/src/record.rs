@@ -36,8 +36,8 @@ pub struct OutputRecord {
 pub struct Excess;
 
 impl OutputRecord {
-    /// Processes the next piece of an output. Returns the part of the piece after the output's
-    /// head.
+    /// Processes the next piece of an output. Returns the bytes of the piece without those that
+    /// belong to the output's head (its length).
     ///
     /// # Errors
     /// [`Excess`] if the output, including this piece, is longer than the program announced in the

@@ -82,8 +82,8 @@ pub(super) fn writev(linux: &mut Linux, machine: &mut Machine, call: [u64; 6]) -
     each_part(linux, machine, call, write)
 }
 
-/// Executes the call `one` for each buffer of a vectored call, until a buffer is transferred only
-/// in part.
+/// Executes a vectored call (`readv` or `writev`) by the call `one` for each buffer. Stops after a
+/// buffer that was transferred only in part.
 fn each_part(
     linux: &mut Linux,
     machine: &mut Machine,

@@ -1,7 +1,7 @@
-//! State that the host keeps for a guest: its descriptors, its threads, the bounds of its memory.
+//! State that the host keeps for a guest: descriptors, threads, and the bounds of the memory.
 //!
-//! The guest has a subset of Linux: memory, time, randomness, its job's descriptors, and files that
-//! were allowed by name.
+//! The guest gets a subset of Linux: memory, time, randomness, the descriptors of its job, and the
+//! files in a list of allowed names. Programs also get threads.
 
 use super::names;
 use super::{events, records, threads};
@@ -130,9 +130,9 @@ pub struct Files {
 /// Function that executes one system call with its six arguments.
 pub(super) type Serve = fn(&mut Linux, &mut Machine, [u64; 6]) -> CallResult;
 
-/// State that the host keeps for a guest, besides its machine. Each machine starts with a clone of
-/// the state that belongs to the guest's snapshot, and a wipe (the reset after a job) restores this
-/// state.
+/// State that the host keeps for a guest, in addition to the CPU and the memory. The guest's
+/// snapshot contains a copy of this state. A new machine starts with this copy, and a wipe (the
+/// reset after a job) restores the copy.
 #[derive(Clone)]
 pub(crate) struct Linux {
     pub(super) space: Space,
@@ -195,8 +195,9 @@ impl Linux {
     /// standard error, and the stream to a service if the job has one.
     pub(crate) fn open_streams(&mut self, begin: u64) {
         self.runs_program = true;
-        // An ephemeral program starts as part of its job, so the memory that a guest may allocate
-        // before its first job is added to the limit of the job.
+        // Other guests start before their first job, and `boot_bytes_max` limits the memory for the
+        // start. An ephemeral program starts as part of its job, so the job's limit is raised by
+        // this amount.
         self.space.allow_more(self.boot_bytes_max);
         let input = Open::Original { begin, at: 0 };
         self.open = vec![

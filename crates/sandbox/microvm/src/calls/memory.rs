@@ -1,5 +1,5 @@
-//! System calls on memory. All memory of a guest is mapped and zero from the start, so these calls
-//! only record which parts of the memory are allocated.
+//! System calls on memory. All memory of a guest is mapped and zero from the start. So these calls
+//! only record which ranges are allocated, and fill freed ranges with zeros.
 
 use super::linux::{CallResult, Linux, Stop, fails};
 use crate::layout::PAGE_BYTES;

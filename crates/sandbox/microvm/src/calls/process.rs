@@ -72,8 +72,8 @@ pub(super) fn gettimeofday(_: &mut Linux, machine: &mut Machine, call: [u64; 6])
     put(machine, call[0], &[time.tv_sec, time.tv_nsec / 1_000])
 }
 
-/// Reads random bytes from the host each time. A generator in the guest would be part of the
-/// snapshot from which all jobs start, so every job would get the same random numbers.
+/// Fills the guest's buffer with random bytes from the host. A random generator in the guest would
+/// be part of the snapshot from which all jobs start, and would give all jobs the same numbers.
 pub(super) fn getrandom(_: &mut Linux, machine: &mut Machine, call: [u64; 6]) -> CallResult {
     let [address, bytes, ..] = call;
     let buffer = machine.memory.slice_mut(address, bytes.min(1 << 20))?;
@@ -199,10 +199,9 @@ pub(super) fn tgkill(linux: &mut Linux, _: &mut Machine, call: [u64; 6]) -> Call
     signalled(call[0] == MAIN && linux.threads.knows(call[1]), call[2])
 }
 
-/// Implements a signal that a program sends to itself. The signal ends the program, as `abort`
-/// expects, unless signals of this kind are ignored by default. Go's runtime sends such an ignored
-/// signal to interrupt a thread; nothing needs to be done, because the end of the thread's time
-/// slice interrupts it too.
+/// Implements a signal that a program sends to itself. A signal that Linux ignores by default has
+/// no effect. Any other signal ends the program, as `abort` expects. Go's runtime sends an ignored
+/// signal to interrupt a thread; the end of the thread's time slice also interrupts the thread.
 fn signalled(is_there: bool, signal: u64) -> CallResult {
     const HARMLESS: [i32; 4] = [libc::SIGURG, libc::SIGCHLD, libc::SIGWINCH, libc::SIGCONT];
     match signal {

@@ -1,5 +1,6 @@
-//! Requests and answers of a persistent program, on its standard input and output: the records of
-//! [`sandbox_protocol::request_head`] and [`sandbox_protocol::OutputRecord`].
+//! Requests to a persistent program on its standard input, and its answers on its standard output.
+//! [`sandbox_protocol::request_head`] and [`sandbox_protocol::OutputRecord`] describe the format of
+//! these records.
 
 use super::linux::{CallResult, Linux, Next, Open, Stop};
 use crate::machine::Machine;
@@ -113,9 +114,9 @@ impl Linux {
     }
 }
 
-/// Computes the result of a vectored call. The first parts of the call transferred `done` bytes,
-/// then one part stopped with `stop`. If `done` is not 0, a wait or an error only ends the call
-/// early, and the call returns `done`.
+/// Computes the result of a vectored call that stopped early. `done` is the number of bytes that
+/// the first buffers transferred; the next buffer stopped with `stop`. If `stop` is a wait or an
+/// error, and `done` is not 0, the call returns `done`.
 pub(super) fn combine_parts(done: u64, stop: Stop) -> CallResult {
     match stop {
         Stop::Next(Next::Answered(bytes)) => Err(Stop::Next(Next::Answered(done + bytes))),

@@ -1,5 +1,5 @@
-//! Threads of a program: there is one CPU, on which one thread runs at a time while the others
-//! queue.
+//! Threads of a program. A guest has one CPU, so one thread runs at a time, and the others wait in
+//! a queue.
 //!
 //! ```text
 //! running ── waits for a time, a futex, an event ─► queue ── ready, and first ─► running
@@ -7,8 +7,8 @@
 //! ```
 //!
 //! A thread gives up the CPU by a system call that waits, or at the end of its time slice if
-//! another thread can run. If no thread can run, the host process waits until a thread can run; if
-//! no thread can ever run again, the guest ends.
+//! another thread can run. If no thread can run, the host process waits until one can. If all
+//! threads wait for each other without timeouts, the guest ends.
 
 use super::linux::{CallResult, Linux, Next, Stop, fails};
 use super::process;
@@ -52,17 +52,17 @@ pub(super) struct Threads {
 #[derive(Clone)]
 struct Thread {
     id: u64,
-    /// Address of a word that is set to 0 when the thread ends, and whose waiter is then woken. 0
-    /// if the thread has no such word.
+    /// Address of a word in the guest's memory, or 0. When the thread ends, this word is set to 0,
+    /// and one thread that waits for the word in `futex` is woken.
     clear_at: u64,
     wait: Wait,
 }
 
-/// Event for which a thread waits, with the values from which the result of its waiting system call
-/// is made.
+/// Event for which a thread waits in a system call, and the values that determine the result of
+/// this call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Wait {
-    /// Waits only until the thread gets the CPU; its system call then returns `result`.
+    /// Waits only for the CPU. The thread's system call then returns `result`.
     Turn { result: i64 },
     /// Waits for a time of the monotonic clock.
     Time { until: Duration },
@@ -72,8 +72,8 @@ pub(super) enum Wait {
         bits: u32,
         until: Option<Duration>,
     },
-    /// Waits for events of the epoll instance `descriptor`. `place` is the address to which the
-    /// events are written, and their maximum number.
+    /// Waits for events of the epoll instance `descriptor`. `place` consists of the address of a
+    /// buffer for the events and the maximum number of events.
     Events {
         descriptor: u64,
         place: (u64, u64),
@@ -245,8 +245,8 @@ impl Linux {
         match wait {
             Wait::Turn { .. } => true,
             Wait::Time { until } => over(Some(until)),
-            // A wake-up turns this wait into a `Wait::Turn` (see `wake`), so only the timeout can
-            // end it here.
+            // `Threads::wake` replaces the wait of a woken thread by a `Wait::Turn`. So a thread
+            // that still has this wait can only time out.
             Wait::Futex { until, .. } => over(until),
             Wait::Events {
                 descriptor, until, ..
@@ -255,8 +255,8 @@ impl Linux {
     }
 }
 
-/// Creates a thread. If the flags request a new process, the call fails as if it were not
-/// implemented.
+/// Creates a thread. Fails as an unimplemented call would if the flags request a new process, or if
+/// a flag is unknown.
 pub(super) fn clone(linux: &mut Linux, machine: &mut Machine, call: [u64; 6]) -> CallResult {
     let [flags, stack, parent_id_at, child_id_at, tls, _] = call;
     let has = |flag: i32| flags & flag as u64 != 0;
@@ -338,8 +338,8 @@ pub(super) fn sched_yield(linux: &mut Linux, _: &mut Machine, _: [u64; 6]) -> Ca
     }
 }
 
-/// Implements `futex`. If a thread waits without a timeout and no other thread can wake it, the
-/// guest ends; `Linux::wait` detects that.
+/// Implements `futex`. `Linux::wait` detects a deadlock, in which all threads wait without a
+/// timeout, and ends the guest.
 pub(super) fn futex(linux: &mut Linux, machine: &mut Machine, call: [u64; 6]) -> CallResult {
     let [address, operation, value, timeout, _, bits] = call;
     let operation = operation as i32;
