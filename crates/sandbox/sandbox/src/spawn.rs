@@ -210,7 +210,7 @@ fn drop_user() -> bool {
 
 fn empty_signals() -> libc::sigset_t {
     let mut set = std::mem::MaybeUninit::uninit();
-    // SAFETY: the call writes only to the set that the pointer refers to, in this frame.
+    // SAFETY: the call writes only to `set`, a local variable.
     unsafe { libc::sigemptyset(set.as_mut_ptr()) };
     // SAFETY: `sigemptyset` above initialised the set.
     unsafe { set.assume_init() }
@@ -218,7 +218,7 @@ fn empty_signals() -> libc::sigset_t {
 
 fn full_signals() -> libc::sigset_t {
     let mut set = empty_signals();
-    // SAFETY: the call writes only to the set that the pointer refers to, in this frame.
+    // SAFETY: the call writes only to `set`, a local variable.
     unsafe { libc::sigfillset(&raw mut set) };
     set
 }

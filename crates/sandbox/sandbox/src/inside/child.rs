@@ -24,14 +24,15 @@ pub(super) struct Rules {
     /// Address space that the zygote has mapped, in bytes. A child inherits it before its job
     /// allocates anything.
     pub(super) mapped_bytes: u64,
-    /// Filter that denies `fork`; `None` if a limit on the number of processes denies it.
+    /// Filter that denies `fork`. `None` if a limit on the number of processes already denies
+    /// `fork`.
     pub(super) filter: Option<Program>,
     /// True if a child exits after one job.
     pub(super) ephemeral: bool,
 }
 
-/// Serves one job from `socket` and exits, or serves jobs one after another if children are not
-/// ephemeral.
+/// Serves jobs that arrive on `socket`. An ephemeral child serves one job and exits; other children
+/// serve one job after another.
 pub(super) fn run(
     socket: OwnedFd,
     rules: &Rules,
@@ -179,8 +180,9 @@ pub(super) fn limit_denies_fork() -> bool {
     }
 }
 
-/// Sets the scheduling of this process. If `idle`, the kernel runs this process only on otherwise
-/// idle cores (SCHED_IDLE, sched(7)), else normally.
+/// Sets the scheduling policy of this process. If `idle` is true, the kernel runs this process only
+/// on cores that are otherwise idle (SCHED_IDLE, sched(7)). Otherwise the process gets the usual
+/// policy.
 pub(super) fn set_idle_priority(idle: bool) -> Result<(), Errno> {
     let parameter = libc::sched_param { sched_priority: 0 };
     let policy = if idle {
@@ -194,9 +196,9 @@ pub(super) fn set_idle_priority(idle: bool) -> Result<(), Errno> {
     checked(result).map(|_| ())
 }
 
-/// Applies the job's limits. A timer in milliseconds limits the CPU time. If the child runs only
-/// one job, RLIMIT_CPU, in whole seconds, limits the CPU time too, because no signal handler can
-/// disable this limit.
+/// Applies the job's limits. A timer limits the CPU time in milliseconds, but a signal handler
+/// could disable the timer. If the child runs only one job, RLIMIT_CPU therefore also limits the
+/// CPU time, in whole seconds.
 fn limit(limits: &JobLimits, rules: &Rules) -> Result<(), Errno> {
     let memory = rules.mapped_bytes.saturating_add(limits.memory_bytes_max);
     if rules.ephemeral {
@@ -205,7 +207,7 @@ fn limit(limits: &JobLimits, rules: &Rules) -> Result<(), Errno> {
         set_limit(Resource::Cpu, u64::from(limits.cpu_ms_max / 1_000) + 1)?;
     } else {
         // Soft limits, because the next job must be able to raise them again. RLIMIT_CPU is not
-        // set, because it would count the CPU time of all jobs.
+        // set, because it would limit the CPU time of all jobs of this child together.
         set_soft_limit(Resource::As, memory)?;
         set_soft_limit(Resource::Fsize, limits.output_bytes_max)?;
     }
@@ -252,7 +254,7 @@ pub(super) fn probe_answer(job: &Job<'_>, answer: &File) -> AllegedReply {
 
 pub(super) fn usage() -> libc::rusage {
     let mut usage = MaybeUninit::<libc::rusage>::zeroed();
-    // SAFETY: the call writes only the structure in this frame; RUSAGE_SELF cannot fail.
+    // SAFETY: the call writes only a local structure, and cannot fail for RUSAGE_SELF.
     unsafe { libc::getrusage(libc::RUSAGE_SELF, usage.as_mut_ptr()) };
     // SAFETY: the structure consists of integers, zeroed above.
     unsafe { usage.assume_init() }

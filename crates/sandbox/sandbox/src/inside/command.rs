@@ -7,7 +7,7 @@ use rustix::net::RecvFlags;
 use sandbox_protocol::control::{CONTROL_BYTES_MAX, Command};
 use std::os::fd::OwnedFd;
 
-/// Receives the pool's next command; `None` if the pool has closed its socket.
+/// Receives the pool's next command. Returns `None` if the pool has closed its socket.
 pub(super) fn command(
     control: Control,
     flags: RecvFlags,

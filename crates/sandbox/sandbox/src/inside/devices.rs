@@ -1,5 +1,5 @@
-//! Descriptors that the server passes to a zygote before the zygote loses access to files: those of
-//! `/dev/kvm`, of the executable that launchers or microVMs run, and of the files that the
+//! Descriptors that the server passes to a zygote before the zygote loses access to files. They
+//! refer to `/dev/kvm`, to the executable that launchers or microVMs run, and to the files that the
 //! operator's program may read.
 
 use super::command::command;

@@ -1,13 +1,14 @@
-//! System call filters: tables of rules, and the BPF program compiled from each.
+//! System call filters: tables of rules, and the BPF programs that are compiled from these tables.
 //!
-//! A call that no rule matches kills the process; for the operator's programs and the launchers
-//! that start them, the call fails with ENOSYS instead. A filter cannot read through a pointer, so
-//! a rule matches the call's number and at most one of its arguments.
+//! A call that no rule matches kills the process. In the operator's programs, and in the launchers
+//! that start them, such a call fails with ENOSYS instead. A filter cannot read the memory behind a
+//! pointer, so a rule tests only the call's number and at most one argument.
 //!
-//! This module compiles the filters itself, because a filter here has up to five verdicts, and the
-//! crate `seccompiler` allows two: one for calls that match, one for all others. `seccompiler` also
-//! treats x32 calls as unknown calls, and installs filters with a call that a zygote's filter
-//! denies. The decision is recorded in `docs/decisions/2026-11-24-seccomp-and-landlock.md`.
+//! This module does not use the crate `seccompiler`. A filter here has up to five verdicts, but
+//! `seccompiler` allows only two: one for calls that match, and one for all other calls.
+//! `seccompiler` also treats x32 calls like calls that no rule matches, and installs filters with a
+//! call that a zygote's filter denies. The decision is recorded in
+//! `docs/decisions/2026-11-24-seccomp-and-landlock.md`.
 
 use crate::syscall::checked;
 use rustix::io::Errno;
@@ -72,9 +73,9 @@ const CONTROL: u32 = crate::contract::CONTROL_FD as u32;
 const JOB: u32 = crate::contract::JOB_FD as u32;
 const SERVICE: u32 = crate::contract::SERVICE_FD as u32;
 
-/// Rules of the zygote, inherited by its children. The only allowed calls that can block are reads
-/// from a socket to the server. When the server dies, these reads return; if a child then does not
-/// end, its CPU limit ends it.
+/// Rules of the zygote, inherited by its children. In a child, only calls on its socket to the
+/// server can block. When the server dies, these calls return. If the child then does not end, its
+/// CPU limit ends it.
 const ZYGOTE: &[Rule] = &[
     // Reads of the job's original, writes to its output, and the child's reply.
     allow(libc::SYS_read, Always),
@@ -106,8 +107,8 @@ const ZYGOTE: &[Rule] = &[
     allow(libc::SYS_sched_getaffinity, Is(0, 0)),
     // libc's `qsort` queries the size of the host's memory before it allocates.
     allow(libc::SYS_sysinfo, Always),
-    // `abort` unblocks and resets its signal. Then it ends the process by an illegal instruction,
-    // since `tgkill` is denied.
+    // Calls of `abort`. It unblocks and resets SIGABRT, and sends the signal by `tgkill`. This call
+    // is denied, so `abort` ends the process by an illegal instruction.
     allow(libc::SYS_rt_sigaction, Always),
     allow(libc::SYS_rt_sigprocmask, Always),
     allow(libc::SYS_rt_sigreturn, Always),
@@ -143,8 +144,9 @@ const ZYGOTE: &[Rule] = &[
     answer(libc::SYS_ioctl, NOT_PERMITTED),
 ];
 
-/// Rules of helpers, the processes that run microVMs, in addition to those of a zygote: the ioctls
-/// of KVM. Once `/dev/kvm` is closed, none of these calls can create another machine.
+/// Rules of helpers, the processes that run microVMs, in addition to the zygote's rules. Most of
+/// them allow the ioctls of KVM. A helper closes `/dev/kvm` after it has created its machine, and
+/// can then create no other machine.
 const MACHINE: &[Rule] = &[
     // Calls with which a helper creates its machine.
     allow(libc::SYS_ioctl, Is(1, KVM_CREATE_VM)),
@@ -195,9 +197,9 @@ const KVM_SET_XSAVE: u32 = 0x5000_aea5;
 const KVM_SET_XCRS: u32 = 0x4188_aea7;
 const KVM_SET_MSR_FILTER: u32 = 0x4188_aec6;
 
-/// Rules of launchers and of the programs that they start, in addition to those of a zygote. A call
-/// without a rule kills a worker, but only returns an error to a program, since most programs are
-/// not written for a sandbox.
+/// Rules of launchers and of the programs that they start, in addition to the zygote's rules. A
+/// call without a rule kills a worker. In a launcher or a program, such a call only returns an
+/// error, because most programs are not written for a sandbox.
 const LAUNCHER: &[Rule] = &[
     // The launcher starts its program once, from a descriptor that the kernel closes at this call.
     allow(libc::SYS_execveat, Is(4, libc::AT_EMPTY_PATH as u32)),
@@ -220,8 +222,9 @@ const LAUNCHER: &[Rule] = &[
     allow(libc::SYS_fcntl, Is(1, libc::F_GETFL as u32)),
     allow(libc::SYS_fcntl, Is(1, libc::F_GETFD as u32)),
     allow(libc::SYS_uname, Always),
-    // Calls of programs with several threads. `fork` calls `clone` with other flags, which only the
-    // launcher may use: `Program::of_program` denies them to the program.
+    // Calls of programs with several threads. `clone` with other flags, as `fork` calls it, is
+    // allowed by a rule of the zygote, but only the launcher may use it: `Program::of_program`
+    // denies it to the program.
     allow(libc::SYS_clone, Is(0, THREAD_FLAGS_GO)),
     allow(libc::SYS_clone, Is(0, THREAD_FLAGS_LIBC)),
     allow(libc::SYS_futex, Always),
@@ -229,8 +232,9 @@ const LAUNCHER: &[Rule] = &[
     allow(libc::SYS_nanosleep, Always),
     allow(libc::SYS_clock_nanosleep, Always),
     allow(libc::SYS_exit, Always),
-    // Without these calls, Go's runtime exits when it first reads a file. The calls give a program
-    // no further access, since they wait only for descriptors that the program already has.
+    // Without these calls, Go's runtime exits when it first reads a file. These calls give a
+    // program no further access, because they only wait for descriptors that the program already
+    // has.
     allow(libc::SYS_epoll_create1, Always),
     allow(libc::SYS_epoll_ctl, Always),
     allow(libc::SYS_epoll_pwait, Always),
@@ -251,10 +255,10 @@ const LAUNCHER: &[Rule] = &[
     answer(libc::SYS_faccessat, NO_ENTRY),
 ];
 
-/// Rules that precede those of a launcher if its programs may open files; Landlock decides which
-/// files. Files can be opened only for reading, and without two flags: O_PATH, which Landlock
-/// never checks and which would reveal which files exist, and O_TRUNC, which Landlock does not
-/// check before ABI version 3.
+/// Rules that precede the launcher's rules if its programs may open files. Landlock decides which
+/// files. These rules allow only reading of existing files, because Landlock does not check every
+/// flag of `open`. Landlock never checks O_PATH, which would reveal which files exist, and checks
+/// O_TRUNC only from ABI version 3 on.
 const FILES: &[Rule] = &[
     allow(libc::SYS_open, Lacks(1, WRITE_FLAGS)),
     allow(libc::SYS_openat, Lacks(2, WRITE_FLAGS)),
@@ -310,13 +314,13 @@ impl Program {
         Program(compile(INIT, KILL))
     }
 
-    /// Compiles the filter of a program whose file is the descriptor `file`; it is installed in
-    /// addition to the launcher's filter. The program may start threads but no processes, stays in
-    /// its process group, and cannot undo its launcher's setup. The filter denies the calls that
-    /// only the launcher needs: the program cannot change the signal that it gets at the launcher's
-    /// death, cannot execute another file, and cannot move or send a descriptor. `execveat` is
-    /// allowed for the number `file` only: that descriptor closes when the program starts, and no
-    /// other executable can get its number.
+    /// Compiles the filter of a program, which applies in addition to the launcher's filter. `file`
+    /// is the descriptor of the program's file. The program may start threads, but no processes.
+    /// The filter denies the calls that only the launcher needs: the program cannot leave its
+    /// process group, cannot change the signal that it gets at the launcher's death, and cannot
+    /// move or send a descriptor. The filter allows `execveat` for the number `file` only. This
+    /// descriptor closes when the program starts, and no other executable can get its number. So
+    /// the program cannot execute another file.
     pub(super) fn of_program(file: i32) -> Program {
         let mut program = vec![load(NUMBER)];
         for lost in LAUNCHER_ONLY {
@@ -341,9 +345,10 @@ impl Program {
         Program(program)
     }
 
-    /// Compiles a second filter for a child, for hosts where no limit denies `fork`. It denies
-    /// `clone`. Of the calls that only the zygote needs, `clone` is the only one that a child could
-    /// use: a child has no children to wait for, and no socket through which to send a descriptor.
+    /// Compiles a second filter for a child, for hosts where no limit denies `fork`. This filter
+    /// denies `clone`. The zygote's rules allow other calls that only the zygote needs, but a child
+    /// cannot use them: it has no children to wait for, and no socket through which it could send a
+    /// descriptor.
     pub(super) fn child() -> Program {
         Program(vec![
             load(NUMBER),
@@ -357,8 +362,8 @@ impl Program {
         self.0.len() as u32
     }
 
-    /// Returns the FNV-1a hash of the instructions. It distinguishes filters, but an attacker could
-    /// construct two filters with the same hash.
+    /// Returns the FNV-1a hash of the instructions. The hash distinguishes filters, but an attacker
+    /// could construct two filters with the same hash.
     pub(super) fn hash(&self) -> u64 {
         let words = self.0.iter().map(|op| {
             u64::from(op.code) << 48
@@ -372,8 +377,8 @@ impl Program {
         })
     }
 
-    /// Installs the filter for this thread, which must be the only one, and for all processes that
-    /// this thread forks.
+    /// Installs the filter for this process, which must have one thread, and for all processes that
+    /// this process forks later.
     pub(super) fn install(&self) -> Result<(), Errno> {
         let program = libc::sock_fprog {
             len: u16::try_from(self.0.len())
@@ -403,7 +408,8 @@ const X86_64: u32 = 0xc000_003e;
 /// First call number of the x32 interface.
 const X32: u32 = 0x4000_0000;
 
-/// Compiles rules to instructions of this shape:
+/// Compiles rules to instructions of this shape. `otherwise` is the verdict for a call that no rule
+/// matches.
 ///
 /// ```text
 /// other architecture or x32 → kill

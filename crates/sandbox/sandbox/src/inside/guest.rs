@@ -1,6 +1,7 @@
-//! The worker inside a microVM. It is the same program as the worker in a process, but it serves
-//! several jobs, one after another. After each reply the host stops the guest and, if the guest is
-//! ephemeral, restores the state that the guest had when it requested the job.
+//! The worker inside a microVM (the guest). The same program also runs as a process, but a guest
+//! serves several jobs, one after another. After each reply, the host stops the guest. If the guest
+//! is ephemeral, the host then restores the state that the guest had when it requested its first
+//! job.
 
 use super::child::probe_answer;
 use super::heap;

@@ -3,8 +3,9 @@
 use super::last_message;
 use std::alloc::{GlobalAlloc, Layout, System};
 
-/// The system's allocator, except that a job that runs out of memory ends with a reply of
-/// [`sandbox_protocol::Status::TooLarge`]. A worker declares it as its global allocator:
+/// Allocator that passes each call to the system's allocator. If the memory is exhausted, it ends
+/// the job with a reply of [`sandbox_protocol::Status::TooLarge`]. A worker declares this type as
+/// its global allocator:
 ///
 /// ```
 /// #[global_allocator]
@@ -27,29 +28,30 @@ unsafe impl GlobalAlloc for Heap {
     }
 
     unsafe fn realloc(&self, block: *mut u8, layout: Layout, new_size: usize) -> *mut u8 {
-        // SAFETY: all blocks of this allocator come from `System`; the caller guarantees that
-        // `layout` is the block's.
+        // SAFETY: all blocks of this allocator come from `System`. The caller guarantees that
+        // `layout` is the layout of the block.
         checked(unsafe { System.realloc(block, layout, new_size) })
     }
 
     unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
-        // SAFETY: all blocks of this allocator come from `System`; the caller guarantees that
-        // `layout` is the block's.
+        // SAFETY: all blocks of this allocator come from `System`. The caller guarantees that
+        // `layout` is the layout of the block.
         unsafe { System.dealloc(block, layout) }
     }
 }
 
 /// Prepares the heap for warm-up: large blocks get their own mappings, which disappear when the
-/// blocks are freed. Otherwise freed blocks would leave holes in the heap. The first blocks of a
-/// child would lie in these holes, and the kernel would have to copy each page there that the child
-/// writes to, since the zygote has the page too.
+/// blocks are freed. Otherwise freed blocks would leave holes in the heap, and the first blocks of
+/// a child would lie in these holes. The pages of the holes belong to the zygote too, so the kernel
+/// would copy each of them that the child writes to.
 pub(super) fn prepare_for_warm_up() {
     const LARGE_BYTES: i32 = 16 << 10;
     tune(libc::M_MMAP_THRESHOLD, LARGE_BYTES);
 }
 
-/// Prepares the heap for jobs after warm-up. From here on, large blocks get no mappings of their
-/// own, and the next block from the free end (top) of the heap starts at an unused huge page.
+/// Prepares the heap for jobs, after warm-up. From here on, large blocks get no mappings of their
+/// own. The next block that is taken from the free end (top) of the heap starts at an unused huge
+/// page.
 ///
 /// ```text
 ///             heap's end before here
@@ -59,11 +61,11 @@ pub(super) fn prepare_for_warm_up() {
 ///        └ freed again: the zygote's own blocks  └ header of the top
 /// ```
 ///
-/// When a child writes to a huge page that the zygote wrote to, the kernel copies the page in small
-/// pages. The pages before the first huge page are small too. Faults on 2 MB of memory cost a job
-/// 600 µs with small pages, and 150 µs with one huge page. No huge page spans the heap's previous
-/// end, because the kernel extends the heap of a forked process, such as the zygote, by a separate
-/// mapping.
+/// A child must write to unused huge pages: page faults on 2 MB of memory cost a job 150 µs with
+/// one huge page, and 600 µs with small pages. A huge page that the zygote has used does not help,
+/// because the kernel copies it for the child in small pages. The heap's previous end cannot lie
+/// within a huge page either: the zygote is a forked process, and the kernel extends the heap of
+/// such a process by a separate mapping.
 pub(super) fn prepare_for_jobs() {
     const HUGE_PAGE_BYTES: usize = 2 << 20;
     const HEADER_BYTES: usize = 16;
@@ -85,10 +87,10 @@ pub(super) fn prepare_for_jobs() {
     unsafe { libc::free(small) };
 }
 
-/// Returns the pages of free blocks to the kernel, then allocates every block that warm-up freed.
-/// Otherwise a child would reuse these blocks first, and the kernel would have to copy each of
-/// their pages that the child writes to. libc keeps a list of small free blocks per size, so this
-/// function requests each size.
+/// Fills the holes that warm-up left in the heap. First returns the pages of free blocks to the
+/// kernel, then allocates all free blocks. Otherwise a child would use these blocks first, and the
+/// kernel would copy each of their pages that the child writes to. libc has one list of small free
+/// blocks per size, so this function allocates blocks of every size.
 fn fill_holes() {
     const HOLE_BYTES_MAX: usize = 64 << 10;
     const HALVINGS: usize = 6;
@@ -120,8 +122,8 @@ fn end() -> usize {
     unsafe { libc::sbrk(0) as usize }
 }
 
-/// Allocates a block directly from libc, only so that later allocations cannot use this part of
-/// the heap; nothing touches its memory. The `black_box` keeps the compiler from removing the call.
+/// Allocates a block directly from libc. No code uses its memory: the block only keeps later
+/// allocations out of this part of the heap. `black_box` keeps the compiler from removing the call.
 fn block(bytes: usize) -> *mut libc::c_void {
     // SAFETY: any size is allowed; if there is too little memory, the call returns null.
     std::hint::black_box(unsafe { libc::malloc(bytes) })
@@ -140,9 +142,10 @@ fn checked(block: *mut u8) -> *mut u8 {
     block
 }
 
-/// C's allocation functions, with which a worker replaces those of libc (linker option `--wrap`).
-/// As with [`Heap`], a job that runs out of memory ends with a reply. Otherwise libavif would
-/// abort, and other codecs would report the missing memory as a fault of the original.
+/// C's allocation functions. The linker option `--wrap` makes the C code of a worker call these
+/// functions instead of libc's. As with [`Heap`], a job that runs out of memory ends with a reply.
+/// Otherwise libavif would abort, and other codecs would report the missing memory as a fault of
+/// the original.
 #[cfg(target_env = "gnu")]
 mod c {
     use super::checked;

@@ -1,9 +1,8 @@
 //! A helper: the jailed process that hosts one microVM and runs jobs in it, one after another.
 //!
-//! The helper forwards the worker's reply, and adds the job's resource usage. The CPU time of the
-//! guest counts as CPU time of the helper, so the timer that limits the job's CPU time kills the
-//! helper and the guest together. The guest's memory is limited by the size of its memory slot in
-//! KVM.
+//! The helper forwards the worker's reply, and adds the job's resource usage. A timer limits the
+//! CPU time of a job. The guest's CPU time is part of the helper's, so the timer ends the helper
+//! and the guest together. The size of the guest's memory slot in KVM limits the guest's memory.
 
 use super::child::{self, set_idle_priority};
 use super::filter::Program;

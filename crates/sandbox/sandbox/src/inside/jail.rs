@@ -95,7 +95,8 @@ pub(super) fn enter(
     })
 }
 
-/// Returns the address space in use, from `/proc/self/statm`; `None` if it cannot be read.
+/// Returns the size of the address space in use, in bytes. Returns `None` if `statm`, the open
+/// `/proc/self/statm`, cannot be read.
 pub(super) fn mapped_bytes(statm: OwnedFd) -> Option<u64> {
     let mut text = [0; 128];
     let len = rustix::io::pread(statm, &mut text, 0).ok()?;
@@ -104,9 +105,9 @@ pub(super) fn mapped_bytes(statm: OwnedFd) -> Option<u64> {
 }
 
 pub(super) fn close_from(first: i32) -> Result<(), Errno> {
-    // SAFETY: the call takes numbers only. Nothing in this process uses descriptors from `first`
-    // on. The callers are a zygote, which has not opened any yet, and a child, which no longer uses
-    // those of its zygote.
+    // SAFETY: the call takes numbers only. No code of this process uses descriptors from `first`
+    // on: a zygote has not opened any yet, and a child or the init process no longer uses the
+    // zygote's descriptors.
     let result = unsafe { libc::syscall(libc::SYS_close_range, first, i32::MAX, 0) };
     checked(result).map(|_| ())
 }
@@ -157,17 +158,17 @@ fn prefer_oom_kill() {
 
 /// Turns off the merging of pages with equal content (KSM). With KSM, a process could find out by
 /// timing whether another process has a page with the same content. Children of a process inherit
-/// the setting; old kernels lack the setting and return EINVAL.
+/// the setting. An old kernel without the setting returns EINVAL, which is ignored.
 fn disable_page_merging() {
     const PR_SET_MEMORY_MERGE: i32 = 67;
     // SAFETY: the call takes numbers only.
     let _unknown = unsafe { libc::prctl(PR_SET_MEMORY_MERGE, 0, 0, 0, 0) };
 }
 
-/// Moves this process to its own user namespace, unless `spawn` has done so. The kernel counts
-/// processes and threads per user and user namespace, so those of this namespace are then counted
-/// separately. Returns true if they are counted separately. Call this function before capabilities
-/// are dropped, since the creator of a user namespace holds all capabilities in it.
+/// Moves this process to its own user namespace, if `spawn` has not created one already. The kernel
+/// counts the processes and threads of a user separately in each user namespace. Returns true if
+/// this process is now in its own user namespace. Call this function before capabilities are
+/// dropped, because the creator of a user namespace holds all capabilities in it.
 pub(super) fn count_separately() -> bool {
     // SAFETY: the call takes a number, and changes nothing that memory or descriptors depend on.
     // This process has one thread.
@@ -190,10 +191,10 @@ fn drop_capabilities() -> Result<(), Errno> {
     set_capabilities(None, sets)
 }
 
-/// Forks, so that this process only stays alive as the init process of its process namespace, and
-/// its child continues as the zygote. When the init process of a namespace dies, the kernel kills
-/// all other processes in it. Since the zygote is not the init process, children that run a job
-/// survive the death of their zygote.
+/// Forks if this process is the init process of its PID namespace. This process then only keeps the
+/// namespace alive, and its child continues as the zygote. When an init process dies, the kernel
+/// kills all other processes of the namespace. So a zygote must not be the init process: children
+/// that run a job must survive the death of their zygote.
 fn split_off_init() -> Result<(), Errno> {
     if !rustix::process::getpid().is_init() {
         return Ok(());
@@ -211,8 +212,8 @@ fn wait_forever() -> ! {
     unsafe { libc::signal(libc::SIGCHLD, libc::SIG_IGN) };
     // Tools such as `ps` show this name.
     let _unnamed = set_name(c"pelton init");
-    // This process closes its copy of the zygote's socket; otherwise the pool would not notice that
-    // the zygote closed the socket.
+    // This process closes its copy of the zygote's socket. With this copy open, the pool would not
+    // notice that the zygote closed its own copy.
     if close_from(CONTROL_FD).is_err() || Program::init().install().is_err() {
         exit(EXIT_FAILED);
     }

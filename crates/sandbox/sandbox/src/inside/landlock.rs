@@ -13,8 +13,9 @@ use std::os::fd::BorrowedFd;
 /// that it supports.
 const NEWEST: ABI = ABI::V6;
 
-/// Denies all access to files except reading `files`, for this process and the processes that it
-/// forks. Returns the kernel's Landlock ABI version, or 0 if the kernel has no Landlock.
+/// Denies this process, and the processes that it forks later, every access that Landlock can deny,
+/// except reading `files`. Returns the kernel's Landlock ABI version, or 0 if the kernel has no
+/// Landlock.
 pub(super) fn deny_all_but(files: &[BorrowedFd<'_>]) -> Result<u32, RulesetError> {
     let rules = files
         .iter()

@@ -25,8 +25,8 @@ struct LastMessage {
 /// this lock, so the lock is never poisoned.
 static LAST_MESSAGE: Mutex<Option<LastMessage>> = Mutex::new(None);
 
-/// Installs a hook for panics. The hook sends a report to the pool or, if a job runs, a reply to
-/// the job, and then ends the process.
+/// Installs a hook for panics. The hook sends the last message and ends the process. The message is
+/// a report to the pool or, once a job has arrived, a reply to this job.
 pub(super) fn to_pool() {
     std::panic::set_hook(Box::new(|info| fail(&info.to_string())));
 }
@@ -69,10 +69,10 @@ pub(super) fn out_of_memory() {
 
 /// Writes a message. An error is ignored, since the process ends anyway.
 fn write(descriptor: i32, bytes: &[u8]) {
-    // SAFETY: CONTROL_FD is open from a zygote's start to its end, and JOB_FD from a child's call
-    // of `child::place` to its end. A child without a job writes to CONTROL_FD, which `place`
-    // closed. The write fails, since the number is unused or belongs to a newer descriptor that
-    // cannot be written to.
+    // SAFETY: CONTROL_FD is open in a zygote until the zygote ends. JOB_FD is open in a child from
+    // the call of `child::place` until the child ends. A child without a job writes to CONTROL_FD,
+    // which `place` closed. This write fails, because the number is unused or belongs to a newer
+    // descriptor that cannot be written to.
     let descriptor = unsafe { BorrowedFd::borrow_raw(descriptor) };
     let _sent = rustix::io::write(descriptor, bytes);
 }

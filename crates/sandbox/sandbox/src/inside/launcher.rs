@@ -27,8 +27,8 @@ use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::ptr;
 
-/// Maximum number of threads of a program, the same as in a microVM. If the cells are processes,
-/// the kernel limits only the sum of the threads of all cells of a pool.
+/// Maximum number of threads of one program, the same as in a microVM. If the cells are processes,
+/// the kernel limits only the total number of threads in all cells of a pool.
 const THREADS_MAX: u64 = microvm::THREADS_MAX as u64;
 
 /// Settings that all launchers of a zygote share. A launcher starts a program.
@@ -42,8 +42,8 @@ pub(super) struct Launch {
     pub(super) max_work_memory_bytes: u64,
     /// True if the program is started again for each job.
     pub(super) ephemeral: bool,
-    /// Maximum number of threads of all programs together, plus init, the zygote and the launchers,
-    /// which the kernel counts too. Applies only if `bounds_threads` is true.
+    /// Maximum number of threads that the kernel counts: all threads of all programs, and one
+    /// thread each of init, the zygote and the launchers. Applies only if `bounds_threads` is true.
     threads_max: u64,
     pub(super) bounds_threads: bool,
 }
@@ -242,8 +242,9 @@ fn prepare(start: &Start) -> Result<(), Errno> {
     if let Some(threads_max) = start.threads_max {
         set_limit(Resource::Nproc, threads_max)?;
     }
-    // This limit is set last: if this process has already mapped more memory than the limit allows,
-    // it can map no more from here on. `execve` then starts the program in a new address space.
+    // This limit is set last, because this process may already use more memory than the limit
+    // allows, and could then map no more. The program itself starts in a new address space, which
+    // `execveat` creates.
     set_limit(Resource::As, start.memory_bytes_max)
 }
 

@@ -8,9 +8,9 @@
 //! ```
 //!
 //! Requests and outputs are the records of [`sandbox_protocol::request_head`] and
-//! [`sandbox_protocol::OutputRecord`]. A program is not used again after it exits, or after it
-//! writes an output without a request, which could be taken for the output of a later request. The
-//! program ends with its launcher.
+//! [`sandbox_protocol::OutputRecord`]. The launcher sends no more requests to a program that writes
+//! an output without a request, because this output could be taken for the output of a later
+//! request. The program ends with its launcher.
 
 use super::child;
 use super::filter::Program as Filter;
@@ -30,8 +30,8 @@ use sandbox_protocol::{
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::time::Duration;
 
-/// Time for which a launcher stays if the program that it started ends before its first request.
-/// Because the launcher stays, a program that cannot run is started at most once per second.
+/// Time for which a launcher stays after its program has ended before the first request. So a
+/// program that cannot run is started at most once per second.
 const LINGER: Duration = Duration::from_secs(1);
 /// Interval at which a program's CPU time is checked. No other limit ends a program whose threads
 /// together exceed the CPU time of one request.

@@ -18,17 +18,18 @@ struct Segment {
     executable: bool,
 }
 
-/// Moves the program's code and constants into anonymous memory, for hosts with huge pages. A
-/// segment that cannot be moved stays in small pages, which only makes jobs slower. Call this
-/// function in a process without other threads, before the seccomp filter denies executable memory.
+/// Moves the program's code and constants into anonymous huge pages. Code that cannot be moved
+/// stays in small pages, which only makes jobs slower. Call this function while the process has one
+/// thread, and before the seccomp filter denies executable memory.
 pub(super) fn enlarge() -> Result<(), Errno> {
     segments().iter().try_for_each(Segment::enlarge)
 }
 
 impl Segment {
-    /// Returns the range of huge pages that covers the segment. The linker puts no other segment
-    /// into these huge pages (see the worker's `build.rs`). So these huge pages contain nothing
-    /// before and after the segment, unless the kernel has mapped something else there.
+    /// Returns the range of huge pages that replaces the segment, and reserves the unused addresses
+    /// in this range. The linker puts no other segment into these huge pages (see the worker's
+    /// `build.rs`). If the kernel has mapped something else into the first or the last huge page,
+    /// the range does not include this page.
     fn huge(&self) -> Range<usize> {
         let (begin, end) = (self.range.start, self.range.end);
         let first = begin / HUGE_PAGE_BYTES * HUGE_PAGE_BYTES;

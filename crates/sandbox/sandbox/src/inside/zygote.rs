@@ -31,7 +31,8 @@ pub(super) struct Zygote {
     /// Children that have not ended, at most `children_max`.
     children: Vec<(Pid, SlotId)>,
     children_max: usize,
-    /// True after the pool has closed its socket: it then orders no more children.
+    /// True after the pool has closed its side of the socket. The pool then orders no more
+    /// children.
     retired: bool,
     child_kind: ChildKind,
 }
@@ -193,7 +194,8 @@ impl Zygote {
             Ok(pid) => {
                 let pid = Pid::from_raw(pid).expect("fork returns a child's id, which is above 0");
                 self.children.push((pid, slot));
-                // No other code reaps this child, so its id still refers to it.
+                // No other code reaps this child, so `pid` still refers to the child, even if it
+                // has ended.
                 match pidfd_open(pid, PidfdFlags::empty()) {
                     Ok(pidfd) => report(self.control, &Report::Forked(slot), Some(pidfd)),
                     Err(errno) => last_message::fail(&refused("pidfd_open")(errno)),
@@ -223,9 +225,9 @@ fn report(control: Control, report: &Report, descriptor: Option<OwnedFd>) {
     }
 }
 
-/// Blocks the signals for ended children and for packets on `control`, and returns a signalfd for
-/// them. The zygote waits only on this descriptor, so its filter need not allow the calls that wait
-/// for several descriptors. A child could block forever in such a call.
+/// Returns a signalfd, from which the zygote reads two signals: a child has ended, or a packet has
+/// arrived on `control`. Blocks the usual delivery of these signals. The zygote waits only on this
+/// descriptor, so its filter denies calls such as `poll`, in which a child could block forever.
 fn signals(control: Control) -> Result<OwnedFd, Errno> {
     let mut set = MaybeUninit::uninit();
     // SAFETY: the call writes only to the set, in this frame.
