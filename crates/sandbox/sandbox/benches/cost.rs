@@ -1,10 +1,9 @@
-//! Benchmark of a cell (a sandboxed process or microVM): the time from sending a job until its
-//! answer arrives, and the CPU time of all processes involved.
+//! Benchmark of a cell (a sandboxed process or microVM). It measures the time from sending a job
+//! until its answer arrives, and the CPU time of all processes involved.
 //!
-//! `cargo bench` runs each job often enough for a comparison; without `--bench`, as in a test, each
-//! job runs a few times. On a host that runs other programs too, compare the CPU time, because the
-//! other programs lengthen the wall time. `cargo bench -- touch` runs only the jobs with `touch` in
-//! their name.
+//! `cargo bench` runs each job 1,000 times; without `--bench`, as in a test, each job runs 10
+//! times. On a host that also runs other programs, compare the CPU time: the other programs
+//! lengthen the wall time. `cargo bench -- touch` runs only the jobs with `touch` in their name.
 
 use sandbox::{Limits, Pool, Task};
 use sandbox_protocol::JobLimits;
@@ -33,8 +32,8 @@ fn main() {
     let only = arguments.iter().find(|argument| !argument.starts_with('-'));
     let elf = fs::read(env!("CARGO_BIN_EXE_attacker")).expect("cargo has built the attacker");
     let limits = Limits {
-        // The zygote is not replaced during the benchmark, because the cost of its replacement
-        // would be added to one row of the output.
+        // The zygote is never replaced: the cost of a replacement would be added to one row of the
+        // output.
         jobs_per_zygote: u32::MAX,
         ..Limits::default()
     };
@@ -104,8 +103,8 @@ fn server_us() -> u64 {
     (thread_ns("/proc/self/task") + 500) / 1_000
 }
 
-/// Returns the CPU time of the zygote and of its PID namespace's init process, without that of the
-/// zygote's children.
+/// Returns the CPU time of the zygote and of its init process. The CPU time of the zygote's
+/// children is not included.
 fn zygote_us() -> u64 {
     let mut sum = 0;
     let Ok(text) = fs::read_to_string(format!("/proc/self/task/{}/children", supervisor())) else {

@@ -80,8 +80,8 @@ pub enum FailureKind {
     /// The encoder failed on this picture with these settings. The worker is at fault, but can run
     /// further jobs.
     Unencodable,
-    /// The cell died, was killed for a denied system call, or reported a failure of its own; the
-    /// worker is at fault.
+    /// The cell died, was killed for a denied system call, or reported its own failure; the worker
+    /// is at fault.
     Crashed,
     /// The reply contradicts the job (a protocol violation); the worker is at fault.
     ProtocolViolation,

@@ -41,14 +41,15 @@
 //!    separately from those of other processes.
 //! 4. No capabilities, `no_new_privs`, not dumpable.
 //! 5. Fork of the init process, with a filter that lets it only wait and exit.
-//! 6. Landlock without a rule, except for files that a program may read.
-//! 7. Warm-up, the only code of the worker that can make most system calls. It runs before the
-//!    worker reads any input. Then heap and code are laid out in huge pages, which a child
-//!    inherits, or for which it needs one page fault per 2 MB.
+//! 6. Landlock, which denies all access to files. Its only rules allow the files that a program may
+//!    read.
+//! 7. Warm-up: code of the worker prepares for jobs. This code reads no input, so it may still make
+//!    most system calls. Then heap and code are laid out in huge pages. A child inherits these
+//!    pages, or needs one page fault per 2 MB for them.
 //! 8. The seccomp filter: an allow-list without calls that open paths, create sockets, start
 //!    programs, map executable memory or sleep. A denied call kills the process.
-//! 9. In a child: the zygote's descriptors are replaced, and the child cannot start a process. (A
-//!    limit prevents that or, if the worker is the host's root, a second filter.) Each job sets
+//! 9. In a child: the zygote's descriptors are replaced. A worker's child cannot fork: a limit on
+//!    processes denies this or, if the worker is the host's root, a second filter. Each job sets
 //!    limits on memory, file size and CPU time; the server enforces the wall time. A helper creates
 //!    its microVM, then closes `/dev/kvm` and can no longer call `fork`; the size of its guest's
 //!    memory is fixed.

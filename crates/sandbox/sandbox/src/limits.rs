@@ -12,17 +12,18 @@ pub struct Limits {
     /// Longest wait of a job for a cell, in milliseconds. A job that waits longer fails with
     /// [`FailureKind::Host`](crate::FailureKind). Default 1,000.
     pub max_queue_time_ms: u32,
-    /// Number of forks after which a new zygote, with a new memory layout and new stack canaries,
-    /// replaces the old one. Default 4,096.
+    /// Number of forks after which a new zygote replaces the old one. A job of a reused child
+    /// counts as a fork. The new zygote has a new memory layout and new stack canaries. Default
+    /// 4,096.
     pub jobs_per_zygote: u32,
     /// Longest time from the start of a zygote until it is ready, in milliseconds. Default 16,000.
     pub max_boot_time_ms: u32,
     /// Maximum wall time of a job, in milliseconds; a task may set a lower limit. Default 8,000.
     pub max_request_time_ms: u32,
-    /// CPU time, in milliseconds, after which a program's job is deprioritized: it then gets only a
-    /// small share of the CPU time if other processes need the CPU. CPU time that the job uses in
-    /// its first `deprioritize_after_ms` of wall time does not count. 0 means never. Jobs of a
-    /// worker are never deprioritized. Default 100.
+    /// CPU time, in milliseconds, after which a program's job is deprioritized. The job then gets
+    /// only a small share of the CPU time if other processes need the CPU. CPU time that the job
+    /// uses in its first `deprioritize_after_ms` of wall time does not count. 0 means never. Jobs
+    /// of a worker are never deprioritized. Default 100.
     pub deprioritize_after_ms: u32,
     /// Maximum address space of the zygote, including its code and the tables filled at warm-up, in
     /// bytes. Default 256 MiB.

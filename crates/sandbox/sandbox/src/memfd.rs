@@ -28,8 +28,8 @@ pub(crate) fn program(bytes: &[u8]) -> Result<OwnedFd, Errno> {
     dup_above(file.as_fd())
 }
 
-/// Opens the file again, read-only, as a new open file description, so that the worker shares its
-/// offset with no other process. Needs `/proc`.
+/// Opens the file again, read-only. The returned descriptor has an offset of its own, which the
+/// worker shares with no other process. Needs `/proc`.
 pub(crate) fn reopen(file: BorrowedFd<'_>) -> Result<OwnedFd, Errno> {
     let path = format!("/proc/self/fd/{}", file.as_raw_fd());
     open(path, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())

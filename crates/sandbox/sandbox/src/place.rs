@@ -1,12 +1,12 @@
 //! Choice of the core on which a job starts.
 //!
-//! The kernel wakes a process on the core where it last ran, or on that of the waking process,
-//! unless another core is idle at that moment. Between two jobs no core is idle: the previous child
-//! is still being freed. So a job could start on a core where another job runs, and would wait
-//! there for some milliseconds until that job's time slice ends. The core that becomes free a
-//! moment later would stay idle until a timer tick moves a process to it. Each job therefore starts
-//! on the core where the fewest running jobs of its pool started; after that, the kernel may move
-//! the job to any core.
+//! The kernel wakes a process on the core where it last ran, or on the core of the waking process,
+//! unless another core is idle at that moment. Between two jobs, no core is idle, because the
+//! previous child is still being freed. So the kernel could start a job on the core of another job.
+//! The new job would wait there for milliseconds, until the other job's time slice ends. Meanwhile
+//! the core of the previous child would be idle, until a timer tick moves a process to it. Each job
+//! therefore starts on the core where the fewest running jobs of its pool started. After the start,
+//! the kernel may move the job to any core.
 
 use crate::procfs;
 use rustix::process::Pid;
@@ -53,8 +53,8 @@ impl Cores {
         }
     }
 
-    /// Returns the core for another job, and counts the job there. The core is one with the fewest
-    /// jobs; of several such cores, the core on which a job ended most recently.
+    /// Chooses the core for a new job, and counts the job on this core. Returns the core with the
+    /// fewest jobs; of several such cores, the core on which a job ended most recently.
     pub(crate) fn take(&mut self) -> Option<CoreId> {
         let cores = self.cores.iter_mut().rev();
         let core = cores.min_by_key(|core| core.jobs)?;
@@ -82,8 +82,8 @@ pub(crate) fn process(pidfd: &OwnedFd) -> Option<Pid> {
     procfs::id(pidfd)
 }
 
-/// Makes a sleeping child wake on this core. Returns false if the kernel refuses, in which case the
-/// kernel chooses the core.
+/// Makes a sleeping child wake on the given core. Returns false if the kernel refuses; the kernel
+/// then chooses the core.
 pub(crate) fn wake_on(child: Pid, CoreId(id): CoreId) -> bool {
     let mut one = CpuSet::new();
     one.set(id);

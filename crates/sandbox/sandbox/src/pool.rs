@@ -1,8 +1,9 @@
-//! Interface of a pool of sandboxes: it runs a job, and returns the job's output or failure.
+//! Pool of sandboxes, which runs jobs for callers and returns the output or the failure of each
+//! job.
 //!
-//! Callers and the supervisor share a [`Queue`]. The supervisor's thread owns the zygotes and
-//! refills the queue. A caller's thread owns a slot from [`Pool::acquire`] until the thread drops
-//! the slot or gives it back.
+//! Callers and the supervisor share a [`Queue`] of slots. A slot is one child process that runs
+//! jobs. The supervisor's thread owns the zygotes and refills the queue. A caller's thread owns a
+//! slot from [`Pool::acquire`] until the thread drops the slot or gives it back.
 
 use crate::channel;
 use crate::error::{Error, ErrorKind, Failure, FailureKind};
@@ -37,8 +38,8 @@ use std::time::{Duration, Instant};
 /// within a fraction of a millisecond.
 const REAP_TIME_MAX: Duration = Duration::from_secs(2);
 
-/// Maximum duration of an empty job in a microVM: if it takes longer, [`Backend::Auto`] chooses
-/// processes.
+/// Maximum duration of an empty job in a microVM. If the job takes longer, [`Backend::Auto`]
+/// chooses processes.
 const AUTO_JOB_MAX: Duration = Duration::from_millis(1);
 
 /// Description of a job by the pool's caller.
@@ -153,12 +154,12 @@ impl Pool {
         }
     }
 
-    /// Starts a pool whose jobs are runs of `program`, hosted by `worker`. The original of a job
-    /// holds the environment variables of the run, followed by the standard input. If
-    /// [`Limits::ephemeral`] is false, the program starts once per cell, and receives environment
-    /// and input as a record on its standard input ([`sandbox_protocol::request_head`]).
-    /// [`Backend::Auto`] means a process here, since only a pool of workers measures whether
-    /// microVMs are fast on this host.
+    /// Starts a pool in which each job is a run of `program`. The executable `worker` starts the
+    /// program in a cell. The original of a job contains the environment variables of the run,
+    /// followed by the standard input. If [`Limits::ephemeral`] is false, the program starts once
+    /// per cell, and receives each job as a record on its standard input
+    /// ([`sandbox_protocol::request_head`]). [`Backend::Auto`] means processes here: only a pool of
+    /// workers measures whether microVMs are fast on this host.
     ///
     /// # Errors
     /// As [`Pool::start`]. If the program's file cannot run in a cell, the error says that the
@@ -201,8 +202,8 @@ impl Pool {
         let wake = Wake::new().map_err(|errno| Error::host("create an eventfd", errno))?;
         let reuses_children = machine || !limits.ephemeral;
         // Only root can raise a child's priority again. If the server is not root, a deprioritized
-        // child is killed after its job. That loses nothing with an ephemeral program, but a
-        // persistent program would lose its state.
+        // child is killed after its job. A persistent program would then lose its state, so it is
+        // not deprioritized.
         let can_restore_priority = rustix::process::geteuid().is_root();
         let may_deprioritize = program.is_some() && (limits.ephemeral || can_restore_priority);
         let deprioritize_after = Duration::from_millis(u64::from(limits.deprioritize_after_ms));
@@ -452,8 +453,9 @@ impl Pool {
         let begin = Instant::now();
         loop {
             let (slot, permit) = self.acquire(begin, idle)?;
-            // The wait for a child is measured before the job is sent: afterwards, the child may
-            // run on this thread's core for a whole time slice, which would be counted too.
+            // The waiting time ends here, before the job is sent. Once the job is sent, the child
+            // may run on this thread's core for a whole time slice, which would count as waiting
+            // time.
             let acquired = begin.elapsed();
             let placed = slot.process.zip(permit.core);
             let placed = placed.filter(|(child, core)| place::wake_on(*child, *core));
@@ -543,7 +545,8 @@ impl Pool {
             Err(errno) => return Err(Failure::host("receive the reply", errno)),
         };
         if len == 0 {
-            // The child is not killed here, since its exit status would then not show why it ended.
+            // The child closed its socket, so it ends by itself. If it were killed here, its exit
+            // status would not show why it ended.
             if !slot.wait_exited(deadline).map_err(host)? {
                 return Err(self.time_out(slot));
             }
@@ -557,10 +560,9 @@ impl Pool {
             .map_err(|violation| self.violation(&format!("{violation:?}")))
     }
 
-    /// Releases a child after its job, or a child that had no job. A single-use child is killed. A
-    /// reusable child is killed if its reply was invalid or its priority cannot be restored;
-    /// otherwise the supervisor gets the child, and queues it when the child reports that it is
-    /// ready again.
+    /// Releases a child after its job. A single-use child is killed. A reusable child is killed if
+    /// its reply was invalid, or if its priority cannot be restored. Otherwise the supervisor gets
+    /// the child, and queues it again when the child reports that it is ready.
     fn release(&self, mut slot: Slot, is_reply_valid: bool) {
         if !self.shared.reuses_children || !is_reply_valid || !slot.restore_weight() {
             slot.kill();
@@ -570,8 +572,8 @@ impl Pool {
     }
 
     fn time_out(&self, slot: &mut Slot) -> Failure {
-        // The child needs CPU time to exit. If its priority cannot be raised, it exits only when
-        // other processes leave a CPU idle.
+        // The child needs CPU time to exit, so its usual priority is restored first, if that is
+        // possible.
         slot.restore_weight();
         slot.end_at_once();
         // The caller holds the job's permit until the job's memory is free, not just until the kill

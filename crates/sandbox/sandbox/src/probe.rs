@@ -33,7 +33,8 @@ pub struct Probe {
     pub job_p99: Duration,
     /// CPU time that the kernel needs to allocate 2 MiB of memory, fill it with zeros, and free it.
     pub memory: Duration,
-    /// Average time to wipe a microVM after its output; `None` if the cells are processes.
+    /// Average time of a wipe, which resets a microVM after its job. `None` if the cells are
+    /// processes.
     pub wipe: Option<Duration>,
 }
 
@@ -41,8 +42,8 @@ pub struct Probe {
 /// empty jobs.
 ///
 /// # Errors
-/// As [`Pool::start`], or [`ErrorKind::Worker`] if an empty job failed or the other job was not
-/// killed.
+/// As [`Pool::start`]. [`ErrorKind::Worker`] if an empty job failed, or if the job that opens a
+/// file was not killed.
 pub fn probe(elf: &[u8], limits: Limits) -> Result<Probe, Error> {
     let begin = Instant::now();
     let pool = Pool::start(elf, limits)?;
@@ -84,8 +85,8 @@ fn fresh_page() -> Result<Duration, Error> {
 }
 
 /// Allocates `bytes` bytes from the kernel, in huge pages if the kernel provides them, writes to
-/// every page, and frees the memory. Returns the CPU time of these steps: a lower bound for the
-/// wipe of a cell whose job used as much memory.
+/// every page, and frees the memory. Returns the CPU time of these steps. The wipe of a cell whose
+/// job used as much memory takes at least this time.
 ///
 /// # Errors
 /// If the host does not have that much memory.

@@ -6,9 +6,10 @@ use std::os::fd::{AsRawFd, OwnedFd};
 use std::path::Path;
 use std::time::Duration;
 
-/// Returns the id of a live process in this process's PID namespace. The process may end before the
-/// caller uses the id, and the kernel may then give the id to another process. Use the id only for
-/// actions that would do little harm to another process.
+/// Returns the id of the process that `pidfd` refers to, if the process is alive and in this
+/// process's PID namespace. The process may end before the caller uses the id, and the kernel may
+/// then give the id to another process. Use the id only for actions that would do little harm to
+/// another process.
 pub(crate) fn id(pidfd: &OwnedFd) -> Option<Pid> {
     let about = format!("/proc/self/fdinfo/{}", pidfd.as_raw_fd());
     let about = std::fs::read_to_string(about).ok()?;
@@ -68,8 +69,8 @@ fn visit_tree(id: &str, depth: u32, on_thread: &mut dyn FnMut(&Path)) {
     }
 }
 
-/// Returns the largest peak resident memory, in bytes, of the running processes that a child
-/// started; 0 if no such process runs.
+/// Returns the peak resident memory, in bytes, of the processes that a child started and that still
+/// run. If there are several, returns the largest peak; if there is none, returns 0.
 pub(crate) fn memory_peak_bytes(pidfd: &OwnedFd) -> u64 {
     let children = || {
         let id = id(pidfd)?.as_raw_nonzero();

@@ -80,7 +80,8 @@ pub(crate) fn zygote_source(
     })
 }
 
-/// Opens `/dev/kvm` in the server: helpers run as another user, which may not open this device.
+/// Opens `/dev/kvm` for the helpers, the processes that run microVMs. They run as another user, who
+/// may not open this device.
 fn device() -> Result<OwnedFd, Error> {
     let flags = OFlags::RDWR | OFlags::CLOEXEC;
     let device =

@@ -54,11 +54,11 @@ pub(crate) struct State<S> {
 pub(crate) struct ZygoteFacts {
     /// Isolation mechanisms in force in the zygote that last became ready.
     pub(crate) posture: Option<Posture>,
-    /// Page tables of the guest of the zygote that last became ready, as text; empty if that zygote
-    /// has no guest.
+    /// Page tables of the guest, as text. The zygote that last became ready reported this text. It
+    /// is empty if the cells are processes.
     pub(crate) page_tables: String,
-    /// Latest reason why the pool could not start a zygote or a child; `None` after a zygote has
-    /// become ready.
+    /// Latest reason why the pool could not start a zygote or a child. `None` again once a zygote
+    /// has become ready.
     pub(crate) trouble: Option<String>,
 }
 
@@ -105,7 +105,7 @@ impl<S, W: Signal> Queue<S, W> {
         self.changed.notify_one();
     }
 
-    /// Removes the ready slots for which `is_gone` returns true, and returns them.
+    /// Removes the ready slots for which `is_gone` returns true, and returns these slots.
     pub(crate) fn remove_ready(&self, is_gone: impl Fn(&S) -> bool) -> Vec<S> {
         let mut gone = Vec::new();
         let mut state = self.lock();
@@ -122,7 +122,7 @@ impl<S, W: Signal> Queue<S, W> {
 
     /// Waits at most `longest` for a slot and the permission to run a job in this slot. Returns
     /// `None` if no slot became ready in time. `is_idle` is true for a job that runs only while a
-    /// core is otherwise idle; no core is chosen for such a job.
+    /// core is otherwise idle. The queue chooses no core for an idle job.
     pub(crate) fn acquire(
         &self,
         longest: Duration,
@@ -139,7 +139,7 @@ impl<S, W: Signal> Queue<S, W> {
         }
         let slot = state.ready.pop_front()?;
         state.running += 1;
-        // A job with idle priority does not delay other jobs, so it counts for no core.
+        // A job with idle priority does not delay other jobs, so it is not counted on any core.
         let core = if is_idle { None } else { state.cores.take() };
         Some((slot, Permit { queue: self, core }))
     }

@@ -1,7 +1,8 @@
 //! Reproducers: files that record failed jobs whose cell is at fault. A recorded job can be run
 //! again.
 //!
-//! There is one file per job. Only its owner can read it, because it holds data of clients:
+//! There is one file per job. Only the file's owner can read it, because it contains data of
+//! clients:
 //!
 //! ```text
 //! pelton job 1

@@ -39,8 +39,8 @@ pub trait Service {
     /// Marks the first `bytes` bytes of the output as written.
     fn advance(&mut self, bytes: usize);
 
-    /// Returns true if the service needs no more input. In this case, the stream is closed as soon
-    /// as all output is written.
+    /// Returns true if the service needs no more input. The stream is then closed as soon as all
+    /// output is written.
     fn is_over(&self) -> bool;
 }
 
@@ -122,8 +122,9 @@ impl<'a> ServiceStream<'a> {
         outcome.unwrap_or(true)
     }
 
-    /// Writes pending output; if there is none, processes or reads one piece of input. Returns
-    /// false if the program must read or write first, and an error at the end of the stream.
+    /// Does one step: writes pending output or, if there is none, processes or reads one piece of
+    /// input. Returns false if nothing can be done until the program reads or writes. Returns an
+    /// error at the end of the stream.
     fn step(&mut self) -> Result<bool, Errno> {
         let Some(socket) = &self.socket else {
             return Err(Errno::PIPE);

@@ -1,5 +1,5 @@
-//! A slot: the server's handles of one child process, which are its socket, its pidfd and its exit
-//! report.
+//! A slot: the server's handles of one child process. These handles are the child's socket, pidfd
+//! and exit report.
 //!
 //! This module does not depend on the kind of the child: the child may be a worker, a program's
 //! launcher, or a helper with a microVM.
@@ -89,8 +89,8 @@ impl Slot {
         kill(&self.pidfd);
     }
 
-    /// Kills the child and frees its memory at once. Otherwise a child would keep its memory until
-    /// it gets CPU time in which to exit.
+    /// Kills the child and frees its memory at once. A child that is only killed keeps its memory
+    /// until it gets CPU time for its exit.
     pub(crate) fn end_at_once(&self) {
         // If the kernel refuses the usual weight, the child exits with its current weight.
         Weight::Usual.apply(&self.pidfd);

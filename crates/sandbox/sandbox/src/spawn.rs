@@ -2,8 +2,8 @@
 //!
 //! The server has many threads and a large cache, so it must not `fork`: copying its page tables
 //! would stop the server for milliseconds whenever a zygote is replaced. Instead the child shares
-//! the server's memory until it executes the file, as with `vfork`; the calling thread is suspended
-//! meanwhile.
+//! the server's memory until it executes the file, as with `vfork`. The calling thread is suspended
+//! until then.
 
 use crate::contract::CONTROL_FD;
 use crate::syscall::checked;
@@ -143,8 +143,8 @@ fn clone(entry: &mut Entry, namespaces: c_int) -> Result<OwnedFd, Errno> {
     let cloned = checked(pid);
     set_signals(&before);
     cloned?;
-    // SAFETY: CLONE_PIDFD stored a new descriptor here when clone succeeded, which `cloned?`
-    // checked; no other code knows its number yet.
+    // SAFETY: `cloned?` returned an error unless `clone` had succeeded. So CLONE_PIDFD stored a new
+    // descriptor in `pidfd`, and no other code knows its number yet.
     Ok(unsafe { OwnedFd::from_raw_fd(pidfd) })
 }
 
@@ -195,8 +195,9 @@ fn fail(entry: &mut Entry) -> c_int {
     EXEC_FAILED
 }
 
-/// Changes the child to user and group [`NOBODY`]. libc's functions for these system calls would
-/// change all threads of the server; the direct system calls change this process only.
+/// Changes the child to user and group [`NOBODY`]. Returns false if a call fails. libc's functions
+/// for these calls would change all threads of the server; the direct system calls change only the
+/// child.
 fn drop_user() -> bool {
     // SAFETY: the list is empty, so the kernel reads no memory.
     let groups = unsafe { libc::syscall(libc::SYS_setgroups, 0, ptr::null::<c_void>()) };

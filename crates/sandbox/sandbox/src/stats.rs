@@ -28,8 +28,8 @@ pub struct Stats {
     pub kills_filter: u64,
     /// Children killed because the caller cancelled the job.
     pub cancelled: u64,
-    /// Children that died before their reply for another reason than a limit, a denied system call
-    /// or a cancellation.
+    /// Children that died before their reply, but not because of a limit, a denied system call or a
+    /// cancellation.
     pub crashes: u64,
     /// Protocol violations: replies that contradict their job.
     pub violations: u64,
@@ -58,7 +58,8 @@ pub struct Stats {
 
 impl Stats {
     /// Returns the combined statistics of a pool that has ended (`self`) and of its successor
-    /// (`next`). Counters are added; values that describe the current moment are those of `next`.
+    /// (`next`). Adds the counters, and takes the larger memory peak. The values that describe the
+    /// current moment come from `next`.
     #[must_use]
     pub fn followed_by(self, next: Stats) -> Stats {
         Stats {

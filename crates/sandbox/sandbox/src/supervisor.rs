@@ -1,9 +1,9 @@
-//! Supervisor of a pool: starts zygotes, orders forks, receives exit reports, replaces old or dead
-//! zygotes.
+//! Supervisor of a pool: starts zygotes, orders forks, receives exit reports, and replaces old or
+//! dead zygotes.
 //!
-//! The supervisor is one thread, which no request has to wait for while children are ready. It owns
-//! the zygotes and the table of children; callers have access only to the queue. A zygote is first
-//! booting, then serving, then retired. A dead zygote is kept until its children have ended,
+//! The supervisor is one thread. While children are ready, no request waits for this thread. It
+//! owns the zygotes and the table of children; callers have access only to the queue. A zygote is
+//! first booting, then serving, then retired. A dead zygote is kept until its children have ended,
 //! because dropping the zygote kills them.
 
 use crate::channel;
@@ -28,8 +28,9 @@ use std::time::{Duration, Instant};
 /// First pause after a zygote or a worker failed. Each further failure doubles the pause.
 const PAUSE_MIN: Duration = Duration::from_millis(10);
 
-/// Number of forks ordered in addition to the maximum number of live children. The replacement of a
-/// zygote waits for the forks that were already ordered, so a larger number would delay it.
+/// Number of forks that are ordered in addition to the maximum number of live children. A zygote
+/// that is replaced still makes the forks that were already ordered, so a larger number would delay
+/// its end.
 const ORDERED_AHEAD: usize = 2;
 
 pub(crate) struct Supervisor {

@@ -1,5 +1,5 @@
-//! Locks shared by the threads of a pool: the types of `std` or, in unit tests, those of `shuttle`,
-//! which runs the threads of a test in many interleavings.
+//! Lock types for data that the threads of a pool share. They are the types of `std`. In unit
+//! tests, they are the types of `shuttle`, which runs the threads of a test in many interleavings.
 
 #[cfg(test)]
 pub(crate) use shuttle::sync::{Condvar, Mutex, MutexGuard};

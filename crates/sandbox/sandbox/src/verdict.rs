@@ -5,7 +5,7 @@ use crate::exit::ExitOutcome;
 use crate::stats::Counters;
 use sandbox_protocol::{JobLimits, Reply, Status};
 
-/// Returns the failure that a valid reply reports; `None` if its status is [`Status::Done`].
+/// Returns the failure that a valid reply reports, or `None` if the status is [`Status::Done`].
 pub(crate) fn refusal(reply: &Reply) -> Option<Failure> {
     let kind = match reply.status {
         Status::Done => return None,

@@ -1,5 +1,5 @@
-//! Scheduling weight of a child, which determines its share of the CPU time when other processes
-//! need the same CPU.
+//! Scheduling weight of a child. If other processes need the same CPU, the weight determines the
+//! child's share of the CPU time.
 
 use crate::procfs;
 use crate::syscall::checked;
@@ -20,11 +20,11 @@ pub(crate) enum Weight {
     /// The weight of other processes.
     Usual,
     /// A seventieth of the usual weight, for a server that is not root. Such a server cannot raise
-    /// a weight again, and a killed child needs some CPU time to exit, so the weight must not be
-    /// lower.
+    /// a weight again. A killed child therefore keeps this weight, and must still get enough CPU
+    /// time to exit.
     Little,
-    /// SCHED_IDLE, a three-hundredth of the usual weight, for a server that is root. Such a server
-    /// raises the weight of a child again before it kills the child.
+    /// A three-hundredth of the usual weight (SCHED_IDLE), for a server that is root. Such a server
+    /// raises the weight again before it kills the child.
     Least,
 }
 
@@ -81,7 +81,8 @@ impl Weight {
 }
 
 fn policy_of(thread: Pid) -> libc::c_long {
-    // SAFETY: the call takes and returns numbers; if the thread has ended, it returns an error.
+    // SAFETY: the call takes and returns only numbers. If the thread has ended, the call returns an
+    // error.
     unsafe { libc::syscall(libc::SYS_sched_getscheduler, thread.as_raw_nonzero().get()) }
 }
 

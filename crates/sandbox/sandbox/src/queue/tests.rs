@@ -2,9 +2,9 @@
 //! interleavings. Time does not pass under `shuttle`, so a wait without a notification is a
 //! deadlock, which fails the test.
 //!
-//! Each of these bugs made a test fail when it was inserted on purpose: a dropped permit that
-//! notifies no waiter, or does not lower the number of running jobs; slots taken before the signal
-//! is cleared; slots given back after the signal is raised.
+//! Each of these bugs was inserted on purpose, and made a test fail: a dropped permit notifies no
+//! waiter; a dropped permit does not lower the number of running jobs; slots are taken before the
+//! signal is cleared; slots are given back after the signal is raised.
 
 use super::{Queue, Signal};
 use crate::exit::{ExitOutcome, PendingExit};
@@ -220,8 +220,8 @@ fn a_caller_that_fails_leaves_its_permit() {
                 let queue = Arc::clone(&queue);
                 thread::spawn(move || {
                     let (_child, _permit) = queue.acquire(LONGEST, false)?;
-                    // `None` simulates an error before the reply. A caller that gets such an error
-                    // drops its permit.
+                    // This simulates a caller that drops its permit because of an error before the
+                    // reply.
                     None::<()>
                 })
             })

@@ -1,5 +1,5 @@
-//! System calls that no codec makes. Most of them are made by number, as an attacker would make
-//! them, and not through the wrapper functions of libc.
+//! System calls that no codec makes. As an attacker would, this module makes most of them by
+//! number, not through the wrapper functions of libc.
 
 use crate::{Attack, SOCKET, Scene};
 use sandbox_protocol::AllegedReply;

@@ -109,7 +109,7 @@ fn descriptors(scene: &Scene<'_>) -> AllegedReply {
     let mut open = String::new();
     let end = scene.numbers.first().map_or(4_096, |end| *end as i32);
     for descriptor in 0..end {
-        // SAFETY: the call moves no offset, or fails; for a socket it fails with ESPIPE.
+        // SAFETY: the call changes nothing. For an open socket, it fails with ESPIPE.
         let at = unsafe { libc::lseek(descriptor, 0, libc::SEEK_CUR) };
         let error = std::io::Error::last_os_error().raw_os_error();
         if at != -1 || error != Some(libc::EBADF) {

@@ -63,7 +63,7 @@ fn poison(scene: &Scene<'_>) -> AllegedReply {
     unsafe { std::env::set_var("SECRET", secret) };
     let written = scene.answer.write_all_at(&blocks[3], PAGE_BYTES as u64);
     written.expect("the answer is writable");
-    // Half of the blocks are freed, as a codec would free them, and the other half is leaked.
+    // Every second block is leaked. The other blocks are freed, as a codec would free them.
     std::mem::forget(blocks.into_iter().step_by(2).collect::<Vec<_>>());
     scene.done(hidden.join(" ").as_bytes())
 }
@@ -121,9 +121,10 @@ fn heap() -> (usize, usize) {
     (middle.saturating_sub(HALF_BYTES), middle + HALF_BYTES)
 }
 
-/// Counts the copies of the secret in a range of addresses of which some may be unmapped. `pwrite`
-/// finds the mapped part: it stops before unmapped pages, where a load would fault. Each call
-/// covers many pages, since in a guest a system call costs as much as a thousand instructions.
+/// Counts the copies of the secret in a range of addresses. Some addresses may be unmapped, and a
+/// load from them would fault. `pwrite` finds the mapped pages, because it stops before an unmapped
+/// page. Each call of `pwrite` covers many pages: in a guest, a system call costs as much as a
+/// thousand instructions.
 fn hits_in(scene: &Scene<'_>, (begin, end): (usize, usize)) -> usize {
     const PROBE_BYTES: usize = 64 << 10;
     let descriptor = scene.answer.as_raw_fd();

@@ -105,7 +105,8 @@ fn poison(scene: &Scene<'_>) -> AllegedReply {
     reply
 }
 
-/// Answers with the number of registers of each kind that contain the secret.
+/// Answers with the number of register words that contain the secret, for each kind of register:
+/// vector, mask and x87 registers. The last number is 1 if MXCSR does not have its default value.
 fn seek(scene: &Scene<'_>) -> AllegedReply {
     let mut vectors = Vectors([0; ALL_BYTES]);
     let mut legacy = Legacy([0; 512]);

@@ -127,8 +127,8 @@ fn work(scene: &Scene<'_>) -> AllegedReply {
     scene.done(&sum.to_le_bytes())
 }
 
-/// Answers with the number of the core on which the job started. Before it answers, it computes for
-/// as many microseconds as the plan says.
+/// Computes for as many microseconds as the plan says. Then answers with the number of the core on
+/// which the job started.
 fn core(scene: &Scene<'_>) -> AllegedReply {
     // SAFETY: the call takes no arguments, and reads a number that the kernel maintains for this
     // thread.

@@ -1,5 +1,5 @@
-//! The attacks of `attacks.rs` as another user, or with fewer isolation mechanisms: each test runs
-//! in a process that gave up some of its rights.
+//! The attacks of `attacks.rs`, as another user or with fewer isolation mechanisms. Each test runs
+//! in a separate process, which has given up some of its rights.
 
 use crate::attacks::assert_calls_denied;
 use crate::{ATTACKER_PATH, assert_works, pool, run, start};

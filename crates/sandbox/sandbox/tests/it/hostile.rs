@@ -10,8 +10,8 @@ use sandbox_protocol::JobLimits;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-/// Environment variable with the time in milliseconds for which a hostile program may run. `cargo
-/// xtask conform cells` sets it, on a machine that is otherwise idle.
+/// Environment variable with the maximum run time of a hostile program, in milliseconds. `cargo
+/// xtask conform cells` sets this variable; its machine must be otherwise idle.
 const TIME: &str = "CELL_IT_HOSTILE_MS";
 
 const HOSTILE: [&str; 7] = [
@@ -33,9 +33,9 @@ fn cores() -> u32 {
 /// Minimum share of the CPU that honest jobs must get.
 const SHARE_MIN: f64 = 0.95;
 
-/// Returns the maximum number of measurements, of which one must reach the share [`SHARE_MIN`]. If
-/// other programs keep the machine busy, they may leave a core to only one of the two pools, honest
-/// and hostile. This can lower the measured share of the honest jobs.
+/// Returns the maximum number of measurements. One of them must reach the share [`SHARE_MIN`]. On a
+/// busy machine, other programs may leave a core to only one of the two pools, honest and hostile.
+/// This can lower the measured share of the honest jobs.
 fn tries() -> u32 {
     match std::env::var(TIME) {
         Ok(_) => 1,
@@ -43,9 +43,9 @@ fn tries() -> u32 {
     }
 }
 
-/// Returns the CPU time in milliseconds after which a job is deprioritized: the default if the
-/// variable [`TIME`] is set, as on an idle machine; otherwise a lower value, since on a busy
-/// machine a hostile program takes long to use that much CPU time.
+/// Returns the CPU time in milliseconds after which a job is deprioritized. If the variable
+/// [`TIME`] is set, the machine is idle, and this is the default. Otherwise it is a lower value: on
+/// a busy machine, a hostile program takes long to use that much CPU time.
 fn deprioritize_after_ms() -> u32 {
     match std::env::var(TIME) {
         Ok(_) => Limits::default().deprioritize_after_ms,
@@ -53,15 +53,15 @@ fn deprioritize_after_ms() -> u32 {
     }
 }
 
-/// Returns the time in milliseconds for which a hostile program may run.
+/// Returns the maximum run time of a hostile program in milliseconds.
 fn limit_ms() -> u32 {
     let configured = std::env::var(TIME).ok();
     configured.map_or(2_000, |time| time.parse().expect("milliseconds"))
 }
 
-/// Promise P3 of `docs/SPEC.md`: of the CPU time that honest jobs and hostile programs of any kind
-/// use together, the honest jobs get 95 %. The test measures CPU time instead of wall time, since
-/// other programs on the machine do not change the share of CPU time.
+/// Promise P3 of `docs/SPEC.md`: honest jobs get at least 95 % of the CPU time that they and
+/// hostile programs use together. The test measures CPU time and not wall time, because other
+/// programs on the machine lengthen the wall time.
 #[test]
 fn p3_the_others_keep_their_share_beside_hostile_programs() {
     let name = "hostile::p3_the_others_keep_their_share_beside_hostile_programs";
@@ -86,8 +86,8 @@ fn p3_the_others_keep_their_share_beside_hostile_programs() {
     }
 }
 
-/// Returns the honest jobs' share of the CPU time that they and hostile programs of the kind `what`
-/// use together.
+/// Runs honest jobs and hostile programs of the kind `what` at the same time. Returns the honest
+/// jobs' share of the CPU time that both use together.
 fn share(backend: Backend, what: &str, deprioritize_after_ms: u32) -> f64 {
     let cores = cores();
     let quiet = std::env::var(TIME).is_ok();
@@ -123,8 +123,8 @@ fn share(backend: Backend, what: &str, deprioritize_after_ms: u32) -> f64 {
         }
         let attack = || scope.spawn(|| attack(&hostile, what, time_ms));
         let attackers: Vec<_> = (0..cores).map(|_| attack()).collect();
-        // The threads above add up the CPU time of ended jobs; that of running jobs is read from
-        // `/proc`.
+        // The threads above add up the CPU time of ended jobs. The CPU time of running jobs is read
+        // from `/proc`.
         let honest_us = || honest_us.load(Ordering::Relaxed) + tree_us(honest_tree);
         let used_us = || (tree_us(hostile_tree), honest_us());
         // On a busy machine, it takes longer until hostile programs have used enough CPU time to be
@@ -195,7 +195,7 @@ fn attack(pool: &sandbox::Pool, what: &str, time_ms: u32) -> Duration {
         .elapsed()
         .saturating_sub(Duration::from_millis(u64::from(time_ms)));
     match what {
-        // In a microVM, no other thread could wake the waiting thread, so the guest ends at once.
+        // A microVM ends the guest at once, because no other thread can wake the waiting thread.
         "read-blocked" if pool.posture().backend == Backend::Kvm => {
             let failed = ended.expect_err("it never ends");
             assert_eq!(failed.kind, FailureKind::Crashed);

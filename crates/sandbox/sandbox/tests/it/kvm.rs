@@ -93,8 +93,9 @@ fn p13_what_ring_3_may_not_ends_the_job_and_nothing_else() {
     .assert_eq(&ends);
 }
 
-/// Promise P13 of `docs/SPEC.md`, that a job can access only what it was given: a guest does not
-/// implement the system calls for which the seccomp filter kills a cell that is a process.
+/// Promise P13 of `docs/SPEC.md`: a job can access only what it was given. In a cell that is a
+/// process, the seccomp filter kills the process for most of these system calls. In a microVM, the
+/// calls fail. Most of the other jobs of this test violate the protocol.
 #[test]
 fn p13_calls_that_no_codec_makes_fail() {
     let Some(pool) = microvms(Limits::default()) else {
@@ -397,7 +398,7 @@ fn page_tables_of_a_guest_can_be_read() {
 }
 
 /// Promise P6 of `docs/SPEC.md`: an answer arrives before its microVM is wiped, and the time of
-/// wipes is counted separately from that of jobs.
+/// wipes is counted separately from the time of jobs.
 #[test]
 fn p6_no_answer_waits_for_its_wipe() {
     const ROUNDS: u64 = 20;
@@ -412,7 +413,7 @@ fn p6_no_answer_waits_for_its_wipe() {
         not_yet_wiped += u64::from(stats.wipes < stats.runs);
     }
     // If this thread has to wait for a CPU, the wipe may be done before the thread reads the
-    // counter, so the test requires an unfinished wipe in a quarter of the rounds only.
+    // counter. So only a quarter of the rounds must show an unfinished wipe.
     assert!(ROUNDS / 4 < not_yet_wiped, "{not_yet_wiped}");
     let stats = pool.stats();
     assert!((ROUNDS - 1) * DIRTY_BYTES <= stats.dirty_bytes, "{stats:?}");

@@ -6,8 +6,8 @@ use sandbox::{FailureKind, Limits, Pool};
 use sandbox_protocol::JobLimits;
 use std::time::{Duration, Instant};
 
-/// Runs an attack with a limit of 100 ms of CPU time and `wall_ms_max` of wall time, and returns
-/// the kind of its failure.
+/// Runs an attack with limits of 100 ms of CPU time and `wall_ms_max` ms of wall time. Returns the
+/// kind of the failure.
 fn check(pool: &Pool, attack: &str, wall_ms_max: u32) -> FailureKind {
     let limits = JobLimits {
         cpu_ms_max: 100,

@@ -27,7 +27,7 @@ const SUPERVISOR: &str = "cell supervisor";
 /// report, and a reserve for a busy machine.
 const CALLERS_MAX: Duration = Duration::from_secs(20);
 
-/// Returns a pool that runs one job at a time; other jobs wait at most `queue_ms` in the queue.
+/// Returns a pool that runs one job at a time. A second job waits at most `queue_ms` in the queue.
 fn pool(queue_ms: u32) -> Pool {
     let pool = start(Limits {
         concurrency: 1,
@@ -39,8 +39,8 @@ fn pool(queue_ms: u32) -> Pool {
     pool
 }
 
-/// Starts a job that never ends and a second job that waits for the slot of the first, then runs
-/// `during`. Returns the failures of the two jobs.
+/// Starts a job that never ends, and a second job, which waits for a slot. Then runs `during`.
+/// Returns the failures of the two jobs.
 fn beside_two_callers(pool: &Pool, during: impl FnOnce()) -> [FailureKind; 2] {
     let waiting = AtomicI32::new(0);
     std::thread::scope(|scope| {

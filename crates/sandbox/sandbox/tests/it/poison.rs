@@ -23,9 +23,9 @@ fn long_wall_time() -> Limits {
     }
 }
 
-/// Checks promise P1 of `docs/SPEC.md`: in each round, a job fills heap, stack, statics,
-/// thread-locals, mappings, answer and environment with a secret, and the next job must not find
-/// it.
+/// Checks promise P1 of `docs/SPEC.md`. In each round, a job writes a secret to heap, stack,
+/// statics, thread-locals, mappings, answer and environment, and the next job must not find the
+/// secret.
 fn assert_nothing_left(pool: &Pool, rounds: u32) {
     for round in 0..rounds {
         let hidden = run(pool, "poison").expect("memory can be written");

@@ -32,8 +32,8 @@ fn program(elf: &[u8]) -> Program {
 
 /// Creates a file that the program may read, and returns its path.
 fn allowed() -> PathBuf {
-    // The file's name contains the user id, because the file of another user could not be
-    // overwritten.
+    // The file's name contains the user id: if an earlier run was by another user, its file could
+    // not be overwritten.
     let user = rustix::process::geteuid().as_raw();
     let path = std::env::temp_dir().join(format!("pelton-cell-allowed-{user}"));
     std::fs::write(&path, "allowed").expect("the folder for such files takes one");
@@ -307,9 +307,9 @@ fn threads_in_a_microvm_are_bounded() {
     );
 }
 
-/// Promise N11 of `docs/SPEC.md`, for the system calls on threads, sleep and events, most of which
-/// only programs may make: calls with any arguments harm only their guest. `cargo xtask conform
-/// cells` makes more such calls.
+/// Promise N11 of `docs/SPEC.md`: system calls with any arguments harm only the guest that makes
+/// them. This test makes calls for threads, sleep and events, most of which only programs may make.
+/// `cargo xtask conform cells` makes more such calls.
 #[test]
 fn n11_calls_of_programs_with_any_arguments_harm_no_other_job() {
     let Some(pool) = microvms_pool() else {
@@ -375,8 +375,8 @@ fn kept() -> Limits {
     }
 }
 
-/// Promise P1 of `docs/SPEC.md`: a program keeps its state between requests if the operator chooses
-/// this by a setting.
+/// Promise P1 of `docs/SPEC.md`: if the operator makes a program persistent, the program keeps its
+/// state between requests.
 #[test]
 fn p1_a_program_that_is_kept_counts_its_requests() {
     for pool in pools(kept()) {
@@ -447,8 +447,8 @@ fn a_program_that_is_kept_and_fails_begins_anew() {
     }
 }
 
-/// Failure to start a persistent program that never waits for input. In a microVM, a program must
-/// begin to wait for input within `max_boot_time`.
+/// Failure to start a persistent program that never reads its input. In a microVM, a program must
+/// wait for its first request within `max_boot_time`.
 #[test]
 fn a_program_that_never_waits_does_not_start() {
     if microvms(Limits::default()).is_none() {

@@ -42,8 +42,9 @@ fn outside(threads: u32, rounds: u64) -> Times {
 }
 
 /// Promise P17 of `docs/SPEC.md`: work that is divided among one, two or four threads takes at most
-/// 1.1 times the wall time and CPU time that it takes outside of a cell. Measurements inside and
-/// outside alternate, and the median of their ratios is checked, since a machine's speed changes.
+/// 1.1 times the wall time and CPU time that it takes outside of a cell. Because the speed of a
+/// machine changes, measurements inside and outside of a cell alternate, and the median of their
+/// ratios is checked.
 #[test]
 fn p17_threads_of_a_process_work_as_they_do_outside() {
     // The work takes as long as the conversion of a camera's picture. Shorter work would be

@@ -38,7 +38,7 @@ pub(crate) fn try_all() {
     println!("code: {}", code());
 }
 
-/// Tries to survive the end of its launcher, then runs until it is killed.
+/// Tries to make this program survive the end of its launcher, then runs until it is killed.
 pub(crate) fn outlive() {
     // SAFETY: the call takes numbers only.
     let _refused = unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, 0) };

@@ -1,6 +1,6 @@
-//! A program that was not written for cells. Its environment variable `DO` says what to do; input
-//! and output are the standard streams. As a persistent program, it reads one record per request
-//! from standard input, and each record contains its own `DO`.
+//! A test program that was not written for cells. Its environment variable `DO` says what to do;
+//! its input and output are the standard streams. As a persistent program, it reads one record per
+//! request from standard input, and each record contains its own `DO`.
 
 mod calls;
 mod escape;
