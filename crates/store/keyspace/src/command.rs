@@ -116,7 +116,8 @@ impl Flags {
 pub enum Keys {
     /// The command has no keys.
     None,
-    /// Keys from `first` to `last`, every `step` arguments; a negative `last` counts from the end.
+    /// Every `step`-th argument from `first` to `last` is a key. A negative `last` counts from the
+    /// end.
     Range {
         /// Index of the first key.
         first: usize,

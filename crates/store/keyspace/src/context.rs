@@ -19,11 +19,12 @@ pub(crate) struct Context<'a> {
     pub(crate) now: i64,
     /// Index of the selected database.
     pub(crate) db: usize,
-    /// Number of changes that the command has made; a command without changes is not recorded in
+    /// Number of changes that the command has made. A command without changes is not recorded in
     /// the append-only file.
     pub(crate) dirty: u64,
     journal: Journal<'a>,
-    /// Hash of the first argument, which is a key in most commands; computed on first use.
+    /// Hash of the first argument, which is a key in most commands. It is computed when it is first
+    /// needed.
     pub(crate) hash: Option<u64>,
 }
 
@@ -104,8 +105,9 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// Returns the slot of a key, if the key exists. If the key has expired, removes it and returns
-    /// `None`; a replay keeps expired keys.
+    /// Returns the slot of a key, if the key exists. If the key has expired, or one of its cache
+    /// tags was dropped, removes the key and returns `None`. A replay of the append-only file keeps
+    /// expired keys.
     #[inline]
     pub(crate) fn find(&mut self, key: &[u8]) -> Option<u32> {
         let hash = self.hash(key);
@@ -117,9 +119,9 @@ impl<'a> Context<'a> {
         Some(slot)
     }
 
-    /// Removes a key if it has expired or if one of its cache tags was invalidated; otherwise
-    /// returns its slot. During a replay, expired keys are kept, because the append-only file
-    /// itself contains their removals.
+    /// Removes a key that has expired, or of which a cache tag was dropped, and returns `None`.
+    /// During a replay, keeps an expired key and returns its slot, because the append-only file
+    /// itself contains the removal.
     fn remove_expired(&mut self, slot: u32, key: &[u8]) -> Option<u32> {
         let db = &self.ks.dbs[self.db];
         if db.tags.is_stale(slot) {
@@ -172,8 +174,8 @@ impl<'a> Context<'a> {
         Some(&entry.value)
     }
 
-    /// Returns a value if it has the type `T`; a value of another type is an error. Counts a hit or
-    /// a miss and updates the key's last use, as [`Context::read`] does.
+    /// Returns the value of a key, if the key exists. A value of another type than `T` is an error.
+    /// Counts a hit or a miss and updates the key's last use, as [`Context::read`] does.
     #[inline]
     pub(crate) fn read_as<T: Kind>(&mut self, key: &[u8]) -> Result<Option<&T>, Fault> {
         match self.read(key) {
@@ -182,8 +184,8 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// Returns a value if it has the type `T`; a value of another type is an error. Counts no hit,
-    /// since the command is about to change the value.
+    /// Returns the value of a key, if the key exists. A value of another type than `T` is an error.
+    /// Counts no hit or miss, because the command is about to change the value.
     pub(crate) fn peek_as<T: Kind>(&mut self, key: &[u8]) -> Result<Option<&T>, Fault> {
         match self.entry(key) {
             None => Ok(None),

@@ -20,7 +20,8 @@ const BLOB_SLOT_BYTES: usize = 8;
 /// Heap bytes per deadline in `Db::due`, a B-tree, assuming average fill.
 const DUE_BYTES: usize = 34;
 
-/// Divisor of the number of slots: a table is compacted if at least one slot in eight is vacant.
+/// Divisor of the number of slots. A table is compacted if at least one slot in this many is
+/// vacant.
 const VACANT_DIVISOR: usize = 8;
 
 /// A key and its value. An entry uses 64 bytes, one cache line of the processor, plus the heap
@@ -139,8 +140,8 @@ impl Db {
         self.blob_bytes
     }
 
-    /// Updates the blob accounting of a slot whose value had `before` blob bytes and now has
-    /// `after`.
+    /// Updates `blobs` and `blob_bytes` after the number of blob bytes in a slot changed from
+    /// `before` to `after`.
     fn recount_blob(&mut self, slot: u32, before: usize, after: usize) {
         if before == after {
             return;

@@ -1,10 +1,11 @@
-//! Addition for INCRBYFLOAT with the same results as in Redis, which adds the 80-bit floating-point
-//! numbers of x86 and prints at most 17 digits after the decimal point.
+//! Addition for INCRBYFLOAT with the same results as in Redis. Redis adds the 80-bit floating-point
+//! numbers of x86, and prints at most 17 digits after the decimal point.
 //!
-//! Other number formats would give other results: 0.1 + 0.2 would print as 0.30000000000000004 in
-//! 64 bits, and 1000.1 would print as 1000.1 in decimal, but Redis replies with 0.3 and
-//! 1000.09999999999999998. Most numbers are parsed with 128-bit integers; numbers with more than 38
-//! digits, or with more than 17 digits after the point, are parsed with big integers.
+//! Other number formats would give other results. In 64 bits, 0.1 + 0.2 would print as
+//! 0.30000000000000004, but Redis replies with 0.3. In decimal, 1000.1 + 0 would print as 1000.1,
+//! but Redis replies with 1000.09999999999999998. Most numbers are parsed with 128-bit integers;
+//! numbers with more than 38 digits, or with more than 17 digits after the point, are parsed with
+//! big integers.
 
 use std::cmp::Ordering;
 
@@ -47,7 +48,7 @@ enum Number {
 }
 
 /// Parses a decimal number to the nearest 80-bit number. Returns `None` if the text is not a
-/// number, or is out of the range of 80 bits.
+/// number, or if the number is outside the range of 80-bit numbers.
 fn parse(text: &[u8]) -> Option<Number> {
     if parse_double(text)?.is_infinite() && !text.iter().any(u8::is_ascii_digit) {
         return Some(Number::Infinite);
@@ -129,8 +130,8 @@ impl Extended {
         let shift = number.leading_zeros().min(127);
         let number = number << shift;
         let (quotient, rest) = (number / divisor, number % divisor);
-        // The sticky bit records a non-zero remainder; the quotient has at least 70 bits above this
-        // bit.
+        // A remainder sets the lowest bit of the quotient (the sticky bit), so that rounding takes
+        // the remainder into account. The quotient has at least 70 bits above this bit.
         let sticky = u128::from(rest != 0);
         Self::rounded(is_negative, quotient | sticky, -(shift as i32))
     }
@@ -146,8 +147,8 @@ impl Extended {
     /// Returns the 80-bit number nearest to `number` / 10^`fraction_digits`.
     fn new_large(is_negative: bool, number: BigUint, fraction_digits: u32) -> Self {
         let divisor = BigUint::from(10_u8).pow(fraction_digits);
-        // Shift so that the quotient has 96 or 97 bits: enough to round it to a mantissa of 64
-        // bits, and few enough for a `u128`.
+        // The shift gives the quotient 96 or 97 bits: enough to round it to a mantissa of 64 bits,
+        // and few enough for a `u128`.
         let wanted =
             i64::try_from(divisor.bits() + 96).expect("the number is at most a few thousand");
         let shift =

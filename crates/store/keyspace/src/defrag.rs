@@ -1,9 +1,10 @@
-//! Active defragmentation: after many removals, the remaining data is scattered over many pages of
-//! memory. It is moved into fewer pages, a few elements per turn of the event loop.
+//! Active defragmentation. After many removals, the remaining data is scattered over many pages of
+//! memory. Defragmentation moves the data into fewer pages, a few elements per turn of the event
+//! loop.
 //!
 //! Each database is processed in two steps: first the hash table is compacted, then the heap blocks
-//! of keys and values are moved. Both steps empty pages, because an allocator returns a page to the
-//! system only if the page contains no block:
+//! of keys and values are moved. Both steps aim at empty pages, because an allocator returns only
+//! empty pages to the system:
 //!
 //! ```text
 //! table:   a · · b · c   ─►  a c b          the last keys fill vacant slots; the end is freed

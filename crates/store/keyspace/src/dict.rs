@@ -1,7 +1,7 @@
 //! The hash table of the store: keys of a database, fields of a hash, members of a set.
 //!
 //! Linear hashing: the table has `n` buckets, 2^k ≤ n < 2^(k+1), and grows and shrinks by one
-//! bucket at a time, so no insertion waits for a rehash and there is never a second table.
+//! bucket at a time. So no insertion waits for a rehash, and there is never a second table.
 //!
 //! ```text
 //!  buckets   0 … n-2^k-1 │ n-2^k … 2^k-1 │ 2^k … n-1     bucket = hash mod 2^(k+1) if it exists,
@@ -10,14 +10,15 @@
 //!  slots:    the entries, each with the next slot of its chain
 //! ```
 //!
-//! A scan visits the hashes in the order of their *reversed* bits. In that order a bucket is an
-//! interval, whatever the size of the table, because it holds all hashes that end in its bits. A
-//! cursor is the first hash of the interval not yet visited: growing splits intervals, shrinking
-//! joins them, and an entry that exists during the whole scan is visited at least once.
+//! A scan visits the hashes in the order of their *reversed* bits. A bucket holds all hashes that
+//! end in the bucket's bits, so in this order a bucket is an interval of hashes at every size of
+//! the table. A cursor is the first hash that the scan has not visited yet. Growing splits
+//! intervals, and shrinking joins them, so an entry that exists during the whole scan is visited at
+//! least once.
 //!
 //! The hash is SipHash-1-3 under a secret seed. It costs about 10 ns for a short key, about 7 ns
-//! more than the fastest keyed hashes. Unlike for those hashes, the resistance of SipHash to chosen
-//! keys has been studied in public.
+//! more than the fastest keyed hashes. SipHash was chosen because its resistance to chosen keys has
+//! been studied in public; the resistance of the faster hashes has not.
 
 mod guard;
 mod item;
@@ -72,7 +73,8 @@ pub(crate) enum Compaction {
     },
     /// No item moved, and the compaction is not finished.
     Searching,
-    /// No slot below the last item is vacant, except those vacated during the compaction.
+    /// The compaction is finished. Of the slots below the last item, only those that became vacant
+    /// during the compaction may still be vacant.
     Done,
 }
 
@@ -176,10 +178,10 @@ impl<T: Item> Dict<T> {
     }
 
     /// Reads the memory that lookups of these keys will read, to bring it into the processor's
-    /// caches. Each loop of the function makes one step of all lookups, because the loads of
-    /// different lookups do not wait for each other, unlike the loads of a single lookup. `touch`
-    /// reads the heap memory of an item. The returned value depends on everything that was read, so
-    /// that no read is optimised away.
+    /// caches. Each loop of this function does one step of all lookups. The loads of different
+    /// lookups overlap; the loads of a single lookup would have to wait for each other. `touch`
+    /// reads the heap memory of an item. The returned value depends on all data that was read, so
+    /// that the compiler removes no read.
     pub(crate) fn prefetch(&self, keys: &[(u64, &[u8])], touch: impl Fn(&T) -> usize) -> usize {
         let mut slots = [NONE; PREFETCH_MAX];
         let slots = &mut slots[..keys.len()];
@@ -238,7 +240,7 @@ impl<T: Item> Dict<T> {
         self.at_mut(slot)
     }
 
-    /// Updates the memory accounting of an item that had `before` heap bytes and now has `after`.
+    /// Updates the memory accounting after an item's heap bytes changed from `before` to `after`.
     pub(crate) fn resized(&mut self, before: usize, after: usize) {
         self.items_heap_bytes = self.items_heap_bytes + after - before;
     }
@@ -411,7 +413,7 @@ impl<T: Item> Dict<T> {
         self.slots.pop()
     }
 
-    /// Adds one bucket, and moves to it the items that belong there.
+    /// Adds one bucket by a split of an old bucket: moves the items that belong to the new bucket.
     fn split(&mut self) {
         let new = self.heads.len();
         let old = new & (self.mask >> 1) as usize;
@@ -502,9 +504,9 @@ impl<T: Item> Dict<T> {
         self.guard = Guarded::none();
     }
 
-    /// Passes the items that [`Dict::guard`] protects to `visit`: each item once, in its state at
-    /// the call of `guard`. Stops when `visit` returns `false`; the next call continues with the
-    /// next item. Returns whether all items were passed; the protection then ends.
+    /// Passes the items that [`Dict::guard`] protects to `visit`: each item once, in the state that
+    /// it had when `guard` was called. Stops when `visit` returns `false`; the next call continues
+    /// with the next item. Returns true when all items were passed, which ends the protection.
     pub(crate) fn take_guarded(&mut self, visit: impl FnMut(&T) -> bool) -> bool {
         self.guard.take(&self.slots, visit)
     }

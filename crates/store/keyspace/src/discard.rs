@@ -17,8 +17,7 @@ const WAITING_MAX: usize = 1024;
 pub(crate) struct LazyFreeQueue {
     values: Vec<Value>,
     dbs: Vec<Db>,
-    /// Function to which the buffers of large blobs are passed before they are freed; see
-    /// [`release`].
+    /// Function that gets the buffer of a large blob before the buffer is freed; see [`release`].
     pub(crate) keep: fn(BytesMut) -> Bytes,
 }
 

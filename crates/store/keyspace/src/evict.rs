@@ -2,17 +2,17 @@
 //!
 //! Each key has a stamp of 28 bits. Under the LRU policies, the stamp is the time of the last use
 //! in sixteenths of a second. This time wraps around after 194 days, like the 24 bits of whole
-//! seconds in Redis, and distinguishes keys that were used within the same second. Under the LFU
-//! policies, 16 bits are the minute of the last decay of the counter, and 8 bits are a counter that
-//! grows logarithmically.
+//! seconds in Redis, but it distinguishes keys that were used within the same second. Under the LFU
+//! policies, 8 bits of the stamp are a counter that grows logarithmically, and 16 bits are the
+//! minute in which the counter last decayed.
 //!
 //! ```text
 //! access:  flags 4 │ stamp 28:  tick   or   0 4 │ minute 16 │ counter 8
 //! ```
 //!
 //! The numbers are widths in bits. As in Redis, the best candidates of earlier samples are
-//! remembered, and the next evictions choose among them too: if a sample contains only recently
-//! used keys, an earlier candidate is evicted instead.
+//! remembered, and the next evictions also choose among them. So if a sample contains only recently
+//! used keys, an earlier candidate is evicted.
 
 use std::collections::VecDeque;
 
@@ -80,7 +80,8 @@ pub(crate) enum Use {
     Frequency(u8),
 }
 
-/// Part of the data to which a memory limit applies: all data, all data except blobs, or the blobs.
+/// Part of the data to which a memory limit applies: all data, all data except blobs (long
+/// strings), or only the blobs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Share {
     All,
@@ -101,8 +102,8 @@ impl Share {
 /// A key that was sampled for an eviction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Sampled {
-    /// Suitability for eviction at the last update: under LRU the time since the last use in ticks,
-    /// under LFU 255 minus the counter. The key with the highest value is evicted first.
+    /// Suitability for eviction, as last computed: under LRU the ticks since the last use, under
+    /// LFU 255 minus the counter. The key with the highest value is evicted first.
     badness: u32,
     db: usize,
     slot: u32,
@@ -142,8 +143,8 @@ pub(crate) fn stamp_used(entry: &mut Entry, limits: &Limits, rng: &mut fastrand:
     entry.access = entry.access & !STAMP_MASK | stamp | VISITED;
 }
 
-/// Sets the last use of an imported key to `used`, if the policy records this kind of use: the
-/// counter under the LFU policies, the idle time under all other policies.
+/// Sets the last use of an imported key to `used`, if the policy records this kind of use. The LFU
+/// policies record the counter; all other policies record the idle time.
 pub(crate) fn set_use(entry: &mut Entry, limits: &Limits, used: Use, now: i64) {
     let is_lfu = limits.policy.is_lfu();
     let stamp = match used {
@@ -277,8 +278,8 @@ impl Evictor {
                 }
             }
         }
-        // A remembered slot may be empty or hold another key by now, so each remembered slot is
-        // evaluated again.
+        // By now, a remembered slot may be vacant or contain another key. So each remembered slot
+        // is evaluated again.
         self.pool.retain_mut(|it| {
             let Some(entry) = dbs[it.db].dict.peek(it.slot) else {
                 return false;
@@ -293,8 +294,9 @@ impl Evictor {
         worst.map(|it| (it.db, it.slot))
     }
 
-    /// Takes from the list `probation` the next new key with a large value that was not used since
-    /// its creation. Each slot of the list is checked again, since it may hold another key by now.
+    /// Returns the next key on probation that has a large value and was not used since its
+    /// creation. Removes this key, and all keys before it, from the list `probation`. Each slot of
+    /// the list is checked again, because it may contain another key by now.
     fn unused_on_probation(
         &mut self,
         dbs: &[Db],

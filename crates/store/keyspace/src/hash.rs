@@ -227,9 +227,9 @@ impl Hash {
         }
     }
 
-    /// Passes the fields, as they were when [`Hash::guard`] was called, to `visit` until it returns
-    /// `false`; the next call continues with the next field. Returns whether all fields were
-    /// passed.
+    /// Passes the fields, as they were when [`Hash::guard`] was called, to `visit`. Stops when
+    /// `visit` returns `false`; the next call continues with the next field. Returns whether all
+    /// fields were passed.
     pub(crate) fn take_guarded(
         &mut self,
         mut visit: impl FnMut(&[u8], FieldValue<'_>) -> bool,

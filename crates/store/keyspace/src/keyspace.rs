@@ -53,7 +53,7 @@ pub struct Keyspace {
 /// Effects of commands besides their replies.
 #[derive(Debug, Default)]
 pub struct Effects {
-    /// Commands that repeat the changes, for the append-only file, each with the index of its
+    /// Commands for the append-only file, which repeat the changes, each with the index of its
     /// database. Empty unless [`Keyspace::set_journaling`] turned journaling on.
     pub journal: Vec<(usize, Vec<Bytes>)>,
     /// Events of the classes enabled in [`Notify`].
@@ -61,7 +61,8 @@ pub struct Effects {
     /// Keys that got a value and that clients block on, each with the index of its database, in the
     /// order in which they got the value.
     pub ready: Vec<(usize, Bytes)>,
-    /// Number of changes since the start of the server; save points are compared with this counter.
+    /// Number of changes since the start of the server. This counter decides whether a save point
+    /// is reached.
     pub changes: u64,
     /// True if a command emptied all databases.
     pub flushed_all: bool,
@@ -254,8 +255,8 @@ impl Keyspace {
     }
 
     /// Gives new versions to the watched keys of database `db` that SWAPDB, FLUSHDB or FLUSHALL may
-    /// change: keys stored in `db`, expired keys included, and keys stored in database `other` that
-    /// have not expired.
+    /// change. These are the keys that `db` contains, even if they have expired, and the keys that
+    /// the database `other` contains, unless they have expired.
     pub(crate) fn touch_all(&mut self, db: usize, other: usize, now: i64) {
         let dbs = (&self.dbs[db], &self.dbs[other]);
         self.watches.touch_all(db, dbs, now);

@@ -28,9 +28,9 @@
 //! Units and limits: times are Unix milliseconds, sizes bytes; [`Limits`] bounds databases,
 //! strings, memory and the work of one turn (a pass of the event loop). `now` is an argument of
 //! every function that needs it; the caller reads the clock once per turn. Errors: a refused
-//! command gets the same error reply as in Redis; loading a file that
-//! violates the RDB format fails. Threads: plain values, owned by one core. Sources: the
-//! command reference of Redis 7.2, and the replies of Redis servers.
+//! command gets the same error reply as in Redis; a file that violates the RDB format is not
+//! loaded. Threads: plain values, owned by one core. Sources: the command reference of Redis 7.2,
+//! and the replies of Redis servers.
 
 #![forbid(unsafe_code)]
 

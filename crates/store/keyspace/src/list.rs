@@ -204,8 +204,8 @@ impl List {
             if *left == 0 {
                 return Some(index);
             }
-            // Moving a full node of 8 KiB takes as long as moving many small blocks, so the work
-            // that is counted for a node grows with its number of elements.
+            // A full node of 8 KiB takes as long to move as many small blocks. So the work that is
+            // counted for a node grows with the number of its elements.
             *left = left.saturating_sub(1 + node.len() / 8);
             if let Node::Packed(packed) = node {
                 packed.reallocate();
@@ -253,8 +253,8 @@ impl List {
         self.grown(value.len());
     }
 
-    /// Returns a copy that shares its nodes with this list: only the table of nodes is copied now,
-    /// and each node is copied before it changes.
+    /// Returns a copy that shares its nodes with this list. Only the table of nodes is copied now;
+    /// a node is copied before either list changes it.
     pub(crate) fn share(&mut self) -> Self {
         Self {
             nodes: self.nodes.iter_mut().map(Node::share).collect(),

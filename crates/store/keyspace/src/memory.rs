@@ -2,14 +2,14 @@
 
 use bytes::{Bytes, BytesMut};
 
-/// Minimum size of a blob that is passed to `LazyFreeQueue::keep` before it is freed; smaller blobs
+/// Minimum size of a blob that is passed to `LazyFreeQueue::keep` before it is freed. Smaller blobs
 /// are freed directly.
 const RELEASED_BYTES_MIN: usize = 1 << 20;
 
-/// Returns the number of bytes that the allocator reserves for a block. jemalloc, which the program
-/// links, has size classes in steps of 16 bytes up to 128, and four per power of two above. From 16
-/// KiB on, a block has its own pages; pages beyond its length, up to its size class, are never
-/// touched and do not count.
+/// Returns the number of bytes that the allocator uses for a block. The program links jemalloc. Its
+/// size classes are 8 bytes, then steps of 16 bytes up to 128, then four classes per doubling. A
+/// block of more than 14 KiB has its own pages. The pages between the block's length and its size
+/// class are never touched, and do not count.
 pub(crate) const fn allocated(bytes: usize) -> usize {
     const QUANTUM: usize = 16;
     const PAGE: usize = 4096;
@@ -46,10 +46,9 @@ pub(crate) fn reallocate_vec<T>(vec: &mut Vec<T>) {
     *vec = moved;
 }
 
-/// Frees a blob. A large blob that is not shared and was built by a command is freed through
-/// `keep`, which may move the work of freeing a very large buffer to another thread. Blobs that
-/// were received from a client were passed to `keep` when they arrived, so they need not be passed
-/// again.
+/// Frees a blob. A large blob that a command built, and that is not shared, is freed through
+/// `keep`: this function may leave the freeing of a very large buffer to another thread. A blob
+/// that a client sent went through `keep` already when it arrived.
 pub(crate) fn release(blob: Bytes, keep: fn(BytesMut) -> Bytes) {
     if RELEASED_BYTES_MIN <= blob.len()
         && let Ok(alone) = blob.try_into_mut()

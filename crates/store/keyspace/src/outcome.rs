@@ -14,13 +14,13 @@ pub enum Outcome {
     Refused,
     /// The command is in the transaction's queue until EXEC.
     Queued,
-    /// The command must wait, and no reply is written. Run it again when one of the keys becomes
-    /// ready; reply with a null array when the deadline has passed.
+    /// The command must wait, and no reply is written. The caller must run the command again when
+    /// one of the keys becomes ready, or reply with a null array when the deadline has passed.
     Block(Block),
     /// The command concerns connections, files or the server: the caller runs it. The number of its
     /// arguments was checked.
     Service(&'static Command),
-    /// The head of the EXEC reply is written: run these commands in order, then call
-    /// [`Session::exec_done`](crate::Session::exec_done).
+    /// The head of the EXEC reply is written. The caller must run these commands in order, then
+    /// call [`Session::exec_done`](crate::Session::exec_done).
     Exec(Vec<Vec<Bytes>>),
 }

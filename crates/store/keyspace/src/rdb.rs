@@ -1,5 +1,5 @@
 //! Reader and writer of the RDB format of Redis, for snapshots, files written by Redis, and the
-//! payloads of DUMP and RESTORE. They work on buffers in memory and open no files.
+//! payloads of DUMP and RESTORE. Both work on buffers in memory, and open no files.
 //!
 //! ```text
 //! file:     "REDIS" version 4 │ aux … │ SELECTDB n │ entry … │ SELECTDB m │ entry … │ EOF │ CRC64
@@ -89,7 +89,7 @@ pub(crate) mod kind {
     pub(crate) const SET_LISTPACK: u8 = 20;
 }
 
-/// Auxiliary field with the cache tags of the following key, each as a string; Redis skips this
+/// Name of the auxiliary field that contains the cache tags of the next key. Redis skips this
 /// field.
 pub(crate) const TAGS_FIELD: &[u8] = b"pelton-tags";
 

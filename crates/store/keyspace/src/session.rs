@@ -38,7 +38,7 @@ pub(crate) struct Queue {
     pub(crate) bytes: usize,
     /// Union of the queued commands' properties.
     flags: Flags,
-    /// True if a command was refused instead of queued, in which case EXEC fails.
+    /// True if a command was refused instead of queued. EXEC then fails.
     pub(crate) aborted: bool,
 }
 
@@ -76,7 +76,8 @@ impl Session {
     }
 
     /// Returns the last command that [`crate::Keyspace::execute`] received, even if it was refused
-    /// or queued; `None` before the first command, or if its name was unknown.
+    /// or queued. Returns `None` before the first command, and after a command with an unknown
+    /// name.
     #[must_use]
     pub fn command(&self) -> Option<&'static Command> {
         self.command

@@ -212,7 +212,8 @@ fn read(cx: &mut Context<'_>, steps: &[Step], out: &mut Out) -> Done {
 
 impl Step {
     /// Runs one operation of BITFIELD and writes its reply. Returns whether the operation counts as
-    /// a change: INCRBY counts unless it fails; SET counts only if the value differs.
+    /// a change. GET never counts. INCRBY counts unless it fails. SET counts only if the new value
+    /// differs from the old one.
     fn run(&self, bytes: &mut [u8], out: &mut Out) -> bool {
         let Self { kind, offset, .. } = *self;
         let old = kind.read(bytes, offset);

@@ -249,7 +249,8 @@ pub(crate) fn bitpos(cx: &mut Context<'_>, out: &mut Out) -> Done {
     let flip = if bit { 0 } else { 0xff };
     out.int(match bit_range.first_one(bytes, flip) {
         Some(at) => at as i64,
-        // Without an explicit end, the string is treated as if zeros followed it.
+        // The range contains no 0. Without an explicit end, the string is treated as if zeros
+        // followed it, so the first 0 comes right after its end.
         None if !bit && end.is_none() => bytes.len() as i64 * 8,
         None => -1,
     });
@@ -265,7 +266,8 @@ enum Operation {
 }
 
 impl Operation {
-    /// Combines `result` with one more string, which is treated as if it were padded with zeros.
+    /// Combines `result` with the string `source`. If `source` is shorter, it is treated as if
+    /// zeros followed it.
     fn add(self, result: &mut [u8], source: &[u8]) {
         let (both, beyond) = result.split_at_mut(source.len());
         let pairs = both.iter_mut().zip(source);

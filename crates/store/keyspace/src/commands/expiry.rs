@@ -10,8 +10,8 @@ use crate::notify::Class;
 
 type Done = Result<(), Fault>;
 
-/// Interpretation of an argument that gives an expire time: its unit, whether it is a point in time
-/// or a duration, and the index of the argument.
+/// Interpretation of an argument that contains an expire time: the unit of the number, whether the
+/// number is a point in time or a duration, and the index of the argument.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Expire {
     is_seconds: bool,

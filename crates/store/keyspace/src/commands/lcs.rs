@@ -79,8 +79,8 @@ fn value_bytes(value: &Str) -> Vec<u8> {
     value.bytes(&mut itoa::Buffer::new()).to_vec()
 }
 
-/// Table of the lengths of the longest common subsequence, for each pair of prefixes of the two
-/// strings.
+/// Table with one cell for each prefix of the left string and each prefix of the right string. A
+/// cell contains the length of the longest common subsequence of its two prefixes.
 struct Lengths {
     width: usize,
     cells: Vec<u32>,

@@ -398,8 +398,8 @@ fn move_end(cx: &mut Context<'_>, from: End, to: End, out: &mut Out) -> Result<b
     let piece = list.end(from).expect("a list is never empty").to_bytes();
     cx.peek_as::<List>(target)?;
     let limit = node_limit(cx);
-    // Pop before push: the other order would pop the wrong element if both lists are the same. The
-    // source list is kept until both steps are done, even if it is empty.
+    // The pop comes before the push: in the other order, the pop would take the wrong element if
+    // both lists are the same. An empty source list is kept until both steps are done.
     cx.edit::<List, _>(source, |list| list.drop_end(from))?;
     cx.edit_or_new(target, || List::new(limit), |list| list.push(to, &piece))?;
     cx.changed(target, Class::List, to.push_event());

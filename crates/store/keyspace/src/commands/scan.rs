@@ -13,8 +13,8 @@ use crate::zset::Zset;
 
 type Done = Result<(), Fault>;
 
-/// Maximum number of buckets that one call visits per requested element; bounds the work in sparse
-/// tables.
+/// Maximum number of buckets that one call visits per requested element. It bounds the work in
+/// sparse tables.
 const BUCKETS_PER_ENTRY: u64 = 10;
 const COUNT_DEFAULT: u64 = 10;
 

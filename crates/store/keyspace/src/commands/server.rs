@@ -1,5 +1,5 @@
-//! COMMAND and its subcommands, HELP, and server commands that need neither sockets nor files, such
-//! as TIME.
+//! The command COMMAND with its subcommands, HELP, and server commands that need neither sockets
+//! nor files, such as TIME.
 
 use bytes::Bytes;
 use resp::Out;
@@ -225,8 +225,8 @@ fn send_docs(command: &Command, out: &mut Out) {
     }
 }
 
-/// Assignment of key specs to arguments: the first key argument gets the first spec, and every
-/// other key argument gets the last spec.
+/// Assignment of key specs, the descriptions of key positions in COMMAND DOCS, to arguments. The
+/// first key argument gets the first spec, and every other key argument gets the last spec.
 struct KeySpecs {
     count: usize,
     specs: usize,

@@ -133,9 +133,10 @@ fn run(cx: &mut Context<'_>, request: &Request<'_>, out: &mut Out) -> Done {
     Ok(())
 }
 
-/// Returns the elements in the order in which the value holds them. If the command stores the
-/// elements of a set without sorting them, returns them in byte order instead, so that the result
-/// is the same on all servers.
+/// Returns the elements in the order of the value. If the command keeps this order (BY without
+/// `*`), DESC reverses the order of lists and sorted sets. A set has no order: if the command keeps
+/// its order and stores the result, the elements are in byte order, so that the result is the same
+/// on all servers.
 fn elements(cx: &mut Context<'_>, request: &Request<'_>) -> Result<Vec<Bytes>, Fault> {
     let args = cx.args;
     let mut elements = Vec::new();

@@ -33,10 +33,11 @@ pub(crate) fn get(cx: &mut Context<'_>, out: &mut Out) -> Done {
     Ok(())
 }
 
-/// Runs `GETORLOCK key milliseconds`. If the key exists, replies with its value. Otherwise, if no
-/// client holds the build lock of the key, replies with null, and this client holds the lock for
-/// the given time to compute the value. If another client holds the lock, this client waits.
-/// Setting the key releases the lock; DEL releases it too, and the next waiter gets it.
+/// Runs `GETORLOCK key milliseconds`. If the key exists, replies with its value. If the key does
+/// not exist and no client holds its build lock, this client gets the lock for the given time, and
+/// the reply is null: the client should compute the value. If another client holds the lock, this
+/// client waits. The creation of the key releases the lock. DEL also releases the lock, and the
+/// next waiter gets it.
 pub(crate) fn getorlock(cx: &mut Context<'_>, out: &mut Out) -> Result<Option<Block>, Fault> {
     let ms = cx.int(2)?;
     if ms <= 0 || cx.now.checked_add(ms).is_none() {

@@ -20,7 +20,7 @@ enum Operation {
     Union,
     Intersect,
     Subtract,
-    /// An intersection of which only the number of members is returned.
+    /// An intersection whose result is only the number of its members.
     Count,
 }
 

@@ -1,6 +1,6 @@
-//! Guard that keeps the state of a table at one moment while the table changes: each item is copied
-//! before its first change. A change costs the copy of one item, and the guard holds only changed
-//! items.
+//! Guard that preserves the state of a table at one moment, while the table changes. The guard
+//! copies each item before the item's first change. So a change costs the copy of one item, and the
+//! guard holds copies of changed items only.
 //!
 //! ```text
 //! slots:   visited visited │ unchanged   copied   unchanged   copied …  │ added later
@@ -22,8 +22,8 @@ pub(crate) struct Guarded<T>(Option<Box<Guard<T>>>);
 struct Guard<T> {
     /// Slots that [`Guard::take`] has not visited yet.
     slots: Range<u32>,
-    /// One bit per slot, set once the slot has changed since the guard was created; `copies` then
-    /// has the former item of the slot, if there was one.
+    /// One bit per slot. The bit is set if the slot has changed since the guard was created;
+    /// `copies` then contains the former item of the slot, if there was one.
     changed: Vec<u64>,
     copies: Vec<T>,
     /// Total bytes of the copies in all guards of one snapshot.

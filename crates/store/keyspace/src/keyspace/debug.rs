@@ -39,8 +39,8 @@ impl Keyspace {
                     out.simple(&text(hash));
                 }
             }
-            // The setting has no effect: in Redis, it is the length from which an element of a list
-            // gets its own node; in this store, that length is fixed.
+            // This setting has no effect. In Redis, an element of a list gets its own node from
+            // this length on. In this store, the length is fixed.
             (Some(b"quicklist-packed-threshold"), [_, _, _]) => out.ok(),
             _ => return false,
         }

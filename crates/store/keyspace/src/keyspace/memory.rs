@@ -39,9 +39,9 @@ impl Keyspace {
         slot
     }
 
-    /// Evicts keys until the data fits in the memory limits. Returns `false` if no key can be
-    /// evicted. Returns `true` if the data fits, or if the limit of evictions per turn of the event
-    /// loop was reached; later turns then continue.
+    /// Evicts keys until the data fits in the memory limits. Returns `false` if the data does not
+    /// fit and no key can be evicted. After the maximum number of evictions per turn of the event
+    /// loop, returns `true`, and later turns continue.
     pub(crate) fn make_room(&mut self, now_ms: u64) -> bool {
         if self.limits.maxmemory_bytes == 0 && self.limits.maxmemory_blob_bytes == 0 {
             return true;

@@ -18,18 +18,19 @@ use crate::session::{Prefetched, Session};
 use crate::table;
 
 impl Keyspace {
-    /// Looks up the command of each call (a command name with its arguments), appends the command
-    /// and the hash of its key to `found`, and prefetches the values of the calls' keys. Changes no
-    /// data. The prefetch is only a hint: earlier commands of the batch may change a key before its
-    /// command runs.
+    /// Prepares a batch of calls; a call is the name of a command with its arguments. Appends the
+    /// command of each call to `found`, with the hash of the first argument if this argument is a
+    /// key. Brings the values of the keys into the processor's caches. Changes no data. The
+    /// prefetch is only a hint: an earlier call of the batch may change a key that a later call
+    /// uses.
     pub fn prefetch<'a>(
         &self,
         session: &Session,
         mut calls: impl Iterator<Item = &'a [Bytes]>,
         found: &mut impl Extend<Prefetched>,
     ) {
-        // A prefetch helps only if several lookups overlap, so a single command looks up its keys
-        // itself.
+        // A prefetch helps only if several lookups overlap. A single call is not prefetched: its
+        // command looks up the keys when it runs.
         let Some(first) = calls.next() else {
             return;
         };

@@ -1,4 +1,5 @@
-//! Snapshots of the keyspace, and the changes of which a running snapshot must be informed.
+//! Snapshots of the keyspace. A running snapshot must be informed before an entry changes, and when
+//! a value is removed or moved.
 
 use bytes::Bytes;
 
@@ -19,8 +20,8 @@ impl Keyspace {
         self.snapshots.start(&self.dbs, &self.functions, options)
     }
 
-    /// Returns the function libraries of a loaded snapshot: they cannot be called here, but the
-    /// next snapshot contains them again.
+    /// Returns the function libraries of a loaded snapshot. This store cannot call functions, but
+    /// writes the libraries to its next snapshot.
     #[must_use]
     pub fn functions(&self) -> &[Bytes] {
         &self.functions
@@ -37,9 +38,9 @@ impl Keyspace {
         self.snapshots.is_running()
     }
 
-    /// Appends the next part of the file, and returns whether this part was the last. `work_bytes`
-    /// limits the number of bytes that are read, including the bytes of the hash table. The
-    /// appended part has about the same size, or is smaller if it can be compressed.
+    /// Appends the next part of the file to `to`, and returns whether this part was the last.
+    /// `work_bytes` limits the bytes of data, including the hash table, that this call reads. The
+    /// appended part has about this size, or is smaller if it can be compressed.
     ///
     /// # Panics
     /// If no snapshot is in progress.
@@ -48,11 +49,11 @@ impl Keyspace {
         self.snapshots.write_part(dbs, free, work_bytes, to)
     }
 
-    /// Returns the number of bytes that hold the old state of entries that have changed or were
-    /// removed. The next calls of [`Keyspace::write_snapshot_part`] write this state to the file.
-    /// The large blob that is next in the file, if any, is not counted: callers delay commands
-    /// while this number is too high, and would otherwise delay them until the disk has accepted
-    /// the whole blob.
+    /// Returns the number of bytes that hold the old state of changed or removed entries. The next
+    /// calls of [`Keyspace::write_snapshot_part`] write this state to the file. If a large blob is
+    /// next in the file, it is not counted. Callers delay commands while this number is too high:
+    /// if the blob were counted, they would delay commands until the disk has accepted the whole
+    /// blob.
     #[must_use]
     pub fn snapshot_waiting_bytes(&self) -> usize {
         self.snapshots.waiting_bytes()
@@ -71,8 +72,8 @@ impl Keyspace {
     }
 
     /// Lets a running snapshot save an entry before the entry is removed or its value is replaced.
-    /// A caller that takes the value out then calls [`Keyspace::retire`], or [`Keyspace::moved`] if
-    /// the value moves to another entry.
+    /// A caller that takes the value out of its entry must then call [`Keyspace::retire`] or, if
+    /// the value moves to another entry, [`Keyspace::moved`].
     #[inline]
     pub(crate) fn before_removal(&mut self, db: usize, slot: u32) {
         self.snapshots.before_removal(&mut self.dbs, db, slot);

@@ -11,9 +11,9 @@ use crate::text::Key;
 use crate::value::{Kind, Value};
 
 impl Keyspace {
-    /// Does the background work of one turn of the event loop: removes expired keys, evicts keys,
-    /// and frees removed values, each up to its limit. Returns whether more work must be done at
-    /// once.
+    /// Does the background work of one turn of the event loop: evicts keys, removes expired keys
+    /// and keys of which a cache tag was dropped, and frees removed values, each up to its limit.
+    /// Returns true if some of this work is left, so that the next turn must follow at once.
     pub fn turn(&mut self, now_ms: u64) -> bool {
         self.make_room(now_ms);
         let is_swept = self.sweep(self.limits.expire_keys_per_turn);
@@ -144,8 +144,8 @@ impl Keyspace {
         self.emit_event(db, Class::Generic, "del", key.bytes());
     }
 
-    /// Checks up to `count` tagged keys in each database, and removes those keys of which a cache
-    /// tag was dropped. Returns whether all such keys are removed.
+    /// Checks up to `count` tagged keys in each database. Removes those of which a cache tag was
+    /// dropped. Returns whether all such keys of the keyspace are removed.
     pub(crate) fn sweep(&mut self, count: usize) -> bool {
         for db in 0..self.dbs.len() {
             for slot in self.dbs[db].tags.sweep(count) {
@@ -171,8 +171,8 @@ impl Keyspace {
     }
 
     /// Drops all keys of a database that have this cache tag, and returns their number. For
-    /// clients, the keys disappear at once; their memory is freed over the next turns of the event
-    /// loop.
+    /// clients, the keys disappear at once. The memory of the keys is freed over the next turns of
+    /// the event loop.
     pub fn invalidate(&mut self, db: usize, tag: &Bytes) -> usize {
         let dropped = self.dbs[db].tags.invalidate(tag);
         if 0 < dropped && self.journals() {

@@ -15,8 +15,8 @@ pub(crate) struct Blobs {
 
 #[derive(Debug)]
 pub(crate) struct Blob {
-    /// Offset at which the blob must be inserted into the other bytes of the file, which are in a
-    /// separate buffer.
+    /// Position of the blob in the file. A separate buffer holds all bytes of the file except
+    /// blobs, and the blob belongs at this offset of the buffer.
     pub(crate) at: usize,
     pub(crate) bytes: Bytes,
     pub(crate) passed_bytes: usize,

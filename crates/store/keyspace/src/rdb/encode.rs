@@ -10,13 +10,12 @@ use crate::list::Piece;
 use crate::string::Str;
 use crate::value::Value;
 
-/// Minimum length of a string that may be compressed. Blobs are never compressed: they are usually
-/// pictures, and compressing one would block the core for longer than a turn of the event loop may
-/// take.
+/// Length above which a string may be compressed. Blobs are never compressed: they are usually
+/// pictures, and the compression of a blob would block the core for longer than a turn of the event
+/// loop may take.
 const COMPRESS_BYTES_MIN: usize = 20;
 
-/// Work that is counted for each string in addition to its bytes; the unit of [`Writer::work`] is
-/// bytes.
+/// Work that is counted for each string in addition to its length. [`Writer::work`] counts bytes.
 const STRING_WORK: usize = 16;
 
 /// Writer that appends to a file or a payload.
@@ -90,8 +89,8 @@ impl<'a> Writer<'a> {
         if !lzf::compress(text, self.to) {
             return false;
         }
-        // The lengths precede the compressed data, but are known only afterwards: append them, then
-        // rotate them to the front.
+        // The lengths must precede the compressed data, but are known only now. So they are
+        // appended, and then rotated to the front.
         let end = self.to.len();
         self.to.push(0xc3);
         self.len(end - begin);
@@ -189,10 +188,9 @@ pub(crate) fn write_count(value: &Value, writer: &mut Writer<'_>) {
     }
 }
 
-/// Writes elements from `position` on (0 is the start) until the work that `writer` has counted
-/// reaches `work_max`. Returns the position at which to continue, or `None` if the value is
-/// complete. A position is valid until the value changes. In a hash table, it is the index of a
-/// slot.
+/// Writes elements from `position` on (0 is the start) until the work of the writer reaches
+/// `work_max`. Returns the next position, or `None` if the value is complete. Positions are valid
+/// until the value changes; the positions in a table are its slots.
 pub(crate) fn write_part(
     value: &Value,
     position: usize,
@@ -233,8 +231,9 @@ pub(crate) fn write_part(
     }
 }
 
-/// Writes elements of a protected table, as they were when the protection started, until the work
-/// of the writer reaches `work_max`. Returns whether all elements are written.
+/// Writes elements of a table that [`Dict::guard`](crate::dict::Dict::guard) protects, in the state
+/// that they had when the protection started. Stops when the work of the writer reaches `work_max`.
+/// Returns whether all elements are written.
 pub(crate) fn write_protected(value: &mut Value, work_max: usize, writer: &mut Writer<'_>) -> bool {
     match value {
         Value::Str(_) | Value::List(_) => unreachable!("only tables are guarded"),

@@ -97,9 +97,9 @@ impl Loader {
         Self { keep, ..self }
     }
 
-    /// Consumes all complete items and leaves an incomplete item at the end in `input`. Returns
-    /// whether the file has ended. If nothing was consumed, the caller should read until the input
-    /// is twice as long before the next call, because each call parses an incomplete long value
+    /// Consumes all complete items of `input`. An incomplete item at the end stays in `input`.
+    /// Returns whether the file has ended. If a call consumes nothing, the caller should read until
+    /// `input` is twice as long before it calls again, because each call parses an incomplete value
     /// from its start.
     ///
     /// # Errors

@@ -5,8 +5,8 @@
 //! LLLooooo oooooooo      copy L + 2 bytes from o + 1 bytes back; L = 7: one more length byte first
 //! ```
 //!
-//! The first column is the first one or two bytes of an item in bits: the bits `L` form the number
-//! L, and the bits `o` the number o.
+//! The left column shows the first one or two bytes of an item, bit by bit. The bits `L` form the
+//! number L, and the bits `o` form the number o.
 
 /// Maximum number of literal bytes per run.
 const RUN_MAX: usize = 32;
@@ -61,7 +61,8 @@ pub(super) fn compress(from: &[u8], to: &mut Vec<u8>) -> bool {
 
 fn compress_by<const SLOTS: usize>(from: &[u8], to: &mut Vec<u8>) -> bool {
     let begin = to.len();
-    // Last position of each hash of three bytes, counted from 1; 0 means none.
+    // For each hash of three bytes, the last position of three bytes with this hash, counted from
+    // 1. 0 means none.
     let mut last_seen = [0_u16; SLOTS];
     let (mut at, mut literals) = (0, 0);
     while at + 2 < from.len() && at < usize::from(u16::MAX) {
