@@ -2,8 +2,8 @@
 //!
 //! A worker is booted and warms up. When it requests its first job, its snapshot (the template) is
 //! taken. A persistent program is booted in the same way; its snapshot is taken when it requests
-//! its first record. The snapshot of an ephemeral program is taken before its first instruction,
-//! because its environment is part of the job.
+//! its first record. The snapshot of an ephemeral program is taken before the program's first
+//! instruction, because the environment of the program is part of the job.
 
 use super::calls::{self, AllowedFile, Files, Linux, Next, locate_clock};
 use super::cpu::State;

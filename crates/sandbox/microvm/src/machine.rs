@@ -33,8 +33,8 @@ pub(crate) enum Exit {
     Died(String),
 }
 
-/// CPU state of a thread that is not running. XCR0 and other registers that ring 3 cannot write are
-/// not saved per thread, because all threads have the same values.
+/// CPU state of a thread that is not running. Registers that are missing here, such as XCR0, have
+/// the same values in all threads, because ring 3 cannot write them.
 #[derive(Clone)]
 pub(crate) struct Parked {
     regs: kvm_regs,

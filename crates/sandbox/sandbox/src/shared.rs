@@ -33,7 +33,7 @@ pub(crate) struct Shared {
 
 impl Shared {
     /// Returns whether the pool runs persistent programs in processes. A persistent program does
-    /// not report its memory, so the pool reads its peak from `/proc`.
+    /// not report its memory, so the pool reads the peak of this memory from `/proc`.
     pub(crate) fn keeps_processes(&self) -> bool {
         self.reuses_children && self.runs_program && self.backend == Backend::Process
     }

@@ -145,8 +145,8 @@ const ZYGOTE: &[Rule] = &[
 ];
 
 /// Rules of helpers, the processes that run microVMs, in addition to the zygote's rules. Most of
-/// them allow the ioctls of KVM. A helper closes `/dev/kvm` after it has created its machine, and
-/// can then create no other machine.
+/// these rules allow the ioctls of KVM. A helper closes `/dev/kvm` after it has created its
+/// machine, and can then create no other machine.
 const MACHINE: &[Rule] = &[
     // Calls with which a helper creates its machine.
     allow(libc::SYS_ioctl, Is(1, KVM_CREATE_VM)),
@@ -222,9 +222,9 @@ const LAUNCHER: &[Rule] = &[
     allow(libc::SYS_fcntl, Is(1, libc::F_GETFL as u32)),
     allow(libc::SYS_fcntl, Is(1, libc::F_GETFD as u32)),
     allow(libc::SYS_uname, Always),
-    // Calls of programs with several threads. `clone` with other flags, as `fork` calls it, is
-    // allowed by a rule of the zygote, but only the launcher may use it: `Program::of_program`
-    // denies it to the program.
+    // Calls of programs with several threads. `fork` calls `clone` with other flags, which the
+    // zygote's rules allow. Only the launcher may use these flags: `Program::of_program` denies
+    // them to the program.
     allow(libc::SYS_clone, Is(0, THREAD_FLAGS_GO)),
     allow(libc::SYS_clone, Is(0, THREAD_FLAGS_LIBC)),
     allow(libc::SYS_futex, Always),

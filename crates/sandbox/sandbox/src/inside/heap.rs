@@ -3,9 +3,9 @@
 use super::last_message;
 use std::alloc::{GlobalAlloc, Layout, System};
 
-/// Allocator that passes each call to the system's allocator. If the memory is exhausted, it ends
-/// the job with a reply of [`sandbox_protocol::Status::TooLarge`]. A worker declares this type as
-/// its global allocator:
+/// Allocator that passes each call to the system's allocator. If a job runs out of memory, this
+/// allocator ends the job with a reply of [`sandbox_protocol::Status::TooLarge`]. A worker declares
+/// this type as its global allocator:
 ///
 /// ```
 /// #[global_allocator]
@@ -63,9 +63,9 @@ pub(super) fn prepare_for_warm_up() {
 ///
 /// A child must write to unused huge pages: page faults on 2 MB of memory cost a job 150 µs with
 /// one huge page, and 600 µs with small pages. A huge page that the zygote has used does not help,
-/// because the kernel copies it for the child in small pages. The heap's previous end cannot lie
-/// within a huge page either: the zygote is a forked process, and the kernel extends the heap of
-/// such a process by a separate mapping.
+/// because the kernel copies it for the child in small pages. A huge page cannot contain the heap's
+/// previous end: the zygote is a forked process, and the kernel extends the heap of such a process
+/// by a separate mapping.
 pub(super) fn prepare_for_jobs() {
     const HUGE_PAGE_BYTES: usize = 2 << 20;
     const HEADER_BYTES: usize = 16;

@@ -250,7 +250,7 @@ pub(crate) fn bitpos(cx: &mut Context<'_>, out: &mut Out) -> Done {
     out.int(match bit_range.first_one(bytes, flip) {
         Some(at) => at as i64,
         // The range contains no 0. Without an explicit end, the string is treated as if zeros
-        // followed it, so the first 0 comes right after its end.
+        // followed it, so the first 0 comes right after the end of the string.
         None if !bit && end.is_none() => bytes.len() as i64 * 8,
         None => -1,
     });

@@ -134,9 +134,9 @@ fn run(cx: &mut Context<'_>, request: &Request<'_>, out: &mut Out) -> Done {
 }
 
 /// Returns the elements in the order of the value. If the command keeps this order (BY without
-/// `*`), DESC reverses the order of lists and sorted sets. A set has no order: if the command keeps
-/// its order and stores the result, the elements are in byte order, so that the result is the same
-/// on all servers.
+/// `*`), DESC reverses the order of lists and sorted sets. A set has no order. If the command does
+/// not sort the set but stores the result, the elements are in byte order, so that the result is
+/// the same on all servers.
 fn elements(cx: &mut Context<'_>, request: &Request<'_>) -> Result<Vec<Bytes>, Fault> {
     let args = cx.args;
     let mut elements = Vec::new();

@@ -61,8 +61,8 @@ pub(super) fn compress(from: &[u8], to: &mut Vec<u8>) -> bool {
 
 fn compress_by<const SLOTS: usize>(from: &[u8], to: &mut Vec<u8>) -> bool {
     let begin = to.len();
-    // For each hash of three bytes, the last position of three bytes with this hash, counted from
-    // 1. 0 means none.
+    // For each hash of three bytes: 1 plus the last position at which three bytes had this hash, or
+    // 0 if there is none.
     let mut last_seen = [0_u16; SLOTS];
     let (mut at, mut literals) = (0, 0);
     while at + 2 < from.len() && at < usize::from(u16::MAX) {
