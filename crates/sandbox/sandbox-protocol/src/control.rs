@@ -98,8 +98,8 @@ pub enum ProgramText {
 /// Message from the pool to the zygote.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Command {
-    /// Configuration of the zygote; the first packet. The file of the program and then `/dev/kvm`
-    /// accompany this packet, if the zygote needs them.
+    /// Configuration of the zygote, sent as the first packet. Descriptors accompany this packet if
+    /// the zygote needs them: first the file of the program, then `/dev/kvm`.
     Start(Start),
     /// Text of at most [`TEXT_BYTES_MAX`] bytes for the program.
     ProgramText(ProgramText, Vec<u8>),
@@ -124,7 +124,8 @@ pub enum Report {
     Broken(String),
     /// A child is ready for its next job. The child sends this report on its own socket.
     ChildReady(ChildReady),
-    /// Part of a guest's page tables, as text for the operator; sent before [`Report::Ready`].
+    /// Part of a guest's page tables, as text for the operator. This report is sent before
+    /// [`Report::Ready`].
     Tables(String),
 }
 

@@ -135,7 +135,7 @@ pub enum Status {
     Failed = 4,
     /// The job exceeded its CPU time.
     TimedOut = 5,
-    /// The encoder failed on this picture with these settings; the worker itself is sound.
+    /// The encoder failed on this picture with these settings. The worker can run further jobs.
     Unencodable = 6,
 }
 

@@ -27,8 +27,8 @@ use std::fs::File;
 
 /// Runs this process as a zygote, and never returns.
 ///
-/// `warm_up` runs once, when part of the isolation is in force: no file can be opened any more, but
-/// the seccomp filter, which denies system calls, is not installed yet. `warm_up` fills tables that
+/// `warm_up` runs once, before the isolation is complete: no file can be opened any more, but the
+/// seccomp filter, which denies system calls, is not installed yet. `warm_up` fills tables that
 /// every job would otherwise fill, and must leave no thread running.
 ///
 /// `work` runs in a child. Its arguments are a job, the job's original (read only) and the file for

@@ -169,8 +169,9 @@ extern "C" fn enter(argument: *mut c_void) -> c_int {
             return fail(entry);
         }
     }
-    // SAFETY: `signals` was filled in by `empty_signals`, and a null pointer for the old mask is
-    // allowed. The mask that `clone` set is replaced, because the program would inherit it.
+    // SAFETY: `empty_signals` filled in `signals`, and the pointer for the old mask may be null.
+    // The function `clone` of this module blocked all signals; the program must not inherit this
+    // mask.
     unsafe { libc::sigprocmask(libc::SIG_SETMASK, &raw const entry.signals, ptr::null_mut()) };
     // SAFETY: both lists end in a null pointer and point to strings in the frame of `spawn`, which
     // exists until this call has copied the strings.

@@ -25,9 +25,9 @@ fn n2_canaries_tell_of_wipes_that_forget() {
     eprintln!("cell: proved: a canary detected an incomplete wipe after {noticed:?} jobs");
 }
 
-/// Promise P1 of `docs/SPEC.md`, that no secret survives its job. Other tests search for the secret
-/// after a wipe and must not find it. This test proves that the same search finds the secret if
-/// there was no wipe.
+/// Promise P1 of `docs/SPEC.md`: no secret survives its job. Other tests search for a secret after
+/// a wipe, and must not find it. This test, in a build without wipes, proves that the same search
+/// can find the secret.
 #[test]
 fn p1_the_search_finds_what_a_wipe_forgets() {
     let Some(pool) = microvms(one_cell(true)) else {

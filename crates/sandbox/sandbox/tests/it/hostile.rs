@@ -99,8 +99,8 @@ fn share(backend: Backend, what: &str, deprioritize_after_ms: u32) -> f64 {
         ..Limits::default()
     };
     let hostile = program_pool(Limits { backend, ..limits });
-    // The first descendant of this process is the init process of the first pool, which is the
-    // parent of that pool's zygote.
+    // So far, this process has one pool. Its first descendant is the init process of this pool,
+    // which is the parent of the pool's zygote.
     let hostile_tree = crate::life::descendants(std::process::id())[0];
     let honest = start(limits);
     let trees = crate::life::descendants(std::process::id());

@@ -246,8 +246,8 @@ fn what_a_program_was_not_given_it_cannot_take() {
 /// to prevent that.
 #[test]
 fn no_program_outlives_its_time() {
-    // Argument that distinguishes this program's process from those of other tests that run at the
-    // same time.
+    // Argument that distinguishes this program's process from the processes of other tests that run
+    // at the same time.
     const MARK: &str = "--no-program-outlives-its-time";
     let marked = Program {
         arguments: vec![MARK.to_owned()],

@@ -15,7 +15,8 @@ impl Keyspace {
         entry
     }
 
-    /// Sets the last use of an imported key to `used`, if the policy records this kind of use.
+    /// Sets the last use of an imported key to `used`. Has no effect if the eviction policy does
+    /// not record this kind of use.
     pub(crate) fn set_use(&mut self, db: usize, slot: u32, used: Use, now: i64) {
         let entry = self.dbs[db].dict.at_mut(slot);
         evict::set_use(entry, &self.limits, used, now);
