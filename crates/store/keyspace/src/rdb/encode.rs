@@ -13,7 +13,7 @@ use crate::value::Value;
 /// Length above which a string may be compressed. Blobs are never compressed: they are usually
 /// pictures, and the compression of a blob would block the core for longer than a turn of the event
 /// loop may take.
-const COMPRESS_BYTES_MIN: usize = 20;
+const UNCOMPRESSED_BYTES_MAX: usize = 20;
 
 /// Work that is counted for each string in addition to its length. [`Writer::work`] counts bytes.
 const STRING_WORK: usize = 16;
@@ -73,7 +73,7 @@ impl<'a> Writer<'a> {
             return;
         }
         if self.compress
-            && (COMPRESS_BYTES_MIN + 1..BLOB_BYTES_MIN).contains(&text.len())
+            && (UNCOMPRESSED_BYTES_MAX + 1..BLOB_BYTES_MIN).contains(&text.len())
             && self.compressed(text)
         {
             return;
