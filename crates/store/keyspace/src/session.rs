@@ -127,8 +127,8 @@ impl Session {
         self.in_exec
     }
 
-    /// Sets whether blocking commands reply at once, as if their timeout had passed, instead of
-    /// waiting.
+    /// Sets whether blocking commands may wait. If `deny` is true, a blocking command replies at
+    /// once, as if its timeout had passed.
     pub fn set_deny_blocking(&mut self, deny: bool) {
         self.deny_blocking = deny;
     }

@@ -1,4 +1,5 @@
-//! Sets: sorted integers or packed strings while they are small, then a table.
+//! Sets. A small set is a sorted list of integers or a packed list of strings; a large set is a
+//! hash table.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
@@ -223,9 +224,9 @@ impl Set {
         }
     }
 
-    /// Passes the members, as they were when [`Set::guard`] was called, to `visit` until it returns
-    /// `false`; the next call continues with the next member. Returns whether all members were
-    /// passed.
+    /// Passes members to `visit`, in their state at the call of [`Set::guard`]. Stops when `visit`
+    /// returns `false`; the next call continues with the next member. Returns whether all members
+    /// were passed.
     pub(crate) fn take_guarded(&mut self, mut visit: impl FnMut(&[u8]) -> bool) -> bool {
         match self {
             Self::Table(table) => table.take_guarded(|member| visit(member.name.bytes())),

@@ -1,4 +1,4 @@
-//! Settings of the store; names and defaults are those of `redis.conf`.
+//! Settings of the store. Those with a directive in `redis.conf` have the directive's default.
 
 use crate::dict::Seed;
 
@@ -22,9 +22,9 @@ pub struct Limits {
     pub locks_max: usize,
     /// Maximum bytes for data and its overhead (`maxmemory`); 0 means unlimited.
     pub maxmemory_bytes: u64,
-    /// Maximum bytes for values of at least 16 KiB (`maxmemory-blobs`). If this limit is not 0,
-    /// `maxmemory_bytes` bounds only the other data, and neither kind of data can use memory that
-    /// the other leaves free. 0 means that `maxmemory_bytes` bounds all data together.
+    /// Maximum bytes for blobs, which are values of at least 16 KiB (`maxmemory-blobs`). If 0,
+    /// `maxmemory_bytes` bounds all data together. Otherwise `maxmemory_bytes` bounds only the
+    /// other data: neither kind of data can then use memory that the other kind leaves free.
     pub maxmemory_blob_bytes: u64,
     /// Choice of the keys to evict when memory exceeds its limit: `maxmemory-policy`.
     pub policy: Policy,
@@ -32,7 +32,8 @@ pub struct Limits {
     pub samples: usize,
     /// Factor that slows the growth of the LFU counters: `lfu-log-factor`.
     pub lfu_log_factor: u32,
-    /// Minutes after which the LFU counter of an unused key falls by one: `lfu-decay-time`.
+    /// Number of minutes without use after which the LFU counter of a key falls by one
+    /// (`lfu-decay-time`); 0 for never.
     pub lfu_decay_minutes: u32,
     /// Sizes at which collections change their encoding.
     pub encodings: Encodings,
@@ -68,7 +69,8 @@ pub struct Encodings {
     /// Maximum size of a list node: `list-max-listpack-size`. A positive value is a number of
     /// elements; -1, -2, -3, -4 and -5 mean 4, 8, 16, 32 and 64 KiB.
     pub list_node_size: i64,
-    /// Maximum number of members of a set of sorted integers: `set-max-intset-entries`.
+    /// Maximum number of members of a set that is stored as sorted integers:
+    /// `set-max-intset-entries`.
     pub set_intset_entries_max: usize,
     /// Maximum number of members of a packed set: `set-max-listpack-entries`.
     pub set_entries_max: usize,

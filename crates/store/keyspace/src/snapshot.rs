@@ -40,8 +40,8 @@ use value_queue::{Flushed, Location, ValueQueue};
 /// Bit of `Entry::access`: the epoch in which a snapshot last wrote the entry.
 const EPOCH: u32 = 1 << 29;
 
-/// Work, in bytes, that is counted for an occupied slot in addition to its content: the entry fills
-/// one cache line.
+/// Work that is counted for reading an occupied slot, in bytes: its entry fills one cache line. The
+/// work for the content is counted in addition.
 const ENTRY_WORK: usize = 64;
 const VACANT_WORK: usize = 8;
 
@@ -286,8 +286,8 @@ impl Snapshots {
         self.running.is_some()
     }
 
-    /// Appends the next part of the file, and returns whether this part was the last. Values that
-    /// were written and can be freed go to `free`.
+    /// Appends the next part of the snapshot file to `to`. Returns whether this part was the last.
+    /// Values that only the snapshot still needed go to `free` once they are written.
     ///
     /// # Panics
     /// If no snapshot is in progress.
@@ -321,10 +321,10 @@ impl Snapshots {
         is_done
     }
 
-    /// Returns the number of bytes that hold the old state of entries that have changed or were
-    /// removed. The large blob that is next in the file, if any, is not counted: callers delay
-    /// commands while this number is too high, and would otherwise delay them until the disk has
-    /// accepted the whole blob.
+    /// Returns how many bytes wait to be written because their entries have changed or were
+    /// removed. Callers delay commands while this number is too high. So it excludes a large blob
+    /// that is next in the file: otherwise commands would wait until the disk has accepted the
+    /// whole blob.
     pub(crate) fn waiting_bytes(&self) -> usize {
         self.running.as_ref().map_or(0, |it| {
             let pending = it.pending.waiting_bytes() - it.pending.next_blob_bytes();
@@ -350,9 +350,9 @@ impl Snapshots {
         self.epoch
     }
 
-    /// Prepares for a change of an entry's value; the caller changes the value afterwards. If a
-    /// snapshot needs the entry, the snapshot writes it now. If the value is being written in
-    /// parts, the snapshot makes sure that the old elements are kept.
+    /// Prepares the snapshot in progress, if any, for a change of an entry's value. The caller
+    /// changes the value afterwards. If the snapshot has not reached the entry, it writes the entry
+    /// now. If it writes the value in parts, it protects the old elements.
     #[inline]
     pub(crate) fn before_change(&mut self, dbs: &mut [Db], db: usize, slot: u32) {
         self.before_removal(dbs, db, slot);
@@ -363,9 +363,10 @@ impl Snapshots {
         }
     }
 
-    /// Prepares for the removal of an entry or the replacement of its value. If a snapshot needs
-    /// the entry, the snapshot writes it now. A caller that takes the value out then calls
-    /// [`Snapshots::take`], or [`Snapshots::moved`] if the value moves to another entry.
+    /// Prepares the snapshot in progress, if any, for the removal of an entry or the replacement of
+    /// its value. If the snapshot has not reached the entry, it writes the entry now. Afterwards, a
+    /// caller that removes the value calls [`Snapshots::take`], and a caller that moves the value
+    /// to another entry calls [`Snapshots::moved`].
     #[inline]
     pub(crate) fn before_removal(&mut self, dbs: &mut [Db], db: usize, slot: u32) {
         if let Some(snapshot) = &mut self.running {
@@ -412,8 +413,8 @@ impl Snapshots {
         }
     }
 
-    /// Replaces a database with an empty database. If a snapshot has not finished the old database,
-    /// the snapshot keeps it; otherwise the old database goes to `free`.
+    /// Replaces a database with an empty one. The old database goes to the snapshot in progress if
+    /// the snapshot has not finished it, and otherwise to `free`.
     pub(crate) fn replace_db(
         &mut self,
         dbs: &mut [Db],

@@ -13,11 +13,14 @@ const EMBEDDED_BYTES_MAX: usize = 44;
 /// Minimum length of a blob that the kernel can send without copying its bytes.
 const ZERO_COPY_BYTES_MIN: usize = 64 << 10;
 
-/// Returns the memory that a blob of `bytes` bytes uses: its content, overhead and reference count.
-/// From 64 KiB on, the content has its own pages, which also contain the head and the line end of
-/// the reply that sends the blob. Such a blob also has an entry in the table of memory that the
-/// kernel may send from, a B-tree whose nodes are counted with average fill. A blob that a command
-/// built does not contain the head, so it may use one page less than this function returns.
+/// Returns the number of bytes of memory that a blob with `bytes` bytes of content uses, including
+/// overhead and reference count.
+///
+/// From 64 KiB on, a blob has its own pages, from which the kernel can send without a copy. The
+/// pages also contain the head and the line end of the reply that sends the blob. Such a blob also
+/// has an entry in a B-tree of memory that the kernel may send from; the entry is counted with
+/// average fill of the tree's nodes. The pages of a blob that a command built do not contain the
+/// head. So such a blob may use one page less than this function returns.
 pub(crate) fn blob_bytes(bytes: usize) -> usize {
     const PAGE_BYTES: usize = 4096;
     match bytes {
@@ -41,7 +44,7 @@ pub(crate) enum Str {
     },
     /// Bytes that were set as a whole; shorter than [`BLOB_BYTES_MIN`].
     Short(Box<[u8]>),
-    /// Bytes that were computed or changed in place, with room to grow; shorter than
+    /// Bytes that a command computed or changed in place, with spare capacity; shorter than
     /// [`BLOB_BYTES_MIN`].
     #[expect(
         clippy::box_collection,
@@ -72,8 +75,8 @@ impl Str {
         Self::text(value)
     }
 
-    /// Creates a string from bytes that a command computed. A string shorter than a blob keeps the
-    /// vector's spare capacity, so that it can grow in place.
+    /// Creates a string from bytes that a command computed. A string that is too short for a blob
+    /// keeps the vector's spare capacity, so that it can grow in place.
     pub(crate) fn raw(bytes: Vec<u8>) -> Self {
         if bytes.len() < BLOB_BYTES_MIN {
             Self::Raw(Box::new(bytes))
@@ -177,7 +180,8 @@ impl Str {
         }
     }
 
-    /// Changes the bytes in place; a blob that is being sent is copied first.
+    /// Applies `change` to the bytes. Bytes that cannot be changed in place are copied first, such
+    /// as a blob that is being sent.
     pub(crate) fn modify<R>(&mut self, change: impl FnOnce(&mut Vec<u8>) -> R) -> R {
         if let Self::Raw(bytes) = self {
             let result = change(bytes);
@@ -218,8 +222,8 @@ impl Str {
         }
     }
 
-    /// Reallocates the string's bytes, except those of a blob, which has its own pages and may be
-    /// shared with replies.
+    /// Reallocates the string's heap memory. The content of a blob is not moved, because it has its
+    /// own pages and may be shared with replies.
     pub(crate) fn reallocate(&mut self) {
         match self {
             Self::Int(_) | Self::Tiny { .. } => {}

@@ -56,7 +56,7 @@ impl Table {
         Self { commands, buckets }
     }
 
-    /// Returns the command with this name, which the caller gives in lower case.
+    /// Returns the command with this name, which must be in lower case.
     fn find(&self, name: &[u8]) -> Option<&Command> {
         let mut at = bucket(name.iter().copied());
         while self.buckets[at] != ABSENT {
@@ -81,7 +81,8 @@ pub fn commands() -> &'static [Command] {
     &TABLE.commands
 }
 
-/// Returns the command or subcommand with this name, such as `get` or `config|get`, ignoring case.
+/// Returns the command or subcommand with this name, ignoring case. Names have the form `get`, or
+/// `config|get` for a subcommand.
 pub(crate) fn named(name: &[u8]) -> Option<&'static Command> {
     let mut small = [0; NAME_BYTES_MAX];
     let small = small.get_mut(..name.len())?;
@@ -99,8 +100,7 @@ pub fn command(args: &[Bytes]) -> Option<&'static Command> {
 /// Returns the command or subcommand that a call names, or the error reply if there is none.
 pub(crate) fn resolve(args: &[Bytes]) -> Result<&'static Command, Fault> {
     let name = args.first().expect("a call has a name");
-    // Clients send a container and its subcommand as two arguments; the joined name with `|` is
-    // internal.
+    // Names with `|` are internal: a client sends a command and its subcommand as two arguments.
     let command = named(name).filter(|command| !command.name.contains('|'));
     let command = command.ok_or_else(|| unknown(args))?;
     if args.len() < 2 {

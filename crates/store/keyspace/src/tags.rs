@@ -1,9 +1,9 @@
-//! Cache tags: labels of keys, by which many keys are dropped at once.
+//! Cache tags: labels of keys. All keys with a tag can be dropped at once.
 //!
-//! A tag has a generation, and a key stores the generation of each of its tags at the time of
-//! tagging. Once the tag has a newer generation, keys with an older generation count as removed. So
-//! a single increment can drop a million keys. A sweep then frees the memory of the dropped keys,
-//! some keys per turn of the event loop.
+//! A tag has a generation, which is a number. A tagged key stores the generation that the tag had
+//! at the time of tagging. If the tag gets a newer generation, keys with an older generation count
+//! as removed. So a single increment can drop a million keys. A sweep then frees the memory of the
+//! dropped keys, some keys per turn of the event loop.
 
 use std::collections::BTreeMap;
 

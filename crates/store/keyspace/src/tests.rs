@@ -70,8 +70,8 @@ impl Client {
     }
 }
 
-/// Runs the commands of a file on an empty store, and compares the transcript; each reply is
-/// indented below its command.
+/// Runs the commands in `text` on an empty store, and compares the transcript with `file`. Indented
+/// lines are replies, and are skipped in `text`.
 fn check_family(text: &str, file: ExpectFile) {
     let mut client = Client::new();
     let mut transcript = String::new();
@@ -110,8 +110,8 @@ fn random_elements_stop_when_the_reply_is_full() {
 
 #[test]
 fn watches_ignore_expired_values() {
-    // Rows: a command that sets the key in the watched database, a command that sets it in the
-    // other database, and whether swapping the two databases counts as a change.
+    // Each row has a command for the watched database, a command for the other database, and
+    // whether the watched key counts as changed after SWAPDB. An empty text stands for no command.
     let rows = [
         ("", "", false),
         ("", "SET x v PX 1", false),
@@ -138,8 +138,8 @@ fn watches_ignore_expired_values() {
     }
 }
 
-/// Compares the transcripts of each family of commands. The expected replies are those of
-/// redis-server 7.0.15, except for changes in 7.2 and our own extensions.
+/// Checks the replies of each family of commands. The expected replies come from redis-server
+/// 7.0.15, except those that Redis 7.2 changed and those of our own extensions.
 #[test]
 fn families() {
     check_family(
@@ -606,7 +606,8 @@ fn large_collections_are_freed_in_turns() {
         "queued values no longer count as data"
     );
     let needed = turns(&mut client);
-    // A turn frees 1,000 elements: first 30,000 keys, then their 30,000 deadlines.
+    // A turn frees 1,000 elements. There are 30,000 keys, which are freed first, and 30,000
+    // deadlines.
     assert!((60..70).contains(&needed), "{needed} turns");
 }
 
@@ -827,8 +828,8 @@ fn defragmentation_moves_everything_and_changes_nothing() {
     let mut after = Out::new(Proto::Resp2);
     client.keyspace.debug(&session, &arguments, &mut after);
     assert_eq!(after.to_bytes(), digest.to_bytes());
-    // Defragmentation has removed the vacant slots of the key table, each of 64 bytes, and no other
-    // structure has grown.
+    // Defragmentation has removed the vacant slots of the key table, which use 64 bytes each. No
+    // other structure has grown.
     let left = client.keyspace.used_bytes();
     assert!(left + 60 * 3500 < used, "{left} of {used} bytes");
     // Deadlines, tags and blobs still belong to their keys.

@@ -1,8 +1,8 @@
-//! An ordered sequence with ranks: the order of a sorted set.
+//! Ordered sequence that finds items by rank. It stores the order of the members of a sorted set.
 //!
 //! A B+tree whose inner nodes store the number of items below each child. Items are small, and are
-//! passed by value. The caller supplies the comparison, since members with equal scores are ordered
-//! by names that are stored outside the tree.
+//! passed by value. The caller supplies the comparison: members with equal scores are ordered by
+//! name, and the names are stored outside the tree.
 //!
 //! ```text
 //!            [first, count] [first, count] …            inner: up to 32 children
@@ -126,8 +126,8 @@ impl<T: Copy> Tree<T> {
         false
     }
 
-    /// Returns the number of items, counted from the lowest rank, for which `is_before` returns
-    /// true.
+    /// Returns the number of items that precede, in the order of rank, the first item for which
+    /// `is_before` returns false.
     pub(crate) fn rank(&self, is_before: impl Fn(&T) -> bool) -> usize {
         let mut node = &self.root;
         let mut rank = 0;
@@ -276,8 +276,8 @@ impl<T: Copy> Node<T> {
     }
 }
 
-/// Returns the part of a range of ranks that lies in one child node of the tree, relative to the
-/// first rank in this node.
+/// Returns the ranks of `range` that lie in one child node, relative to the child's first rank. The
+/// child's first rank is `start`, and its number of items is `count`.
 fn within(range: &Range<usize>, start: usize, count: usize) -> Range<usize> {
     let from = range.start.clamp(start, start + count) - start;
     let to = range.end.clamp(start, start + count) - start;

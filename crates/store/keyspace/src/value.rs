@@ -99,8 +99,8 @@ impl Value {
         }
     }
 
-    /// Reallocates the heap memory of the value. In a large collection, only elements from position
-    /// `from` on are reallocated, until the work budget `left` is used up. Returns the position at
+    /// Reallocates the heap memory of the value. In a large collection, starts with the element at
+    /// position `from`, and stops when the work budget `left` is used up. Returns the position at
     /// which the next call continues, or `None` if no elements remain.
     pub(crate) fn reallocate(&mut self, from: usize, left: &mut usize) -> Option<usize> {
         match self {

@@ -96,10 +96,10 @@ impl Watches {
         }
     }
 
-    /// Gives new versions to watched keys of database `db`, whose content SWAPDB or a flush is
-    /// about to replace: to keys that exist in `here`, the current content, even if they have
-    /// expired, and to keys that exist unexpired in `there`, the other database of the swap. For a
-    /// flush, `there` equals `here`.
+    /// Gives new versions to watched keys of database `db` before SWAPDB or a flush replaces its
+    /// content. `here` is the current content. `there` is the other database of the swap; for a
+    /// flush, it equals `here`. A key gets a new version if it exists in `here`, expired or not, or
+    /// if it exists in `there` and has not expired.
     pub(crate) fn touch_all(&mut self, db: usize, (here, there): (&Db, &Db), now: i64) {
         self.version += 1;
         let is_new = |slot: u32| !there.is_gone(slot, now);

@@ -1,4 +1,5 @@
-//! Sorted sets: packed pairs while they are small, then a table of members and a tree of ranks.
+//! Sorted sets. A small sorted set is a packed list of members and scores. A large one has a table
+//! of members, and a tree that orders them by rank.
 
 use std::cmp::Ordering;
 use std::ops::Range;
@@ -133,8 +134,8 @@ impl Zset {
             }
     }
 
-    /// Reallocates the heap memory of the members, then the leaves of the tree, starting at
-    /// position `from`, until the work budget `left` is used up. The first positions are the slots
+    /// Reallocates the heap memory of the members, then the leaves of the tree. Starts at position
+    /// `from`, and stops when the work budget `left` is used up. The first positions are the slots
     /// of the members; the ranks in the tree follow. Returns the position at which the next call
     /// continues, or `None` at the end of the sorted set.
     pub(crate) fn reallocate(&mut self, from: usize, left: &mut usize) -> Option<usize> {
@@ -237,8 +238,8 @@ impl Zset {
         }
     }
 
-    /// Returns the number of members, counted from the lowest rank, for which `is_before` returns
-    /// true.
+    /// Returns the number of members that precede, in the order of rank, the first member for which
+    /// `is_before` returns false.
     pub(crate) fn rank(&self, is_before: impl Fn(f64, &[u8]) -> bool) -> usize {
         match self {
             Self::Packed(packed) => {
@@ -351,9 +352,9 @@ impl Zset {
         }
     }
 
-    /// Passes the members, as they were when [`Zset::guard`] was called, to `visit` until it
-    /// returns `false`; the next call continues with the next member. Returns whether all members
-    /// were passed.
+    /// Passes members with their scores to `visit`, in their state at the call of [`Zset::guard`].
+    /// Stops when `visit` returns `false`; the next call continues with the next member. Returns
+    /// whether all members were passed.
     pub(crate) fn take_guarded(&mut self, mut visit: impl FnMut(&[u8], f64) -> bool) -> bool {
         match self {
             Self::Large(large) => large
@@ -363,8 +364,8 @@ impl Zset {
         }
     }
 
-    /// Frees up to `left` elements of a removed sorted set: leaves of its tree first, then members.
-    /// Returns whether the sorted set is now small enough to be dropped.
+    /// Frees parts of a removed sorted set: first the leaves of the tree, then the members, at most
+    /// `left` in total. Returns whether the sorted set is now small enough to be dropped.
     pub(crate) fn free_some(&mut self, left: &mut usize) -> bool {
         match self {
             Self::Packed(_) => true,

@@ -31,8 +31,8 @@ impl Buffer {
         self.blobs.queue.front().map_or(0, Blob::waiting_bytes)
     }
 
-    /// Appends another buffer, which must be complete: no byte of it may have been passed to the
-    /// caller.
+    /// Moves the content of `other` to the end of this buffer. [`Buffer::hand_over`] must not have
+    /// removed any byte of `other` before.
     pub(crate) fn append(&mut self, other: &mut Self) {
         assert!(
             other.passed_bytes == 0,

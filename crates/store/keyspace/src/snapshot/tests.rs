@@ -152,8 +152,8 @@ fn a_snapshot_equals_the_data_at_its_start() {
         let mut keyspace = filled();
         let expected = digest(&mut keyspace);
         let mut session = Session::new();
-        // With few commands per part of the snapshot, most data is unchanged when it is written;
-        // with many commands, all data has changed by then.
+        // If few commands run between two parts of the snapshot, most data is written before it
+        // changes. If many commands run, all data changes before it is written.
         let commands_a_turn = [1, 3, 30][rng.usize(..3)];
         let mut file = Vec::new();
         begin(&mut keyspace);
@@ -176,9 +176,9 @@ fn a_snapshot_equals_the_data_at_its_start() {
     }
 }
 
-/// A snapshot contains keys that are removed one by one while the snapshot is in progress, even if
-/// the table of keys then has no slots left. It does not contain keys that are added during that
-/// time.
+/// Checks the content of a snapshot during which keys change. Keys that are removed during the
+/// snapshot are in it, even if all keys are removed. Keys that are added during the snapshot are
+/// not in it.
 #[test]
 fn keys_removed_during_a_snapshot_are_in_it() {
     const KEYS: usize = if cfg!(miri) { 500 } else { 5_000 };

@@ -1,10 +1,10 @@
-//! Queue of large values that a snapshot writes in parts, one value after the other, while commands
-//! change them.
+//! Queue of the large values that a snapshot writes in parts, one value after the other. Commands
+//! may change a value while it is in the queue.
 //!
-//! A queued value remains in its keyspace entry until it changes. Before the first change, the
-//! value is protected: a hash, set or sorted set then copies each item before the item's first
-//! change; of a list, the queue gets its own copy, which shares the nodes of the list. A value that
-//! is removed from its entry moves into the queue, and is freed after it was written. So a change
+//! A queued value remains in its keyspace entry. Before a command changes the value, the value is
+//! protected. A protected hash, set or sorted set copies each element before the element's first
+//! change. For a list, the queue gets a copy that shares the nodes of the list. If a command
+//! removes the value from its entry, the queue keeps the value until it is written. So a change
 //! copies only the changed elements, even while the value is being written.
 
 use std::collections::VecDeque;
@@ -36,7 +36,8 @@ pub(crate) struct Flushed {
 struct QueuedValue {
     /// Index that the value's database had at the start of the snapshot.
     number: usize,
-    /// Bytes that precede the value's elements in the snapshot; empty once they are written.
+    /// Bytes of the snapshot that precede the value's elements, such as the key. Empty once these
+    /// bytes are written.
     head: Vec<u8>,
     source: ValueSource,
     /// Position of the next element to write, unless the value is protected.
@@ -47,7 +48,8 @@ struct QueuedValue {
 #[derive(Debug)]
 enum ValueSource {
     Entry(Location, u32),
-    /// A value that only the queue owns, with the number of heap bytes that are freed with it.
+    /// A value that only the queue owns, and the number of heap bytes that are freed when it is
+    /// dropped.
     Own(Value, usize),
 }
 
@@ -77,16 +79,18 @@ impl ValueQueue {
         });
     }
 
-    /// Starts to write the first value: returns its database and its head, which the caller must
-    /// then write. Returns `None` if the head is already written, or if the queue is empty.
+    /// Starts the first value of the queue. Returns the number of its database, and its head, which
+    /// the caller must write. Returns `None` if the first value was already started or the queue is
+    /// empty.
     pub(crate) fn open(&mut self) -> Option<(usize, Vec<u8>)> {
         let first = self.queue.front_mut().filter(|_| !self.is_open)?;
         self.is_open = true;
         Some((first.number, std::mem::take(&mut first.head)))
     }
 
-    /// Writes the next part of the first value. Returns whether the value is complete; a complete
-    /// value that only the queue owns is moved to `unused`.
+    /// Writes the next part of the first value. Returns whether the whole value is now written. A
+    /// value that is written as a whole leaves the queue, and moves to `unused` if only the queue
+    /// owned it.
     pub(crate) fn write(
         &mut self,
         (dbs, flushed): (&mut [Db], &mut [Flushed]),
@@ -211,8 +215,8 @@ impl ValueQueue {
         }
     }
 
-    /// Returns the number of bytes that copied items use, plus the bytes of values that only the
-    /// queue owns, except the first value in the queue.
+    /// Returns the sum of the bytes of copied elements and of values that only the queue owns. The
+    /// value at the front of the queue is left out, because it is being written.
     pub(crate) fn waiting_bytes(&self) -> usize {
         let first = self.queue.front().map_or(0, |queued| match queued.source {
             ValueSource::Own(_, bytes) => bytes,

@@ -1,4 +1,4 @@
-//! Parser for the syntax text in a command's row.
+//! Parser for the syntax texts in the rows of the command table.
 //!
 //! ```text
 //! choice   = sequence *( "|" sequence )
@@ -6,8 +6,8 @@
 //! ```
 //!
 //! Square brackets enclose optional parts, and `...` follows a repeatable part. A word in capitals
-//! is a literal token, which names the argument after it. Any other word is an argument's name; a
-//! colon adds its type if the name does not imply it.
+//! is a literal token, which names the argument after it. Any other word is an argument's name. If
+//! the name does not imply the argument's type, a colon and the type follow the name.
 
 #[cfg(test)]
 mod tests;
@@ -41,8 +41,8 @@ pub(crate) enum Kind {
     Token,
     /// Alternatives: a call gives exactly one of the argument's parts.
     OneOf,
-    /// A group: a call gives either all of the argument's parts, one after the other, or none of
-    /// them.
+    /// A group: a call that has this argument gives all of the argument's parts, one after the
+    /// other.
     Block,
 }
 
@@ -209,8 +209,8 @@ impl Argument {
         }
     }
 
-    /// Combines a sequence into one argument. If the sequence starts with a token and the next part
-    /// is not a token, the first token becomes the token of the argument that the other parts form.
+    /// Combines the arguments of a sequence into one argument. If the first of them is a token and
+    /// the second is not, the others form the argument, and the first becomes its token.
     fn of_sequence(mut parts: Vec<Argument>) -> Argument {
         if parts.len() == 1 {
             return parts.remove(0);

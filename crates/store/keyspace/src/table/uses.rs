@@ -5,8 +5,9 @@ use bytes::Bytes;
 
 use crate::command::{Command, Flags, Keys};
 
-/// Access of a command to a key, as flags of COMMAND INFO. The first flag is the access to the
-/// value as a whole; the other flags are the access to the data in the value.
+/// Access of a command to a key, as flags of COMMAND INFO. The first flag says how the command
+/// accesses the value as a whole, such as `RO` for read-only. The other flags say how the command
+/// accesses the data in the value.
 pub(crate) type Use = &'static [&'static str];
 
 const READ: Use = &["RO", "access"];
@@ -22,8 +23,9 @@ const SET_NEW: Use = &["OW", "insert"];
 const REMOVE: Use = &["RM", "delete"];
 const CHANNEL: Use = &["not_key"];
 
-/// Rows: the use of the first key, the use of the other keys, and the commands with these uses. A
-/// command without a row reads its keys, or changes them if it has the WRITE flag.
+/// Each row has the use of the first key, the use of the other keys, and the commands with these
+/// uses. A command without a row changes its keys if it has the WRITE flag; otherwise it reads
+/// them.
 const ROWS: &[(Use, Use, &[&str])] = &[
     (
         METADATA,
@@ -141,8 +143,8 @@ pub(crate) fn uses(command: &Command, call: &[Bytes]) -> (Use, Use) {
     }
 }
 
-/// Returns the use of a command's first key, and the use of its other keys, for a call whose
-/// arguments are not known.
+/// Returns the use of a command's first key, and the use of its other keys, regardless of the
+/// arguments of a call.
 fn uses_of_any(command: &Command) -> (Use, Use) {
     let row = ROWS.iter().find(|row| row.2.contains(&command.name));
     match row {
@@ -152,7 +154,7 @@ fn uses_of_any(command: &Command) -> (Use, Use) {
     }
 }
 
-/// A group of keys that a command uses in the same way, with their positions.
+/// Group of keys that a command uses in the same way: their use, and their positions in a call.
 pub(crate) struct Spec {
     pub(crate) key_use: Use,
     pub(crate) positions: KeyPosition,
@@ -160,8 +162,8 @@ pub(crate) struct Spec {
 
 /// Positions of the keys of a [`Spec`].
 pub(crate) enum KeyPosition {
-    /// Keys from the argument at index `at` to the argument `last`, every `step` arguments; `last`
-    /// is relative to `at`, or counts from the end if negative.
+    /// Every `step`-th argument is a key, from the argument at index `at` to the argument `last`.
+    /// `last` is relative to `at`; a negative `last` counts from the end of the call.
     Range { at: usize, last: i32, step: usize },
     /// Keys after the argument at index `at`, which gives their number.
     Counted { at: usize },

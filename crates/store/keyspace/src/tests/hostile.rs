@@ -110,9 +110,9 @@ fn every_command_survives_extreme_numbers() {
         client.now_ms += 1;
         client.run(&args, &mut out);
         assert!(!out.is_empty(), "{args:?} is not answered");
-        // At the limit only strings are dropped; the lengths and numbers of the remaining elements
+        // Once a reply has reached the limit, further strings are dropped, but lengths and numbers
         // are still written. So a reply may exceed the limit by the string that reached it and by
-        // these numbers. Twice the longest string is room for both.
+        // these lengths and numbers. Twice the longest string is enough for both.
         let bytes_max = REPLY_BYTES_MAX + 2 * STRING_BYTES_MAX;
         assert!(
             out.len() < bytes_max,

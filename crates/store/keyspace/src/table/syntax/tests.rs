@@ -1,8 +1,8 @@
 use super::*;
 use crate::table;
 
-/// Returns the minimum and the maximum number of words that the arguments of a call may have;
-/// `None` as the maximum means that it is unlimited.
+/// Returns how many words a call with these arguments may have: the minimum, and the maximum or
+/// `None` if there is no maximum. The command's name does not count.
 fn words_of(arguments: &[Argument]) -> (usize, Option<usize>) {
     let counts = arguments.iter().map(words_of_one);
     counts.fold((0, Some(0)), |(least, most), (fewest, highest)| {
@@ -43,8 +43,7 @@ fn words_of_one(argument: &Argument) -> (usize, Option<usize>) {
 /// The syntax text of a row agrees with its arity.
 #[test]
 fn syntax_and_arity_agree() {
-    // Commands without syntax text: they are not implemented, or are sent between servers; the last
-    // two accept any arguments.
+    // Commands without a syntax text that could be compared with the arity.
     let without_syntax = [
         "acl", "cluster", "debug", "failover", "function", "module", "psync", "replconf", "script",
         "command", "quit",
