@@ -3,9 +3,9 @@
 use bytes::Bytes;
 
 /// Splits `line` at white space. A word may be quoted, and a closing quote ends the word. In double
-/// quotes, the escapes are `\n`, `\r`, `\t`, `\b`, `\a`, `\xHH`, and `\` before any other
-/// character, which then stands for itself. In single quotes, the only escape is `\'`. Returns
-/// `None` if a quote is not closed, or is followed by anything but white space.
+/// quotes, the escapes are `\n`, `\r`, `\t`, `\b`, `\a` and `\xHH`; a `\` before any other
+/// character is removed. In single quotes, the only escape is `\'`. Returns `None` if a quote is
+/// not closed, or if a closing quote is followed by anything but white space.
 pub fn split_line(line: &[u8]) -> Option<Vec<Bytes>> {
     // As in Redis, which splits C strings, everything from the first NUL on is ignored.
     let mut rest = line.split(|byte| *byte == 0).next()?;

@@ -28,11 +28,11 @@
 //! assert_eq!(out.to_bytes(), "*2\r\n$1\r\nk\r\n$-1\r\n");
 //! ```
 //!
-//! Blobs: an argument of at least [`BLOB_BYTES_MIN`] bytes gets its own allocation, and the part
-//! that has not arrived yet is read from the socket straight into it ([`Parser::blob_mut`]). A
-//! shorter argument is a slice of the read buffer: a caller that needs it after the next read must
-//! copy it, since the slice would keep the whole buffer alive. A blob in a reply is appended by
-//! reference, never copied.
+//! Blobs: a blob is an argument of at least [`BLOB_BYTES_MIN`] bytes. It gets its own allocation.
+//! Bytes of the blob that have not arrived yet are read from the socket straight into this
+//! allocation ([`Parser::blob_mut`]). A shorter argument is a slice of the read buffer. A caller
+//! that needs the argument after the next read must copy it, since the slice would keep the whole
+//! buffer alive. A blob in a reply is appended by reference, never copied.
 //!
 //! Units and limits: lengths are bytes; [`Limits`] bounds a request, [`ReplyLimits`] a reply. The
 //! owner of an [`Out`] bounds its size ([`Out::len`]). Errors: [`ProtocolError`] is always

@@ -27,8 +27,9 @@ pub fn parse_int(text: &[u8]) -> Option<i64> {
     }
 }
 
-/// Appends the shortest text that parses back to `value`, in the layout of Redis 7.2: integers
-/// without a point, an exponent only where the plain form would be long, and `inf`, `-inf`, `nan`.
+/// Appends the shortest text that parses back to `value`, in the layout of Redis 7.2. Integers have
+/// no point. Only numbers that would be long without an exponent have an exponent. Special values
+/// are `inf`, `-inf` and `nan`.
 pub fn double(value: f64, out: &mut Vec<u8>) {
     if value.is_nan() {
         return out.extend_from_slice(b"nan");
@@ -36,8 +37,8 @@ pub fn double(value: f64, out: &mut Vec<u8>) {
     if value.is_infinite() {
         return out.extend_from_slice(if value < 0.0 { b"-inf" } else { b"inf" });
     }
-    // Only integers below 2⁵² are always printed without an exponent: from 2⁵² on, Redis formats
-    // integers like other numbers.
+    // Redis prints integers below 2⁵² without an exponent. It formats larger integers like all
+    // other numbers.
     if value.fract() == 0.0 && value.abs() < 4_503_599_627_370_496.0 {
         if value == 0.0 && value.is_sign_negative() {
             return out.extend_from_slice(b"-0");

@@ -15,7 +15,8 @@ use crate::{BLOB_BYTES_MIN, Proto, number};
 /// ```
 ///
 /// A caller that writes the head of an aggregate must then write as many elements as the head
-/// states (twice as many for a map). This type does not check the count; the differential tests do.
+/// states (twice as many for a map). This type does not check the number of elements; the tests
+/// that compare our replies with those of Redis do.
 #[derive(Debug)]
 pub struct Out {
     proto: Proto,
@@ -112,8 +113,8 @@ impl Out {
         self.small.extend_from_slice(b"+OK\r\n");
     }
 
-    /// Appends an error: its code, a space and the text, such as `ERR syntax error`. A line end,
-    /// which only input from a client can contain, becomes a space.
+    /// Appends an error. `text` consists of the error's code, a space and a message, such as `ERR
+    /// syntax error`. Line ends in `text`, which can only come from a client, become spaces.
     pub fn error(&mut self, text: impl AsRef<[u8]>) {
         self.errors += 1;
         self.small.push(b'-');
@@ -178,8 +179,8 @@ impl Out {
         self.head(b'*', count as i64);
     }
 
-    /// Appends the head of a map of `count` pairs; in RESP2, an array of alternating keys and
-    /// values.
+    /// Appends the head of a map of `count` pairs. RESP2 has no maps: the head is then that of an
+    /// array of alternating keys and values.
     pub fn map(&mut self, count: usize) {
         match self.proto {
             Proto::Resp2 => self.head(b'*', 2 * count as i64),
@@ -245,8 +246,8 @@ impl Out {
         }
     }
 
-    /// Appends a verbatim string: text, and three letters for its format, such as `txt`; in RESP2,
-    /// a plain string.
+    /// Appends a verbatim string: a text, and three letters that name its format, such as `txt`. In
+    /// RESP2, appends the text as a plain string.
     pub fn verbatim(&mut self, format: [u8; 3], text: &[u8]) {
         match self.proto {
             Proto::Resp2 => self.bulk(text),
@@ -260,7 +261,8 @@ impl Out {
         }
     }
 
-    /// Appends the unwritten content of `other`, regardless of its protocol; blobs by reference.
+    /// Appends the unwritten content of `other`, blobs by reference. The content keeps the protocol
+    /// of `other`.
     pub fn append(&mut self, other: &Out) {
         let mut from = other.sent;
         for (offset, blob) in &other.blobs {

@@ -65,7 +65,7 @@ enum State {
     Args { left: usize },
     /// The length of an argument is known; `left` arguments follow it.
     Bulk { len: usize, left: usize },
-    /// A blob is being filled, including its line end; `left` arguments follow it.
+    /// The bytes of a blob and its line end are being read; `left` arguments follow the blob.
     Blob {
         blob: Limit<BytesMut>,
         /// Number of bytes that precede the blob in its buffer.
@@ -92,7 +92,7 @@ impl Parser {
         }
     }
 
-    /// Sets whether the client has authenticated; until then, stricter limits apply.
+    /// Sets whether the client has authenticated. Stricter limits apply to a client that has not.
     pub fn set_authenticated(&mut self, authenticated: bool) {
         self.authenticated = authenticated;
     }
@@ -111,9 +111,9 @@ impl Parser {
         self.limits = limits;
     }
 
-    /// Advances to the next request: a request that was parsed ahead, or a request from `input`.
-    /// Returns `false` if more bytes are needed; the caller reads them into [`Parser::blob_mut`] if
-    /// a blob is being read, else into `input`. Empty requests are skipped, as in Redis.
+    /// Advances to the next request. If no request was parsed ahead, parses one from `input`.
+    /// Returns `false` if more bytes are needed. The caller then reads into [`Parser::blob_mut`] if
+    /// that returns a buffer, and into `input` otherwise. Empty requests are skipped, as in Redis.
     ///
     /// # Errors
     /// If the input violates the protocol. The caller sends the error's text and closes the
@@ -229,8 +229,8 @@ impl Parser {
                         return Ok(false);
                     }
                     let mut buffer = std::mem::take(blob.get_mut());
-                    // A client may send any two bytes in place of the line end here, but a reply
-                    // that contains this blob needs a line end.
+                    // The client may have sent any two bytes in place of the line end after the
+                    // blob. A reply may be sent from this buffer, so the buffer gets a line end.
                     let end = buffer.len() - 2;
                     buffer[end..].copy_from_slice(b"\r\n");
                     self.args
@@ -253,9 +253,9 @@ impl Parser {
         self.args[current].iter_mut().map(std::mem::take).collect()
     }
 
-    /// Releases the read buffer before the next read. Drops the arguments of the current request.
-    /// Copies the arguments of all later requests, except blobs, so that they no longer refer to
-    /// the buffer.
+    /// Releases the read buffer before the next read, so that no argument refers to it. Drops the
+    /// arguments of the current request. Copies the arguments of all later requests, except blobs,
+    /// which have their own allocations.
     pub fn release(&mut self) {
         self.drop_current();
         self.ends.drain(..self.taken);
@@ -332,8 +332,9 @@ impl Parser {
         Ok(Some(len))
     }
 
-    /// Returns the first line of `input`, without its first byte and its line end, and the offset
-    /// of the next line. Returns `None` if the line is incomplete.
+    /// Returns the first line of `input`, and the offset of the next line. The returned line lacks
+    /// its first byte, which is its type, and its line end. Returns `None` if the line is
+    /// incomplete.
     fn line<'a>(
         &self,
         input: &'a [u8],
@@ -402,17 +403,17 @@ pub fn arg_bytes(arg: &Bytes) -> usize {
     arg.len() + size_of::<Bytes>()
 }
 
-/// Violation of the protocol by the client, after which the connection must be closed. `Display`
-/// writes the error text of Redis.
+/// Violation of the protocol by the client. The caller must close the connection. `Display` writes
+/// the error text of Redis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ProtocolError {
-    /// A length that is not a number, is negative, or exceeds its limit; the text says which
-    /// length.
+    /// A length of an argument, or a number of arguments, that is not a number or exceeds its
+    /// limit; or a negative length. The text names the value, such as `bulk length`.
     Invalid(&'static str),
-    /// A length above the limit for clients that have not authenticated; the text says which
-    /// length.
+    /// A length of an argument, or a number of arguments, above the limit for clients that have not
+    /// authenticated. The text names the value.
     Unauthenticated(&'static str),
-    /// A line that does not end within [`Limits::line_bytes_max`]; the text says which kind of
+    /// A line that does not end within [`Limits::line_bytes_max`] bytes. The text names the kind of
     /// line.
     TooLong(&'static str),
     /// A byte other than `$` at the start of an argument.

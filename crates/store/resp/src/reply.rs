@@ -7,8 +7,8 @@ use memchr::memchr;
 
 use crate::{ReplyLimits, number};
 
-/// A reply or a push message. Numbers other than integers are stored as the received text, so that
-/// two such numbers are equal only if their texts are equal.
+/// A reply or a push message. `Double` and `BigNumber` contain the received text, so two of these
+/// numbers are equal only if their texts are equal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reply {
     /// `+`: a status.
@@ -40,14 +40,14 @@ pub enum Reply {
 }
 
 impl Reply {
-    /// Removes the next reply from `input` and returns it. Returns `None`, and removes nothing, if
-    /// the reply is incomplete.
+    /// Removes the next reply from `input` and returns it. If the reply is incomplete, returns
+    /// `None` and removes nothing.
     ///
     /// # Errors
-    /// If the input is not a reply; the connection is then unusable.
+    /// If the input is not a reply. The connection is then unusable.
     pub fn take(input: &mut BytesMut, limits: &ReplyLimits) -> Result<Option<Reply>, BadReply> {
-        // Find the end first: a complete blob is then removed without a copy, and an incomplete
-        // reply is not removed at all.
+        // Find the end of the reply first. An incomplete reply must stay in `input`, and the
+        // strings of a complete reply can be taken without a copy.
         let mut scanner = ReplyScanner {
             input,
             at: 0,
@@ -149,7 +149,7 @@ fn int(line: &[u8]) -> Result<i64, Stop> {
     number::parse_int(line).ok_or(Stop::Bad(BadReply::Number))
 }
 
-/// Parses a length within its limit; `None` for −1, the null of RESP2.
+/// Parses a length of at most `max`. Returns `None` for −1, which is the null of RESP2.
 fn length(line: &[u8], max: usize) -> Result<Option<usize>, Stop> {
     match int(line)? {
         -1 => Ok(None),
