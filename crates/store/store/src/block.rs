@@ -130,8 +130,8 @@ impl BlockedClients {
     }
 }
 
-/// Returns `arg` in a form that a blocked client may keep: a short argument is copied, because it
-/// is a slice of the read buffer and would keep the whole buffer alive.
+/// Returns `arg` in a form that a blocked client may keep. A short argument is a slice of the read
+/// buffer, so it is copied: the slice would keep the whole buffer alive.
 fn keep(arg: &Bytes) -> Bytes {
     match arg.len() < resp::BLOB_BYTES_MIN {
         true => Bytes::copy_from_slice(arg),

@@ -64,8 +64,8 @@ impl Subscriptions {
     }
 }
 
-/// State of a blocked client: the command that blocked it, and the keys and deadline that it waits
-/// for.
+/// State of a blocked client: the command that blocked the client, the keys for which the client
+/// waits, and its deadline.
 #[derive(Debug)]
 pub(crate) struct BlockedCommand {
     /// Command name and arguments. The command runs again when one of its keys is ready.
@@ -83,11 +83,11 @@ pub(crate) struct Client {
     /// Ranges of `out` that hold replies to commands whose changes may not be on disk yet. While
     /// such ranges exist, no output is sent.
     pub(crate) unwritten: Vec<(Mark, Mark)>,
-    /// Sequence number of the `FLUSHALL` that this client requested, while the reply waits for the
-    /// snapshot of the emptied databases; otherwise `None`.
+    /// Sequence number of the client's `FLUSHALL`, while its reply waits for a snapshot of the
+    /// emptied databases. `None` if there is no such reply.
     pub(crate) flush: Option<u64>,
-    /// Messages that arrived while the client's own command ran; they are sent after the command's
-    /// reply.
+    /// Messages to the client that arrived while its own command ran. They are sent after the
+    /// command's reply.
     pub(crate) deferred_messages: Out,
     pub(crate) name: Bytes,
     pub(crate) library: (Bytes, Bytes),

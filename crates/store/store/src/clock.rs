@@ -20,8 +20,8 @@ pub(crate) struct Clock {
     turns: Cell<Turns>,
 }
 
-/// Number of passes of the core's event loop since the start, and the total time from each pass's
-/// start to the end of its last command.
+/// Number of passes of the core's event loop since the start, and their total duration. A pass
+/// lasts from its start to the end of its last command.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Turns {
     pub(crate) count: u64,
@@ -107,8 +107,8 @@ impl Clock {
     }
 }
 
-/// Returns the CPU time of the calling thread. Unlike wall-clock time, it excludes the time during
-/// which other threads run.
+/// Returns the CPU time that the calling thread has used. Unlike wall-clock time, CPU time excludes
+/// the time during which other threads run.
 pub(crate) fn thread_cpu_time() -> Duration {
     let time = clock_gettime(ClockId::ThreadCPUTime);
     Duration::new(

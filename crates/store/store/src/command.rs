@@ -1,4 +1,4 @@
-//! Commands about the server and its connections; commands about keys are in `keyspace`.
+//! Commands about the server and its connections. Commands about keys are in the crate `keyspace`.
 
 mod auth;
 mod call;

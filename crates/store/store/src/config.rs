@@ -45,7 +45,7 @@ const PID_FILE: &str = "/var/run/redis.pid";
 /// Maximum depth to which `include` directives may be nested.
 const INCLUDE_DEPTH_MAX: usize = 8;
 
-/// All settings; each field holds the value of the directive of the same name.
+/// All settings of the server. Most fields hold the value of the directive with the same name.
 #[derive(Clone, Debug)]
 pub struct Config {
     /// Addresses to listen on. An address that begins with `-` is skipped if this host does not
@@ -63,7 +63,7 @@ pub struct Config {
     pub(crate) tcp_backlog: Int<0, { i32::MAX as i64 }>,
     /// Seconds between keepalive probes of an idle connection; 0 for none.
     pub(crate) tcp_keepalive: Int<0, { i32::MAX as i64 }>,
-    /// Seconds after which an idle client is disconnected; 0 for never.
+    /// Number of seconds after which an idle client is disconnected; 0 for never.
     pub(crate) timeout: Int<0, { i32::MAX as i64 }>,
     /// Maximum number of open connections.
     pub(crate) maxclients: Int<1, { u32::MAX as i64 }>,
@@ -109,8 +109,8 @@ pub struct Config {
     pub(crate) appendfsync: Fsync,
     /// True if an AOF whose last command is truncated is loaded without that command.
     pub(crate) aof_load_truncated: bool,
-    /// Growth of the AOF since its last rewrite, in percent, after which the AOF is rewritten; 0
-    /// for never.
+    /// Growth of the AOF at which it is rewritten, in percent of its size after the last rewrite. 0
+    /// turns automatic rewrites off.
     pub(crate) auto_aof_rewrite_percentage: Int<0, { i32::MAX as i64 }>,
     /// Size in bytes below which the AOF is not rewritten automatically.
     pub(crate) auto_aof_rewrite_min_size: Memory<0, LONG_MAX>,
@@ -135,8 +135,8 @@ pub struct Config {
     pub(crate) enable_debug_command: Allowed,
     /// Maximum number of bytes of memory for the data and its overhead; 0 for no limit.
     pub(crate) maxmemory: Memory,
-    /// Maximum number of bytes of memory for values of 16 KiB and more; `maxmemory` then applies to
-    /// the other values only. If this limit is 0, `maxmemory` applies to all values.
+    /// Maximum number of bytes of memory for values of 16 KiB and more. `maxmemory` then applies to
+    /// all other data only. If this limit is 0, `maxmemory` applies to all data.
     pub(crate) maxmemory_blobs: Memory,
     /// Policy that picks the keys to evict when memory is used up.
     pub(crate) maxmemory_policy: EvictionPolicy,
@@ -147,7 +147,8 @@ pub struct Config {
     pub(crate) maxmemory_eviction_tenacity: Int<0, 100>,
     /// Factor that slows the growth of a key's frequency counter; higher values slow it more.
     pub(crate) lfu_log_factor: Int<0, { i32::MAX as i64 }>,
-    /// Minutes after which the frequency counter of an unused key falls by one.
+    /// Number of minutes without use after which the frequency counter of a key falls by one; 0 for
+    /// never.
     pub(crate) lfu_decay_time: Int<0, { i32::MAX as i64 }>,
     /// Classes of keyspace events that are published.
     pub(crate) notify_keyspace_events: Events,
@@ -158,10 +159,10 @@ pub struct Config {
     /// Maximum number of elements in a node of a list. Negative numbers are codes for sizes in
     /// bytes.
     pub(crate) list_max_listpack_size: Int<{ i32::MIN as i64 }, { i32::MAX as i64 }>,
-    /// Number of nodes at each end of a list that Redis does not compress. This server compresses
+    /// Number of nodes that Redis leaves uncompressed at each end of a list. This server compresses
     /// no nodes; it only stores and shows the value.
     pub(crate) list_compress_depth: Int<0, { i32::MAX as i64 }>,
-    /// Maximum number of members of a set of integers in the compact encoding (intset).
+    /// Maximum number of members of a set in the compact encoding for integers (intset).
     pub(crate) set_max_intset_entries: Int<0, { i64::MAX }>,
     /// Maximum number of members of a set in the compact encoding (listpack).
     pub(crate) set_max_listpack_entries: Int<0, { i64::MAX }>,
@@ -247,10 +248,10 @@ impl Default for Config {
 }
 
 impl Config {
-    /// Reads the arguments of `pelton store` in redis-server's syntax: optionally the path of a
-    /// configuration file, then directives, each name prefixed with `--`. If `-` stands before or
-    /// after the directives, more directives are read from stdin; they are applied after the file
-    /// and before the arguments.
+    /// Reads the arguments of `pelton store` in redis-server's syntax. The path of a configuration
+    /// file may come first. Directives follow, whose names have the prefix `--`. If `-` stands
+    /// before or after the directives, more directives are read from stdin. The file is applied
+    /// first, then stdin, then the arguments.
     ///
     /// # Errors
     /// A file that cannot be read, the first invalid line, or directives that contradict each
@@ -296,8 +297,8 @@ impl Config {
         }
     }
 
-    /// Returns the first setting that is not supported, or that contradicts another setting: its
-    /// name and value, and the reason.
+    /// Returns the first setting that is not supported or contradicts another setting, if any. The
+    /// result is the setting's name and value, and the reason.
     fn contradiction(&self) -> Option<(String, String)> {
         if self.port.0 == 0 && self.unixsocket.is_empty() {
             return Some((
@@ -308,8 +309,8 @@ impl Config {
         self.only_default()
     }
 
-    /// Returns the first directive whose value is not the default although this server supports
-    /// only the default: its name and value, and the reason.
+    /// Returns the first directive for which this server supports only the default, but which has
+    /// another value. The result is the directive's name and value, and the reason.
     pub(crate) fn only_default(&self) -> Option<(String, String)> {
         let mut rows = ACCEPTED.iter().zip(&self.accepted);
         rows.find_map(|(row, value)| {
@@ -382,8 +383,8 @@ impl Config {
         let set = self.set(name, words);
         if set.is_ok() && name.eq_ignore_ascii_case("save") {
             self.save_given = true;
-            // A `save` line with values adds save points to those of earlier lines; an empty `save`
-            // line removes them.
+            // A `save` line with values adds save points to those of earlier lines. An empty `save`
+            // line removes all save points.
             if !self.save.is_empty() {
                 earlier.append(&mut self.save);
                 self.save = earlier;
@@ -416,8 +417,8 @@ impl Config {
         self.loglevel
     }
 
-    /// Returns whether the process detaches from the process that started it. It does so if
-    /// `daemonize` is set and no supervisor watches the process.
+    /// Returns whether the process detaches from the process that started it: `daemonize` must be
+    /// set, and no supervisor may watch the process.
     pub fn detaches(&self) -> bool {
         self.daemonize && self.supervisor() == "no"
     }
@@ -438,8 +439,7 @@ impl Config {
         !self.save.is_empty()
     }
 
-    /// Returns the maximum number of bytes of memory that all clients together may use; 0 for no
-    /// limit.
+    /// Returns the maximum number of bytes of memory for all clients together; 0 for no limit.
     pub(crate) fn client_bytes_max(&self) -> u64 {
         let at = accepted("maxmemory-clients").expect("the directive is in the table");
         let value = self.accepted[at].as_str();
@@ -450,8 +450,8 @@ impl Config {
         }
     }
 
-    /// Returns the name of the supervisor of the process, as `INFO` shows it: `systemd` or `no`.
-    /// systemd is detected only if the directive `supervised` is `systemd` or `auto`.
+    /// Returns the supervisor of the process, as `INFO` shows it: `systemd`, or `no` if there is
+    /// none. systemd is detected only if the directive `supervised` is `systemd` or `auto`.
     pub(crate) fn supervisor(&self) -> &'static str {
         let wanted = accepted("supervised").expect("the directive is in the table");
         let wanted = self.accepted[wanted].as_str();
@@ -521,7 +521,8 @@ pub(crate) fn directive(name: &str) -> Option<&'static Directive> {
     })
 }
 
-/// Returns the index in [`ACCEPTED`] of the directive with this name or alias, ignoring case.
+/// Returns the index in [`ACCEPTED`] of the directive with this name. An alias counts as a name,
+/// and case is ignored.
 pub(crate) fn accepted(name: &str) -> Option<usize> {
     ACCEPTED.iter().position(|row| {
         let mut names = row.names();

@@ -25,8 +25,8 @@ use crate::shared::{ClientGuard, Shared};
 const REST_COPIED_MAX: usize = 4 << 10;
 
 /// Maximum length of the next read from a client whose last request contained a large value. Such a
-/// client often sends another large value. The short read covers the arguments before that value,
-/// so most of the value is then read straight into the memory where it is kept.
+/// client often sends another large value. The short read gets the arguments that precede this
+/// value. Most of the value can then be read straight into the memory where it is kept.
 const FIRST_READ_BYTES: usize = 4 << 10;
 
 /// Transport of a client's connection.
@@ -100,14 +100,14 @@ struct Connection {
     prefetched: VecDeque<Prefetched>,
     /// True if the client's last request contained a large value.
     sends_blobs: bool,
-    /// Command that waits for the end of a pause of commands (such as `CLIENT PAUSE`), if any.
+    /// Command that waits until a pause of commands ends (such as that of `CLIENT PAUSE`), if any.
     postponed: Option<Vec<Bytes>>,
 }
 
 /// An event that a connection waits for.
 enum Event {
-    /// Bytes were read. If `more` is true, the socket may hold further bytes, and other connections
-    /// are served before the next read.
+    /// Bytes were read. If `more` is true, the socket may hold further bytes. Other connections are
+    /// then served before the next read.
     Read { more: bool },
     /// All or some output was written.
     Written,
@@ -224,8 +224,9 @@ impl Connection {
         }
     }
 
-    /// Writes the waiting output to the socket in pieces, and yields to other connections after
-    /// each piece. Returns whether all output was written.
+    /// Writes the waiting output to the socket in slices of limited size, and yields to other
+    /// connections after each full slice. Returns whether all output was written; `false` means
+    /// that the socket accepts no more bytes at present.
     async fn write<S: Stream>(&mut self, stream: &mut S) -> io::Result<bool> {
         loop {
             let (is_empty, promises) = {
@@ -236,9 +237,9 @@ impl Connection {
                 return Ok(true);
             }
             if promises {
-                // While this task was suspended, another client's command may have unblocked this
-                // client and thus completed its command. The reply to that command, too, must wait
-                // until the changes that it reports are on disk.
+                // This client may have been blocked by a command. While this task was suspended, a
+                // command of another client may have completed the blocked command. The reply to
+                // the blocked command must then wait until its changes are on disk.
                 self.wait_until_durable().await;
             }
             let written = poll_fn(|context| match self.poll_write(stream, context) {

@@ -34,8 +34,8 @@ pub(crate) enum Flow {
     Next,
     /// The command waits for a key.
     Blocked,
-    /// The command waits for the end of a pause of commands (such as `CLIENT PAUSE`), and runs
-    /// then.
+    /// A pause of commands (such as that of `CLIENT PAUSE`) delays the command; it runs when the
+    /// pause ends.
     Postponed,
 }
 
@@ -45,15 +45,15 @@ pub(crate) enum Flow {
 pub(crate) enum Occasion {
     /// The client sent the command.
     First,
-    /// A key that the command waits for is ready. If the command has to wait again, the client
-    /// keeps its place in the queue.
+    /// A key for which the command waits is ready. If the command has to wait again, its client
+    /// keeps its position in the queue of blocked clients.
     KeyReady,
     /// The deadline until which the client was blocked has passed.
     Deadline,
 }
 
-/// Runs one command of a client, completes its reply, and handles its effects on other clients and
-/// files.
+/// Runs one command of a client, completes the reply, and handles the command's effects on other
+/// clients and files.
 pub(crate) fn dispatch(
     state: &mut State,
     key: ClientKey,
@@ -100,8 +100,8 @@ pub(crate) fn resume(
     state.clients.running = Some(key);
     let (flow, command) = call(state, key, &blocked_command.args, occasion);
     state.clients.running = None;
-    // The only command that runs after a deadline is `GETORLOCK`, which then acquires a lock. Such
-    // locks are never written to disk, so the reply need not wait for the disk.
+    // Only `GETORLOCK` runs after a deadline: it then acquires a lock. Locks are never written to
+    // disk, so the reply need not wait for the disk.
     if occasion == Occasion::KeyReady {
         note_promise(state, key, command, mark);
     }
@@ -247,9 +247,9 @@ fn enforce_queue_limit(state: &mut State, key: ClientKey) {
     }
 }
 
-/// Shows a command to clients in `MONITOR` mode before it runs. Returns `false`, without showing
-/// the command, for commands that are shown only afterwards: an EXEC follows the commands of its
-/// transaction, and a SELECT is shown with the database that it selected.
+/// Shows a command to clients in `MONITOR` mode before the command runs. Two commands are shown
+/// only after they ran: an EXEC follows the commands of its transaction, and a SELECT is shown with
+/// the database that it selected. For these, shows nothing and returns `false`.
 fn show_early(state: &mut State, key: ClientKey, args: &[Bytes]) -> bool {
     let rules = keyspace::command(args).map(command::rules);
     let is_early = !rules.is_some_and(|rules| rules.has(Rules::SHOWN_LATE));
@@ -259,8 +259,8 @@ fn show_early(state: &mut State, key: ClientKey, args: &[Bytes]) -> bool {
     is_early
 }
 
-/// Shows a command to clients in `MONITOR` mode, unless the command is only queued for a
-/// transaction or its flags hide it from such clients.
+/// Shows a command to clients in `MONITOR` mode. Does nothing if the command is only queued for a
+/// transaction, or if its flags hide it from these clients.
 fn show(state: &mut State, key: ClientKey, args: &[Bytes]) {
     let Some(command) = keyspace::command(args).filter(|it| it.takes(args.len())) else {
         return;
@@ -302,8 +302,8 @@ fn end_reply(state: &mut State, key: ClientKey, command: Option<&'static Command
     }
 }
 
-/// Records that the output since `mark` must not be sent before the command's change is on disk, if
-/// `appendfsync` requires such a wait.
+/// If `appendfsync` requires it, records that the output since `mark` must not be sent before the
+/// command's change is on disk.
 fn note_promise(state: &mut State, key: ClientKey, command: Option<&Command>, mark: Mark) {
     if state.keyspace.effects.journal.is_empty() || !state.persist.promises() {
         return;

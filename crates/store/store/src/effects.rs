@@ -61,8 +61,8 @@ fn publish_events(
 /// commands complete are no longer blocked.
 fn serve_waiting(state: &mut State, db: usize, name: &Bytes) {
     for key in state.blocked.waiting_for(db, name) {
-        // The command of an earlier client may also have unblocked this client, which then has no
-        // blocked command.
+        // The command of a client that was served before this one may have unblocked this client
+        // too. There is then no blocked command.
         if let Some(blocked_command) = state.clients[key].blocked_command.take() {
             let served = holds_wanted_type(state, key, &blocked_command, name)
                 && resume(state, key, &blocked_command, Occasion::KeyReady) != Flow::Blocked;
@@ -97,7 +97,7 @@ fn holds_wanted_type(
     out.to_bytes() == wanted
 }
 
-/// Handles the blocked clients whose deadline has passed: a client that waits in GETORLOCK acquires
+/// Handles the blocked clients whose deadline has passed. A client that waits in GETORLOCK acquires
 /// the lock; any other client gets its timeout reply.
 pub(crate) fn time_out(state: &mut State) {
     let now_ms = state.now_ms();

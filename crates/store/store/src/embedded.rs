@@ -15,8 +15,7 @@ use crate::clock::Clock;
 /// Maximum number of arguments of a command.
 const ARGS_MAX: usize = 1_024;
 
-/// Maximum number of bytes of a command besides the bytes of its arguments: the lines that state
-/// their number and lengths.
+/// Number of bytes by which all arguments of one command together may exceed the longest string.
 const FRAME_BYTES_MAX: usize = 64 << 10;
 
 /// Data commands that this store lacks: commands whose cost or reply size is not bounded by their
@@ -199,8 +198,8 @@ fn run(store: &Embedded, session: &mut Session, args: &[Bytes], out: &mut Out) {
     }
 }
 
-/// Returns whether this store supports a command: the command must work only on data, and its cost
-/// must be bounded by that data.
+/// Returns whether this store supports a command. Supported commands work only on data, never wait,
+/// and are not in [`UNSUPPORTED`].
 pub(crate) fn is_supported(command: &keyspace::Command) -> bool {
     let family = match command.group {
         Group::Generic

@@ -14,23 +14,24 @@
 //!              └────────────────────────────────────────────────────────────────────────────────┘
 //! ```
 //!
-//! A turn is one pass of the core's event loop: a connection reads once, runs every complete
-//! command of the bytes it read, waits for the AOF if `appendfsync` is `always`, and writes all
-//! replies with one system call. Large values are read from the socket into the memory where they
-//! are kept, and written to the socket from there.
+//! A turn is one pass of the core's event loop. In a turn, a connection reads once and runs every
+//! complete command in the bytes that it read. If `appendfsync` is `always`, the connection then
+//! waits for the AOF. It writes all replies together, usually with one system call. Large values
+//! are read from the socket into the memory where they are kept, and written to the socket from
+//! there.
 //!
 //! Threads: one core owns the data, so commands need no lock; the other cores of the process are
-//! not involved. To use more cores, `keyspace` would be split into segments, each owned by a core.
-//! Commands across segments would then need an order, so the split is not made before a measurement
-//! shows its benefit.
+//! not involved. To use more cores, `keyspace` would have to be split into segments, each owned by
+//! a core. Commands across segments would then need an order. So the split is not made until a
+//! measurement shows its benefit.
 //!
-//! Order: replies of one client are in the order of its commands; a pub/sub message that a client's
-//! own command causes follows that command's reply. Clients blocked on a key are served in the
-//! order in which they blocked.
+//! Order: a client gets its replies in the order of its commands. If a client's command causes a
+//! pub/sub message to the same client, the message follows the command's reply. Clients blocked on
+//! a key are served in the order in which they blocked.
 //!
 //! Units and limits: the configuration has Redis's names and units; [`Limits`] has the limits for
-//! which Redis has no directive. Memory that is in use because a client reads slowly counts as
-//! waiting output, which `client-output-buffer-limit` bounds. Errors: the replies to faulty
+//! which Redis has no directive. Memory that cannot be freed because a client reads slowly counts
+//! as waiting output, which `client-output-buffer-limit` bounds. Errors: the replies to faulty
 //! commands have the same text as in Redis. [`ConfigError`] reports a mistake in the configuration;
 //! [`Error`] reports a problem of the host or of the store's files. Sources: the RESP
 //! specification; the behaviour of Redis 7.2, from its documentation and from experiments with a

@@ -28,15 +28,15 @@ pub struct Limits {
     /// Maximum number of bytes of the AOF that wait to be written to disk. Above this limit,
     /// clients wait. Default 64 MiB.
     pub journal_bytes_max: usize,
-    /// Maximum number of batches of commands from other threads of this process that wait for the
-    /// core. Above this limit, the senders wait. Default 64.
+    /// Maximum number of requests from other threads of this process, such as batches of commands,
+    /// that wait for the core. Above this limit, the senders wait. Default 64.
     pub local_requests_max: usize,
-    /// Maximum number of bytes, including those of the hash table, that a snapshot reads per pass
-    /// of the event loop. Reading this many bytes takes about 0.1 ms. Default 64 KiB.
+    /// Maximum number of bytes that a snapshot reads per pass of the event loop, including the
+    /// bytes of the hash table. Reading this many bytes takes about 0.1 ms. Default 64 KiB.
     pub snapshot_turn_bytes: usize,
-    /// Maximum number of bytes of a snapshot that wait to be written to disk because clients
-    /// changed keys that the snapshot had not reached. Above this limit, clients wait. Default 32
-    /// MiB.
+    /// Maximum number of bytes of changed keys that a snapshot holds in memory. If a client changes
+    /// a key that the snapshot has not reached, the key's old state waits there until it is written
+    /// to disk. Above this limit, clients wait. Default 32 MiB.
     pub snapshot_bytes_max: usize,
     /// Maximum number of elements that defragmentation moves per pass of the event loop. Moving
     /// these elements takes about 0.1 ms. Default 256.

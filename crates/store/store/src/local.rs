@@ -43,9 +43,8 @@ pub(crate) enum Request {
         build: Bytes,
         reply: oneshot::Sender<(Reply, Option<i64>)>,
     },
-    /// Releases the lock that a client holds while it computes the value of `key`, provided that
-    /// the lock's deadline is still `until_ms`: a lock with another deadline belongs to another
-    /// client.
+    /// Releases a client's lock on `key`, which the client holds while it computes the value. A
+    /// lock with a deadline other than `until_ms` belongs to another client and is kept.
     ReleaseLock { key: Bytes, until_ms: i64 },
 }
 
@@ -108,15 +107,15 @@ pub(crate) fn channel(waiting_max: usize) -> (Handle, Requests) {
 }
 
 impl Handle {
-    /// Runs commands in order as a new client, with no other commands in between, and returns one
-    /// reply per command. Blocks until the core has run the commands. A command that would have to
-    /// wait, such as BLPOP on an empty list, gets an error.
+    /// Runs commands in order as a new client, without commands of other clients in between.
+    /// Returns one reply per command. Blocks until the core has run the commands. A command that
+    /// would have to wait, such as BLPOP on an empty list, gets an error.
     ///
     /// # Errors
     /// [`Stopped`]; the commands may or may not have run.
     ///
     /// # Panics
-    /// The calling thread runs asynchronous tasks.
+    /// If the calling thread runs asynchronous tasks.
     pub fn run(&self, commands: Vec<Vec<Bytes>>) -> Result<Vec<Reply>, Stopped> {
         let (replies, receiver) = oneshot::channel();
         let request = Request::Batch { commands, replies };
@@ -124,17 +123,19 @@ impl Handle {
         receiver.blocking_recv().map_err(|_| Stopped)
     }
 
-    /// Returns the string at a key of database 0; a large string is not copied. If the key does not
-    /// exist, sets it to the result of `compute` and returns that result. If several callers need
-    /// the same key, one computes and the others wait; clients that send `GETORLOCK` over RESP
-    /// count as callers. If the computation fails, panics or takes longer than `terms.build`, the
-    /// next caller computes. Blocks the calling thread.
+    /// Returns the string at a key of database 0, without copying a large string. If the key does
+    /// not exist, sets it to the result of `compute`, and returns that result. Blocks the calling
+    /// thread.
+    ///
+    /// If several callers need the same key, one of them computes its value, and the others wait.
+    /// Clients that send `GETORLOCK` over RESP count as callers. If the computation fails, panics
+    /// or takes longer than `terms.build`, the next caller computes the value.
     ///
     /// # Errors
     /// [`ComputeError`] says whether the store or `compute` failed.
     ///
     /// # Panics
-    /// The calling thread runs asynchronous tasks.
+    /// If the calling thread runs asynchronous tasks.
     pub fn get_or_compute<E>(
         &self,
         key: &Bytes,
@@ -177,8 +178,8 @@ impl Handle {
     }
 }
 
-/// Lock of a key whose value is being computed. Dropping it releases the lock, unless another
-/// client holds the lock by then.
+/// Lock of a key whose value is being computed. Dropping this value releases the lock, unless the
+/// lock has expired and another client has acquired it.
 struct Lock<'a> {
     handle: &'a Handle,
     key: &'a Bytes,
@@ -225,8 +226,9 @@ pub(crate) async fn serve(shared: Rc<Shared>, mut requests: Requests) {
                     let command = ["GETORLOCK".into(), key, build];
                     let answered = run_blocking(&shared, &command).await;
                     let until_ms = shared.state.borrow().keyspace.locked_until(0, &command[1]);
-                    // Whether the commit succeeded is ignored: the command changes nothing on disk,
-                    // so its reply is valid even if changes of other commands could not be written.
+                    // The result of the commit is ignored. `GETORLOCK` changes nothing on disk, so
+                    // its reply is valid even if the changes of other commands could not be
+                    // written.
                     let _: bool = shared.committed().await;
                     drop(reply.send((answered, until_ms)));
                 });

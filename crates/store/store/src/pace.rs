@@ -1,10 +1,10 @@
-//! Background work on the core: one piece per pass of the event loop, with rests so that clients
-//! get most of the core's time.
+//! Pace of background work on the core. The work is done piece by piece, one piece per pass of the
+//! event loop. It rests between pieces, so that clients get most of the core's time.
 //!
-//! While clients send commands, background work uses at most a third of the core. The work rests
-//! between pieces: if the thread never slept, the kernel's scheduler would suspend it at times in
-//! favour of other threads on the same processor, and clients would have to wait. While no client
-//! sends commands, the work continues without rests.
+//! While clients send commands, background work uses at most about a third of the core's time.
+//! During a rest, the thread may sleep. If the thread never slept, the kernel would at times
+//! suspend it in favour of other threads on the same processor, and clients would have to wait.
+//! While no client sends commands, the work continues without rests.
 
 use std::time::Duration;
 
@@ -23,7 +23,7 @@ const REST: Duration = Duration::from_millis(1);
 /// Measurements that decide when background work rests.
 #[derive(Debug, Default)]
 pub(crate) struct Pace {
-    /// CPU time of the pieces of work since the last rest.
+    /// CPU time that the work has used since the last rest.
     worked: Duration,
     /// CPU time of the last piece of work.
     pub(crate) last: Duration,
@@ -42,8 +42,8 @@ impl Pace {
         result
     }
 
-    /// Yields to clients. Rests for [`REST`] instead if the pieces since the last rest used
-    /// [`WORK`] or more and clients are active.
+    /// Yields to clients. If clients send commands, and the work since the last rest has used at
+    /// least [`WORK`], rests for [`REST`] instead.
     pub(crate) async fn rest(&mut self, shared: &Shared) {
         if self.worked < WORK {
             return yield_now().await;

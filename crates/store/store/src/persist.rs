@@ -95,7 +95,7 @@ pub(crate) struct Persist {
     /// Number of consecutive failed rewrites.
     failed_rewrites: u64,
     /// Longest time for which one step of the running snapshot occupied the core. If no snapshot is
-    /// running, the longest time of the last snapshot.
+    /// running, the value of the last snapshot is kept.
     longest_turn: Duration,
     last_save_ms: u64,
     /// Unix time, in milliseconds, of the last automatic attempt to write a due snapshot or to
@@ -195,7 +195,8 @@ impl Persist {
         self.journal.is_some()
     }
 
-    /// Returns the error reply for commands that change data, if such commands are refused now.
+    /// If commands that change data are refused at present, returns the error reply to these
+    /// commands.
     pub(crate) fn refuses_writes(&self, config: &Config) -> Option<String> {
         if !self.saves.ok && config.stop_writes_on_bgsave_error && !config.save.is_empty() {
             return Some(
@@ -395,9 +396,10 @@ impl Persist {
         })
     }
 
-    /// Queues a snapshot after all databases were emptied. This snapshot replaces the snapshot on
-    /// disk, whose data would otherwise return after a crash. Without an AOF, returns the flush
-    /// number to pass to [`Persist::is_flush_done`].
+    /// Queues a snapshot after a flush, which emptied all databases. The new snapshot replaces the
+    /// one on disk, whose data would otherwise return after a crash. If there is no AOF, the reply
+    /// to the flush must wait for the snapshot: returns the number of the flush, for
+    /// [`Persist::is_flush_done`]. Without save points, does nothing.
     pub(crate) fn save_flush(&mut self, config: &Config, keyspace: &mut Keyspace) -> Option<u64> {
         if config.save.is_empty() {
             return None;

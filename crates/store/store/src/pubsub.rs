@@ -40,9 +40,9 @@ impl Kind {
         }
     }
 
-    /// Returns the count that the reply to a subscribe or unsubscribe command states: for shard
-    /// channels, the number of shard channels to which the client is subscribed; otherwise the
-    /// number of its channels and patterns together.
+    /// Returns the number of subscriptions that the reply to a subscribe or unsubscribe command
+    /// contains. For shard channels, this is the number of the client's shard channels. Otherwise
+    /// it is the number of the client's channels and patterns together.
     pub(crate) fn count(self, subscriptions: &Subscriptions) -> usize {
         match self {
             Kind::Channel | Kind::Pattern => subscriptions.count(),
@@ -67,8 +67,8 @@ pub(crate) struct Hub {
 const NAME_BYTES: usize = 160;
 
 impl Hub {
-    /// Returns the channels, patterns or shard channels (by `kind`) that have subscribers, each
-    /// with its subscribers.
+    /// Returns the subscriptions of one kind: the names of all channels, patterns or shard channels
+    /// that have subscribers, each with its subscribers.
     pub(crate) fn of(&self, kind: Kind) -> &Listeners {
         match kind {
             Kind::Channel => &self.channels,

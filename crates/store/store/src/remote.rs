@@ -35,8 +35,8 @@ struct Connection {
 }
 
 impl Remote {
-    /// Creates a client without opening a connection. `patience` is the maximum time to connect,
-    /// and also the maximum time for each batch of commands.
+    /// Creates a client without opening a connection. `patience` is the maximum time for
+    /// connecting, and separately for each batch of commands.
     pub fn new(url: Url, patience: Duration) -> Remote {
         Remote {
             url,

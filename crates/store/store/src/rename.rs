@@ -1,16 +1,16 @@
 //! `rename-command`: new names under which clients call commands.
 //!
-//! Only the requests of clients are translated to the original names, before any other step. The
-//! AOF, statistics and `COMMAND` use the original names. An AOF written by Redis may contain new
-//! names, so loading accepts both.
+//! The new names appear only in requests of clients. A request is translated to the original name
+//! before any other step, so the AOF, statistics and `COMMAND` use the original names. An AOF that
+//! Redis wrote may contain new names, so loading accepts both.
 
 use bytes::Bytes;
 
 /// Names that `rename-command` changed.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Renames {
-    /// Names in lower case, each with the original name of the command that it means in clients'
-    /// requests; `None` if it means no command.
+    /// Changed names in lower case, each with its meaning in a client's request: the original name
+    /// of a command, or `None` if the name no longer means a command.
     names: Vec<(String, Option<&'static str>)>,
 }
 

@@ -29,8 +29,8 @@ use crate::shared::Shared;
 use crate::state::State;
 use crate::{Error, Limits, settings};
 
-/// One year in milliseconds. The reactor's deadlines for HTTP are set to this value, so that they
-/// never fire, because the store's protocol has no such deadlines.
+/// One year in milliseconds. The store's protocol has no deadlines like those of HTTP. So the
+/// reactor's deadlines for HTTP are set to this value, and never fire.
 const NEVER_MS: u64 = 365 * 24 * 3600 * 1000;
 /// Reply to a connection that is refused for lack of a descriptor.
 const REFUSAL_REPLY: &[u8] = b"-ERR max number of clients reached\r\n";
@@ -49,8 +49,8 @@ pub struct Server {
 }
 
 impl Server {
-    /// Opens the sockets of a server that will run on `core`. A listener in `inherited` that has
-    /// one of the configured addresses is used instead of a new socket.
+    /// Opens the sockets of a server that will run on `core`. If a listener in `inherited` has a
+    /// configured address, this listener is used instead of a new socket.
     ///
     /// # Errors
     /// A TCP address or the path of the Unix socket cannot be bound.
@@ -104,7 +104,7 @@ impl Server {
         self.set_log_level = Some(set);
     }
 
-    /// Returns a handle by which other threads of this process run commands.
+    /// Returns a handle with which other threads of this process can run commands.
     pub fn handle(&self) -> Handle {
         self.handle.clone()
     }
@@ -140,14 +140,14 @@ impl Server {
             requests,
             set_log_level,
         } = self;
-        // The server itself sends no requests through the handle. Other code may have clones; the
-        // server continues to run even after the last clone is dropped.
+        // The server itself needs no handle. Other code may have clones of the handle; the server
+        // continues to run even after the last clone is dropped.
         drop(handle);
         let pidfile = config.pid_file().and_then(PidFile::write);
         let now_ms = Clock::new().unix_ms();
         let mut keyspace = Keyspace::new(settings::keyspace_limits(&config), Clock::seed());
         let opened = persist::open(&config, &mut keyspace, now_ms)?;
-        // The core takes this value once, and builds its state from the value.
+        // The core takes these values when it starts, and builds its state from them.
         let loaded = Mutex::new(Some((keyspace, opened, unix, requests)));
         // Triggered after the last snapshot is written. Only then does the reactor stop.
         let drained = Stop::new();
@@ -243,8 +243,8 @@ async fn serve_tcp(shared: Rc<Shared>, conn: Conn) {
         is_local: conn.peer.ip().is_loopback(),
         is_unix: false,
     };
-    // The reactor's metrics count a connection for as long as its `deadline` exists, so the
-    // deadline is kept until the connection ends.
+    // The reactor's metrics count a connection until its `deadline` is dropped. So the deadline is
+    // kept until the connection ends.
     let Conn {
         stream, deadline, ..
     } = conn;

@@ -18,7 +18,7 @@ pub(crate) struct Shared {
     /// Read buffer of all sockets. Received bytes are split off as slices, and the memory is reused
     /// when no slice refers to it any more.
     pub(crate) buffer: RefCell<BytesMut>,
-    /// Zero-copy writer of large values; `None` if the host does not support it.
+    /// Writer that sends large values without a copy; `None` if the host does not support this.
     pub(crate) zero_copy_writer: Option<ZeroCopyWriter>,
 }
 

@@ -34,7 +34,8 @@ pub(crate) struct State {
     pub(crate) persist: Persist,
     pub(crate) rewrite_waiters: RewriteWaiters,
     pub(crate) tasks: TaskSignals,
-    /// Function that changes the level of the process's log; `None` if the store may not change it.
+    /// Function that changes the level of the process's log; `None` if the store may not change the
+    /// level.
     pub(crate) set_log_level: Option<fn(LogLevel)>,
     pub(crate) run_id: String,
 }
@@ -113,8 +114,8 @@ impl State {
         self.blocked.park_without_keys(&mut self.clients, key);
     }
 
-    /// Sends the reply to a blocked command for which no key became ready: `error`, or a null array
-    /// if `error` is `None`.
+    /// Replies to a blocked command that ends although none of its keys became ready. The reply is
+    /// `error`, or a null array if `error` is `None`.
     pub(crate) fn answer_blocked(&mut self, key: ClientKey, error: Option<&str>) {
         let client = &mut self.clients[key];
         match error {
@@ -182,7 +183,7 @@ impl State {
         self.clients.set_bounds(&self.config, &self.limits);
     }
 
-    /// Applies the current configuration after `CONFIG SET` changed it; `before` is the
+    /// Applies the current configuration, which `CONFIG SET` has changed. `before` is the
     /// configuration before the change.
     pub(crate) fn apply_config(&mut self, before: &Config) -> Result<(), String> {
         self.persist

@@ -2,8 +2,8 @@
 //! `files.rs`.
 //!
 //! A script has one step per line: `a> GET k` makes client *a* send an inline command. `a< "v"`
-//! expects the next reply to *a*, `a~ part` expects a reply that contains this text, `a<` expects
-//! no reply, and `a closed` expects the end of the connection. `wait 50` advances time by 50 ms.
+//! expects this reply to *a* next, `a~ text` expects a reply that contains `text`, `a<` expects no
+//! reply, and `a closed` expects the end of the connection. `wait 50` advances time by 50 ms.
 
 mod compute;
 mod docs;
@@ -41,8 +41,8 @@ fn check(directives: &str, script: &str) {
     last_reply(directives, script, None);
 }
 
-/// Runs a script, then returns the next reply to the client called `name`, for replies that differ
-/// from run to run. If `name` is `None`, returns an empty string.
+/// Runs a script, then returns the next reply to the client called `name`. Tests use the result for
+/// replies that differ from run to run. If `name` is `None`, returns an empty string.
 fn last_reply(directives: &str, script: &str, name: Option<&str>) -> String {
     let mut config = Config::default();
     config

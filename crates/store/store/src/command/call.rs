@@ -6,7 +6,7 @@ use resp::Out;
 use crate::client::ClientKey;
 use crate::state::State;
 
-/// A running command and the server's state, as they are passed to the command's handler.
+/// Argument of a command's handler: the running command, and the server's state.
 pub(crate) struct Call<'a> {
     pub(crate) state: &'a mut State,
     /// The client that sent the command.

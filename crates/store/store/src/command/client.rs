@@ -52,8 +52,8 @@ pub(super) fn client(call: &mut Call<'_>) {
     }
 }
 
-/// Returns whether a client may have this name, which `CLIENT LIST` shows: only printable
-/// characters other than spaces are valid.
+/// Returns whether a client may have this name. A valid name has only printable characters and no
+/// spaces, because `CLIENT LIST` shows the name between spaces.
 pub(super) fn valid_name(name: &[u8]) -> bool {
     name.iter().all(|byte| (b'!'..=b'~').contains(byte))
 }

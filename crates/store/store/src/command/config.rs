@@ -28,8 +28,8 @@ pub(super) fn config(call: &mut Call<'_>) {
     }
 }
 
-/// CONFIG REWRITE: requests that the configuration file be written. The client waits until the file
-/// is written; other clients are served meanwhile.
+/// CONFIG REWRITE: requests a rewrite of the configuration file. The client waits until the file is
+/// written; other clients are served meanwhile.
 fn rewrite(call: &mut Call<'_>) {
     let is_alone = !call.state.clients[call.key].session.in_exec();
     match (&call.state.config.file, is_alone) {
@@ -151,8 +151,8 @@ fn may_change_protected(call: &Call<'_>) -> bool {
 }
 
 fn set_one(config: &mut Config, name: &str, value: &str) -> Result<(), String> {
-    // For these directives, one argument of CONFIG SET contains the whole value: all words that a
-    // line of the configuration file would have.
+    // The values of these directives consist of several words, which one argument of CONFIG SET
+    // contains.
     let words: Vec<String> = match name {
         "save" | "client-output-buffer-limit" | "bind" => {
             value.split_ascii_whitespace().map(str::to_owned).collect()

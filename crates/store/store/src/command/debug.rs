@@ -97,8 +97,8 @@ pub(super) fn debug(call: &mut Call<'_>) {
     }
 }
 
-/// Function that writes the data to a snapshot in memory or to the append-only file, and loads it
-/// again.
+/// Function that saves the data, in a snapshot in memory or in the append-only file, and then loads
+/// the data again.
 type Reload = fn(&mut Persist, &Config, &mut Keyspace, u64) -> Result<(), String>;
 
 fn reload(call: &mut Call<'_>, run: Reload) {
@@ -143,8 +143,8 @@ fn populate(call: &mut Call<'_>) {
     call.out().ok();
 }
 
-/// DEBUG SLEEP seconds: delays all further commands of all clients, including those of the caller,
-/// for the given duration. The core itself does not block.
+/// DEBUG SLEEP seconds: delays all further commands of all clients, including the caller, for this
+/// duration. The core itself does not block.
 fn sleep(call: &mut Call<'_>) {
     // An invalid number or duration counts as 0, as in Redis.
     let secs = String::from_utf8_lossy(&call.args[2]).parse::<f64>();

@@ -1,6 +1,6 @@
-//! Commands for features that this server lacks (replicas, a cluster, modules, scripts). The
-//! replies are those of a server on which the features exist but are not in use, so that clients
-//! that only query them keep working.
+//! Commands for features that this server lacks: replicas, a cluster, modules and scripts. Queries
+//! get the replies of a server that does not use these features. So clients that only ask about a
+//! feature keep working.
 
 use super::call::Call;
 

@@ -330,8 +330,8 @@ fn stats(state: &State, fields: &mut Fields) {
     fields.add("pubsub_channels", state.hub.of(Kind::Channel).len());
     fields.add("pubsub_patterns", state.hub.of(Kind::Pattern).len());
     fields.add("pubsubshard_channels", state.hub.of(Kind::Shard).len());
-    // Snapshots need no fork, so `latest_fork_usec` shows the longest time for which one step of a
-    // snapshot delayed other work.
+    // This server needs no fork for a snapshot. So `latest_fork_usec` shows the longest time for
+    // which one step of a snapshot occupied the core.
     fields.add("latest_fork_usec", state.persist.longest_turn_us());
     fields.all(&["total_forks", "migrate_cached_sockets"], 0);
     fields.all(
@@ -354,8 +354,8 @@ fn stats(state: &State, fields: &mut Fields) {
         ],
         0,
     );
-    // A cycle of Redis's event loop corresponds to one pass (turn) of this server: either one read
-    // from a connection and all commands in the read bytes, or one run of timed work.
+    // Where Redis counts cycles of its event loop, this server counts turns. A turn is one read
+    // from a connection with all commands in the read bytes, or one run of timed work.
     let turns = state.clock.turns();
     fields.add("eventloop_cycles", turns.count);
     fields.add("eventloop_duration_sum", turns.took_us);

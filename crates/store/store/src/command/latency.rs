@@ -67,8 +67,8 @@ fn graph(call: &mut Call<'_>) {
     call.out().verbatim(*b"txt", text.as_bytes());
 }
 
-/// LATENCY HISTOGRAM: replies with the latency histograms of the named commands. If no name is
-/// given, replies with the histograms of all commands that ran. The name of a command with
+/// LATENCY HISTOGRAM: replies with the latency histograms of the named commands, or of all commands
+/// if no name is given. Only commands that ran have a histogram. The name of a command with
 /// subcommands, such as `config`, stands for all its subcommands.
 fn histogram(call: &mut Call<'_>) {
     let names: Vec<String> = (2..call.args.len()).map(|index| call.word(index)).collect();

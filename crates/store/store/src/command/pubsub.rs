@@ -67,8 +67,8 @@ pub(super) fn sunsubscribe(call: &mut Call<'_>) {
 
 fn add(call: &mut Call<'_>, kind: Kind) {
     let client = &call.state.clients[call.key];
-    // Of the commands that subscribe, only SSUBSCRIBE is refused in a transaction; the older
-    // SUBSCRIBE and PSUBSCRIBE are allowed, for compatibility with old clients.
+    // A transaction refuses SSUBSCRIBE, as in Redis. It allows SUBSCRIBE and PSUBSCRIBE, for
+    // compatibility with old clients.
     if client.session.in_exec() && kind == Kind::Shard {
         return call.error("ERR SSUBSCRIBE isn't allowed for a DENY BLOCKING client");
     }
@@ -84,9 +84,9 @@ fn add(call: &mut Call<'_>, kind: Kind) {
     }
 }
 
-/// Removes the named subscriptions, or all subscriptions of this kind if no name is given. Sends
-/// one reply per name. If there is no subscription to remove, sends one reply with a null in place
-/// of the name.
+/// Removes the named subscriptions, and sends one reply per name. If no name is given, removes all
+/// subscriptions of this kind. If there are none, sends one reply, with a null in place of the
+/// name.
 fn remove(call: &mut Call<'_>, kind: Kind) {
     let named = !call.args[1..].is_empty();
     let names: Vec<Bytes> = match named {

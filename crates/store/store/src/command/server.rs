@@ -73,7 +73,8 @@ fn stats(call: &mut Call<'_>) {
     }
 }
 
-/// SAVE: starts a snapshot. The client waits for its end; other clients are served meanwhile.
+/// SAVE: starts a snapshot. The client waits until the snapshot is written; other clients are
+/// served meanwhile.
 pub(super) fn save(call: &mut Call<'_>) {
     match call.state.persist.save_for(call.key) {
         Ok(()) => call.state.park_without_keys(call.key),
@@ -90,8 +91,8 @@ pub(super) fn bgsave(call: &mut Call<'_>) {
     let is_alone = !call.state.clients[call.key].session.in_exec();
     match call.state.persist.start_save() {
         Ok(()) if is_alone => call.out().simple("Background saving started"),
-        // Redis replies with this text in a transaction, because it starts the snapshot only after
-        // the transaction. This server queues the snapshot in either case.
+        // In a transaction, Redis replies with this text, because it starts the snapshot after the
+        // transaction. This server queues the snapshot both in and outside a transaction.
         Ok(()) => call.out().simple("Background saving scheduled"),
         Err(text) => call.error(&text),
     }

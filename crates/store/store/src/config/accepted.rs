@@ -1,11 +1,13 @@
-//! Redis directives that are accepted but have no effect, with their valid values.
+//! Redis directives whose values are checked and kept as text. Most of them have no effect.
 
 use super::value::{boolean, integer, memory, not_among};
 
-/// A Redis directive that is parsed, kept and shown but has no effect, so that existing
-/// configuration files keep working. This server lacks the feature that the directive tunes, or the
-/// feature always behaves as with the directive's default. Names, defaults and bounds are those of
-/// Redis 7.0.
+/// A Redis directive that is parsed, kept and shown, so that existing configuration files keep
+/// working. Names, defaults and bounds are those of Redis 7.0.
+///
+/// Most of these directives have no effect: this server lacks the feature that the directive tunes,
+/// or the feature always behaves as with the directive's default. Some have an effect, such as
+/// `maxmemory-clients`.
 pub(crate) struct Accepted {
     pub(crate) name: &'static str,
     /// Older name of the directive, if any.
@@ -137,8 +139,8 @@ impl Accepted {
         std::iter::once(self.name).chain(self.alias).chain(hidden)
     }
 
-    /// Returns whether `name` is this directive's hidden name. `CONFIG GET` lists a hidden name
-    /// only if a client asks for exactly this name, without a pattern.
+    /// Returns whether `name` is this directive's hidden name. `CONFIG GET` shows a hidden name
+    /// only to a client that asks for exactly this name, not to one that sends a pattern.
     pub(crate) fn is_hidden(&self, name: &str) -> bool {
         self.hidden == Some(name)
     }

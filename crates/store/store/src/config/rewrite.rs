@@ -1,9 +1,9 @@
 //! `CONFIG REWRITE`: generates the text of a configuration file with the current settings.
 //!
-//! Lines whose directive still has the same value are kept unchanged, and so are comments, includes
-//! and the order of lines. If the value of a directive changed, its lines are replaced in place. A
-//! directive that is not in the file and differs from its default is appended, below [`MARK`].
-//! Reading the text with [`Config::read`] yields the same settings.
+//! Comments, includes and the order of lines are kept. A line is kept if its directive still has
+//! the line's value; otherwise the line is replaced in place. Directives that the file does not
+//! contain are appended below [`MARK`] if they differ from their defaults. Reading the text with
+//! [`Config::read`] yields the current settings.
 
 use super::{ACCEPTED, Config, DIRECTIVES, accepted, directive};
 

@@ -187,8 +187,8 @@ fn unsupported_directives_are_refused_with_a_reason() {
         fault(&["--rename-command", "FLUSHALL"]),
         "--rename-command: rename-command: wrong number of arguments"
     );
-    // Directives that support only their default are checked after all values are set, so a later
-    // value can correct an earlier one.
+    // Some directives support only their default. They are checked after all values are set, so a
+    // later value can correct an earlier one.
     from_args(&["--tls-port", "6380", "--tls-port", "0"]).expect("sound");
 }
 

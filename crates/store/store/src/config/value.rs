@@ -258,8 +258,7 @@ impl Value for Vec<SavePoint> {
 pub(crate) struct OutputLimit {
     /// Number of bytes of waiting output above which the connection is closed at once.
     pub(crate) hard_bytes: u64,
-    /// Number of bytes of waiting output that may be exceeded for at most `soft_seconds`; then the
-    /// connection is closed.
+    /// Number of bytes of waiting output above which the connection is closed after `soft_seconds`.
     pub(crate) soft_bytes: u64,
     /// Seconds for which `soft_bytes` may be exceeded.
     pub(crate) soft_seconds: u64,

@@ -57,8 +57,7 @@ fn decide(state: &mut State, key: ClientKey, args: &[Bytes]) -> Verdict {
     }
 }
 
-/// Returns the error reply for a command that this client may not run; `None` if the client may run
-/// the command.
+/// Returns `None` if this client may run the command, and otherwise the error reply.
 fn refusal(client: &Client, command: &Command) -> Option<String> {
     if !client.authenticated && !command.flags.has(Flags::NO_AUTH) {
         return Some("NOAUTH Authentication required.".to_owned());

@@ -56,8 +56,8 @@ pub(crate) async fn run_jobs(shared: Rc<Shared>) {
     }
 }
 
-/// Writes the snapshot in progress to a file: the core encodes one piece per pass of its event
-/// loop, and another thread writes the pieces. Returns the file's length.
+/// Writes the snapshot in progress to a file. The core encodes one piece of the file per pass of
+/// its event loop, and another thread writes the pieces. Returns the file's length.
 async fn write_snapshot(shared: &Shared, path: PathBuf) -> io::Result<u64> {
     let (sender, receiver) = channel(PIECES_MAX);
     let writer = spawn_blocking(move || snapshot::write_file(&path, receiver));
@@ -134,8 +134,8 @@ pub(crate) async fn write_batches(shared: Rc<Shared>) {
     }
 }
 
-/// Rewrites the AOF. If the AOF was off and its first rewrite fails, the AOF is stopped again: its
-/// files are not in the manifest, so they would never be read.
+/// Rewrites the AOF. If the AOF was off, the rewrite starts it. If such a rewrite fails, the AOF is
+/// stopped again: the manifest does not list its files, so they would never be read.
 async fn rewrite(shared: &Shared) -> io::Result<u64> {
     let (before, was_on) = {
         let persist = &shared.state.borrow().persist;
@@ -163,8 +163,9 @@ async fn rewrite(shared: &Shared) -> io::Result<u64> {
     rewritten
 }
 
-/// Starts a new increment of the AOF and a new base at the same moment, then replaces the older
-/// files. Without `appendonly` only a base is written. Returns the base's length.
+/// Starts a new base of the AOF (a snapshot) and a new increment (later commands) at the same
+/// moment. Once the base is complete, both replace the older files. If `appendonly` is off, only a
+/// base is written. Returns the base's length.
 async fn write_new_files(shared: &Shared, mut manifest: Manifest, was_on: bool) -> io::Result<u64> {
     let paths = Paths::new(&shared.state.borrow().config);
     let increment = manifest.next_increment(&paths.stem);
@@ -193,8 +194,8 @@ async fn write_new_files(shared: &Shared, mut manifest: Manifest, was_on: bool) 
         persist.split_journal(file, &manifest, config, keyspace, now_ms)?
     };
     let mut base = manifest.next_base(&paths.stem);
-    // An existing base is never overwritten, because the manifest on disk may name it: an earlier
-    // rewrite may have renamed its manifest into place and then failed to sync the directory.
+    // An existing base is never overwritten, because the manifest on disk may name it. An earlier
+    // rewrite may have put such a manifest in place, and then failed to sync the directory.
     while paths.journal(&base).exists() {
         base = Manifest {
             base: Some(base),

@@ -1,5 +1,5 @@
-//! The AOF of a running server: the core encodes commands, and a thread writes the bytes to the
-//! file.
+//! The AOF (append-only file) of a running server. The core encodes commands, and a thread writes
+//! the bytes to the file.
 //!
 //! ```text
 //! core    commands ─► pending ─┐ once a turn, when the last batch is done
@@ -7,12 +7,13 @@
 //! ```
 //!
 //! The changes that all connections make in one turn (one pass of the core's event loop) form one
-//! batch. While a batch is being written, the changes of several turns collect in the next batch,
-//! so the slower the disk, the larger the batches. A failed write may leave a partial batch in the
-//! file; the partial batch is cut off, and the write is retried each second. Nothing is ever
-//! appended after a partial batch. Meanwhile replies that would promise that a change is on disk
-//! are replaced by an error, and all other replies are sent. A failed sync stops the server, since
-//! the state of the disk is unknown after it.
+//! batch. While a batch is being written, the changes of several turns collect in the next batch.
+//! So the slower the disk, the larger the batches.
+//!
+//! A failed write is retried each second. It may leave a partial batch in the file, which is cut
+//! off before the retry: nothing is ever appended after a partial batch. Until a write succeeds, an
+//! error replaces each reply that would promise that a change is on disk. All other replies are
+//! sent. A failed sync stops the server, because the state of the disk is then unknown.
 //!
 //! After every few kilobytes of changes, the file contains their checksum, in an annotation that
 //! Redis 7 ignores:
@@ -21,8 +22,8 @@
 //! *3… *3… #SUM:0123456789abcdef     CRC-64 of all bytes since the previous annotation or the start
 //! ```
 //!
-//! A flipped bit is thus found when the file is read. The checksums also distinguish damage from a
-//! tail that a crash truncated: no checksum follows a truncated tail.
+//! So a flipped bit is found when the file is read. The checksums also tell damage from a last
+//! command that a crash truncated: no checksum follows a truncated command.
 
 #[cfg(test)]
 mod tests;
@@ -159,8 +160,7 @@ enum WriterJob {
         batch: u64,
         fsync: Fsync,
     },
-    /// Directs all later appends to another file, which is empty and which the caller has listed in
-    /// the manifest.
+    /// Directs all later appends to `file`, which is empty. The manifest lists this file already.
     Rotate { file: File },
 }
 
@@ -267,7 +267,8 @@ impl Journal {
     }
 
     /// Sends the pending bytes to the journal's writer thread as one batch. Returns a handle to
-    /// that write; the caller must await it before the next call.
+    /// wait for the write, or `None` if no bytes are pending. A caller that waits before the next
+    /// call lets later changes collect in one batch.
     pub(crate) fn send(&mut self) -> Option<Commit> {
         if self.pending.is_empty() {
             return None;
@@ -331,7 +332,8 @@ impl Journal {
         })
     }
 
-    /// Returns whether a sync failed, after which the server cannot continue.
+    /// Returns whether the writer thread has given up, such as after a failed sync. The server must
+    /// then stop.
     pub(crate) fn is_broken(&self) -> bool {
         self.progress.broken.load(Ordering::Acquire)
     }

@@ -24,8 +24,8 @@ const CHUNK_BYTES: usize = 1 << 20;
 /// the time, if `aof-timestamp-enabled` is `yes`.
 const ANNOTATION_BYTES_MAX: usize = 1024;
 
-/// First bytes of a snapshot: those of Redis, and those that Valkey uses for RDB versions that
-/// Redis does not have.
+/// First bytes of a snapshot. Valkey writes its own name in the RDB versions that Redis does not
+/// have.
 const MAGICS: [&[u8]; 2] = [b"REDIS", b"VALKEY"];
 
 /// Returns whether a file with these first bytes is a snapshot.
@@ -466,8 +466,9 @@ impl Source {
         })
     }
 
-    /// Reads a piece of the file. Returns 0 at the end of the file. A piece is at least as long as
-    /// the unparsed input, so that parsing a large value is attempted only a few times.
+    /// Reads the next bytes of the file. Returns their number, which is 0 at the end of the file.
+    /// Tries to read at least as many bytes as are still unparsed. So the input about doubles with
+    /// each read, and parsing a large value is attempted only a few times.
     fn fill(&mut self) -> io::Result<usize> {
         let old = self.input.len();
         self.input.resize(old + CHUNK_BYTES.max(old), 0);
@@ -527,9 +528,9 @@ impl Source {
         Ok(found)
     }
 
-    /// Returns the offset of the first complete command within the incomplete command at
-    /// `incomplete_at`. Since a value may contain bytes that look like a command, the command must
-    /// be followed by another command, an annotation or the end of the file.
+    /// Returns the file offset of the first complete command after the start of the incomplete
+    /// command at `incomplete_at`. A value may contain bytes that look like a command. So a command
+    /// counts only if another command, an annotation or the end of the file follows it.
     fn command_after(&self, incomplete_at: u64) -> io::Result<Option<u64>> {
         const BEFORE: &[u8] = b"\r\n*";
         let mut bytes = vec![0; (self.read - incomplete_at) as usize];
@@ -570,8 +571,8 @@ impl Source {
     }
 }
 
-/// Removes a complete command, whose name consists of letters, from the front of `bytes` and
-/// returns the rest. Returns `None` if the bytes do not begin with such a command.
+/// Removes one command from the front of `bytes`, and returns the rest. Returns `None` if the
+/// command is incomplete, or if its name does not consist of letters.
 fn whole_command(bytes: &[u8]) -> Option<&[u8]> {
     /// Maximum number of arguments. A command with more arguments counts as incomplete.
     const ARGUMENTS_MAX: usize = 1_024;

@@ -10,8 +10,8 @@ use tokio::sync::mpsc::Receiver;
 use super::journal::sync_parent;
 use crate::config::Config;
 
-/// Number of written bytes after which the unfinished snapshot file is synced. A single sync at the
-/// end would take long and block the AOF's syncs meanwhile.
+/// Number of bytes between two syncs of a snapshot file that is being written. A single sync at the
+/// end would take long, and would block the AOF's syncs meanwhile.
 const SYNC_BYTES: u64 = 8 << 20;
 
 /// Returns the encoding options of a snapshot file or, if `aof_base` is true, of the AOF's base.
@@ -27,8 +27,8 @@ pub(crate) fn options(config: &Config, aof_base: bool, now_ms: u64) -> rdb::Opti
 /// Piece of the file, or `None` to mark the file as complete.
 type Piece = Option<Vec<u8>>;
 
-/// Receives a snapshot piece by piece, writes it to a temporary file, and renames that file to
-/// `path`. Returns the file's length.
+/// Receives the pieces of a snapshot file, and writes them to a temporary file. Then renames the
+/// temporary file to `path`. Returns the file's length.
 pub(crate) fn write_file(path: &Path, mut pieces: Receiver<Piece>) -> io::Result<u64> {
     let temporary_path = temporary_path(path);
     let mut next = || pieces.blocking_recv();

@@ -82,8 +82,8 @@ fn commands_with_unbounded_cost_are_refused() {
     );
 }
 
-/// Lists all commands that the store supports, so that a new command fails this test until it is
-/// added here or excluded.
+/// Compares the supported commands with a list. A new command fails this test until it is added to
+/// the list, or to the unsupported commands.
 #[test]
 fn supported_commands() {
     let supported = keyspace::commands()

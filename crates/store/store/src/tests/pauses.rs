@@ -1,5 +1,5 @@
-//! Measurement of the time for which each step of a snapshot occupies the core, as CPU time of the
-//! core's thread.
+//! Measurement of the CPU time for which each step of a snapshot or of a defragmentation occupies
+//! the core's thread.
 
 use std::time::Duration;
 
@@ -12,11 +12,12 @@ use crate::clock::thread_cpu_time;
 
 const NOW_MS: u64 = 1_700_000_000_000;
 const ELEMENTS: usize = 1_000_000;
-/// Maximum CPU time for which one step of a snapshot may occupy the core.
+/// Maximum CPU time of one step of a snapshot or of a defragmentation, and of one command during a
+/// snapshot.
 const PAUSE_MAX: Duration = Duration::from_millis(1);
-/// Maximum number of runs. The test passes as soon as one run meets the limit: on a shared
-/// processor, other programs sometimes displace the data from the processor's caches, and page
-/// faults cost time, so single runs may exceed the limit.
+/// Maximum number of runs. A single run may exceed the limit: on a shared processor, other programs
+/// may displace the data from the caches, and page faults cost time. So the test passes as soon as
+/// one run meets the limit.
 const RUNS_MAX: usize = 5;
 
 struct Store {
