@@ -26,8 +26,9 @@ const PACKAGES: &[&str] = &[
     "qemu-user-static",
 ];
 
-/// Crates of the suite. The other crates are left out: the emulator supports neither seccomp
-/// filters nor KVM, and the C codecs that some crates link are not built for Arm.
+/// Crates of the suite. Crates that need seccomp filters or KVM are left out, because the emulator
+/// supports neither. Crates that link C codecs are left out, because the codecs are not built for
+/// Arm.
 const CRATES: &[&str] = &[
     "audio-plan",
     "catalog",

@@ -18,8 +18,8 @@ const ROUNDS: &str = "10000";
 /// ms after the limit.
 const HOSTILE_MS: &str = "8000";
 
-/// Runs the complete tests, then the tests that check that an incomplete wipe is detected, then the
-/// tests with hostile programs. The tests print the backends that they covered.
+/// Runs three groups of tests: the complete tests, then tests with incomplete wipes, which must be
+/// detected, then tests with hostile programs. The tests print the backends that they covered.
 ///
 /// # Errors
 /// When the tests cannot be built, or when a test fails.
@@ -43,8 +43,8 @@ pub(crate) fn run(root: PathBuf, _arguments: &[OsString]) -> Result<ExitCode, St
     hostile.args(["--package", "sandbox", "--test", "it", "--", "--nocapture"]);
     hostile.args(["--test-threads=1", "hostile::"]);
     hostile.env("CELL_IT_HOSTILE_MS", HOSTILE_MS);
-    // This variable keeps each test from starting itself again in a process of its own. A process
-    // per test is not needed here, because the test process runs only one test at a time.
+    // Without this variable, each test would start itself again in a process of its own. That is
+    // not needed here, because the test process runs only one test at a time.
     hostile.env("CELL_IT_CHILD", "1");
     timed("conform cells, hostile programs", || succeed(&mut hostile))?;
     Ok(ExitCode::SUCCESS)

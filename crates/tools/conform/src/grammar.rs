@@ -1,4 +1,4 @@
-//! Random commands with their options, each generated from one line of a grammar.
+//! Generator of random commands with options. Each line of a grammar describes one command:
 //!
 //! ```text
 //! SET {key} {value} [NX|XX] [EX {seconds}]

@@ -65,7 +65,8 @@ fn judge(build: &mut Build) -> Result<(), Stop> {
         if scheme == "https" {
             command.args(["--tls", "--insecure"]);
         }
-        // h2spec's exit code only says that a case failed, so the cases are read from its report.
+        // h2spec's exit code does not say which cases failed. So the results are read from its
+        // report.
         timed(&format!("h2spec over {scheme}"), || command.output())
             .map_err(|err| Stop::host(format!("{}: {err}", h2spec.display())))?;
         let report = fs::read_to_string(&report).map_err(at(&report))?;

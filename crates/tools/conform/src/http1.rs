@@ -1,10 +1,10 @@
 //! `conform http1`: differential test of our HTTP/1.1 parser against those of hyper and h11.
 //!
 //! Principal type: [`reading::Reading`], a server's interpretation of the bytes of one connection.
-//! Our parser and each oracle parse every case. A case that we accept and an oracle refuses or
-//! frames differently is a finding, unless it is on the list of reviewed differences, which gives a
-//! reason for each. Cases that we refuse and an oracle accepts are only counted, because a stricter
-//! parser does not enable request smuggling.
+//! Our parser and each oracle (another parser) parse every case. A case is a finding if we accept
+//! it, and an oracle refuses it or frames it differently. Differences on the list of reviewed
+//! differences, which gives the reason for each, are not findings. Cases that we refuse and an
+//! oracle accepts are only counted, because a stricter parser does not enable request smuggling.
 //!
 //! ```text
 //! http1's tables ─► cases ─► mutations ─┬─► ours ──────────┐

@@ -1,9 +1,9 @@
-//! Third-party conformance suites, comparisons with oracles, and long-running tests. The checks
-//! before a merge run short versions of some; this program runs all of them in full.
+//! Third-party conformance suites, comparisons with oracles, and long-running tests. This program
+//! runs all of them in full; the checks before a merge run short versions of some of them.
 //!
 //! `cargo xtask conform NAME ARGS` builds and starts this program. A suite is a row of a table: a
-//! name, and a function that gets the checkout and the arguments. The suites that need the server
-//! build it through [`toolkit::build::Build`], as `xtask` does.
+//! name, and a function that gets the path of the checkout and the arguments. Suites that need the
+//! server build it through [`toolkit::build::Build`], as `xtask` does.
 //!
 //! Results go to stdout, progress to stderr. Exit codes: 0 ok, 1 findings, 2 wrong usage,
 //! 3 a failure of the machine, such as a program that cannot be installed or started.

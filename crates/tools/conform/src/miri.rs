@@ -1,9 +1,10 @@
-//! `conform miri`: the unit tests of the protocol and storage crates under Miri, which reports
-//! undefined behaviour, leaks and misused pointers, in our crates and in those they import.
+//! `conform miri`: the unit tests of the protocol and storage crates under Miri. Miri reports
+//! undefined behaviour, leaks and misused pointers, in our crates and in the crates that they
+//! import.
 //!
-//! Miri interprets every instruction, several hundred times slower than a processor executes them.
-//! So tests with many repetitions repeat less often under `cfg(miri)`, and property tests that do
-//! not state their number of cases take the number from an environment variable that is set here.
+//! Miri interprets every instruction, several hundred times slower than a processor executes it. So
+//! tests with many repetitions repeat less often under `cfg(miri)`. Property tests that do not
+//! state their number of cases read it from an environment variable, which is set here.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};

@@ -25,7 +25,8 @@ const TESTS: [(&str, &str); 2] = [
     ("pelton", "efforts::every_picture_is_made_at_every_effort"),
 ];
 
-/// Converts the pictures of the packages, or those of the folders in `arguments`, if any.
+/// Converts the pictures in the folders that `arguments` names. If it names none, converts those of
+/// [`PACKAGES`].
 ///
 /// # Errors
 /// When the packages cannot be installed, or a conversion fails.

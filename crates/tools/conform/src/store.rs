@@ -1,10 +1,10 @@
 //! `conform store`: the test suite of Redis 7.0 against `pelton store`. The suite consists of test
-//! files, which it calls units; units that need commands that are not implemented are not run. Most
-//! units run in the suite's external mode, against a server that already runs. Units that start
-//! servers themselves start ours in place of redis-server.
+//! files, which it calls units. A unit is not run if it needs commands that the store does not
+//! implement. Most units run in the suite's external mode, against a server that already runs.
+//! Units that start servers themselves start ours in place of redis-server.
 //!
-//! The suite is taken from Debian's source package, unpacked in the cache and never committed. Each
-//! unit gets a new server. The tests that are skipped are in `store_skip.txt`, with the reason
+//! The suite comes from Debian's source package. It is unpacked in the cache and never committed.
+//! Each unit gets a new server. `store_skip.txt` lists the tests that are skipped, with the reason
 //! above the names.
 
 use std::ffi::OsString;
@@ -239,9 +239,9 @@ impl Drop for Served {
 fn run_unit(unit: &str, server: &Path, suite: &Path, skips: &Path) -> Result<Counted, Stop> {
     let served = Served::start(
         server,
-        // The suite is that of Redis 7.0, in which sets are never listpacks (they are since 7.2),
-        // so listpacks are switched off for sets. A server that the suite starts itself permits
-        // changes of protected settings, so ours permits them too.
+        // The suite is that of Redis 7.0, in which sets are never listpacks. So listpacks, which
+        // Redis uses for sets since 7.2, are switched off for sets. A server that the suite itself
+        // starts permits changes of protected settings, so ours permits them too.
         &[
             "--set-max-listpack-entries",
             "0",

@@ -40,7 +40,7 @@ const PYTHON_FILES: &[&str] = &[
     "tests/test_pubsub.py",
 ];
 
-/// Minimum share of passed tests among those of redis-py that are run, in per cent.
+/// Minimum share of passed tests, in per cent of the tests of redis-py that run.
 const PASS_PCT_MIN: usize = 95;
 
 /// Client library or program, with the function that tests it in a folder of its own, against the
@@ -158,8 +158,8 @@ fn redis_py(folder: &Path, port: &str) -> Result<(), Stop> {
             .arg(format!("redis://127.0.0.1:{port}/9"))
             .args(PYTHON_FILES)
             .current_dir(&source);
-        // pytest's exit code only says that a test failed, so the numbers are read from its last
-        // line.
+        // pytest's exit code does not say how many tests failed. So the numbers are read from the
+        // last line that pytest prints.
         let printed = pytest.output();
         let printed = printed.map_err(|err| Stop::host(format!("{}: {err}", python.display())))?;
         judge_python(protocol, all, &String::from_utf8_lossy(&printed.stdout))?;
@@ -167,8 +167,8 @@ fn redis_py(folder: &Path, port: &str) -> Result<(), Stop> {
     Ok(())
 }
 
-/// Returns the number of all tests of redis-py, including those of commands that are not
-/// implemented.
+/// Returns the number of all tests of redis-py, including tests of commands that our store does not
+/// implement.
 fn python_tests(python: &Path, source: &Path) -> Result<usize, Stop> {
     let mut pytest = Command::new(python);
     pytest

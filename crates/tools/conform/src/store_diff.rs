@@ -1,10 +1,10 @@
 //! `conform store-diff`: sends random commands to the keyspace in this process and to redis-server,
 //! and compares the two servers reply by reply.
 //!
-//! Replies must be equal byte for byte. Tables in this file list the exceptions: replies whose
-//! order has no meaning, and times, which the two servers read a moment apart. At intervals, all
-//! data of both servers is compared. The replies to COMMAND INFO and COMMAND DOCS are compared
-//! first.
+//! The replies to COMMAND INFO and COMMAND DOCS are compared first. Then each reply to a random
+//! command must be equal byte for byte. Tables in this file list the exceptions: replies in which
+//! the order of elements has no meaning, and times, because the two servers read the clock a moment
+//! apart. At intervals, all data of both servers is compared.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -48,7 +48,8 @@ const RECENT: usize = 1000;
 const SHOWN: usize = 30;
 /// Maximum difference, in milliseconds, between two points in time that count as equal.
 const SKEW_MS: i64 = 2500;
-/// Pause after which a key that had expired on only one server has expired on both.
+/// Pause before a comparison is repeated. A key that had expired on only one server has then
+/// expired on both.
 const MOMENT: Duration = Duration::from_millis(5);
 /// Maximum number of differences. The comparison stops at this number.
 const DIFFERENCES_MAX: u64 = 40;
@@ -73,9 +74,9 @@ const UNORDERED: &[&str] = &[
 ];
 /// Commands whose replies have pairs of elements in no particular order.
 const UNORDERED_PAIRS: &[&str] = &["HGETALL", "HRANDFIELD", "ZRANDMEMBER", "HSCAN", "ZSCAN"];
-/// Commands for which Redis 7.2, and therefore our store, returns errors or replies that Debian's
-/// Redis 7.0 does not return. In 7.2, these commands check all arguments before they read the key,
-/// or accept more arguments.
+/// Commands that changed between Debian's Redis 7.0 and Redis 7.2, which our store follows. In 7.2,
+/// these commands check all arguments before they read the key, or accept more arguments. For these
+/// commands, an error that only our store returns is not a difference.
 const STRICTER: &[&str] = &["BITPOS", "BITCOUNT", "ZRANK", "ZREVRANK"];
 const ENCODINGS: &[&[u8]] = &[b"listpack", b"quicklist", b"hashtable", b"skiplist"];
 const TIMES: &[&str] = &["TTL", "PTTL", "EXPIRETIME", "PEXPIRETIME"];
@@ -150,8 +151,8 @@ fn fill(rng: &mut Rng, placeholder: &str) -> Vec<u8> {
         "key" => format!("{}{}", kinds[rng.usize(..5)], rng.u8(..4)),
         "str" | "list" | "hash" | "set" | "zset" | "lexset" | "coll" => {
             let kind = match placeholder {
-                // All members of these sets have the same score, so that their order is that of
-                // their names.
+                // All members of these sorted sets have the same score, so that the members are
+                // ordered by name.
                 "lexset" => "x",
                 _ if rng.u8(..30) == 0 => kinds[rng.usize(..5)],
                 "str" => "s",
@@ -234,9 +235,9 @@ fn value(rng: &mut Rng) -> Vec<u8> {
 }
 
 fn corrupt(rng: &mut Rng, words: &mut Vec<Vec<u8>>) {
-    // Some commands are never corrupted. Those whose names end in RANK accept one more argument in
-    // Redis 7.2 and in our store than in Redis 7.0, so the replies would differ. Those that choose
-    // random elements return a different element on each server if they get fewer arguments.
+    // Some commands are never corrupted, because their replies would then differ. Commands whose
+    // names end in RANK accept one more argument in our store than in Redis 7.0. Commands that
+    // choose random elements choose different elements on each server if they get fewer arguments.
     let name = String::from_utf8_lossy(&words[0]).into_owned();
     let is_fragile = name.ends_with("RANK") || name.contains("RAND") || name == "SPOP";
     if rng.u32(..CORRUPT_EVERY) != 0 || is_fragile {
@@ -244,8 +245,8 @@ fn corrupt(rng: &mut Rng, words: &mut Vec<Vec<u8>>) {
     }
     let at = rng.usize(..words.len());
     match rng.u8(..4) {
-        // COMMAND without arguments returns the whole table of commands, and our table is shorter
-        // than that of Redis.
+        // COMMAND keeps its arguments. Without arguments, it returns the whole table of commands,
+        // and our table is shorter than that of Redis.
         0 if 0 < at && words[0] != b"COMMAND" => drop(words.remove(at)),
         1 => words.push(b"extra".to_vec()),
         2 if 0 < at => words[at] = b"nonsense".to_vec(),
@@ -348,8 +349,9 @@ impl Pair {
         Ok(false)
     }
 
-    /// Does the same as [`Self::agree`] for a command that only reads, but retries once after a
-    /// short pause: a key that expired between the two replies has then expired on both servers.
+    /// Does the same as [`Self::agree`] for a command that only reads, but sends the command again
+    /// after a short pause if the replies differ. A key that expired between the first two replies
+    /// has then expired on both servers.
     fn agree_soon(&mut self, args: &[Bytes]) -> Result<bool, Stop> {
         if self.difference(args)?.is_none() {
             return Ok(true);
@@ -533,7 +535,7 @@ fn call(line: &[&str], key: &[u8]) -> Vec<Bytes> {
     args
 }
 
-/// Returns the number of elements of a reply, if it is an array.
+/// Returns the number of elements if the reply is an array.
 fn counts(reply: &[u8]) -> Option<usize> {
     match Reply::take(&mut BytesMut::from(reply), &ReplyLimits::default()) {
         Ok(Some(Reply::Array(elements))) => Some(elements.len()),
@@ -566,7 +568,8 @@ fn is_near(theirs: i64, ours: i64) -> bool {
     (theirs - ours).abs() <= SKEW_MS && 0 <= theirs && 0 <= ours
 }
 
-/// Returns whether two replies that differ in their bytes have the same meaning.
+/// Returns whether two replies to the command `name` have the same meaning, although their bytes
+/// differ.
 fn is_same(name: &str, theirs: &Reply, ours: &Bytes) -> bool {
     let mut ours = BytesMut::from(&ours[..]);
     let Ok(Some(ours)) = Reply::take(&mut ours, &ReplyLimits::default()) else {

@@ -1,5 +1,5 @@
-//! `conform tags`: compares the results of the crate `tags` with the manifest of a generated
-//! library, and with mutagen and ffprobe.
+//! `conform tags`: checks the crate `tags`, which reads the tags of music files. Compares its
+//! results with the manifest of a generated library, and with those of mutagen and ffprobe.
 //!
 //! ```text
 //! library ─┬─ tags ───────┬─► against the manifest: equal
@@ -30,8 +30,8 @@ use toolkit::{cache, debian};
 const MUTAGEN: &str = "mutagen==1.48.1";
 const SCRIPT: &str = include_str!("tags/mutagen.py");
 
-/// Minimum distance, in milliseconds, at which two durations count as different. Smaller distances
-/// come from rounding, which each program does in its own way.
+/// Durations count as different if they differ by at least this number of milliseconds. Smaller
+/// differences come from rounding, which each program does in its own way.
 const DURATION_TOLERANCE_MS: u64 = 2;
 
 /// Arguments after the suite's name.
@@ -49,8 +49,8 @@ struct Typed {
     probed: usize,
 }
 
-/// Known difference between the results of `tags` and those of an oracle. Its cause was
-/// investigated.
+/// Known difference between the results of `tags` and those of an oracle (mutagen or ffprobe), with
+/// its cause.
 struct Explained {
     /// Name of the oracle that reports the difference.
     oracle: &'static str,
@@ -296,9 +296,9 @@ fn differs(ours: &Result<Media, tags::Error>, reported: &Reported, exact: bool) 
     found
 }
 
-/// Returns the size of a cover in bytes, after decoding. The size of a base64 text determines the
-/// decoded size only to within two bytes, so the size that an oracle reports (`reported`) is
-/// returned if it is in that range.
+/// Returns the size of a cover in bytes, after decoding. If the cover is stored as base64, the
+/// decoded size follows from the size of the text only to within two bytes. If the size that an
+/// oracle reports (`reported`) is in that range, that size is returned.
 fn plain_bytes(cover: &Picture, reported: Option<u64>) -> u64 {
     match cover.stored {
         Stored::Base64 | Stored::OggBase64 => {

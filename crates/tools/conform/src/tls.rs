@@ -19,8 +19,8 @@ const LAST_TEST: &str = "clientsimulation-";
 
 /// Findings of the scanners that are not faults of the server, each with the reason.
 const EXPECTED: &[(&str, &str)] = &[
-    // In Mozilla's intermediate configuration, the client chooses the cipher: every cipher is good,
-    // and a client such as a phone prefers those that its hardware supports.
+    // In Mozilla's intermediate configuration, the client chooses the cipher. Every cipher is good,
+    // and a client such as a phone chooses one that its hardware supports.
     (
         "cipher_order",
         "the client chooses among ciphers that are all good",

@@ -9,8 +9,8 @@ const REQUESTS: &str = include_str!("../../../../http/http1/src/tests/requests.t
 const BODIES: &str = include_str!("../../../../http/http1/src/tests/bodies.txt");
 const STREAMS: &str = include_str!("../../../../http/http1/src/tests/streams.txt");
 
-/// Request that is appended to a row. A parser sees it as a request of its own only if, for that
-/// parser, the row ends where the sentinel starts.
+/// Request that is appended to a row of a table. It shows whether the row ends, for a parser, where
+/// the sentinel starts: only then does the parser read the sentinel as a separate request.
 const SENTINEL: &[u8] = b"GET /sentinel HTTP/1.1\r\nHost: s\r\n\r\n";
 
 /// Longest case that is mutated, in bytes. Longer cases would not show more differences.
@@ -67,8 +67,8 @@ pub(crate) fn table() -> Vec<Vec<u8>> {
 /// Generator of mutated rows. The same seed yields the same cases.
 pub(crate) struct Mutations {
     rows: Vec<Vec<u8>>,
-    /// Rows that our parser accepts. A finding needs a case that our parser accepts, so most
-    /// mutations start from these rows.
+    /// Rows that our parser accepts. Only accepted cases can yield findings, so most mutations
+    /// start from these rows.
     accepted: Vec<Vec<u8>>,
     state: u64,
 }
@@ -113,8 +113,8 @@ impl Mutations {
             }
             6 => self.move_line(case),
             _ => {
-                // Either appends another whole row, which gives pipelined requests, or cuts the
-                // case and appends the end of another row.
+                // Either appends another row as a whole, so that its request is pipelined, or
+                // truncates the case and appends the end of the other row.
                 let other = self.row();
                 let from = self.below(other.len() + 1);
                 let from = if self.below(2) == 0 { from } else { 0 };

@@ -1,5 +1,5 @@
-//! A server's interpretation of the bytes of one connection, which can be compared with another
-//! server's.
+//! A server's interpretation of the bytes of one connection, in a form in which two servers can be
+//! compared.
 
 #[cfg(test)]
 mod tests;
@@ -95,8 +95,8 @@ impl Reading {
         }
     }
 
-    /// Returns the difference to report, if any, when this oracle's interpretation lacks a request,
-    /// or a part of one, that ours has. `what` describes the difference.
+    /// Returns the difference to report, if any, for an oracle's interpretation that lacks a
+    /// request, or a part of a request, that ours has. `what` describes the missing part.
     fn missing(&self, what: &'static str) -> Option<Difference> {
         match &self.end {
             End::Closes => None,

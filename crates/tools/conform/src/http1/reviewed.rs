@@ -1,5 +1,5 @@
-//! Reviewed differences: differences between our HTTP parser and the oracles (other parsers) that a
-//! review found to be harmless.
+//! List of the reviewed differences. A reviewed difference is one between our HTTP parser and an
+//! oracle (another parser) that a review found to be harmless.
 
 use super::reading::Difference;
 

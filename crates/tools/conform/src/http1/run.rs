@@ -1,4 +1,4 @@
-//! Comparison of our interpretation of each case with those of the oracles.
+//! Comparison of our HTTP parser with the oracles (other HTTP parsers), case by case.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -14,8 +14,8 @@ use super::reviewed::{self, Line};
 /// Maximum number of findings printed per kind; further findings are only counted.
 const SHOWN_MAX: u64 = 3;
 
-/// Compares our interpretation of every case with those of the oracles, prints the findings, and
-/// returns their number.
+/// Compares our parser with the oracles on every case, prints the findings, and returns their
+/// number.
 ///
 /// # Errors
 /// If h11 does not run.
@@ -99,8 +99,8 @@ impl Comparison {
         }
     }
 
-    /// Adds a finding for each line of the list of reviewed differences that covers no row of the
-    /// tables: such a line would hide differences that were never reviewed.
+    /// Adds a finding for each reviewed difference that did not occur in any row of the tables. In
+    /// mutated rows, an entry without an example could hide differences that were never reviewed.
     fn find_idle_lines(&mut self) {
         for (line, covered) in self.reviewed.iter().zip(&self.covered) {
             if *covered == 0 {
@@ -129,8 +129,8 @@ impl Comparison {
     }
 }
 
-/// Returns the kind of a difference: the oracle's name and its reason, without the bytes of the
-/// case that the reason quotes after a colon.
+/// Returns the kind of a difference: the oracle's name and the reason. Text after a colon in the
+/// reason, such as quoted bytes of the case, is left out.
 fn kind(oracle: &str, difference: &Difference) -> String {
     match difference {
         Difference::Framed(what) => format!("{oracle}: {what}"),

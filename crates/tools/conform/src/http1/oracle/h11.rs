@@ -1,4 +1,4 @@
-//! h11 in a Python process, which parses one case after the other.
+//! The oracle h11, a Python library, in a process that parses one case after the other.
 
 use std::io::{self, BufRead as _, BufReader, Write as _};
 use std::path::Path;

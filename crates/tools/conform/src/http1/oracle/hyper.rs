@@ -17,7 +17,7 @@ use hyper::{Request, Response};
 
 use crate::http1::reading::{End, ParsedRequest, Reading};
 
-/// Number of polls in a row without progress after which the connection counts as idle.
+/// The connection counts as idle after this number of polls in a row without progress.
 const QUIET_POLLS: u32 = 3;
 
 pub(crate) fn read(bytes: &[u8]) -> Reading {
@@ -109,7 +109,8 @@ async fn response(
     Ok(Response::new(String::new()))
 }
 
-/// Transport that yields the bytes of the case and then waits; written bytes are discarded.
+/// Transport from which hyper reads the bytes of the case. After the last byte, reads stay pending.
+/// Written bytes are discarded.
 struct Feed(Rc<Shared>);
 
 impl Read for Feed {

@@ -2,8 +2,9 @@ use super::{Difference, End, ParsedRequest, Reading};
 use crate::http1::oracle::hyper;
 use crate::http1::ours;
 
-/// Parses a [`Reading`] from one line: requests as `METHOD TARGET`, with `+N` for N bytes of
-/// content and `…` for an incomplete body, then the state of the connection after the last request.
+/// Parses a [`Reading`] from one line, such as `GET /, POST /b+2…, waits`. Requests have the form
+/// `METHOD TARGET`, with `+N` for N bytes of content and `…` for an incomplete body. The state of
+/// the connection after the last request follows.
 fn reading(text: &str) -> Reading {
     let (requests, end) = text.rsplit_once(", ").unwrap_or(("", text));
     let requests = requests.split(", ").filter(|request| !request.is_empty());
