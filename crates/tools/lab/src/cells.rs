@@ -53,8 +53,8 @@ struct Definition {
     contenders: Vec<Setting>,
 }
 
-/// Name of the contender that runs first in each round: the worker as a plain process, outside any
-/// cell (sandboxed process). [`LAST`] is the name of the same contender when it runs again, last.
+/// Name of the contender that runs first in each round: the worker as a plain process, without a
+/// cell (sandbox). The same contender also runs last in each round, under the name [`LAST`].
 const FIRST: &str = "plain";
 const LAST: &str = "plain again";
 /// Name of the plain processes that request as much fresh memory from the kernel per job as a job
@@ -85,20 +85,21 @@ struct Sample {
 struct Summary {
     contender: String,
     per_second: Spread,
-    /// Throughput of this contender divided by that of plain processes in the same round. The
-    /// throughput of plain processes is the mean of [`FIRST`] and [`LAST`], or only [`FIRST`] if
-    /// this contender is itself one of these two.
+    /// Throughput of this contender divided by that of plain processes in the same round. Plain
+    /// processes have the mean throughput of [`FIRST`] and [`LAST`]. If this contender is one of
+    /// these two, only [`FIRST`] counts.
     ratio: Ratio,
     cpu_us: Spread,
-    /// CPU time of plain processes divided by that of this contender in the same round. The CPU
-    /// time of plain processes is the mean of [`FIRST`] and [`LAST`], or only [`FIRST`] if this
-    /// contender is itself one of these two.
+    /// CPU time of plain processes divided by that of this contender in the same round. Plain
+    /// processes have the mean CPU time of [`FIRST`] and [`LAST`]. If this contender is one of
+    /// these two, only [`FIRST`] counts.
     cpu_ratio: Ratio,
     p50_us: Spread,
     p99_us: Spread,
 }
 
-/// Times for which jobs waited for a cell at four fifths of full load, in microseconds.
+/// Times in microseconds for which jobs waited for a cell. The load was four fifths of the full
+/// load.
 #[derive(Debug, Serialize)]
 struct Waits {
     contender: String,

@@ -60,7 +60,8 @@ fn exchange(server: SocketAddr, target: &str, fields: &[String]) -> io::Result<V
     Ok(bytes)
 }
 
-/// Parses a response; `None` if its head is incomplete or its body does not have the stated length.
+/// Parses a response. Returns `None` if the head is incomplete, or if the body does not have the
+/// length that the head states.
 fn parse(bytes: &[u8]) -> Option<Response> {
     let end = bytes.windows(4).position(|four| four == b"\r\n\r\n")?;
     let (line, head) = str::from_utf8(&bytes[..end]).ok()?.split_once("\r\n")?;

@@ -22,7 +22,8 @@ pub(crate) struct SharedFlags {
         default_value = "lab/definitions"
     )]
     pub(crate) definitions: PathBuf,
-    /// Number of rounds, instead of the definition's; use fewer only to try a benchmark out
+    /// Number of rounds, in place of the number in the definition; use fewer only to try a
+    /// benchmark out
     #[arg(long, global = true)]
     pub(crate) rounds: Option<usize>,
     /// Use only the first N photographs of the definition, to try a benchmark out

@@ -1,6 +1,6 @@
-//! `lab http`: CPU time of requests of every kind, compared with nginx, h2o and a minimal hyper
-//! server that send the same bytes. The server runs on one core and the client on another, on a
-//! loopback without other traffic.
+//! `lab http`: CPU time per request, for each kind of request. Pelton is compared with nginx, h2o
+//! and a minimal hyper server, which send the same bytes. The server runs on one core and the
+//! client on another, on a loopback without other traffic.
 
 mod contender;
 mod hyper;
@@ -74,7 +74,7 @@ enum Transport {
 #[derive(Serialize)]
 struct Cost {
     row: String,
-    /// CPU time per request of Pelton divided by that of each other contender.
+    /// Pelton's CPU time per request divided by that of each other contender.
     ours_over: Vec<Over>,
     samples: Vec<Sample>,
 }

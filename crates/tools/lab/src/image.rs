@@ -55,7 +55,7 @@ struct Race {
     format: String,
     /// Query string of the requests to Pelton.
     query: String,
-    /// Side of the square into which results must fit; `None` for full size.
+    /// Side in pixels of the square into which results must fit; `None` for full size.
     box_px: Option<u32>,
     peers: Vec<Peer>,
 }
@@ -79,7 +79,7 @@ struct JudgedPicture {
     bytes: u64,
 }
 
-/// CPU time and wall time of one contender in one round, over all photographs.
+/// CPU time and wall time that one contender used in one round for all photographs together.
 #[derive(Serialize)]
 struct Sample {
     race: String,
@@ -94,7 +94,8 @@ struct Summary {
     race: String,
     contender: String,
     cpu_s_per_mp: Spread,
-    /// CPU time of Pelton's conversion at low effort (`quick`) divided by that of this contender.
+    /// CPU time of Pelton's conversion at low effort (`quick`) divided by this contender's CPU
+    /// time.
     quick_over_this: Ratio,
 }
 

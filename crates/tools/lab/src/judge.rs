@@ -38,7 +38,8 @@ impl Reference {
     /// Returns the SSIMULACRA2 score of `other` against this reference.
     ///
     /// # Errors
-    /// Returns an error if the sizes differ, because `other` is then not a version of this picture.
+    /// Returns an error if the two pictures differ in size: `other` is then not a version of this
+    /// picture.
     pub(crate) fn score(&self, other: &Packed) -> Result<f64, Stop> {
         if other.size != self.picture.size {
             let line = format!(
@@ -70,12 +71,12 @@ fn unscored(err: fast_ssim2::Ssimulacra2Error) -> Stop {
     Stop::findings(format!("ssimulacra2: {err}"))
 }
 
-/// Decodes a file with the reference program for its format, from Debian's packages, never with our
-/// codecs.
+/// Decodes a file with the reference program for the file's format. The program comes from Debian's
+/// packages; our codecs are never used.
 ///
 /// # Errors
-/// Returns an error if the program rejects the file. The benchmark must then stop, so that it does
-/// not time the conversion that made an invalid file.
+/// Returns an error if the program rejects the file. The benchmark must then stop, because it must
+/// not measure a conversion that makes invalid files.
 pub(crate) fn decode(path: &Path, scratch: &Scratch) -> Result<Packed, Stop> {
     let bytes = fs::read(path).map_err(at(path))?;
     let unreadable = || {

@@ -1,5 +1,5 @@
-//! Simple scaler for reference pictures: Lanczos3 in `f64`, one axis after the other, with a single
-//! rounding at the end.
+//! Simple scaler for reference pictures. It applies Lanczos3 in `f64`, first to the rows and then
+//! to the columns, and rounds once at the end.
 //!
 //! It works on gamma-encoded samples, as Pelton and its peers do. It is not optimised for speed.
 
@@ -53,8 +53,8 @@ pub(crate) fn scale(picture: &Packed, size: Size) -> Packed {
     }
 }
 
-/// Weights of the input samples that contribute to one output sample; `first` is the index of the
-/// first of these input samples.
+/// Weights of the input samples that contribute to one output sample. The input samples are
+/// successive; `first` is the index of the first one.
 struct Kernel {
     first: usize,
     weights: Vec<f64>,

@@ -1,9 +1,10 @@
 //! `cargo xtask lab`: benchmarks of Pelton against comparable programs (peers) from Debian's
 //! packages.
 //!
-//! Each benchmark is a module. It reads its definition under `lab/definitions`, verifies the
-//! responses before it measures time, prints its tables, and writes a record of raw samples under
-//! `lab/record`. `lab/METHOD.md` describes the method, `lab/BIAS.md` the known bias.
+//! Each benchmark is a module. A benchmark reads its definition under `lab/definitions`, and
+//! verifies the responses before it measures time. Then it prints its tables, and writes a record
+//! of raw samples under `lab/record`. `lab/METHOD.md` describes the method, `lab/BIAS.md` the known
+//! bias.
 //!
 //! ```text
 //! definition ─┐
@@ -12,8 +13,8 @@
 //! ```
 //!
 //! Units: microseconds of CPU time (user plus system, children included), bytes, and SSIMULACRA2
-//! scores. Errors: a wrong command line or definition, a fault of the host such as a missing
-//! program, or a wrong response of a program. Data goes to stdout, everything else to stderr.
+//! scores. Errors: a wrong command line or definition; a fault of the host, such as a missing
+//! program; or a wrong response of a program. Data goes to stdout, everything else to stderr.
 
 #![forbid(unsafe_code)]
 
@@ -90,8 +91,8 @@ enum Benchmark {
         #[arg(long)]
         only: Option<String>,
     },
-    /// Measure the cost of a cell per small job: throughput over HTTP by backend and page size, the
-    /// time that jobs wait for a cell, and the time to wipe a cell
+    /// Measure the cost of a cell (sandbox) per small job: throughput over HTTP by backend and page
+    /// size, the time that jobs wait for a cell, and the time to wipe a cell
     Cells,
     /// Measure CPU time of the store's commands, latency, memory and expiry, compared with
     /// redis-server
@@ -99,7 +100,7 @@ enum Benchmark {
         /// Run only this part
         #[arg(long)]
         only: Option<store::Part>,
-        /// Run only the operation with this name (part `ops`)
+        /// Name of the only operation to run in the part `ops`
         #[arg(long)]
         row: Option<String>,
     },

@@ -14,7 +14,8 @@ pub(crate) fn read(bytes: &[u8]) -> Option<Packed> {
     let (255, rest) = number(rest)? else {
         return None;
     };
-    // Exactly one whitespace byte ends the header; the sample bytes after it may equal whitespace.
+    // Exactly one whitespace byte ends the header. Only this byte is skipped, because a sample may
+    // have the value of a whitespace byte.
     let samples = rest.get(1..)?;
     let size = Size::new(width_px, height_px);
     let pixels = usize::try_from(size.pixels()).ok()?;

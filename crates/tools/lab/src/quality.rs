@@ -49,8 +49,8 @@ enum By {
     Us(fn(u8) -> Encoding),
 }
 
-/// Measured encoders: cjpeg, which defines the scale, then the encoders in the columns of the table
-/// in `image_plan::quality`.
+/// Encoders that are measured. The first one, cjpeg, defines the scale. The others are those of the
+/// table in `image_plan::quality`, in the order of its columns.
 const ENCODERS: [Encoder; 6] = [
     Encoder {
         name: "cjpeg",
@@ -117,8 +117,8 @@ struct Point {
     bytes: Vec<u64>,
 }
 
-/// Row of the table of equal quality: the setting at which each encoder reaches the mean score that
-/// cjpeg has at one JPEG quality.
+/// Row of the table of equal quality, for one quality setting of cjpeg. It has the setting at which
+/// each other encoder reaches the same mean score.
 #[derive(Serialize)]
 struct Knot {
     jpeg: u8,
@@ -128,8 +128,8 @@ struct Knot {
     settings: Vec<f64>,
     /// Bits per pixel of all encoders at equal quality, cjpeg included.
     bits_per_pixel: Vec<f64>,
-    /// For each encoder except cjpeg: the score at the setting that `image_plan::quality` now uses,
-    /// minus the score of cjpeg.
+    /// For each encoder except cjpeg: its score at the setting that `image_plan::quality` uses at
+    /// present, minus the score of cjpeg.
     deviation: Vec<f64>,
 }
 
@@ -254,8 +254,8 @@ fn rounded(value: f64) -> f64 {
     (value * 1e3).round() / 1e3
 }
 
-/// Computes the row of the quality table for the JPEG quality `jpeg`; `None` if this quality was
-/// not tried.
+/// Computes the row of the quality table for the JPEG quality `jpeg`. Returns `None` if cjpeg did
+/// not run at this quality.
 fn knot(points: &[Point], jpeg: u8) -> Option<Knot> {
     let scale = points
         .iter()
@@ -293,8 +293,8 @@ fn knot(points: &[Point], jpeg: u8) -> Option<Knot> {
     })
 }
 
-/// Returns the settings that `image_plan` now uses for a requested quality, for all encoders except
-/// cjpeg.
+/// Returns the setting of each encoder except cjpeg that `image_plan` uses at present for a
+/// requested quality.
 fn native(quality_pct: u8) -> [u8; 5] {
     let ways = [
         (Target::Jpeg, Stage::Quick),

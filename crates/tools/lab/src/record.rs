@@ -33,8 +33,8 @@ pub(crate) struct Record {
 }
 
 impl Record {
-    /// Starts a record with the facts that are available before the first sample, such as the load
-    /// of the machine.
+    /// Starts a record with the facts that are known before the first sample, such as the load of
+    /// the machine.
     pub(crate) fn begin(
         benchmark: &'static str,
         definition: &toml::Table,

@@ -1,5 +1,6 @@
-//! `lab scan`: first scans of a music library compared with two other ways to read it, rescans of
-//! an unchanged and of a slightly changed library, searches, and the conversion of covers.
+//! `lab scan`: measurements of a music library. They include first scans, compared with two other
+//! ways to read the files; rescans of an unchanged and of a slightly changed library; searches; and
+//! the conversion of covers.
 
 mod again;
 mod arm;

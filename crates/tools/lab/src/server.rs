@@ -54,7 +54,7 @@ impl Server {
     /// Starts `program` and waits until `is_ready` returns true for the address.
     ///
     /// # Errors
-    /// As [`Server::start`].
+    /// The same errors as [`Server::start`].
     pub(crate) fn start_until(
         mut program: Command,
         address: SocketAddr,
@@ -86,11 +86,12 @@ impl Server {
         )))
     }
 
-    /// Starts Pelton with the corpus as its library folder and `data` as its data folder. `under`
-    /// is a command prefix such as `taskset`, or empty; `settings` are flags of Pelton.
+    /// Starts Pelton with the corpus as its library folder and `data` as its data folder. If
+    /// `under` is not empty, it is a command that runs Pelton, such as `taskset`. `settings` are
+    /// flags of Pelton.
     ///
     /// # Errors
-    /// As [`Server::start`].
+    /// The same errors as [`Server::start`].
     pub(crate) fn pelton(
         under: &[&str],
         given: &SharedFlags,
@@ -166,8 +167,8 @@ impl Server {
                 Stop::findings("a metric of conversions or improvements is missing")
             })?;
             idle = if busy == 0.0 { idle + 1 } else { 0 };
-            // No metric counts a job on its way from the queue to a worker, so the server must
-            // appear idle 5 times in a row.
+            // No metric counts a job while it moves from the queue to a worker. So the server
+            // counts as idle only if it appears idle 5 times in a row.
             if idle == 5 {
                 return Ok(());
             }

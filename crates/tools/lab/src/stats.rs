@@ -1,4 +1,4 @@
-//! Statistics of samples: medians with their range, and ratios of samples from the same round.
+//! Statistics of samples: medians and ranges, and ratios of two samples from the same round.
 
 #[cfg(test)]
 mod tests;
@@ -51,9 +51,10 @@ pub(crate) struct Ratio {
 }
 
 impl Ratio {
-    /// Computes the ratio of each round, and the median of these ratios, so that a disturbance of a
-    /// whole round cancels out. The interval is a percentile bootstrap of the median (Efron, 1979).
-    /// Its seed is fixed, so that equal samples give equal records.
+    /// Computes the ratio of the two contenders in each round, and the median of these ratios. So a
+    /// disturbance of a whole round cancels out. The confidence interval is a percentile bootstrap
+    /// of the median (Efron, 1979). The bootstrap's seed is fixed, so that equal samples give equal
+    /// records.
     ///
     /// # Panics
     /// Panics if the two slices are empty or differ in length; each round measures both contenders.

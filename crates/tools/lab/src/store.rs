@@ -58,8 +58,8 @@ struct Definition {
     in_process: in_process::Definition,
 }
 
-/// Runs all parts, or only the part `only`. The part `ops` measures several commands, called rows;
-/// if `row` is given, it measures only that row.
+/// Runs the part `only`, or all parts if `only` is `None`. The part `ops` measures several
+/// commands, called rows. If `row` is given, the part measures only that row.
 pub(crate) fn run(given: &SharedFlags, only: Option<Part>, row: Option<&str>) -> Result<(), Stop> {
     loopback::enter()?;
     let (definition, raw): (Definition, _) = given.definition("store")?;
@@ -106,8 +106,8 @@ pub(crate) fn run(given: &SharedFlags, only: Option<Part>, row: Option<&str>) ->
     failed.into_iter().next().map_or(Ok(()), Err)
 }
 
-/// Adds the samples of a part to the record. If the part failed, prints the error and returns it;
-/// the other parts still run.
+/// Adds the samples of a part to the record. If the part failed, prints the error and returns it,
+/// so that the caller can run the other parts before it fails.
 fn add<T: Serialize>(
     record: &mut Record,
     name: &str,

@@ -3,8 +3,8 @@
 #[cfg(test)]
 mod tests;
 
-/// Prints a title, column headings and rows. The first column is text, aligned left; the others are
-/// numbers, aligned right.
+/// Prints a title, column headings and rows. The first column contains text, aligned left; all
+/// other columns contain numbers, aligned right.
 pub(crate) fn print(title: &str, head: &[&str], rows: &[Vec<String>]) {
     println!("\n{title}\n\n{}", render(head, rows));
 }

@@ -30,8 +30,8 @@ impl AddAssign for Usage {
     }
 }
 
-/// Runs a command until it exits, and returns its stdout and usage. If the command fails, the error
-/// contains its stderr.
+/// Runs a command until it exits, and returns its stdout and its resource usage. If the command
+/// fails, the error contains its stderr.
 ///
 /// Only one command may run at a time, because the kernel reports the CPU time of all children as
 /// one sum.

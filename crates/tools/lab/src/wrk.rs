@@ -30,7 +30,7 @@ pub(crate) struct Requests<'a> {
     pub(crate) fields: &'a [String],
     /// Number of requests that are sent together before their responses are read.
     pub(crate) pipelined: u32,
-    /// Number of requests after which a connection is closed and replaced; `None` if it never is.
+    /// Number of requests after which a connection is closed and replaced; `None` for no limit.
     pub(crate) requests_a_connection: Option<u32>,
 }
 

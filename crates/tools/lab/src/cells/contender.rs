@@ -79,9 +79,9 @@ impl Setting {
                 Way::Kvm => Backend::Kvm,
             },
             max_request_time_ms: 60_000,
-            // The zygote (the process that is forked for each job) is never replaced. Otherwise the
-            // exit of a zygote would hide the CPU time of its children, and the start of a new
-            // zygote would be counted for one contender only.
+            // The zygote (the process that is forked for each job) is never replaced. The exit of a
+            // zygote would hide the CPU time of its children. The start of a new zygote would count
+            // as CPU time of one contender only.
             jobs_per_zygote: u32::MAX,
             ..Limits::default()
         }

@@ -98,8 +98,8 @@ pub(super) fn wipe(setting: &Setting, elf: &[u8], side_px: u32, work: &Work) -> 
     })
 }
 
-/// Cost of zeroed memory for a job, measured on all cores at once, with other data in the cores'
-/// caches.
+/// Cost of zeroed memory for a job, for two ways to get such memory. It is measured on all cores at
+/// once, while the cores' caches contain other data.
 #[derive(Debug, Serialize)]
 pub(super) struct Memory {
     /// Number of bytes that a job dirties.

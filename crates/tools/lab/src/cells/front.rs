@@ -10,8 +10,7 @@ use toolkit::stop::Stop;
 
 use super::contender::{Contender, Work};
 
-/// Load that the clients produce: the number of connections, each of which sends one request after
-/// the other, and the duration.
+/// Load that the clients produce. Each connection sends one request after the other.
 #[derive(Clone, Copy)]
 pub(super) struct Load {
     pub(super) connections: usize,

@@ -46,8 +46,8 @@ pub(super) fn run(given: &SharedFlags, definition: &Definition) -> Result<Vec<Co
     }
     ours.wait_idle()?;
     for body in &mut bodies {
-        // By now, the server has replaced the provisional variant by the final variant, which was
-        // encoded at higher effort. nginx must serve the same bytes.
+        // By now, the final variant, which was encoded at higher effort, has replaced the
+        // provisional one. nginx must serve the bytes of the final variant.
         body.bytes = ours.get(&body.target, ACCEPT)?.body;
         nginx::add_file(&folder, &body.file, &body.bytes)?;
     }

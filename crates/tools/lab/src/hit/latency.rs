@@ -109,8 +109,9 @@ fn convert(server: &Server, definition: &Definition, requested: &AtomicU32, stop
     }
 }
 
-/// Runs [`knock`] as a process with real-time priority on the client's core, so that no other
-/// process delays it: such delays would count as the server's. Setting this priority requires root.
+/// Runs [`knock`] as a process with real-time priority on the client's core. Without this priority,
+/// other processes could delay `knock`, and the delays would count as latency of the server.
+/// Real-time priority requires root.
 fn run_knock(definition: &Definition, server: SocketAddr, target: &str) -> Result<Vec<f64>, Stop> {
     let own = std::env::current_exe()
         .map_err(|err| Stop::host(format!("path of our own program: {err}")))?;

@@ -108,9 +108,9 @@ impl Contender {
         }
     }
 
-    /// Converts all photographs, one after the other, into files named after them. The returned
-    /// CPU time and memory exclude the start of Pelton's server. A peer starts one process per
-    /// photograph; its figures include these starts.
+    /// Converts all photographs, one after the other. Each result file is named after its
+    /// photograph. The returned usage excludes the start of Pelton's server, but includes the start
+    /// of each process of a peer.
     ///
     /// # Errors
     /// Returns an error if a conversion fails.

@@ -194,16 +194,16 @@ impl Runner<'_> {
         })
     }
 
-    /// Measures the same jobs in one plain process that runs them one after the other. The
-    /// process's start and first job do not count.
+    /// Measures the same jobs in one plain process, which runs the jobs one after the other. The
+    /// start of the process and its first job do not count.
     fn plain(&self) -> Result<Cost, Stop> {
         let runs_us = self
             .converter
             .repeat(&self.plan, &self.photograph.path, self.repeat + 1)?;
         let runs_us: Vec<f64> = runs_us[1..].iter().map(|run_us| *run_us as f64).collect();
         let cpu_us = stats::mean(&runs_us);
-        // The single thread never blocks, so on an otherwise idle machine its CPU time equals its
-        // wall time.
+        // The process has one thread, which never blocks. So on an otherwise idle machine, wall
+        // time and CPU time are equal.
         Ok(Cost {
             cpu_us,
             reported_us: cpu_us,

@@ -2,7 +2,8 @@ use image_plan::Size;
 
 use super::*;
 
-/// Returns a picture of noise from Knuth's MMIX generator (bits 33 to 40 of its state).
+/// Returns a picture of noise. Each sample consists of bits 33 to 40 of the state of Knuth's MMIX
+/// generator.
 fn noise(size: Size, seed: u64) -> Packed {
     let mut state = seed;
     let samples = 3 * size.pixels();
@@ -34,8 +35,8 @@ fn identical_pictures_score_100() {
     assert_eq!(score(picture.clone(), &picture), 100.0);
 }
 
-/// Checks that the scores equal those of libjxl's `ssimulacra2`, as published with the tests of
-/// fast-ssim2.
+/// Checks that the scores equal those of libjxl's program `ssimulacra2`. The tests of fast-ssim2
+/// contain the expected scores.
 #[test]
 fn scores_are_those_of_the_reference_program() {
     let size = Size::new(64, 64);

@@ -67,8 +67,8 @@ pub(super) struct ResourceUse {
     pub(super) wall_us: u64,
     pub(super) read_bytes: u64,
     /// Wall time of the walk over the folders. `read_us` is the wall time of reading the files, and
-    /// `build_us` that of building the index. All three are 0 for contenders other than our
-    /// scanner.
+    /// `build_us` that of building the index. All three times are 0 for contenders other than our
+    /// scanner, which do not measure these phases.
     pub(super) walk_us: u64,
     pub(super) read_us: u64,
     pub(super) build_us: u64,
@@ -178,8 +178,8 @@ fn musium(library: &Path) -> Result<Report, Stop> {
                         continue;
                     };
                     let forward = Forward::new(file);
-                    // Ignore errors: the time spent on unreadable files is measured too, and other
-                    // tests check that the files are readable.
+                    // Ignore errors. The time that is spent on unreadable files is measured too,
+                    // and other tests check that the files are readable.
                     if reader.read(&forward, about.len()).is_ok() {
                         std::hint::black_box(&reader);
                     }

@@ -147,7 +147,8 @@ fn load(folder: &Path) -> Result<LoadedIndex, Stop> {
     loaded.ok_or_else(|| Stop::findings("the index that was just written cannot be found"))
 }
 
-/// Returns a query of one to four words of `text`, the last of which is truncated.
+/// Returns a search query of one to four random words of `text`. The last word of the query is
+/// truncated.
 fn query(text: &str, chance: &mut Chance) -> String {
     let words: Vec<&str> = text.split(' ').collect();
     let count = (1 + chance.below(4)).min(words.len());

@@ -56,8 +56,8 @@ pub(super) fn run(library: &Path, definition: &Definition) -> Result<Travel, Sto
             Stop::host("the file system has not allocated a file's first extent yet")
         })?;
         places.insert(path.clone(), place);
-        // Drop the file from the page cache. Reading a cached file moves no disk head, so a scan
-        // would read it without querying its position on the disk.
+        // Drop the file from the page cache. A scan queries the positions on the disk only of files
+        // that are not in the page cache, because reading a cached file moves no disk head.
         file.sync_all().map_err(at(path))?;
         let evicted = nix::fcntl::posix_fadvise(
             &file,
@@ -124,7 +124,8 @@ fn write_shuffled(root: &Path, definition: &Definition) -> Result<Vec<PathBuf>, 
         fs::create_dir_all(folder).map_err(at(folder))?;
         fs::write(&path, &content).map_err(at(&path))?;
     }
-    // The file system chooses the positions of the files only when it writes the data to the disk.
+    // The file system chooses the positions of the files only when it writes the data to the disk,
+    // so force the write.
     run_command(Command::new("sync").arg("-f").arg(root))?;
     Ok(paths)
 }

@@ -1,5 +1,5 @@
-//! Temporary libraries next to the given library. They consist of hard links to some of the
-//! library's files, or of copies of these files.
+//! Temporary libraries next to the given library. A temporary library consists of hard links to
+//! some files of the given library, or of copies of these files.
 
 use std::fs;
 use std::path::{Path, PathBuf};

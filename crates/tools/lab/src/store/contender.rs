@@ -12,7 +12,7 @@ use crate::SharedFlags;
 use crate::scratch::Scratch;
 use crate::server::{Server, free_address};
 
-/// Names of the contenders. In ratios, Pelton's value is divided by that of the other contender.
+/// Names of the contenders. In a ratio, Pelton's value is divided by the other contender's value.
 pub(super) const NAMES: [&str; 2] = ["pelton", "redis"];
 /// Name of Valkey, which is compared in some parts only.
 pub(super) const VALKEY: &str = "valkey";

@@ -1,5 +1,5 @@
-//! Gain from a second core: compares the same operations while the server has one core, and while
-//! it has a second core, which it shares with the clients.
+//! Gain from a second core. Compares the same operations on a server with one core and on a server
+//! with two cores. The server shares the second core with the clients.
 
 use serde::{Deserialize, Serialize};
 use toolkit::stop::Stop;
@@ -11,9 +11,9 @@ use crate::meter::{self, Sample};
 use crate::stats::Spread;
 use crate::{SharedFlags, table};
 
-/// Programs, their names in the tables when they run on two cores, and the directives with which
-/// they use both cores. Pelton needs no directive: one thread owns the data, and other threads only
-/// write files.
+/// Programs that are measured. Each row has the program's name, its name in the tables when it runs
+/// on two cores, and the directives that it needs to use both cores. Pelton needs none: one thread
+/// owns the data, and other threads only write files.
 const PROGRAMS: [(&str, &str, &[&str]); 2] = [
     ("pelton", "pelton, two", &[]),
     ("redis", "redis, two", &["--io-threads", "2"]),

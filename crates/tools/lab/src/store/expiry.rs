@@ -1,5 +1,5 @@
-//! Latency of other clients while a million keys expire within one second, and the time until all
-//! these keys are removed.
+//! Latency of the store while a million keys expire within one second, and the time until all these
+//! keys are removed.
 
 use std::thread;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};

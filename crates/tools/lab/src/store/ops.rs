@@ -95,8 +95,8 @@ fn measure(given: &SharedFlags, row: &Row, cpus: Cpus, rounds: usize) -> Result<
     })
 }
 
-/// Fills each contender with the row's data, then puts load on one contender after the other in
-/// each round.
+/// Fills each contender with the row's data. Then, in each round, puts the row's load on one
+/// contender after the other.
 pub(super) fn sample(
     row: &Row,
     cpus: Cpus,

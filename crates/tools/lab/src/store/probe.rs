@@ -51,8 +51,9 @@ pub(crate) fn probe(probe: &Probe) -> Result<(), Stop> {
         .map_err(|err| Stop::host(format!("stdout: {err}")))
 }
 
-/// Process that runs [`probe`] with real-time priority on the client's core, so that no other
-/// process delays it: such delays would count as the server's. Setting this priority requires root.
+/// Process that runs [`probe`] with real-time priority on the client's core. Without this priority,
+/// other processes could delay `probe`, and the delays would count as latency of the server.
+/// Real-time priority requires root.
 pub(super) struct Probing(Child);
 
 impl Probing {

@@ -91,8 +91,8 @@ fn measure(
     })?;
     let cpu_us = contender.server.cpu_us()? - before_us;
     let before = Tree::read(contender.server.pid())?;
-    // Memory is measured during a second snapshot. Reading the memory use of a process blocks
-    // changes of its mappings, which would increase the measured latency.
+    // Memory is measured during a second snapshot, in which latency is not measured. Reading the
+    // memory use of a process blocks changes of the process's mappings, which increases latency.
     let (_, (_, peak_bytes)) =
         while_written(definition, address, || save(contender, Measuring::Always))?;
     Ok(Snapshot {
@@ -107,7 +107,7 @@ fn measure(
     })
 }
 
-/// Runs `work` while keys are overwritten; returns the number of writes and the result of `work`.
+/// Overwrites keys while `work` runs. Returns the number of writes and the result of `work`.
 fn while_written<T>(
     definition: &Definition,
     server: SocketAddr,
