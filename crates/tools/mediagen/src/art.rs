@@ -1,5 +1,5 @@
-//! Pictures for covers. ffmpeg draws a few pictures. Each album gets a copy of one of them, with a
-//! comment in the file that makes the copy unique.
+//! Pictures for covers. ffmpeg draws a few pictures. Each album gets a copy of one of these
+//! pictures. A comment in the file makes the copy unique.
 
 use std::fs;
 use std::path::Path;
@@ -10,8 +10,9 @@ use toolkit::stop::{Stop, at};
 
 use crate::random::Random;
 
-/// Each picture's file name, side in pixels, strength of the noise, and quality on ffmpeg's scale.
-/// The files are 40 KB to 600 KB in size, except the last: it is 10 MB, like a scanned cover.
+/// Pictures that ffmpeg draws. Each row has the file name, the side in pixels, the strength of the
+/// noise, and the quality on ffmpeg's scale. The files have 40 KB to 600 KB, except the last one,
+/// which has 10 MB, like a scanned cover.
 const DRAWN: &[(&str, u32, u32, u32)] = &[
     ("a.jpg", 500, 6, 4),
     ("b.jpg", 600, 12, 3),
@@ -72,8 +73,8 @@ impl Art {
         Art { pictures }
     }
 
-    /// Returns the large picture, or a random one of the others, with a random comment that makes
-    /// its bytes unique.
+    /// Returns the large picture if `large` is true, and otherwise a random one of the other
+    /// pictures. A random comment makes the bytes of the returned picture unique.
     pub(crate) fn cover(&self, random: &mut Random, large: bool) -> Cover {
         let usual = self.pictures.len() - 1;
         let picture = if large { usual } else { random.below(usual) };

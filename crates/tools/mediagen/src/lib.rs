@@ -9,9 +9,10 @@
 //!                     odd files (odd) ─────┘
 //! ```
 //!
-//! No encoder runs per track: there are a few dozen payloads (encoded sounds), and each track gets
-//! a part of one, in a container with tags and cover that this crate writes. The manifest has a
-//! line per file with the properties that a tag reader must find, or the error that it must report.
+//! No encoder runs per track. There are a few dozen payloads, which are encoded sounds. Each track
+//! gets a part of one payload, in a container with tags and a cover that this crate writes. The
+//! manifest has one line per file, with the properties that a tag reader must find or the error
+//! that the reader must report.
 
 #![forbid(unsafe_code)]
 

@@ -1,4 +1,5 @@
-//! Payloads: encoded audio, split into frames or pages so that each song gets a part of it.
+//! Payloads: encoded audio, split into frames or pages so that each song can get a part of a
+//! payload.
 
 use std::fs;
 use std::path::Path;
@@ -114,10 +115,11 @@ impl Payloads {
         Ok(payloads)
     }
 
-    /// Splits a file made by an encoder, and adds it to the payloads of its kind.
+    /// Splits `file`, which an encoder made, and adds it to the payloads of this kind. Does nothing
+    /// for WAV and AIFF, which need no encoder.
     ///
     /// # Panics
-    /// When `file` is not a file of that kind.
+    /// When `file` is not of this kind.
     pub fn add(&mut self, kind: Kind, file: &[u8]) {
         match kind {
             Kind::Flac => self.flac.push(flac(file)),

@@ -4,7 +4,7 @@ use crate::art::{Art, Cover};
 use crate::names;
 use crate::random::Random;
 
-/// Kinds of files, each with the share of albums whose songs are of this kind, in per cent.
+/// Kinds of files. The number is the share of albums, in per cent, whose songs are of this kind.
 const KINDS: &[(Kind, usize)] = &[
     (Kind::Flac, 60),
     (Kind::Mp3, 25),
@@ -62,8 +62,8 @@ pub(crate) struct Album {
 pub(crate) struct Song {
     pub(crate) kind: Kind,
     pub(crate) path: Vec<u8>,
-    /// Random stream for choices that do not change the expected result, such as padding, versions
-    /// of tags, and order.
+    /// Stream of random numbers for choices that do not change the expected result, such as
+    /// padding, versions of tags, and the order of fields.
     pub(crate) random: Random,
     /// Pairs of a Vorbis comment name and a value, in an order that a tagger would write.
     pub(crate) fields: Vec<(&'static str, String)>,
@@ -280,8 +280,8 @@ fn extras(fields: &mut Vec<(&'static str, String)>, random: &mut Random) {
 }
 
 impl Album {
-    /// Returns the album's cover: one of the pictures of `art`, made unique by a comment in the
-    /// file.
+    /// Returns the album's cover: a copy of a picture of `art`, with a comment that makes the copy
+    /// unique.
     pub(crate) fn cover(&self, art: &Art) -> Cover {
         let mut random = Random::new(self.seed);
         let large = random.percent(1);

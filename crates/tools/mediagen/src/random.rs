@@ -9,8 +9,8 @@ impl Random {
         Random(seed)
     }
 
-    /// Returns a stream that depends on `seed` and `salt` only, not on numbers drawn from other
-    /// streams.
+    /// Returns a stream of random numbers that depends only on `seed` and `salt`. Numbers that are
+    /// drawn from other streams do not affect it.
     pub(crate) fn apart(seed: u64, salt: u64) -> Random {
         let mut mixed = Random(seed ^ salt.wrapping_mul(0xd1b5_4a32_d192_ed03));
         Random(mixed.next())

@@ -1,7 +1,7 @@
 //! Test code that several crates use. It is never shipped, and only tests may import it.
 //!
-//! Principal types: [`fuzz::Target`], a parser with the properties that hold for any input,
-//! [`table::Row`], one line of a table of inputs and verdicts, and [`openapi::Document`], a
+//! Principal types: [`fuzz::Target`] is a parser with the properties that hold for any input.
+//! [`table::Row`] is one line of a table of inputs and verdicts. [`openapi::Document`] is a
 //! description of JSON responses.
 //!
 //! ```text

@@ -1,7 +1,7 @@
 //! Check of JSON responses against an OpenAPI 3.1 document.
 //!
 //! Only the keywords in [`KEYWORDS`] and [`REMARKS`] are known. The check panics if a schema has
-//! another keyword, because a keyword that is ignored would check nothing.
+//! another keyword. If it ignored such a keyword, a part of the document would not be checked.
 
 use serde_json::{Map, Value};
 
@@ -36,8 +36,8 @@ impl Document {
         Document(serde_json::from_str(text).expect("the document is JSON"))
     }
 
-    /// Returns all operations: method in upper case, and path with placeholders, such as
-    /// `GET /albums/{id}`.
+    /// Returns all operations, such as `GET /albums/{id}`: the method in upper case, and the path
+    /// with its placeholders.
     #[must_use]
     pub fn operations(&self) -> Vec<String> {
         let paths = self.0["paths"].as_object().into_iter().flatten();
@@ -48,12 +48,11 @@ impl Document {
         operations.collect()
     }
 
-    /// Checks a JSON response to a request of `method` for `path`, which is relative to the
-    /// server's URL and has no query. Returns the name of the operation, in the form of
-    /// [`Document::operations`].
+    /// Checks the JSON response to a request. `path` is relative to the server's URL and has no
+    /// query. Returns the name of the operation, in the form of [`Document::operations`].
     ///
     /// # Panics
-    /// If the document has no such operation or status, or if the body contradicts its schema.
+    /// If the document lacks the operation or the status, or if the body contradicts its schema.
     pub fn check(&self, method: &str, path: &str, status: u16, body: &Value) -> String {
         let paths = self.0["paths"].as_object().expect("the document has paths");
         let fits = paths

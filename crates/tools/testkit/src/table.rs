@@ -45,11 +45,11 @@ pub fn rows(table: &str) -> Vec<Row<'_>> {
     rows
 }
 
-/// Calls `judge` on every row, and reports in one message all rows for which `judge` does not
-/// return the expected verdict.
+/// Calls `judge` on every row, and compares the result with the expected verdict. Reports all rows
+/// with a difference in one message.
 ///
 /// # Panics
-/// If `judge` returns another verdict than expected for at least one row.
+/// If the verdicts of at least one row differ.
 pub fn check(table: &str, judge: impl Fn(&Row<'_>) -> String) {
     let mut wrong = String::new();
     for row in rows(table) {

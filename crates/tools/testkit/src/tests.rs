@@ -35,8 +35,8 @@ fn every_corpus_holds() {
     }
 }
 
-/// Checks that each target has a program. The programs are built only for fuzzing, so no other test
-/// would notice a missing program.
+/// Checks that each fuzz target has a program. The programs are built only for fuzzing, so no other
+/// test would detect that one is missing.
 #[test]
 fn every_target_has_a_program() {
     let fuzz = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../fuzz");

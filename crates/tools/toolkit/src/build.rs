@@ -29,8 +29,8 @@ pub struct Build {
 }
 
 impl Build {
-    /// Installs the packages that the build needs, then locks the build folder that fits this
-    /// checkout and compiler.
+    /// Installs the packages that the build needs. Then locks the build folder for this checkout
+    /// and the installed compiler.
     ///
     /// # Errors
     /// When packages cannot be installed, cargo or rustc fails, or the folder cannot be locked.
@@ -87,8 +87,8 @@ impl Build {
         let program = self.program("worker")?;
         let stripped = self.target_dir.path().join("worker.stripped");
         succeed(Command::new("strip").arg("-o").arg(&stripped).arg(&program))?;
-        // The embedded file is replaced only if its content differs, because a newer file makes
-        // cargo build the server again.
+        // The embedded file is replaced only if its content changed: a newer file would make cargo
+        // build the server again.
         let fresh = fs::read(&stripped).map_err(at(&stripped))?;
         if !fs::read(&embedded).is_ok_and(|old| old == fresh) {
             fs::rename(&stripped, &embedded).map_err(at(&embedded))?;
@@ -96,8 +96,7 @@ impl Build {
         Ok(self.worker.insert(embedded).clone())
     }
 
-    /// Builds the worker, unless this was done before, and then the server. Returns the server's
-    /// path.
+    /// Builds the server, and returns its path. Builds the worker first, if it is not built yet.
     ///
     /// # Errors
     /// When the worker or the server does not build.

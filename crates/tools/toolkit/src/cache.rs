@@ -80,13 +80,14 @@ fn is_codec(package: &str) -> bool {
 
 /// Lock on a build folder, which is released on drop.
 pub(crate) struct FolderLock {
-    /// Checkout that used this folder last, if it is not the one that now locks the folder.
+    /// Path of the checkout that used this folder last. `None` if the folder is new, or if the same
+    /// checkout now locks it.
     pub(crate) from: Option<String>,
     owner: File,
 }
 
 impl FolderLock {
-    /// Waits until no other process builds in `folder`, then locks it.
+    /// Waits until no other process builds in `folder`, then locks the folder.
     ///
     /// # Errors
     /// [`Stop::host`] when the folder cannot be written.

@@ -53,8 +53,8 @@ pub fn unstartable(command: &Command, err: &std::io::Error) -> Stop {
     Stop::host(format!("{program}: {err}"))
 }
 
-/// Returns the part of a command that identifies it in an error: the program's name, and at most
-/// four of the arguments before the first that begins with `--`.
+/// Returns the words that identify a command in an error: the program's name, and at most four
+/// arguments. The first argument that begins with `--` and all later arguments are left out.
 fn words(command: &Command) -> String {
     let program = Path::new(command.get_program());
     let program = program.file_name().unwrap_or(program.as_os_str());

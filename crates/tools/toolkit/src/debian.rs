@@ -97,8 +97,8 @@ pub fn ensure(packages: &[&str]) -> Result<(), Stop> {
 /// Runs apt-get once for each row of arguments.
 ///
 /// # Errors
-/// When this user may not run apt-get as root; the hint then has the commands to run as root. When
-/// apt-get fails.
+/// When apt-get fails, or when this user may not run it as root. In the second case, the hint
+/// contains the commands to run as root.
 pub fn apt_get(rows: &[&[&str]]) -> Result<(), Stop> {
     let Some(prefix) = privilege() else {
         let typed: Vec<_> = rows
@@ -134,8 +134,8 @@ fn privilege() -> Option<&'static [&'static str]> {
         .then_some(&["sudo", "-n"])
 }
 
-/// Returns those of `packages` that `listed` does not list as installed. Each line of `listed` has
-/// a status and a name.
+/// Returns those packages in `packages` that are not installed according to `listed`. Each line of
+/// `listed` has the status and the name of a package.
 fn missing<'a>(packages: &[&'a str], listed: &str) -> Vec<&'a str> {
     let installed = |package: &str| {
         let mut lines = listed.lines().filter_map(|line| line.split_once(' '));

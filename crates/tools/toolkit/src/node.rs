@@ -38,8 +38,8 @@ fn major(version: &str) -> Option<u32> {
     major.parse().ok()
 }
 
-/// Returns the folder `web` of a checkout, after installing the packages of its lock file if they
-/// are missing.
+/// Installs the packages of the lock file in the checkout's folder `web`, if they are missing.
+/// Returns the folder.
 ///
 /// # Errors
 /// [`Stop::host`] when Node is missing or too old, or a file cannot be read or written.
@@ -81,7 +81,8 @@ fn install(web: &Path, folder: &Path) -> Result<(), Stop> {
     fs::rename(&partial, folder).map_err(at(folder))
 }
 
-/// Makes `link` a symbolic link to `target`. A folder, file or other link at this path is removed.
+/// Makes `link` a symbolic link to `target`. Removes any folder, file or other link at the path
+/// `link` first.
 fn link(target: &Path, link: &Path) -> Result<(), Stop> {
     match fs::symlink_metadata(link) {
         Ok(_) if fs::read_link(link).is_ok_and(|present| present == target) => return Ok(()),

@@ -15,10 +15,10 @@ pub struct TargetDir {
 }
 
 impl TargetDir {
-    /// Locks the folder `KIND-KEY` of the cache, whose key follows from `rustc_version`, the output
-    /// of `rustc -vV`, and from the checkout's lock file. If another checkout used the folder last,
-    /// runs the command that `clean` returns, a `cargo clean` that removes the build artifacts of
-    /// our own crates from the folder. Older folders of the same kind are removed.
+    /// Locks the folder `KIND-KEY` of the cache. KEY is a hash of the output of `rustc -vV` and of
+    /// the C codecs in the checkout's lock file. If another checkout used the folder last, removes
+    /// the build artifacts of our own crates with the command that `clean` returns. Removes the
+    /// oldest folders of the same kind if there are too many.
     ///
     /// # Errors
     /// When the lock file cannot be read, the folder cannot be locked, or the command fails.
@@ -34,9 +34,9 @@ impl TargetDir {
         let path = cache.join(format!("{kind}-{}", cache::key(rustc_version, &lock)));
         let mut folder_lock = FolderLock::wait(&path, root)?;
         if let Some(from) = &folder_lock.from {
-            // Cargo treats crates at the same relative path in two checkouts as one crate, and
-            // detects changed files only by their timestamps. Without `cargo clean`, cargo would
-            // reuse artifacts of the other checkout's code.
+            // If two checkouts have a crate at the same relative path, cargo treats the two as one
+            // crate. It detects changed files only by their timestamps. Without `cargo clean`,
+            // cargo would reuse artifacts of the other checkout's code.
             eprintln!("{}: taking the build folder over from {from}", program());
             succeed(clean(&path).args(["--quiet", "--workspace"]))?;
         }

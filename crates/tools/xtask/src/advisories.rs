@@ -2,9 +2,9 @@
 //! database in the folder `advisories`.
 //!
 //! `cargo xtask test` reads the copy, not the database on the network. So a commit gets the same
-//! verdict every day, and also on machines without a network. The copy's date is printed with the
-//! verdict. `cargo xtask advisories --from CHECKOUT` renews the copy; CONTRIBUTING.md says when.
-//! The copy has the id, package, kind, versions and title of each advisory, but not its
+//! verdict every day, even on a machine without a network. The copy's date is printed with the
+//! verdict. `cargo xtask advisories --from CHECKOUT` renews the copy; CONTRIBUTING.md says when to
+//! renew it. The copy has the id, package, kind, versions and title of each advisory, but not the
 //! description.
 //!
 //! ```text

@@ -1,10 +1,10 @@
 //! Check that the worker links no C function with a known flaw. The worker contains C libraries,
 //! and some of their functions have known flaws.
 //!
-//! RustSec covers crates, but few of the C libraries that some crates bundle. `docs/THREATS.md` has
-//! a list, written by hand, of those libraries and of their flawed functions that the worker must
-//! not link. A test here compares the versions in that list with `Cargo.lock`; [`check`] verifies
-//! that the symbols of the worker contain none of these functions.
+//! Some crates bundle C libraries, and RustSec's database covers only few of these. So
+//! `docs/THREATS.md` has a list, written by hand, of the bundled libraries and of their flawed
+//! functions. A test here compares the versions in this list with `Cargo.lock`. [`check`] verifies
+//! that the symbols of the worker contain no flawed function.
 
 #[cfg(test)]
 mod tests;

@@ -37,9 +37,9 @@ pub(crate) fn gate(build: &Build) -> Result<(), Stop> {
     timed("conform http1", || succeed(&mut conform))
 }
 
-/// Returns the command that runs the suite `page` for `cargo xtask test`. The suite then runs only
-/// a few journeys (sequences of a user's actions), with the server of `build`. The build folder can
-/// stay locked while the command runs, because the suite does not lock it.
+/// Returns the command that runs the suite `page` for `cargo xtask test`, with the server of
+/// `build`. The command runs only a few journeys (sequences of a user's actions). The build folder
+/// can stay locked meanwhile, because the suite does not lock it.
 ///
 /// # Errors
 /// When the server or `conform` cannot be built.

@@ -5,9 +5,9 @@
 //!                        └───► target/fuzz/artifacts/TARGET/crash-…
 //! ```
 //!
-//! Address sanitizer and coverage need compiler flags that a stable compiler accepts only with
-//! `RUSTC_BOOTSTRAP` set. The variable is set here, so that the fuzzed code is built by the same
-//! compiler as the product.
+//! Address sanitizer and coverage need compiler flags that a stable compiler accepts only if the
+//! variable `RUSTC_BOOTSTRAP` is set. So the variable is set here, and the same compiler builds the
+//! fuzzed code and the product.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -120,8 +120,8 @@ impl Fuzz<'_> {
         let fewest = made(fewest)?;
         let (grown, corpus) = (self.folder.join("corpus").join(target), self.corpus(target));
         let mut merge = self.fuzzer(target, &[&fewest, &grown, &corpus]);
-        // If counters were used, the merge would keep one input for each number of iterations of a
-        // loop.
+        // Without `-use_counters=0`, libFuzzer would count how often code runs. The merge would
+        // then keep a separate input for each number of iterations of a loop.
         merge.args(["-set_cover_merge=1", "-use_counters=0"]);
         merge.arg(format!("-max_len={INPUT_BYTES_MAX}"));
         succeed(&mut merge)?;

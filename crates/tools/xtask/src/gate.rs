@@ -163,8 +163,8 @@ pub(crate) fn run(build: Build, name: Option<&str>, bless: bool) -> Result<ExitC
     Ok(summary(&rows))
 }
 
-/// Returns the count of a step. A step that could not run counts as failed, and its error is
-/// printed immediately.
+/// Returns the numbers of passed and failed tests of a step. If the step could not run, prints its
+/// error, and counts the step as one failed test.
 fn judge(result: Result<Count, Stop>) -> Count {
     result.unwrap_or_else(|stop| {
         eprintln!("{stop}");

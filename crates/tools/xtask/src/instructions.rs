@@ -1,14 +1,14 @@
-//! Check of instruction counts: counts the instructions of the operations of the crate
-//! `operations`, and compares them with the recorded counts.
+//! Check of instruction counts. Counts the instructions of each operation of the crate
+//! `operations`, and compares the counts with the recorded ones.
 //!
 //! ```text
 //! operations NAME n  ─ cachegrind ─► a ─┐
 //! operations NAME 2n ─ cachegrind ─► b ─┴─► (b − a) / n ─► lab/instructions.tsv, ± 5 %
 //! ```
 //!
-//! Times differ from run to run and from machine to machine; instruction counts do not. Instruction
-//! counts depend on the compiler, so those recorded with another compiler are shown, but do not
-//! make the check fail.
+//! Times differ from run to run and from machine to machine; instruction counts do not. But
+//! instruction counts depend on the compiler. If the recorded counts come from another compiler,
+//! differences are printed, but the check does not fail.
 
 #[cfg(test)]
 mod tests;

@@ -1,5 +1,5 @@
-//! `cargo xtask`: commands for developers, such as the checks before a merge, and commands for
-//! users who want to try Pelton.
+//! `cargo xtask`: commands for developers, such as the checks before a merge, and for users who
+//! want to try Pelton.
 //!
 //! Principal type: [`toolkit::build::Build`], through which all commands call cargo. Every crate,
 //! test and lint is built in release mode, for the host's triple, as a static program, into one
@@ -177,8 +177,8 @@ fn exit_code(findings: usize) -> ExitCode {
     ExitCode::from(if findings == 0 { 0 } else { EXIT_FINDINGS })
 }
 
-/// Builds the server, then replaces this process with it, so that signals reach the server, and the
-/// command ends with the server's exit code.
+/// Builds the server, then replaces this process with the server. So signals reach the server, and
+/// the command ends with the server's exit code.
 fn serve(root: PathBuf, dir: Option<PathBuf>, arguments: &[OsString]) -> Result<ExitCode, Stop> {
     let mut build = Build::open(root)?;
     let server = build.server()?;

@@ -109,8 +109,8 @@ fn blocks(text: &str) -> Vec<Block> {
     blocks
 }
 
-/// Returns the string literals of code with their lines, except those in attributes, in inline test
-/// modules and in assertions.
+/// Returns the string literals in `tokens`, each with its line. Literals in attributes and in
+/// inline test code are left out.
 fn strings(tokens: TokenStream) -> Vec<(usize, String)> {
     let mut found = Vec::new();
     let mut is_attribute = false;

@@ -17,8 +17,8 @@ use toolkit::{cache, node};
 
 use crate::gate::Count;
 
-/// Checks, tests and builds the web page into `web/dist`. If `watch` is set, builds it after each
-/// change instead, until the user ends the command.
+/// Checks and tests the web page, and builds it into `web/dist`. If `watch` is true, only builds
+/// the page, and builds it again after each change until the user ends the command.
 ///
 /// # Errors
 /// When Node or its packages are missing, or a check, a test or the build fails.

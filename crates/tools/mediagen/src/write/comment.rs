@@ -19,8 +19,8 @@ pub(super) fn comments(fields: &[Vec<u8>]) -> Vec<u8> {
     out
 }
 
-/// Returns the song's fields as Vorbis comments. If `upper` is true, the fields' names are in upper
-/// case; taggers differ in this.
+/// Returns the song's fields as Vorbis comments. If `upper` is true, the names of the fields are in
+/// upper case, as some taggers write them.
 pub(super) fn comment_fields(song: &Song, upper: bool) -> Vec<Vec<u8>> {
     let fields = song.fields.iter().map(|(name, value)| {
         let name = if upper {

@@ -75,7 +75,8 @@ fn framed(version: u8, name: &str, body: &[u8]) -> Vec<u8> {
 }
 
 /// Returns the code of the text encoding, the encoded texts, and the length of a terminator in
-/// bytes. Version 2.4 uses UTF-8; the older versions use Latin-1 where it suffices, else UTF-16.
+/// bytes. Version 2.4 uses UTF-8. Older versions use Latin-1 if it has all characters of the texts,
+/// and UTF-16 otherwise.
 fn encoded(version: u8, texts: &[&str]) -> (u8, Vec<Vec<u8>>, usize) {
     let is_latin = texts
         .iter()

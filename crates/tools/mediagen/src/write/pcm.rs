@@ -44,8 +44,8 @@ pub(super) fn aiff(song: &Song, cover: Option<&Cover>) -> (Vec<u8>, Audio) {
     let mut common = SOURCE.1.to_be_bytes().to_vec();
     common.extend((samples.len() as u32 / 2).to_be_bytes());
     common.extend(u16::from(SOURCE.2).to_be_bytes());
-    // The sample rate is written as an 80-bit float: the exponent of the highest bit, then the
-    // number shifted so that this bit comes first.
+    // The sample rate is written as an 80-bit float. The exponent is the position of the number's
+    // highest bit. The number follows, shifted so that this bit comes first.
     let shift = SOURCE.0.leading_zeros();
     common.extend((16383 + 31 - shift as u16).to_be_bytes());
     common.extend((SOURCE.0 << shift).to_be_bytes());

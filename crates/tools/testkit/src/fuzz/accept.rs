@@ -8,8 +8,8 @@ const WEBP: &str = "image/webp";
 const AVIF: &str = "image/avif";
 
 /// Checks `bytes` as the value of an Accept field. `bytes` may also contain further field lines. A
-/// media type is acceptable only if it occurs in the value. A weight of zero always excludes it.
-/// The result equals that of a naive parser unless the value has quotes.
+/// media type is acceptable only if it occurs in the value; a weight of zero always excludes the
+/// type. If the value has no quotes, the result equals that of a naive parser.
 pub fn accept(bytes: &[u8]) {
     let lines = [b"Accept: ", bytes].concat();
     with_request("GET", &lines, |request| {
@@ -40,9 +40,10 @@ fn is_within(media_type: &str, request: &Request<'_>) -> bool {
     values(request, "accept").into_iter().any(has)
 }
 
-/// Checks the effect of one more Accept line. `image/webp` with a weight of zero excludes only this
-/// type. `image/webp` with a parameter that is not a weight, or a line with only other types,
-/// changes nothing. `image/webp` without parameters can only make this type acceptable.
+/// Checks how one more Accept line changes the result. A line with `image/webp` and a weight of
+/// zero excludes only this type. A line with `image/webp` and a parameter that is not a weight
+/// changes nothing, nor does a line with only other types. A line with `image/webp` alone can only
+/// make this type acceptable.
 fn assert_more_lines(request: &Request<'_>, [avif, webp]: [bool; 2]) {
     let lines = lines_of(request, |_| true);
     let with = |more: &str, check: &dyn Fn([bool; 2])| {

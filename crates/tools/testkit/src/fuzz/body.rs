@@ -187,8 +187,8 @@ fn are_extensions(bytes: &[u8]) -> bool {
     true
 }
 
-/// Returns the number of bytes of a quoted string after its opening quote, including the closing
-/// quote.
+/// Returns the length of the quoted string at the start of `inner`, which begins after the opening
+/// quote. The closing quote counts. Returns `None` if the string is not valid.
 fn quoted_end(inner: &[u8]) -> Option<usize> {
     let mut at = 0;
     loop {

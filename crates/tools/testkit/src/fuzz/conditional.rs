@@ -28,8 +28,8 @@ const CURRENT: [Validators<'_>; 4] = [
     },
 ];
 
-/// Checks `bytes` as field lines. Each verdict is justified by one of the fields, and a field of
-/// lower precedence does not change the verdict.
+/// Checks the verdict on a request with the field lines `bytes`. One of the fields must justify the
+/// verdict, and fields of lower precedence must not change it.
 pub fn conditional(bytes: &[u8]) {
     for current in CURRENT {
         with_request("GET", bytes, |request| {
@@ -45,7 +45,8 @@ fn is_any(values: &[&[u8]]) -> bool {
     values == [b"*"]
 }
 
-/// Returns the entity tag without `W/` but with its quotes, the part that weak comparison compares.
+/// Returns the part of the entity tag that weak comparison compares: the tag without `W/`, but with
+/// its quotes.
 fn opaque<'a>(current: &Validators<'a>) -> &'a [u8] {
     current.etag.trim_start_matches("W/").as_bytes()
 }
@@ -90,8 +91,8 @@ fn assert_has_reason(request: &Request<'_>, current: &Validators<'_>, verdict: V
     }
 }
 
-/// Returns the verdict on a request of `method` with only those fields of `request` whose names
-/// `keep` accepts.
+/// Returns the verdict on another request, which has the method `method` and those fields of
+/// `request` whose names `keep` accepts.
 fn verdict_with(
     request: &Request<'_>,
     current: &Validators<'_>,

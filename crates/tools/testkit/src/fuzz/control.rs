@@ -19,8 +19,8 @@ pub fn control(bytes: &[u8]) {
         assert!(packet.len() <= CONTROL_BYTES_MAX);
         let again = Report::from_bytes(&packet);
         match &report {
-            // Invalid UTF-8 becomes longer when it is replaced, and the encoder then truncates the
-            // text, so the decoded report may differ from the first one.
+            // The text may have become too long, because decoding replaces invalid UTF-8 by longer
+            // characters. The encoder truncates such a text, so the second report may differ.
             Report::Broken(text) | Report::Tables(text) if TEXT_BYTES_MAX < text.len() => {
                 assert!(again.is_some());
             }

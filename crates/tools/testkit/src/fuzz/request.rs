@@ -14,12 +14,12 @@ const TIGHT: Limits = Limits {
     trailer_bytes_max: 32,
 };
 
-/// Maximum length in bytes of an input for which every prefix is tried. For longer inputs, only
+/// Maximum length in bytes of an input of which every prefix is tried. Of a longer input, only
 /// prefixes at equal steps are tried.
 const EVERY_CUT_BYTES_MAX: usize = 192;
 
-/// Checks `bytes` as the first bytes of a connection: once the parser has given a verdict, further
-/// bytes do not change the verdict, which equals that of a naive parser.
+/// Checks `bytes` as the first bytes of a connection. Once the parser has given a verdict, further
+/// bytes must not change the verdict. The verdict must equal that of a naive parser.
 pub fn request(bytes: &[u8]) {
     for limits in [Limits::default(), TIGHT] {
         assert_verdict_is_final(bytes, &limits);

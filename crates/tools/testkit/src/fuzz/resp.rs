@@ -13,8 +13,8 @@ pub fn resp(bytes: &[u8]) {
     let whole = read(bytes, bytes.len().max(1));
     for piece_bytes in [1, 7] {
         let pieces = read(bytes, piece_bytes);
-        // The kind of error may differ: if the input arrives in pieces, the parser finds that a
-        // line is too long before it finds other errors in the line.
+        // The two errors may be of different kinds. If the input arrives in pieces, the parser
+        // detects that a line is too long before it detects other errors in the line.
         assert_eq!(
             whole.0, pieces.0,
             "the result differs if the input comes in pieces of {piece_bytes} bytes"

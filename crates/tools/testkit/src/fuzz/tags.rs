@@ -1,8 +1,8 @@
 //! Fuzz targets for tags of music, and for EXIF.
 //!
-//! [`tags`] accepts a file of any format. The other targets cover one format each and provide its
-//! signature, so that the fuzzer need not find it: the first byte of the input selects one of the
-//! format's signatures, and the other bytes follow the signature.
+//! [`tags`] accepts a file of any format. Each of the other targets covers one format and supplies
+//! the format's signature, so that the fuzzer need not find the signature. The first byte of the
+//! input selects one of the format's signatures; the other bytes follow the signature.
 
 use std::io;
 

@@ -1,8 +1,8 @@
 //! Records of the benchmarks, as maps of values.
 //!
-//! The tools write all records, so a value that is missing or has another type is a bug of the tool
-//! that wrote the record, or of the code that asks for the value. Reading such a value panics. The
-//! message names the missing member, or shows the value of the wrong type.
+//! Our own tools write all records. A value that is missing or has the wrong type is therefore a
+//! bug, either of the tool that wrote the record or of the code that reads the value. Reading such
+//! a value panics. The message names the missing member, or shows the value of the wrong type.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -60,7 +60,8 @@ impl Records {
         })
     }
 
-    /// Returns the value `part` of the newest record of the benchmark `lab` that has this value.
+    /// Returns the value called `part` from the newest record of the benchmark `lab` that has such
+    /// a value.
     pub(super) fn newest(&self, lab: &str, part: &str) -> Row<'_> {
         let row = self.all(lab, part).into_iter().next();
         let row = row.unwrap_or_else(|| panic!("no record of {lab} has {part}"));
@@ -127,7 +128,7 @@ pub(super) fn list(value: &Value) -> &[Value] {
         .unwrap_or_else(|| panic!("not a list: {value:?}"))
 }
 
-/// Returns the member `name` of each element for which `is_wanted` returns true.
+/// Returns the number in the member `name` of each row for which `is_wanted` returns true.
 pub(super) fn numbers(rows: &Value, name: &str, is_wanted: impl Fn(&Value) -> bool) -> Vec<f64> {
     let rows = list(rows).iter().filter(|row| is_wanted(row));
     rows.map(|row| number(row, name)).collect()

@@ -30,7 +30,8 @@ pub(super) fn cells(records: &Records) -> Markdown {
     table
 }
 
-/// Renders the costs of a cell without those of the job that runs in it.
+/// Renders the costs of a cell (sandbox) itself, without the costs of the job that runs in the
+/// cell.
 pub(super) fn costs_of_a_cell(records: &Records) -> Markdown {
     let mut table = Markdown::new(&["figure", "value", "record"]);
     let creation = records.newest("cells", "creation");

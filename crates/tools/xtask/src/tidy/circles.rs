@@ -1,11 +1,11 @@
-//! Rule about circles: import cycles, in which files import each other directly or through other
-//! files of the cycle.
+//! Rule about circles. A circle is an import cycle: each of its files imports all others, directly
+//! or through other files of the circle.
 //!
-//! The files of a circle can only be understood together, because each needs all others. The rule
-//! builds a graph per crate. Its nodes are files; an edge leads from a file to each file of the
-//! same crate that it imports or names by a path. A re-export is not an edge, but is followed: the
-//! use of a name that `lib.rs` re-exports is an edge to the file that defines the name. Test code,
-//! and paths inside macro calls, are left out.
+//! The files of a circle can only be understood together. To find circles, the rule builds a graph
+//! for each crate. The nodes are the files of the crate. An edge leads from a file to each file
+//! that it imports or names by a path. A re-export is not an edge. If a file uses a name that
+//! `lib.rs` re-exports, the edge leads to the file that defines the name. Test code, and paths
+//! inside macro calls, are left out.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -72,8 +72,8 @@ const STEPS: &[(&str, &str)] = &[
     ("upkeep", "library-mounts"),
 ];
 
-/// Crate of test code that several crates share. Any crate may have it as a dev-dependency, but
-/// only [`TEST_PROGRAM`], which is itself a test, may have it as a normal dependency.
+/// Crate of test code that several crates share. Any crate may have it as a dev-dependency. Only
+/// [`TEST_PROGRAM`], which is itself a test, may have it as a normal dependency.
 const TESTKIT: &str = "testkit";
 const TEST_PROGRAM: &str = "conform";
 

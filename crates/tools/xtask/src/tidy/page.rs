@@ -1,6 +1,5 @@
-//! Rules about the sources of the web page in `web`: the TypeScript of the page, of its tests and
-//! of its build. The step `web` of `cargo xtask test` checks the files in `web/dist`, which are
-//! built from them.
+//! Rules about the sources of the web page in `web`: the scripts of the page and of its tests. The
+//! step `web` of `cargo xtask test` checks `web/dist`, which is built from these sources.
 
 use super::prose;
 use super::tree::{Finding, Rule, Tree, TreeFile};
@@ -75,8 +74,8 @@ fn plain_word(tree: &Tree) -> Vec<Finding> {
     findings
 }
 
-/// Returns the line without its indentation if the line is a comment: if it begins with `//`, `/*`,
-/// or the `*` of a comment of several lines.
+/// Returns the line without its indentation if it is a comment line. Comment lines begin with `//`,
+/// with `/*`, or with `*` in a comment of several lines.
 fn comment(line: &str) -> Option<&str> {
     let text = line.trim_start();
     let starts = ["//", "/*", "* ", "*/"];

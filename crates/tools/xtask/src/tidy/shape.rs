@@ -60,8 +60,8 @@ impl Function {
     }
 }
 
-/// Returns whether a comment excuses the length of the item on the lines `first` to `last`. Such a
-/// comment begins with [`EXCUSE`], and is in the item or on the line above it.
+/// Returns whether a comment excuses the length of the item on the lines `first` to `last`. An
+/// excuse begins with [`EXCUSE`], and is in the item or on the line above the item.
 fn excused(source: &Source, first: usize, last: usize) -> bool {
     let within = first.saturating_sub(1)..=last;
     let mut comments = source.comments.iter();

@@ -1,4 +1,4 @@
-//! Parts of one Rust file that the rules need.
+//! Parsed Rust file, reduced to the parts that the tidy rules need.
 //!
 //! The syntax comes from `syn`. Comments are not part of the syntax: they are the text between the
 //! tokens.
@@ -348,8 +348,8 @@ fn comments(text: &str, tokens: TokenStream) -> Vec<Mention> {
     };
     for range in ranges(tokens) {
         if range.end <= end {
-            // A doc comment is several tokens, each of which spans the whole comment. The comment
-            // was recorded with the first of them.
+            // A doc comment is parsed as several tokens, and each of these spans the whole comment.
+            // The comment was recorded with the first token.
             continue;
         }
         take(end, range.start, true);

@@ -156,7 +156,7 @@ fn manifest() {
                 "crates/http/server/Cargo.toml",
                 "version.workspace = true\nbytes.workspace = true\ntokio = { version = \"1\" }\n",
             ),
-            // The fuzz targets are a workspace of their own, which may state versions.
+            // The fuzz targets are a separate workspace, whose manifest may state versions.
             ("fuzz/Cargo.toml", "libfuzzer-sys = { version = \"0.4\" }\n"),
         ],
         expect![[r#"
@@ -563,7 +563,7 @@ fn every_rule_has_a_test_and_a_cure() {
     }
 }
 
-/// Six files, each of which imports the next one, and the last of which imports the first.
+/// Six files in a circle: each file imports the next one, and the last file imports the first.
 const RING: &[(&str, &str)] = &[
     (
         "crates/any/turbine/src/lib.rs",

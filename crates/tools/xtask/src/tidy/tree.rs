@@ -5,15 +5,15 @@ use std::path::Path;
 use super::source::Source;
 use crate::workspace::{Member, Workspace};
 
-/// Rule with its name, a check that returns the places that break it, and advice on how to fix such
-/// a place.
+/// A rule: its name, advice on how to fix a finding (`cure`), and a check that returns all
+/// findings.
 pub(super) struct Rule {
     pub(super) name: &'static str,
     pub(super) cure: &'static str,
     pub(super) check: fn(&Tree) -> Vec<Finding>,
 }
 
-/// Finding of a rule: a place in a file, and a message about it.
+/// Violation of a rule: the line of a file that breaks the rule, and a message.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Finding {
     pub(super) path: String,
@@ -37,7 +37,8 @@ pub(super) struct TreeFile {
     pub(super) bytes: u64,
     /// Content of the file; empty if it is not UTF-8.
     pub(super) text: String,
-    /// Syntax of a Rust file, or the parser's error; `None` for other files.
+    /// Syntax of a Rust file, or the parser's error if the file is not valid Rust. `None` for other
+    /// files.
     pub(super) source: Option<Result<Source, String>>,
 }
 
