@@ -1,4 +1,5 @@
-//! Settings of the store. Those with a directive in `redis.conf` have the directive's default.
+//! Settings of the store. Settings that are directives of `redis.conf` have the same defaults as
+//! there.
 
 use crate::dict::Seed;
 

@@ -351,8 +351,8 @@ impl Snapshots {
     }
 
     /// Prepares the snapshot in progress, if any, for a change of an entry's value. The caller
-    /// changes the value afterwards. If the snapshot has not reached the entry, it writes the entry
-    /// now. If it writes the value in parts, it protects the old elements.
+    /// changes the value afterwards. If the snapshot has not reached the entry, the entry is
+    /// written now. If the snapshot is writing the value in parts, the old elements are protected.
     #[inline]
     pub(crate) fn before_change(&mut self, dbs: &mut [Db], db: usize, slot: u32) {
         self.before_removal(dbs, db, slot);
@@ -364,8 +364,8 @@ impl Snapshots {
     }
 
     /// Prepares the snapshot in progress, if any, for the removal of an entry or the replacement of
-    /// its value. If the snapshot has not reached the entry, it writes the entry now. Afterwards, a
-    /// caller that removes the value calls [`Snapshots::take`], and a caller that moves the value
+    /// its value. If the snapshot has not reached the entry, the entry is written now. Afterwards,
+    /// a caller that removes the value calls [`Snapshots::take`], and a caller that moves the value
     /// to another entry calls [`Snapshots::moved`].
     #[inline]
     pub(crate) fn before_removal(&mut self, dbs: &mut [Db], db: usize, slot: u32) {

@@ -407,8 +407,8 @@ pub fn arg_bytes(arg: &Bytes) -> usize {
 /// the error text of Redis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ProtocolError {
-    /// A length of an argument, or a number of arguments, that is not a number or exceeds its
-    /// limit; or a negative length. The text names the value, such as `bulk length`.
+    /// An invalid length or count: text that is not a number, a value above its limit, or a
+    /// negative length of an argument. The text names the value, such as `bulk length`.
     Invalid(&'static str),
     /// A length of an argument, or a number of arguments, above the limit for clients that have not
     /// authenticated. The text names the value.

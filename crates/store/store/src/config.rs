@@ -29,7 +29,7 @@ const IGNORED: &[&str] = &[
     "list-max-ziplist-value",
     "lua-replicate-commands",
 ];
-/// Directives that work in Redis but are not supported by this server, each with the reason.
+/// Directives of Redis that this server refuses, each with the reason.
 const REFUSED: &[(&str, &str)] = &[
     ("loadmodule", "modules are not supported"),
     (

@@ -249,7 +249,7 @@ fn enforce_queue_limit(state: &mut State, key: ClientKey) {
 
 /// Shows a command to clients in `MONITOR` mode before the command runs. Two commands are shown
 /// only after they ran: an EXEC follows the commands of its transaction, and a SELECT is shown with
-/// the database that it selected. For these, shows nothing and returns `false`.
+/// the database that it selected. For these two, shows nothing and returns `false`.
 fn show_early(state: &mut State, key: ClientKey, args: &[Bytes]) -> bool {
     let rules = keyspace::command(args).map(command::rules);
     let is_early = !rules.is_some_and(|rules| rules.has(Rules::SHOWN_LATE));
@@ -302,7 +302,7 @@ fn end_reply(state: &mut State, key: ClientKey, command: Option<&'static Command
     }
 }
 
-/// If `appendfsync` requires it, records that the output since `mark` must not be sent before the
+/// Records, if `appendfsync` requires it, that the output since `mark` must not be sent before the
 /// command's change is on disk.
 fn note_promise(state: &mut State, key: ClientKey, command: Option<&Command>, mark: Mark) {
     if state.keyspace.effects.journal.is_empty() || !state.persist.promises() {

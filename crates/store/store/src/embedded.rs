@@ -15,7 +15,8 @@ use crate::clock::Clock;
 /// Maximum number of arguments of a command.
 const ARGS_MAX: usize = 1_024;
 
-/// Number of bytes by which all arguments of one command together may exceed the longest string.
+/// Number of bytes by which the total length of a command's arguments may exceed the maximum length
+/// of a string.
 const FRAME_BYTES_MAX: usize = 64 << 10;
 
 /// Data commands that this store lacks: commands whose cost or reply size is not bounded by their

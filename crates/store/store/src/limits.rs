@@ -1,4 +1,4 @@
-//! Limits of the server for which redis.conf has no directive.
+//! Limits of the server that are not directives of redis.conf.
 
 /// Limits of the server. Each field states its default.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,8 +35,8 @@ pub struct Limits {
     /// bytes of the hash table. Reading this many bytes takes about 0.1 ms. Default 64 KiB.
     pub snapshot_turn_bytes: usize,
     /// Maximum number of bytes of changed keys that a snapshot holds in memory. If a client changes
-    /// a key that the snapshot has not reached, the key's old state waits there until it is written
-    /// to disk. Above this limit, clients wait. Default 32 MiB.
+    /// a key that the snapshot has not reached, the key's old state waits in memory until it is
+    /// written to disk. Above this limit, clients wait. Default 32 MiB.
     pub snapshot_bytes_max: usize,
     /// Maximum number of elements that defragmentation moves per pass of the event loop. Moving
     /// these elements takes about 0.1 ms. Default 256.

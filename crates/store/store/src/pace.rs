@@ -1,5 +1,5 @@
 //! Pace of background work on the core. The work is done piece by piece, one piece per pass of the
-//! event loop. It rests between pieces, so that clients get most of the core's time.
+//! event loop. The work rests between pieces, so that clients get most of the core's time.
 //!
 //! While clients send commands, background work uses at most about a third of the core's time.
 //! During a rest, the thread may sleep. If the thread never slept, the kernel would at times

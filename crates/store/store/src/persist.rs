@@ -195,8 +195,8 @@ impl Persist {
         self.journal.is_some()
     }
 
-    /// If commands that change data are refused at present, returns the error reply to these
-    /// commands.
+    /// Returns the error reply to commands that change data, if such commands are refused at
+    /// present.
     pub(crate) fn refuses_writes(&self, config: &Config) -> Option<String> {
         if !self.saves.ok && config.stop_writes_on_bgsave_error && !config.save.is_empty() {
             return Some(

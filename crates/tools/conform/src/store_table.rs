@@ -1,4 +1,4 @@
-//! Comparison of the replies to COMMAND INFO and COMMAND DOCS with those of redis-server.
+//! Comparison of our replies to COMMAND INFO and COMMAND DOCS with the replies of redis-server.
 
 use resp::Reply;
 

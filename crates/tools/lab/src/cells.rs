@@ -85,14 +85,14 @@ struct Sample {
 struct Summary {
     contender: String,
     per_second: Spread,
-    /// Throughput of this contender divided by that of plain processes in the same round. Plain
-    /// processes have the mean throughput of [`FIRST`] and [`LAST`]. If this contender is one of
-    /// these two, only [`FIRST`] counts.
+    /// Throughput of this contender divided by that of plain processes in the same round. The
+    /// throughput of plain processes is the mean of [`FIRST`] and [`LAST`]. For these two
+    /// contenders themselves, it is that of [`FIRST`] alone.
     ratio: Ratio,
     cpu_us: Spread,
-    /// CPU time of plain processes divided by that of this contender in the same round. Plain
-    /// processes have the mean CPU time of [`FIRST`] and [`LAST`]. If this contender is one of
-    /// these two, only [`FIRST`] counts.
+    /// CPU time of plain processes divided by that of this contender in the same round. The CPU
+    /// time of plain processes is the mean of [`FIRST`] and [`LAST`]. For these two contenders
+    /// themselves, it is that of [`FIRST`] alone.
     cpu_ratio: Ratio,
     p50_us: Spread,
     p99_us: Spread,

@@ -1,6 +1,6 @@
-//! `lab hit`: four measurements of Pelton's cache. CPU time of cache hits, compared with nginx;
-//! latency of hits while conversions use every core; memory during many cache misses at once; and
-//! time from the start of the process to the first hit.
+//! `lab hit` measures four properties of Pelton's cache: CPU time of hits, compared with nginx;
+//! latency of hits while conversions use every core; memory while many clients miss at once; and
+//! the time from the start of the process to the first hit.
 //!
 //! All parts run on a private loopback, in a network namespace without other traffic.
 

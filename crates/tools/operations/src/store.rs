@@ -6,7 +6,7 @@ use resp::{Out, Parser, Proto};
 
 use crate::Operation;
 
-/// Number of distinct keys, all of which exist before the measurement.
+/// Number of distinct keys. All keys exist before the measurement.
 const KEYS: usize = 500;
 const COUNT: usize = 2 * KEYS;
 const NOW_MS: u64 = 1_000_000;

@@ -332,8 +332,8 @@ impl Journal {
         })
     }
 
-    /// Returns whether the writer thread has given up, such as after a failed sync. The server must
-    /// then stop.
+    /// Returns whether the writer thread has given up, for example after a failed sync. The server
+    /// must then stop.
     pub(crate) fn is_broken(&self) -> bool {
         self.progress.broken.load(Ordering::Acquire)
     }
