@@ -538,7 +538,7 @@ fn wrong_values_are_refused_with_what_was_expected() {
             pelton: pelton.toml:4: quality: expected a whole number from 1 to 100, found "80"
             pelton: pelton.toml:5: formats: expected a list of "avif" and "webp", found "gif"
             pelton: pelton.toml:6: allowed_types: expected a list of extensions such as "pdf", or "*" alone, found "tar.gz"
-            pelton: pelton.toml:7: img_map: expected prefixes with directories, in a file { "/a" = "/srv/a" }, elsewhere /a=/srv/a, found the prefix "photos"
+            pelton: pelton.toml:7: img_map: expected prefixes with directories: { "/a" = "/srv/a" } in the configuration file, /a=/srv/a in a flag or variable, found the prefix "photos"
             pelton: pelton.toml:8: max_age: expected a time with its unit, such as "10s" or "30d", up to 365d, found 60
             pelton: pelton.toml:9: log_level: expected "error", "warn", "info", "debug" or "trace", found "loud"
             pelton: pelton.toml:10: cores: expected "auto" or a whole number above 0, found 0
@@ -558,7 +558,7 @@ fn wrong_values_are_refused_with_what_was_expected() {
         expect![[r#"
             pelton: PELTON_QUALITY: expected a whole number from 1 to 100, found "101"
             pelton: PELTON_ROOT: expected a path, found ""
-            pelton: PELTON_IMG_MAP: expected prefixes with directories, in a file { "/a" = "/srv/a" }, elsewhere /a=/srv/a, found "/a"
+            pelton: PELTON_IMG_MAP: expected prefixes with directories: { "/a" = "/srv/a" } in the configuration file, /a=/srv/a in a flag or variable, found "/a"
         "#]],
     );
     check(

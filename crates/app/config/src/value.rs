@@ -619,8 +619,7 @@ pub struct Mapping {
 pub struct Mappings(pub Vec<Mapping>);
 
 impl Value for Mappings {
-    const EXPECTED: &'static str =
-        "prefixes with directories, in a file { \"/a\" = \"/srv/a\" }, elsewhere /a=/srv/a";
+    const EXPECTED: &'static str = "prefixes with directories: { \"/a\" = \"/srv/a\" } in the configuration file, /a=/srv/a in a flag or variable";
 
     fn read(raw: &Raw) -> Result<Mappings, Wrong> {
         let pairs = match raw {

@@ -80,9 +80,11 @@ impl IdlePrefetch {
         let prefetch = Arc::clone(self);
         let thread = thread::Builder::new().name("idle prefetch".to_owned());
         let started = thread.spawn(move || prefetch.run(&server));
-        started
-            .map(drop)
-            .map_err(|err| Error::host(format!("cannot start thread idle prefetch: {err}")))
+        started.map(drop).map_err(|err| {
+            Error::host(format!(
+                "cannot start the thread of the idle prefetch: {err}"
+            ))
+        })
     }
 
     /// Lets the thread end after the picture in progress.

@@ -36,9 +36,11 @@ const METRICS: [Metric; 8] = [
         "pictures that the latest prefetch has finished",
         Job::done,
     ),
-    ("pictures", "pictures of the latest prefetch", |job| {
-        job.pictures
-    }),
+    (
+        "pictures",
+        "originals that the latest prefetch has to process",
+        |job| job.pictures,
+    ),
     (
         "created",
         "variants that the latest prefetch created",

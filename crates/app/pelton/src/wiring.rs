@@ -78,7 +78,7 @@ pub(crate) fn hold_after_predecessor(dir: PathBuf, sharing: Sharing, what: &'sta
         .name("lock".to_owned())
         .spawn(wait);
     if let Err(err) = started {
-        tracing::warn!(%err, "cannot lock the data directory: other servers may use it at the same time");
+        tracing::warn!(%err, "cannot lock the data directory: nothing keeps another server from using it at the same time");
     }
 }
 

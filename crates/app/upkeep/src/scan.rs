@@ -144,7 +144,7 @@ fn lines(report: &Report) -> String {
         );
     }
     out += &format!(
-        "walk {:.3} s, read {:.3} s, index {:.3} s; index of {}{}\n",
+        "walk {:.3} s, read {:.3} s, index {:.3} s; size of the index: {}{}\n",
         report.walk.as_secs_f64(),
         report.read.as_secs_f64(),
         report.build.as_secs_f64(),

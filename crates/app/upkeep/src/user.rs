@@ -79,7 +79,7 @@ fn damaged(damage: Damage, folder: &Path, action: UserAction<'_>) -> Option<Erro
     let Damage { parts, bytes } = damage;
     let hint = match action {
         UserAction::List => {
-            "the next change keeps the file as journal.bad and continues without the damaged parts"
+            "at the next change, the damaged file is renamed to journal.bad, and a new file is written without the damaged parts"
         }
         _ => "the damaged file is kept beside it as journal.bad",
     };

@@ -42,6 +42,9 @@ pub fn decode(format: Format, bytes: &[u8], options: &DecodeOptions) -> Result<D
         Format::Webp => webp::decode(bytes, options),
         Format::Avif => avif::decode(bytes, options),
         Format::Bmp => bmp::decode(bytes, options),
-        Format::Svg => Err(Error::new(ErrorKind::Unsupported, "svg has no pixels")),
+        Format::Svg => Err(Error::new(
+            ErrorKind::Unsupported,
+            "svg is a vector format without pixels",
+        )),
     }
 }

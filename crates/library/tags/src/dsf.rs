@@ -69,7 +69,7 @@ pub(crate) fn read_tta(
     media.audio.bits = half(8) as u8;
     media.audio.sample_rate_hz = word(&head, 10);
     if media.audio.sample_rate_hz == 0 {
-        return Err(Error::malformed("true audio without a sample rate"));
+        return Err(Error::malformed("True Audio (TTA) without a sample rate"));
     }
     let samples = u64::from(word(&head, 14));
     let end = mpeg::tail(input, start, &mut media)?;

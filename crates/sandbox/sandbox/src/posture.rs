@@ -152,7 +152,7 @@ impl fmt::Display for Posture {
         writeln!(f, "own user         {}", yes(self.own_user))?;
         writeln!(
             f,
-            "syscall filter   {:016x}, {} instructions",
+            "syscall filter   digest {:016x}, {} instructions",
             self.filter_hash, self.filter_len
         )?;
         writeln!(f, "landlock         {landlock}")?;

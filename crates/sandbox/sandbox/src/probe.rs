@@ -171,7 +171,7 @@ fn task<'a>(original: BorrowedFd<'a>, plan: &'a [u8]) -> Task<'a> {
 impl fmt::Display for Probe {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "{}", self.posture)?;
-        writeln!(f, "denied call      kills")?;
+        writeln!(f, "denied syscall   kills the process")?;
         writeln!(f, "start            {} µs", self.start.as_micros())?;
         write!(
             f,

@@ -77,7 +77,7 @@ const EXPLAINED: &[Explained] = &[
         suffix: "lying block.flac",
         property: "verdict",
         apart_ms: 0,
-        why: "it drops the block that ends beyond the file, and finds no frame missing since it reads none",
+        why: "it drops the block that ends beyond the end of the file, and reads no audio frames, so that it misses none",
     },
     Explained {
         oracle: "mutagen",

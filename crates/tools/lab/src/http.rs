@@ -106,7 +106,7 @@ pub(crate) fn run(given: &SharedFlags, only: Option<&str>) -> Result<(), Stop> {
             .map(|row| row.name.as_str())
             .collect();
         return Err(Stop::usage(format!(
-            "no row of this name; the definition has: {}",
+            "the benchmark has no row of this name; its rows are: {}",
             names.join(", ")
         )));
     }

@@ -312,7 +312,7 @@ fn cell_proves_its_isolation() {
         "landlock ",
         "no new privs     yes",
         "no capabilities  yes",
-        "denied call      kills",
+        "denied syscall   kills the process",
         "start ",
         "empty job ",
         "fresh memory ",

@@ -62,7 +62,7 @@ rows! {
     "brpoplpush" 4 [WRITE DENYOOM BLOCKING], TWO, List, "2.2.0", "O(1)",
         Wait(lists::brpoplpush), "Moves the last element of a list to the start of another; blocks until there is one.",
         "source destination timeout";
-    "lindex" 3 [READONLY], KEY, List, "1.0.0", "O(N) for N nodes",
+    "lindex" 3 [READONLY], KEY, List, "1.0.0", "O(N) for N elements passed",
         Run(lists::lindex), "Returns the element at an index.", "key index";
     "linsert" 5 [WRITE DENYOOM], KEY, List, "2.2.0", "O(N) for N elements before it",
         Run(lists::linsert), "Inserts an element before or after another one.", "key (BEFORE | AFTER) pivot element";
@@ -85,7 +85,7 @@ rows! {
         Run(lists::lrange), "Returns the elements between two indices.", "key start stop";
     "lrem" 4 [WRITE], KEY, List, "1.0.0", "O(N) for N elements",
         Run(lists::lrem), "Removes elements that are equal to a value.", "key count element";
-    "lset" 4 [WRITE DENYOOM], KEY, List, "1.0.0", "O(N) for N nodes",
+    "lset" 4 [WRITE DENYOOM], KEY, List, "1.0.0", "O(N) for N elements passed",
         Run(lists::lset), "Replaces the element at an index.", "key index element";
     "ltrim" 4 [WRITE], KEY, List, "1.0.0", "O(N) for N elements removed",
         Run(lists::ltrim), "Removes all elements except those between two indices.", "key start stop";
@@ -116,7 +116,7 @@ rows! {
         Run(sets::sismember), "Returns whether a value is a member.", "key member";
     "smembers" 2 [READONLY], KEY, Set, "1.0.0", "O(N) for N members",
         Run(sets::smembers), "Returns all members.", "key";
-    "smismember" -3 [READONLY FAST], KEY, Set, "6.2.0", "O(N) for N names",
+    "smismember" -3 [READONLY FAST], KEY, Set, "6.2.0", "O(N) for N members asked about",
         Run(sets::smismember), "Returns for each value whether it is a member.", "key member ...";
     "smove" 4 [WRITE FAST], TWO, Set, "1.0.0", "O(1)",
         Run(sets::smove), "Moves a member to another set.", "source destination member";
@@ -164,11 +164,11 @@ rows! {
         Run(zset_combine::zinterstore), "Stores the members common to all sorted sets.",
         "destination numkeys key ... [WEIGHTS weight ...] [AGGREGATE (SUM | MIN | MAX)]";
     "zlexcount" 4 [READONLY FAST], KEY, SortedSet, "2.8.9", "O(log N)",
-        Run(zset_range::zlexcount), "Returns the number of members in a range of names.", "key min max";
+        Run(zset_range::zlexcount), "Returns the number of members in a lexicographical range.", "key min max";
     "zmpop" -4 [WRITE], FIRST_COUNTED, SortedSet, "7.0.0", "O(K+M*log N) for K keys and M members",
         Run(zsets::zmpop), "Removes members from the first non-empty sorted set.",
         "numkeys key ... (MIN | MAX) [COUNT count]";
-    "zmscore" -3 [READONLY FAST], KEY, SortedSet, "6.2.0", "O(N) for N names",
+    "zmscore" -3 [READONLY FAST], KEY, SortedSet, "6.2.0", "O(N) for N members asked about",
         Run(zsets::zmscore), "Returns the scores of several members.", "key member ...";
     "zpopmax" -2 [WRITE FAST], KEY, SortedSet, "5.0.0", "O(M*log N) for M members",
         Run(zsets::zpopmax), "Removes the members with the highest scores.", "key [count]";
@@ -180,7 +180,7 @@ rows! {
         Run(zset_range::zrange), "Returns the members in a range of ranks, scores or names.",
         "key start:string stop:string [BYSCORE | BYLEX] [REV] [LIMIT offset count] [WITHSCORES]";
     "zrangebylex" -4 [READONLY], KEY, SortedSet, "2.8.9", "O(log N+M) for M members sent",
-        Run(zset_range::zrangebylex), "Returns the members in a range of names.", "key min max [LIMIT offset count]";
+        Run(zset_range::zrangebylex), "Returns the members in a lexicographical range.", "key min max [LIMIT offset count]";
     "zrangebyscore" -4 [READONLY], KEY, SortedSet, "1.0.5", "O(log N+M) for M members sent",
         Run(zset_range::zrangebyscore), "Returns the members in a range of scores.",
         "key min:double max:double [WITHSCORES] [LIMIT offset count]";
@@ -192,7 +192,7 @@ rows! {
     "zrem" -3 [WRITE FAST], KEY, SortedSet, "1.2.0", "O(M*log N) for M members",
         Run(zsets::zrem), "Removes members.", "key member ...";
     "zremrangebylex" 4 [WRITE], KEY, SortedSet, "2.8.9", "O(M*log N) for M members removed",
-        Run(zset_range::zremrangebylex), "Removes the members in a range of names.", "key min max";
+        Run(zset_range::zremrangebylex), "Removes the members in a lexicographical range.", "key min max";
     "zremrangebyrank" 4 [WRITE], KEY, SortedSet, "2.0.0", "O(M*log N) for M members removed",
         Run(zset_range::zremrangebyrank), "Removes the members in a range of ranks.", "key start stop";
     "zremrangebyscore" 4 [WRITE], KEY, SortedSet, "1.2.0", "O(M*log N) for M members removed",
@@ -201,7 +201,7 @@ rows! {
         Run(zset_range::zrevrange), "Returns the members in a range of ranks, highest score first.",
         "key start stop [WITHSCORES]";
     "zrevrangebylex" -4 [READONLY], KEY, SortedSet, "2.8.9", "O(log N+M) for M members sent",
-        Run(zset_range::zrevrangebylex), "Returns the members in a range of names, last name first.",
+        Run(zset_range::zrevrangebylex), "Returns the members in a lexicographical range, the last member first.",
         "key max min [LIMIT offset count]";
     "zrevrangebyscore" -4 [READONLY], KEY, SortedSet, "2.2.0", "O(log N+M) for M members sent",
         Run(zset_range::zrevrangebyscore), "Returns the members in a range of scores, highest score first.",

@@ -444,7 +444,10 @@ impl<'a> Replay<'a> {
                 Ok(())
             }
             Outcome::Block(_) => Err("the command would wait".to_owned()),
-            Outcome::Service(command) => Err(format!("'{}' changes no data", command.name)),
+            Outcome::Service(command) => Err(format!(
+                "'{}' is not a write command, which this file may not contain",
+                command.name
+            )),
         }
     }
 }

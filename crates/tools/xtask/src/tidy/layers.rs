@@ -244,7 +244,9 @@ fn manifest(tree: &Tree) -> Vec<Finding> {
         } else if file.path.starts_with("crates/") && file.path.ends_with("/Cargo.toml") {
             let lines = (1..).zip(file.text.lines());
             let versions = lines.filter(|(_, line)| line.contains("version = \""));
-            findings.extend(versions.map(|(line, _)| file.finding(line, "states a version")));
+            findings.extend(
+                versions.map(|(line, _)| file.finding(line, "states a version of its own")),
+            );
         }
     }
     findings
