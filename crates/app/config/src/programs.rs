@@ -194,7 +194,7 @@ impl Programs {
 }
 
 impl Value for Programs {
-    const EXPECTED: &'static str = "tables, in a file [programs.NAME], elsewhere { NAME = { path = \"…\", route = \"/x/NAME\" } }";
+    const EXPECTED: &'static str = "tables: [programs.NAME] in the configuration file, { NAME = { path = \"…\", route = \"/x/NAME\" } } in a flag or variable";
 
     fn read(raw: &Raw) -> Result<Programs, Wrong> {
         let tables = match raw {

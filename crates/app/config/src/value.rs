@@ -454,7 +454,7 @@ impl Value for Queries {
 pub struct HeaderFields(pub Headers);
 
 impl Value for HeaderFields {
-    const EXPECTED: &'static str = "fields, in a file { \"X-Frame-Options\" = \"DENY\" }, elsewhere \"X-Frame-Options: DENY\" with | between several";
+    const EXPECTED: &'static str = "fields: { \"X-Frame-Options\" = \"DENY\" } in the configuration file, \"X-Frame-Options: DENY\" in a flag or variable, with | between several";
 
     fn read(raw: &Raw) -> Result<HeaderFields, Wrong> {
         let pairs: Vec<(String, String)> = match raw {

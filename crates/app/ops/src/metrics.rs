@@ -63,7 +63,7 @@ pub(crate) fn render(ops: &Ops, running: &Running, text: &mut Text) {
     text.family(
         "pelton_dashboard_sample_microseconds",
         "gauge",
-        "time that the last and the longest sample of the counters took",
+        "duration of the last sample of the counters, and of the longest",
     );
     let name = "pelton_dashboard_sample_microseconds";
     text.sample(name, "of=\"last\"", cost.last_us);

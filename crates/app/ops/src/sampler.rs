@@ -123,9 +123,11 @@ impl Ops {
         let ops = Arc::clone(self);
         let thread = thread::Builder::new().name("ops".to_owned());
         let started = thread.spawn(move || ops.sample());
-        started
-            .map(drop)
-            .map_err(|err| Error::host(format!("cannot start thread ops: {err}")))
+        started.map(drop).map_err(|err| {
+            Error::host(format!(
+                "cannot start the thread that samples the counters: {err}"
+            ))
+        })
     }
 
     /// Lets the thread that samples the counters and the thread of the prefetch in idle time end,

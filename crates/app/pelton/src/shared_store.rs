@@ -137,8 +137,8 @@ impl SharedStore {
             Err(err) => tracing::error!(%err, "the store has failed: serving continues without it"),
         };
         let thread = thread::Builder::new().name("store".to_owned()).spawn(work);
-        let thread =
-            thread.map_err(|err| Error::host(format!("cannot start thread store: {err}")))?;
+        let thread = thread
+            .map_err(|err| Error::host(format!("cannot start the thread of the store: {err}")))?;
         Ok(Running(Some((stop, thread))))
     }
 }

@@ -184,7 +184,7 @@ impl Metrics {
         );
         text.counter(
             "pelton_saved_bytes",
-            "bytes by which variants were smaller than the original pictures they were sent for",
+            "bytes saved by sending variants instead of their larger originals",
             self.sum(|core| &core.saved_bytes),
         );
         self.render_protocols(text);
