@@ -29,7 +29,8 @@ const OTHER_VARIABLES: [&str; 4] = [
 
 /// Names and default of the setting `queries`: the name in Pelton, the name in WebP Server Go, and
 /// the default in WebP Server Go. If settings of WebP Server Go are used, Pelton sets `queries` to
-/// `webp-server-go`, and notes that this differs from the default of WebP Server Go.
+/// the value `webp-server-go`, which allows its resize parameters. WebP Server Go itself ignores
+/// them by default, so Pelton reports the difference.
 const QUERIES_OF_WSG: (&str, &str, &str) = ("queries", "ENABLE_EXTRA_PARAMS", "meta-only");
 
 /// Inputs of the configuration, apart from the defaults.

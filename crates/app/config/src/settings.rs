@@ -432,8 +432,8 @@ settings! {
         target_bytes_max: Bytes = Bytes::kib(8), "bytes";
         /// Largest request body that is read and dropped so that its connection can be used again.
         body_bytes_max: Bytes = Bytes::kib(64), "bytes";
-        /// Maximum size of one request body for players' endpoints, the API or programs. The bytes
-        /// sent over the network count.
+        /// Maximum size of one request body for players' endpoints, the API or programs. A
+        /// compressed body counts as its compressed size.
         request_body_bytes: Bytes = Bytes::mib(1), "bytes";
         /// Maximum total size, over all cores, of the bodies of pending requests to players'
         /// endpoints, the API or programs. Beyond this size, the response is 503.

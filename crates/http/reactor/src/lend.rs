@@ -2,8 +2,8 @@
 //! Instead, the pages of a value are lent: the kernel gets references to the pages.
 //!
 //! ```text
-//! allocation  ···│ head value page │ page │ page end │···
-//!                └ lent: vmsplice into the core's pipe, splice from the pipe into the socket
+//! memory  ···│ bytes before, value… │ …value… │ …value, bytes after │···   (│ is a page limit)
+//!            └─ lent: vmsplice into the core's pipe, splice from the pipe into the socket ─┘
 //! ```
 //!
 //! The bytes that are sent before and after a value may lie next to the value in memory

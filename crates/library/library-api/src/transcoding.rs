@@ -278,7 +278,8 @@ fn parameters(plan: &Plan) -> String {
     format!("opus-{}-{}", plan.bit_rate_bps / 1_000, plan.channels)
 }
 
-/// Returns the track, transcoded by the parameters of an earlier decision.
+/// Returns the transcoded track. The client sends the parameters of the transcode, which it got
+/// from an earlier `getTranscodeDecision`.
 pub(crate) fn transcode_stream(call: &Call<'_>, seen: &Seen<'_>) -> Result<Response, Fault> {
     seen.may(Role::Stream)?;
     let requested = song(call)?;

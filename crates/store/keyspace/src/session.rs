@@ -144,7 +144,8 @@ impl Session {
         self.no_touch = no_touch;
     }
 
-    /// Sets the prefetched command and hash that the next [`crate::Keyspace::execute`] uses.
+    /// Sets what was looked up in advance for the next [`crate::Keyspace::execute`]: the command,
+    /// and the hash code of its key.
     pub fn set_prefetched(&mut self, prefetched: Prefetched) {
         self.prefetched = prefetched;
     }

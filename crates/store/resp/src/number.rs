@@ -52,7 +52,8 @@ pub fn double(value: f64, out: &mut Vec<u8>) {
     scientific.lay_out(out);
 }
 
-/// Decimal form of a positive number: its shortest digits and an exponent.
+/// Decimal form of a positive number: the fewest digits that parse back to the same number, and an
+/// exponent.
 struct Scientific {
     /// At most 17 digits, without a point.
     digits: Vec<u8>,

@@ -334,8 +334,8 @@ impl Connection {
             let mut destination = blob.limit(room);
             let read = std::task::ready!(pin!(stream.read_buf(&mut destination)).poll(context))?;
             self.sends_blobs = true;
-            // The event's `more` is true, because the socket may hold further bytes after the
-            // value.
+            // The second value is true, because the socket may hold further bytes after those of
+            // the blob.
             (read, true)
         } else {
             let mut buffer = shared.buffer.borrow_mut();

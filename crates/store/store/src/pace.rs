@@ -27,7 +27,7 @@ pub(crate) struct Pace {
     worked: Duration,
     /// CPU time of the last piece of work.
     pub(crate) last: Duration,
-    /// Number of commands received from clients up to the last rest.
+    /// Number of commands that clients had sent when [`Pace::rest`] last compared this number.
     commands: u64,
 }
 

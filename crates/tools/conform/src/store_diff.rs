@@ -75,8 +75,9 @@ const UNORDERED: &[&str] = &[
 /// Commands whose replies have pairs of elements in no particular order.
 const UNORDERED_PAIRS: &[&str] = &["HGETALL", "HRANDFIELD", "ZRANDMEMBER", "HSCAN", "ZSCAN"];
 /// Commands that changed between Debian's Redis 7.0 and Redis 7.2, which our store follows. In 7.2,
-/// these commands check all arguments before they read the key, or accept more arguments. For these
-/// commands, an error that only our store returns is not a difference.
+/// these commands check all arguments before they read the key, so that they return an error where
+/// 7.0 returns the reply for a missing key. An error that only our store returns is therefore not a
+/// difference.
 const STRICTER: &[&str] = &["BITPOS", "BITCOUNT", "ZRANK", "ZREVRANK"];
 const ENCODINGS: &[&[u8]] = &[b"listpack", b"quicklist", b"hashtable", b"skiplist"];
 const TIMES: &[&str] = &["TTL", "PTTL", "EXPIRETIME", "PEXPIRETIME"];

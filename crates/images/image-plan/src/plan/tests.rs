@@ -408,9 +408,10 @@ fn malformed_plans_are_refused() {
     assert_eq!(Plan::from_bytes(&long), Err(MalformedPlan::Length));
     let table: &[(usize, &[u8], MalformedPlan)] = &[
         (3, b"2", MalformedPlan::Magic),
-        // The source format is SVG, or a number after the last format.
+        // Source format: 6 is SVG, which no plan decodes, and 7 is no format.
         (4, &[6], MalformedPlan::Value),
         (4, &[7], MalformedPlan::Value),
+        // Orientation: only 1 to 8 are defined.
         (5, &[0], MalformedPlan::Value),
         (5, &[9], MalformedPlan::Value),
         // The orientation is changed to upright. Without rotation, the picture is not high enough

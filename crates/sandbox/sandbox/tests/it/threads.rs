@@ -54,8 +54,8 @@ fn p17_threads_of_a_process_work_as_they_do_outside() {
     const ROUNDS: u64 = 160_000_000;
     const LEAST_TRIES: usize = 10;
     const TRIES: usize = 60;
-    // The program is not deprioritized, because a program outside of a cell is not deprioritized
-    // either.
+    // The test compares a program in a cell with the same program outside, which is never
+    // deprioritized.
     let pool = program_pool(Limits {
         deprioritize_after_ms: 0,
         ..Limits::default()

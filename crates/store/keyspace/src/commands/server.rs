@@ -225,8 +225,9 @@ fn send_docs(command: &Command, out: &mut Out) {
     }
 }
 
-/// Assignment of key specs, the descriptions of key positions in COMMAND DOCS, to arguments. The
-/// first key argument gets the first spec, and every other key argument gets the last spec.
+/// Assigns key specs (descriptions of where a command's keys are) to the arguments that COMMAND
+/// DOCS lists. The first key argument gets the first spec, and every other key argument gets the
+/// last one.
 struct KeySpecs {
     count: usize,
     specs: usize,

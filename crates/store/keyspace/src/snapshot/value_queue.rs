@@ -146,7 +146,9 @@ impl ValueQueue {
         found.expect("a marked entry is in the queue")
     }
 
-    /// Protects a queued value that is about to change in its entry.
+    /// Keeps the present state of a value for the snapshot. Call it before the value changes in its
+    /// entry, while the value waits in the queue to be written. A list is copied at once; of other
+    /// values, each item is copied before its first change.
     pub(crate) fn protect(&mut self, db: usize, slot: u32, dbs: &mut [Db]) {
         let copied_bytes = Arc::clone(&self.copied_bytes);
         let queued = self.find(Location::Db(db), slot);

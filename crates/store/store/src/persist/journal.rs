@@ -119,8 +119,8 @@ pub(crate) struct Progress {
     broken: AtomicBool,
     /// True once the server stops. From then on, a failed write is not retried.
     is_stopping: AtomicBool,
-    /// The error that kept changes from reaching the disk. The owner of the server reads it after
-    /// the stop.
+    /// The error that kept changes from reaching the disk. The code that runs the server reads it
+    /// after the server has stopped.
     loss: Arc<Loss>,
 }
 

@@ -1,5 +1,7 @@
-//! Observable effect of each key of `[programs.NAME]`, in every backend. The keys of chains and
-//! fallbacks are tested in `failures` and in the parent module, `ephemeral = false` in `kept`.
+//! Observable effect of each key of `[programs.NAME]`, in every backend. Other modules test the
+//! rest:
+//! `failures` and the parent module test the keys of chains and of fallbacks, and `kept` tests
+//! `ephemeral = false`.
 
 use std::fs;
 
