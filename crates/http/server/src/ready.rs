@@ -71,8 +71,8 @@ impl ReadyResponses {
     }
 
     /// Returns the ready response if it still matches `choice`. If it does, the next check of its
-    /// original is postponed to `revalidate_at_ms`. If that check
-    /// is already scheduled for a later time, its time does not change.
+    /// original is postponed to `revalidate_at_ms`. If that check is
+    /// already scheduled for a later time, its time does not change.
     pub(crate) fn renew(
         &mut self,
         target: &Target<'_>,

@@ -408,7 +408,7 @@ fn malformed_plans_are_refused() {
     assert_eq!(Plan::from_bytes(&long), Err(MalformedPlan::Length));
     let table: &[(usize, &[u8], MalformedPlan)] = &[
         (3, b"2", MalformedPlan::Magic),
-        // Source format: 6 is SVG, which no plan decodes, and 7 is no format.
+        // Source format: 6 is SVG, which no plan decodes, and 7 stands for nothing.
         (4, &[6], MalformedPlan::Value),
         (4, &[7], MalformedPlan::Value),
         // Orientation: only 1 to 8 are defined.

@@ -1,7 +1,6 @@
 //! Observable effect of each key of `[programs.NAME]`, in every backend. Other modules test the
-//! rest:
-//! `failures` and the parent module test the keys of chains and of fallbacks, and `kept` tests
-//! `ephemeral = false`.
+//! rest: `failures` and the parent module test the keys of chains and of fallbacks, and `kept`
+//! tests `ephemeral = false`.
 
 use std::fs;
 
