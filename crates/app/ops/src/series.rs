@@ -14,8 +14,9 @@ pub(crate) enum Kind {
     Counter(fn(&Reading) -> u64),
     /// Largest of the values that were read during the interval, once per second.
     Gauge(fn(&Reading) -> u64),
-    /// Percentile of the durations of responses in the interval. The value is the index of the
-    /// histogram bucket that contains the percentile. The second field is the percentage.
+    /// Percentile of the durations of responses in the interval, as the index of the histogram
+    /// bucket that contains it. The fields are the function that returns the histogram, and the
+    /// percentage.
     Percentile(fn(&ResponseTotals) -> &[u64; ResponseTotals::BUCKETS], u64),
 }
 

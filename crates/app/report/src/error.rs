@@ -42,8 +42,9 @@ impl Error {
         Error::new(ErrorKind::Finding, what.into())
     }
 
-    /// Creates an error for a fault of the command line or the configuration. `what` names the
-    /// objects from the outermost to the innermost, without a full stop.
+    /// Creates an error for a fault of the command line or the configuration. `what` is the
+    /// message: first the setting or argument, then the file or value in it, then the cause,
+    /// without a full stop.
     pub fn usage(what: impl Into<String>) -> Error {
         Error::new(ErrorKind::Usage, what.into())
     }

@@ -80,7 +80,7 @@ impl Head {
         self.pseudo(AUTHORITY)
     }
 
-    /// Returns the names and values of the other fields, in order.
+    /// Returns the names and values of the fields that are not pseudo-header fields, in order.
     pub fn fields(&self) -> impl Iterator<Item = (&[u8], &[u8])> {
         self.fields.iter().map(|span| {
             let name = &self.bytes[span.begin as usize..span.name_end as usize];

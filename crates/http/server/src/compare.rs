@@ -43,7 +43,8 @@ struct SentPicture {
 }
 
 impl Core {
-    /// Responds with the comparison of a picture.
+    /// Responds with a comparison of a picture's original and the variant that this client would
+    /// get.
     pub(crate) async fn comparison_response(
         &self,
         file: &FileRequest<'_>,

@@ -104,7 +104,7 @@ pub(crate) enum AdminRule {
     Never,
     /// Only admins may send the request, unless there are no users yet.
     OnceThereAreUsers,
-    /// Only admins may send the request, even if there are no users yet.
+    /// Only admins may send the request. So while there are no users, it is always refused.
     Always,
 }
 

@@ -24,7 +24,8 @@ impl<'a> Traceparent<'a> {
     pub(crate) fn parse(value: &'a [u8]) -> Option<Traceparent<'a>> {
         const LENGTH: usize = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01".len();
         let text = str::from_utf8(value).ok()?;
-        // §3.2.4: a later version may be longer, but has the same beginning.
+        // W3C Trace Context §3.2.4: the value of a later version may be longer, but has the same
+        // beginning.
         let (known, rest) = text.split_at_checked(LENGTH)?;
         let mut parts = known.split('-');
         let mut next = |digits| {

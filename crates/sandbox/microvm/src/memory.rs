@@ -284,8 +284,9 @@ impl Memory {
             address.is_multiple_of(PAGE_BYTES),
             "the address is the start of a page"
         );
-        // SAFETY: the pointer is the start of a page of the reservation, and that page is always
-        // writable, as all wiped ranges are; `self` is borrowed mutably.
+        // SAFETY: the pointer is the start of a page of the reservation. The page belongs to a
+        // range that is wiped between jobs; such ranges are always mapped writable. `self` is
+        // borrowed mutably.
         unsafe { &mut *place }
     }
 

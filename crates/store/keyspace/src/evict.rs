@@ -7,10 +7,12 @@
 //! minute in which the counter last decayed.
 //!
 //! ```text
-//! access:  flags 4 │ stamp 28:  tick   or   0 4 │ minute 16 │ counter 8
+//! access, 32 bits:   flags, 4 │ stamp, 28
+//! stamp under LRU:   time of the last use, 28
+//! stamp under LFU:   zeros, 4 │ minute, 16 │ counter, 8
 //! ```
 //!
-//! The numbers are widths in bits. As in Redis, the best candidates of earlier samples are
+//! As in Redis, the best candidates of earlier samples are
 //! remembered, and the next evictions also choose among them. So if a sample contains only recently
 //! used keys, an earlier candidate is evicted.
 

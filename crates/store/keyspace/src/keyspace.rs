@@ -262,8 +262,8 @@ impl Keyspace {
         self.watches.touch_all(db, dbs, now);
     }
 
-    /// Handles the creation of a key: releases the key's build lock, and marks the key as ready for
-    /// clients that block on it.
+    /// Handles the creation of a key: releases the lock that a client holds on the key while it
+    /// computes the value (GETORLOCK), and marks the key as ready for clients that block on it.
     #[inline]
     pub(crate) fn key_created(&mut self, db: usize, key: &[u8]) {
         let locks = &mut self.dbs[db].locks;

@@ -19,8 +19,8 @@ const ARGS_MAX: usize = 1_024;
 /// of a string.
 const FRAME_BYTES_MAX: usize = 64 << 10;
 
-/// Data commands that this store lacks: commands whose cost or reply size is not bounded by their
-/// arguments and the stored data, and commands that concern more than one store.
+/// Data commands that this store lacks. Some could cost far more time or memory than the sizes of
+/// their arguments and of the stored data suggest; others concern more than one store.
 const UNSUPPORTED: &[&str] = &[
     "bitfield",
     "bitop",

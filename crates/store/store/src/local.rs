@@ -51,8 +51,8 @@ pub(crate) enum Request {
 /// Options of [`Handle::get_or_compute`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ComputeOptions {
-    /// Maximum duration of a computation. After this time, another caller starts a computation. At
-    /// least a millisecond.
+    /// Time for which other callers wait for the caller that computes a missing value. After this
+    /// time, one of them computes the value too. At least a millisecond.
     pub build: Duration,
     /// Time to live of the value, at least a millisecond; `None` for no expiry.
     pub keep: Option<Duration>,

@@ -31,7 +31,8 @@ struct Definition {
     shrink: u32,
     /// Quality settings that are tried with each encoder.
     settings: Vec<u8>,
-    /// JPEG qualities that become the rows of the table of equal quality.
+    /// JPEG qualities for which a table states the settings of the other encoders that look the
+    /// same. Each quality is one row of the table.
     knots: Vec<u8>,
 }
 

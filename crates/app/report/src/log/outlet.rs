@@ -102,7 +102,8 @@ impl Outlet {
     /// [`PATIENCE`].
     pub(super) fn finish(&'static self) {
         if self.begin().is_err() {
-            // Without the log's thread, this thread writes the lines and waits for the reader.
+            // The log's thread could not be started, so this thread writes the lines itself. It
+            // blocks while the reader of stderr is slow.
             let waiting = std::mem::take(&mut self.lock().waiting);
             self.write_to(&mut io::stderr(), &waiting);
             return;

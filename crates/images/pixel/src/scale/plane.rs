@@ -6,10 +6,10 @@
 //!      ─ sums of rows ─► new height × new width
 //!      ─ transpose ────► new width × new height
 //! ```
-//! Both passes sum whole rows, so one vector processes samples that are adjacent in memory.
-//! Transposing a plane costs less than summing across rows. Weights have 16 bits, with as many
-//! fractional bits as fit; the weights of one output sample add up to exactly 1. Sums are integers,
-//! so every processor gives the same bytes.
+//! Both passes add whole rows to each other, so one vector processes samples that are adjacent in
+//! memory. Transposing a plane costs less than adding the samples within a row. Weights have 16
+//! bits, with as many fractional bits as fit; the weights of one output sample add up to exactly 1.
+//! Sums are integers, so every processor gives the same bytes.
 
 use super::lanczos3_weight;
 use image_plan::{Plane, Size};
@@ -170,7 +170,8 @@ fn sum_rows(view: View<'_>, taps: &Taps) -> Plane {
         pairs.clear();
         pairs.extend((tap.from..tap.to).map(|at| {
             let y = tap.first + 2 * (at - tap.from);
-            // If the number of rows is odd, the last row is paired with any row, whose weight is 0.
+            // Rows are summed in pairs. If an output row depends on an odd number of rows, the
+            // partner of the last one has the weight 0, so any row that exists will do.
             let next = (y + 1).min(view.height - 1);
             (view.row(y), view.row(next), taps.weights[at])
         }));

@@ -64,7 +64,7 @@ pub(super) struct OpenShare<'a> {
     pub(super) share: Share,
     /// Name of the shared item, if it has one.
     pub(super) name: Option<String>,
-    /// Rows of the tracks.
+    /// Rows of the shared tracks in the index.
     pub(super) tracks: Vec<u32>,
     pub(super) photos: Option<Photos>,
 }

@@ -180,7 +180,7 @@ impl Limitation {
 }
 
 impl<'a> Stream<'a> {
-    /// Returns the stream of a track's file.
+    /// Describes the file of a track: its container, codec, channels and other properties.
     pub(super) fn of(media: &Media, track: &Track<'_>) -> Stream<'static> {
         let container = match media.container {
             Container::Flac => "flac",

@@ -35,7 +35,8 @@ const THREADS_MAX: u64 = microvm::THREADS_MAX as u64;
 pub(super) struct Launch {
     pub(super) program: OwnedFd,
     pub(super) words: StartArguments,
-    /// Maximum address space of a program in bytes, without the memory that it allocates for a job.
+    /// Maximum address space of a program in bytes, apart from the memory that the program
+    /// allocates for a job.
     pub(super) max_memory_bytes: u64,
     /// Address space in bytes that a program may allocate for a job, in addition to
     /// `max_memory_bytes`.

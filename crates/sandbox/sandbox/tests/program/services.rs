@@ -16,7 +16,8 @@ fn input() -> Vec<u8> {
     input
 }
 
-/// Sends its input line by line, waits for the answer to each line, and prints the answers.
+/// Sends each line of the standard input to the service of the job, waits for the answer to the
+/// line, and prints all answers.
 pub(crate) fn ask() {
     let mut line = line();
     let mut answers = Vec::new();

@@ -18,7 +18,7 @@ const UNCOMPRESSED_BYTES_MAX: usize = 20;
 /// Work that is counted for each string in addition to its length. [`Writer::work`] counts bytes.
 const STRING_WORK: usize = 16;
 
-/// Writer that appends to a file or a payload.
+/// Writer that appends to the bytes of an RDB file or of a DUMP payload.
 pub(crate) struct Writer<'a> {
     pub(crate) to: &'a mut Vec<u8>,
     blobs: Option<&'a mut Blobs>,

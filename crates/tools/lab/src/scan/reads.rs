@@ -36,8 +36,8 @@ pub(super) struct Sample {
     used: ResourceUse,
 }
 
-/// Number of system calls of each kind in one run, minus those of a run on an empty folder. Calls
-/// that occur less than once per hundred files are left out.
+/// Number of times that one run makes each system call, minus those of a run on an empty folder.
+/// System calls that occur less than once per hundred files are left out.
 #[derive(Serialize)]
 struct Calls {
     kind: String,

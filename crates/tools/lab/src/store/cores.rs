@@ -28,7 +28,7 @@ pub(super) struct Definition {
     directives: Vec<String>,
 }
 
-/// Samples of one row over all rounds.
+/// Samples for one row of the benchmark's table, from all rounds.
 #[derive(Serialize)]
 pub(super) struct Cores {
     row: String,
