@@ -84,8 +84,8 @@ fn name(path: &Path) -> String {
     name.to_string_lossy().into_owned()
 }
 
-/// Returns the limits of a single cell. The backend `auto` is resolved by starting a pool of
-/// workers, which selects the backend of this host.
+/// Returns the limits of a pool with a single cell. If the configured backend is `auto`, starts a
+/// pool of workers to find out which backend it selects on this host.
 fn limits(config: &Config) -> Result<Limits, Error> {
     let limits = Limits {
         spare: 0,

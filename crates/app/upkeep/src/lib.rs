@@ -7,16 +7,16 @@
 //! with a pool of cells.
 //!
 //! ```text
-//! scan        library ──────────────────────► catalog
-//! prefetch    catalog, library ─► Service ──► variants
-//! user        password, question at the terminal ─► journal of users, avatars, require_login
-//! quarantine  data directory ───────────────► list on stdout, or removal of an entry
+//! scan        library ──────────────────────► catalog prefetch    catalog, library ─► Service ──►
+//! variants user        password, question at the terminal ─► journal of users, avatars, setting
+//! require_login quarantine  data directory ───────────────► list on stdout, or removal of an entry
 //! ```
 //!
 //! Limits: an avatar has at most 16 MiB, and a password at most 1 KiB; the configuration contains
 //! all other limits. Errors: a command returns its exit code, or the errors to report. A file of
-//! the library that cannot be read or converted is a finding. Threads: `scan` and `prefetch` start
-//! one thread, which draws the progress bar on a terminal.
+//! the library that cannot be read or converted does not end the command: the command reports it,
+//! and returns the exit code for findings. Threads: `scan` and `prefetch` start one thread, which
+//! draws the progress bar on a terminal.
 
 #![forbid(unsafe_code)]
 // `eprintln!` and `println!` are denied: they panic if the line cannot be written, and block while

@@ -114,8 +114,8 @@ impl Drop for Mapped {
             thread.join().expect("the lease thread does not panic");
         }
         let Pages { at, bytes } = self.pages;
-        // SAFETY: `open` mapped the pages, and the thread that shared them has ended. Breaks if a
-        // copy of `Pages` leaves this module.
+        // SAFETY: `open` mapped the pages, and the lease thread, the only other user of them, has
+        // ended. Breaks if a copy of `Pages` leaves this module.
         let unmapped = unsafe { munmap(at.as_ptr(), bytes) };
         unmapped.expect("`open` mapped these pages");
     }
@@ -124,8 +124,9 @@ impl Drop for Mapped {
 impl Pages {
     fn bytes(&self) -> &[u8] {
         // SAFETY: at `at`, `self.bytes` bytes are mapped and readable until `Mapped` is dropped.
-        // The lease keeps the bytes unchanged, and `copy` replaces them by the same bytes. Breaks
-        // if the lease ends before the mapping is dropped or replaced.
+        // The lease keeps the bytes unchanged until `copy` replaces the mapping by a private one
+        // with the same content. Breaks if the lease ends before the mapping is dropped or
+        // replaced.
         unsafe { slice::from_raw_parts(self.at.as_ptr().cast(), self.bytes) }
     }
 

@@ -123,8 +123,8 @@ pub struct SharedEntry {
 /// and the path of the original, for other processes to read.
 #[derive(Clone, Copy, Debug)]
 pub struct Flight<'a> {
-    /// Identifier of the directory that gets the result. Processes with the same identifier can
-    /// read each other's variants.
+    /// Identifier of the directory in which the variant will be stored. Processes that use the same
+    /// directory have the same identifier, and can read each other's variants.
     pub files: &'a str,
     /// Path of the original.
     pub path: &'a LibraryPath,

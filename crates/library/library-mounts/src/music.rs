@@ -15,7 +15,8 @@ use crate::covers::{CoverMount, Covers};
 use crate::files::PageFiles;
 use crate::players::Players;
 
-/// Indexer, with the covers and the interfaces for players that use its catalog.
+/// Indexer of the library, and the users of its catalog: the covers, and the interfaces for
+/// players.
 #[derive(Debug)]
 pub struct Music {
     indexer: Arc<LibraryIndexer>,

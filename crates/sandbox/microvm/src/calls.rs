@@ -1,5 +1,6 @@
-//! System calls of a guest. Each implemented call is a row of [`CALLS`] or, only for programs, of
-//! [`PROGRAM_CALLS`]. Every other call fails with `ENOSYS` and is counted.
+//! System calls of a guest. Each implemented call is a row of [`CALLS`], for all guests, or of
+//! [`PROGRAM_CALLS`], for guests that run a program of the operator. Every other call fails with
+//! `ENOSYS` and is counted.
 //!
 //! Addresses from the guest are not trusted: [`Memory`](super::memory::Memory) checks that each
 //! lies in memory that the guest may access. A structure in the guest's memory is copied once, and

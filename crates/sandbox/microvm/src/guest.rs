@@ -165,8 +165,8 @@ const CANARY_EVERY: u64 = 64;
 /// Result of a wipe, the reset of a machine to its snapshot.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct WipeResult {
-    /// Size of the pages that the job touched and that the wipe freed. Pages that had content
-    /// before the job are not counted, nor are pages that the job never allocated.
+    /// Size of the pages that the job was the first to write, and that the wipe therefore freed.
+    /// Pages that had content before the job are not counted, because the wipe restores them.
     pub dirty_bytes: u64,
     /// True if a canary survived the wipe.
     pub leaked: bool,

@@ -43,7 +43,8 @@ pub(crate) struct Supervisor {
     /// Children that have not yet reported that they are ready for a job, each with the deadline of
     /// this report.
     unready: Vec<(Slot, Instant)>,
-    /// Page tables of the guest of the microVM that is starting, as text for the operator.
+    /// Listing of the page tables of the guest that is being started, which `pelton cell` can
+    /// print.
     tables: String,
     slots: u64,
     generations: u64,

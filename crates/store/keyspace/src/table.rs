@@ -108,8 +108,8 @@ pub(crate) fn resolve(args: &[Bytes]) -> Result<&'static Command, Fault> {
     }
     match command.handler {
         Handler::Container => subcommand(args).ok_or_else(|| unknown_subcommand(name, &args[1])),
-        // The server runs this container and most of its subcommands. Only subcommands that concern
-        // data have rows in this table.
+        // The server, not this crate, runs this command and most of its subcommands. So only the
+        // subcommands that concern data have rows in this table.
         Handler::Service => Ok(subcommand(args).unwrap_or(command)),
         Handler::Run(_) | Handler::Wait(_) | Handler::Exec | Handler::Help => Ok(command),
     }

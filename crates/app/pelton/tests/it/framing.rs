@@ -95,9 +95,10 @@ fn every_connection_gets_as_many_answers_as_it_has_requests() {
         let mut answers: Vec<_> = parts.iter().map(|part| refusal(part)).collect();
         let body = last.strip_prefix("body ");
         if let Some(body) = body {
-            // The last part of the verdict refuses the body of the last request. This request gets
-            // one response, with the status of the refusal. For a body that is too long (413), any
-            // status is accepted, because responses with files do not depend on the body.
+            // The last two parts of the verdict concern the same request: its head is accepted,
+            // and its body is refused. The request gets one response, with the status of the
+            // refusal. If the body is too long (413), any status is accepted, because the server
+            // may send a file before it has read the body.
             answers.truncate(parts.len() - 2);
             answers.push(refusal(body).filter(|status| *status != 413));
         }

@@ -27,7 +27,7 @@ fn incoming_cpu_is_chosen_only_for_even_arrivals() {
         (Hash, [70, 70, 70, 70, 120], even, Hash),
         (Hash, [100, 100, 100, 100, 40], even, IncomingCpu),
         (IncomingCpu, [100, 100, 100, 100, 0], even, IncomingCpu),
-        // Arrivals were even before and are uneven now.
+        // `IncomingCpu` was chosen while connections arrived evenly. They no longer do.
         (IncomingCpu, [300, 50, 30, 20, 0], [300, 50, 30, 20], Hash),
         // The kernel ignores the socket option, so one core gets all connections.
         (IncomingCpu, [100, 100, 100, 100, 0], [400, 0, 0, 0], Hash),

@@ -99,7 +99,8 @@ pub(super) fn new_image(
 ) -> Result<Owned<avif::avifImage>, Error> {
     // SAFETY: the callee takes numbers and returns a new struct without planes, or null.
     let start = unsafe { avif::avifImageCreate(size.width_px, size.height_px, 8, format) };
-    // SAFETY: `start` is null, or a new struct without another owner that `avifImageDestroy` frees.
+    // SAFETY: `start` is null, or a new struct that has no other owner and that `avifImageDestroy`
+    // frees.
     unsafe { Owned::new(start, avif::avifImageDestroy) }
 }
 

@@ -44,7 +44,8 @@ pub(crate) enum End {
 pub(crate) enum Difference {
     /// We accept the bytes, and the oracle refuses them. The string is the oracle's reason.
     RefusedThere(String),
-    /// Both accept the bytes, but frame them differently. The string names the difference.
+    /// We and the oracle accept the bytes, but frame them differently. The string names the
+    /// difference.
     Framed(&'static str),
 }
 

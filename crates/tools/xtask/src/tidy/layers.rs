@@ -80,8 +80,8 @@ const TEST_PROGRAM: &str = "conform";
 /// Highest layer whose crates must not use clocks, files, sockets or threads.
 const PURE_LAYER_MAX: u8 = 2;
 
-/// Names that layers without I/O must not use. Each entry matches consecutive whole names of a
-/// path.
+/// Rust paths that layers without I/O must not use. An entry matches one or more consecutive
+/// segments of a path: `Instant::now` also matches `std::time::Instant::now`.
 const IMPURE: &[&str] = &[
     "std::fs",
     "std::net",

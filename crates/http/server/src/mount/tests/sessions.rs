@@ -94,8 +94,8 @@ impl Mount for Unchanged {
     }
 }
 
-/// Mount of the API. It responds with a file of the library as the file's own path does, so the
-/// file may be converted.
+/// Mount of the API. Its response is the same as if the client had requested the path of a file of
+/// the library, so the file may be converted.
 struct Streamed;
 
 impl Mount for Streamed {
