@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use config::Config;
 use conversion::convert::Pace;
-use image_plan::{Facts, Plan, Recipe, Stage};
+use image_plan::{Facts, ImageQuery, Plan, Recipe, Stage};
 use report::{EXIT_OK, Error};
 use sandbox::FailureKind;
 use variants::sealed::Sealed;
@@ -21,8 +21,10 @@ pub(crate) fn run(typed: &Convert, config: &Config) -> Result<u8, Vec<Error>> {
 }
 
 fn convert(typed: &Convert, config: &Config) -> Result<u8, Error> {
-    let (original, facts) = inspect(&typed.input)?;
-    let plan = plan(typed, config, &facts)?;
+    let ask = image_plan::parse_query(&typed.query)
+        .map_err(|err| Error::usage(format!("--query: {err}")))?;
+    let (original, facts) = inspect(&typed.input, ask.recipe.page_number())?;
+    let plan = plan(typed, config, &facts, &ask)?;
     let pool = wiring::pool(config, 1)?;
     let wall_ms_max = config.cell.max_request_time.0.as_millis() as u32;
     let sealed = conversion::convert::run(&pool, &plan, &original, wall_ms_max, Pace::Awaited)
@@ -55,20 +57,18 @@ fn convert(typed: &Convert, config: &Config) -> Result<u8, Error> {
     Ok(EXIT_OK)
 }
 
-fn inspect(input: &Path) -> Result<(File, Facts), Error> {
+fn inspect(input: &Path, page: u16) -> Result<(File, Facts), Error> {
     let unreadable =
         |err: io::Error| Error::usage(format!("cannot read {}: {err}", input.display()));
     let file = File::open(input).map_err(unreadable)?;
     let bytes = file.metadata().map_err(unreadable)?.len();
-    let facts = image_plan::probe(&FileSource(&file), bytes)
+    let facts = image_plan::probe_page(&FileSource(&file), bytes, page)
         .map_err(|err| Error::finding(format!("cannot read {}: {err}", input.display())))?;
     Ok((file, facts))
 }
 
-fn plan(typed: &Convert, config: &Config, facts: &Facts) -> Result<Plan, Error> {
+fn plan(typed: &Convert, config: &Config, facts: &Facts, ask: &ImageQuery) -> Result<Plan, Error> {
     let target = flags::target(&typed.output)?;
-    let ask = image_plan::parse_query(&typed.query)
-        .map_err(|err| Error::usage(format!("--query: {err}")))?;
     if ask.meta || ask.recipe.format.is_some_and(|format| format != target) {
         return Err(Error::usage(
             "--query: the extension of OUT selects the format, so meta and format cannot be used here",

@@ -139,7 +139,8 @@ impl Service {
     ) -> Result<Choice, Problem> {
         for _ in 0..ATTEMPTS_MAX {
             let identity = self.identify(path).await?;
-            let facts = match self.facts(path, &identity).await? {
+            let page = recipe.page_number();
+            let facts = match self.facts_of_page(path, &identity, page).await? {
                 Known::Picture(facts) => facts,
                 _ if originals == Originals::Withheld => return Err(Problem::OriginalWithheld),
                 other @ Known::Untouched(_) => return Ok(Choice::original(identity, other)),

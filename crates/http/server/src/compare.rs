@@ -80,7 +80,8 @@ impl Service {
         for _ in 0..ATTEMPTS_MAX {
             let choice = self.choose(path, recipe, accepts).await?;
             let identity = choice.identity;
-            let facts = match self.facts(path, &identity).await? {
+            let page = recipe.page_number();
+            let facts = match self.facts_of_page(path, &identity, page).await? {
                 Known::Picture(facts) => facts,
                 Known::Damaged => return Err(Problem::Undecodable),
                 _ => return Err(Problem::Unsupported),

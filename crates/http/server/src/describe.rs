@@ -21,8 +21,9 @@ impl Service {
     /// picture that the same request without the parameter `meta` would get.
     ///
     /// The members `blurhash`, `thumbhash` and `colour` need the pixels. If the original was never
-    /// converted, a tiny variant is created to compute them. If the picture cannot be converted,
-    /// these members are missing.
+    /// converted, a tiny variant is created to compute them. These members are missing if the
+    /// picture cannot be converted, and for pages other than the first. The member `pages` exists if
+    /// there are several pages.
     ///
     /// # Errors
     /// [`Problem`]: the file does not exist, is not a picture, or has an invalid header.
@@ -32,7 +33,8 @@ impl Service {
         recipe: Recipe,
     ) -> Result<String, Problem> {
         let identity = self.identify(path).await?;
-        let facts = match self.facts(path, &identity).await? {
+        let page = recipe.page_number();
+        let facts = match self.facts_of_page(path, &identity, page).await? {
             Known::Picture(facts) => facts,
             Known::Damaged => return Err(Problem::Undecodable),
             _ => return Err(Problem::Unsupported),
@@ -63,7 +65,15 @@ impl Service {
             facts.animated, facts.alpha
         )
         .expect("writing to a string cannot fail");
-        if let Some(placeholder) = self.placeholder(path, &identity).await {
+        if 1 < facts.pages {
+            write!(out, ",\"pages\":{}", facts.pages).expect("writing to a string cannot fail");
+        }
+        // The placeholder of a file shows its first page.
+        let placeholder = match page {
+            1 => self.placeholder(path, &identity).await,
+            _ => None,
+        };
+        if let Some(placeholder) = placeholder {
             for (name, value) in [
                 ("colour", placeholder.colour()),
                 ("blurhash", placeholder.blurhash().to_owned()),

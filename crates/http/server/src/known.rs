@@ -54,11 +54,13 @@ impl Known {
     }
 }
 
-/// Reads the first bytes of a file, and returns its type and version.
+/// Reads the first bytes of a file, and returns its type and version. The facts of a picture are
+/// those of the page with number `page`.
 pub(crate) fn detect(
     library: &Library,
     path: &LibraryPath,
     allowed: &AllowedTypes,
+    page: u16,
 ) -> Result<(Known, Identity), Problem> {
     const HEAD_BYTES: usize = 64;
     let (file, identity) = library
@@ -68,7 +70,7 @@ pub(crate) fn detect(
         tracing::error!(path = %path.as_path().display(), %err, "original cannot be read");
         Problem::Host
     };
-    let known = match image_plan::probe(&FileSource(&file), identity.size_bytes) {
+    let known = match image_plan::probe_page(&FileSource(&file), identity.size_bytes, page) {
         Ok(facts) => Known::Picture(facts),
         Err(err) if err.kind == ProbeErrorKind::Io => {
             return Err(unreadable(io::Error::other(err)));
@@ -95,6 +97,8 @@ pub(crate) fn detect(
                     .map_or(Known::NotServed, Known::Allowed),
             }
         }
+        // The caller knows the number of pages, so the file has changed since.
+        Err(err) if err.kind == ProbeErrorKind::NoPage => return Err(Problem::NotFound),
         Err(err) => {
             tracing::info!(path = %path.as_path().display(), %err, "picture cannot be probed: broken header");
             Known::Damaged

@@ -23,6 +23,11 @@ pub enum Problem {
     BadParameter(String),
     /// The original does not exist, or it may not be served.
     NotFound,
+    /// The original has fewer pages than the number of the requested page.
+    NoPage {
+        /// Number of pages of the original.
+        pages: u16,
+    },
     /// A request without TLS would be redirected to HTTPS, but no certificate matches its host.
     Misdirected,
     /// The method is not GET, HEAD or OPTIONS.
@@ -114,7 +119,7 @@ impl Problem {
             Problem::BadParameter(_) => 400,
             Problem::Unauthorized | Problem::UnauthorizedPage => 401,
             Problem::NotAllowed | Problem::ForeignOrigin | Problem::ForeignSession => 403,
-            Problem::NotFound | Problem::OriginalWithheld => 404,
+            Problem::NotFound | Problem::NoPage { .. } | Problem::OriginalWithheld => 404,
             Problem::MethodNotAllowed => 405,
             Problem::PreconditionFailed => 412,
             Problem::RangeNotSatisfiable(_) => 416,
@@ -147,6 +152,7 @@ impl Problem {
             Problem::BadRequest { phrase, .. } => phrase,
             Problem::BadParameter(_) => "a query parameter is invalid",
             Problem::NotFound => "no such picture",
+            Problem::NoPage { .. } => "the picture has no such page",
             Problem::Unauthorized | Problem::UnauthorizedPage => "a login is needed",
             Problem::NotAllowed => "only an admin may see this",
             Problem::Guessing { .. } => "too many logins have failed",
@@ -184,9 +190,14 @@ impl Problem {
         out.push_str("{\"title\":");
         json_string(&mut out, self.title());
         write!(out, ",\"status\":{}", self.status()).expect("writing to a string cannot fail");
-        if let Problem::BadParameter(detail) = self {
+        let detail = match self {
+            Problem::BadParameter(detail) => Some(detail.clone()),
+            Problem::NoPage { pages } => Some(Refusal::NoPage { pages: *pages }.to_string()),
+            _ => None,
+        };
+        if let Some(detail) = detail {
             out.push_str(",\"detail\":");
-            json_string(&mut out, detail);
+            json_string(&mut out, &detail);
         }
         writeln!(out, ",\"instance\":\"urn:pelton:request:{request_id}\"}}")
             .expect("writing to a string cannot fail");
@@ -200,6 +211,7 @@ impl From<Refusal> for Problem {
             Refusal::TooManyPixels { .. } | Refusal::ProfileTooLarge { .. } => Problem::TooLarge,
             Refusal::TargetTooLarge { .. } => Problem::BadParameter(refusal.to_string()),
             Refusal::SparseSource => Problem::Undecodable,
+            Refusal::NoPage { pages } => Problem::NoPage { pages },
             Refusal::UnsupportedSource(_) | Refusal::AnimatedSource => Problem::Unsupported,
         }
     }

@@ -42,7 +42,7 @@ pub struct Service {
     pub(crate) response_memory: ResponseMemory,
     library: Arc<Library>,
     variants: Arc<Variants>,
-    facts: Mutex<LruCache<Identity, Known>>,
+    facts: Mutex<LruCache<(Identity, u16), Known>>,
     /// Semaphore that limits how many comparisons of a variant with its original run at the same
     /// time.
     pub(crate) comparisons: Arc<Semaphore>,
@@ -319,21 +319,47 @@ impl Service {
         identified.map_err(|err| Problem::of_missing(path, err))
     }
 
-    /// Returns the type of the original at `path`, which is detected at most once per version of
-    /// the file.
+    /// Returns the type of the original at `path`, and of a picture the facts of its first page.
     pub(crate) async fn facts(
         &self,
         path: &LibraryPath,
         identity: &Identity,
     ) -> Result<Known, Problem> {
-        let known = self.facts.lock().get(identity).cloned();
+        self.detect_once(path, identity, 1).await
+    }
+
+    /// Does the same as [`Service::facts`], but returns the facts of the page with number `page`.
+    pub(crate) async fn facts_of_page(
+        &self,
+        path: &LibraryPath,
+        identity: &Identity,
+        page: u16,
+    ) -> Result<Known, Problem> {
+        match self.facts(path, identity).await? {
+            Known::Picture(first) if first.pages < page => {
+                Err(Problem::NoPage { pages: first.pages })
+            }
+            Known::Picture(_) if page != 1 => self.detect_once(path, identity, page).await,
+            known => Ok(known),
+        }
+    }
+
+    /// Detects the type of the original at `path`, at most once per page and version of the file.
+    async fn detect_once(
+        &self,
+        path: &LibraryPath,
+        identity: &Identity,
+        page: u16,
+    ) -> Result<Known, Problem> {
+        let known = self.facts.lock().get(&(*identity, page)).cloned();
         let known = match known {
             Some(known) => known,
             None => {
                 let (library, path) = (Arc::clone(&self.library), path.clone());
                 let allowed = self.settings.allowed_types.clone();
-                let (known, identity) = blocking(move || detect(&library, &path, &allowed)).await?;
-                self.facts.lock().put(identity, known.clone());
+                let (known, identity) =
+                    blocking(move || detect(&library, &path, &allowed, page)).await?;
+                self.facts.lock().put((identity, page), known.clone());
                 known
             }
         };

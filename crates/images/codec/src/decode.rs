@@ -2,7 +2,8 @@
 
 use image_plan::{Format, Raster};
 
-use crate::{DecodeOptions, Error, ErrorKind, avif, bmp, gif, jpeg, png, webp};
+use crate::{DecodeOptions, Error, ErrorKind};
+use crate::{avif, bmp, gif, hdr, ico, jpeg, png, pnm, psd, qoi, tga, tiff, webp};
 
 /// Result of [`decode`]: the pixels and the profile of a picture.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,7 +18,7 @@ pub struct Decoded {
 }
 
 /// Decodes `bytes`, which must begin with the magic bytes of `format`. Of an animated GIF or PNG
-/// only the first frame is decoded.
+/// only the first frame is decoded, of an ICO the largest picture, of a TIFF the page of `options`.
 ///
 /// | format | result |
 /// |---|---|
@@ -25,6 +26,9 @@ pub struct Decoded {
 /// | PNG | RGB or RGBA; full-range grey planes with or without alpha |
 /// | GIF, BMP | RGB or RGBA |
 /// | WebP | limited-range BT.601 planes at 4:2:0 with or without alpha; RGB or RGBA if lossless |
+/// | TIFF, PSD, PNM, TGA | RGB, RGBA or CMYK; full-range grey planes with or without alpha |
+/// | ICO, QOI | RGB or RGBA; the grey planes of a PNG in an ICO |
+/// | Radiance HDR | RGB, tone-mapped |
 /// | AVIF | planes as in the file, with or without alpha; RGB or RGBA with the identity matrix |
 ///
 /// Samples of more than 8 bits are rounded to 8. Alpha is straight, and omitted if all pixels are
@@ -42,6 +46,13 @@ pub fn decode(format: Format, bytes: &[u8], options: &DecodeOptions) -> Result<D
         Format::Webp => webp::decode(bytes, options),
         Format::Avif => avif::decode(bytes, options),
         Format::Bmp => bmp::decode(bytes, options),
+        Format::Tiff => tiff::decode(bytes, options),
+        Format::Ico => ico::decode(bytes, options),
+        Format::Tga => tga::decode(bytes, options),
+        Format::Qoi => qoi::decode(bytes, options),
+        Format::Pnm => pnm::decode(bytes, options),
+        Format::Hdr => hdr::decode(bytes, options),
+        Format::Psd => psd::decode(bytes, options),
         Format::Svg => Err(Error::new(
             ErrorKind::Unsupported,
             "svg is a vector format without pixels",

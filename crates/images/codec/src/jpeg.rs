@@ -8,7 +8,7 @@ mod decode;
 mod encode;
 mod handle;
 
-pub(crate) use decode::decode;
+pub(crate) use decode::{decode, decode_pixels};
 pub(crate) use encode::encode;
 
 use image_plan::{Size, Subsampling};

@@ -8,7 +8,8 @@
 //! ```text
 //! file ─► decode ─► Raster (planes or pixels) + ICC profile ─► `pixel` kernels ─► encode ─► file
 //!
-//! decoders: libjpeg-turbo · libwebp · dav1d in libavif · png, gif, image's BMP (Rust)
+//! decoders: libjpeg-turbo · libwebp · dav1d in libavif · png, gif, image's BMP and ICO (Rust)
+//!           own: TIFF around weezl, flate2 and libjpeg-turbo; TGA, QOI, PNM, Radiance HDR, PSD
 //! encoders: libjpeg-turbo · libwebp · libaom in libavif · png (Rust)
 //! ```
 //!
@@ -20,8 +21,8 @@
 //! Units and limits: sizes in pixels, lengths in bytes; [`Limits`] bounds pixels, sides, profiles,
 //! scratch memory and scans. A file must state the size that the caller expects
 //! ([`DecodeOptions::stored`]), because the caller reserved memory for that size. In addition to
-//! its result, a decoder allocates 2 bytes per sample for a progressive JPEG, and one more picture
-//! for AVIF.
+//! its result, a decoder allocates 2 bytes per sample for a progressive JPEG, one more picture for
+//! AVIF and for grey with alpha, and one chunk for a TIFF with JPEG inside.
 //!
 //! Errors mean a fault of the file ([`ErrorKind::Undecodable`], [`ErrorKind::Unsupported`],
 //! [`ErrorKind::TooLarge`]), a lack of memory on the host ([`ErrorKind::OutOfMemory`]), or a bug of
@@ -43,9 +44,18 @@ mod decode;
 mod encode;
 mod error;
 mod gif;
+mod hdr;
+mod ico;
 mod jpeg;
 mod options;
+mod packbits;
 mod png;
+mod pnm;
+mod psd;
+mod qoi;
+mod samples;
+mod tga;
+mod tiff;
 mod warm_up;
 mod webp;
 

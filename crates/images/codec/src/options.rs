@@ -15,16 +15,19 @@ pub struct DecodeOptions {
     pub shrink: Shrink,
     /// Bounds on the resources that a file may use.
     pub limits: Limits,
+    /// Number of the page of a TIFF, counted from 1. Other formats ignore it.
+    pub page: u16,
 }
 
 impl DecodeOptions {
-    /// Returns options for the whole picture of size `stored`, with the default limits.
+    /// Returns options for the whole picture, or first page, of size `stored`, with the default limits.
     #[must_use]
     pub const fn whole(stored: Size) -> DecodeOptions {
         DecodeOptions {
             stored,
             shrink: Shrink::Whole,
             limits: Limits::DEFAULT,
+            page: 1,
         }
     }
 }

@@ -2,6 +2,7 @@
 //! files.
 
 pub(crate) mod pictures;
+mod stills;
 
 use image_plan::{Encoding, Format, Layout, Range, Raster, Size, Subsampling};
 
@@ -318,6 +319,13 @@ fn junk_is_refused() {
         Format::Webp,
         Format::Avif,
         Format::Bmp,
+        Format::Tiff,
+        Format::Ico,
+        Format::Tga,
+        Format::Qoi,
+        Format::Pnm,
+        Format::Hdr,
+        Format::Psd,
     ] {
         for len in [0, 1, 2, 11, 12, 13, 30, 1000] {
             let read = decode(

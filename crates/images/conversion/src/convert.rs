@@ -417,7 +417,9 @@ impl Converter {
     ) -> Result<Vec<Sealed>, Ended> {
         let identity = &tasks[0].identity;
         let plans: Vec<Plan> = tasks.iter().map(|task| task.plan).collect();
-        let batch = Batch::new(&plans, self.placeholders.find(identity).is_none());
+        // A placeholder shows the first page.
+        let needs_placeholder = plans[0].page == 1 && self.placeholders.find(identity).is_none();
+        let batch = Batch::new(&plans, needs_placeholder);
         let attempt = |memory_bytes_max| {
             let bounds = Bounds {
                 wall_ms_max: self.wall_ms_max,

@@ -21,21 +21,21 @@ pub struct Accepts {
 }
 
 impl Accepts {
-    /// Returns whether the client supports `format`. Formats older than WebP are always assumed to
-    /// be supported.
+    /// Returns whether the client supports `format`. Formats older than WebP that browsers show are
+    /// always assumed to be supported, and formats that browsers do not show never.
     #[must_use]
     pub const fn reads(self, format: Format) -> bool {
         match format {
             Format::Avif => self.avif,
             Format::Webp => self.webp,
-            Format::Jpeg | Format::Png | Format::Gif | Format::Bmp | Format::Svg => true,
+            other => other.is_shown_by_browsers(),
         }
     }
 
     /// Returns whether an original of `format` may be sent to the client unchanged.
     #[must_use]
     pub const fn accepts_original(self, format: Format) -> bool {
-        self.reads(format) || !self.named
+        self.reads(format) || (!self.named && format.is_shown_by_browsers())
     }
 }
 
@@ -65,13 +65,15 @@ impl Candidates {
 ///
 /// ```text
 /// animated, SVG, unsupported   the original
+/// ICO, nothing requested       the original, if accepted
 /// format=F                     F; also the original, if its format is F and no pixel changes
 /// pixels change                AVIF and WebP if accepted, else the baseline
 /// pixels are unchanged         as if pixels change; also the original, if accepted
 /// ```
 /// "Pixels are unchanged" means that the recipe neither rotates, mirrors, scales, crops nor pads
-/// the picture. A client that names no image format accepts every original. The baseline is JPEG
-/// for opaque lossy originals and PNG for all others.
+/// the picture. A client that names no image format accepts every original that browsers show. The
+/// original of an ICO contains the picture in several sizes, so no variant replaces it. The
+/// baseline is JPEG for opaque lossy originals and PNG for all others.
 ///
 /// Two kinds of targets are left out: those that cannot be smaller than a competing original, and
 /// formats that are too small for the output. If the request names such a small format, it is kept,
@@ -88,6 +90,10 @@ pub fn candidates(facts: &Facts, recipe: &Recipe, accepts: Accepts) -> Candidate
     };
     let geometry = Geometry::of(rotated, recipe);
     let is_unchanged = recipe.orientation == Orientation::Upright && geometry.keeps(rotated);
+    let is_icon = facts.format == Format::Ico && recipe.format.is_none();
+    if is_icon && is_readable && is_unchanged {
+        return Candidates::ORIGINAL;
+    }
     Candidates::select(facts, recipe, accepts, is_readable && is_unchanged)
 }
 

@@ -3,6 +3,8 @@
 #[cfg(test)]
 mod tests;
 
+use crate::probe::{is_ico, pnm_header};
+
 /// Number of bytes at the start of a file that [`Format::sniff`] examines.
 pub const SNIFF_BYTES: usize = 1024;
 
@@ -23,11 +25,25 @@ pub enum Format {
     Bmp,
     /// SVG, sent unchanged and never decoded.
     Svg,
+    /// TIFF 6.0 and BigTIFF.
+    Tiff,
+    /// Windows icon.
+    Ico,
+    /// Truevision TGA. It has no magic bytes, so only [`crate::probe`] detects it.
+    Tga,
+    /// Quite OK Image.
+    Qoi,
+    /// PBM, PGM, PPM and PAM of Netpbm.
+    Pnm,
+    /// Radiance HDR (RGBE).
+    Hdr,
+    /// Photoshop document, PSD or PSB.
+    Psd,
 }
 
 impl Format {
     /// All formats, in the order of their numbers in serialized plans.
-    pub const ALL: [Format; 7] = [
+    pub const ALL: [Format; 14] = [
         Format::Jpeg,
         Format::Png,
         Format::Gif,
@@ -35,10 +51,17 @@ impl Format {
         Format::Avif,
         Format::Bmp,
         Format::Svg,
+        Format::Tiff,
+        Format::Ico,
+        Format::Tga,
+        Format::Qoi,
+        Format::Pnm,
+        Format::Hdr,
+        Format::Psd,
     ];
 
     /// Detects the format of a file that begins with `head`. The first [`SNIFF_BYTES`] of a file
-    /// are sufficient; of a shorter file, `head` must be the whole file.
+    /// are sufficient; of a shorter file, `head` must be the whole file. Never detects TGA.
     #[must_use]
     pub fn sniff(head: &[u8]) -> Option<Format> {
         let head = &head[..head.len().min(SNIFF_BYTES)];
@@ -54,10 +77,41 @@ impl Format {
             Some(Format::Avif)
         } else if is_bmp(head) {
             Some(Format::Bmp)
+        } else if is_tiff(head) {
+            Some(Format::Tiff)
+        } else if is_ico(head) {
+            Some(Format::Ico)
+        } else if head.starts_with(b"qoif") {
+            Some(Format::Qoi)
+        } else if head.starts_with(b"8BPS\0\x01") || head.starts_with(b"8BPS\0\x02") {
+            Some(Format::Psd)
+        } else if head.starts_with(b"#?RADIANCE\n") || head.starts_with(b"#?RGBE\n") {
+            Some(Format::Hdr)
+        } else if pnm_header(head).is_some() {
+            Some(Format::Pnm)
         } else if is_svg(head) {
             Some(Format::Svg)
         } else {
             None
+        }
+    }
+
+    /// Returns whether browsers show pictures of this format. Other originals are sent only if they
+    /// cannot be converted.
+    #[must_use]
+    pub const fn is_shown_by_browsers(self) -> bool {
+        match self {
+            Format::Jpeg
+            | Format::Png
+            | Format::Gif
+            | Format::Webp
+            | Format::Avif
+            | Format::Bmp
+            | Format::Svg
+            | Format::Ico => true,
+            Format::Tiff | Format::Tga | Format::Qoi | Format::Pnm | Format::Hdr | Format::Psd => {
+                false
+            }
         }
     }
 
@@ -72,6 +126,13 @@ impl Format {
             Format::Avif => "image/avif",
             Format::Bmp => "image/bmp",
             Format::Svg => "image/svg+xml",
+            Format::Tiff => "image/tiff",
+            Format::Ico => "image/vnd.microsoft.icon",
+            Format::Tga => "image/x-tga",
+            Format::Qoi => "image/qoi",
+            Format::Pnm => "image/x-portable-anymap",
+            Format::Hdr => "image/vnd.radiance",
+            Format::Psd => "image/vnd.adobe.photoshop",
         }
     }
 
@@ -86,6 +147,13 @@ impl Format {
             Format::Avif => "avif",
             Format::Bmp => "bmp",
             Format::Svg => "svg",
+            Format::Tiff => "tiff",
+            Format::Ico => "ico",
+            Format::Tga => "tga",
+            Format::Qoi => "qoi",
+            Format::Pnm => "pnm",
+            Format::Hdr => "hdr",
+            Format::Psd => "psd",
         }
     }
 }
@@ -113,15 +181,11 @@ pub(crate) fn ftyp_brands(head: &[u8]) -> impl Iterator<Item = &[u8]> {
 }
 
 /// Returns the media type of a picture that Pelton recognizes but does not convert: HEIC, HEIF,
-/// TIFF, JPEG XL or JPEG 2000. Returns `None` for all other files, including those of the formats
+/// JPEG XL or JPEG 2000. Returns `None` for all other files, including those of the formats
 /// that [`Format::sniff`] detects.
 #[must_use]
 pub fn untouched(head: &[u8]) -> Option<&'static str> {
-    const SIGNATURES: [(&[u8], &str); 7] = [
-        (b"II*\0", "image/tiff"),
-        (b"MM\0*", "image/tiff"),
-        (b"II+\0\x08\0\0\0", "image/tiff"),
-        (b"MM\0+\0\x08\0\0", "image/tiff"),
+    const SIGNATURES: [(&[u8], &str); 3] = [
         (b"\xff\x0a", "image/jxl"),
         (b"\0\0\0\x0cJXL \r\n\x87\n", "image/jxl"),
         (b"\0\0\0\x0cjP  \r\n\x87\n", "image/jp2"),
@@ -161,6 +225,11 @@ fn heif(head: &[u8]) -> Option<&'static str> {
 
 fn is_avif(head: &[u8]) -> bool {
     ftyp_brands(head).any(|brand| brand == b"avif" || brand == b"avis")
+}
+
+fn is_tiff(head: &[u8]) -> bool {
+    const SIGNATURES: [&[u8]; 4] = [b"II*\0", b"MM\0*", b"II+\0\x08\0\0\0", b"MM\0+\0\x08\0\0"];
+    SIGNATURES.iter().any(|magic| head.starts_with(magic))
 }
 
 /// Detects BMP. "BM" alone is not sufficient, because many text files begin with it, so the sizes

@@ -61,8 +61,13 @@ pub use plan::{
     Cost, Encoding, Limits, MalformedPlan, PLAN_BYTES, Plan, Rect, Refusal, Stage, Target, plan,
 };
 pub use probe::{
-    Colour, Facts, PROBE_BYTES_MAX, PROBE_READ_BYTES_MAX, PROBE_READS_MAX, ProbeError,
-    ProbeErrorKind, ReadAt, Unsupported, heif_size, probe,
+    Colour, Facts, PAGES_MAX, PROBE_BYTES_MAX, PROBE_READ_BYTES_MAX, PROBE_READS_MAX, ProbeError,
+    ProbeErrorKind, ReadAt, Unsupported, heif_size, probe, probe_page,
+};
+pub use probe::{
+    HdrHeader, IcoEntry, PnmCoding, PnmHeader, PsdColour, PsdHeader, TgaColour, TgaHeader,
+    TiffAlpha, TiffArray, TiffColour, TiffCompression, TiffPage, hdr_header, ico_entry, pnm_header,
+    psd_header, tga_header, tiff_page,
 };
 pub use query::{Grammar, ImageQuery, QueryError, QueryErrorKind, parse_query};
 pub use raster::{Layout, Matrix, Packed, Plane, Range, Raster, Size, Subsampling, Yuv};

@@ -229,6 +229,8 @@ pub struct Plan {
     pub target: Size,
     /// Format and encoder settings of the output.
     pub encoding: Encoding,
+    /// Number of the page of the original, counted from 1.
+    pub page: u16,
 }
 
 impl Plan {
@@ -310,7 +312,7 @@ impl Default for Limits {
 }
 
 /// Reason for which a picture is not converted. All reasons are a fault of the original, except
-/// `TargetTooLarge`, which is a fault of the client.
+/// `TargetTooLarge` and `NoPage`, which are a fault of the client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Error)]
 pub enum Refusal {
     /// The decoded original would have more pixels than the limit.
@@ -342,9 +344,16 @@ pub enum Refusal {
         /// Size that the output would have.
         size: Size,
     },
+    /// The original has fewer pages than requested.
+    #[error("original has no such page, its pages are numbered from 1 to {pages}")]
+    NoPage {
+        /// Number of pages of the original.
+        pages: u16,
+    },
 }
 
-/// Plans the conversion of a picture with `facts` into `target`.
+/// Plans the conversion of a picture with `facts`, those of the page that `recipe` requests, into
+/// `target`.
 ///
 /// ```text
 ///  orientations of file and recipe    recipe's crop, box and fit         quality table
@@ -361,6 +370,9 @@ pub fn plan(
     stage: Stage,
     limits: &Limits,
 ) -> Result<Plan, Refusal> {
+    if facts.pages < recipe.page_number() {
+        return Err(Refusal::NoPage { pages: facts.pages });
+    }
     if facts.animated {
         return Err(Refusal::AnimatedSource);
     }
@@ -378,6 +390,7 @@ pub fn plan(
         inner: geometry.inner,
         target: size,
         encoding: Encoding::new(target, quality_pct, stage),
+        page: recipe.page_number(),
     };
     if limits.source_pixels_max < plan.decoded_pixels() {
         return Err(Refusal::TooManyPixels {

@@ -5,23 +5,38 @@ mod bmp;
 mod exif;
 mod facts;
 mod gif;
+mod hdr;
 mod head;
+mod ico;
 mod jpeg;
 mod png;
+mod pnm;
+mod psd;
+mod qoi;
 #[cfg(test)]
 mod tests;
+mod tga;
+mod tiff;
 mod webp;
 
 use crate::{Format, SNIFF_BYTES, Size};
 use head::HeaderReader;
 
 pub use facts::{Colour, Facts, ProbeError, ProbeErrorKind, Unsupported};
+pub use hdr::{HdrHeader, read_header as hdr_header};
 pub use head::{PROBE_BYTES_MAX, PROBE_READ_BYTES_MAX, PROBE_READS_MAX};
+pub use ico::IcoEntry;
+pub(crate) use ico::is_ico;
+pub use pnm::{PnmCoding, PnmHeader, read_header as pnm_header};
+pub use psd::{PsdColour, PsdHeader};
 pub use read_at::ReadAt;
+pub use tga::{TgaColour, TgaHeader};
+pub use tiff::{PAGES_MAX, TiffAlpha, TiffArray, TiffColour, TiffCompression, TiffPage};
 
 /// Maximum number of pixels that one byte of a file can encode. Deflate packs up to 8,256 pixels of
-/// a black and white PNG into a byte; GIF, JPEG and BMP need more bits per pixel, so that one byte
-/// encodes fewer than 3,000 pixels. WebP and AVIF have no such bound.
+/// a black and white PNG into a byte; GIF, JPEG, BMP, TGA, QOI, PNM and Radiance HDR need more bits
+/// per pixel, so that one byte encodes fewer than 3,000 pixels. WebP and AVIF have no such bound,
+/// and the strips of a TIFF can share bytes.
 const PIXELS_PER_BYTE_MAX: u64 = 10_000;
 /// Minimum number of pixels of a picture that can count as sparse, that is, as having too few bytes
 /// for its pixels. Smaller pictures are cheap to decode in any case.
@@ -31,7 +46,14 @@ fn is_sparse(facts: &Facts, len_bytes: u64) -> bool {
     let pixels = facts.stored.pixels();
     matches!(
         facts.format,
-        Format::Jpeg | Format::Png | Format::Gif | Format::Bmp
+        Format::Jpeg
+            | Format::Png
+            | Format::Gif
+            | Format::Bmp
+            | Format::Tga
+            | Format::Qoi
+            | Format::Pnm
+            | Format::Hdr
     ) && SPARSE_PIXELS_MIN < pixels
         && len_bytes.saturating_mul(PIXELS_PER_BYTE_MAX) < pixels
 }
@@ -43,11 +65,23 @@ fn is_sparse(facts: &Facts, len_bytes: u64) -> bool {
 /// # Errors
 /// [`ProbeError`] if the bytes are not a picture of a supported format, or not a valid one.
 pub fn probe(source: &(impl ReadAt + ?Sized), len_bytes: u64) -> Result<Facts, ProbeError> {
+    probe_page(source, len_bytes, 1)
+}
+
+/// Reads the header of the page with number `page`, counted from 1, of a picture file of
+/// `len_bytes` bytes. Only TIFF has several pages. The reads are limited as those of [`probe`].
+///
+/// # Errors
+/// As [`probe`]; [`ProbeErrorKind::NoPage`] if the picture has fewer pages.
+pub fn probe_page(
+    source: &(impl ReadAt + ?Sized),
+    len_bytes: u64,
+    page: u16,
+) -> Result<Facts, ProbeError> {
     let mut head = HeaderReader::new(&source, len_bytes);
     let sniffed = head.bytes(0, len_bytes.min(SNIFF_BYTES as u64) as usize)?;
-    let Some(format) = Format::sniff(sniffed) else {
-        return Err(ProbeError::unknown());
-    };
+    // TGA has no magic bytes. Its parser refuses the files of all other formats.
+    let format = Format::sniff(sniffed).unwrap_or(Format::Tga);
     let facts = match format {
         Format::Jpeg => jpeg::probe(&mut head)?,
         Format::Png => png::probe(&mut head)?,
@@ -60,7 +94,17 @@ pub fn probe(source: &(impl ReadAt + ?Sized), len_bytes: u64) -> Result<Facts, P
             alpha: true,
             ..Facts::new(format, Size::new(1, 1), Colour::Rgb)
         },
+        Format::Tiff => tiff::probe(&mut head, page)?,
+        Format::Ico => ico::probe(&mut head)?,
+        Format::Tga => tga::probe(&mut head)?,
+        Format::Qoi => qoi::probe(&mut head)?,
+        Format::Pnm => pnm::probe(&mut head)?,
+        Format::Hdr => hdr::probe(&mut head)?,
+        Format::Psd => psd::probe(&mut head)?,
     };
+    if !(1..=facts.pages).contains(&page) {
+        return Err(ProbeError::new(ProbeErrorKind::NoPage, "no such page"));
+    }
     if facts.stored.pixels() == 0 {
         return Err(ProbeError::malformed("picture without pixels"));
     }
@@ -81,4 +125,36 @@ pub fn heif_size(source: &(impl ReadAt + ?Sized), len_bytes: u64) -> Result<Size
         0 => Err(ProbeError::malformed("picture without pixels")),
         _ => Ok(size),
     }
+}
+
+/// Reads the directory of the page with number `page`, counted from 1, of a TIFF.
+///
+/// # Errors
+/// [`ProbeError`] if the directory is missing or malformed, or needs too many reads.
+pub fn tiff_page(bytes: &[u8], page: u16) -> Result<TiffPage, ProbeError> {
+    tiff::read_page(&mut HeaderReader::new(&bytes, bytes.len() as u64), page)
+}
+
+/// Reads the header of a TGA.
+///
+/// # Errors
+/// [`ProbeErrorKind::Unknown`] if the bytes are not a TGA.
+pub fn tga_header(bytes: &[u8]) -> Result<TgaHeader, ProbeError> {
+    tga::read_header(&mut HeaderReader::new(&bytes, bytes.len() as u64))
+}
+
+/// Finds the largest picture of an ICO.
+///
+/// # Errors
+/// [`ProbeError`] if there is no picture, or if it is malformed.
+pub fn ico_entry(bytes: &[u8]) -> Result<IcoEntry, ProbeError> {
+    ico::read_entry(&mut HeaderReader::new(&bytes, bytes.len() as u64))
+}
+
+/// Reads the header of a PSD or PSB.
+///
+/// # Errors
+/// [`ProbeError`] if the header is malformed or cut off.
+pub fn psd_header(bytes: &[u8]) -> Result<PsdHeader, ProbeError> {
+    psd::read_header(&mut HeaderReader::new(&bytes, bytes.len() as u64))
 }

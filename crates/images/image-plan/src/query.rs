@@ -6,6 +6,7 @@ mod region;
 mod tests;
 
 use std::borrow::Cow;
+use std::num::NonZeroU16;
 
 use percent_encoding::percent_decode_str;
 
@@ -92,10 +93,11 @@ enum Parameter {
     Q,
     Format,
     Meta,
+    Page,
 }
 
 impl Parameter {
-    const ALL: [Parameter; 18] = [
+    const ALL: [Parameter; 19] = [
         Parameter::W,
         Parameter::H,
         Parameter::Fit,
@@ -114,6 +116,7 @@ impl Parameter {
         Parameter::Q,
         Parameter::Format,
         Parameter::Meta,
+        Parameter::Page,
     ];
 
     const fn name(self) -> &'static str {
@@ -136,6 +139,7 @@ impl Parameter {
             Parameter::Q => "q",
             Parameter::Format => "format",
             Parameter::Meta => "meta",
+            Parameter::Page => "page",
         }
     }
 }
@@ -274,6 +278,7 @@ impl RawParameters {
                 .filter(|_| format != Some(Target::Png))
                 .map(|quality| quality as u8),
             format,
+            page: self.page()?,
         };
         Ok(ImageQuery {
             recipe,
@@ -454,6 +459,13 @@ impl RawParameters {
                 )),
             },
         }
+    }
+
+    /// Returns the number of the page, unless it is the first.
+    fn page(&self) -> Result<Option<NonZeroU16>, QueryError> {
+        let page = self.number(Parameter::Page, u16::MAX.into())?;
+        let page = page.filter(|page| *page != 1);
+        Ok(page.and_then(|page| NonZeroU16::new(page as u16)))
     }
 
     fn meta(&self) -> Result<bool, QueryError> {

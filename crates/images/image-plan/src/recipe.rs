@@ -2,6 +2,7 @@
 
 use crate::{Orientation, Target};
 use std::fmt;
+use std::num::NonZeroU16;
 
 /// Maximum requested side in pixels, after multiplication with `dpr`.
 pub const REQUESTED_SIDE_PX_MAX: u32 = 16_384;
@@ -110,6 +111,9 @@ pub struct Recipe {
     pub quality_pct: Option<u8>,
     /// Requested output format; `None` means the best one that the client accepts.
     pub format: Option<Target>,
+    /// Number of the requested page, counted from 1. `None` means the first page, which is never
+    /// stated by its number.
+    pub page: Option<NonZeroU16>,
 }
 
 impl Recipe {
@@ -118,6 +122,12 @@ impl Recipe {
     #[must_use]
     pub fn is_identity(&self) -> bool {
         *self == Recipe::default()
+    }
+
+    /// Returns the number of the requested page, counted from 1.
+    #[must_use]
+    pub fn page_number(&self) -> u16 {
+        self.page.map_or(1, NonZeroU16::get)
     }
 }
 
@@ -196,6 +206,7 @@ impl fmt::Display for Recipe {
             ("enlarge", self.enlarge.then(|| "true".to_owned())),
             ("format", self.format.map(|target| target.name().to_owned())),
             ("q", self.quality_pct.map(|quality| number(quality.into()))),
+            ("page", self.page.map(|page| page.to_string())),
         ];
         let mut separator = "";
         for (name, value) in fields {

@@ -195,6 +195,7 @@ fn encode_with_floor(
 fn options(plan: &Plan) -> DecodeOptions {
     DecodeOptions {
         shrink: shrink(plan),
+        page: plan.page,
         ..DecodeOptions::whole(plan.stored)
     }
 }

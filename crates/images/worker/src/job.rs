@@ -192,6 +192,7 @@ pub fn warm_up() {
             inner: Size::new(24, 24),
             target: Size::new(24, 24),
             encoding,
+            page: 1,
         };
         let output = convert(&plan, &jpeg).unwrap_or_else(|error| panic!("warm-up: {error}"));
         assert_eq!(output.size, plan.target, "warm-up: {encoding:?}");

@@ -29,8 +29,11 @@ const UNREAD: &[(&str, &str)] = &[
     ("thd", "Dolby TrueHD"),
     ("w64", "Wave64"),
 ];
+/// Extensions of photographs. ICO is not among them, because icons of folders and programs are not
+/// photographs.
 const PICTURES: &[&str] = &[
-    "avif", "bmp", "gif", "heic", "heif", "jpeg", "jpg", "png", "webp",
+    "avif", "bmp", "gif", "hdr", "heic", "heif", "jpeg", "jpg", "pam", "pbm", "pgm", "png", "pnm",
+    "ppm", "psb", "psd", "qoi", "tga", "tif", "tiff", "webp",
 ];
 const PLAYLISTS: &[&str] = &["m3u", "m3u8"];
 

@@ -2,7 +2,7 @@
 //!
 //! Principal types: [`fuzz::Target`] is a parser with the properties that hold for any input.
 //! [`table::Row`] is one line of a table of inputs and verdicts. [`openapi::Document`] is a
-//! description of JSON responses.
+//! description of JSON responses. [`stills::Tiff`] is a picture to write.
 //!
 //! ```text
 //! fuzz/fuzz_targets/* ──┐
@@ -18,6 +18,7 @@
 
 pub mod fuzz;
 pub mod openapi;
+pub mod stills;
 pub mod table;
 
 #[cfg(test)]

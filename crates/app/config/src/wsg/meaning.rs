@@ -13,7 +13,10 @@ use crate::value::{Raw, Value, is_remote};
 
 /// Extensions of the pictures that Pelton recognises by content, so that `allowed_types` need not
 /// list them.
-const PICTURES: [&str; 8] = ["jpg", "jpeg", "png", "gif", "bmp", "webp", "avif", "svg"];
+const PICTURES: [&str; 21] = [
+    "jpg", "jpeg", "png", "gif", "bmp", "webp", "avif", "svg", "tif", "tiff", "ico", "tga", "qoi",
+    "pbm", "pgm", "ppm", "pnm", "pam", "hdr", "psd", "psb",
+];
 /// Extensions of pictures that WebP Server Go converts, but Pelton does not.
 const UNCONVERTED: [&str; 3] = ["heic", "nef", "jxl"];
 

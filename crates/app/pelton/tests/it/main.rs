@@ -45,6 +45,7 @@ mod sessions;
 mod slow;
 mod soak;
 mod steady;
+mod stills;
 mod store;
 mod store_clients;
 mod store_disk;

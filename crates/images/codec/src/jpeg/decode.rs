@@ -42,6 +42,32 @@ pub(crate) fn decode(bytes: &[u8], options: &DecodeOptions) -> Result<Decoded, E
     })
 }
 
+/// Decodes a JPEG to pixels of `layout`, RGB or CMYK, in the colours that its header states. Inks are
+/// not inverted. `fits` returns whether the picture may have a size.
+pub(crate) fn decode_pixels(
+    bytes: &[u8],
+    layout: Layout,
+    limits: &Limits,
+    fits: impl Fn(Size) -> bool,
+) -> Result<Packed, Error> {
+    let mut handle = Handle::new(tj::TJINIT_TJINIT_DECOMPRESS)?;
+    let options = DecodeOptions {
+        limits: *limits,
+        ..DecodeOptions::whole(Size::new(0, 0))
+    };
+    set_limits(&mut handle, &options)?;
+    let header = read_header(&mut handle, bytes)?;
+    let is_ink = matches!(header.pixel_layout, PixelLayout::Packed(Layout::Cmyk));
+    if !fits(header.size) || is_ink != (layout == Layout::Cmyk) {
+        let detail = "jpeg: size or colours contradict the container";
+        return Err(Error::new(ErrorKind::Undecodable, detail));
+    }
+    limits.admit("jpeg", header.size, header.size)?;
+    check_scans(bytes, limits)?;
+    let (packed, _) = decode_packed(&mut handle, bytes, layout, header.size)?;
+    Ok(packed)
+}
+
 /// Properties read from the header of a JPEG.
 struct Header {
     size: Size,

@@ -2,10 +2,11 @@
 
 use std::io::Cursor;
 
-use image_plan::{Layout, Matrix, Packed, Plane, Range, Raster, Size, Subsampling, Yuv};
+use image_plan::Size;
 use png::{BitDepth, ColorType, Decoder, DecodingError, InterlaceInfo, Reader, Transformations};
 
 use super::profile::{self, Embedded};
+use crate::samples::{self, Channels, to_8_bits};
 use crate::{DecodeOptions, Decoded, Error, ErrorKind, buffer, cicp};
 
 pub(crate) fn decode(bytes: &[u8], options: &DecodeOptions) -> Result<Decoded, Error> {
@@ -45,7 +46,7 @@ pub(crate) fn decode(bytes: &[u8], options: &DecodeOptions) -> Result<Decoded, E
         Embedded::Invalid => (None, true),
     };
     Ok(Decoded {
-        raster: raster(colours, size, samples)?,
+        raster: samples::raster(channels_of(colours)?, size, samples)?,
         profile,
         damaged: !is_complete || profile_lost,
     })
@@ -92,54 +93,17 @@ fn read_rows(
     }
 }
 
-/// Rounds a 16-bit sample to the nearest 8-bit level.
-pub(super) fn to_8_bits(sample: u16) -> u8 {
-    ((u32::from(sample) + 128) / 257) as u8
-}
-
-/// Converts interleaved samples to a picture. Grey samples stay grey instead of becoming RGB: they
-/// need a third of the memory, and a grey ICC profile applies only to grey samples.
-fn raster(colours: ColorType, size: Size, samples: Vec<u8>) -> Result<Raster, Error> {
-    let packed = |layout, data| Packed { size, layout, data };
+/// Returns the channels of expanded samples.
+fn channels_of(colours: ColorType) -> Result<Channels, Error> {
     match colours {
-        ColorType::Rgb => Ok(Raster::Packed(packed(Layout::Rgb, samples))),
-        ColorType::Rgba => {
-            let rgba = packed(Layout::Rgba, samples);
-            Ok(Raster::Packed(buffer::without_opaque_alpha(rgba)))
-        }
-        ColorType::Grayscale => Ok(Raster::Yuv(grey(
-            Plane {
-                size,
-                stride: size.width_px as usize,
-                data: samples,
-            },
-            None,
-        ))),
-        ColorType::GrayscaleAlpha => {
-            let (mut luma, mut alpha) = (buffer::plane(size)?, buffer::plane(size)?);
-            let (pixels, _) = samples.as_chunks::<2>();
-            let planes = luma.data.iter_mut().zip(&mut alpha.data);
-            for ((y, a), pixel) in planes.zip(pixels) {
-                [*y, *a] = *pixel;
-            }
-            Ok(Raster::Yuv(grey(luma, buffer::unless_opaque(alpha))))
-        }
+        ColorType::Rgb => Ok(Channels::Rgb),
+        ColorType::Rgba => Ok(Channels::Rgba),
+        ColorType::Grayscale => Ok(Channels::Grey),
+        ColorType::GrayscaleAlpha => Ok(Channels::GreyAlpha),
         ColorType::Indexed => {
             let detail = "png: decoder did not expand the palette";
             Err(Error::new(ErrorKind::Failed, detail))
         }
-    }
-}
-
-fn grey(luma: Plane, alpha: Option<Plane>) -> Yuv {
-    Yuv {
-        size: luma.size,
-        subsampling: Subsampling::S400,
-        range: Range::Full,
-        matrix: Matrix::Bt601,
-        luma,
-        chroma: None,
-        alpha,
     }
 }
 

@@ -86,7 +86,7 @@ fn sixteen_bits_are_rounded_to_the_nearest_level() {
 fn every_sixteen_bit_sample_is_rounded() {
     for sample in 0..=u16::MAX {
         let exact = f64::from(sample) / 257.0;
-        let level = f64::from(super::decode::to_8_bits(sample));
+        let level = f64::from(crate::samples::to_8_bits(sample));
         assert!((level - exact).abs() <= 0.5, "{sample}");
     }
 }

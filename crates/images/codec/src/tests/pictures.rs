@@ -1,6 +1,8 @@
 //! Synthetic pictures, and the distance between two pictures.
 
-use image_plan::{Layout, Matrix, Packed, Plane, Range, Raster, Size, Subsampling, Yuv};
+use image_plan::{Format, Layout, Matrix, Packed, Plane, Range, Raster, Size, Subsampling, Yuv};
+
+use crate::{DecodeOptions, ErrorKind, decode};
 
 /// Sizes that leave different remainders when divided by the sizes of blocks and of chroma samples.
 pub(crate) const SIZES: [Size; 9] = [
@@ -146,4 +148,53 @@ fn difference(left: &Plane, right: &Plane) -> u64 {
         .flat_map(|y| left.row(y).iter().zip(right.row(y)))
         .map(|(l, r)| u64::from(l.abs_diff(*r)))
         .sum()
+}
+
+/// Asserts that `file`, a picture of `size`, is decoded to `expected` without damage.
+#[track_caller]
+pub(crate) fn assert_decodes(format: Format, file: &[u8], expected: &Raster) {
+    let decoded = decode(format, file, &DecodeOptions::whole(expected.size()));
+    let decoded = decoded.unwrap_or_else(|err| panic!("{format:?}: {err}"));
+    assert_eq!(&decoded.raster, expected);
+    assert_eq!((decoded.profile, decoded.damaged), (None, false));
+}
+
+/// Asserts that every truncation of `file`, and every flip of one of its bits, is decoded to a
+/// picture of `size` or refused.
+#[track_caller]
+pub(crate) fn assert_damage_is_harmless(format: Format, file: &[u8], size: Size) {
+    let check = |bytes: &[u8]| match decode(format, bytes, &DecodeOptions::whole(size)) {
+        Ok(decoded) => assert_eq!(decoded.raster.size(), size),
+        Err(err) => assert_ne!(err.kind, ErrorKind::Failed, "{format:?}: {err}"),
+    };
+    for len in 0..file.len() {
+        check(&file[..len]);
+    }
+    for bit in 0..file.len() * 8 {
+        let mut flipped = file.to_vec();
+        flipped[bit / 8] ^= 1 << (bit % 8);
+        check(&flipped);
+    }
+}
+
+/// Returns a picture of `data`, grey if there is one sample per pixel, else RGB or RGBA.
+pub(crate) fn of_samples(size: Size, data: Vec<u8>) -> Raster {
+    let layout = match data.len() as u64 / size.pixels() {
+        1 => {
+            let stride = size.width_px as usize;
+            let luma = Plane { size, stride, data };
+            return Raster::Yuv(Yuv {
+                size,
+                subsampling: Subsampling::S400,
+                range: Range::Full,
+                matrix: Matrix::Bt601,
+                luma,
+                chroma: None,
+                alpha: None,
+            });
+        }
+        3 => Layout::Rgb,
+        _ => Layout::Rgba,
+    };
+    Raster::Packed(Packed { size, layout, data })
 }

@@ -14,6 +14,7 @@ fn plan(size: Size) -> Plan {
             speed: 9,
             lossless: false,
         },
+        page: 1,
     }
 }
 

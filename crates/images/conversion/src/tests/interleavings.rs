@@ -224,6 +224,7 @@ fn task(number: u64) -> Task {
             speed: 9,
             lossless: false,
         },
+        page: 1,
     };
     let identity = Identity {
         device: 0,

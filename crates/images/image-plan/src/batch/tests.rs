@@ -33,6 +33,11 @@ fn sizes_of_a_cover_share_a_decode_whatever_the_cover_is() {
         assert!(large.shares_decode(&small), "{cover_px}");
     }
     assert!(!boxed(1000, 3000).shares_decode(&boxed(300, 3000)));
+    let second_page = Plan {
+        page: 2,
+        ..boxed(300, 300)
+    };
+    assert!(!boxed(300, 300).shares_decode(&second_page));
 }
 
 #[test]

@@ -154,6 +154,64 @@ fn lossless_originals_and_alpha() {
 }
 
 #[test]
+fn originals_that_browsers_do_not_show() {
+    let queries = ["", "w=320", "format=jpeg"];
+    for format in [
+        Format::Tiff,
+        Format::Tga,
+        Format::Qoi,
+        Format::Pnm,
+        Format::Psd,
+    ] {
+        check(
+            facts(format, SIZE),
+            &queries,
+            expect![[r#"
+                : png | png | webp | avif | avif+webp
+                w=320: png | png | webp | avif | avif+webp
+                format=jpeg: jpeg | jpeg | jpeg | jpeg | jpeg
+            "#]],
+        );
+    }
+    check(
+        facts(Format::Hdr, SIZE),
+        &queries,
+        expect![[r#"
+            : jpeg | jpeg | webp | avif | avif+webp
+            w=320: jpeg | jpeg | webp | avif | avif+webp
+            format=jpeg: jpeg | jpeg | jpeg | jpeg | jpeg
+        "#]],
+    );
+    let unsupported = Facts {
+        unsupported: Some(Unsupported::CameraRaw),
+        ..facts(Format::Tiff, SIZE)
+    };
+    check(
+        unsupported,
+        &["", "w=320"],
+        expect![[r#"
+            : original | original | original | original | original
+            w=320: original | original | original | original | original
+        "#]],
+    );
+}
+
+/// An icon contains its picture in several sizes, of which a browser selects one.
+#[test]
+fn icons_are_converted_on_request_only() {
+    check(
+        facts(Format::Ico, (32, 32)),
+        &["", "q=50", "w=16", "format=webp"],
+        expect![[r#"
+            : original | original | original | original | original
+            q=50: original | original | original | original | original
+            w=16: png | png | webp | avif | avif+webp
+            format=webp: webp | webp | webp | webp | webp
+        "#]],
+    );
+}
+
+#[test]
 fn modern_originals() {
     let queries = [
         "",

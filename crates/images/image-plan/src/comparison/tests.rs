@@ -21,6 +21,7 @@ const COMPARISON: Comparison = Comparison {
             speed: 6,
             lossless: false,
         },
+        page: 1,
     },
     original_bytes: 0x0102_0304_0506,
 };

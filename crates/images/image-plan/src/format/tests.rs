@@ -2,6 +2,8 @@ use super::*;
 
 const BMP_HEAD: &[u8] = b"BM\x46\0\0\0\0\0\0\0\x36\0\0\0\x28\0\0\0";
 
+const ICO_HEAD: &[u8] = b"\0\0\x01\0\x01\0\x10\x10\0\0\x01\0\x20\0\x28\0\0\0\x16\0\0\0";
+
 #[test]
 fn formats_are_detected_by_magic_bytes() {
     let table: &[(&[u8], Option<Format>)] = &[
@@ -27,6 +29,40 @@ fn formats_are_detected_by_magic_bytes() {
         (b"\xff\xff\xff\xffftypavif", Some(Format::Avif)),
         (BMP_HEAD, Some(Format::Bmp)),
         (b"BM is what a text about files may begin with", None),
+        (b"II*\0\x08\0\0\0", Some(Format::Tiff)),
+        (b"MM\0*\0\0\0\x08", Some(Format::Tiff)),
+        (b"II+\0\x08\0\0\0", Some(Format::Tiff)),
+        (b"MM\0+\0\x08\0\0", Some(Format::Tiff)),
+        (b"II+\0\x04\0\0\0", None),
+        (b"II", None),
+        (ICO_HEAD, Some(Format::Ico)),
+        // A cursor, and an icon whose first picture would lie inside the directory.
+        (
+            b"\0\0\x02\0\x01\0\x10\x10\0\0\x01\0\x20\0\x28\0\0\0\x16\0\0\0",
+            None,
+        ),
+        (
+            b"\0\0\x01\0\x02\0\x10\x10\0\0\x01\0\x20\0\x28\0\0\0\x16\0\0\0",
+            None,
+        ),
+        (b"qoif", Some(Format::Qoi)),
+        (b"8BPS\0\x01\0\0", Some(Format::Psd)),
+        (b"8BPS\0\x02\0\0", Some(Format::Psd)),
+        (b"8BPS\0\x03\0\0", None),
+        (b"#?RADIANCE\nFORMAT=32-bit_rle_rgbe\n", Some(Format::Hdr)),
+        (b"#?RGBE\n", Some(Format::Hdr)),
+        (b"#?radiance", None),
+        (b"P5\n# by hand\n640 480\n255\n", Some(Format::Pnm)),
+        (b"P4 9 9\n", Some(Format::Pnm)),
+        (
+            b"P7\nWIDTH 1\nHEIGHT 1\nDEPTH 1\nMAXVAL 1\nENDHDR\n",
+            Some(Format::Pnm),
+        ),
+        (b"P3 and P4 are papers", None),
+        (b"P5 640 480", None),
+        (b"P55 1 1 ", None),
+        (b"P5 640 480 0\n", None),
+        (b"P7 332\n", None),
         (b"", None),
     ];
     for (head, format) in table {
@@ -47,8 +83,6 @@ fn pictures_that_are_not_converted_have_their_own_types() {
             Some("image/heic-sequence"),
         ),
         (b"\0\0\0\x18ftypmif1\0\0\0\0miafjpeg", Some("image/heif")),
-        (b"II*\0\x08\0\0\0", Some("image/tiff")),
-        (b"MM\0*\0\0\0\x08", Some("image/tiff")),
         (b"\xff\x0a\x7f", Some("image/jxl")),
         (b"\0\0\0\x0cJXL \r\n\x87\n", Some("image/jxl")),
         (b"\0\0\0\x0cjP  \r\n\x87\n", Some("image/jp2")),
@@ -121,6 +155,13 @@ fn types_and_endings() {
         (Format::Avif, "image/avif", "avif"),
         (Format::Bmp, "image/bmp", "bmp"),
         (Format::Svg, "image/svg+xml", "svg"),
+        (Format::Tiff, "image/tiff", "tiff"),
+        (Format::Ico, "image/vnd.microsoft.icon", "ico"),
+        (Format::Tga, "image/x-tga", "tga"),
+        (Format::Qoi, "image/qoi", "qoi"),
+        (Format::Pnm, "image/x-portable-anymap", "pnm"),
+        (Format::Hdr, "image/vnd.radiance", "hdr"),
+        (Format::Psd, "image/vnd.adobe.photoshop", "psd"),
     ];
     assert_eq!(table.map(|(format, ..)| format), Format::ALL);
     for (format, media_type, extension) in table {

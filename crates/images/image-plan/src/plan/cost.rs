@@ -102,6 +102,14 @@ const fn decode_rate(source: Format) -> Rate {
         Format::Avif => rate(8, 15),
         Format::Bmp => rate(1, 3),
         Format::Svg => rate(0, 0),
+        // A strip of JPEG can be as large as the picture; its planes and pixels are held beside it.
+        Format::Tiff => rate(8, 20),
+        Format::Ico => rate(8, 12),
+        Format::Tga | Format::Qoi => rate(1, 8),
+        // Samples as text are the slowest.
+        Format::Pnm => rate(1, 20),
+        Format::Hdr => rate(1, 30),
+        Format::Psd => rate(2, 15),
     }
 }
 

@@ -17,12 +17,16 @@ pub(crate) fn facts(format: Format, (width_px, height_px): (u32, u32)) -> Facts 
         subsampling: None,
         animated: false,
         alpha: false,
-        lossless: matches!(format, Format::Png | Format::Gif | Format::Bmp),
+        lossless: !matches!(
+            format,
+            Format::Jpeg | Format::Webp | Format::Avif | Format::Svg | Format::Hdr
+        ),
         progressive: false,
         profile_bytes: 0,
         jpeg_quality: None,
         sparse: false,
         unsupported: None,
+        pages: 1,
     }
 }
 
@@ -69,6 +73,7 @@ fn a_plan_is_made_for_the_upright_picture() {
                 method: 2,
                 lossless: false,
             },
+            page: 1,
         }
     );
     assert_eq!(plan.oriented(), Size::new(3000, 4000));
@@ -348,6 +353,7 @@ fn distinct() -> Plan {
             speed: 9,
             lossless: false,
         },
+        page: 3,
     }
 }
 
@@ -366,6 +372,24 @@ fn an_original_too_short_for_its_pixels_is_refused() {
         &limits,
     );
     assert_eq!(refused, Err(Refusal::SparseSource));
+}
+
+#[test]
+fn a_page_is_planned_if_it_exists() {
+    let scans = Facts {
+        pages: 3,
+        ..facts(Format::Tiff, (640, 480))
+    };
+    for (query, page) in [("", 1), ("page=1", 1), ("page=3", 3)] {
+        let plan = quick(&scans, query, Target::Webp).expect("an existing page");
+        assert_eq!(plan.page, page);
+    }
+    let refused = quick(&scans, "page=4", Target::Webp).expect_err("no such page");
+    assert_eq!(refused, Refusal::NoPage { pages: 3 });
+    let sentence = "original has no such page, its pages are numbered from 1 to 3";
+    assert_eq!(refused.to_string(), sentence);
+    let refused = quick(&photo(), "page=2", Target::Webp);
+    assert_eq!(refused, Err(Refusal::NoPage { pages: 1 }));
 }
 
 /// The picture has the size that the largest current cameras produce. By default, conversions may
@@ -396,7 +420,7 @@ fn the_cost_of_a_plan_with_the_longest_sides_is_the_largest() {
 fn the_wire_form_is_fixed() {
     let bytes = distinct().to_bytes();
     let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
-    expect!["504c4e31000600003d090000a00f0000b80b00000100000002000000b70b00009e0f00002c01000090010000f401000058020000"].assert_eq(&hex);
+    expect!["504c4e32000600003d090300a00f0000b80b00000100000002000000b70b00009e0f00002c01000090010000f401000058020000"].assert_eq(&hex);
     assert_eq!(Plan::from_bytes(&bytes), Ok(distinct()));
 }
 
@@ -407,10 +431,10 @@ fn malformed_plans_are_refused() {
     let long = [&sound[..], &[0]].concat();
     assert_eq!(Plan::from_bytes(&long), Err(MalformedPlan::Length));
     let table: &[(usize, &[u8], MalformedPlan)] = &[
-        (3, b"2", MalformedPlan::Magic),
-        // Source format: 6 is SVG, which no plan decodes, and 7 stands for nothing.
+        (3, b"1", MalformedPlan::Magic),
+        // Source format: 6 is SVG, which no plan decodes, and 14 stands for nothing.
         (4, &[6], MalformedPlan::Value),
-        (4, &[7], MalformedPlan::Value),
+        (4, &[14], MalformedPlan::Value),
         // Orientation: only 1 to 8 are defined.
         (5, &[0], MalformedPlan::Value),
         (5, &[9], MalformedPlan::Value),
@@ -421,8 +445,8 @@ fn malformed_plans_are_refused() {
         (7, &[2], MalformedPlan::Value),
         (8, &[101], MalformedPlan::Value),
         (9, &[11], MalformedPlan::Value),
-        (10, &[1], MalformedPlan::Value),
-        (11, &[1], MalformedPlan::Value),
+        // Pages are counted from 1.
+        (10, &[0], MalformedPlan::Value),
         // The encodings are JPEG of quality 0, lossless JPEG, lossy PNG, and WebP of method 7.
         (6, &[2, 0, 0, 0], MalformedPlan::Value),
         (6, &[2, 1, 9, 0], MalformedPlan::Value),

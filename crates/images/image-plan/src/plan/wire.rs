@@ -2,8 +2,8 @@
 //! the offset of a field in bytes; `inner` and `target` each consist of width u32 and height u32.
 //!
 //! ```text
-//! @0 "PLN1" · @4 source u8 · orientation u8 · encoder u8 · lossless u8
-//! @8 quality u8 · effort u8 · zero u16 · @12 stored: width u32 · height u32
+//! @0 "PLN2" · @4 source u8 · orientation u8 · encoder u8 · lossless u8
+//! @8 quality u8 · effort u8 · page u16 · @12 stored: width u32 · height u32
 //! @20 crop: x u32 · y u32 · width u32 · height u32 · @36 inner · @44 target · @52 end
 //! ```
 
@@ -14,7 +14,7 @@ use thiserror::Error;
 /// Size of a serialized plan in bytes.
 pub const PLAN_BYTES: usize = 52;
 
-const MAGIC: [u8; 4] = *b"PLN1";
+const MAGIC: [u8; 4] = *b"PLN2";
 
 /// Reason why bytes are not a valid plan. Malformed plans are the server's fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
@@ -58,6 +58,7 @@ impl Plan {
         bytes[..4].copy_from_slice(&MAGIC);
         bytes[4..8].copy_from_slice(&[source, orientation, target as u8, lossless.into()]);
         bytes[8..10].copy_from_slice(&[quality, effort]);
+        bytes[10..12].copy_from_slice(&self.page.to_le_bytes());
         let numbers = [
             self.stored.width_px,
             self.stored.height_px,
@@ -112,9 +113,13 @@ impl Plan {
             },
             inner: Size::new(inner_w, inner_h),
             target: Size::new(target_w, target_h),
-            encoding: encoding(bytes[6..12].try_into().expect("the slice has six bytes"))
+            encoding: encoding(bytes[6..10].try_into().expect("the slice has four bytes"))
                 .ok_or(MalformedPlan::Value)?,
+            page: u16::from_le_bytes([bytes[10], bytes[11]]),
         };
+        if plan.page == 0 {
+            return Err(MalformedPlan::Value);
+        }
         if plan.is_consistent() {
             Ok(plan)
         } else {
@@ -146,10 +151,10 @@ fn format(number: u8) -> Option<Format> {
     format.filter(|format| *format != Format::Svg)
 }
 
-/// Parses the encoder and its settings from the bytes 6 to 11 of a serialized plan. Unused bytes
-/// must have the values that `to_bytes` writes.
-fn encoding(fields: [u8; 6]) -> Option<Encoding> {
-    let [target, lossless, quality @ 0..=100, effort, 0, 0] = fields else {
+/// Parses the encoder and its settings from the bytes 6 to 9 of a serialized plan. Unused bytes must
+/// have the values that `to_bytes` writes.
+fn encoding(fields: [u8; 4]) -> Option<Encoding> {
+    let [target, lossless, quality @ 0..=100, effort] = fields else {
         return None;
     };
     let lossless = match lossless {

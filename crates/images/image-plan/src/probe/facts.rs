@@ -28,8 +28,8 @@ pub struct Facts {
     pub animated: bool,
     /// True if some pixel may be transparent.
     pub alpha: bool,
-    /// True if the file stores every sample exactly: PNG, GIF, BMP, lossless WebP and lossless
-    /// JPEG.
+    /// True if the file stores every sample exactly: all formats except JPEG, lossy WebP, AVIF,
+    /// TIFF with JPEG inside, and Radiance HDR, whose pixels share an exponent.
     pub lossless: bool,
     /// True for progressive JPEG and interlaced PNG, whose decoders hold the whole picture in
     /// memory.
@@ -39,11 +39,13 @@ pub struct Facts {
     /// Quality of a JPEG on libjpeg's scale of 1…100, estimated from its quantisation table.
     pub jpeg_quality: Option<u8>,
     /// True if the file has too few bytes to encode all of its pixels, so that decoding it is a
-    /// waste of time. Always false for small pictures, and for formats other than JPEG, PNG, GIF
-    /// and BMP.
+    /// waste of time. Always false for small pictures, and for formats other than JPEG, PNG, GIF,
+    /// BMP, TGA, QOI, PNM and Radiance HDR.
     pub sparse: bool,
     /// Reason why workers cannot convert the picture, if any.
     pub unsupported: Option<Unsupported>,
+    /// Number of pages of the file; more than 1 only for TIFF. At most [`crate::PAGES_MAX`].
+    pub pages: u16,
 }
 
 impl Facts {
@@ -65,6 +67,7 @@ impl Facts {
             jpeg_quality: None,
             sparse: false,
             unsupported: None,
+            pages: 1,
         }
     }
 
@@ -127,6 +130,14 @@ pub enum Unsupported {
     Aperture,
     /// BMP that contains a JPEG or PNG, or has an unusual depth.
     Compression,
+    /// TIFF with a compression, a depth or a colour space that workers do not decode.
+    Tiff,
+    /// Raw data of a camera in a TIFF.
+    CameraRaw,
+    /// Samples with a meaning or a depth that workers do not convert, such as those of Lab.
+    Samples,
+    /// PSD without a flattened picture.
+    Layers,
 }
 
 impl fmt::Display for Unsupported {
@@ -139,6 +150,10 @@ impl fmt::Display for Unsupported {
             Unsupported::Hdr => "high dynamic range",
             Unsupported::Aperture => "avif with a clean aperture",
             Unsupported::Compression => "bmp with an unusual compression or depth",
+            Unsupported::Tiff => "tiff with an unusual compression, depth or colour space",
+            Unsupported::CameraRaw => "raw data of a camera",
+            Unsupported::Samples => "samples of an unusual colour space or depth",
+            Unsupported::Layers => "photoshop document without a flattened picture",
         })
     }
 }
@@ -152,6 +167,8 @@ pub enum ProbeErrorKind {
     Truncated,
     /// The picture's header contradicts itself or its format, or exceeds the probe's limits.
     Malformed,
+    /// The picture has no page of the requested number.
+    NoPage,
     /// The source could not be read. This is a fault of the host, and must not be remembered as a
     /// fault of the picture.
     Io,

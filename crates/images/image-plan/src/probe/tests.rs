@@ -4,6 +4,7 @@ mod gif;
 mod jpeg;
 mod png;
 mod prop;
+mod stills;
 mod webp;
 mod write;
 
@@ -78,6 +79,7 @@ fn line(facts: &Facts) -> String {
             .then(|| format!("profile:{}", facts.profile_bytes)),
         facts.jpeg_quality.map(|quality| format!("q{quality}")),
         facts.unsupported.map(|why| format!("unsupported:{why:?}")),
+        (facts.pages != 1).then(|| format!("pages:{}", facts.pages)),
     ];
     for word in words.into_iter().flatten() {
         line.push(' ');

@@ -118,6 +118,32 @@ fn qualities_and_formats() {
 }
 
 #[test]
+fn pages() {
+    check(
+        "page=1
+         page=2
+         page=65535
+         w=9&page=3
+         page=0
+         page=65536
+         page=two
+         page=
+         page=2&page=2",
+        expect![[r#"
+            page=1 -> 
+            page=2 -> page=2
+            page=65535 -> page=65535
+            w=9&page=3 -> w=9&page=3
+            page=0 -> Value: page: must be a whole number from 1 to 65535
+            page=65536 -> Value: page: must be a whole number from 1 to 65535
+            page=two -> Value: page: must be a whole number from 1 to 65535
+            page= -> Value: page: must be a whole number from 1 to 65535
+            page=2&page=2 -> Duplicate: page: given more than once
+        "#]],
+    );
+}
+
+#[test]
 fn parameters_of_webp_server_go() {
     check(
         "width=200
@@ -265,12 +291,12 @@ fn unknown_names() {
             Width=1 -> Unknown: Width: unknown parameter, did you mean width?
             maxwidth=1 -> Unknown: maxwidth: unknown parameter, did you mean max_width?
             formt=webp -> Unknown: formt: unknown parameter, did you mean format?
-            quality=80 -> Unknown: quality: unknown parameter; known parameters are w, h, fit, dpr, enlarge, rotate, flip, flop, crop, focus, gravity, width, height, max_width, max_height, q, format, meta
-            x=1 -> Unknown: x: unknown parameter; known parameters are w, h, fit, dpr, enlarge, rotate, flip, flop, crop, focus, gravity, width, height, max_width, max_height, q, format, meta
-            utm_source=news -> Unknown: utm_source: unknown parameter; known parameters are w, h, fit, dpr, enlarge, rotate, flip, flop, crop, focus, gravity, width, height, max_width, max_height, q, format, meta
-            a%0d%0ab=1 -> Unknown: a??b: unknown parameter; known parameters are w, h, fit, dpr, enlarge, rotate, flip, flop, crop, focus, gravity, width, height, max_width, max_height, q, format, meta
-            a-name-that-goes-on-and-on-and-on-and-on=1 -> Unknown: a-name-that-goes-on-and-on-and-o: unknown parameter; known parameters are w, h, fit, dpr, enlarge, rotate, flip, flop, crop, focus, gravity, width, height, max_width, max_height, q, format, meta
-            =1 -> Unknown: : unknown parameter; known parameters are w, h, fit, dpr, enlarge, rotate, flip, flop, crop, focus, gravity, width, height, max_width, max_height, q, format, meta
+            quality=80 -> Unknown: quality: unknown parameter; known parameters are w, h, fit, dpr, enlarge, rotate, flip, flop, crop, focus, gravity, width, height, max_width, max_height, q, format, meta, page
+            x=1 -> Unknown: x: unknown parameter; known parameters are w, h, fit, dpr, enlarge, rotate, flip, flop, crop, focus, gravity, width, height, max_width, max_height, q, format, meta, page
+            utm_source=news -> Unknown: utm_source: unknown parameter; known parameters are w, h, fit, dpr, enlarge, rotate, flip, flop, crop, focus, gravity, width, height, max_width, max_height, q, format, meta, page
+            a%0d%0ab=1 -> Unknown: a??b: unknown parameter; known parameters are w, h, fit, dpr, enlarge, rotate, flip, flop, crop, focus, gravity, width, height, max_width, max_height, q, format, meta, page
+            a-name-that-goes-on-and-on-and-on-and-on=1 -> Unknown: a-name-that-goes-on-and-on-and-o: unknown parameter; known parameters are w, h, fit, dpr, enlarge, rotate, flip, flop, crop, focus, gravity, width, height, max_width, max_height, q, format, meta, page
+            =1 -> Unknown: : unknown parameter; known parameters are w, h, fit, dpr, enlarge, rotate, flip, flop, crop, focus, gravity, width, height, max_width, max_height, q, format, meta, page
         "#]],
     );
 }

@@ -132,6 +132,7 @@ pub(super) fn whole(source: Format, stored: Size, encoding: Encoding) -> Plan {
         inner: stored,
         target: stored,
         encoding,
+        page: 1,
     }
 }
 

@@ -145,6 +145,7 @@ fn plan(source: Format, stored: Size, inner: Size, encoding: Encoding) -> Plan {
         inner,
         target: inner,
         encoding,
+        page: 1,
     }
 }
 

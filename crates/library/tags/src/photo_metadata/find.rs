@@ -22,6 +22,9 @@ pub(super) fn exif(input: &mut Input<'_>) -> Result<Option<Range<u64>>, Error> {
         chunks(input, 12, *b"EXIF")?
     } else if mp4::is_mp4(head) {
         items(input)?
+    } else if head.starts_with(b"II*\0") || head.starts_with(b"MM\0*") {
+        // The whole file has the structure of an EXIF block.
+        Some(0..input.len())
     } else {
         None
     };
