@@ -34,9 +34,9 @@ pub use tga::{TgaColour, TgaHeader};
 pub use tiff::{PAGES_MAX, TiffAlpha, TiffArray, TiffColour, TiffCompression, TiffPage};
 
 /// Maximum number of pixels that one byte of a file can encode. Deflate packs up to 8,256 pixels of
-/// a black and white PNG into a byte; GIF, JPEG, BMP, TGA, QOI, PNM and Radiance HDR need more bits
-/// per pixel, so that one byte encodes fewer than 3,000 pixels. WebP and AVIF have no such bound,
-/// and the strips of a TIFF can share bytes.
+/// a black and white PNG into a byte; GIF, JPEG, BMP, TGA, QOI and PNM need more bits per pixel, so
+/// that one byte encodes fewer than 3,000 pixels. WebP, AVIF and the runs of Radiance HDR have no
+/// such bound, and the strips of a TIFF can share bytes.
 const PIXELS_PER_BYTE_MAX: u64 = 10_000;
 /// Minimum number of pixels of a picture that can count as sparse, that is, as having too few bytes
 /// for its pixels. Smaller pictures are cheap to decode in any case.
@@ -53,7 +53,6 @@ fn is_sparse(facts: &Facts, len_bytes: u64) -> bool {
             | Format::Tga
             | Format::Qoi
             | Format::Pnm
-            | Format::Hdr
     ) && SPARSE_PIXELS_MIN < pixels
         && len_bytes.saturating_mul(PIXELS_PER_BYTE_MAX) < pixels
 }

@@ -40,7 +40,7 @@ pub struct Facts {
     pub jpeg_quality: Option<u8>,
     /// True if the file has too few bytes to encode all of its pixels, so that decoding it is a
     /// waste of time. Always false for small pictures, and for formats other than JPEG, PNG, GIF,
-    /// BMP, TGA, QOI, PNM and Radiance HDR.
+    /// BMP, TGA, QOI and PNM.
     pub sparse: bool,
     /// Reason why workers cannot convert the picture, if any.
     pub unsupported: Option<Unsupported>,

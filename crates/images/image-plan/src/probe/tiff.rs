@@ -452,6 +452,7 @@ impl Tags {
             colour.samples() + u16::from(alpha.is_some()) <= samples && samples <= SAMPLES_MAX
         });
         let is_deep_enough = match (colour, compression) {
+            (Some(TiffColour::Palette), Some(TiffCompression::Jpeg)) => false,
             (_, Some(TiffCompression::Jpeg)) => sample_bits == Some(8) && self.planar == 1,
             (Some(TiffColour::Palette), _) => matches!(sample_bits, Some(1 | 2 | 4 | 8)),
             (Some(TiffColour::Grey | TiffColour::InvertedGrey), _) if samples == 1 => {

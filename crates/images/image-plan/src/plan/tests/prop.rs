@@ -1,9 +1,13 @@
 use super::*;
 use crate::{Crop, FRACTION_ONE, Fit, Focus, candidates};
 use proptest::prelude::*;
+use std::num::NonZeroU16;
 
 fn any_format() -> impl Strategy<Value = Format> {
-    (0..6usize).prop_map(|index| Format::ALL[index])
+    let convertible = |format: &Format| *format != Format::Svg;
+    (0..Format::ALL.len())
+        .prop_map(|index| Format::ALL[index])
+        .prop_filter("svg is not converted", convertible)
 }
 
 fn any_orientation() -> impl Strategy<Value = Orientation> {
@@ -29,6 +33,7 @@ fn any_facts() -> impl Strategy<Value = Facts> {
                 animated: animated && rare,
                 alpha,
                 lossless,
+                pages: 3,
                 ..facts(format, (width, height))
             },
         )
@@ -93,10 +98,16 @@ fn any_recipe() -> impl Strategy<Value = Recipe> {
     let format =
         prop_oneof![3 => Just(None), 1 => (0..4usize).prop_map(|at| Some(Target::ALL[at]))];
     let quality = prop_oneof![Just(None), (1..=100u8).prop_map(Some)];
+    let page = prop_oneof![Just(None), (2..=3u16).prop_map(NonZeroU16::new)];
     let part = (any_orientation(), any_crop(), any_focus());
     let size = (side(), side(), any_fit(), any::<bool>());
-    (part, size, quality, format).prop_map(
-        |((orientation, crop, focus), (width_px, height_px, fit, enlarge), quality_pct, format)| {
+    let output = (quality, format, page);
+    (part, size, output).prop_map(
+        |(
+            (orientation, crop, focus),
+            (width_px, height_px, fit, enlarge),
+            (quality_pct, format, page),
+        )| {
             Recipe {
                 orientation,
                 crop,
@@ -107,6 +118,7 @@ fn any_recipe() -> impl Strategy<Value = Recipe> {
                 enlarge,
                 quality_pct,
                 format,
+                page,
             }
         },
     )
