@@ -37,6 +37,7 @@ mod probe;
 mod recipe;
 
 mod query;
+mod rules;
 
 mod fit;
 
@@ -69,6 +70,7 @@ pub use probe::{
     TiffAlpha, TiffArray, TiffColour, TiffCompression, TiffPage, hdr_header, ico_entry, pnm_header,
     psd_header, tga_header, tiff_page,
 };
-pub use query::{Grammar, ImageQuery, QueryError, QueryErrorKind, parse_query};
+pub use query::{Grammar, ImageQuery, QueryError, QueryErrorKind, parameter_names, parse_query};
 pub use raster::{Layout, Matrix, Packed, Plane, Range, Raster, Size, Subsampling, Yuv};
 pub use recipe::{Crop, FRACTION_ONE, Fit, Focus, REQUESTED_SIDE_PX_MAX, Recipe};
+pub use rules::{PRESET_PARAMETERS, RecipeRule, RecipeRules, RecipeViolation, check_preset};

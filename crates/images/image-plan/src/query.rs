@@ -71,6 +71,34 @@ impl QueryError {
     fn value(parameter: Parameter, problem: impl Into<String>) -> QueryError {
         QueryError::new(QueryErrorKind::Value, parameter.name(), problem)
     }
+
+    pub(crate) fn duplicate(parameter: &str) -> QueryError {
+        QueryError::new(QueryErrorKind::Duplicate, parameter, "given more than once")
+    }
+
+    pub(crate) fn unknown_preset(parameter: &str) -> QueryError {
+        QueryError::new(QueryErrorKind::Value, parameter, "there is no such preset")
+    }
+}
+
+/// Returns the names of all parameters that change a picture or ask for its description.
+pub fn parameter_names() -> impl Iterator<Item = &'static str> {
+    Parameter::ALL.iter().map(|parameter| parameter.name())
+}
+
+/// Returns whether `name` is the name of a parameter.
+pub(crate) fn is_parameter(name: &str) -> bool {
+    parameter_names().any(|known| known == name)
+}
+
+/// Returns the decoded name in `pair`, the text between two `&`. A name that cannot be decoded is
+/// returned as it is; no parameter has such a name.
+pub(crate) fn name_of(pair: &str) -> Cow<'_, str> {
+    let name = pair.split_once('=').map_or(pair, |(name, _)| name);
+    match name.contains(['%', '+']) {
+        true => percent_decoded(name, name).map_or(Cow::Borrowed(name), Cow::Owned),
+        false => Cow::Borrowed(name),
+    }
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -244,8 +272,7 @@ impl RawParameters {
         let value = percent_decoded(name, value)?;
         let slot = &mut self.0[*parameter as usize];
         if slot.is_some() {
-            let kind = QueryErrorKind::Duplicate;
-            return Err(QueryError::new(kind, name, "given more than once"));
+            return Err(QueryError::duplicate(name));
         }
         *slot = Some(value);
         Ok(())
