@@ -83,9 +83,10 @@ fn bits(address: IpAddr) -> u128 {
     }
 }
 
-/// Returns the address under which connections from `address` are counted: an IPv4 address itself,
-/// or the /64 network from which an IPv6 host chooses its addresses.
-fn counted(address: IpAddr) -> IpAddr {
+/// Returns the address under which connections and requests from `address` are counted: an IPv4
+/// address itself, or the /64 network from which an IPv6 host chooses its addresses.
+#[must_use]
+pub fn counted_address(address: IpAddr) -> IpAddr {
     match address {
         IpAddr::V4(_) => address,
         IpAddr::V6(address) => IpAddr::V6(Ipv6Addr::from_bits(address.to_bits() >> 64 << 64)),
@@ -97,8 +98,8 @@ fn counted(address: IpAddr) -> IpAddr {
 pub(crate) struct Addresses {
     connections_max: usize,
     exempt: Vec<Network>,
-    /// Number of open connections by the address that [`counted`] returns. An address without
-    /// connections has no entry.
+    /// Number of open connections by the address that [`counted_address`] returns. An address
+    /// without connections has no entry.
     open: Mutex<HashMap<IpAddr, usize>>,
 }
 
@@ -132,7 +133,7 @@ impl Addresses {
         if self.exempt.iter().any(|network| network.contains(peer)) {
             return Ok(None);
         }
-        let counted = counted(peer);
+        let counted = counted_address(peer);
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         let count = open.entry(counted).or_insert(0);
         if self.connections_max <= *count {

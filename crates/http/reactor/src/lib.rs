@@ -111,7 +111,7 @@ mod sync;
 mod tests;
 mod upgrade;
 
-pub use address::Network;
+pub use address::{Network, counted_address};
 pub use allocations::CountingAllocator;
 pub use clock::{Clock, HTTP_DATE_BYTES};
 pub use conn::{Conn, FileRange};
