@@ -38,6 +38,7 @@ pub mod gate;
 pub mod session_cookie;
 
 mod file_request;
+pub mod signature;
 mod redirect;
 mod request_context;
 mod route;
