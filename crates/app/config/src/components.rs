@@ -176,6 +176,7 @@ pub fn settings(config: &Config, concurrency: usize) -> Result<Settings, Error> 
         },
         shared_index: variants::shared_index::Limits::default(),
         gate: gate(config)?,
+        permissions: server::permission::Permissions::default(),
     })
 }
 

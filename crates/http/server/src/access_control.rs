@@ -133,6 +133,16 @@ impl Core {
         login.map(|_| Admission::Known)
     }
 
+    /// Returns whether the page that refers to a picture may not show it.
+    pub(crate) fn is_refused_to(
+        &self,
+        request: &Request<'_>,
+        representation: &Representation,
+    ) -> bool {
+        let rules = &self.service.settings.permissions;
+        rules.is_foreign(request) && representation.is_picture()
+    }
+
     fn is_for_users(&self, representation: &Representation) -> bool {
         self.service.settings.gate.login == RequireLogin::Music && representation.is_sound()
     }

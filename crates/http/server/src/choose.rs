@@ -10,6 +10,7 @@
 //! response is *provisional* until all candidate formats have been encoded at the higher effort. A
 //! provisional response is fresh for seconds only, and queues the missing conversions.
 
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -81,6 +82,8 @@ struct ImageRequest<'a> {
     /// True if a different `Accept` field could lead to a different representation.
     negotiated: bool,
     originals: Originals,
+    /// Address whose quota a conversion uses, if any.
+    charged: Option<IpAddr>,
 }
 
 /// Use of the unchanged original as a response to a request for a picture.
@@ -93,7 +96,8 @@ enum Originals {
 }
 
 impl Service {
-    /// Chooses the representation for `path`, converting the original if necessary.
+    /// Chooses the representation for `path`, converting the original if necessary. The conversion
+    /// uses the quota of the address `charged`, if any.
     ///
     /// # Errors
     /// The [`Problem`] to respond with.
@@ -102,8 +106,10 @@ impl Service {
         path: &LibraryPath,
         recipe: Recipe,
         accepts: Accepts,
+        charged: Option<IpAddr>,
     ) -> Result<Choice, Problem> {
-        self.choose_by(path, recipe, accepts, Originals::Sent).await
+        let choice = self.choose_by(path, recipe, accepts, (Originals::Sent, charged));
+        choice.await
     }
 
     /// Chooses a variant for `path`. Converts the original if necessary. Never chooses the original
@@ -118,7 +124,7 @@ impl Service {
         recipe: Recipe,
         accepts: Accepts,
     ) -> Result<Choice, Problem> {
-        let choice = self.choose_by(path, recipe, accepts, Originals::Withheld);
+        let choice = self.choose_by(path, recipe, accepts, (Originals::Withheld, None));
         match choice.await {
             Ok(choice) => {
                 let is_original = matches!(choice.body, Body::Original(_));
@@ -135,7 +141,7 @@ impl Service {
         path: &LibraryPath,
         recipe: Recipe,
         accepts: Accepts,
-        originals: Originals,
+        (originals, charged): (Originals, Option<IpAddr>),
     ) -> Result<Choice, Problem> {
         for _ in 0..ATTEMPTS_MAX {
             let identity = self.identify(path).await?;
@@ -167,6 +173,7 @@ impl Service {
                 accepts,
                 negotiated,
                 originals,
+                charged,
             };
             if let Some(choice) = self.choose_once(&request).await? {
                 return Ok(choice);
@@ -200,6 +207,9 @@ impl Service {
             let next = &mut candidates[at];
             if next.known.is_some() {
                 continue;
+            }
+            if !made {
+                self.charge(request)?;
             }
             match self.await_conversion(request, next).await? {
                 // The conversion was shared with a request that may also be answered with the
@@ -318,6 +328,18 @@ impl Service {
                 blocking(move || variants.find_on_disk(&key, clock::unix_ms())).await
             }
         }
+    }
+
+    /// Takes a conversion from the quota of the client, if there is one.
+    fn charge(&self, request: &ImageRequest<'_>) -> Result<(), Problem> {
+        let Some(address) = request.charged else {
+            return Ok(());
+        };
+        let tokens_max = self.settings.permissions.address_conversions_max;
+        let taken = self
+            .quotas
+            .take(address, tokens_max, clock::unix_ms() * 1000);
+        taken.map_err(|retry_after_s| Problem::TooManyConversions { retry_after_s })
     }
 
     /// Waits for the conversion of `candidate` at low effort, which other requests may share.

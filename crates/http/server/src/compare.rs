@@ -2,6 +2,7 @@
 //! and file size of both, the encoder's settings, and the SSIMULACRA2 score.
 
 use std::io;
+use std::net::IpAddr;
 use std::sync::Arc;
 
 use conversion::score::{NoScore, ScoredVariant};
@@ -53,13 +54,14 @@ impl Core {
         let compared = match (file.path(), file.query()) {
             (Ok(path), Ok(query)) => {
                 let service = &self.service;
-                service.compare(path, query.recipe, file.accepts).await
+                let compared = service.compare(path, query.recipe, file.accepts, file.charged);
+                compared.await
             }
             (Err(problem), _) | (_, Err(problem)) => Err(problem),
         };
         match compared {
             Ok(text) => self.document_response(Document::new("application/json", text), shape),
-            Err(problem) => self.problem_response(&problem, shape),
+            Err(problem) => self.file_problem_response(&problem, file, shape),
         }
     }
 }
@@ -76,9 +78,10 @@ impl Service {
         path: &LibraryPath,
         recipe: Recipe,
         accepts: Accepts,
+        charged: Option<IpAddr>,
     ) -> Result<String, Problem> {
         for _ in 0..ATTEMPTS_MAX {
-            let choice = self.choose(path, recipe, accepts).await?;
+            let choice = self.choose(path, recipe, accepts, charged).await?;
             let identity = choice.identity;
             let page = recipe.page_number();
             let facts = match self.facts_of_page(path, &identity, page).await? {

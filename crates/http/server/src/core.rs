@@ -41,7 +41,7 @@ impl Core {
         let ready = ReadyResponses::new(
             limits.core_responses_max,
             limits.core_body_bytes_max,
-            service.settings.grammar,
+            service.relevance(),
         );
         let handshakes = Rc::new(Handshakes::new(limits.handshakes_max));
         Core {

@@ -2,6 +2,7 @@
 //! WebP Server Go.
 
 use std::fmt::Write as _;
+use std::net::IpAddr;
 use std::sync::Arc;
 
 use image_plan::{Accepts, Placeholder, Recipe, Stage, Target};
@@ -31,6 +32,7 @@ impl Service {
         &self,
         path: &LibraryPath,
         recipe: Recipe,
+        charged: Option<IpAddr>,
     ) -> Result<String, Problem> {
         let identity = self.identify(path).await?;
         let page = recipe.page_number();
@@ -70,7 +72,7 @@ impl Service {
         }
         // The placeholder of a file shows its first page.
         let placeholder = match page {
-            1 => self.placeholder(path, &identity).await,
+            1 => self.placeholder(path, &identity, charged).await?,
             _ => None,
         };
         if let Some(placeholder) = placeholder {
@@ -89,13 +91,18 @@ impl Service {
 
     /// Returns the placeholder of an original. If there is none yet, creates a tiny variant, whose
     /// conversion also computes the placeholder.
-    async fn placeholder(&self, path: &LibraryPath, identity: &Identity) -> Option<Placeholder> {
+    async fn placeholder(
+        &self,
+        path: &LibraryPath,
+        identity: &Identity,
+        charged: Option<IpAddr>,
+    ) -> Result<Option<Placeholder>, Problem> {
         let find = || {
             let (placeholders, identity) = (Arc::clone(self.placeholders()), *identity);
             blocking(move || placeholders.find(&identity))
         };
         if let Some(placeholder) = find().await {
-            return Some(placeholder);
+            return Ok(Some(placeholder));
         }
         let tiny = Recipe {
             width_px: Some(TINY_PX),
@@ -105,7 +112,9 @@ impl Service {
         };
         // If the conversion fails, there is no placeholder; a request for the picture reports the
         // reason.
-        self.choose(path, tiny, Accepts::default()).await.ok()?;
-        find().await
+        match self.choose(path, tiny, Accepts::default(), charged).await {
+            Err(problem) if problem.denial().is_some() => Err(problem),
+            _ => Ok(find().await),
+        }
     }
 }

@@ -1,11 +1,16 @@
 //! Request for a file of the library. The request is parsed only once.
 
+use std::net::IpAddr;
+
 use http1::{Request, Target, accept};
-use image_plan::{Accepts, Grammar, ImageQuery};
-use variants::library::{Library, LibraryPath};
+use image_plan::{Accepts, ImageQuery};
+use variants::library::LibraryPath;
 
 use crate::coding::Coding;
+use crate::permission::{Permit, Sender};
 use crate::problem::Problem;
+use crate::quota::client_address;
+use crate::service::Service;
 
 /// Parsed request for a file.
 #[derive(Debug)]
@@ -16,12 +21,21 @@ pub(crate) struct FileRequest<'r> {
     pub(crate) accepts: Accepts,
     /// Content coding that the client prefers, if any.
     pub(crate) coding: Option<Coding>,
-    /// True if clients cannot request the file themselves.
-    pub(crate) is_internal: bool,
+    /// Unix time in seconds until which clients may get the response without another check; 0 if
+    /// clients cannot request the file themselves, or if the server composed the request.
+    pub(crate) clients_until_unix_s: u64,
+    /// Address whose quota of conversions the request uses, if any.
+    pub(crate) charged: Option<IpAddr>,
+    /// True if the page that refers to the target may not show pictures.
+    pub(crate) is_foreign: bool,
+    /// Address of the client, for the log; `None` if the server composed the request.
+    pub(crate) peer: Option<IpAddr>,
     /// Path in the library; `None` if the target cannot be the path of a file.
     path: Option<LibraryPath>,
     /// Query parameters of the target, or the reason why they are invalid.
     query: Result<ImageQuery, String>,
+    /// Verdict of the operator's rules on the target.
+    permit: Result<Permit, Problem>,
 }
 
 /// Origin of a target. The origin decides which folders the target may name.
@@ -34,26 +48,51 @@ pub(crate) enum TargetOrigin {
 }
 
 impl<'r> FileRequest<'r> {
-    /// Parses path, query and accepted formats of `request`.
+    /// Parses path, query and accepted formats of `request`. The operator's rules apply if a client
+    /// wrote the query: `sender` is then its request, whose target may differ from that of
+    /// `request`.
     pub(crate) fn parse(
         request: &Request<'r>,
         target_origin: TargetOrigin,
-        library: &Library,
-        grammar: Grammar,
+        sender: Option<Sender<'_>>,
+        (service, now_unix_s): (&Service, u64),
     ) -> FileRequest<'r> {
         let target = request.target;
+        let library = service.library();
         let path = match target_origin {
             TargetOrigin::Public => library.path_for_clients(target.path),
             TargetOrigin::Internal => LibraryPath::from_target(target.path),
         };
-        let query = grammar.parse(target.query.unwrap_or(""));
+        let (rules, grammar) = (&service.settings.permissions, service.settings.grammar);
+        let parsed = rules.parse(target.query.unwrap_or(""), grammar);
+        let permit = match sender {
+            None => Ok(Permit::UNLIMITED),
+            Some(Sender { request, .. }) => {
+                let Target { path, query } = request.target;
+                let query = query.unwrap_or("");
+                rules.judge(path, query, &parsed, (grammar, now_unix_s))
+            }
+        };
+        let is_internal = path.as_ref().is_some_and(|path| library.is_internal(path));
+        let clients_until_unix_s = match &permit {
+            _ if is_internal => 0,
+            Ok(permit) if sender.is_some() || rules.is_open() => permit.until_unix_s,
+            _ => 0,
+        };
+        let is_charged = permit.as_ref().is_ok_and(|permit| !permit.is_exempt);
+        let has_quota = 0 < rules.address_conversions_max;
+        let charged = sender.filter(|_| has_quota && is_charged);
         FileRequest {
             target,
             accepts: accepts(request),
             coding: Coding::preferred(request),
-            is_internal: path.as_ref().is_some_and(|path| library.is_internal(path)),
+            clients_until_unix_s,
+            charged: charged.and_then(|it| client_address(it.request, it.peer, &rules.proxies)),
+            is_foreign: sender.is_some_and(|sender| rules.is_foreign(sender.request)),
+            peer: sender.map(|sender| sender.peer),
             path,
-            query: query.map_err(|err| err.to_string()),
+            query: parsed.meaning,
+            permit,
         }
     }
 
@@ -68,9 +107,23 @@ impl<'r> FileRequest<'r> {
     /// Returns the query parameters.
     ///
     /// # Errors
-    /// [`Problem::BadParameter`] if they are invalid.
+    /// [`Problem::BadParameter`] if they are invalid, or the problem of the operator's rule that
+    /// the request violates.
     pub(crate) fn query(&self) -> Result<ImageQuery, Problem> {
-        self.query.clone().map_err(Problem::BadParameter)
+        let query = self.query.clone().map_err(Problem::BadParameter)?;
+        self.permit.clone().map(|_| query)
+    }
+
+    /// Returns the Unix time in seconds at which the signature of the request becomes void;
+    /// `u64::MAX` if it has none, or if it never does.
+    pub(crate) fn signed_until_unix_s(&self) -> u64 {
+        let permit = self.permit.as_ref();
+        permit.map_or(u64::MAX, |permit| permit.until_unix_s)
+    }
+
+    /// Returns whether the client asks for the description of a picture.
+    pub(crate) fn is_description(&self) -> bool {
+        self.query.as_ref().is_ok_and(|query| query.meta)
     }
 }
 

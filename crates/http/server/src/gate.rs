@@ -199,15 +199,11 @@ impl Gate {
     pub(crate) fn is_known_host(&self, authority: &str) -> bool {
         let name = without_port(authority).trim_end_matches('.');
         let name = name.to_ascii_lowercase();
-        let is_listed = |host: &String| match host.strip_prefix('*') {
-            Some(ending) => name.ends_with(ending),
-            None => *host == name,
-        };
         name.starts_with('[')
             || name.parse::<Ipv4Addr>().is_ok()
             || !name.contains('.')
             || PRIVATE_ENDINGS.iter().any(|ending| name.ends_with(ending))
-            || self.hosts.iter().any(is_listed)
+            || self.hosts.iter().any(|host| is_listed_host(host, &name))
     }
 
     /// Returns whether pages of `origin` may use the API.
@@ -254,6 +250,15 @@ impl Gate {
         ];
         let open = parts.into_iter().filter(|(part, _)| self.is_open(*part));
         open.map(|(_, name)| name).collect()
+    }
+}
+
+/// Returns whether `name` matches `pattern`, a name of the settings: `example.org`,
+/// `*.example.org`, or `*` for any. Both are in lower case.
+pub(crate) fn is_listed_host(pattern: &str, name: &str) -> bool {
+    match pattern.strip_prefix('*') {
+        Some(ending) => name.ends_with(ending),
+        None => pattern == name,
     }
 }
 

@@ -37,11 +37,14 @@ mod access_control;
 pub mod gate;
 pub mod session_cookie;
 
+pub mod denial;
 mod file_request;
-pub mod signature;
+pub mod permission;
+mod quota;
 mod redirect;
 mod request_context;
 mod route;
+pub mod signature;
 
 mod compare;
 mod describe;

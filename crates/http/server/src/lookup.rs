@@ -16,10 +16,19 @@ use crate::blocking::blocking;
 use crate::choice::{Body, Choice, SoundChoice};
 use crate::coding::Coding;
 use crate::core::Core;
+use crate::denial::Denial;
 use crate::file_request::{FileRequest, TargetOrigin};
 use crate::problem::Problem;
 use crate::ready::Entry;
 use crate::representation::{Conversion, Found, Representation};
+
+/// Response that was ready before the request.
+#[derive(Debug)]
+pub(crate) struct ReadyResponse {
+    pub(crate) representation: Rc<Representation>,
+    /// Unix time in seconds until which clients may get the response.
+    pub(crate) clients_until_unix_s: u64,
+}
 
 /// Maximum number of attempts to choose a representation and open it, since the representation may
 /// disappear before it is opened.
@@ -32,23 +41,28 @@ impl Core {
         request: &Request<'_>,
         accepts: Accepts,
         target_origin: TargetOrigin,
-    ) -> Option<Rc<Representation>> {
+    ) -> Option<ReadyResponse> {
         let ready = &mut *self.ready.borrow_mut();
         let entry = ready.get(&request.target, accepts)?;
-        if entry.revalidate_at_ms <= self.reactor.clock().now_ms()
-            || entry.is_internal && target_origin == TargetOrigin::Public
+        let clock = self.reactor.clock();
+        if entry.revalidate_at_ms <= clock.now_ms()
+            || entry.clients_until_unix_s <= clock.unix_secs()
+                && target_origin == TargetOrigin::Public
         {
             return None;
         }
         if let Some(variant) = &entry.representation.variant {
             variant.touch(self.reactor.clock().unix_secs() * 1000);
         }
-        if entry.representation.is_codable
-            && let Some(coding) = Coding::preferred(request)
-        {
-            return entry.coded[coding as usize].clone();
-        }
-        Some(Rc::clone(&entry.representation))
+        let is_codable = entry.representation.is_codable;
+        let representation = match is_codable.then(|| Coding::preferred(request)).flatten() {
+            Some(coding) => entry.coded[coding as usize].clone()?,
+            None => Rc::clone(&entry.representation),
+        };
+        Some(ReadyResponse {
+            representation,
+            clients_until_unix_s: entry.clients_until_unix_s,
+        })
     }
 
     /// Returns the response to the request `file`, in a content coding that the client accepts.
@@ -66,19 +80,27 @@ impl Core {
     /// if necessary.
     async fn find_plain(&self, file: &FileRequest<'_>) -> Result<Found, Problem> {
         let (path, query) = (file.path()?, file.query()?);
+        if file.is_foreign && self.service.is_picture(path).await? {
+            return Err(Problem::Denied {
+                denial: Denial::Referrer,
+                detail: None,
+            });
+        }
         let begun = Instant::now();
         for _ in 0..ATTEMPTS_MAX {
             // The original may change during a conversion. So the period in which the response is
             // reused without a check of the original begins before the conversion.
             let revalidate_at_ms = self.revalidate_at_ms();
-            let choice = self.service.choose(path, query.recipe, file.accepts);
+            let choice = self
+                .service
+                .choose(path, query.recipe, file.accepts, file.charged);
             let choice = choice.await?;
             let conversion = Conversion::of(&choice, begun);
             let same = self.ready.borrow_mut().renew(
-                &file.target,
-                file.accepts,
+                (&file.target, file.accepts),
                 &choice,
                 revalidate_at_ms,
+                file.clients_until_unix_s,
             );
             if let Some(representation) = same {
                 return Ok(Found {
@@ -96,7 +118,7 @@ impl Core {
                             representation: Rc::clone(&representation),
                             coded: [const { None }; Coding::COUNT],
                             revalidate_at_ms,
-                            is_internal: file.is_internal,
+                            clients_until_unix_s: file.clients_until_unix_s,
                         };
                         let ready = &mut *self.ready.borrow_mut();
                         ready.insert(&file.target, file.accepts, entry);

@@ -53,6 +53,12 @@ pub trait Mount: Send + Sync {
         Part::Files
     }
 
+    /// Returns whether the queries of the mount's [`Reply::Internal`] are those of the requests. If
+    /// so, the rules of [`crate::permission`] apply to them.
+    fn passes_queries(&self) -> bool {
+        false
+    }
+
     /// Returns whether the mount's [`Reply::Internal`] may name targets that clients cannot
     /// request: internal folders, and music that needs a login.
     fn reaches_internal(&self) -> bool {

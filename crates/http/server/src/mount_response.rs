@@ -16,6 +16,7 @@ use crate::gate::{Admission, Part};
 use crate::lookup::TranscodeBody;
 use crate::metrics::Served;
 use crate::mount::{BusyResponse, Mount, MountRequest, Reply, TranscodeRequest};
+use crate::permission::Sender;
 use crate::problem::Problem;
 use crate::request_context::RequestContext;
 use crate::response::{Fields, Payload, Response, Shape};
@@ -79,17 +80,9 @@ impl Core {
                 body,
             } => self.whole_response(status, fields, body, request.method == Method::Head),
             Reply::Internal { target, fields } => {
-                let internal = internal_request(request, &target);
-                // The target may contain text from a client, so only mounts that declare
-                // `reaches_internal` may name internal folders.
-                let mut response = match mount.reaches_internal() {
-                    true => self.internal_file_response(&internal).await,
-                    false => {
-                        let file = self.parse_file_request(&internal, TargetOrigin::Public);
-                        self.respond_with_file(&internal, &file, context, admission)
-                            .await
-                    }
-                };
+                let response =
+                    self.internal_response(&target, mount, request, (context, admission));
+                let mut response = response.await;
                 response.add(allowed_fields(fields));
                 response
             }
@@ -116,7 +109,9 @@ impl Core {
             Reply::Comparison { target, fields } => {
                 let mut pictured = *request;
                 pictured.target = split(&target);
-                let file = self.parse_file_request(&pictured, TargetOrigin::Public);
+                let peer = context.peer;
+                let sender = Some(Sender { request, peer });
+                let file = self.parse_file_request(&pictured, TargetOrigin::Public, sender);
                 let mut response = self.comparison_response(&file, shape_of(request)).await;
                 response.add(allowed_fields(fields));
                 response
@@ -132,6 +127,29 @@ impl Core {
             Reply::Archive { files, fields } => {
                 let bodiless = request.method == Method::Head;
                 self.archive_response(files, fields, bodiless).await
+            }
+        }
+    }
+
+    /// Responds with the library's response for `target`, as `mount` has asked for `request`.
+    async fn internal_response(
+        &self,
+        target: &str,
+        mount: &dyn Mount,
+        request: &Request<'_>,
+        (context, admission): (&RequestContext, Admission),
+    ) -> Response {
+        let internal = internal_request(request, target);
+        let peer = context.peer;
+        let sender = Some(Sender { request, peer }).filter(|_| mount.passes_queries());
+        // The target may contain text from a client, so only mounts that declare `reaches_internal`
+        // may name internal folders.
+        match mount.reaches_internal() {
+            true => self.internal_file_response(&internal, sender).await,
+            false => {
+                let file = self.parse_file_request(&internal, TargetOrigin::Public, sender);
+                let response = self.respond_with_file(&internal, &file, context, admission);
+                response.await
             }
         }
     }
@@ -152,7 +170,7 @@ impl Core {
         origin: TargetOrigin,
     ) -> Response {
         let internal = internal_request(request, target);
-        let file = self.parse_file_request(&internal, origin);
+        let file = self.parse_file_request(&internal, origin, None);
         match self.find_variant(&file).await {
             Ok(found) => self.respond_with(found, &internal),
             Err(problem) => self.problem_response(&problem, shape_of(&internal)),
@@ -240,7 +258,7 @@ impl Core {
                 return busy_response(&wanted.busy, retry_after_s, shape.bodiless);
             }
             Err(problem) if wanted.fallback_to_original && problem.is_caused_by_original() => {
-                self.internal_file_response(&internal).await
+                self.internal_file_response(&internal, None).await
             }
             Err(problem) => self.problem_response(&problem, shape),
         };

@@ -7,6 +7,7 @@ use image_plan::Refusal;
 use variants::cache::Verdict;
 use variants::library::{LibraryPath, Missing};
 
+use crate::denial::Denial;
 use crate::request_id::RequestId;
 
 /// Reason why a request gets no representation.
@@ -80,6 +81,18 @@ pub enum Problem {
         /// Seconds until a retry may succeed.
         retry_after_s: u64,
     },
+    /// A rule of the operator refuses the request. The detail, if any, names the parameter.
+    Denied {
+        /// Rule that the request violates.
+        denial: Denial,
+        /// Description of the violation, for the client.
+        detail: Option<String>,
+    },
+    /// The client's address has had too many conversions in the last minute.
+    TooManyConversions {
+        /// Seconds until a retry may succeed.
+        retry_after_s: u64,
+    },
     /// The conversion worker failed, and the original cannot be sent instead.
     Worker,
     /// The host failed, for example its disk.
@@ -118,7 +131,10 @@ impl Problem {
             Problem::BadRequest { status, .. } => *status,
             Problem::BadParameter(_) => 400,
             Problem::Unauthorized | Problem::UnauthorizedPage => 401,
-            Problem::NotAllowed | Problem::ForeignOrigin | Problem::ForeignSession => 403,
+            Problem::NotAllowed
+            | Problem::ForeignOrigin
+            | Problem::ForeignSession
+            | Problem::Denied { .. } => 403,
             Problem::NotFound | Problem::NoPage { .. } | Problem::OriginalWithheld => 404,
             Problem::MethodNotAllowed => 405,
             Problem::PreconditionFailed => 412,
@@ -130,9 +146,20 @@ impl Problem {
             | Problem::Unsupported
             | Problem::TooLarge
             | Problem::ArchiveTooLarge => 422,
-            Problem::Busy { .. } | Problem::Guessing { .. } => 429,
+            Problem::Busy { .. }
+            | Problem::Guessing { .. }
+            | Problem::TooManyConversions { .. } => 429,
             Problem::Worker => 500,
             Problem::Overloaded { .. } | Problem::ResponseMemoryFull { .. } | Problem::Host => 503,
+        }
+    }
+
+    /// Returns the rule of the operator that refuses the request, if any.
+    pub(crate) fn denial(&self) -> Option<Denial> {
+        match self {
+            Problem::Denied { denial, .. } => Some(*denial),
+            Problem::TooManyConversions { .. } => Some(Denial::Rate),
+            _ => None,
         }
     }
 
@@ -177,6 +204,8 @@ impl Problem {
                 "too many responses are waiting for clients to read them"
             }
             Problem::Busy { .. } => "too many transcodes in progress",
+            Problem::Denied { denial, .. } => denial.title(),
+            Problem::TooManyConversions { .. } => Denial::Rate.title(),
             Problem::Worker => "the conversion failed",
             Problem::Host => "the server cannot read or convert at the moment",
         }
@@ -192,6 +221,7 @@ impl Problem {
         write!(out, ",\"status\":{}", self.status()).expect("writing to a string cannot fail");
         let detail = match self {
             Problem::BadParameter(detail) => Some(detail.clone()),
+            Problem::Denied { detail, .. } => detail.clone(),
             Problem::NoPage { pages } => Some(Refusal::NoPage { pages: *pages }.to_string()),
             _ => None,
         };

@@ -5,11 +5,12 @@ use std::num::NonZeroUsize;
 use std::rc::Rc;
 
 use http1::Target;
-use image_plan::{Accepts, Grammar};
+use image_plan::Accepts;
 use lru::LruCache;
 
 use crate::choice::Choice;
 use crate::coding::Coding;
+use crate::permission::Relevance;
 use crate::representation::Representation;
 
 /// Cache of responses that are ready to be sent. The least recently used response is evicted first.
@@ -18,8 +19,8 @@ pub(crate) struct ReadyResponses {
     entries: LruCache<Box<[u8]>, Entry>,
     memory_bytes: u64,
     memory_bytes_max: u64,
-    /// Grammar of the queries. The grammar decides which parameters distinguish responses.
-    grammar: Grammar,
+    /// Rule that decides which parameters of a query distinguish responses.
+    relevance: Relevance,
     /// Buffer in which keys are composed.
     key: Vec<u8>,
 }
@@ -33,8 +34,9 @@ pub(crate) struct Entry {
     pub(crate) coded: [Option<Rc<Representation>>; Coding::COUNT],
     /// Time on the core's clock from which on the original is checked before the response is used.
     pub(crate) revalidate_at_ms: u64,
-    /// True if clients cannot request the target themselves.
-    pub(crate) is_internal: bool,
+    /// Unix time in seconds until which clients may get the response; 0 if they cannot request the
+    /// target themselves, or if no request of a client was permitted yet.
+    pub(crate) clients_until_unix_s: u64,
 }
 
 impl Entry {
@@ -52,13 +54,13 @@ impl ReadyResponses {
     pub(crate) fn new(
         entries_max: NonZeroUsize,
         memory_bytes_max: u64,
-        grammar: Grammar,
+        relevance: Relevance,
     ) -> ReadyResponses {
         ReadyResponses {
             entries: LruCache::new(entries_max),
             memory_bytes: 0,
             memory_bytes_max,
-            grammar,
+            relevance,
             key: Vec::new(),
         }
     }
@@ -66,31 +68,33 @@ impl ReadyResponses {
     /// Returns the response to `target`, even if the original must be checked before the response
     /// is used.
     pub(crate) fn get(&mut self, target: &Target<'_>, accepts: Accepts) -> Option<&mut Entry> {
-        write_key(&mut self.key, target, accepts, self.grammar);
+        write_key(&mut self.key, target, accepts, self.relevance);
         self.entries.get_mut(&self.key[..])
     }
 
     /// Returns the ready response if it still matches `choice`. If it does, the next check of its
-    /// original is postponed to `revalidate_at_ms`. If that check is
-    /// already scheduled for a later time, its time does not change.
+    /// original is postponed to `revalidate_at_ms`. If that check is already scheduled for a later
+    /// time, its time does not change. Clients get the response until `clients_until_unix_s`, or
+    /// until a later time that was set before.
     pub(crate) fn renew(
         &mut self,
-        target: &Target<'_>,
-        accepts: Accepts,
+        (target, accepts): (&Target<'_>, Accepts),
         choice: &Choice,
         revalidate_at_ms: u64,
+        clients_until_unix_s: u64,
     ) -> Option<Rc<Representation>> {
         let entry = self.get(target, accepts)?;
         if !entry.representation.is(choice) {
             return None;
         }
         entry.revalidate_at_ms = entry.revalidate_at_ms.max(revalidate_at_ms);
+        entry.clients_until_unix_s = entry.clients_until_unix_s.max(clients_until_unix_s);
         Some(Rc::clone(&entry.representation))
     }
 
     /// Adds a response, and evicts others until the limits are met.
     pub(crate) fn insert(&mut self, target: &Target<'_>, accepts: Accepts, entry: Entry) {
-        write_key(&mut self.key, target, accepts, self.grammar);
+        write_key(&mut self.key, target, accepts, self.relevance);
         self.memory_bytes += entry.memory_bytes();
         let left = self.entries.push(self.key.as_slice().into(), entry);
         self.memory_bytes -= left.map_or(0, |(_, entry)| entry.memory_bytes());
@@ -143,9 +147,9 @@ impl ReadyResponses {
     }
 }
 
-/// Writes the key of a response. Leaves out the parameters that the grammar ignores: targets that
-/// differ only in such parameters share an entry.
-fn write_key(key: &mut Vec<u8>, target: &Target<'_>, accepts: Accepts, grammar: Grammar) {
+/// Writes the key of a response. Leaves out the parameters that are ignored: targets that differ
+/// only in such parameters share an entry.
+fn write_key(key: &mut Vec<u8>, target: &Target<'_>, accepts: Accepts, relevance: Relevance) {
     key.clear();
     let Accepts { avif, webp, named } = accepts;
     key.push(u8::from(named) << 2 | u8::from(avif) << 1 | u8::from(webp));
@@ -154,8 +158,9 @@ fn write_key(key: &mut Vec<u8>, target: &Target<'_>, accepts: Accepts, grammar: 
         return;
     };
     let pairs = query.split('&').filter(|pair| !pair.is_empty());
+    let is_signed = relevance.is_signed(query);
     let mut between = b'?';
-    for pair in pairs.filter(|pair| grammar.is_relevant(pair)) {
+    for pair in pairs.filter(|pair| is_signed || relevance.is_relevant(pair)) {
         key.push(between);
         key.extend_from_slice(pair.as_bytes());
         between = b'&';

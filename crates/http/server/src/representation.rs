@@ -155,6 +155,10 @@ impl Representation {
         self.field("content-type").starts_with("audio/")
     }
 
+    pub(crate) fn is_picture(&self) -> bool {
+        self.field("content-type").starts_with("image/")
+    }
+
     pub(crate) fn cache_control(&self) -> &str {
         self.field("cache-control")
     }

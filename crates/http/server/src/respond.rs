@@ -11,6 +11,7 @@ use variants::cache::Key;
 
 use crate::core::Core;
 use crate::fields::Field;
+use crate::file_request::FileRequest;
 use crate::metrics::Served;
 use crate::parted::Parted;
 use crate::problem::Problem;
@@ -145,6 +146,31 @@ impl Core {
         }
     }
 
+    /// Responds with a problem of the request `file`. Counts and logs the problem if a rule of the
+    /// operator is its reason.
+    pub(crate) fn file_problem_response(
+        &self,
+        problem: &Problem,
+        file: &FileRequest<'_>,
+        shape: Shape,
+    ) -> Response {
+        if let Some(denial) = problem.denial() {
+            let unix_ms = self.reactor.clock().unix_secs() * 1000;
+            let denials = &self.service.denials;
+            denials.record(denial, file.target.path, file.peer, unix_ms);
+        }
+        self.problem_response(problem, shape)
+    }
+
+    /// Limits the time for which caches may keep a response to a request whose signature is void
+    /// from `until_unix_s` on.
+    pub(crate) fn limit_age(&self, response: &mut Response, until_unix_s: u64) {
+        if until_unix_s != u64::MAX {
+            let left_s = until_unix_s.saturating_sub(self.reactor.clock().unix_secs());
+            response.limit_age(left_s);
+        }
+    }
+
     pub(crate) fn problem_response(&self, problem: &Problem, shape: Shape) -> Response {
         let request_id = self.next_request_id();
         let text = problem.document(request_id);
@@ -163,6 +189,7 @@ impl Core {
             Problem::Overloaded { retry_after_s }
             | Problem::ResponseMemoryFull { retry_after_s }
             | Problem::Busy { retry_after_s }
+            | Problem::TooManyConversions { retry_after_s }
             | Problem::Guessing { retry_after_s } => {
                 Some(("retry-after".into(), retry_after_s.to_string().into()))
             }

@@ -169,14 +169,33 @@ impl Response {
 
     /// Keeps shared caches from storing the response (RFC 9111 §5.2.2.7).
     pub(crate) fn make_private(&mut self) {
+        self.change_cache_control(|value| value.replace("public", "private"));
+    }
+
+    /// Keeps caches from storing the response for more than `age_s_max` seconds.
+    pub(crate) fn limit_age(&mut self, age_s_max: u64) {
+        const MAX_AGE: &str = "max-age=";
+        self.change_cache_control(|value| {
+            let Some((before, after)) = value.split_once(MAX_AGE) else {
+                return value.to_owned();
+            };
+            let digits = after.bytes().take_while(u8::is_ascii_digit).count();
+            let (age, after) = after.split_at(digits);
+            let age_s = age.parse().map_or(age_s_max, |age: u64| age.min(age_s_max));
+            format!("{before}{MAX_AGE}{age_s}{after}")
+        });
+    }
+
+    /// Replaces the value of Cache-Control, if the response has this field, by `change` of it.
+    fn change_cache_control(&mut self, change: impl Fn(&str) -> String) {
         const NAME: &str = "cache-control";
-        let private = |value: &str| value.replace("public", "private");
         if let Fields::Whole(kept) | Fields::Part(kept, ..) | Fields::NotModified(kept) =
             &self.fields
             && !self.added.iter().any(|(name, _)| name == NAME)
         {
-            let value = private(kept.cache_control());
+            let value = change(kept.cache_control());
             self.added.push((NAME.into(), value.into()));
+            return;
         }
         let listed: &mut [Field] = match &mut self.fields {
             Fields::Listed(fields) => fields,
@@ -184,7 +203,7 @@ impl Response {
         };
         for (name, value) in listed.iter_mut().chain(&mut self.added) {
             if name == NAME {
-                *value = private(value).into();
+                *value = change(value).into();
             }
         }
     }

@@ -2,7 +2,6 @@
 //! mount, a document, or a file of the library.
 
 use http1::{Method, Request};
-use image_plan::Recipe;
 
 use crate::core::Core;
 use crate::favicon;
@@ -10,10 +9,13 @@ use crate::fields::Field;
 use crate::file_request::{FileRequest, TargetOrigin, accepts};
 use crate::gallery::POLICY;
 use crate::gate::Admission;
+use crate::lookup::ReadyResponse;
 use crate::metrics::Served;
 use crate::paths::METRICS_PATH;
 use crate::paths::{PAGE, PAGE_FROM_ROOT};
+use crate::permission::Sender;
 use crate::problem::Problem;
+use crate::representation::Found;
 use crate::request_context::RequestContext;
 use crate::response::{ALLOW, Fields, Payload, Response, Shape};
 use crate::scheme::Scheme;
@@ -48,9 +50,17 @@ impl Core {
         if !matches!(request.method, Method::Get | Method::Head) {
             return None;
         }
-        let representation = self.lookup_ready(request, accepts(request), TargetOrigin::Public)?;
+        let ready = self.lookup_ready(request, accepts(request), TargetOrigin::Public)?;
+        let ReadyResponse {
+            representation,
+            clients_until_unix_s,
+        } = ready;
+        if self.is_refused_to(request, &representation) {
+            return None;
+        }
         let admission = self.check_ready_access(listener, request, &representation)?;
         let mut response = self.representation_response(representation, request);
+        self.limit_age(&mut response, clients_until_unix_s);
         if admission == Admission::Known {
             response.make_private();
         }
@@ -94,20 +104,17 @@ impl Core {
         {
             Some(response) => response,
             None => {
-                let file = self.parse_file_request(request, TargetOrigin::Public);
-                match file.query() {
-                    Ok(query) if query.meta => {
-                        self.description_response(&file, query.recipe, request)
-                            .await
-                    }
-                    // This function reports an invalid query too, but only after it has checked the
-                    // path.
-                    _ => {
-                        return self
-                            .respond_with_file(request, &file, context, admission)
-                            .await;
-                    }
+                let peer = context.peer;
+                let sender = Some(Sender { request, peer });
+                let file = self.parse_file_request(request, TargetOrigin::Public, sender);
+                // The function for files reports an invalid query too, but only after it has
+                // checked the path.
+                if !file.is_description() {
+                    return self
+                        .respond_with_file(request, &file, context, admission)
+                        .await;
                 }
+                self.description_response(&file, request).await
             }
         };
         if admission == Admission::Known {
@@ -120,29 +127,30 @@ impl Core {
         &self,
         request: &Request<'r>,
         target_origin: TargetOrigin,
+        sender: Option<Sender<'_>>,
     ) -> FileRequest<'r> {
-        let grammar = self.service.settings.grammar;
-        FileRequest::parse(request, target_origin, self.service.library(), grammar)
+        let now_unix_s = self.reactor.clock().unix_secs();
+        FileRequest::parse(request, target_origin, sender, (&*self.service, now_unix_s))
     }
 
     /// Responds with the description of a picture as JSON.
     async fn description_response(
         &self,
         file: &FileRequest<'_>,
-        recipe: Recipe,
         request: &Request<'_>,
     ) -> Response {
         let shape = Shape {
             bodiless: request.method == Method::Head,
             negotiable: false,
         };
-        let described = match file.path() {
-            Ok(path) => self.service.describe(path, recipe).await,
-            Err(problem) => Err(problem),
+        let described = async {
+            let (path, query) = (file.path()?, file.query()?);
+            let described = self.service.describe(path, query.recipe, file.charged);
+            described.await
         };
-        match described {
+        match described.await {
             Ok(text) => self.document_response(Document::new("application/json", text), shape),
-            Err(problem) => self.problem_response(&problem, shape),
+            Err(problem) => self.file_problem_response(&problem, file, shape),
         }
     }
 
@@ -170,6 +178,7 @@ impl Core {
         match outcome {
             Ok((admission, found)) => {
                 let mut response = self.respond_with(found, request);
+                self.limit_age(&mut response, file.signed_until_unix_s());
                 if admission == Admission::Known {
                     response.make_private();
                 }
@@ -179,7 +188,7 @@ impl Core {
                 self.respond_without_file(request, &problem, shape, context.listener)
                     .await
             }
-            Err(problem) => self.problem_response(&problem, shape),
+            Err(problem) => self.file_problem_response(&problem, file, shape),
         }
     }
 
@@ -284,22 +293,37 @@ impl Core {
         }
     }
 
-    /// Responds with a file of the library to a request whose target the server itself composed.
-    pub(crate) async fn internal_file_response(&self, request: &Request<'_>) -> Response {
+    /// Responds with a file of the library to a request whose target the server itself composed. If
+    /// a client wrote its query, `sender` is the request of this client.
+    pub(crate) async fn internal_file_response(
+        &self,
+        request: &Request<'_>,
+        sender: Option<Sender<'_>>,
+    ) -> Response {
         let target_origin = TargetOrigin::Internal;
-        if let Some(ready) = self.lookup_ready(request, accepts(request), target_origin) {
-            return self.representation_response(ready, request);
-        }
-        let shape = Shape {
-            bodiless: request.method == Method::Head,
-            negotiable: true,
+        let file = self.parse_file_request(request, target_origin, sender);
+        let is_permitted = file.query().is_ok() && !file.is_foreign;
+        let ready = self.lookup_ready(request, file.accepts, target_origin);
+        let found = match ready.filter(|_| is_permitted) {
+            Some(ready) => Ok(Found {
+                representation: ready.representation,
+                conversion: None,
+            }),
+            None => self.find(&file).await,
         };
-        match self
-            .find(&self.parse_file_request(request, target_origin))
-            .await
-        {
-            Ok(found) => self.respond_with(found, request),
-            Err(problem) => self.problem_response(&problem, shape),
+        match found {
+            Ok(found) => {
+                let mut response = self.respond_with(found, request);
+                self.limit_age(&mut response, file.signed_until_unix_s());
+                response
+            }
+            Err(problem) => {
+                let shape = Shape {
+                    bodiless: request.method == Method::Head,
+                    negotiable: true,
+                };
+                self.file_problem_response(&problem, &file, shape)
+            }
         }
     }
 

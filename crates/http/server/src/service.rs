@@ -22,12 +22,15 @@ use variants::shared_index::{SharedIndex, Store};
 
 use crate::access::{self, AccessLog};
 use crate::blocking::blocking;
+use crate::denial::Denials;
 use crate::gate::Part;
 use crate::known::{Known, detect};
 use crate::metrics::{Metrics, render_access, render_process};
 use crate::mount::Mounts;
 use crate::paths::{INTERNAL_FOLDER, METRICS_PATH, PAGE, PROBES};
+use crate::permission::Relevance;
 use crate::problem::Problem;
+use crate::quota::Quotas;
 use crate::response_memory::ResponseMemory;
 use crate::settings::Settings;
 
@@ -46,6 +49,8 @@ pub struct Service {
     /// Semaphore that limits how many comparisons of a variant with its original run at the same
     /// time.
     pub(crate) comparisons: Arc<Semaphore>,
+    pub(crate) denials: Arc<Denials>,
+    pub(crate) quotas: Arc<Quotas>,
     cores: Arc<[reactor::Counters]>,
     pub(crate) access: Option<Arc<AccessLog>>,
     shared_index: Option<Arc<SharedIndex>>,
@@ -174,6 +179,8 @@ impl Service {
             variants,
             facts,
             comparisons: Arc::new(Semaphore::new(comparisons_max)),
+            denials: Arc::default(),
+            quotas: Arc::default(),
             cores,
             access: access.map(Arc::new),
             shared_index,
@@ -197,6 +204,8 @@ impl Service {
             // The cached types of originals depend on the settings, so the new cache is empty.
             facts: Mutex::new(LruCache::new(settings.limits.facts_max)),
             comparisons: Arc::clone(&self.comparisons),
+            denials: Arc::clone(&self.denials),
+            quotas: Arc::clone(&self.quotas),
             cores: Arc::clone(&self.cores),
             access: self.access.clone(),
             shared_index: self.shared_index.clone(),
@@ -237,6 +246,7 @@ impl Service {
         let mut text = Text::default();
         render_process(&mut text, self.opened_unix_ms);
         self.metrics.render(&mut text);
+        self.denials.render(&mut text);
         converter
             .metrics
             .render(&mut text, converter.quarantine.count());
@@ -286,6 +296,12 @@ impl Service {
         }
     }
 
+    /// Returns the rule that decides which parameters of a query distinguish responses.
+    pub(crate) fn relevance(&self) -> Relevance {
+        let settings = &self.settings;
+        settings.permissions.relevance(settings.grammar)
+    }
+
     /// Returns whether the extension of `path` allows the file to be served. Paths below
     /// [`INTERNAL_FOLDER`] are always allowed.
     pub(crate) fn admits(&self, path: &Path) -> bool {
@@ -317,6 +333,13 @@ impl Service {
             identified => identified,
         };
         identified.map_err(|err| Problem::of_missing(path, err))
+    }
+
+    /// Returns whether the original at `path` is a picture.
+    pub(crate) async fn is_picture(&self, path: &LibraryPath) -> Result<bool, Problem> {
+        let identity = self.identify(path).await?;
+        let known = self.facts(path, &identity).await?;
+        Ok(known.media_type().starts_with("image/"))
     }
 
     /// Returns the type of the original at `path`, and of a picture the facts of its first page.

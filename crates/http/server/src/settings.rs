@@ -13,6 +13,7 @@ use crate::fields::{Cors, Headers};
 use crate::gate::Gate;
 use crate::h2::limits::Limits as Http2Limits;
 use crate::media_type::AllowedTypes;
+use crate::permission::Permissions;
 
 /// Settings of the operator. `pelton check` prints them.
 #[derive(Clone, Debug)]
@@ -67,6 +68,8 @@ pub struct Settings {
     /// Access rules: the parts that need a login, the server's host names, the origins that may use
     /// the API, and the token for the administration and the API.
     pub gate: Gate,
+    /// Rules for requests that change pictures.
+    pub permissions: Permissions,
 }
 
 /// Limits of the service's caches and responses.

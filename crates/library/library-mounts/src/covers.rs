@@ -201,6 +201,10 @@ impl Mount for CoverMount {
         Box::pin(self.reply(request))
     }
 
+    fn passes_queries(&self) -> bool {
+        true
+    }
+
     /// Returns true: covers that are embedded in music are stored under internal paths, which no
     /// client can request.
     fn reaches_internal(&self) -> bool {

@@ -50,6 +50,10 @@ impl Mount for PageFiles {
         Part::Music
     }
 
+    fn passes_queries(&self) -> bool {
+        true
+    }
+
     fn respond<'a>(
         &'a self,
         request: MountRequest<'a>,

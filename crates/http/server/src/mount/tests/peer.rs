@@ -241,6 +241,7 @@ fn settings(root: &std::path::Path) -> Settings {
     Settings {
         shared_index: variants::shared_index::Limits::default(),
         gate: crate::gate::Gate::default(),
+        permissions: crate::permission::Permissions::default(),
         mounts: vec![Directory {
             prefix: String::new(),
             directory: root.join("library"),
