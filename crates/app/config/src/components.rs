@@ -12,6 +12,7 @@ use server::{Cors, Settings};
 use tags::Splits;
 use variants::library::Mount;
 
+use super::permissions;
 use super::settings::Config;
 use super::value::{PerCore, Timeout, Types};
 
@@ -176,7 +177,7 @@ pub fn settings(config: &Config, concurrency: usize) -> Result<Settings, Error> 
         },
         shared_index: variants::shared_index::Limits::default(),
         gate: gate(config)?,
-        permissions: server::permission::Permissions::default(),
+        permissions: permissions::load(config)?,
     })
 }
 

@@ -50,6 +50,19 @@ const LIVE: &[&str] = &[
     "limits.h2_running_max",
     "limits.h2_idle_bytes_max",
     "limits.h2_resets_max",
+    "limits.address_conversions_max",
+    "images.signature_keys",
+    "images.signature_key_file",
+    "images.require_signature",
+    "images.presets",
+    "images.presets_only",
+    "images.allowed_widths",
+    "images.allowed_heights",
+    "images.allowed_formats",
+    "images.allowed_qualities",
+    "images.allowed_operations",
+    "images.allowed_referrers",
+    "images.empty_referrer",
 ];
 
 impl Key {

@@ -21,7 +21,8 @@ use super::programs::Programs;
 use super::value::{
     AccessLog, Bytes, CellBackend, CorsOrigins, Files, Formats, HeaderFields, Hosts, LogLevel,
     LoginNeed, Mappings, MaybeAddress, MaybeFile, MaybeFolder, MaybeUrl, MinIsolation, Networks,
-    OptionalDuration, Origins, PerCore, Quality, Queries, Raw, Redirect, ResourcePolicy, Sides,
+    Operations, OptionalDuration, Origins, PerCore, PermittedFormats, PermittedQualities,
+    PermittedSides, Presets, Quality, Queries, Raw, Redirect, ResourcePolicy, Sides, SignatureKeys,
     Sources, SteeringMode, Texts, Timeout, Types, Value, WatchMeans, Wrong,
 };
 
@@ -39,6 +40,8 @@ pub struct Key {
     pub set: fn(&mut Config, &Raw) -> Result<(), Wrong>,
     /// Formats the field's value, as [`Value::show`] does.
     pub show: fn(&Config) -> String,
+    /// True if tables must not show the value.
+    pub is_secret: bool,
 }
 
 impl Key {
@@ -117,6 +120,7 @@ macro_rules! settings {
                     Ok(())
                 },
                 show: |config| config.$field.show(),
+                is_secret: <$Type as Value>::IS_SECRET,
             }, )+
             $( $( Key {
                 name: concat!(stringify!($group), ".", stringify!($member)),
@@ -128,6 +132,7 @@ macro_rules! settings {
                     Ok(())
                 },
                 show: |config| config.$group.$member.show(),
+                is_secret: <$MemberType as Value>::IS_SECRET,
             }, )+ )+
         ];
     };
@@ -508,6 +513,46 @@ settings! {
         /// Time within which the new process must begin to serve during an upgrade; otherwise the
         /// old process continues.
         upgrade_timeout: Timeout = Timeout::seconds(60), "time";
+        /// Requests per minute from one address, or one /64 of IPv6, that need the conversion of a
+        /// picture; beyond this number, the response is 429. 0 means no limit. The sizes of
+        /// Pelton's own page are not counted. Behind `proxies`, the address is taken from
+        /// X-Forwarded-For.
+        address_conversions_max: u32 = 0, "requests";
+    }
+
+    /// Images: which pictures clients may request. The sizes of Pelton's own page are always
+    /// permitted; docs/access.md describes these settings.
+    struct Images as images {
+        /// Keys of signed URLs, each KEY or KEY:SALT in hexadecimal digits. `pelton sign` signs
+        /// with the first key; a URL is valid if any key signed it.
+        signature_keys: SignatureKeys = SignatureKeys(Vec::new()), "keys";
+        /// File with further keys of signed URLs, one per line in the form of
+        /// images.signature_keys.
+        signature_key_file: MaybeFile = MaybeFile(None), "file or off";
+        /// Require a signature for requests that change a picture.
+        require_signature: bool = false, "true or false";
+        /// Queries by name, which clients request as preset=NAME or p=NAME.
+        presets: Presets = Presets(Vec::new()), "name=query";
+        /// Permit only presets, without other parameters.
+        presets_only: bool = false, "true or false";
+        /// Widths that clients may request, after multiplication with dpr; without any, all are
+        /// permitted.
+        allowed_widths: PermittedSides = PermittedSides(Vec::new()), "pixels";
+        /// Heights that clients may request, after multiplication with dpr; without any, all are
+        /// permitted.
+        allowed_heights: PermittedSides = PermittedSides(Vec::new()), "pixels";
+        /// Formats that clients may request by name; without any, all are permitted.
+        allowed_formats: PermittedFormats = PermittedFormats(Vec::new()), "formats";
+        /// Qualities that clients may request; without any, all are permitted.
+        allowed_qualities: PermittedQualities = PermittedQualities(Vec::new()), "1-100";
+        /// Parameters that clients may use, such as w or crop; without any, all are permitted.
+        allowed_operations: Operations = Operations(Vec::new()), "parameters";
+        /// Hosts whose pages may show pictures, such as example.org or *.example.org; without any,
+        /// the pages of all hosts may. The pages of this server always may.
+        allowed_referrers: Hosts = Hosts(Vec::new()), "names";
+        /// Send pictures also to clients that name no referring page, if images.allowed_referrers
+        /// names hosts.
+        empty_referrer: bool = true, "true or false";
     }
 }
 

@@ -9,13 +9,14 @@ pub fn write_table(resolved: &Resolved, out: &mut impl Write) -> io::Result<()> 
     let mut rows = vec![["key", "value", "unit", "from"].map(str::to_owned)];
     rows.extend(KEYS.iter().map(|key| {
         let value = (key.show)(&resolved.config);
+        let value = match value.as_str() {
+            "" => "-",
+            _ if key.is_secret => "(secret)",
+            value => value,
+        };
         [
             key.name.to_owned(),
-            if value.is_empty() {
-                "-".to_owned()
-            } else {
-                value
-            },
+            value.to_owned(),
             key.unit.to_owned(),
             resolved.source(key).to_string(),
         ]

@@ -404,6 +404,43 @@ const EVERY_KEY: &[(&str, &str, &str)] = &[
     ("limits.linger_bytes_max", "\"4KiB\"", "4KiB"),
     ("limits.drain_timeout", "\"1d\"", "1d"),
     ("limits.upgrade_timeout", "\"2min\"", "2min"),
+    ("limits.address_conversions_max", "30", "30"),
+    (
+        "images.signature_keys",
+        "[\"00112233445566778899aabbccddeeff\", \"ffeeddccbbaa99887766554433221100:00ff\"]",
+        "00112233445566778899aabbccddeeff,ffeeddccbbaa99887766554433221100:00ff",
+    ),
+    (
+        "images.signature_key_file",
+        "\"/etc/pelton.keys\"",
+        "/etc/pelton.keys",
+    ),
+    ("images.require_signature", "true", "true"),
+    (
+        "images.presets",
+        "{ wide = \"w=1600\", thumb = \"w=96&h=96&fit=cover\" }",
+        "thumb=w=96&h=96&fit=cover|wide=w=1600",
+    ),
+    ("images.presets_only", "true", "true"),
+    ("images.allowed_widths", "[320, 0x280]", "320,640"),
+    ("images.allowed_heights", "[16384]", "16384"),
+    (
+        "images.allowed_formats",
+        "[\"webp\", \"jpeg\"]",
+        "webp,jpeg",
+    ),
+    ("images.allowed_qualities", "[60, 100]", "60,100"),
+    (
+        "images.allowed_operations",
+        "[\"w\", \"max_width\"]",
+        "w,max_width",
+    ),
+    (
+        "images.allowed_referrers",
+        "[\"example.org\", \"*.example.net\"]",
+        "example.org,*.example.net",
+    ),
+    ("images.empty_referrer", "false", "false"),
 ];
 
 /// Returns the value and origin of the setting `name`. The inputs `written` must set only this

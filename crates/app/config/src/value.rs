@@ -2,11 +2,15 @@
 //! as a flag or an environment variable.
 
 mod gate;
+mod images;
 mod library;
 #[cfg(test)]
 mod tests;
 
 pub(crate) use gate::{Hosts, LoginNeed, MaybeFile, Origins};
+pub(crate) use images::{
+    Operations, PermittedFormats, PermittedQualities, PermittedSides, Presets, SignatureKeys,
+};
 pub(crate) use library::{Sides, Sources, Texts, WatchMeans};
 
 use std::ffi::OsString;
@@ -116,6 +120,8 @@ impl Wrong {
 pub(crate) trait Value: Sized {
     /// Description of the accepted values, which completes "expected …" in error messages.
     const EXPECTED: &'static str;
+    /// True if the value is secret, so that tables must not show it.
+    const IS_SECRET: bool = false;
 
     /// Parses `raw`, or returns the reason why it is not a value of this type.
     fn read(raw: &Raw) -> Result<Self, Wrong>;
@@ -926,8 +932,14 @@ fn show_measured(amount: u64, units: &[(&str, u64)]) -> Option<String> {
     Some(format!("{}{name}", amount / factor))
 }
 
+/// Parses a duration with its unit, such as `1h`.
+#[must_use]
+pub fn parse_time(text: &str) -> Option<Duration> {
+    measured(text, TIME_UNITS.iter()).map(Duration::from_millis)
+}
+
 fn read_time(raw: &Raw) -> Option<Duration> {
-    measured(raw.text()?, TIME_UNITS.iter()).map(Duration::from_millis)
+    parse_time(raw.text()?)
 }
 
 fn show_time(time: Duration) -> String {
