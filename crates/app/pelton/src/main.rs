@@ -19,6 +19,7 @@ mod reload;
 mod run;
 mod serve;
 mod shared_store;
+mod sign;
 mod store;
 mod wiring;
 mod worker;
@@ -89,6 +90,10 @@ fn run() -> Result<u8, Vec<Error>> {
                 QuarantineCommand::List(_) => quarantine::list(&config),
                 QuarantineCommand::Lift(typed) => quarantine::lift(&config, &typed.original),
             }
+        }
+        Command::Sign(typed) => {
+            let settings = flags::with_key(typed.settings.clone(), typed.key.clone());
+            sign::run(&typed, &flags::resolve(settings, variables)?.config)
         }
         Command::Check(typed) => check(&flags::resolve(typed.settings.clone(), variables)?),
         Command::Cell(typed) => {

@@ -33,6 +33,11 @@ pub(crate) fn with_store(flags: SettingFlags, url: Option<String>) -> SettingFla
     with(flags, "store.url", "--store", url)
 }
 
+/// Adds the value of `--key`, if any, to the flags as the value of `--images-signature-keys`.
+pub(crate) fn with_key(flags: SettingFlags, key: Option<String>) -> SettingFlags {
+    with(flags, "images.signature_keys", "--key", key)
+}
+
 /// Adds `word`, if any, to the flags as the value of the setting `name`. `source` is the name of
 /// the flag or of the positional argument that contained `word`.
 fn with(

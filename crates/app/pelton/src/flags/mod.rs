@@ -12,6 +12,6 @@ mod settings;
 mod tests;
 mod typed;
 
-pub(crate) use meaning::{resolve, target, with_backend, with_root, with_store};
+pub(crate) use meaning::{resolve, target, with_backend, with_key, with_root, with_store};
 pub(crate) use settings::SettingFlags;
-pub(crate) use typed::{Cell, Command, Convert, Parsed, QuarantineCommand, Run, parse};
+pub(crate) use typed::{Cell, Command, Convert, Parsed, QuarantineCommand, Run, Sign, parse};

@@ -134,6 +134,14 @@ impl Scope for CellsAndPrograms {
     const SHOWN: &[&str] = Cells::SHOWN;
 }
 
+/// Settings of `pelton sign`, which are the keys of signed URLs.
+pub(crate) struct Signing;
+
+impl Scope for Signing {
+    const ACCEPTED: &[&str] = &["images.signature_keys", "images.signature_key_file"];
+    const SHOWN: &[&str] = Self::ACCEPTED;
+}
+
 /// Settings of commands that need only the data directory.
 pub(crate) struct Data;
 

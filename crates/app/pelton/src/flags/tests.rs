@@ -11,7 +11,7 @@ use report::Error;
 use super::meaning::{target, with_root};
 use super::scope::{
     Cells, CellsAndPrograms, Conversion, Data, DataAndLogin, Everything, Prefetching, Scanning,
-    Scope,
+    Scope, Signing,
 };
 use super::settings::SettingFlags;
 use super::typed::{
@@ -322,6 +322,7 @@ fn scopes_name_settings() {
     check::<Scanning>();
     check::<Cells>();
     check::<CellsAndPrograms>();
+    check::<Signing>();
     check::<Data>();
     check::<DataAndLogin>();
 }

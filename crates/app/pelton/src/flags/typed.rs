@@ -12,6 +12,7 @@ use upkeep::user::{UserAction, UserChange};
 use super::help::{self, Help};
 use super::scope::{
     Cells, CellsAndPrograms, Conversion, Data, DataAndLogin, Everything, Prefetching, Scanning,
+    Signing,
 };
 use super::settings::{SettingFlags, SettingsOf};
 
@@ -53,6 +54,7 @@ pub(crate) enum Command {
     User(User),
     Quarantine(Quarantine),
     Run(Run),
+    Sign(Sign),
     Check(Check),
     Cell(Cell),
     Store(Store),
@@ -339,6 +341,33 @@ pub(crate) struct Run {
     pub(crate) allow: Vec<PathBuf>,
     #[command(flatten)]
     pub(crate) settings: SettingsOf<Cells>,
+}
+
+/// Sign the URL of a picture, or verify a signed URL.
+///
+/// Prints the URL with its signature, by which a server with images.require_signature recognizes
+/// the requests that the operator permits. Signs with the first key of the settings, and verifies
+/// with all of them. With --check, exits with 1 if the signature is not valid.
+#[derive(Args)]
+#[command(after_help = "Examples:
+  pelton sign '/2019/a.jpg?w=480' --images-signature-key-file /etc/pelton.keys
+  pelton sign 'https://photos.example.org/a.jpg?p=thumb' --expires 7d
+  pelton sign --check 'https://photos.example.org/a.jpg?w=480&sig=…'")]
+pub(crate) struct Sign {
+    /// URL of a picture, or its path and query
+    #[arg(value_name = "URL | PATH", id = "URL")]
+    pub(crate) url: String,
+    /// Key, or KEY:SALT; the same as --images-signature-keys
+    #[arg(long, value_name = "KEY", conflicts_with = "images.signature_keys")]
+    pub(crate) key: Option<String>,
+    /// Time for which the URL is valid, such as 1h or 30d
+    #[arg(long, value_name = "TIME", conflicts_with = "check")]
+    pub(crate) expires: Option<String>,
+    /// Verify the signature of the URL
+    #[arg(long)]
+    pub(crate) check: bool,
+    #[command(flatten)]
+    pub(crate) settings: SettingsOf<Signing>,
 }
 
 /// Print the configuration and every limit, and report problems.
