@@ -34,6 +34,7 @@ mod openapi;
 mod overload;
 mod panics;
 mod paths;
+mod permissions;
 mod players;
 mod programs;
 mod queries;
