@@ -71,9 +71,9 @@ impl Candidates {
 /// pixels are unchanged         as if pixels change; also the original, if accepted
 /// ```
 /// "Pixels are unchanged" means that the recipe neither rotates, mirrors, scales, crops nor pads
-/// the picture. A client that names no image format accepts every original that browsers show. The
-/// original of an ICO contains the picture in several sizes, so no variant replaces it. The
-/// baseline is JPEG for opaque lossy originals and PNG for all others.
+/// the picture, and has no effects on it. A client that names no image format accepts every original
+/// that browsers show. The original of an ICO contains the picture in several sizes, so no variant
+/// replaces it. The baseline is JPEG for opaque outputs of lossy originals and PNG for all others.
 ///
 /// Two kinds of targets are left out: those that cannot be smaller than a competing original, and
 /// formats that are too small for the output. If the request names such a small format, it is kept,
@@ -88,8 +88,9 @@ pub fn candidates(facts: &Facts, recipe: &Recipe, accepts: Accepts) -> Candidate
         Some(target) => target.format() == facts.format,
         None => accepts.accepts_original(facts.format),
     };
-    let geometry = Geometry::of(rotated, recipe);
-    let is_unchanged = recipe.orientation == Orientation::Upright && geometry.keeps(rotated);
+    let is_resized = !Geometry::of(rotated, recipe).keeps(rotated);
+    let is_unchanged = recipe.orientation == Orientation::Upright
+        && recipe.effects.is_identity_for(is_resized, facts.alpha);
     let is_icon = facts.format == Format::Ico && recipe.format.is_none();
     if is_icon && is_readable && is_unchanged {
         return Candidates::ORIGINAL;
@@ -128,7 +129,9 @@ impl Candidates {
             None => [Target::Avif, Target::Webp].map(|target| Some(target).filter(modern)),
         };
         if targets == [None; 2] {
-            targets[0] = Some(baseline(facts)).filter(is_candidate);
+            let has_margins = geometry.has_margins();
+            let has_alpha = recipe.effects.leaves_alpha(facts.alpha, has_margins);
+            targets[0] = Some(baseline(facts, has_alpha)).filter(is_candidate);
         }
         Candidates {
             targets,
@@ -153,9 +156,10 @@ fn may_beat(facts: &Facts, recipe: &Recipe, target: Target) -> bool {
 }
 
 /// Returns the format for clients that support neither AVIF nor WebP. Lossless originals get a
-/// lossless format, because many of them are drawings or screenshots.
-const fn baseline(facts: &Facts) -> Target {
-    if facts.alpha || facts.lossless {
+/// lossless format, because many of them are drawings or screenshots. `has_alpha` tells whether the
+/// output has transparent pixels.
+const fn baseline(facts: &Facts, has_alpha: bool) -> Target {
+    if has_alpha || facts.lossless {
         Target::Png
     } else {
         Target::Jpeg

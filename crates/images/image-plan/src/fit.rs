@@ -6,8 +6,8 @@ mod tests;
 use crate::recipe::{Crop, FRACTION_ONE, Fit, Focus, Recipe};
 use crate::{Rect, Size};
 
-/// Crop of the rotated picture, the size to which the crop is scaled (`inner`), and the size of the
-/// output after padding (`target`).
+/// Crop of the turned picture, the size to which the crop is scaled (`inner`), and the size of the
+/// output after the recipe's effects and padding (`target`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Geometry {
     pub(crate) crop: Rect,
@@ -17,8 +17,8 @@ pub(crate) struct Geometry {
 
 impl Geometry {
     /// Returns the geometry for `recipe`. `rotated` is the size of the picture after the recipe's
-    /// rotation. The picture is first cropped as the recipe says. Then the cropped part is fitted
-    /// into the box.
+    /// orientation. The picture is first cropped as the recipe says. Then the cropped part is
+    /// fitted into the box, rotated by the recipe's angle, and padded.
     pub(crate) fn of(rotated: Size, recipe: &Recipe) -> Geometry {
         let part = recipe
             .crop
@@ -29,10 +29,22 @@ impl Geometry {
             geometry.crop.x += part.x;
             geometry.crop.y += part.y;
         }
+        let frame = recipe.effects.angle.frame(geometry.inner);
+        let frame = if recipe.fit == Fit::Contain {
+            // The frame is the box, unless a corner of the rotated picture exceeds the box.
+            Size::new(
+                frame.width_px.max(geometry.target.width_px),
+                frame.height_px.max(geometry.target.height_px),
+            )
+        } else {
+            frame
+        };
+        geometry.target = recipe.effects.pad.around(frame);
         geometry
     }
 
-    /// Returns the geometry that fits a picture of size `rotated` into the box of `recipe`.
+    /// Returns the geometry that fits a picture of size `rotated` into the box of `recipe`, without
+    /// the recipe's effects.
     ///
     /// Unless the recipe permits enlarging, neither side of the picture is ever scaled up. If the
     /// box is wider or higher than the picture, the result depends on the fit:
@@ -82,9 +94,15 @@ impl Geometry {
         }
     }
 
-    /// Returns whether the geometry leaves all pixels of `rotated` unchanged.
+    /// Returns whether the geometry neither crops, scales nor pads a picture of size `rotated`.
     pub(crate) fn keeps(&self, rotated: Size) -> bool {
         *self == Geometry::scaled(rotated, rotated)
+    }
+
+    /// Returns whether the picture gets margins, be it by `pad` or by [`Fit::Contain`], or because
+    /// it is rotated by the recipe's angle.
+    pub(crate) fn has_margins(&self) -> bool {
+        self.inner != self.target
     }
 }
 

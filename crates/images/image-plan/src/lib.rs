@@ -34,6 +34,7 @@ mod raster;
 
 mod probe;
 
+mod effects;
 mod recipe;
 
 mod query;
@@ -54,6 +55,7 @@ pub mod quality;
 pub use batch::{BATCH_PLANS_MAX, Batch, join_outputs, length_table_bytes, split_outputs};
 pub use candidates::{Accepts, Candidates, candidates, candidates_without_original};
 pub use comparison::{COMPARED_PIXELS_MAX, Comparison, SCORE_BYTES};
+pub use effects::{Angle, Duotone, Effects, Kernel, Padding, Rgb, Rgba, Tone, Unsharp};
 pub use format::{Format, Orientation, SNIFF_BYTES, untouched};
 pub use placeholder::{
     BASE_83, BLURHASH_BYTES_MAX, PLACEHOLDER_BYTES, Placeholder, THUMBHASH_BYTES_MAX,

@@ -5,8 +5,9 @@ mod cost;
 pub(crate) mod tests;
 mod wire;
 
+use crate::effects::EffectInput;
 use crate::fit::Geometry;
-use crate::{Facts, Format, Orientation, Recipe, Size, Unsupported, quality};
+use crate::{Effects, Facts, Format, Kernel, Orientation, Recipe, Size, Unsupported, quality};
 use thiserror::Error;
 
 pub use cost::Cost;
@@ -206,10 +207,12 @@ pub struct Rect {
     pub size: Size,
 }
 
-/// Steps of one conversion, in this order: decode, orient, crop, scale, pad, encode.
+/// Steps of one conversion, in this order: decode, orient, crop, scale, rotate by the angle of the
+/// effects, the other effects up to `pad`, round the corners, encode.
 ///
 /// ```text
-/// stored ─ orientation ─► oriented ─ crop ─► region ─ scale ─► inner ─ pad ─► target ─► encoding
+/// stored ─ orientation ─► oriented ─ crop ─► region ─ scale ─► inner
+///  inner ─ effects.angle ─► rotated ─ other effects ─ pad ─► target ─► encoding
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Plan {
@@ -224,13 +227,16 @@ pub struct Plan {
     pub crop: Rect,
     /// Size of the picture after scaling; equal to `crop.size` if nothing is scaled.
     pub inner: Size,
-    /// Size of the output. It is larger than `inner` only for `fit=contain`, which centres the
-    /// picture on white, or on transparent pixels if the picture has alpha.
+    /// Size of the output. It differs from `inner` only if the picture is rotated by an angle, for
+    /// `fit=contain`, and if `effects` has margins. The picture is centred between the margins, which
+    /// have the background of `effects`.
     pub target: Size,
     /// Format and encoder settings of the output.
     pub encoding: Encoding,
     /// Number of the page of the original, counted from 1.
     pub page: u16,
+    /// Operations on the scaled picture, without those that have no effect on this picture.
+    pub effects: Effects,
 }
 
 impl Plan {
@@ -244,10 +250,17 @@ impl Plan {
         }
     }
 
+    /// Returns the size of the scaled picture after its rotation by the angle of the effects.
+    #[must_use]
+    pub fn rotated(&self) -> Size {
+        self.effects.angle.frame(self.inner)
+    }
+
     /// Returns the factor by which a JPEG decoder may shrink each side in its DCT: 1, 2, 4 or 8.
     ///
-    /// DCT shrinking averages blocks, which is coarser than the scaler's filter. Two conditions
-    /// limit the factor:
+    /// DCT shrinking averages blocks, which is coarser than the scaler's filter. A picture that is
+    /// scaled by [`Kernel::Nearest`], without averaging, is therefore not shrunk. Two conditions
+    /// limit the factor for other pictures:
     ///
     /// - After shrinking, the scaler must still reduce both axes by a factor of at least 2, as in
     ///   libvips. A factor of 5/3 suffices if the decoder only halves the sides. If the decoder did
@@ -259,7 +272,7 @@ impl Plan {
     ///   size of the output.
     #[must_use]
     pub fn shrink(&self) -> u8 {
-        if self.source != Format::Jpeg {
+        if self.source != Format::Jpeg || self.effects.kernel == Kernel::Nearest {
             return 1;
         }
         let leaves_enough = |shrink: &u8| {
@@ -381,6 +394,12 @@ pub fn plan(
     }
     let geometry = Geometry::of(facts.rotated(recipe.orientation), recipe);
     let size = geometry.target;
+    let input = EffectInput {
+        has_alpha: facts.alpha,
+        is_scaled: geometry.inner != geometry.crop.size,
+        is_padded: geometry.has_margins(),
+        is_flattened: target == Target::Jpeg,
+    };
     let quality_pct = recipe.quality_pct.unwrap_or(quality::DEFAULT_QUALITY_PCT);
     let plan = Plan {
         source: facts.format,
@@ -391,6 +410,7 @@ pub fn plan(
         target: size,
         encoding: Encoding::new(target, quality_pct, stage),
         page: recipe.page_number(),
+        effects: recipe.effects.relevant(&input),
     };
     if limits.source_pixels_max < plan.decoded_pixels() {
         return Err(Refusal::TooManyPixels {

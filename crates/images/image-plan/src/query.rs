@@ -1,6 +1,7 @@
 //! Parses the query string of a request into a recipe, in two stages: first the text of each
 //! parameter, then the meaning of all parameters together.
 
+mod effects;
 mod region;
 #[cfg(test)]
 mod tests;
@@ -10,6 +11,7 @@ use std::num::NonZeroU16;
 
 use percent_encoding::percent_decode_str;
 
+use self::effects::hundredths;
 use crate::Target;
 use crate::recipe::{Crop, Fit, REQUESTED_SIDE_PX_MAX, Recipe};
 use thiserror::Error;
@@ -121,11 +123,27 @@ enum Parameter {
     Q,
     Format,
     Meta,
+    Kernel,
+    Gamma,
+    Brightness,
+    Contrast,
+    Saturation,
+    Grayscale,
+    Sepia,
+    Duotone,
+    Invert,
+    Blur,
+    Sharpen,
+    Unsharp,
+    Pixelate,
+    Pad,
+    Bg,
+    Round,
     Page,
 }
 
 impl Parameter {
-    const ALL: [Parameter; 19] = [
+    const ALL: [Parameter; 35] = [
         Parameter::W,
         Parameter::H,
         Parameter::Fit,
@@ -144,6 +162,22 @@ impl Parameter {
         Parameter::Q,
         Parameter::Format,
         Parameter::Meta,
+        Parameter::Kernel,
+        Parameter::Gamma,
+        Parameter::Brightness,
+        Parameter::Contrast,
+        Parameter::Saturation,
+        Parameter::Grayscale,
+        Parameter::Sepia,
+        Parameter::Duotone,
+        Parameter::Invert,
+        Parameter::Blur,
+        Parameter::Sharpen,
+        Parameter::Unsharp,
+        Parameter::Pixelate,
+        Parameter::Pad,
+        Parameter::Bg,
+        Parameter::Round,
         Parameter::Page,
     ];
 
@@ -167,13 +201,29 @@ impl Parameter {
             Parameter::Q => "q",
             Parameter::Format => "format",
             Parameter::Meta => "meta",
+            Parameter::Kernel => "kernel",
+            Parameter::Gamma => "gamma",
+            Parameter::Brightness => "brightness",
+            Parameter::Contrast => "contrast",
+            Parameter::Saturation => "saturation",
+            Parameter::Grayscale => "grayscale",
+            Parameter::Sepia => "sepia",
+            Parameter::Duotone => "duotone",
+            Parameter::Invert => "invert",
+            Parameter::Blur => "blur",
+            Parameter::Sharpen => "sharpen",
+            Parameter::Unsharp => "unsharp",
+            Parameter::Pixelate => "pixelate",
+            Parameter::Pad => "pad",
+            Parameter::Bg => "bg",
+            Parameter::Round => "round",
             Parameter::Page => "page",
         }
     }
 }
 
 /// Parameter names that are reserved for planned features.
-const PLANNED: [&str; 3] = ["blur", "sharpen", "bg"];
+const PLANNED: [&str; 2] = ["trim", "watermark"];
 
 /// Rules for parsing a query: the parameters that are interpreted, and the treatment of unknown and
 /// invalid parameters.
@@ -233,9 +283,9 @@ pub fn parse_query(query: &str) -> Result<ImageQuery, QueryError> {
 /// Decoded text of each parameter's value, in the order of [`Parameter::ALL`].
 struct RawParameters([Option<String>; Parameter::ALL.len()]);
 
-/// Width and height of the box, the rule for fitting the picture into the box, and the permission
-/// to enlarge the picture.
-type BoxParameters = (Option<u32>, Option<u32>, Fit, bool);
+/// Width and height of the box, the rule for fitting the picture into the box, the permission to
+/// enlarge the picture, and the device pixel ratio in hundredths.
+type BoxParameters = (Option<u32>, Option<u32>, Fit, bool, u32);
 
 impl RawParameters {
     fn read(query: &str, grammar: Grammar) -> Result<RawParameters, QueryError> {
@@ -286,14 +336,15 @@ impl RawParameters {
 
     /// Interprets all parameters together; fails if one is invalid.
     fn image_query(&self) -> Result<ImageQuery, QueryError> {
-        let (width_px, height_px, fit, enlarge) = self.size()?;
+        let (width_px, height_px, fit, enlarge, dpr_pct) = self.size()?;
+        let (orientation, angle) = self.rotation()?;
         let format = self.format()?;
         let quality_pct = self.number(Parameter::Q, 100)?;
         let crop = self.crop()?;
         let has_ratio = matches!(crop, Some(Crop::Ratio { .. }));
         let is_cropped = has_ratio || matches!(fit, Fit::Cover | Fit::CoverOrKeep);
         let recipe = Recipe {
-            orientation: self.orientation()?,
+            orientation,
             crop,
             focus: self.focus(is_cropped)?,
             width_px,
@@ -306,6 +357,7 @@ impl RawParameters {
                 .map(|quality| quality as u8),
             format,
             page: self.page()?,
+            effects: self.effects(angle, dpr_pct)?,
         };
         Ok(ImageQuery {
             recipe,
@@ -375,7 +427,7 @@ impl RawParameters {
             (None, Some(_), None) => self.parse_exact_box(),
             (None, None, _) => {
                 let (width, height) = self.sides(MaxWidth, MaxHeight)?;
-                Ok((width, height, crate::Fit::Inside, false))
+                Ok((width, height, crate::Fit::Inside, false, 100))
             }
         }
     }
@@ -402,7 +454,8 @@ impl RawParameters {
             let problem = format!("w and h must be at most {REQUESTED_SIDE_PX_MAX} after dpr");
             return Err(QueryError::value(Parameter::Dpr, problem));
         }
-        Ok((width, height, fit, self.flag(Parameter::Enlarge)?))
+        let enlarge = self.flag(Parameter::Enlarge)?;
+        Ok((width, height, fit, enlarge, dpr_pct))
     }
 
     /// Determines the box into which the picture is fitted. `width` and `height` have the meaning
@@ -415,7 +468,7 @@ impl RawParameters {
             (Some(_), Some(_)) => Fit::CoverOrKeep,
             _ => Fit::Inside,
         };
-        Ok((width, height, fit, false))
+        Ok((width, height, fit, false, 100))
     }
 
     fn sides(
@@ -447,17 +500,7 @@ impl RawParameters {
         let Some(value) = self.value(Parameter::Dpr) else {
             return Ok(100);
         };
-        let (whole, decimals) = value.split_once('.').unwrap_or((value, "00"));
-        let hundredths = match decimals.len() {
-            1 => digits(decimals).map(|tenths| tenths * 10),
-            2 => digits(decimals),
-            _ => None,
-        };
-        let whole = digits(whole).filter(|whole| *whole <= 8);
-        match whole
-            .zip(hundredths)
-            .map(|(whole, hundredths)| whole * 100 + hundredths)
-        {
+        match hundredths(value) {
             Some(pct @ 100..=800) => Ok(pct),
             _ => Err(QueryError::value(
                 Parameter::Dpr,

@@ -1,6 +1,7 @@
 //! Normalized parameters of a request. Requests for the same picture have equal recipes.
 
-use crate::{Orientation, Target};
+use crate::effects::Hundredths;
+use crate::{Effects, Orientation, Target};
 use std::fmt;
 use std::num::NonZeroU16;
 
@@ -114,6 +115,8 @@ pub struct Recipe {
     /// Number of the requested page, counted from 1. `None` means the first page, which is never
     /// stated by its number.
     pub page: Option<NonZeroU16>,
+    /// Operations on the pixels of the fitted picture.
+    pub effects: Effects,
 }
 
 impl Recipe {
@@ -192,10 +195,25 @@ impl fmt::Display for Recipe {
             Orientation::Transpose => (Some("90"), false, true),
             Orientation::Transverse => (Some("270"), false, true),
         };
+        // A query has only one rotation. Beside an angle that is not a multiple of
+        // 90°, a rotation of the orientation by 180° is written as two mirrorings.
+        let angle = self.effects.angle;
+        let (rotate, is_flipped, is_flopped) = match (angle.is_zero(), self.orientation) {
+            (true, _) => (rotate.map(str::to_owned), is_flipped, is_flopped),
+            (false, orientation) => {
+                let degrees = Hundredths(angle.centidegrees).to_string();
+                let is_turned = orientation == Orientation::Turn180;
+                (
+                    Some(degrees),
+                    is_flipped || is_turned,
+                    is_flopped || is_turned,
+                )
+            }
+        };
         let flag = |is_set: bool| is_set.then(|| "true".to_owned());
         let focus = (self.focus != Focus::default()).then_some(self.focus);
         let fields = [
-            ("rotate", rotate.map(str::to_owned)),
+            ("rotate", rotate),
             ("flip", flag(is_flipped)),
             ("flop", flag(is_flopped)),
             ("crop", self.crop.map(|crop| crop.to_string())),
@@ -203,13 +221,16 @@ impl fmt::Display for Recipe {
             (width, self.width_px.map(number)),
             (height, self.height_px.map(number)),
             ("fit", fit.map(str::to_owned)),
-            ("enlarge", self.enlarge.then(|| "true".to_owned())),
+            ("enlarge", flag(self.enlarge)),
+        ];
+        let last_fields = [
             ("format", self.format.map(|target| target.name().to_owned())),
             ("q", self.quality_pct.map(|quality| number(quality.into()))),
             ("page", self.page.map(|page| page.to_string())),
         ];
+        let effects = self.effects.parameters();
         let mut separator = "";
-        for (name, value) in fields {
+        for (name, value) in fields.into_iter().chain(effects).chain(last_fields) {
             if let Some(value) = value {
                 write!(f, "{separator}{name}={value}")?;
                 separator = "&";

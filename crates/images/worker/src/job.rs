@@ -3,7 +3,7 @@
 
 use crate::{Error, ErrorKind, compare, convert, convert_batch};
 use image_plan::{
-    Batch, Comparison, Encoding, Format, Orientation, Plan, Rect, Size, join_outputs,
+    Batch, Comparison, Effects, Encoding, Format, Orientation, Plan, Rect, Size, join_outputs,
 };
 use sandbox_protocol::{AllegedReply, Job, Status};
 use std::fs::File;
@@ -193,6 +193,7 @@ pub fn warm_up() {
             target: Size::new(24, 24),
             encoding,
             page: 1,
+            effects: Effects::NONE,
         };
         let output = convert(&plan, &jpeg).unwrap_or_else(|error| panic!("warm-up: {error}"));
         assert_eq!(output.size, plan.target, "warm-up: {encoding:?}");

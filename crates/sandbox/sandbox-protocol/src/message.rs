@@ -8,8 +8,8 @@ const REPLY_MAGIC: u32 = u32::from_le_bytes(*b"PRPL");
 pub const JOB_HEADER_BYTES: usize = 64;
 /// Size of the header of a reply in bytes. The detail of the reply follows it.
 pub const REPLY_HEADER_BYTES: usize = 64;
-/// Maximum bytes of a job's plan; a picture's plan has fewer than 100 bytes.
-pub const PLAN_BYTES_MAX: usize = 512;
+/// Maximum bytes of a job's plan; a picture's plan has 96 bytes, and a job may combine eight plans.
+pub const PLAN_BYTES_MAX: usize = 1024;
 /// Maximum bytes of the environment of a program's job.
 pub const ENVIRONMENT_BYTES_MAX: u32 = 32 << 10;
 /// Maximum bytes of the text for the log that a worker may add to its reply.

@@ -5,7 +5,7 @@ use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use image_plan::{Encoding, Facts, Orientation, Plan, Rect, Size};
+use image_plan::{Effects, Encoding, Facts, Orientation, Plan, Rect, Size};
 use toolkit::stop::{Stop, at};
 
 use crate::usage;
@@ -106,5 +106,6 @@ pub(crate) fn fit(facts: &Facts, size: Size, encoding: Encoding) -> Plan {
         inner: size,
         target: size,
         encoding,
+        effects: Effects::NONE,
     }
 }

@@ -1,5 +1,5 @@
 use super::*;
-use image_plan::{Encoding, Format, Orientation, Rect, Size};
+use image_plan::{Effects, Encoding, Format, Orientation, Rect, Size};
 
 fn plan(size: Size) -> Plan {
     Plan {
@@ -15,6 +15,7 @@ fn plan(size: Size) -> Plan {
             lossless: false,
         },
         page: 1,
+        effects: Effects::NONE,
     }
 }
 

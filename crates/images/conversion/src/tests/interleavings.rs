@@ -40,7 +40,7 @@ mod sync;
 
 use std::os::fd::OwnedFd;
 
-use image_plan::{Encoding, Format, Orientation, Plan, Rect, Size};
+use image_plan::{Effects, Encoding, Format, Orientation, Plan, Rect, Size};
 use shuttle::future::block_on;
 use shuttle::sync::Arc;
 use shuttle::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
@@ -225,6 +225,7 @@ fn task(number: u64) -> Task {
             lossless: false,
         },
         page: 1,
+        effects: Effects::NONE,
     };
     let identity = Identity {
         device: 0,

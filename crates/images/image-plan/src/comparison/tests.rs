@@ -2,7 +2,7 @@
 //! original.
 
 use super::{Comparison, HEAD_BYTES};
-use crate::{Encoding, Format, MalformedPlan, Orientation, Plan, Rect, Size};
+use crate::{Effects, Encoding, Format, MalformedPlan, Orientation, Plan, Rect, Size};
 
 const COMPARISON: Comparison = Comparison {
     plan: Plan {
@@ -22,6 +22,7 @@ const COMPARISON: Comparison = Comparison {
             lossless: false,
         },
         page: 1,
+        effects: Effects::NONE,
     },
     original_bytes: 0x0102_0304_0506,
 };

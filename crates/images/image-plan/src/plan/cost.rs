@@ -1,19 +1,22 @@
 //! Estimates of a plan's memory and CPU time, for admission and for the limits of the sandbox.
 //!
-//! A job has four phases in sequence. Each phase frees the memory of the previous one:
+//! A job has five phases in sequence. Each phase frees the memory of the previous one:
 //!
 //! ```text
 //! phase     memory                                      CPU time
 //! decode    decoder × stored + raster × decoded pixels   stored pixels × decoder's rate
 //! shape     raster × (2 × decoded + inner pixels)       decoded pixels × SHAPE_MS_MP
+//! effects   EFFECTS_BYTES_PX × largest picture          largest picture × rate of each effect
 //! encode    (raster + encoder) × target pixels          target pixels × encoder's rate
 //! measure   raster × target pixels                      MEASURE_MS + target pixels × MEASURE_MS_MP
 //! ```
 //! In the column `memory`, `raster`, `decoder` and `encoder` are numbers of bytes per pixel. The
-//! last phase, which measures the quality of the output, exists for lossy encodings only.
+//! largest picture is the largest of `inner`, `rotated` and `target`. The phase of the effects
+//! exists only if there are any. The last phase, which measures the quality of the output, exists
+//! for lossy encodings only.
 
 use super::{Encoding, Plan};
-use crate::Format;
+use crate::{Effects, Format, Padding};
 
 /// Estimated cost of a plan, chosen high enough that jobs seldom exceed it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -54,6 +57,10 @@ const fn raster_bytes_px(source: Format) -> u128 {
 /// moxcms needs about the same time to convert the colours.
 const SHAPE_MS_MP: u128 = 3;
 
+/// Bytes per pixel of the effects: the picture as RGBA before and after an effect, and three planes
+/// of 16 bits for a blur.
+const EFFECTS_BYTES_PX: u128 = 14;
+
 /// Milliseconds to compute SSIMULACRA2 of a sample of the output. The sample has a fixed size,
 /// except for small pictures.
 const MEASURE_MS: u128 = 24;
@@ -78,13 +85,37 @@ impl Plan {
             false => (0, 0),
         };
         let encode_ms_mp = encode.ms_mp + measure_ms_mp;
-        let cpu_us = stored * decode.ms_mp + decoded * SHAPE_MS_MP + target * encode_ms_mp;
+        let effects_ms_mp = effects_ms_mp(&self.effects);
+        let largest = inner.max(target).max(u128::from(self.rotated().pixels()));
+        let effects = match effects_ms_mp {
+            0 => 0,
+            _ => largest * EFFECTS_BYTES_PX,
+        };
+        let cpu_us = stored * decode.ms_mp
+            + decoded * SHAPE_MS_MP
+            + largest * effects_ms_mp
+            + target * encode_ms_mp;
+        let memory = decoding.max(shaping).max(effects).max(encoding);
         let clamped = |number: u128| u64::try_from(number).unwrap_or(u64::MAX);
         Cost {
-            memory_bytes: clamped(BASE_BYTES + decoding.max(shaping).max(encoding)),
+            memory_bytes: clamped(BASE_BYTES + memory),
             cpu_ms: clamped(BASE_MS + measure_ms + cpu_us.div_ceil(1000) / 1000),
         }
     }
+}
+
+/// Returns the CPU time of the effects in milliseconds per megapixel.
+fn effects_ms_mp(effects: &Effects) -> u128 {
+    let has = |is_set: bool, ms_mp: u128| if is_set { ms_mp } else { 0 };
+    has(effects.needs_rgb(), 6)
+        + has(!effects.angle.is_zero(), 60)
+        + has(!effects.tone.is_identity(), 10)
+        + has(effects.blur_centipx != 0, 60)
+        + has(effects.unsharp.is_some(), 40)
+        + has(effects.pixelate_px != 0, 10)
+        + has(effects.pad != Padding::default(), 3)
+        + has(effects.background.is_some(), 5)
+        + has(effects.round_px != 0, 5)
 }
 
 /// Returns the cost of the decoder for `source`. The time of JPEG was measured, and doubled to

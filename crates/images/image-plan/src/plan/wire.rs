@@ -4,15 +4,20 @@
 //! ```text
 //! @0 "PLN2" · @4 source u8 · orientation u8 · encoder u8 · lossless u8
 //! @8 quality u8 · effort u8 · page u16 · @12 stored: width u32 · height u32
-//! @20 crop: x u32 · y u32 · width u32 · height u32 · @36 inner · @44 target · @52 end
+//! @20 crop: x u32 · y u32 · width u32 · height u32 · @36 inner · @44 target
+//! @52 effects · @96 end
 //! ```
 
 use super::{Encoding, Plan, Rect, Target};
-use crate::{Format, Orientation, Size};
+use crate::effects::EFFECTS_BYTES;
+use crate::{Effects, Format, Orientation, Size};
 use thiserror::Error;
 
 /// Size of a serialized plan in bytes.
-pub const PLAN_BYTES: usize = 52;
+pub const PLAN_BYTES: usize = EFFECTS_AT + EFFECTS_BYTES;
+
+/// Offset of the effects in bytes.
+const EFFECTS_AT: usize = 52;
 
 const MAGIC: [u8; 4] = *b"PLN2";
 
@@ -28,8 +33,8 @@ pub enum MalformedPlan {
     /// A format, orientation or encoder is unknown, or a setting is out of range.
     #[error("plan has an unknown format or setting")]
     Value,
-    /// A side is 0, the crop exceeds the picture, `inner` exceeds the output, or the output is too
-    /// large for its format.
+    /// A side is 0, the crop exceeds the picture, the picture and its margins exceed the output, or
+    /// the output is too large for its format.
     #[error("plan has contradictory sizes")]
     Geometry,
 }
@@ -71,9 +76,10 @@ impl Plan {
             self.target.width_px,
             self.target.height_px,
         ];
-        for (field, number) in bytes[12..].chunks_exact_mut(4).zip(numbers) {
+        for (field, number) in bytes[12..EFFECTS_AT].chunks_exact_mut(4).zip(numbers) {
             field.copy_from_slice(&number.to_le_bytes());
         }
+        bytes[EFFECTS_AT..].copy_from_slice(&self.effects.to_bytes());
         bytes
     }
 
@@ -87,7 +93,10 @@ impl Plan {
             return Err(MalformedPlan::Magic);
         }
         let mut numbers = [0; 10];
-        for (number, field) in numbers.iter_mut().zip(bytes[12..].chunks_exact(4)) {
+        for (number, field) in numbers
+            .iter_mut()
+            .zip(bytes[12..EFFECTS_AT].chunks_exact(4))
+        {
             *number = u32::from_le_bytes(*field.first_chunk().expect("each chunk has four bytes"));
         }
         let [
@@ -116,6 +125,7 @@ impl Plan {
             encoding: encoding(bytes[6..10].try_into().expect("the slice has four bytes"))
                 .ok_or(MalformedPlan::Value)?,
             page: u16::from_le_bytes([bytes[10], bytes[11]]),
+            effects: effects(bytes).ok_or(MalformedPlan::Value)?,
         };
         if plan.page == 0 {
             return Err(MalformedPlan::Value);
@@ -128,18 +138,27 @@ impl Plan {
     }
 
     /// Returns whether the parts of the plan are consistent: no size is empty, the crop lies inside
-    /// the upright picture, `inner` lies inside `target`, and the output format supports `target`.
+    /// the upright picture, the rotated picture and the margins lie inside `target`, and the output
+    /// format supports `target`.
     fn is_consistent(&self) -> bool {
         let within = |offset: u32, length: u32, whole: u32| {
             length != 0 && u64::from(offset) + u64::from(length) <= u64::from(whole)
         };
-        let (upright, crop) = (self.oriented(), self.crop);
+        let (upright, crop, rotated) = (self.oriented(), self.crop, self.rotated());
+        let Some(framed) = self.effects.pad.within(self.target) else {
+            return false;
+        };
         within(crop.x, crop.size.width_px, upright.width_px)
             && within(crop.y, crop.size.height_px, upright.height_px)
-            && within(0, self.inner.width_px, self.target.width_px)
-            && within(0, self.inner.height_px, self.target.height_px)
+            && self.inner.pixels() != 0
+            && within(0, rotated.width_px, framed.width_px)
+            && within(0, rotated.height_px, framed.height_px)
             && self.encoding.target().holds(self.target)
     }
+}
+
+fn effects(plan: &[u8; PLAN_BYTES]) -> Option<Effects> {
+    Effects::from_bytes(plan.last_chunk::<EFFECTS_BYTES>()?)
 }
 
 /// Returns the format with this number in a serialized plan. SVG is excluded, because it is never

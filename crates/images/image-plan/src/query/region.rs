@@ -1,9 +1,10 @@
 //! Parameters that rotate, mirror and crop a picture: `rotate`, `flip`, `flop`, `crop`, `focus`,
 //! `gravity`.
 
+use super::effects::hundredths;
 use super::{Parameter, QueryError, RawParameters, contradiction, digits};
-use crate::Orientation;
 use crate::recipe::{Crop, FRACTION_ONE, Focus};
+use crate::{Angle, Orientation};
 
 /// Maximum number of decimals of a fraction.
 const FRACTION_DECIMALS: usize = 4;
@@ -16,26 +17,31 @@ const GRAVITIES: &str = "must be center, north, northeast, east, southeast, sout
                          or northwest";
 
 impl RawParameters {
-    /// Interprets `rotate`, `flip` and `flop`, which are applied in this order.
-    pub(super) fn orientation(&self) -> Result<Orientation, QueryError> {
-        let rotation = match self.value(Parameter::Rotate) {
-            None | Some("0") => Orientation::Upright,
-            Some("90") => Orientation::Turn90,
-            Some("180") => Orientation::Turn180,
-            Some("270") => Orientation::Turn270,
-            Some(_) => {
-                let problem = "must be 0, 90, 180 or 270 degrees clockwise";
-                return Err(QueryError::value(Parameter::Rotate, problem));
-            }
+    /// Interprets `rotate`, `flip` and `flop`. A multiple of 90° is applied first, as part of the
+    /// orientation. Any other angle is returned separately, because it is applied after the picture
+    /// is fitted into its box.
+    pub(super) fn rotation(&self) -> Result<(Orientation, Angle), QueryError> {
+        let centidegrees = match self.value(Parameter::Rotate) {
+            None => 0,
+            Some(text) => parse_degrees(text).ok_or_else(|| {
+                let problem = "must be degrees clockwise, from -360 to 360 with at most 2 decimals";
+                QueryError::value(Parameter::Rotate, problem)
+            })?,
         };
-        let mut orientation = rotation;
+        let (mut orientation, centidegrees) = match centidegrees {
+            0 => (Orientation::Upright, 0),
+            9_000 => (Orientation::Turn90, 0),
+            18_000 => (Orientation::Turn180, 0),
+            27_000 => (Orientation::Turn270, 0),
+            other => (Orientation::Upright, other),
+        };
         if self.flag(Parameter::Flip)? {
             orientation = orientation.then(Orientation::Flip);
         }
         if self.flag(Parameter::Flop)? {
             orientation = orientation.then(Orientation::Mirror);
         }
-        Ok(orientation)
+        Ok((orientation, Angle { centidegrees }))
     }
 
     /// Interprets `crop`. Returns `None` if the whole picture is kept.
@@ -77,6 +83,18 @@ impl RawParameters {
         }
         focus.ok_or_else(|| QueryError::value(parameter, problem))
     }
+}
+
+/// Parses an angle from −360° to 360°. Returns it in hundredths of a degree, from 0 to below 360°.
+fn parse_degrees(text: &str) -> Option<u16> {
+    let (is_negative, text) = match text.strip_prefix('-') {
+        Some(text) => (true, text),
+        None => (false, text),
+    };
+    let full = u32::from(Angle::FULL);
+    let angle = hundredths(text).filter(|angle| *angle <= full)?;
+    let angle = if is_negative { full - angle } else { angle };
+    u16::try_from(angle % full).ok()
 }
 
 /// Parses four numbers that are separated by commas.

@@ -3,8 +3,8 @@
 use crate::{ConvertedPicture, convert};
 use codec::{DecodeOptions, decode, encode};
 use image_plan::{
-    Encoding, Format, Layout, Matrix, Orientation, Packed, Plan, Range, Raster, Rect, Size,
-    Subsampling,
+    Effects, Encoding, Format, Layout, Matrix, Orientation, Packed, Plan, Range, Raster, Rect,
+    Size, Subsampling,
 };
 use pixel::{to_packed, to_planes};
 
@@ -133,6 +133,7 @@ pub(super) fn whole(source: Format, stored: Size, encoding: Encoding) -> Plan {
         target: stored,
         encoding,
         page: 1,
+        effects: Effects::NONE,
     }
 }
 

@@ -5,7 +5,8 @@ mod floor;
 
 use codec::encode;
 use image_plan::{
-    Encoding, Format, Layout, Orientation, Packed, Plan, Range, Raster, Rect, Size, Subsampling,
+    Effects, Encoding, Format, Layout, Orientation, Packed, Plan, Range, Raster, Rect, Size,
+    Subsampling,
 };
 use rustix::fs::{MemfdFlags, memfd_create};
 use sandbox::{Backend, FailureKind, Finished, Limits, Pool, Task};
@@ -146,6 +147,7 @@ fn plan(source: Format, stored: Size, inner: Size, encoding: Encoding) -> Plan {
         target: inner,
         encoding,
         page: 1,
+        effects: Effects::NONE,
     }
 }
 

@@ -1,4 +1,5 @@
 use super::*;
+use crate::effects::tests::any_effects;
 use crate::{Crop, FRACTION_ONE, Fit, Focus, candidates};
 use proptest::prelude::*;
 use std::num::NonZeroU16;
@@ -101,12 +102,13 @@ fn any_recipe() -> impl Strategy<Value = Recipe> {
     let page = prop_oneof![Just(None), (2..=3u16).prop_map(NonZeroU16::new)];
     let part = (any_orientation(), any_crop(), any_focus());
     let size = (side(), side(), any_fit(), any::<bool>());
-    let output = (quality, format, page);
+    let effects = prop_oneof![Just(Effects::default()), any_effects()];
+    let output = (quality, format, page, effects);
     (part, size, output).prop_map(
         |(
             (orientation, crop, focus),
             (width_px, height_px, fit, enlarge),
-            (quality_pct, format, page),
+            (quality_pct, format, page, effects),
         )| {
             Recipe {
                 orientation,
@@ -119,6 +121,7 @@ fn any_recipe() -> impl Strategy<Value = Recipe> {
                 quality_pct,
                 format,
                 page,
+                effects,
             }
         },
     )
@@ -131,30 +134,39 @@ fn assert_plan(plan: &Plan, facts: &Facts, recipe: &Recipe) {
     assert_eq!(plan.stored, facts.stored);
     assert_eq!(plan.oriented(), rotated);
     assert_eq!(Plan::from_bytes(&plan.to_bytes()), Ok(*plan));
+    let pad = plan.effects.pad;
+    assert_eq!(pad, recipe.effects.pad);
     let Rect { x, y, size } = plan.crop;
     if recipe.crop.is_none() && recipe.focus == Focus::default() {
         // The crop is centred: its distances from opposite edges differ by at most one pixel.
         assert!(rotated.width_px - size.width_px - 2 * x <= 1);
         assert!(rotated.height_px - size.height_px - 2 * y <= 1);
     }
-    if recipe.fit != Fit::Contain {
-        assert_eq!(plan.inner, plan.target);
-    }
+    let framed = match recipe.fit {
+        Fit::Contain => Size::new(
+            plan.target.width_px - u32::from(pad.left_px) - u32::from(pad.right_px),
+            plan.target.height_px - u32::from(pad.top_px) - u32::from(pad.bottom_px),
+        ),
+        _ => {
+            assert_eq!(pad.around(plan.rotated()), plan.target);
+            plan.inner
+        }
+    };
     if !recipe.enlarge {
         assert!(plan.inner.width_px <= size.width_px && plan.inner.height_px <= size.height_px);
     }
     let bounded = recipe.fit != Fit::CoverOrKeep;
     for (asked, made) in [
-        (recipe.width_px, plan.target.width_px),
-        (recipe.height_px, plan.target.height_px),
+        (recipe.width_px, framed.width_px),
+        (recipe.height_px, framed.height_px),
     ] {
         assert!(
-            asked.is_none_or(|asked| made <= asked || !bounded),
+            asked.is_none_or(|asked| made <= asked || !bounded || !plan.effects.angle.is_zero()),
             "{made} of {asked:?}"
         );
     }
     if recipe.width_px.is_none() && recipe.height_px.is_none() {
-        assert_eq!(plan.target, size);
+        assert_eq!(plan.inner, size);
     }
     let shrink = u32::from(plan.shrink());
     assert!(matches!(shrink, 1 | 2 | 4 | 8));
@@ -211,7 +223,7 @@ proptest! {
 
     #[test]
     fn any_bytes_are_a_valid_plan_or_an_error(
-        bytes in proptest::collection::vec(any::<u8>(), 0..60),
+        bytes in proptest::collection::vec(any::<u8>(), 0..100),
         flips in proptest::collection::vec((0..PLAN_BYTES, any::<u8>()), 0..4),
     ) {
         assert!(Plan::from_bytes(&bytes).is_err());
