@@ -1,39 +1,55 @@
 //! Padding of a picture to a larger frame.
 
-use image_plan::{Layout, Packed, Plane, Range, Raster, Size, Yuv};
+use image_plan::{Layout, Packed, Plane, Range, Raster, Rgba, Size, Yuv};
 
-/// Centres the picture in a frame of size `frame`. The margin is transparent if the picture has
-/// alpha, otherwise white.
+/// Places the picture in a frame of size `frame`, `left_px` and `top_px` from its edges. The margin
+/// has the colour `margin`; without it, the margin is transparent if the picture has alpha,
+/// otherwise white.
 ///
 /// Planes with subsampled chroma are aligned to a whole chroma sample (with 4:2:0, up to one pixel
-/// left of or above the centre), so that no sample needs filtering. Chroma samples that extend into
-/// the margin are blended with neutral chroma.
+/// left of or above the position), so that no sample needs filtering. Chroma samples that extend
+/// into the margin are blended with neutral chroma.
 ///
 /// # Panics
-/// If the picture is larger than `frame`.
+/// If the picture is not inside the frame, or for planes with a colour of the margin.
 #[must_use]
-pub fn pad(raster: Raster, frame: Size) -> Raster {
+pub(crate) fn place(
+    raster: Raster,
+    frame: Size,
+    (left_px, top_px): (u32, u32),
+    margin: Option<Rgba>,
+) -> Raster {
     let size = raster.size();
     if size == frame {
         return raster;
     }
     assert!(
-        size.width_px <= frame.width_px && size.height_px <= frame.height_px,
-        "{size:?} in {frame:?}"
+        u64::from(left_px) + u64::from(size.width_px) <= u64::from(frame.width_px)
+            && u64::from(top_px) + u64::from(size.height_px) <= u64::from(frame.height_px),
+        "{size:?} at {left_px}, {top_px} in {frame:?}"
     );
-    let left_px = (frame.width_px - size.width_px) / 2;
-    let top_px = (frame.height_px - size.height_px) / 2;
     match raster {
-        Raster::Yuv(yuv) => Raster::Yuv(pad_yuv(&yuv, frame, left_px, top_px)),
-        Raster::Packed(packed) => Raster::Packed(pad_packed(&packed, frame, left_px, top_px)),
+        Raster::Yuv(yuv) => {
+            assert!(margin.is_none(), "planes have no coloured margin");
+            Raster::Yuv(pad_yuv(&yuv, frame, left_px, top_px))
+        }
+        Raster::Packed(packed) => {
+            Raster::Packed(pad_packed(&packed, frame, (left_px, top_px), margin))
+        }
     }
 }
 
-fn pad_packed(packed: &Packed, frame: Size, left_px: u32, top_px: u32) -> Packed {
-    let margin: &[u8] = match packed.layout {
-        Layout::Rgb => &[255; 3],
-        Layout::Rgba | Layout::Cmyk => &[0; 4],
-    };
+fn pad_packed(
+    packed: &Packed,
+    frame: Size,
+    (left_px, top_px): (u32, u32),
+    margin: Option<Rgba>,
+) -> Packed {
+    let Rgba(margin) = margin.unwrap_or(match packed.layout {
+        Layout::Rgb => Rgba::WHITE,
+        Layout::Rgba | Layout::Cmyk => Rgba::TRANSPARENT,
+    });
+    let margin = &margin[..packed.layout.channels()];
     let mut data = margin.repeat(frame.pixels() as usize);
     let row_bytes = packed.size.width_px as usize * margin.len();
     let frame_bytes = frame.width_px as usize * margin.len();

@@ -8,7 +8,7 @@ use crate::subsample::reduce;
 use fast_image_resize::images::{TypedCroppedImage, TypedImage, TypedImageRef};
 use fast_image_resize::pixels::{U8, U8x3, U8x4};
 use fast_image_resize::{Filter, FilterType, PixelTrait, ResizeAlg, ResizeOptions, Resizer};
-use image_plan::{Layout, Packed, Plane, Raster, Rect, Size, Subsampling, Yuv};
+use image_plan::{Kernel, Layout, Packed, Plane, Raster, Rect, Size, Subsampling, Yuv};
 use std::f64::consts::PI;
 use std::sync::LazyLock;
 
@@ -92,8 +92,17 @@ impl From<Rect> for Area {
     }
 }
 
-/// Scales `area` of the picture to `size`. Planes get chroma in the subsampling `chroma`; planes
-/// without chroma stay without chroma.
+/// Scales `area` of the picture to `size` with Lanczos3, as [`scale_by`].
+///
+/// # Panics
+/// As [`scale_by`].
+#[must_use]
+pub fn scale(raster: Raster, area: Area, size: Size, chroma: Subsampling) -> Raster {
+    scale_by(Kernel::Lanczos3, raster, area, size, chroma)
+}
+
+/// Scales `area` of the picture to `size` with the filter `kernel`. Planes get chroma in the
+/// subsampling `chroma`; planes without chroma stay without chroma.
 ///
 /// Pixels that `area` does not touch never affect the result. A picture that needs no change is
 /// returned unchanged. Planes with alpha become RGBA if their size changes, because only
@@ -102,9 +111,18 @@ impl From<Rect> for Area {
 /// # Panics
 /// If `size` is empty, `area` is not inside the picture, or `chroma` is [`Subsampling::S400`].
 #[must_use]
-pub fn scale(raster: Raster, area: Area, size: Size, chroma: Subsampling) -> Raster {
+pub fn scale_by(
+    kernel: Kernel,
+    raster: Raster,
+    area: Area,
+    size: Size,
+    chroma: Subsampling,
+) -> Raster {
     assert!(size.pixels() != 0, "{size:?}");
-    let mut scaler = Scaler::new(area.is_size(size));
+    let mut scaler = Scaler {
+        kernel,
+        ..Scaler::new(area.is_size(size))
+    };
     match raster {
         Raster::Yuv(ref yuv) if yuv.alpha.is_some() && !scaler.copies_luma => {
             Raster::Packed(scaler.packed(to_packed(raster), area, size))
@@ -150,6 +168,8 @@ struct Scaler {
     taps: TapsCache,
     /// True if luma is copied without filtering; chroma may still be resampled.
     copies_luma: bool,
+    /// Filter for luma and for pixels, and for chroma if luma is filtered.
+    kernel: Kernel,
     /// True if the fourth channel is alpha, so that the resizer must premultiply.
     premultiplies: bool,
 }
@@ -160,6 +180,7 @@ impl Scaler {
             resizer: Resizer::new(),
             taps: TapsCache::default(),
             copies_luma,
+            kernel: Kernel::default(),
             premultiplies: false,
         }
     }
@@ -225,7 +246,7 @@ impl Scaler {
         unpadded_plane(size, self.resize(&rows, outer, area, size))
     }
 
-    /// Applies Lanczos3. Reads only the samples of `plane` inside `outer`.
+    /// Applies the kernel. Reads only the samples of `plane` inside `outer`.
     fn filtered(&mut self, plane: &Plane, outer: Rect, area: Area, size: Size) -> Plane {
         let view = View {
             plane,
@@ -239,12 +260,14 @@ impl Scaler {
             start: area.left_px - f64::from(outer.x),
             extent: area.width_px,
             count: size.width_px as usize,
+            kernel: self.kernel,
         });
         let down = self.taps.taps(Axis {
             length: view.height,
             start: area.top_px - f64::from(outer.y),
             extent: area.height_px,
             count: size.height_px as usize,
+            kernel: self.kernel,
         });
         filtered(view, &across, &down)
     }
@@ -288,15 +311,17 @@ impl Scaler {
         area: Area,
         size: Size,
     ) -> Vec<u8> {
-        let kernel = if self.copies_luma {
-            FilterType::Bilinear
-        } else {
-            lanczos3()
+        let algorithm = match self.kernel {
+            _ if self.copies_luma => ResizeAlg::Convolution(FilterType::Bilinear),
+            Kernel::Lanczos3 => ResizeAlg::Convolution(lanczos3()),
+            Kernel::Cubic => ResizeAlg::Convolution(FilterType::CatmullRom),
+            Kernel::Linear => ResizeAlg::Convolution(FilterType::Bilinear),
+            Kernel::Nearest => ResizeAlg::Nearest,
         };
         let (left, width) = inside(area.left_px, area.width_px, outer.x, outer.size.width_px);
         let (top, height) = inside(area.top_px, area.height_px, outer.y, outer.size.height_px);
         let options = ResizeOptions::new()
-            .resize_alg(ResizeAlg::Convolution(kernel))
+            .resize_alg(algorithm)
             .use_alpha(self.premultiplies)
             .crop(left, top, width, height);
         let Size {

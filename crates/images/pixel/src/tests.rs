@@ -3,6 +3,7 @@
 
 mod alpha;
 mod colour;
+mod effects;
 mod naive;
 mod orient;
 mod pad;

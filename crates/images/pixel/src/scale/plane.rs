@@ -1,4 +1,4 @@
-//! Lanczos3 filter for one plane, first along its columns and then along its rows.
+//! Scaling of one plane with a filter kernel, first along its columns and then along its rows.
 //!
 //! ```text
 //! view ─ sums of rows ─► width × new height
@@ -12,7 +12,7 @@
 //! Sums are integers, so every processor gives the same bytes.
 
 use super::lanczos3_weight;
-use image_plan::{Plane, Size};
+use image_plan::{Kernel, Plane, Size};
 use std::rc::Rc;
 
 /// Maximum number of fractional bits of a weight. With more bits, the sum of 255 times the absolute
@@ -30,6 +30,32 @@ pub(super) struct Axis {
     pub(super) extent: f64,
     /// Number of output samples.
     pub(super) count: usize,
+    /// Filter.
+    pub(super) kernel: Kernel,
+}
+
+/// Returns the distance from the centre of a filter to the end of its weights, in samples.
+const fn support(kernel: Kernel) -> f64 {
+    match kernel {
+        Kernel::Lanczos3 => 3.0,
+        Kernel::Cubic => 2.0,
+        Kernel::Linear => 1.0,
+        Kernel::Nearest => 0.0,
+    }
+}
+
+/// Returns the weight of a sample at distance `x` from the centre of the filter.
+fn weight(kernel: Kernel, x: f64) -> f64 {
+    let x = x.abs();
+    match kernel {
+        Kernel::Lanczos3 => lanczos3_weight(x),
+        // The Catmull-Rom spline.
+        Kernel::Cubic if x < 1.0 => (1.5 * x - 2.5) * x * x + 1.0,
+        Kernel::Cubic if x < 2.0 => ((-0.5 * x + 2.5) * x - 4.0) * x + 2.0,
+        Kernel::Cubic => 0.0,
+        Kernel::Linear => (1.0 - x).max(0.0),
+        Kernel::Nearest => 1.0,
+    }
 }
 
 /// Filter weights for all output samples of an axis.
@@ -57,16 +83,20 @@ impl Taps {
     pub(super) fn new(axis: Axis) -> Taps {
         let scale = axis.extent / axis.count as f64;
         let stretch = scale.max(1.0);
+        let reach = support(axis.kernel) * stretch;
         let (mut real, mut windows) = (Vec::new(), Vec::with_capacity(axis.count));
         let mut largest = 0.0_f64;
         for index in 0..axis.count {
             let centre = axis.start + (index as f64 + 0.5) * scale - 0.5;
             // Casts to `usize` saturate, so a negative start becomes 0.
-            let first = (centre - 3.0 * stretch).ceil() as usize;
-            let last = (centre + 3.0 * stretch) as usize;
+            let (first, last) = match axis.kernel {
+                Kernel::Nearest => ((centre + 0.5) as usize, (centre + 0.5) as usize),
+                _ => ((centre - reach).ceil() as usize, (centre + reach) as usize),
+            };
             let (first, last) = (first.min(axis.length - 1), last.min(axis.length - 1));
             let from = real.len();
-            real.extend((first..=last).map(|at| lanczos3_weight((at as f64 - centre) / stretch)));
+            let weight = |at| weight(axis.kernel, (at as f64 - centre) / stretch);
+            real.extend((first..=last).map(weight));
             let sum: f64 = real[from..].iter().sum();
             for weight in &mut real[from..] {
                 *weight /= sum;
@@ -338,12 +368,15 @@ mod tests {
 
     #[test]
     fn weights_add_up_to_one() {
-        for (length, count) in [(500, 300), (1000, 7), (3, 900), (100_000, 1), (1, 1)] {
+        let lengths = [(500, 300), (1000, 7), (3, 900), (100_000, 1), (1, 1)];
+        let each_kernel = |lengths| Kernel::ALL.map(|kernel| (lengths, kernel));
+        for ((length, count), kernel) in lengths.into_iter().flat_map(each_kernel) {
             let axis = Axis {
                 length,
                 start: 0.0,
                 extent: length as f64,
                 count,
+                kernel,
             };
             let taps = Taps::new(axis);
             for tap in &taps.each {
@@ -360,7 +393,8 @@ mod tests {
             width in 32_usize..150, height in 1_usize..40, count in 1_usize..60, seed: u32,
         ) {
             let plane = noise(width, height, seed);
-            let axis = Axis { length: height, start: 0.0, extent: height as f64, count };
+            let kernel = Kernel::Lanczos3;
+            let axis = Axis { length: height, start: 0.0, extent: height as f64, count, kernel };
             let taps = Taps::new(axis);
             let view = View::whole(&plane);
             let made = sum_rows(view, &taps);

@@ -1,5 +1,12 @@
 use super::*;
-use crate::pad;
+use crate::frame;
+
+/// Places the picture in the middle of the frame, without a background.
+fn pad(raster: Raster, size: Size) -> Raster {
+    let left_px = (size.width_px - raster.size().width_px) / 2;
+    let top_px = (size.height_px - raster.size().height_px) / 2;
+    frame(raster, size, (left_px, top_px), None)
+}
 
 #[test]
 fn the_picture_stands_in_the_middle_of_white_or_nothing() {
@@ -29,8 +36,8 @@ fn planes_stand_where_rgb_would_to_a_pixel_and_their_margin_is_white() {
                 let size = Size::new(width, height);
                 let yuv =
                     crate::range::with_range(subsampled(&smooth_rgb(size), subsampling), range);
-                let frame = Size::new(width + 9, height + 6);
-                let Raster::Yuv(framed) = pad(Raster::Yuv(yuv.clone()), frame) else {
+                let larger = Size::new(width + 9, height + 6);
+                let Raster::Yuv(framed) = pad(Raster::Yuv(yuv.clone()), larger) else {
                     panic!("planes stay planes");
                 };
                 let (across, down) = subsampling.divisors();

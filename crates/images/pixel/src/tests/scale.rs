@@ -1,5 +1,6 @@
 use super::*;
-use crate::{Area, scale};
+use crate::{Area, scale, scale_by};
+use image_plan::Kernel;
 
 fn scaled_yuv(yuv: Yuv, area: Area, size: Size, chroma: Subsampling) -> Yuv {
     match scale(Raster::Yuv(yuv), area, size, chroma) {
@@ -238,4 +239,81 @@ proptest! {
             prop_assert_eq!(plane.data.len() as u64, plane.size.pixels());
         }
     }
+}
+
+#[test]
+fn the_other_kernels_are_the_plain_filters() {
+    let from = Size::new(61, 47);
+    let cases = [
+        (area(0.0, 0.0, 61.0, 47.0), Size::new(20, 15)),
+        (area(0.0, 0.0, 61.0, 47.0), Size::new(1, 1)),
+        (area(0.0, 0.0, 61.0, 47.0), Size::new(100, 90)),
+        (area(3.0, 5.0, 40.0, 30.0), Size::new(13, 30)),
+    ];
+    let kernels: [(Kernel, fn(f64) -> f64); 2] = [
+        (Kernel::Cubic, naive::catmull_rom),
+        (Kernel::Linear, naive::triangle),
+    ];
+    for (area, size) in cases {
+        for (kernel, weight) in kernels {
+            let yuv = noise_yuv(from, Subsampling::S400, false, None);
+            let box_px = [area.left_px, area.top_px, area.width_px, area.height_px];
+            let expected = naive::filtered(&yuv.luma, box_px, size, weight);
+            let grey = yuv.luma.data.iter().flat_map(|&grey| [grey; 3]).collect();
+            let packed = Packed {
+                size: from,
+                layout: Layout::Rgb,
+                data: grey,
+            };
+            let Raster::Yuv(scaled) =
+                scale_by(kernel, Raster::Yuv(yuv), area, size, Subsampling::S420)
+            else {
+                panic!("planes stay planes");
+            };
+            assert_near(&scaled.luma.data, &expected, 0.5, 2);
+            let packed = Raster::Packed(packed);
+            let packed = packed_of(scale_by(kernel, packed, area, size, Subsampling::S444));
+            let reds: Vec<u8> = packed.data.iter().step_by(3).copied().collect();
+            assert_near(&reds, &expected, 0.5, 2);
+        }
+    }
+}
+
+#[test]
+fn the_nearest_kernel_repeats_and_skips_pixels() {
+    let small = Packed {
+        size: Size::new(2, 2),
+        layout: Layout::Rgb,
+        data: [[1, 2, 3], [4, 5, 6], [7, 8, 9], [10, 11, 12]].concat(),
+    };
+    let nearest = |raster, size| {
+        let whole = Area::whole(Raster::size(&raster));
+        scale_by(Kernel::Nearest, raster, whole, size, Subsampling::S444)
+    };
+    let large = packed_of(nearest(Raster::Packed(small.clone()), Size::new(4, 4)));
+    let rows = [
+        [[1, 2, 3], [1, 2, 3], [4, 5, 6], [4, 5, 6]].concat(),
+        [[7, 8, 9], [7, 8, 9], [10, 11, 12], [10, 11, 12]].concat(),
+    ];
+    assert_eq!(
+        large.data,
+        [&rows[0][..], &rows[0], &rows[1], &rows[1]].concat()
+    );
+    assert_eq!(packed_of(nearest(Raster::Packed(large), small.size)), small);
+    // Every sample of a plane is one of the samples of the source.
+    let yuv = noise_yuv(Size::new(7, 5), Subsampling::S444, false, None);
+    let expected: Vec<u8> = (0..11_u32)
+        .flat_map(|y| (0..13_u32).map(move |x| ((2 * x + 1) * 7 / 26, (2 * y + 1) * 5 / 22)))
+        .map(|(x, y)| yuv.luma.row(y)[x as usize])
+        .collect();
+    let Raster::Yuv(scaled) = nearest(Raster::Yuv(yuv), Size::new(13, 11)) else {
+        panic!("planes stay planes");
+    };
+    let differing = scaled
+        .luma
+        .data
+        .iter()
+        .zip(&expected)
+        .filter(|(a, b)| a != b);
+    assert_eq!(differing.count(), 0);
 }
