@@ -1,14 +1,15 @@
 //! Pipeline from the original to the encoded output.
 
 use crate::Error;
+use crate::effects::apply_effects;
 use crate::floor::{Floor, Search};
 use crate::form::EncoderInput;
 use codec::{DecodeOptions, Shrink};
-use image_plan::{Batch, Encoding, Layout, Plan, Raster, Size, Subsampling, Target};
+use image_plan::{Batch, Encoding, Layout, Plan, Raster, Rgba, Size, Subsampling, Target};
 use pixel::colour::{ProfileAction, classify};
 use pixel::{
-    Area, cmyk_to_rgb, flatten, orient, pad, placeholder, scale, shrink_for_placeholder, stored,
-    to_packed,
+    Area, blend_over, cmyk_to_rgb, flatten, orient, placeholder, scale_by, shrink_for_placeholder,
+    stored, to_packed,
 };
 
 /// Result of [`convert`]: an encoded picture, and remarks on its original.
@@ -108,6 +109,7 @@ fn produce_file(plan: &Plan, raster: Raster, colours: &Colours) -> Result<(Vec<u
     let form = EncoderInput::of(plan.encoding);
     let chroma = match profile_action {
         ProfileAction::Convert(converter) if converter.needs_rgb() => Subsampling::S444,
+        _ if plan.effects.needs_rgb() => Subsampling::S444,
         _ => form.chroma_for(&raster),
     };
     let raster = scaled(plan, raster, chroma);
@@ -219,7 +221,7 @@ fn scaled(plan: &Plan, raster: Raster, chroma: Subsampling) -> Raster {
     } else {
         plan.inner
     };
-    scale(raster, area, size, chroma)
+    scale_by(plan.effects.kernel, raster, area, size, chroma)
 }
 
 /// Converts the picture to the colour space that the output will have.
@@ -233,12 +235,12 @@ fn convert_colour(raster: Raster, profile_action: &ProfileAction) -> Raster {
     }
 }
 
-/// Orients and pads the picture, and removes transparency for JPEG.
+/// Orients the picture, applies the effects of the plan, and removes transparency for JPEG.
 fn upright(plan: &Plan, raster: Raster) -> Raster {
-    let raster = orient(raster, plan.orientation);
-    let raster = pad(raster, plan.target);
+    let raster = apply_effects(plan, orient(raster, plan.orientation));
     if plan.encoding.target() == Target::Jpeg && raster.has_alpha() {
-        return Raster::Packed(flatten(to_packed(raster)));
+        let behind = plan.effects.background.unwrap_or(Rgba::WHITE);
+        return Raster::Packed(flatten(blend_over(to_packed(raster), behind)));
     }
     raster
 }

@@ -45,6 +45,7 @@
 
 mod compare;
 mod convert;
+mod effects;
 mod error;
 mod floor;
 mod form;

@@ -4,6 +4,7 @@
 mod batches;
 mod colour;
 mod compare;
+mod effects;
 mod formats;
 mod geometry;
 mod job;

@@ -5,7 +5,7 @@ use std::fs;
 use crate::harness::{Home, Server, media};
 
 /// Queries, and the size that each yields for a photograph of 240 × 160 pixels.
-const SIZES: [(&str, (u32, u32)); 56] = [
+const SIZES: [(&str, (u32, u32)); 64] = [
     ("", (240, 160)),
     ("w=120", (120, 80)),
     ("h=80", (120, 80)),
@@ -54,6 +54,15 @@ const SIZES: [(&str, (u32, u32)); 56] = [
     ("crop=10,20,100,50&w=50", (50, 25)),
     ("crop=10,20,100,50&w=20&h=20&fit=cover&focus=0,1", (20, 20)),
     ("w=40&h=40&fit=cover&gravity=west", (40, 40)),
+    // A rotation by another angle and margins come after the box.
+    ("rotate=45&w=120", (142, 142)),
+    ("rotate=-30&w=120&flop=1", (144, 130)),
+    ("w=120&pad=10", (140, 100)),
+    ("w=120&pad=1,2,3,4&dpr=2", (252, 168)),
+    ("w=100&h=100&fit=contain&pad=5&bg=f00", (110, 110)),
+    ("w=120&kernel=nearest&round=max", (120, 80)),
+    ("blur=3&sharpen=1&pixelate=4", (240, 160)),
+    ("gamma=2&brightness=5&contrast=-5&saturation=9&sepia=1&invert=1&duotone=000,fff", (240, 160)),
     // Parameter names of WebP Server Go.
     ("width=120", (120, 80)),
     ("height=80", (120, 80)),
@@ -123,6 +132,11 @@ fn a_crop_or_turn_is_another_picture_and_two_spellings_are_one() {
         ("crop=48:64&gravity=east", "crop=48,0,48,64"),
         ("rotate=180", "flip=1&flop=1"),
         ("rotate=90&w=32", "w=32&rotate=90"),
+        ("rotate=-270", "rotate=90"),
+        ("w=32&sharpen=1", "w=32&unsharp=1.0,1,0"),
+        ("grayscale=1", "saturation=-100"),
+        ("w=32&bg=fff&pad=2", "w=32&bg=ffffffff&pad=2,2"),
+        ("w=32&blur=0&round=0", "w=32"),
     ] {
         let (one, other) = (png(one), png(other));
         assert_eq!(one.etag(), other.etag());
@@ -202,7 +216,7 @@ fn queries_that_mean_the_same_are_converted_once() {
 }
 
 /// Invalid queries, and the parameter that the error message must name.
-const REFUSALS: [(&str, &str); 33] = [
+const REFUSALS: [(&str, &str); 34] = [
     ("w=0", "w: "),
     ("w=-1", "w: "),
     ("w=%2B1", "w: "),
@@ -231,7 +245,8 @@ const REFUSALS: [(&str, &str); 33] = [
     ("meta=some", "meta: "),
     ("w=10&width=10", "w: "),
     ("width=10&max_width=10", "width: "),
-    ("blur=3", "blur: "),
+    ("blur=300", "blur: "),
+    ("trim=10", "trim: "),
     ("with=10", "with: unknown parameter, did you mean width?"),
     ("utm_source=mail", "utm_source: unknown parameter"),
     ("w=%zz", "w: "),
