@@ -205,8 +205,8 @@ impl Shared {
                 // call, the new thread could run only on that core's processor, where it would have
                 // to wait for the core's thread.
                 if let Err(_narrowed) = cores::pin(&allowed) {
-                    // The host has meanwhile withdrawn the other processors from this process. The
-                    // thread stays on the core's processor.
+                    // Since its start, this process has lost the right to use other processors. The
+                    // thread stays on the processor of the core that started it.
                 }
             })
             .build_local(LocalOptions::default())

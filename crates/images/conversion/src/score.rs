@@ -41,7 +41,8 @@ pub enum NoScore {
     Changed,
     /// Other jobs needed the memory for too long.
     Late,
-    /// The job failed, or would fail, because of the original or the worker.
+    /// The job failed because of the original or the worker, or was not started because an earlier
+    /// job for the original had failed.
     Failed(Verdict),
     /// The host refused memory, processes or descriptors.
     Host,

@@ -310,9 +310,9 @@ fn estimate(
             let next = frame_in(step, start + frame.bytes)?;
             next.is_like(first).then_some([frame, next])
         });
-        // Two frames per offset are sampled. A search from an arbitrary offset starts inside a long
-        // frame more often than inside a short one, and finds the next frame, so the first frame
-        // alone would not be a representative sample.
+        // Two frames per offset are sampled. A search from an arbitrary offset usually starts
+        // inside a long frame, and finds the frame that follows it. Where long and short frames
+        // alternate, that would be a short frame too often.
         rates.extend(found.into_iter().flatten().map(|frame| frame.bitrate_bps));
         // At least seven frames have been sampled, and all have the same bit rate, so no more
         // frames are read.

@@ -44,7 +44,7 @@ pub(crate) enum Handler {
     Service,
     /// No code: the command is a container, and each of its subcommands has a handler.
     Container,
-    /// The code for the HELP subcommand of a container.
+    /// The function for the HELP subcommand of a command such as CONFIG.
     Help,
 }
 

@@ -82,7 +82,7 @@ struct Snapshot {
 /// Progress of the snapshot in one database.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Part {
-    /// Index of the database at the start of the snapshot.
+    /// Index that the database had when the snapshot started. SWAPDB may have changed it since.
     number: usize,
     next: u32,
     end: u32,

@@ -14,8 +14,8 @@ use crate::{BLOB_BYTES_MIN, Limits, number};
 /// arguments of the current request remain in the parser until the next call of [`Parser::next`].
 ///
 /// ```text
-/// args   SET k v │ GET k │ GET k │ SET k         current, parsed ahead, and incomplete requests
-///        current   ahead           unfinished
+/// args   SET k v │ GET k │ GET k │ SET k
+///        current │ parsed ahead  │ unfinished
 /// ```
 #[derive(Debug)]
 pub struct Parser {

@@ -41,7 +41,8 @@ pub(crate) struct SharedFlags {
 }
 
 impl SharedFlags {
-    /// Reads a definition file and parses it twice: as the type `T`, and as a table for the record.
+    /// Reads a definition file and parses it twice: as the type `T`, and as a table that is
+    /// stored with the results.
     ///
     /// # Errors
     /// Returns an error if the file cannot be read or is not a valid definition of this benchmark.

@@ -14,7 +14,7 @@ fn json(response: &Response) -> Value {
     serde_json::from_str(response.text()).expect("JSON")
 }
 
-/// Returns a library with pictures in two folders.
+/// Returns a library with pictures in two folders and a subfolder.
 fn home() -> Home {
     Home::with(&[
         ("a/1.jpg", &media::photo(480, 320, 1)),

@@ -62,7 +62,10 @@ const SIZES: [(&str, (u32, u32)); 64] = [
     ("w=100&h=100&fit=contain&pad=5&bg=f00", (110, 110)),
     ("w=120&kernel=nearest&round=max", (120, 80)),
     ("blur=3&sharpen=1&pixelate=4", (240, 160)),
-    ("gamma=2&brightness=5&contrast=-5&saturation=9&sepia=1&invert=1&duotone=000,fff", (240, 160)),
+    (
+        "gamma=2&brightness=5&contrast=-5&saturation=9&sepia=1&invert=1&duotone=000,fff",
+        (240, 160),
+    ),
     // Parameter names of WebP Server Go.
     ("width=120", (120, 80)),
     ("height=80", (120, 80)),

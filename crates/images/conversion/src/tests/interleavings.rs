@@ -704,7 +704,7 @@ fn a_request_cancels_the_improvement_that_holds_memory_not_one_that_waits_for_it
         assert_eq!(queue.stats().cancelled, 1);
         join(vec![second]);
         while queue.stats().memory_bytes != all_bytes {
-            // The first background conversion has not received all memory yet.
+            // The first background conversion still waits for a part of the memory that it needs.
             thread::yield_now();
         }
         serve(3);

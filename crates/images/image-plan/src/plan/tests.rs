@@ -452,7 +452,7 @@ fn the_cost_of_a_plan_with_the_longest_sides_is_the_largest() {
 fn the_wire_form_is_fixed() {
     let bytes = distinct().to_bytes();
     let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
-expect!["PENDING"].assert_eq(&hex);
+    expect!["PENDING"].assert_eq(&hex);
     assert_eq!(Plan::from_bytes(&bytes), Ok(distinct()));
 }
 

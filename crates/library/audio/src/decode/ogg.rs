@@ -22,8 +22,8 @@ pub(super) trait Link: Sized {
     /// Decodes a packet and appends its frames to `block` as interleaved samples.
     fn decode(&mut self, packet: &[u8], block: &mut Vec<f32>) -> Result<(), Error>;
 
-    /// Returns how many of the next `_frames` frames must be dropped because they come before the
-    /// start of the stream.
+    /// Returns how many of the next `_frames` decoded frames must be dropped, because they precede
+    /// the first audible one.
     fn skip(&mut self, _frames: usize) -> usize {
         0
     }

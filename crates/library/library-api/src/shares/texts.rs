@@ -7,7 +7,7 @@ pub(super) struct Texts {
     pub(super) language: &'static str,
     /// Direction of the script, as in the HTML attribute `dir`.
     pub(super) direction: &'static str,
-    /// Title of a share of tracks without a name.
+    /// Title of a share that contains tracks and has no name.
     pub(super) music: &'static str,
     pub(super) photo: &'static str,
     pub(super) photos: &'static str,

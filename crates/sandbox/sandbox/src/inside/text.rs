@@ -76,7 +76,7 @@ impl Segment {
         let place = pointer(huge.start);
         // SAFETY: one system call replaces the segment by a copy with the same bytes, and no other
         // thread runs meanwhile. The addresses around the segment were reserved by `reserved`.
-        // Breaks if the segment could have changed since it was copied.
+        // Breaks if something could write to the segment between the copy and this call.
         let moved = unsafe { libc::mremap(pointer(aligned), bytes, bytes, flags, place) };
         if moved == libc::MAP_FAILED {
             return Err(Errno::NOMEM);

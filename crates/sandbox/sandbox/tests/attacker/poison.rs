@@ -152,7 +152,8 @@ fn hits(bytes: &[u8]) -> usize {
         let word = u64::from_le_bytes(window.try_into().expect("windows of 8"));
         word.wrapping_mul(ODD)
     };
-    // Product of the secret's first 8 bytes and ODD.
+    // The search compares products with the number ODD, since the secret itself would otherwise be
+    // in this program's memory. WANTED is the product of the secret's first 8 bytes.
     let wanted = std::hint::black_box(WANTED);
     bytes
         .windows(8)

@@ -169,8 +169,8 @@ fn p16_a_program_that_only_speaks_or_only_listens_is_ended() {
             let output = run_served(&pool, &[what], b"", (JOB_LIMITS, 500), &mut service);
             let kind = output.map_err(|failure| failure.kind);
             assert_eq!(kind, Err(FailureKind::TimedOut), "{what}");
-            // The service reads little more input than it needs for the answers that the program
-            // has read.
+            // While the program leaves answers unread, the service stops reading requests, so it
+            // has received only a small part of them.
             assert!(
                 service.received.len() < 4 << 20,
                 "{}",

@@ -204,7 +204,8 @@ async fn write_new_files(shared: &Shared, mut manifest: Manifest, was_on: bool) 
         .next_base(&paths.stem);
     }
     let base_bytes = write_snapshot(shared, paths.journal(&base)).await?;
-    // If there is no AOF, the new increment stays unused and is removed with the older files.
+    // `bytes_before` is `None` if the AOF is turned off. The new increment then gets no commands,
+    // and is removed with the older files.
     let last = bytes_before.and_then(|_| manifest.increments.pop());
     let listed = Manifest {
         base: Some(base),

@@ -203,8 +203,8 @@ fn reached(graph: &Graph, module: &str) -> BTreeSet<String> {
     found
 }
 
-/// Returns the import whose removal leaves the smallest circles, as importer and imported module.
-/// Also returns the size of the largest circle that is left.
+/// Returns the import (importer and imported module) whose removal makes the largest remaining
+/// circle as small as possible. Also returns the size of that circle.
 fn weakest<'a>(graph: &'a Graph, circle: &'a Circle) -> Option<(&'a str, &'a str, usize)> {
     let inside = |module: &&String| circle.contains(module);
     let edges = circle.iter().flat_map(|from| {

@@ -98,8 +98,8 @@ pub(super) fn unplain(before: Option<&str>, text: &str) -> Option<String> {
     Some(format!("says `{word}`: {cure}"))
 }
 
-/// Returns the comment in lower case, without code between backticks and without the plain phrases
-/// "there is no" and "is no longer".
+/// Returns the comment in lower case, without code between backticks. Also removes the phrases
+/// "there is no" and "is no longer", which are allowed although they contain a flagged word.
 fn plain_text(text: &str) -> String {
     let spans = text.split('`').enumerate();
     let prose = spans.filter(|(index, _)| index % 2 == 0);

@@ -1,4 +1,4 @@
-//! Tests of replies that name a picture whose original must not be sent.
+//! Tests of replies by which a mount lets the server send a picture, but never its original.
 
 use std::pin::Pin;
 use std::sync::Arc;
