@@ -117,8 +117,8 @@ fn prefetch(resolved: &Resolved, quick: bool) -> Result<u8, Vec<Error>> {
     log::begin().map_err(|err| vec![err])?;
     folders::require_readable(&config.root).map_err(|err| vec![err])?;
     let pool = wiring::conversions(config).map_err(|err| vec![err])?;
-    // No store is used: when `pelton serve` next starts, it adds these variants to the shared
-    // index.
+    // The command does not use the store with the shared index. `pelton serve` adds the variants to
+    // the shared index when it next starts.
     let service = wiring::service(config, pool, Arc::new([]), Mounts::default(), None);
     let service = service.map_err(|err| vec![err])?;
     prefetch::run(config, &service, quick)
