@@ -106,6 +106,7 @@ pub(crate) fn fit(facts: &Facts, size: Size, encoding: Encoding) -> Plan {
         inner: size,
         target: size,
         encoding,
+        page: 1,
         effects: Effects::NONE,
     }
 }

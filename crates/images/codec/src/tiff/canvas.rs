@@ -125,10 +125,9 @@ fn separate_alpha(pixel: &mut [u8]) {
         return;
     };
     let alpha = u32::from(*alpha);
-    if alpha != 0 {
-        for colour in colours {
-            *colour = ((u32::from(*colour) * 255 + alpha / 2) / alpha).min(255) as u8;
-        }
+    for colour in colours {
+        let separated = (u32::from(*colour) * 255 + alpha / 2).checked_div(alpha);
+        *colour = separated.map_or(*colour, |colour| colour.min(255) as u8);
     }
 }
 

@@ -250,7 +250,8 @@ fn the_other_kernels_are_the_plain_filters() {
         (area(0.0, 0.0, 61.0, 47.0), Size::new(100, 90)),
         (area(3.0, 5.0, 40.0, 30.0), Size::new(13, 30)),
     ];
-    let kernels: [(Kernel, fn(f64) -> f64); 2] = [
+    type Weight = fn(f64) -> f64;
+    let kernels: [(Kernel, Weight); 2] = [
         (Kernel::Cubic, naive::catmull_rom),
         (Kernel::Linear, naive::triangle),
     ];
