@@ -145,7 +145,7 @@ impl Service {
         pace: Pace,
         progress: &PrefetchProgress,
     ) -> Option<(Identity, Vec<Task>)> {
-        let detected = detect(self.library(), path, &self.settings.allowed_types);
+        let detected = detect(self.library(), path, &self.settings.allowed_types, 1);
         let Ok((Known::Picture(facts), identity)) = detected else {
             return None;
         };

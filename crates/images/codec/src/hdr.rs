@@ -1,12 +1,12 @@
 //! Radiance HDR. The pixels are tone-mapped to sRGB of 8 bits.
 //!
-//! A scanline is stored as one of three kinds: plain pixels of 4 bytes (red, green, blue, exponent);
-//! pixels between which `1 1 1 count` repeats the previous pixel; or `2 2` and the width, followed by
-//! the run lengths of each of the four components.
+//! A scanline is stored as one of three kinds: plain pixels of 4 bytes (red, green, blue,
+//! exponent); pixels between which `1 1 1 count` repeats the previous pixel; or `2 2` and the
+//! width, followed by the run lengths of each of the four components.
 //!
 //! Sources: Greg Ward, Real Pixels (Graphics Gems II, 1991), for the file; Reinhard, Stark, Shirley
-//! and Ferwerda, Photographic Tone Reproduction for Digital Images (2002), equations 1 to 4, for the
-//! tones; IEC 61966-2-1 for sRGB.
+//! and Ferwerda, Photographic Tone Reproduction for Digital Images (2002), equations 1 to 4, for
+//! the tones; IEC 61966-2-1 for sRGB.
 
 use image_plan::{Layout, Packed, Raster, hdr_header};
 
@@ -129,8 +129,8 @@ fn read_pixels(rest: &mut &[u8], row: &mut [u8]) -> Option<()> {
     Some(())
 }
 
-/// Replaces pixels of 4 bytes (red, green, blue, exponent) by pixels of 3 bytes in sRGB, which follow
-/// each other at the start of `pixels`.
+/// Replaces pixels of 4 bytes (red, green, blue, exponent) by pixels of 3 bytes in sRGB, which
+/// follow each other at the start of `pixels`.
 fn map_tones(pixels: &mut [u8]) {
     let scales = scales();
     let linear = |[red, green, blue, exponent]: [u8; 4]| {
@@ -141,7 +141,8 @@ fn map_tones(pixels: &mut [u8]) {
     let (mut logs, mut count, mut white) = (0.0, 0_u64, 0.0_f32);
     for pixel in stored {
         let luminance = luminance(linear(*pixel));
-        // Black pixels have no logarithm. They do not count, since many pictures have a black frame.
+        // Black pixels have no logarithm. They do not count, since many pictures have a black
+        // frame.
         if 0.0 < luminance {
             logs += f64::from(luminance.ln());
             count += 1;

@@ -27,8 +27,8 @@ pub(crate) fn decode(bytes: &[u8], options: &DecodeOptions) -> Result<Decoded, E
     decode_bmp(&entry, picture)
 }
 
-/// Decodes a BMP without a file header, which is followed by a mask. The decoder of the `image` crate
-/// selects the picture by other rules than Pelton, so it gets an ICO with this picture only.
+/// Decodes a BMP without a file header, which is followed by a mask. The decoder of the `image`
+/// crate selects the picture by other rules than Pelton, so it gets an ICO with this picture only.
 fn decode_bmp(entry: &IcoEntry, picture: &[u8]) -> Result<Decoded, Error> {
     let mut file = Vec::new();
     buffer::reserve(&mut file, HEAD_BYTES + picture.len())?;

@@ -20,7 +20,8 @@ pub struct DecodeOptions {
 }
 
 impl DecodeOptions {
-    /// Returns options for the whole picture, or first page, of size `stored`, with the default limits.
+    /// Returns options for the whole picture, or first page, of size `stored`, with the default
+    /// limits.
     #[must_use]
     pub const fn whole(stored: Size) -> DecodeOptions {
         DecodeOptions {

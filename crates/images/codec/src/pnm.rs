@@ -1,4 +1,5 @@
-//! PNM: PBM, PGM, PPM and PAM. Source: the manual pages pbm(5), pgm(5), ppm(5) and pam(5) of Netpbm.
+//! PNM: PBM, PGM, PPM and PAM. Source: the manual pages pbm(5), pgm(5), ppm(5) and pam(5) of
+//! Netpbm.
 
 use image_plan::{PnmCoding, PnmHeader, pnm_header};
 

@@ -108,8 +108,8 @@ fn look_up<'a>(header: &TgaHeader, palette: &'a [u8], index: &[u8]) -> &'a [u8] 
     entry.unwrap_or(&[])
 }
 
-/// Converts a colour of 2, 3 or 4 bytes to RGB, or to RGBA if `out` has a fourth sample. The highest
-/// bit of a colour of 2 bytes is ignored, because its meaning differs between programs.
+/// Converts a colour of 2, 3 or 4 bytes to RGB, or to RGBA if `out` has a fourth sample. The
+/// highest bit of a colour of 2 bytes is ignored, because its meaning differs between programs.
 fn put_colour(stored: &[u8], out: &mut [u8]) {
     let (colour, alpha) = match *stored {
         [low, high] => {

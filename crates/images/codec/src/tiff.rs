@@ -161,8 +161,8 @@ impl<'a> ChunkReader<'a> {
         })
     }
 
-    /// Reads one chunk into `canvas`. Returns the number of rows that were read; fewer than those of
-    /// `place` if the chunk is damaged.
+    /// Reads one chunk into `canvas`. Returns the number of rows that were read; fewer than those
+    /// of `place` if the chunk is damaged.
     fn read(&mut self, index: u64, place: &Place, canvas: &mut Canvas) -> Result<u32, Error> {
         let Some(chunk) = self.chunk(index) else {
             return Ok(0);
@@ -244,8 +244,8 @@ fn samples_per_chunk_pixel(page: &TiffPage) -> usize {
 }
 
 /// Returns the chunk as a file that a JPEG decoder understands: with the shared tables, and with a
-/// marker that states whether the components are luma and chroma, since decoders would guess. Returns
-/// `None` if the chunk is no JPEG.
+/// marker that states whether the components are luma and chroma, since decoders would guess.
+/// Returns `None` if the chunk is no JPEG.
 fn jpeg_file<'a>(
     colour: TiffColour,
     tables: Option<&[u8]>,

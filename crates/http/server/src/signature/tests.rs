@@ -28,7 +28,7 @@ fn signatures_are_those_of_another_implementation() {
 
 #[test]
 fn keys() {
-    let fault = |text| SignatureKey::parse(text).err();
+    let fault = |text: &str| SignatureKey::parse(text).err();
     assert_eq!(fault(&"00".repeat(16)), None);
     assert_eq!(fault(&format!("{}:", "aB".repeat(16))), None);
     assert_eq!(fault(&"00".repeat(15)), Some(KeyError::TooShort));

@@ -42,8 +42,8 @@ pub(crate) fn decode(bytes: &[u8], options: &DecodeOptions) -> Result<Decoded, E
     })
 }
 
-/// Decodes a JPEG to pixels of `layout`, RGB or CMYK, in the colours that its header states. Inks are
-/// not inverted. `fits` returns whether the picture may have a size.
+/// Decodes a JPEG to pixels of `layout`, RGB or CMYK, in the colours that its header states. Inks
+/// are not inverted. `fits` returns whether the picture may have a size.
 pub(crate) fn decode_pixels(
     bytes: &[u8],
     layout: Layout,

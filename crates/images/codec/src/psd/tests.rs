@@ -129,8 +129,8 @@ fn run_lengths_are_decoded_in_both_sizes_of_files() {
 #[test]
 fn transparency_is_freed_of_its_white_background() {
     let picture = [0, 0, 255, 128, 200, 128, 255, 128, 128, 255];
-    // A negative number of layers means that the fourth channel is transparency. Half of a colour of
-    // 145 mixed with half of white is 200.
+    // A negative number of layers means that the fourth channel is transparency. Half of a colour
+    // of 145 mixed with half of white is 200.
     let with_layers = |count: i16| Parts {
         layers: [&[0, 0, 0, 2][..], &count.to_be_bytes()].concat(),
         ..Parts::new(3, 8, 4, &picture)

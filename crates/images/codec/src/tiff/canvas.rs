@@ -14,7 +14,8 @@ pub(super) struct Place {
     pub(super) y: u32,
     /// Size of the part.
     pub(super) size: Size,
-    /// Index of the sample that the chunk contains; `None` if it contains all samples of its pixels.
+    /// Index of the sample that the chunk contains; `None` if it contains all samples of its
+    /// pixels.
     pub(super) plane: Option<usize>,
 }
 

@@ -170,8 +170,8 @@ fn format(number: u8) -> Option<Format> {
     format.filter(|format| *format != Format::Svg)
 }
 
-/// Parses the encoder and its settings from the bytes 6 to 9 of a serialized plan. Unused bytes must
-/// have the values that `to_bytes` writes.
+/// Parses the encoder and its settings from the bytes 6 to 9 of a serialized plan. Unused bytes
+/// must have the values that `to_bytes` writes.
 fn encoding(fields: [u8; 4]) -> Option<Encoding> {
     let [target, lossless, quality @ 0..=100, effort] = fields else {
         return None;

@@ -19,6 +19,10 @@ use crate::{Format, Orientation, Size};
 
 const HEADER_BYTES: u64 = 18;
 const FOOTER_BYTES: u64 = 26;
+/// Bits of the descriptor that hold the number of alpha bits per pixel.
+const ALPHA_BITS: u8 = 0x0f;
+/// Bits of the descriptor that hold the order of pixels: from right to left, from top to bottom.
+const PIXEL_ORDER: u8 = 0x30;
 const SIGNATURE: &[u8; 18] = b"TRUEVISION-XFILE.\0";
 
 /// Meaning of the stored pixels of a TGA.
@@ -119,7 +123,8 @@ pub(super) fn read_header(head: &mut HeaderReader<'_>) -> Result<TgaHeader, Prob
     }
 }
 
-/// Parses the fields of a header. Returns `None` if one has a value that the format does not define.
+/// Parses the fields of a header. Returns `None` if one has a value that the format does not
+/// define.
 fn parse(fields: &[u8; HEADER_BYTES as usize]) -> Option<TgaHeader> {
     let [
         id_bytes,
@@ -155,42 +160,54 @@ fn parse(fields: &[u8; HEADER_BYTES as usize]) -> Option<TgaHeader> {
         3 | 11 => TgaColour::Grey,
         _ => return None,
     };
-    let has_palette = match (colour, palette_type) {
+    let is_palette_defined = match (colour, palette_type) {
         (TgaColour::Palette, 1) => palette_len != 0 && matches!(entry_bits, 15 | 16 | 24 | 32),
         (TgaColour::True | TgaColour::Grey, 0) => {
             [palette_first, palette_len] == [0; 2] && entry_bits == 0
         }
         _ => false,
     };
-    let alpha_bits = descriptor & 15;
-    let is_defined = match (colour, pixel_bits) {
-        (TgaColour::Palette, 8 | 16) => matches!(alpha_bits, 0 | 1 | 8),
-        (TgaColour::True, 15 | 16) => alpha_bits <= 1,
-        (TgaColour::True, 24) | (TgaColour::Grey, 8) => alpha_bits == 0,
-        (TgaColour::True, 32) | (TgaColour::Grey, 16) => matches!(alpha_bits, 0 | 8),
-        _ => false,
-    };
-    if !has_palette || !is_defined || descriptor & 0xc0 != 0 || size.pixels() == 0 {
+    let is_defined = is_palette_defined
+        && is_depth_defined(colour, pixel_bits, descriptor & ALPHA_BITS)
+        && descriptor & !(ALPHA_BITS | PIXEL_ORDER) == 0
+        && size.pixels() != 0;
+    if !is_defined {
         return None;
     }
     let palette_entry_bytes = entry_bits.div_ceil(8);
     let palette_at = HEADER_BYTES + u64::from(id_bytes);
     Some(TgaHeader {
         size,
-        orientation: match descriptor & 0x30 {
-            0x00 => Orientation::Flip,
-            0x10 => Orientation::Turn180,
-            0x20 => Orientation::Upright,
-            _ => Orientation::Mirror,
-        },
+        orientation: orientation(descriptor),
         colour,
         has_runs: 8 < image_type,
         pixel_bytes: pixel_bits.div_ceil(8),
-        states_alpha: alpha_bits == 8,
+        states_alpha: descriptor & ALPHA_BITS == 8,
         palette_first,
         palette_len,
         palette_entry_bytes,
         palette_at,
         pixels_at: palette_at + u64::from(palette_len) * u64::from(palette_entry_bytes),
     })
+}
+
+/// Returns whether the format defines pixels of `pixel_bits`, of which `alpha_bits` are alpha.
+const fn is_depth_defined(colour: TgaColour, pixel_bits: u8, alpha_bits: u8) -> bool {
+    match (colour, pixel_bits) {
+        (TgaColour::Palette, 8 | 16) => matches!(alpha_bits, 0 | 1 | 8),
+        (TgaColour::True, 15 | 16) => alpha_bits <= 1,
+        (TgaColour::True, 24) | (TgaColour::Grey, 8) => alpha_bits == 0,
+        (TgaColour::True, 32) | (TgaColour::Grey, 16) => matches!(alpha_bits, 0 | 8),
+        _ => false,
+    }
+}
+
+/// Returns the transformation for the order of pixels that the descriptor states.
+const fn orientation(descriptor: u8) -> Orientation {
+    match descriptor & PIXEL_ORDER {
+        0x00 => Orientation::Flip,
+        0x10 => Orientation::Turn180,
+        0x20 => Orientation::Upright,
+        _ => Orientation::Mirror,
+    }
 }

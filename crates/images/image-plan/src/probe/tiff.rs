@@ -304,6 +304,16 @@ struct Tags {
     is_raw: bool,
 }
 
+/// Properties of a page on which its decoding depends.
+struct Form {
+    colour: TiffColour,
+    compression: TiffCompression,
+    samples: u16,
+    /// Number of bits per sample, if it is the same for all samples.
+    sample_bits: Option<u16>,
+    has_alpha: bool,
+}
+
 impl Tags {
     const NONE: Tags = Tags {
         subfile_type: 0,
@@ -448,38 +458,25 @@ impl Tags {
             Some(colour) => self.alpha(head, file, colour)?,
             None => None,
         };
-        let has_samples = colour.is_some_and(|colour| {
-            colour.samples() + u16::from(alpha.is_some()) <= samples && samples <= SAMPLES_MAX
-        });
-        let is_deep_enough = match (colour, compression) {
-            (Some(TiffColour::Palette), Some(TiffCompression::Jpeg)) => false,
-            (_, Some(TiffCompression::Jpeg)) => sample_bits == Some(8) && self.planar == 1,
-            (Some(TiffColour::Palette), _) => matches!(sample_bits, Some(1 | 2 | 4 | 8)),
-            (Some(TiffColour::Grey | TiffColour::InvertedGrey), _) if samples == 1 => {
-                matches!(sample_bits, Some(1 | 2 | 4 | 8 | 16))
+        let is_decodable = match (colour, compression) {
+            (Some(colour), Some(compression)) => {
+                let form = Form {
+                    colour,
+                    compression,
+                    samples,
+                    sample_bits,
+                    has_alpha: alpha.is_some(),
+                };
+                self.is_decodable(&form) && self.is_integer(head, file)?
             }
-            (Some(TiffColour::Ycc), _) => false,
-            _ => matches!(sample_bits, Some(8 | 16)),
-        };
-        let is_predictable = match self.predictor {
-            1 => true,
-            2 => matches!(sample_bits, Some(8 | 16)),
             _ => false,
         };
-        let is_plain = self.fill_order == 1
-            && is_predictable
-            && matches!(self.planar, 1 | 2)
-            && self.is_integer(head, file)?
-            && (self.palette.is_some() || colour != Some(TiffColour::Palette));
         // In most raw formats the first page is a thumbnail, and a subdirectory has the sensor's
         // data.
         let is_raw = self.is_raw || (self.has_subdirectories && self.subfile_type & 1 != 0);
-        let unsupported = if is_raw {
-            Some(Unsupported::CameraRaw)
-        } else if colour.is_none() || compression.is_none() || !is_plain {
-            Some(Unsupported::Tiff)
-        } else {
-            (!has_samples || !is_deep_enough).then_some(Unsupported::Tiff)
+        let unsupported = match is_raw {
+            true => Some(Unsupported::CameraRaw),
+            false => (!is_decodable).then_some(Unsupported::Tiff),
         };
         Ok(TiffPage {
             is_big_endian: file.is_big_endian,
@@ -505,6 +502,40 @@ impl Tags {
             pages,
             unsupported,
         })
+    }
+
+    /// Returns whether workers decode pages of this form.
+    fn is_decodable(&self, form: &Form) -> bool {
+        let Form {
+            colour,
+            compression,
+            samples,
+            sample_bits,
+            has_alpha,
+        } = *form;
+        let is_deep_enough = match (colour, compression) {
+            (TiffColour::Palette, TiffCompression::Jpeg) => false,
+            (_, TiffCompression::Jpeg) => sample_bits == Some(8) && self.planar == 1,
+            (TiffColour::Palette, _) => {
+                self.palette.is_some() && matches!(sample_bits, Some(1 | 2 | 4 | 8))
+            }
+            (TiffColour::Grey | TiffColour::InvertedGrey, _) if samples == 1 => {
+                matches!(sample_bits, Some(1 | 2 | 4 | 8 | 16))
+            }
+            (TiffColour::Ycc, _) => false,
+            _ => matches!(sample_bits, Some(8 | 16)),
+        };
+        let is_predictable = match self.predictor {
+            1 => true,
+            2 => matches!(sample_bits, Some(8 | 16)),
+            _ => false,
+        };
+        is_deep_enough
+            && is_predictable
+            && colour.samples() + u16::from(has_alpha) <= samples
+            && samples <= SAMPLES_MAX
+            && self.fill_order == 1
+            && matches!(self.planar, 1 | 2)
     }
 
     fn colour(&self) -> Option<TiffColour> {

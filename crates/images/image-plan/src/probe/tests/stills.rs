@@ -147,8 +147,10 @@ fn pages_are_counted_within_the_limits() {
 #[test]
 fn scattered_pages_do_not_exceed_the_limits() {
     let page = Page::new((1, 1), &[8], 1, 1, vec![vec![0; 5000]]).with_bytes(700, &[0; 5000]);
-    let mut tiff = Tiff::default();
-    tiff.pages = vec![page; 500];
+    let tiff = Tiff {
+        pages: vec![page; 500],
+        ..Tiff::default()
+    };
     let file = tiff.to_bytes();
     let source = Sparse::new(&file, file.len() as u64);
     let facts = probe_page(&source, file.len() as u64, PAGES_MAX).expect("within the limits");
