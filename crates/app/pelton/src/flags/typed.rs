@@ -410,9 +410,9 @@ pub(crate) struct Cell {
 
 /// Run the Redis-compatible store alone.
 ///
-/// Takes the arguments of redis-server: first a configuration file in the syntax of redis.conf, or
-/// - for standard input; then directives, each with -- before its name. By default, the store
-/// listens on 127.0.0.1:6379 and keeps its files in pelton-data/store.
+/// Takes the arguments of redis-server. The first may be a configuration file in the syntax of
+/// redis.conf, or - for standard input. Directives follow, each with -- before its name. By
+/// default, the store listens on 127.0.0.1:6379 and keeps its files in pelton-data/store.
 #[derive(Args)]
 #[command(after_help = "Examples:
   pelton store --port 7000 --save '' --dir /var/lib/store

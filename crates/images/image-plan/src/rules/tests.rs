@@ -50,7 +50,7 @@ fn without_rules_every_query_is_permitted() {
         Grammar::Pelton,
         queries,
         expect![[r#"
-            w=333&q=7&format=png&crop=1:1 -> crop=1:1&w=333&format=png&q=7
+            w=333&q=7&format=png&crop=1:1 -> crop=1:1&w=333&format=png
             preset=thumb -> 
             p=thumb&p=thumb -> 
             meta=full -> 
@@ -199,8 +199,8 @@ fn presets_are_checked() {
         "": the name of a preset has 1 to 64 letters, digits, -, _ or .
         "a b": the name of a preset has 1 to 64 letters, digits, -, _ or .
         a: w: must be a whole number from 1 to 16384
-        a: other: unknown parameter; known parameters are w, h, fit, dpr, enlarge, rotate, flip, flop, crop, focus, gravity, width, height, max_width, max_height, q, format, meta
-        a: p: unknown parameter; known parameters are w, h, fit, dpr, enlarge, rotate, flip, flop, crop, focus, gravity, width, height, max_width, max_height, q, format, meta
-        a: meta: must be full"#]]
+        a: other: unknown parameter; known parameters are w, h, fit, dpr, enlarge, rotate, flip, flop, crop, focus, gravity, width, height, max_width, max_height, q, format, meta, kernel, gamma, brightness, contrast, saturation, grayscale, sepia, duotone, invert, blur, sharpen, unsharp, pixelate, pad, bg, round, page
+        a: p: unknown parameter; known parameters are w, h, fit, dpr, enlarge, rotate, flip, flop, crop, focus, gravity, width, height, max_width, max_height, q, format, meta, kernel, gamma, brightness, contrast, saturation, grayscale, sepia, duotone, invert, blur, sharpen, unsharp, pixelate, pad, bg, round, page
+        a: meta is not a recipe"#]]
     .assert_eq(&outcomes.join("\n"));
 }
