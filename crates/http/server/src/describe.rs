@@ -23,8 +23,8 @@ impl Service {
     ///
     /// The members `blurhash`, `thumbhash` and `colour` need the pixels. If the original was never
     /// converted, a tiny variant is created to compute them. These members are missing if the
-    /// picture cannot be converted, and for pages other than the first. The member `pages` exists if
-    /// there are several pages.
+    /// picture cannot be converted, and for pages other than the first. The member `pages` exists
+    /// if there are several pages.
     ///
     /// # Errors
     /// [`Problem`]: the file does not exist, is not a picture, or has an invalid header.

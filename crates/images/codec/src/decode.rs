@@ -1,21 +1,9 @@
 //! Entry point for decoding all formats of originals.
 
-use image_plan::{Format, Raster};
+use image_plan::Format;
 
-use crate::{DecodeOptions, Error, ErrorKind};
+use crate::{DecodeOptions, Decoded, Error, ErrorKind};
 use crate::{avif, bmp, gif, hdr, ico, jpeg, png, pnm, psd, qoi, tga, tiff, webp};
-
-/// Result of [`decode`]: the pixels and the profile of a picture.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Decoded {
-    /// Pixels as stored; the caller applies the orientation.
-    pub raster: Raster,
-    /// ICC profile of the pixels, not validated. Without a profile the picture is sRGB.
-    pub profile: Option<Vec<u8>>,
-    /// True if the file was truncated or corrupt. The raster then holds the part that could be
-    /// decoded.
-    pub damaged: bool,
-}
 
 /// Decodes `bytes`, which must begin with the magic bytes of `format`. Of an animated GIF or PNG
 /// only the first frame is decoded, of an ICO the largest picture, of a TIFF the page of `options`.

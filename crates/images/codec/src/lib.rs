@@ -41,6 +41,7 @@ mod bmp;
 mod buffer;
 mod cicp;
 mod decode;
+mod decoded;
 mod encode;
 mod error;
 mod gif;
@@ -59,7 +60,8 @@ mod tiff;
 mod warm_up;
 mod webp;
 
-pub use decode::{Decoded, decode};
+pub use decode::decode;
+pub use decoded::Decoded;
 pub use encode::encode;
 pub use error::{Error, ErrorKind};
 pub use options::{DecodeOptions, Limits, Shrink};

@@ -10,15 +10,17 @@
 mod canvas;
 mod row;
 mod stream;
+mod values;
 
 use std::borrow::Cow;
 
-use image_plan::{Size, TiffArray, TiffColour, TiffCompression, TiffPage, tiff_page};
+use image_plan::{Size, TiffColour, TiffCompression, TiffPage, tiff_page};
 
 use crate::{DecodeOptions, Decoded, Error, ErrorKind, buffer, jpeg};
 use canvas::{Canvas, Place};
 use row::{accumulate, unpack};
 use stream::Stream;
+use values::{part, value};
 
 /// Maximum number of pixels of a JPEG inside of a page that is smaller. Tiles have 65,536 pixels as
 /// a rule.
@@ -57,31 +59,6 @@ pub(crate) fn decode(bytes: &[u8], options: &DecodeOptions) -> Result<Decoded, E
         raster: canvas.into_raster(&page)?,
         profile,
         damaged: !is_complete,
-    })
-}
-
-/// Returns the bytes of a directory entry's values.
-fn part<'a>(bytes: &'a [u8], array: &TiffArray) -> Option<&'a [u8]> {
-    let start = usize::try_from(array.offset).ok()?;
-    bytes
-        .get(start..)?
-        .get(..usize::try_from(array.len_bytes()).ok()?)
-}
-
-/// Returns one value of a directory entry.
-fn value(bytes: &[u8], page: &TiffPage, array: &TiffArray, index: u64) -> Option<u64> {
-    if array.count <= index {
-        return None;
-    }
-    let value_bytes = u64::from(array.value_bytes);
-    let start = array.offset.checked_add(index.checked_mul(value_bytes)?)?;
-    let value = bytes
-        .get(usize::try_from(start).ok()?..)?
-        .get(..usize::from(array.value_bytes))?;
-    let join = |value: u64, byte: &u8| value << 8 | u64::from(*byte);
-    Some(match page.is_big_endian {
-        true => value.iter().fold(0, join),
-        false => value.iter().rev().fold(0, join),
     })
 }
 
@@ -245,7 +222,7 @@ fn samples_per_chunk_pixel(page: &TiffPage) -> usize {
 
 /// Returns the chunk as a file that a JPEG decoder understands: with the shared tables, and with a
 /// marker that states whether the components are luma and chroma, since decoders would guess.
-/// Returns `None` if the chunk is no JPEG.
+/// Returns `None` if the chunk is not a JPEG.
 fn jpeg_file<'a>(
     colour: TiffColour,
     tables: Option<&[u8]>,

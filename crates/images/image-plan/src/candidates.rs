@@ -71,9 +71,10 @@ impl Candidates {
 /// pixels are unchanged         as if pixels change; also the original, if accepted
 /// ```
 /// "Pixels are unchanged" means that the recipe neither rotates, mirrors, scales, crops nor pads
-/// the picture, and has no effects on it. A client that names no image format accepts every original
-/// that browsers show. The original of an ICO contains the picture in several sizes, so no variant
-/// replaces it. The baseline is JPEG for opaque outputs of lossy originals and PNG for all others.
+/// the picture, and has no effects on it. A client that names no image format accepts every
+/// original that browsers show. The original of an ICO contains the picture in several sizes, so no
+/// variant replaces it. The baseline is JPEG for opaque outputs of lossy originals and PNG for all
+/// others.
 ///
 /// Two kinds of targets are left out: those that cannot be smaller than a competing original, and
 /// formats that are too small for the output. If the request names such a small format, it is kept,

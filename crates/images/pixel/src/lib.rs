@@ -31,9 +31,9 @@
 //!   with a fixed pattern. The same input gives the same bytes.
 //!
 //! Units and limits: sizes in pixels, 8 bits per sample; a blur uses 16 bits per sample internally.
-//! Each step holds its input and its output in memory; scaling RGBA also holds a premultiplied copy.
-//! The caller bounds the sizes; empty sizes and areas outside the picture are bugs of the caller and
-//! panic. Errors: a malformed colour profile is a fault of the file
+//! Each step holds its input and its output in memory; scaling RGBA also holds a premultiplied
+//! copy. The caller bounds the sizes; empty sizes and areas outside the picture are bugs of the
+//! caller and panic. Errors: a malformed colour profile is a fault of the file
 //! ([`colour::ProfileAction::Malformed`]); there are no others. Threads: none; all functions are
 //! pure.
 

@@ -63,11 +63,10 @@ fn signatures_and_recipes_are_judged() {
     check(
         &rules(),
         Grammar::Strict,
-        "x= w=200 w=200&SIGN w=201&SIGN expires=2000&w=200&SIGN expires=1000&w=200&SIGN
+        "w=200 w=200&SIGN w=201&SIGN expires=2000&w=200&SIGN expires=1000&w=200&SIGN
          expires=500 format=auto format=auto&SIGN h=240 h=240&sig=00 p=thumb p=thumb&SIGN
          p=other&SIGN sig=1&sig=2 expires=x&w=200&SIGN meta=full SIGN w=0&SIGN",
         expect![[r#"
-            x= -> 400 BadParameter("x: unknown parameter; known parameters are w, h, fit, dpr, enlarge, rotate, flip, flop, crop, focus, gravity, width, height, max_width, max_height, q, format, meta")
             w=200 -> 403 Denied { denial: Unsigned, detail: None }
             w=200&SIGN -> [w=200] until ever, exempt: false
             w=201&SIGN -> 403 Denied { denial: Recipe(Width), detail: Some("the width 201 is not permitted; the permitted widths are 200") }

@@ -2,7 +2,7 @@
 
 use image_plan::{Raster, Size, TiffAlpha, TiffColour, TiffPage};
 
-use super::{part, value};
+use super::values::{part, value};
 use crate::samples::{self, Channels, to_8_bits};
 use crate::{Error, ErrorKind};
 

@@ -257,7 +257,7 @@ fn inks_and_alpha_are_kept() {
         &straight,
         &expected(Layout::Rgba, samples.clone()),
     );
-    // The fourth sample is no alpha.
+    // The fourth sample is not alpha.
     let (pixels, _) = samples.as_chunks::<4>();
     let opaque: Vec<u8> = pixels
         .iter()

@@ -105,7 +105,7 @@ pub(super) fn probe(head: &mut HeaderReader<'_>) -> Result<Facts, ProbeError> {
     })
 }
 
-/// Returns the header of a TGA. Fails with [`ProbeErrorKind::Unknown`] if the file is no TGA.
+/// Returns the header of a TGA. Fails with [`ProbeErrorKind::Unknown`] if the file is not a TGA.
 pub(super) fn read_header(head: &mut HeaderReader<'_>) -> Result<TgaHeader, ProbeError> {
     if head.len_bytes() <= HEADER_BYTES {
         return Err(ProbeError::unknown());

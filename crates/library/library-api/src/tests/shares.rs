@@ -370,7 +370,7 @@ fn a_share_speaks_the_language_of_the_visitor() {
             "de-AT",
             [
                 "<html lang=\"de\" dir=\"ltr\">",
-                "2 Titel",
+                "data-close=\"Schließen\"",
                 "data-play=\"Abspielen\"",
             ],
         ),
