@@ -228,8 +228,8 @@ pub struct Plan {
     /// Size of the picture after scaling; equal to `crop.size` if nothing is scaled.
     pub inner: Size,
     /// Size of the output. It differs from `inner` only if the picture is rotated by an angle, for
-    /// `fit=contain`, and if `effects` has margins. The picture is centred between the margins, which
-    /// have the background of `effects`.
+    /// `fit=contain`, and if `effects` has margins. The picture is centred between the margins,
+    /// which have the background of `effects`.
     pub target: Size,
     /// Format and encoder settings of the output.
     pub encoding: Encoding,
