@@ -10,7 +10,7 @@
 //! spreads    │               │  at the cap: evict an idle connection, or shed    │
 //! by         │               └─ tick, twice a second: Clock, due deadlines       │
 //! SO_REUSE-  └───────────────────────────────────────────────────────────────────┘
-//! PORT  ──►  ┌ thread core-1 … shares only counts of connections ────────────────┐
+//! PORT  ──►  ┌ thread core-1 … shares little with the others: see Threads ───────┐
 //! ```
 //!
 //! ```no_run
@@ -46,10 +46,11 @@
 //!
 //! Threads: one per core, named `core-N`, and the runtime's blocking pool, named `core-N-file` and
 //! not pinned. A core owns its state: the closure that builds the state runs on the core's thread
-//! and may use `Rc` and `Cell`. Cores share only the counts of open connections, in total and per
-//! client address, the steering method, and the [`Counters`], each of which only one core writes. A
-//! child process that a core's thread starts may run only on that core's processor. So start child
-//! processes before [`run`], or from another thread.
+//! and may use `Rc` and `Cell`. Cores share three things: the counts of open connections (in total,
+//! and per client address); the method by which the kernel chooses the core of a new connection
+//! (steering); and the [`Counters`], each of which only one core writes. A child process that a
+//! core's thread starts may run only on that core's processor. So start child processes before
+//! [`run`], or from another thread.
 //!
 //! Fairness: one iteration of a core's event loop polls the sockets once, then runs the tasks whose
 //! sockets are ready. No connection monopolises a core: tokio makes a task yield after 128

@@ -157,9 +157,9 @@ impl fmt::Display for Rgb {
 /// Two colours by which a picture is painted: its black becomes `dark`, its white `light`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Duotone {
-    /// Colour of black.
+    /// Colour that replaces black.
     pub dark: Rgb,
-    /// Colour of white.
+    /// Colour that replaces white.
     pub light: Rgb,
 }
 

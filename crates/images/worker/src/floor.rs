@@ -57,7 +57,8 @@ const TILES: u32 = 4;
 /// costs far more than comparing a larger sample.
 const TILES_BETTER: u32 = 6;
 
-/// Sample of a picture before encoding, with which outputs are compared.
+/// Parts of a picture before it was encoded. Outputs are compared with them, to check that their
+/// quality is not below the floor.
 pub(crate) struct Floor {
     size: Size,
     /// Maximum number of sampled tiles along each side of the picture.

@@ -600,8 +600,8 @@ impl Mount for Shares {
         Part::Players
     }
 
-    /// Returns true, because shared music is served without a login, even if the library's files
-    /// need a login.
+    /// Returns true: the mount may respond with files that its visitors could not request by their
+    /// paths. Shared music is served without a login even if the library's files need one.
     fn reaches_internal(&self) -> bool {
         true
     }

@@ -202,8 +202,8 @@ struct Reading<'a> {
 }
 
 impl Reading<'_> {
-    /// Returns the drafts of all files. Unchanged files are taken from the last index, others are
-    /// read.
+    /// Returns a draft of the index entry of each file. The draft of an unchanged file is made from
+    /// the last index; other files are read.
     fn drafts(
         &self,
         plan: &Plan,

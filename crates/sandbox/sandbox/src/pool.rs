@@ -158,8 +158,8 @@ impl Pool {
     /// program in a cell. The original of a job contains the environment variables of the run,
     /// followed by the standard input. If [`Limits::ephemeral`] is false, the program starts once
     /// per cell, and receives each job as a record on its standard input
-    /// ([`sandbox_protocol::request_head`]). [`Backend::Auto`] means processes here: only a pool of
-    /// workers measures whether microVMs are fast on this host.
+    /// ([`sandbox_protocol::request_head`]). [`Backend::Auto`] means processes here: only
+    /// [`Pool::start`] measures whether microVMs are fast on this host.
     ///
     /// # Errors
     /// As [`Pool::start`]. If the program's file cannot run in a cell, the error says that the

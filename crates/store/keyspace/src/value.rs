@@ -143,7 +143,8 @@ impl Value {
     }
 }
 
-/// A type of value, which can be borrowed from a [`Value`] of this type.
+/// Rust type of the content of one kind of [`Value`], such as a list. `of` borrows the content, or
+/// returns `None` if the value is of another kind.
 pub(crate) trait Kind: Sized {
     fn of(value: &Value) -> Option<&Self>;
     fn of_mut(value: &mut Value) -> Option<&mut Self>;

@@ -294,8 +294,8 @@ fn knot(points: &[Point], jpeg: u8) -> Option<Knot> {
     })
 }
 
-/// Returns the setting of each encoder except cjpeg that `image_plan` uses at present for a
-/// requested quality.
+/// Returns the settings that `image_plan` at present chooses for a requested quality, one for each
+/// encoder except cjpeg.
 fn native(quality_pct: u8) -> [u8; 5] {
     let ways = [
         (Target::Jpeg, Stage::Quick),

@@ -69,7 +69,8 @@ fn pictures_of_our_own_are_found_under_no_spelling() {
     assert_eq!(user(&home, &["avatar", "ann", face], "").0, Some(0));
     let server = Server::plain(&home, &["--allowed-types", "*"]);
     let (album, _) = ids(&server);
-    // These requests make the server cache the cover and the avatar under its internal targets.
+    // These requests make the server cache the cover and the avatar. The keys are request targets
+    // that clients cannot request.
     let cover = server.get(&format!("/rest/getCoverArt?id={album}&{ANN}"));
     assert_eq!((cover.status, cover.body), (200, media::png(96, 64)));
     let avatar = server.get(&format!("/rest/getAvatar?username=ann&{ANN}"));

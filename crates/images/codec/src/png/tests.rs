@@ -1,5 +1,5 @@
 //! Tests with PNGs that our own encoder does not write: palettes, low and high bit depths,
-//! interlacing, and colour spaces by code points.
+//! interlacing, and colour spaces that are stated by CICP numbers (chunk `cICP`).
 
 use image_plan::{Layout, Packed, Raster, Size};
 use png::{BitDepth, ColorType, Encoder, Info};

@@ -107,8 +107,8 @@ fn transposing_exchanges_the_divisors_of_chroma() {
     assert_eq!(turned(Subsampling::S411), Subsampling::S440);
 }
 
-/// On this picture, a chroma shift of one luma sample would change the mean by more than 1.5. So
-/// the tolerance of the mean is below 1.5.
+/// On the picture of this test, a chroma shift of one luma sample would raise the mean difference
+/// from the expected samples by more than 1.5. So the test tolerates a smaller mean difference.
 #[test]
 fn chroma_keeps_its_place_under_every_orientation_and_size() {
     for subsampling in COLOURED {

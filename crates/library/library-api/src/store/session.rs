@@ -4,9 +4,10 @@ use serde::{Deserialize, Serialize};
 const USE_STEP_MS: i64 = 3_600_000;
 /// Minimum age of a token before it is replaced.
 const RENEWAL_MS: i64 = 24 * 3_600_000;
-/// Time for which the old token remains valid after the browser has first sent the new token.
-/// Requests with the old token may still be under way. Also the time that a browser has to send the
-/// new token: if it sends the old token later than that, it gets another new token.
+/// Length of two periods. After the browser has first sent the new token, the old token remains
+/// valid for this time, because requests with it may still be under way. And after the server has
+/// issued a new token, it waits this time for the browser to send it. If the browser then still
+/// sends the old token, the server issues another new one.
 const OVERLAP_MS: i64 = 60_000;
 
 /// Session of a browser in which a user logged in.

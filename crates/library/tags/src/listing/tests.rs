@@ -99,7 +99,7 @@ fn limits_hold() {
     assert_eq!(named.name.as_deref(), Some("aü"));
 }
 
-/// Source that contains fewer bytes than the length that the reader receives.
+/// Source that contains fewer bytes than the length that is passed to the reader.
 struct Cut;
 
 impl ReadAt for Cut {

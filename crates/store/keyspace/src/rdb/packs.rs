@@ -144,12 +144,11 @@ pub(super) fn ziplist(pack: &[u8]) -> Option<Vec<Piece<'_>>> {
 /// Returns the alternating fields and values of a zipmap; `None` if the zipmap is invalid.
 ///
 /// ```text
-/// count 1 │ (length │ field │ length │ unused 1 │ value │ unused bytes) … │ 255
-/// length: 1, or 254 and 4 bytes
+/// count u8 │ (length │ field │ length │ unused u8 │ value │ padding) … │ the byte 255
+/// length: u8, or the byte 254 followed by u32
 /// ```
 ///
-/// `count` is the number of pairs, and `unused` the number of unused bytes after the value; 1 and 4
-/// are widths in bytes. 255 is the last byte.
+/// `count` is the number of pairs, and `unused` the number of bytes of padding after the value.
 pub(super) fn zipmap(pack: &[u8]) -> Option<Vec<Piece<'_>>> {
     let mut rest = pack.get(1..)?;
     let mut pieces = Vec::new();
