@@ -116,7 +116,7 @@ fn each_way_overrides_the_ones_before() {
         expect![[r#"
             quality = 70  from WEBP_QUALITY
             queries = webp-server-go  from WEBP_QUALITY
-            Taken: WEBP_QUALITY 80 is on WebP's own scale: it becomes quality 70 on Pelton's scale, on which a number looks the same in every format
+            Taken: WEBP_QUALITY 80 is on WebP's own scale: it becomes quality 70 on Pelton's scale, where a number gives the same visible quality in every format
         "#]],
     );
     check(
@@ -128,7 +128,7 @@ fn each_way_overrides_the_ones_before() {
         expect![[r#"
             quality = 30  from PELTON_QUALITY
             queries = webp-server-go  from WEBP_QUALITY
-            Taken: WEBP_QUALITY 80 is on WebP's own scale: it becomes quality 70 on Pelton's scale, on which a number looks the same in every format
+            Taken: WEBP_QUALITY 80 is on WebP's own scale: it becomes quality 70 on Pelton's scale, where a number gives the same visible quality in every format
         "#]],
     );
     check(
@@ -140,7 +140,7 @@ fn each_way_overrides_the_ones_before() {
         expect![[r#"
             quality = 40  from --quality
             queries = webp-server-go  from WEBP_QUALITY
-            Taken: WEBP_QUALITY 80 is on WebP's own scale: it becomes quality 70 on Pelton's scale, on which a number looks the same in every format
+            Taken: WEBP_QUALITY 80 is on WebP's own scale: it becomes quality 70 on Pelton's scale, where a number gives the same visible quality in every format
         "#]],
     );
 }

@@ -102,7 +102,7 @@ impl IdlePrefetch {
         );
         text.counter(
             "pelton_idle_prefetch_failures",
-            "conversions ahead of requests in idle time that failed",
+            "failed conversions of the prefetch in idle time",
             progress.failed.load(Relaxed),
         );
     }

@@ -28,7 +28,7 @@ type Metric = (&'static str, &'static str, fn(&Job) -> u64);
 const METRICS: [Metric; 8] = [
     (
         "running",
-        "1 while a prefetch of an operator runs, else 0",
+        "1 while a prefetch that an operator started runs, else 0",
         |job| job.is_running().into(),
     ),
     (

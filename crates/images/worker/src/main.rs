@@ -125,7 +125,7 @@ fn usage(cause: &str) -> ExitCode {
     eprintln!("worker: {cause}");
     eprintln!("hint:   worker once PLAN_HEX [--repeat N] < original > output");
     eprintln!(
-        "hint:   worker follow PLAN_HEX ORIGINAL < one byte per job > length and output per job"
+        "hint:   worker follow PLAN_HEX ORIGINAL (stdin: a byte per job; stdout: lengths and outputs)"
     );
     ExitCode::from(EXIT_USAGE)
 }

@@ -270,7 +270,7 @@ fn quality(entry: Entry, taken: &mut Taken) {
     let ours = alike(webp.clamp(1, 100) as u8);
     if webp < 100 {
         let text = format!(
-            "{webp} is on WebP's own scale: it becomes quality {ours} on Pelton's scale, on which a number looks the same in every format"
+            "{webp} is on WebP's own scale: it becomes quality {ours} on Pelton's scale, where a number gives the same visible quality in every format"
         );
         taken.note(NoteKind::Taken, &entry, &text);
     } else {
