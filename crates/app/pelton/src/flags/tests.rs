@@ -477,6 +477,7 @@ fn help_lists_commands() {
               user        Manage the users of music players and of the web page
               quarantine  List or lift the quarantine of originals that crashed sandboxes
               run         Run a program in a cell, which is a sandbox for one job
+              sign        Sign the URL of a picture, or verify a signed URL
               check       Print the configuration and every limit, and report problems
               cell        Show which isolation this machine offers to conversions
               store       Run the Redis-compatible store alone

@@ -186,6 +186,19 @@ fn every_key_and_limit_is_listed() {
         limits.linger_bytes_max         1GiB                                           bytes              default
         limits.drain_timeout            30s                                            time               default
         limits.upgrade_timeout          1min                                           time               default
+        limits.address_conversions_max  0                                              requests           default
+        images.signature_keys           -                                              keys               default
+        images.signature_key_file       off                                            file or off        default
+        images.require_signature        false                                          true or false      default
+        images.presets                  -                                              name=query         default
+        images.presets_only             false                                          true or false      default
+        images.allowed_widths           -                                              pixels             default
+        images.allowed_heights          -                                              pixels             default
+        images.allowed_formats          -                                              formats            default
+        images.allowed_qualities        -                                              1-100              default
+        images.allowed_operations       -                                              parameters         default
+        images.allowed_referrers        -                                              names              default
+        images.empty_referrer           true                                           true or false      default
     "#]]
     .assert_eq(&stdout);
     assert_eq!((output.status.code(), output.stderr), (Some(0), Vec::new()));
