@@ -95,7 +95,10 @@ impl<'u> Parts<'u> {
     /// Splits a URL, or its path and query.
     fn parse(url: &'u str) -> Result<Parts<'u>, Error> {
         let url = url.split_once('#').map_or(url, |(url, _)| url);
-        let after_scheme = url.find("://").map_or(0, |at| at + 3);
+        // A later "://" belongs to the path or the query.
+        let scheme = url.split_once("://").map(|(scheme, _)| scheme);
+        let scheme = scheme.filter(|scheme| !scheme.contains(['/', '?']));
+        let after_scheme = scheme.map_or(0, |scheme| scheme.len() + "://".len());
         let begin = url[after_scheme..].find(['/', '?']);
         let (origin, target) = match begin {
             Some(at) => url.split_at(after_scheme + at),

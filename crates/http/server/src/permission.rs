@@ -203,7 +203,9 @@ impl Permissions {
             return false;
         }
         let Some(referrer) = own("referer").and_then(authority) else {
-            return !self.allows_empty_referrer;
+            // A page of another site can keep its browser from sending the referrer, but not from
+            // sending this field.
+            return !self.allows_empty_referrer || own("sec-fetch-site") == Some("cross-site");
         };
         let is_own = request
             .host

@@ -43,6 +43,7 @@ fn urls_are_escaped_as_browsers_send_them() {
             "https://h:8/%C3%A4%20b.jpg?x=%27&sig=",
         ),
         ("/%7e^(1).jpg", None, "/%7e%5E(1).jpg?sig="),
+        ("/a.jpg?r=x://y/z", None, "/a.jpg?r=x://y/z&sig="),
     ] {
         assert_eq!(signed(url, until_unix_s), expected);
     }

@@ -167,6 +167,7 @@ fn referring_pages() {
             "referer: https://evilexample.org/\r\nsec-fetch-site: cross-site\r\n",
             true,
         ),
+        ("sec-fetch-site: cross-site\r\n", true),
     ] {
         for allows_empty_referrer in [false, true] {
             assert_eq!(
