@@ -346,7 +346,7 @@ fn help_settings_lists_every_setting() {
     let first: Vec<&str> = list.lines().take(15).collect();
     expect![[r#"
         Settings, each with its key in the file, its variable and its flag, its unit and its default.
-        139 settings; pelton check shows their values and where each comes from.
+        152 settings; pelton check shows their values and where each comes from.
 
         root
             PELTON_ROOT, --root

@@ -87,6 +87,9 @@ impl<'a> Sampler<'a> {
     fn sample(&self, (x, y): (f64, f64)) -> [u8; 4] {
         let (left, across) = self.split(x);
         let (top, down) = self.split(y);
+        if left <= -4 || top <= -4 || self.width <= left || self.height <= top {
+            return [0; 4];
+        }
         // Sums of red, green, blue, each premultiplied, and of alpha, all of 16 bits.
         let mut sums = [0_i64; 4];
         for (row, weight) in (top..).zip(down) {
@@ -116,7 +119,7 @@ impl<'a> Sampler<'a> {
 
     /// Returns four pixels of a row; those outside the picture are transparent.
     fn row(&self, y: i64, left: i64) -> [[u8; 4]; 4] {
-        if y < 0 || self.height <= y || left <= -4 || self.width <= left {
+        if y < 0 || self.height <= y {
             return [[0; 4]; 4];
         }
         let start = y * self.width + left;

@@ -57,12 +57,12 @@ fn what_parts_two_readings_is_named() {
         (
             "GET /, GET /b, waits",
             "GET /, waits",
-            framed("further request here"),
+            framed("another request, which we found"),
         ),
         (
             "GET /, waits",
             "GET /, GET /b, waits",
-            framed("further request there"),
+            framed("they found another request"),
         ),
         (
             "POST /+5, waits",
