@@ -370,9 +370,10 @@ impl Effects {
         let has_margin = !self.angle.is_zero() || picture.is_padded;
         let shows_corners = self.round_px != 0 && picture.is_flattened;
         let is_visible = picture.has_alpha || has_margin || shows_corners;
-        // Without a background, everything behind such a picture is transparent too.
+        // A transparent background changes nothing behind a picture with alpha, and is the default
+        // behind a rotated one. Margins are white by default if the picture turns out to be opaque.
         let is_default = self.background == Some(Rgba::TRANSPARENT)
-            && (picture.has_alpha || !self.angle.is_zero());
+            && (!self.angle.is_zero() || !has_margin && !shows_corners);
         if !is_visible || is_default {
             self.background = None;
         }

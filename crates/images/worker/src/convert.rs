@@ -1,7 +1,7 @@
 //! Pipeline from the original to the encoded output.
 
 use crate::Error;
-use crate::effects::apply_effects;
+use crate::effects::{apply_effects, margin_chroma};
 use crate::floor::{Floor, Search};
 use crate::form::EncoderInput;
 use codec::{DecodeOptions, Shrink};
@@ -110,7 +110,7 @@ fn produce_file(plan: &Plan, raster: Raster, colours: &Colours) -> Result<(Vec<u
     let chroma = match profile_action {
         ProfileAction::Convert(converter) if converter.needs_rgb() => Subsampling::S444,
         _ if plan.effects.needs_rgb() => Subsampling::S444,
-        _ => form.chroma_for(&raster),
+        _ => margin_chroma(plan, form.chroma_for(&raster)),
     };
     let raster = scaled(plan, raster, chroma);
     let raster = upright(plan, convert_colour(raster, profile_action));
@@ -237,10 +237,23 @@ fn convert_colour(raster: Raster, profile_action: &ProfileAction) -> Raster {
 
 /// Orients the picture, applies the effects of the plan, and removes transparency for JPEG.
 fn upright(plan: &Plan, raster: Raster) -> Raster {
-    let raster = apply_effects(plan, orient(raster, plan.orientation));
-    if plan.encoding.target() == Target::Jpeg && raster.has_alpha() {
+    let mut plan = *plan;
+    let is_jpeg = plan.encoding.target() == Target::Jpeg;
+    if is_jpeg {
+        // Margins and transparent pixels get the same colour, so it must be opaque in both.
+        plan.effects.background = plan.effects.background.map(over_white);
+    }
+    let raster = apply_effects(&plan, orient(raster, plan.orientation));
+    if is_jpeg && raster.has_alpha() {
         let behind = plan.effects.background.unwrap_or(Rgba::WHITE);
         return Raster::Packed(flatten(blend_over(to_packed(raster), behind)));
     }
     raster
+}
+
+/// Returns the opaque colour that `colour` has over white.
+fn over_white(Rgba([red, green, blue, alpha]): Rgba) -> Rgba {
+    let alpha = u32::from(alpha);
+    let over = |level: u8| ((u32::from(level) * alpha + 255 * (255 - alpha) + 127) / 255) as u8;
+    Rgba([over(red), over(green), over(blue), 255])
 }

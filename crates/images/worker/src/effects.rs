@@ -1,6 +1,6 @@
 //! Effects of a plan on a picture, in the fixed order of [`image_plan::Effects`].
 
-use image_plan::{Plan, Raster, Size};
+use image_plan::{Plan, Raster, Size, Subsampling};
 use pixel::{blur, frame, pixelate, rotate, round_corners, to_packed, tone, unsharp};
 
 /// Applies all effects to the scaled and oriented picture. The result has the plan's size.
@@ -37,6 +37,19 @@ fn filtered(plan: &Plan, raster: Raster) -> Raster {
         packed = pixelate(packed, effects.pixelate_px.into());
     }
     Raster::Packed(packed)
+}
+
+/// Returns the chroma subsampling in which the picture is scaled: `chroma`, unless the margins of
+/// `pad` begin inside a chroma sample. Full chroma then keeps the picture at its exact place.
+pub(crate) fn margin_chroma(plan: &Plan, chroma: Subsampling) -> Subsampling {
+    let (across, down) = chroma.divisors();
+    let divisor = across.max(down);
+    let is_aligned = |margin_px: u16| u32::from(margin_px).is_multiple_of(divisor);
+    let pad = plan.effects.pad;
+    match is_aligned(pad.left_px) && is_aligned(pad.top_px) {
+        true => chroma,
+        false => Subsampling::S444,
+    }
 }
 
 /// Returns the distances of the rotated picture from the left and the upper edge of the output: the

@@ -451,6 +451,9 @@ impl Tags {
             true => Size::new(self.tile_width, self.tile_height),
             false => Size::new(self.width, self.rows_per_strip.clamp(1, self.height.max(1))),
         };
+        if is_tiled && !is_plausible(size, chunk) {
+            return Err(ProbeError::malformed("tiff with implausible tiles"));
+        }
         let samples = u16::try_from(self.samples).unwrap_or(u16::MAX);
         let sample_bits = self.sample_bits(head, file)?;
         let (colour, compression) = (self.colour(), self.compression());
@@ -654,4 +657,17 @@ fn all_equal(
         }
     }
     Ok(u16::try_from(first).ok())
+}
+
+/// Returns whether tiles of the size `tile` are plausible for a page of the size `page`. Both sides
+/// of a tile are multiples of 16 (TIFF 6.0, section 15). Tiles may extend beyond the page, but not
+/// so far that decoding them costs many times as much as decoding the page.
+fn is_plausible(page: Size, tile: Size) -> bool {
+    const SIDE_PX_MIN: u32 = 16;
+    const EXCESS_PX_MAX: u64 = 64 << 20;
+    let covered = |page: u32, tile: u32| u64::from(page.div_ceil(tile)) * u64::from(tile);
+    let across = covered(page.width_px, tile.width_px);
+    let down = covered(page.height_px, tile.height_px);
+    SIDE_PX_MIN <= tile.width_px.min(tile.height_px)
+        && across.saturating_mul(down) <= 4 * page.pixels() + EXCESS_PX_MAX
 }
