@@ -231,7 +231,7 @@ fn n1_a_probe_runs_the_jail_and_says_what_it_is() {
             "no new privs",
             "no capabilities",
             "huge pages",
-            "denied call",
+            "denied syscall",
             "start",
             "empty job",
             "fresh memory",

@@ -35,7 +35,7 @@ pub fn query(bytes: &[u8]) {
                     .all(|byte| matches!(byte, b' '..=b'~')),
                 "{err}"
             );
-            assert!(err.problem.len() < 200, "{err}");
+            assert!(err.problem.len() < 400, "{err}");
         }
     }
 }

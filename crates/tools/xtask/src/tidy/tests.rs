@@ -161,7 +161,7 @@ fn manifest() {
         ],
         expect![[r#"
             Cargo.toml:3 no crate uses rayon
-            crates/http/server/Cargo.toml:3 states a version
+            crates/http/server/Cargo.toml:3 states a version of its own
         "#]],
     );
 }
