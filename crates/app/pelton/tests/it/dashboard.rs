@@ -94,7 +94,10 @@ fn a_prefetch_makes_the_sizes_of_the_page_for_one_folder() {
     };
     assert_eq!(state("GET", ""), Value::Null);
     let begun = state("POST", "?folder=a");
-    assert_eq!((&begun["folder"], &begun["pictures"]), (&"a".into(), &2.into()));
+    assert_eq!(
+        (&begun["folder"], &begun["pictures"]),
+        (&"a".into(), &2.into())
+    );
     let ended = eventually("the prefetch ends", || {
         let now = state("GET", "");
         (now["isRunning"] == false).then_some(now)
