@@ -140,100 +140,125 @@ macro_rules! settings {
 
 settings! {
     struct Config {
-        /// Folder to serve.
+        /// Folder whose pictures, music and other files are served.
         root: PathBuf = PathBuf::from("."), "directory";
-        /// Address for HTTP.
+        /// IP address and port for HTTP. 127.0.0.1 accepts connections from this machine only;
+        /// 0.0.0.0 or [::] accepts them from other machines, too.
         listen: SocketAddr = SocketAddr::new(Ipv4Addr::LOCALHOST.into(), 3333), "address";
-        /// Data directory: converted files (variants), index, users, store.
+        /// Directory in which the server keeps its own files: converted pictures and tracks, the
+        /// index of the library, and user accounts.
         data: PathBuf = PathBuf::from("./pelton-data"), "directory";
-        /// Quality of converted pictures if the request names none: in every format they look like
-        /// a JPEG of this libjpeg quality.
+        /// Quality of converted pictures for requests that name no quality, on the scale of JPEG
+        /// (libjpeg). Pictures in other formats are encoded to look as good as a JPEG of this
+        /// quality. A higher quality makes larger files.
         quality: Quality = Quality(DEFAULT_QUALITY_PCT), "1-100";
-        /// Output formats for clients that accept them.
+        /// Formats, avif or webp, to which pictures are converted for clients that accept them.
+        /// Clients that accept none of these formats get the original file, JPEG or PNG.
         formats: Formats = Formats(vec![Target::Avif, Target::Webp]), "formats";
-        /// Extensions of files to serve in addition to pictures and audio. The default is the
-        /// videos that browsers can play.
+        /// Extensions of files to serve in addition to pictures and audio files; * means all files.
+        /// The default lists the videos that browsers can play.
         allowed_types: Types = Types::of(&server::media_type::VIDEOS), "extensions";
-        /// Extensions that every served file must have, even a picture, an audio file or a file of
-        /// `allowed_types`; * means no restriction.
+        /// Extensions of the only files to serve, even if allowed_types lists others. This list
+        /// applies to pictures and audio files, too. * means no restriction.
         only_types: Types = Types::Every, "extensions";
-        /// Extensions of served files whose scripts browsers may run. Files with other extensions
-        /// are sent with a policy that forbids scripts.
+        /// Extensions of files whose scripts browsers may run, such as html. All other files are
+        /// sent with a Content-Security-Policy that forbids scripts.
         active_types: Types = Types::Only(Vec::new()), "extensions";
-        /// Header fields to add to every response. They replace the server's own fields of the same
-        /// name.
+        /// Header fields to add to every response, such as X-Frame-Options: DENY. If the server
+        /// sends a field of the same name, the added field replaces it.
         headers: HeaderFields = HeaderFields(Headers::default()), "fields";
-        /// Web origins, such as https://example.org, whose pages may read the library's responses
-        /// (CORS). * means all origins.
+        /// Origins, such as https://example.org, whose web pages may read files of the library by
+        /// script (CORS). * means all origins.
         cors_origins: CorsOrigins = CorsOrigins(Vec::new()), "origins";
-        /// Sites whose pages may embed the library's responses: same-origin, same-site or
-        /// cross-origin (Cross-Origin-Resource-Policy).
+        /// Value of the header field Cross-Origin-Resource-Policy, which tells browsers which sites
+        /// may embed files of the library: same-origin, same-site or cross-origin. If off, the
+        /// field is not sent.
         resource_policy: ResourcePolicy = ResourcePolicy(None), "policy or off";
-        /// Grammar of the queries of requests: pelton (unknown parameters are ignored),
-        /// webp-server-go (invalid values are ignored, too), or meta-only (all parameters except
-        /// `meta` are ignored).
+        /// Treatment of the parameters in a picture's URL, such as w in ?w=320. pelton: an invalid
+        /// value gets the status 400, and unknown parameters are ignored. webp-server-go: invalid
+        /// values are ignored, too. meta-only: only the parameter meta is used, and all others are
+        /// ignored.
         queries: Queries = Queries(Grammar::Pelton), "grammar";
-        /// Reject queries with unknown parameters, whatever the value of `queries`.
+        /// Reject requests with unknown parameters or invalid values, with the status 400. If true,
+        /// the setting queries has no effect.
         strict_query: bool = false, "true or false";
-        /// Further folders to serve, by path prefix.
+        /// Folders to serve in addition to root, each at its own URL path. For example,
+        /// /scans=/srv/scans serves /srv/scans/a.jpg as /scans/a.jpg.
         img_map: Mappings = Mappings(Vec::new()), "prefix=directory";
-        /// Programs that respond to requests for the paths of their routes. Each program runs in
-        /// sandboxes of its own. docs/cells.md lists the keys of a program.
+        /// Programs of your own that answer the requests below given URL paths, each in a sandbox.
+        /// docs/cells.md describes the keys of the tables [programs.NAME].
         programs: Programs = Programs::default(), "tables";
-        /// Encode variants again at higher effort when cores are idle.
+        /// Encode converted pictures again when CPU cores are idle, with slower encoder settings
+        /// that make smaller files.
         improve: bool = true, "true or false";
-        /// Time for which browsers and other caches may reuse a response (Cache-Control max-age).
+        /// Time for which browsers and other caches may reuse a file without asking the server
+        /// again (Cache-Control: max-age). At 0s they ask each time.
         max_age: OptionalDuration = OptionalDuration::seconds(86_400), "time";
-        /// Time for which browsers and other caches may reuse a provisional response. A variant
-        /// that is encoded at higher effort will replace this response.
+        /// The same as max_age, but for a provisional picture. Such a picture was encoded quickly,
+        /// and a smaller file will soon replace it.
         max_age_quick: OptionalDuration = OptionalDuration::seconds(10), "time";
-        /// Number of cores that serve requests, each with its own listener.
+        /// Number of CPU cores that serve requests, with one thread per core. auto means all cores
+        /// that the process may use.
         cores: PerCore = PerCore::Auto, "cores";
-        /// Distribution of connections over cores: hash (by addresses and ports), incoming-cpu (the
-        /// core on which they arrive), cbpf (the same for kernels before 6.2), or auto (hash or
-        /// incoming-cpu, whichever balances better).
+        /// Method by which new connections are distributed over the cores. hash: by a hash of
+        /// addresses and ports. incoming-cpu: to the core whose CPU receives the packets. cbpf: the
+        /// same as incoming-cpu, for kernels before 6.2. auto: switches between hash and
+        /// incoming-cpu to balance the load.
         steering: SteeringMode = SteeringMode(Steering::Auto), "mode";
-        /// Addresses or networks of trusted proxies. A trusted proxy may open any number of
-        /// connections. Its X-Forwarded-Proto states whether the browser's connection is encrypted.
+        /// Addresses or networks of reverse proxies to trust. The server believes their field
+        /// X-Forwarded-Proto, and uses their X-Forwarded-For to count for
+        /// limits.address_conversions_max. limits.address_connections_max does not apply to these
+        /// proxies.
         proxies: Networks = Networks::loopback(), "addresses";
         /// Parts of the server for which browsers must log in: off (none), music (music, covers,
-        /// music pages and API) or all (everything except health checks and the login page). Music
-        /// players must always log in.
+        /// the API, metrics and status) or all (everything except health checks and the login
+        /// page). Music players must always log in.
         require_login: LoginNeed = LoginNeed(RequireLogin::Off), "off, music or all";
-        /// Names of this server that clients may use. If empty, files are served under every name,
-        /// but pages, metrics and the API only under addresses, names without a dot, names in
-        /// .local, .localhost, .internal and .home.arpa, and names of the certificates.
+        /// Host names of this server, such as music.example.org or *.example.org. IP addresses,
+        /// names without a dot, names in .local, .localhost, .internal and .home.arpa, and names in
+        /// the server's certificates are always accepted. Requests for other names get the status
+        /// 421. If the list is empty, files are served under every name, and only folder pages,
+        /// metrics and the API require an accepted name.
         hosts: Hosts = Hosts(Vec::new()), "names";
-        /// Origins, in addition to the server's own, whose pages may use the API.
+        /// Origins of other web sites, such as https://player.example.org, whose pages may use the
+        /// API. This server's own pages always may.
         origins: Origins = Origins(Vec::new()), "origins";
-        /// Separate address on which metrics, status and the API need no login. If this address is
-        /// set, metrics, status and the API need a login on all other addresses.
+        /// Additional IP address and port at which metrics, status and the API need no login. If it
+        /// is set, metrics, status and the API need a login at all other addresses.
         admin_listen: MaybeAddress = MaybeAddress(None), "address or off";
-        /// File with a token for metrics, status and the API, sent as `Authorization: Bearer
-        /// TOKEN`. With this file, requests without the token need a login.
+        /// File with a token of at least 16 characters, for scripts that read metrics, status or
+        /// the API. A script sends the token as `Authorization: Bearer TOKEN`. If the file is set,
+        /// requests without the token need a login.
         admin_token_file: MaybeFile = MaybeFile(None), "file or off";
-        /// Destination of the access log, one JSON line per response: a file, stderr, or off.
+        /// Destination of the access log: a file, stderr, or off. The log has one line of JSON per
+        /// response.
         access_log: AccessLog = AccessLog(Sink::Off), "file";
-        /// Directory from which the web page's files are read again for each request. Meant for
-        /// developers of the web page: normally the program serves the files that it contains.
+        /// Directory from which the files of the web page are read again for each request. Only
+        /// developers of the web page need this setting; otherwise the program serves the files
+        /// that are built into it.
         page_dir: MaybeFolder = MaybeFolder(None), "directory or off";
-        /// Lowest level of logged events.
+        /// Least severe messages to log: error, warn, info, debug or trace. More severe messages
+        /// are always logged, too.
         log_level: LogLevel = LogLevel(tracing::Level::INFO), "level";
     }
 
     /// HTTPS, which is enabled by a certificate.
     struct Tls as tls {
-        /// Certificate files in PEM, each with its chain. The first certificate serves clients that
-        /// name no host or an unknown host.
+        /// Certificate files in PEM format, each with its chain of intermediate certificates. HTTPS
+        /// is on if there is at least one. The first certificate is also used for clients that name
+        /// no host or an unknown host.
         cert: Files = Files(Vec::new()), "files";
-        /// Key files in PEM, in the order of the certificate files.
+        /// Files with the private keys in PEM format, one per file in tls.cert and in the same
+        /// order.
         key: Files = Files(Vec::new()), "files";
-        /// Address for HTTPS.
+        /// IP address and port for HTTPS. It is used only if tls.cert is set.
         listen: SocketAddr = SocketAddr::new(Ipv4Addr::LOCALHOST.into(), 3443), "address";
-        /// Redirect HTTP to HTTPS for hosts that have a certificate. A number is the port in the
-        /// redirect, for a public HTTPS port that differs from the port of tls.listen.
+        /// Redirect HTTP requests to HTTPS if a certificate is valid for the requested host: true,
+        /// false or a port. true redirects to the port of tls.listen. Set a port if clients reach
+        /// HTTPS at another one, for example behind port forwarding.
         redirect: Redirect = Redirect::Off, "true or port";
-        /// Interval between checks for renewed certificates.
+        /// Interval between checks whether the files in tls.cert and tls.key have changed. Renewed
+        /// certificates are then used without a restart.
         check_time: Timeout = Timeout::seconds(60), "time";
     }
 
