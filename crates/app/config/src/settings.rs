@@ -264,63 +264,72 @@ settings! {
 
     /// Library: how the index is kept up to date, and how names and covers are chosen.
     struct Library as library {
-        /// Change detection: auto (inotify, else polling), poll (polling only), or off.
+        /// Method by which changed folders are noticed: auto (inotify, or polling if inotify does
+        /// not work), poll (always polling), or off. If off, only the scans of library.rescan_time
+        /// find changes.
         watch: WatchMeans = WatchMeans(scan::WatchMode::Auto), "auto, poll or off";
-        /// Time for which a folder must be unchanged before it is read. A new album then appears
-        /// only after all its files have been copied.
+        /// Time for which a changed folder must stay unchanged before it is scanned. A new album
+        /// then appears only after all its files have been copied.
         settle_time: Timeout = Timeout::seconds(3), "time";
-        /// Interval between polls where inotify is not available.
+        /// Interval between checks for changed folders if inotify is not used; see library.watch.
         poll_interval: Timeout = Timeout::seconds(60), "time";
-        /// Interval between scans of the whole library; 0s means never.
+        /// Interval between scans of the whole library, which also find changes that were not
+        /// noticed. 0s means no such scans.
         rescan_time: OptionalDuration = OptionalDuration::seconds(86_400), "time";
-        /// Separators between artists in one tag; case is ignored.
+        /// Separators between the names of several artists in one tag. Upper and lower case count
+        /// as equal. Quote separators that begin or end with a space.
         split_artists: Texts = Texts(Splits::default().artists), "texts";
-        /// Separators between genres in one tag.
+        /// Separators between several genres in one tag. Upper and lower case count as equal.
         split_genres: Texts = Texts(Splits::default().genres), "texts";
-        /// Names that contain a separator and are never split.
+        /// Names of artists or genres that contain a separator but must not be split.
         split_exceptions: Texts = Texts(Splits::default().exceptions), "texts";
-        /// Sources of a track's cover, best first: names of files in the track's folder, embedded
-        /// (in the track), disc or album (the cover of its disc or album), any (any picture in the
-        /// folder).
+        /// Places to look for the cover of a track, in this order. A file name, such as cover.*: a
+        /// file in the track's folder. embedded: the picture in the track's file. disc or album:
+        /// the cover of the track's disc or album. any: any picture in the track's folder.
         cover_track: Sources = Sources(CoverRules::default().track), "sources";
-        /// Sources of a disc's cover.
+        /// Places to look for the cover of a disc, in this order. The values are those of
+        /// library.cover_track; embedded means a picture in one of the disc's tracks.
         cover_disc: Sources = Sources(CoverRules::default().disc), "sources";
-        /// Sources of an album's cover.
+        /// Places to look for the cover of an album, in this order. The values are those of
+        /// library.cover_track; embedded means a picture in one of the album's tracks.
         cover_album: Sources = Sources(CoverRules::default().album), "sources";
-        /// Sources of an artist's picture, best first: names of files in the folder that contains
-        /// the artist's albums, any (any picture in that folder), or album (the cover of the
-        /// artist's first album that has a cover).
+        /// Places to look for the picture of an artist, in this order. A file name, such as
+        /// artist.*: a file in the folder that contains the artist's albums. any: any picture in
+        /// that folder. album: the cover of the artist's first album that has one.
         cover_artist: Sources = Sources(CoverRules::default().artist), "sources";
-        /// Sizes of covers that `pelton prefetch` creates.
+        /// Sizes in which `pelton prefetch` creates covers in advance. Each size is the side of a
+        /// square into which the cover is scaled.
         cover_sizes: Sides = Sides(vec![300, 600]), "pixels";
-        /// Heights in which `pelton prefetch` and the prefetch in idle time create photographs. The
-        /// web page requests the default heights.
+        /// Heights in which photographs are created in advance, by `pelton prefetch` or by an idle
+        /// server (library.prefetch_idle_time). The web page requests the default heights.
         picture_sizes: Sides = Sides(vec![240, 480]), "pixels";
-        /// Time without file requests, conversions and scans after which the server counts as idle.
-        /// An idle server creates missing pictures in the heights of library.picture_sizes, the
-        /// newest photographs first. It stops at the next request, or when the cache of variants is
-        /// almost full. 0s means never.
+        /// Time without requests for files, conversions and scans after which the server counts as
+        /// idle. While idle, it creates photographs in the heights of library.picture_sizes in
+        /// advance, newest first. It stops at the next request, or when 90 % of
+        /// limits.variants_bytes_max is used. 0s turns this off.
         prefetch_idle_time: OptionalDuration = OptionalDuration::seconds(60), "time";
-        /// Disk space for covers that were extracted from music. Beyond this size, the least
-        /// recently used covers are evicted.
+        /// Disk space for covers that were extracted from music files. When it is full, the least
+        /// recently used covers are deleted.
         covers_bytes_max: Bytes = Bytes(scan::CoverLimits::default().bytes_max), "bytes";
     }
 
     /// Transcoding of music for players that request lower bit rates, in cells; results are kept
     /// with the variants.
     struct Transcoding as transcoding {
-        /// Concurrent transcodes; auto is one per two cores.
+        /// Maximum number of tracks that are transcoded at the same time, for players that request
+        /// a lower bit rate. auto means one per two CPU cores, but at least one.
         concurrency: PerCore = PerCore::Auto, "tracks";
-        /// Tracks that may wait for transcoding. If one more would wait, a request of the user with
-        /// the most waiting tracks gets the response 429.
+        /// Maximum number of tracks that may wait to be transcoded. When one more arrives, the user
+        /// with the most waiting tracks gets the status 429 for one of them.
         waiting_max: u32 = 256, "tracks";
-        /// Time that a track may wait for transcoding. After this time, its request gets the
-        /// response 429.
+        /// Maximum time that a track may wait to be transcoded. A request that waits longer gets
+        /// the status 429.
         max_queue_time: Timeout = Timeout::seconds(60), "time";
-        /// Duration of the longest track that is transcoded; longer ones are sent unconverted. 0s
-        /// disables transcoding. No transcode may take longer than cell.max_request_time.
+        /// Longest track to transcode, in playing time. Longer tracks are sent unconverted. 0s
+        /// turns transcoding off.
         longest: OptionalDuration = OptionalDuration::seconds(3_600), "time";
-        /// Memory of one transcode, in addition to the memory of the worker itself.
+        /// Maximum memory that the transcoding of one track may use, in addition to
+        /// cell.max_memory.
         max_memory: Bytes = Bytes::mib(256), "bytes";
     }
 
