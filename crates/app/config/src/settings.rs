@@ -335,16 +335,19 @@ settings! {
 
     /// Store: the Redis-compatible server, built in or external, that holds the index of variants.
     struct Store as store {
-        /// Address on which Redis clients can read the index of variants.
+        /// IP address and port of a Redis-compatible store inside the server. It holds a copy of
+        /// the index of converted files, which Redis clients can read. Use either this store or
+        /// store.url.
         listen: MaybeAddress = MaybeAddress(None), "address or off";
-        /// External store instead of the built-in one:
-        /// redis://[user:password@]host[:port][/database].
+        /// URL of an external Redis-compatible store,
+        /// redis://[user:password@]host[:port][/database]. Servers that use the same store share
+        /// their index of converted files. Use either this store or store.listen.
         url: MaybeUrl = MaybeUrl(None), "URL or off";
-        /// Memory of the built-in store. Beyond this size, the least recently used entries are
-        /// evicted.
+        /// Maximum memory of the store of store.listen. When it is full, the least recently used
+        /// entries are removed.
         max_memory: Bytes = Bytes::mib(64), "bytes";
-        /// Time without a response after which an external store counts as unavailable. The server
-        /// then continues without the store.
+        /// Time within which the store of store.url must accept a connection or answer. Otherwise
+        /// the server continues without the store.
         timeout: Timeout = Timeout::seconds(1), "time";
     }
 
