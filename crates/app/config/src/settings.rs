@@ -353,53 +353,66 @@ settings! {
 
     /// Cells: the sandboxes of conversions. The keys are named as in Varnish's TinyKVM.
     struct Cell as cell {
-        /// Isolation of a conversion: process (exits after the job), kvm (microVM, wiped after the
-        /// job), or auto (chosen by a test at the start).
+        /// Kind of sandbox in which each conversion or program runs: process (a confined process),
+        /// kvm (a microVM, which needs /dev/kvm), or auto (kvm if it works and is fast on this
+        /// machine, else process). These sandboxes are also called cells.
         backend: CellBackend = CellBackend(Backend::Process), "backend";
-        /// Wipe all state after each job. If false, the next job runs in the same memory.
+        /// Erase a sandbox's memory after each conversion, so that no data reaches the next
+        /// conversion. false saves the time of erasing, but gives up this protection.
         ephemeral: bool = true, "true or false";
-        /// Concurrent conversions.
+        /// Maximum number of picture conversions that run at the same time, at most 255. auto means
+        /// one per CPU core.
         concurrency: PerCore = PerCore::Auto, "jobs";
-        /// Spare workers that are forked before jobs need them.
+        /// Number of sandboxes that are kept in addition to cell.concurrency, at most 255. A
+        /// conversion then finds a ready sandbox while another one is being erased.
         spare: u32 = 2, "workers";
-        /// Time that a conversion may wait for a free worker, after its wait in the queue of
-        /// limits.queue_max. A conversion that waits longer fails.
+        /// Maximum time that a conversion may wait for a ready sandbox after it has left the queue
+        /// of limits.queue_max. A request that waits longer gets the status 503.
         max_queue_time: Timeout = Timeout::seconds(1), "time";
-        /// Time that workers may take to become ready at the start.
+        /// Maximum time that a new sandbox may take until it is ready for conversions. If it takes
+        /// longer, its start has failed.
         max_boot_time: Timeout = Timeout::seconds(16), "time";
-        /// Wall-clock time of one job.
+        /// Maximum time that one job in a sandbox, such as a conversion, may take, by the clock and
+        /// in CPU time. A job that takes longer is stopped. Conversions of small pictures are
+        /// stopped earlier.
         max_request_time: Timeout = Timeout::seconds(120), "time";
-        /// CPU time after which a request to a program gets a low scheduling priority. Other work
-        /// then runs first on busy CPUs. 0s means never.
+        /// CPU time after which a request to a program (see programs) gets a low scheduling
+        /// priority. Other work then runs first when the CPUs are busy. 0s means never.
         deprioritize_after: OptionalDuration = OptionalDuration(Duration::from_millis(100)), "time";
-        /// Address space of a worker for its own code and tables. Its job gets cell.max_work_memory
-        /// in addition.
+        /// Maximum memory (address space) that a sandbox may use before its first job, for its own
+        /// code and tables.
         max_memory: Bytes = Bytes::mib(256), "bytes";
-        /// Address space of one job, in addition to cell.max_memory.
+        /// Maximum memory (address space) that one job, such as a conversion, may use in addition
+        /// to cell.max_memory. A job that needs more fails. Must not exceed
+        /// limits.convert_bytes_max.
         max_work_memory: Bytes = Bytes::gib(1), "bytes";
-        /// Size of one job's result.
+        /// Maximum size of the result of one job, such as a conversion. A job with a larger result
+        /// fails.
         max_output: Bytes = Bytes::mib(256), "bytes";
-        /// Number of jobs after which the zygote is replaced. The zygote is the process from which
-        /// workers are forked.
+        /// Number of conversions after which the zygote is replaced by a new one with another
+        /// memory layout. The zygote is the process from which all sandboxes are forked.
         jobs_per_zygote: NonZeroU32 = NonZeroU32::new(4_096).expect("not zero"), "jobs";
-        /// Longest pause before a crashed zygote, the process from which workers are forked, is
-        /// restarted.
+        /// Longest pause before a crashed zygote is restarted (see cell.jobs_per_zygote). The first
+        /// pause is 10 ms, and each further one is twice as long, up to this limit.
         max_restart_pause: Timeout = Timeout::seconds(5), "time";
-        /// Minimum level of isolation. If the host offers only a lower level, the server does not
-        /// start. Levels: filter, landlock, namespaces, microvm; each level includes the levels
-        /// before it.
+        /// Isolation without which the server does not start. From weakest to strongest: filter
+        /// (seccomp), landlock, namespaces, microvm. Each level includes those before it. `pelton
+        /// cell --probe` shows the level that this machine offers.
         min_isolation: MinIsolation = MinIsolation(Isolation::Filter), "level";
-        /// Folder for the files with which a job that crashed or timed out can be run again; the
-        /// files contain data of clients.
+        /// Directory in which to save conversions that crashed or took too long, so that `pelton
+        /// cell --replay` can run them again. The saved files contain data of clients.
         crash_dir: MaybeFolder = MaybeFolder(None), "directory or off";
-        /// Failed jobs whose files are kept in cell.crash_dir; when there are so many, the files of
-        /// further jobs are not kept.
+        /// Maximum number of conversions that are saved in cell.crash_dir. When it is reached, no
+        /// more are saved until files are deleted.
         crash_jobs_max: u32 = 32, "jobs";
-        /// Maximum total size of the files in cell.crash_dir.
+        /// Maximum total size of the files in cell.crash_dir. A conversion that would exceed it is
+        /// not saved.
         crash_bytes_max: Bytes = Bytes::mib(256), "bytes";
-        /// Back the memory of workers with transparent huge pages, if the host has them.
+        /// Use transparent huge pages, if the kernel has them, for memory that a sandbox allocates
+        /// before its first conversion.
         hugepages: bool = true, "true or false";
-        /// Back the memory of jobs in microVMs with transparent huge pages, if the host has them.
+        /// Use transparent huge pages, if the kernel has them, for memory that a conversion
+        /// allocates in a microVM.
         request_hugepages: bool = true, "true or false";
     }
 
