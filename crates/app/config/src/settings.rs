@@ -573,35 +573,42 @@ settings! {
     /// Images: which pictures clients may request. The sizes of Pelton's own page are always
     /// permitted; docs/access.md describes these settings.
     struct Images as images {
-        /// Keys of signed URLs, each KEY or KEY:SALT in hexadecimal digits. `pelton sign` signs
-        /// with the first key; a URL is valid if any key signed it.
+        /// Keys for signed URLs, each as KEY or KEY:SALT in hexadecimal digits. `pelton sign` uses
+        /// the first key. A URL signed with any of the keys is valid.
         signature_keys: SignatureKeys = SignatureKeys(Vec::new()), "keys";
-        /// File with further keys of signed URLs, one per line in the form of
+        /// File with further keys for signed URLs, one per line, in the form of
         /// images.signature_keys.
         signature_key_file: MaybeFile = MaybeFile(None), "file or off";
-        /// Require a signature for requests that change a picture.
+        /// Reject requests that change a picture, such as its size, unless their URL is signed.
+        /// They get the status 403.
         require_signature: bool = false, "true or false";
-        /// Queries by name, which clients request as preset=NAME or p=NAME.
+        /// Names for queries. For example, with thumb=w=96&h=96&fit=cover, clients can request
+        /// ?preset=thumb or ?p=thumb. In a flag or variable, separate several presets with |.
         presets: Presets = Presets(Vec::new()), "name=query";
-        /// Permit only presets, without other parameters.
+        /// Reject requests that change a picture by any parameter other than a preset
+        /// (images.presets). They get the status 403.
         presets_only: bool = false, "true or false";
-        /// Widths that clients may request, after multiplication with dpr; without any, all are
-        /// permitted.
+        /// Widths that clients may request; if empty, all widths. The value of w is multiplied by
+        /// dpr before the check. Other widths get the status 403.
         allowed_widths: PermittedSides = PermittedSides(Vec::new()), "pixels";
-        /// Heights that clients may request, after multiplication with dpr; without any, all are
-        /// permitted.
+        /// Heights that clients may request; if empty, all heights. The value of h is multiplied by
+        /// dpr before the check. Other heights get the status 403.
         allowed_heights: PermittedSides = PermittedSides(Vec::new()), "pixels";
-        /// Formats that clients may request by name; without any, all are permitted.
+        /// Formats that clients may request by the parameter format; if empty, all formats. Other
+        /// formats get the status 403.
         allowed_formats: PermittedFormats = PermittedFormats(Vec::new()), "formats";
-        /// Qualities that clients may request; without any, all are permitted.
+        /// Qualities that clients may request by the parameter q; if empty, all qualities. Other
+        /// qualities get the status 403.
         allowed_qualities: PermittedQualities = PermittedQualities(Vec::new()), "1-100";
-        /// Parameters that clients may use, such as w or crop; without any, all are permitted.
+        /// Parameters that clients may use, such as w or crop; if empty, all parameters. Requests
+        /// with other known parameters get the status 403.
         allowed_operations: Operations = Operations(Vec::new()), "parameters";
-        /// Hosts whose pages may show pictures, such as example.org or *.example.org; without any,
-        /// the pages of all hosts may. The pages of this server always may.
+        /// Hosts whose web pages may show pictures, such as example.org or *.example.org; if empty,
+        /// all hosts. Pages of this server always may. Requests from other pages get the status
+        /// 403.
         allowed_referrers: Hosts = Hosts(Vec::new()), "names";
-        /// Send pictures also to clients that name no referring page, if images.allowed_referrers
-        /// names hosts.
+        /// Send pictures to clients that do not state a referring page, such as mail programs. This
+        /// setting has an effect only if images.allowed_referrers is not empty.
         empty_referrer: bool = true, "true or false";
     }
 }
