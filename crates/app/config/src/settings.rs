@@ -418,54 +418,69 @@ settings! {
 
     /// Limits of everything that is cached, queued, read or waited for.
     struct Limits as limits {
-        /// Variants on disk; beyond this size, the least recently used are evicted.
+        /// Maximum disk space for converted pictures and tracks. When it is full, the least
+        /// recently used files are deleted.
         variants_bytes_max: Bytes = Bytes::gib(4), "bytes";
-        /// Variants in memory; beyond this size, the least recently used are evicted.
+        /// Maximum memory for cached files of up to limits.memory_body_bytes_max each, over all
+        /// cores. When it is full, the least recently used are removed from memory.
         hot_bytes_max: Bytes = Bytes::mib(256), "bytes";
-        /// Estimated memory of all running conversions.
+        /// Maximum memory that all running conversions may use together, as estimated. Further
+        /// conversions wait.
         convert_bytes_max: Bytes = Bytes::gib(1), "bytes";
-        /// Conversions that may wait. If one more would wait, its request gets the response 503.
+        /// Maximum number of conversions that may wait to start. When one more would wait, its
+        /// request gets the status 503.
         queue_max: u32 = 256, "jobs";
-        /// Time that a client may wait for its conversion to start, as estimated. If the estimate
-        /// is longer, the response is 503.
+        /// Maximum time that a request may wait for its conversion to start. A request that waits
+        /// longer, or whose estimated wait is longer, gets the status 503.
         queue_time_max: Timeout = Timeout::seconds(10), "time";
-        /// Requests that may wait for the same conversion.
+        /// Maximum number of requests that may wait for the same conversion. One more gets the
+        /// status 503, or 429 if it is for a track.
         waiters_max: u32 = 1_024, "requests";
-        /// Background conversions at higher effort that may wait. If one more would wait, it is
-        /// dropped. A later request for its picture queues it again.
+        /// Maximum number of converted pictures that may wait to be encoded again (see improve).
+        /// Further ones are skipped until they are requested again.
         improving_max: u32 = 4_096, "jobs";
-        /// Comparisons of variants with their originals that run at the same time. A request for
-        /// one more comparison gets the response 503.
+        /// Maximum number of requests, at the same time, that compare a converted picture with its
+        /// original. The web page sends them. One more gets the status 503.
         comparisons_max: u32 = 2, "jobs";
-        /// Requests that may wait for one program. One more request gets the response 503.
+        /// Maximum number of requests that may wait for one program (see programs). One more gets
+        /// the status 503.
         program_queue_max: u32 = 256, "requests";
-        /// Interval between checks for changed program files.
+        /// Interval between checks whether the files of programs (see programs) have changed.
+        /// Changed programs are then used without a restart.
         program_check_time: Timeout = Timeout::seconds(2), "time";
-        /// Originals whose format and size are cached.
+        /// Maximum number of pictures and tracks whose format and dimensions are remembered, in
+        /// about 150 bytes of memory each.
         facts_max: u32 = 65_536, "files";
-        /// Originals whose colour, BlurHash and ThumbHash are kept.
+        /// Maximum number of pictures whose placeholder is kept, in about 150 bytes of memory and
+        /// disk each. A placeholder is a colour and a blurred preview (BlurHash, ThumbHash), to
+        /// show until the picture has loaded.
         placeholders_max: u32 = 65_536, "files";
-        /// Largest response body that is sent from memory. The kernel sends larger bodies directly
-        /// from their files.
+        /// Size of the largest file that is cached in memory and sent from there. The kernel sends
+        /// larger files directly from the disk (sendfile).
         memory_body_bytes_max: Bytes = Bytes::kib(64), "bytes";
-        /// Prepared responses that are cached, over all cores; each large one holds a file
-        /// descriptor.
+        /// Maximum number of responses that are cached, over all cores. Each response with a body
+        /// above limits.memory_body_bytes_max keeps a file open.
         hot_responses_max: u32 = 4_096, "responses";
-        /// Largest text body that is compressed; larger text bodies are sent uncompressed.
+        /// Size of the largest text that is compressed before it is sent. Larger texts are sent
+        /// uncompressed.
         coded_bytes_max: Bytes = Bytes::mib(4), "bytes";
-        /// Entries of a folder that its page shows.
+        /// Maximum number of files and folders that the web page of one folder shows. Further
+        /// entries are left out.
         gallery_entries_max: u32 = 1_000, "entries";
-        /// Time for which a cached response is used without another look at its original. After
-        /// this time, the server checks whether the original has changed.
+        /// Time for which a cached response is sent without a check whether its file has changed on
+        /// disk. A verified login is trusted for the same time.
         revalidate_after: Timeout = Timeout::seconds(1), "time";
-        /// Largest original that is converted, in bytes; larger ones are sent unconverted.
+        /// Size of the largest file that is converted. Larger files are sent unconverted.
         original_bytes_max: Bytes = Bytes::mib(256), "bytes";
-        /// Largest original that is converted, in pixels as decoded: a JPEG is decoded at a
-        /// fraction of its size if the result is small.
+        /// Number of pixels (width × height) of the largest picture that is converted. Larger
+        /// pictures are sent unconverted. A JPEG that is scaled down a lot is decoded at a reduced
+        /// size, and only the reduced size counts.
         source_pixels_max: NonZeroU64 = pixels(image_plan::Limits::default().source_pixels_max), "pixels";
-        /// Largest result of a conversion, in pixels.
+        /// Number of pixels (width × height) of the largest picture that a client may request. A
+        /// request for a larger one gets the status 400.
         target_pixels_max: NonZeroU64 = pixels(image_plan::Limits::default().target_pixels_max), "pixels";
-        /// Largest colour profile of an original, as stored.
+        /// Size of the largest colour profile (ICC) in a picture that is converted. A picture with
+        /// a larger profile is sent unconverted.
         profile_bytes_max: Bytes = Bytes(image_plan::Limits::default().profile_bytes_max), "bytes";
         /// Open connections, over all cores.
         connections_max: NonZeroU32 = NonZeroU32::new(16_384).expect("not zero"), "connections";
