@@ -482,50 +482,70 @@ settings! {
         /// Size of the largest colour profile (ICC) in a picture that is converted. A picture with
         /// a larger profile is sent unconverted.
         profile_bytes_max: Bytes = Bytes(image_plan::Limits::default().profile_bytes_max), "bytes";
-        /// Open connections, over all cores.
+        /// Maximum number of open connections, over all cores. When it is reached, a new connection
+        /// replaces an idle one, or is refused if none is idle.
         connections_max: NonZeroU32 = NonZeroU32::new(16_384).expect("not zero"), "connections";
-        /// Open connections from one address, or one /64 of IPv6; `proxies` are exempt.
+        /// Maximum number of open connections from one IPv4 address or one IPv6 network of size
+        /// /64. Further connections are refused. The setting proxies lists addresses without this
+        /// limit.
         address_connections_max: NonZeroU32 = NonZeroU32::new(512).expect("not zero"), "connections";
-        /// Requests of one connection before it is closed.
+        /// Maximum number of requests on one connection. The server closes the connection after the
+        /// last one.
         connection_requests_max: NonZeroU32 = NonZeroU32::new(10_000).expect("not zero"), "requests";
-        /// Bytes of one connection's responses that are collected to be written by one system call.
+        /// Maximum size of the responses to pipelined requests of one connection that are collected
+        /// and written together.
         queued_bytes_max: Bytes = Bytes::kib(24), "bytes";
-        /// Connections that the kernel queues for each core until they are accepted.
+        /// Maximum number of new connections that the kernel queues for each core until the server
+        /// accepts them. The kernel lowers it to net.core.somaxconn.
         backlog: NonZeroU32 = NonZeroU32::new(4_096).expect("not zero"), "connections";
-        /// Threads for work that may block, over all cores.
+        /// Maximum number of threads for work that may have to wait, such as reading from disk.
+        /// They are divided among the cores, and each core has at least one.
         blocking_threads_max: NonZeroU32 = NonZeroU32::new(64).expect("not zero"), "threads";
-        /// Size of the request line and header fields of one request, in total.
+        /// Maximum size of the request line and all header fields of one request. A larger request
+        /// gets the status 431, or 414 if its first line alone is too long.
         head_bytes_max: Bytes = Bytes::kib(16), "bytes";
-        /// Number of header fields of one request.
+        /// Maximum number of header fields of one request, at most 100. A request with more gets
+        /// the status 431.
         fields_max: NonZeroU32 = NonZeroU32::new(100).expect("not zero"), "fields";
-        /// Length of the path and query of one request.
+        /// Maximum length of the path and query of one request, at least 8000. A longer one gets
+        /// the status 414.
         target_bytes_max: Bytes = Bytes::kib(8), "bytes";
-        /// Largest request body that is read and dropped so that its connection can be used again.
+        /// Maximum size of a request body that the server reads and ignores in order to keep the
+        /// connection open. If an ignored body is larger, the server closes the connection after
+        /// its response.
         body_bytes_max: Bytes = Bytes::kib(64), "bytes";
-        /// Maximum size of one request body for players' endpoints, the API or programs. A
-        /// compressed body counts as its compressed size.
+        /// Maximum size of the body of one request by a music player, or to the API or a program. A
+        /// larger body gets the status 413. A compressed body counts with its compressed size.
         request_body_bytes: Bytes = Bytes::mib(1), "bytes";
-        /// Maximum total size, over all cores, of the bodies of pending requests to players'
-        /// endpoints, the API or programs. Beyond this size, the response is 503.
+        /// Maximum total size of the bodies described at limits.request_body_bytes that are in
+        /// memory, over all cores. Beyond it, slow bodies are dropped with the status 408; if none
+        /// is slow, the request gets 503.
         request_bodies_bytes: Bytes = Bytes::mib(64), "bytes";
-        /// Memory for responses that clients have not read yet: responses of players' endpoints,
-        /// the API, programs and pages. While this memory is full, further responses are 503.
+        /// Maximum memory for responses of the API, pages, programs and endpoints of music players
+        /// that clients have not read yet. While it is full, further responses are replaced by the
+        /// status 503.
         mount_responses_bytes: Bytes = Bytes::mib(256), "bytes";
-        /// Responses to music players, and pages of shared links, that are composed at the same
-        /// time; others wait.
+        /// Maximum number of responses to music players, and of pages for shared links, that are
+        /// prepared at the same time. Further ones wait.
         player_responses_max: NonZeroU32 = NonZeroU32::new(8).expect("not zero"), "responses";
-        /// Length of the line that gives the size of a chunk, in a chunked body.
+        /// Maximum length of a line that states the size of a chunk in a chunked request body. A
+        /// longer line gets the status 400.
         chunk_line_bytes_max: u32 = 256, "bytes";
-        /// Size of the trailer fields of a body, in total.
+        /// Maximum total size of the fields after a chunked request body (trailers). Larger
+        /// trailers get the status 431.
         trailer_bytes_max: u32 = 4_096, "bytes";
-        /// Size of the access-log lines of one core that wait to be written. Beyond this size,
-        /// further lines are dropped and counted.
+        /// Maximum memory, per core, for lines of the access log that wait to be written. When it
+        /// is full, further lines are dropped and counted.
         access_log_bytes: Bytes = Bytes::mib(1), "bytes";
-        /// Bytes of each client-supplied text in the access log.
+        /// Maximum length of each text in the access log that a client sent, such as its
+        /// User-Agent. Longer texts are cut.
         access_field_bytes_max: Bytes = Bytes(512), "bytes";
-        /// Bytes of one connection's responses that the kernel buffers before they are sent.
+        /// Maximum number of bytes per connection that the kernel accepts before it has sent them
+        /// (TCP_NOTSENT_LOWAT). A higher number suits distant clients; a lower one costs more CPU
+        /// time.
         unsent_bytes_max: Bytes = Bytes::kib(128), "bytes";
-        /// Bytes of a file that are sent before the other connections of the core are served.
+        /// Maximum number of bytes of one file that are sent before other connections of the same
+        /// core get their turn.
         sendfile_slice_bytes: Bytes = Bytes::mib(1), "bytes";
         /// Time from the start of a connection to its first byte.
         first_byte_timeout: Timeout = Timeout::seconds(10), "time";
