@@ -547,61 +547,74 @@ settings! {
         /// Maximum number of bytes of one file that are sent before other connections of the same
         /// core get their turn.
         sendfile_slice_bytes: Bytes = Bytes::mib(1), "bytes";
-        /// Time from the start of a connection to its first byte.
+        /// Maximum time that a new connection may take to send its first byte. After it, the server
+        /// closes the connection.
         first_byte_timeout: Timeout = Timeout::seconds(10), "time";
-        /// Time from the start of a connection to the end of its TLS handshake.
+        /// Time from the start of a connection in which its TLS handshake must be complete.
+        /// Otherwise the server closes the connection.
         handshake_timeout: Timeout = Timeout::seconds(10), "time";
-        /// Concurrent TLS handshakes per core. If one more starts, the connection with the oldest
-        /// handshake is closed.
+        /// Maximum number of TLS handshakes in progress per core. When one more starts, the
+        /// connection with the oldest handshake is closed.
         handshakes_max: NonZeroU32 = NonZeroU32::new(512).expect("not zero"), "handshakes";
-        /// TLS sessions that are cached for clients that do not support session tickets.
+        /// Maximum number of TLS sessions that are remembered, for clients that can resume sessions
+        /// but do not support session tickets.
         tls_sessions_max: u32 = 4_096, "sessions";
-        /// Encrypted bytes of one TLS connection that its client has not read.
+        /// Maximum size of response data that is encrypted or waits for encryption, per TLS
+        /// connection, until the client reads it.
         tls_buffer_bytes_max: Bytes = Bytes::kib(32), "bytes";
-        /// Concurrent streams of one HTTP/2 connection.
+        /// Maximum number of open requests (streams) of one HTTP/2 connection. Further ones are
+        /// refused, but the connection stays open.
         h2_streams_max: NonZeroU32 = NonZeroU32::new(100).expect("not zero"), "streams";
-        /// Bytes of files that one HTTP/2 connection buffers until its client reads them.
+        /// Maximum number of bytes of files that one HTTP/2 connection keeps in memory until its
+        /// client reads them.
         h2_buffer_bytes_max: Bytes = Bytes::kib(16), "bytes";
-        /// Requests of one HTTP/2 connection that are processed at the same time.
+        /// Maximum number of requests of one HTTP/2 connection whose responses are prepared at the
+        /// same time. Further ones wait.
         h2_running_max: NonZeroU32 = NonZeroU32::new(32).expect("not zero"), "requests";
-        /// Bytes that an HTTP/2 client may send without a new request and without reading a
-        /// response.
+        /// Maximum number of bytes that an HTTP/2 client may send without starting a request or
+        /// reading a response. Request bodies do not count. Beyond it, the server closes the
+        /// connection.
         h2_idle_bytes_max: Bytes = Bytes::kib(256), "bytes";
-        /// Number by which the streams that an HTTP/2 client has reset may exceed those that
-        /// completed.
+        /// Number by which the failed requests of one HTTP/2 connection may exceed its completed
+        /// ones. A request fails if the client cancels it or makes an error. Beyond it, the server
+        /// closes the connection.
         h2_resets_max: u32 = 256, "streams";
-        /// Time from the first byte of a request to the end of its fields.
+        /// Maximum time from the first byte of a request to the end of its header fields. A slower
+        /// request gets the status 408.
         head_timeout: Timeout = Timeout::seconds(10), "time";
-        /// Interval over which the rate of a request's body is averaged. This rate must reach
-        /// `limits.body_rate_min`.
+        /// Time over which the speed of a request body is averaged, for limits.body_rate_min.
         body_timeout: Timeout = Timeout::seconds(10), "time";
-        /// Minimum rate of a request's body; slower requests get 408.
+        /// Lowest average speed of a request body. A slower request gets the status 408.
         body_rate_min: Bytes = Bytes(512), "bytes/s";
-        /// Time that a connection may stay open between two requests.
+        /// Maximum time that a connection may stay open without a request. After it, the server
+        /// closes the connection.
         idle_timeout: Timeout = Timeout::seconds(75), "time";
-        /// Interval over which the rate at which a client reads a response is averaged. This rate
-        /// must reach `limits.write_rate_min`.
+        /// Time over which the speed of a client that reads a response is averaged, for
+        /// limits.write_rate_min.
         write_timeout: Timeout = Timeout::seconds(60), "time";
-        /// Minimum rate at which a client reads a response; slower clients are disconnected.
+        /// Lowest average speed at which a client must read a response. The server closes the
+        /// connection of a slower client.
         write_rate_min: Bytes = Bytes(512), "bytes/s";
-        /// Time without data from the client after which a connection with an early response is
-        /// closed. An early response is sent before the whole request has arrived.
+        /// Maximum time for which a client may pause when it is still sending a request that the
+        /// server has already answered, for example with an error. After it, the server closes the
+        /// connection.
         linger_timeout: Timeout = Timeout::seconds(2), "time";
-        /// Total time for which a client may continue to send after an early response. An early
-        /// response is sent before the whole request has arrived.
+        /// Maximum total time for which a client may continue to send a request that the server has
+        /// already answered. After it, the server closes the connection.
         linger_time_max: Timeout = Timeout::seconds(30), "time";
-        /// Bytes that a client may still send after an early response. The server drops these
-        /// bytes. An early response is sent before the whole request has arrived.
+        /// Maximum number of bytes that a client may still send of a request that the server has
+        /// already answered. The server ignores these bytes. Beyond it, the server closes the
+        /// connection.
         linger_bytes_max: Bytes = Bytes::gib(1), "bytes";
-        /// Time for open requests to finish when the server stops.
+        /// Maximum time for which the server waits for open requests when it stops. After it, their
+        /// connections are closed.
         drain_timeout: Timeout = Timeout::seconds(30), "time";
-        /// Time within which the new process must begin to serve during an upgrade; otherwise the
-        /// old process continues.
+        /// Time within which the new process must be ready when the server is upgraded (signal
+        /// USR2). Otherwise the old process continues to serve.
         upgrade_timeout: Timeout = Timeout::seconds(60), "time";
-        /// Requests per minute from one address, or one /64 of IPv6, that need the conversion of a
-        /// picture; beyond this number, the response is 429. 0 means no limit. The sizes of
-        /// Pelton's own page are not counted. Behind `proxies`, the address is taken from
-        /// X-Forwarded-For.
+        /// Maximum number of conversions per minute that one IPv4 address, or one IPv6 network of
+        /// size /64, may cause. Further requests that need a conversion get the status 429. 0 means
+        /// no limit. The sizes that Pelton's own page requests do not count.
         address_conversions_max: u32 = 0, "requests";
     }
 
