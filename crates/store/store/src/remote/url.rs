@@ -53,6 +53,17 @@ impl Url {
         handshake_commands.push(words(&["CLIENT", "SETNAME", "pelton"]));
         handshake_commands
     }
+
+    /// Returns the URL as [`Display`](fmt::Display) prints it, but with `***` in place of the
+    /// password, for tables that people see.
+    #[must_use]
+    pub fn redacted(&self) -> String {
+        let mut url = self.clone();
+        if !url.password.is_empty() {
+            url.password = "***".to_owned();
+        }
+        url.to_string()
+    }
 }
 
 impl FromStr for Url {
@@ -135,6 +146,19 @@ mod tests {
         ] {
             let read = text.parse::<Url>().ok();
             assert_eq!(read.map(|url| url.to_string()).as_deref(), shown, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_redacted_url_has_no_password() {
+        for (text, shown) in [
+            ("redis://h", "redis://h:6379/0"),
+            ("redis://secret@h", "redis://:***@h:6379/0"),
+            ("redis://u:secret@h:1/2", "redis://u:***@h:1/2"),
+            ("redis://u:se cr@et@[::1]", "redis://u:***@[::1]:6379/0"),
+        ] {
+            let url: Url = text.parse().expect("a valid URL");
+            assert_eq!(url.redacted(), shown, "{text}");
         }
     }
 }
