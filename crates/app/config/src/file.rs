@@ -7,6 +7,7 @@ use report::Error;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
+use super::credentials::hide_passwords;
 use super::nearest::nearest;
 use super::settings::{GROUPS, KEYS, Key};
 use super::source::{Assignment, Source};
@@ -84,6 +85,7 @@ impl Reader<'_> {
     }
 
     fn error(&self, line: usize, what: &str) -> Error {
+        let what = hide_passwords(what);
         Error::usage(format!("{}:{line}: {what}", self.path.display()))
     }
 }

@@ -14,6 +14,7 @@
 #![forbid(unsafe_code)]
 
 pub mod components;
+mod credentials;
 mod file;
 pub mod folders;
 pub mod https;

@@ -12,6 +12,7 @@ use std::sync::Arc;
 use image_plan::Grammar;
 use report::Error;
 
+use super::credentials::hide_passwords;
 use super::nearest::nearest;
 use super::settings::{Config, KEYS, Key};
 use super::source::{Assignment, Note, NoteKind, Source};
@@ -241,8 +242,13 @@ fn unknown_variable(name: &str) -> Error {
 fn refused(one: &Assignment, wrong: Wrong) -> Error {
     let place = one.source.with_name();
     Error::usage(match wrong {
-        Wrong::Found(found) => format!("{place}: expected {}, found {found}", one.key.expected),
-        Wrong::Unsupported(what) | Wrong::Because(what) => format!("{place}: {what}"),
+        Wrong::Found(found) => {
+            let found = hide_passwords(&found);
+            format!("{place}: expected {}, found {found}", one.key.expected)
+        }
+        Wrong::Unsupported(what) | Wrong::Because(what) => {
+            format!("{place}: {}", hide_passwords(&what))
+        }
     })
 }
 

@@ -40,8 +40,8 @@ pub struct Key {
     pub set: fn(&mut Config, &Raw) -> Result<(), Wrong>,
     /// Formats the field's value, as [`Value::show`] does.
     pub show: fn(&Config) -> String,
-    /// True if tables must not show the value.
-    pub is_secret: bool,
+    /// Formats the field's value for tables, as [`Value::show_public`] does.
+    pub show_public: fn(&Config) -> String,
 }
 
 impl Key {
@@ -120,7 +120,7 @@ macro_rules! settings {
                     Ok(())
                 },
                 show: |config| config.$field.show(),
-                is_secret: <$Type as Value>::IS_SECRET,
+                show_public: |config| config.$field.show_public(),
             }, )+
             $( $( Key {
                 name: concat!(stringify!($group), ".", stringify!($member)),
@@ -132,7 +132,7 @@ macro_rules! settings {
                     Ok(())
                 },
                 show: |config| config.$group.$member.show(),
-                is_secret: <$MemberType as Value>::IS_SECRET,
+                show_public: |config| config.$group.$member.show_public(),
             }, )+ )+
         ];
     };

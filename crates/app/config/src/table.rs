@@ -8,15 +8,13 @@ use crate::{KEYS, Resolved};
 pub fn write_table(resolved: &Resolved, out: &mut impl Write) -> io::Result<()> {
     let mut rows = vec![["key", "value", "unit", "from"].map(str::to_owned)];
     rows.extend(KEYS.iter().map(|key| {
-        let value = (key.show)(&resolved.config);
-        let value = match value.as_str() {
-            "" => "-",
-            _ if key.is_secret => "(secret)",
+        let value = match (key.show_public)(&resolved.config) {
+            value if value.is_empty() => "-".to_owned(),
             value => value,
         };
         [
             key.name.to_owned(),
-            value.to_owned(),
+            value,
             key.unit.to_owned(),
             resolved.source(key).to_string(),
         ]

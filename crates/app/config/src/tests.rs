@@ -720,3 +720,34 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn tables_and_errors_show_no_password_of_a_url() {
+    let text = "programs = { a = { path = \"/a\", environment = [\"DB=db://u:hidden@h\"] } }\n\
+                [store]\nurl = \"redis://u:hidden@h/2\"\n";
+    let inputs = Inputs {
+        file: Some((PathBuf::from("pelton.toml"), text.to_owned())),
+        ..Inputs::default()
+    };
+    let resolved = resolve(inputs).expect("the configuration is valid");
+    let mut table = Vec::new();
+    super::write_table(&resolved, &mut table).expect("writing to memory cannot fail");
+    let table = String::from_utf8(table).expect("the table is text");
+    assert!(table.contains("redis://u:***@h:6379/2"), "{table}");
+    assert!(table.contains("DB=db://u:***@h\""), "{table}");
+    assert!(!table.contains("hidden"), "{table}");
+
+    check_toml(
+        "store = \"redis://u:hidden@h\"",
+        expect![[r#"
+            pelton: pelton.toml:1: store: expected a table, found "redis://u:***@h"
+        "#]],
+    );
+    check_toml(
+        "[store]\nurl = \"redis://u:hid\\\"den@h:x\"\n[img_map]\n\"/a\" = \"http://u:hidden@h/\"",
+        expect![[r#"
+            pelton: pelton.toml:2: store.url: expected "off", or redis://[user:password@]host[:port][/database], found "redis://u:***@h:x"
+            pelton: pelton.toml:3: img_map: remote sources are not supported yet: /a = "http://u:***@h/"
+        "#]],
+    );
+}

@@ -26,6 +26,8 @@ use sandbox::{Backend, Isolation};
 use server::Headers;
 use server::access::Sink;
 
+use crate::credentials::{hide_password_of_url, hide_passwords};
+
 /// Value as it was given, not yet parsed into the type of its setting.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Raw {
@@ -128,6 +130,14 @@ pub(crate) trait Value: Sized {
 
     /// Returns the value as text that is accepted as a flag or a variable.
     fn show(&self) -> String;
+
+    /// Returns the value as text for tables, without secrets and passwords of URLs.
+    fn show_public(&self) -> String {
+        match self.show() {
+            text if !text.is_empty() && Self::IS_SECRET => "(secret)".to_owned(),
+            text => hide_passwords(&text),
+        }
+    }
 }
 
 impl Value for PathBuf {
@@ -868,7 +878,10 @@ impl Value for MaybeUrl {
             Some("off") => Ok(MaybeUrl(None)),
             Some(text) => match text.parse() {
                 Ok(url) => Ok(MaybeUrl(Some(url))),
-                Err(store::UrlError) => Err(Wrong::found(raw)),
+                Err(store::UrlError) => {
+                    let shown = hide_password_of_url(text);
+                    Err(Wrong::found(&Raw::Text(shown)))
+                }
             },
             None => Err(Wrong::found(raw)),
         }
@@ -878,6 +891,11 @@ impl Value for MaybeUrl {
         self.0
             .as_ref()
             .map_or("off".to_owned(), |url| url.to_string())
+    }
+
+    fn show_public(&self) -> String {
+        let url = self.0.as_ref();
+        url.map_or("off".to_owned(), store::Url::redacted)
     }
 }
 

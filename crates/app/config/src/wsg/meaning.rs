@@ -7,6 +7,7 @@ use image_plan::{Stage, Target};
 use report::Error;
 
 use super::{Entry, Meaning, WsgSettings};
+use crate::credentials::hide_passwords;
 use crate::settings::Key;
 use crate::source::{Assignment, Note, NoteKind, Source};
 use crate::value::{Raw, Value, is_remote};
@@ -107,7 +108,7 @@ impl Taken {
     fn note(&mut self, kind: NoteKind, entry: &Entry, text: &str) {
         self.notes.push(Note {
             kind,
-            text: format!("{} {text}", entry.source.with_name()),
+            text: format!("{} {}", entry.source.with_name(), hide_passwords(text)),
         });
     }
 
@@ -123,7 +124,7 @@ impl Taken {
     }
 
     fn fail(&mut self, entry: &Entry, text: &str) {
-        let place = entry.source.with_name();
+        let (place, text) = (entry.source.with_name(), hide_passwords(text));
         self.errors.push(Error::usage(format!("{place}: {text}")));
     }
 
