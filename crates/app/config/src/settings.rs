@@ -511,8 +511,8 @@ settings! {
         /// the status 414.
         target_bytes_max: Bytes = Bytes::kib(8), "bytes";
         /// Maximum size of a request body that the server reads and ignores in order to keep the
-        /// connection open. If an ignored body is larger, the server closes the connection after
-        /// its response.
+        /// connection open. If an ignored body is larger, the server closes an HTTP/1.1 connection
+        /// after its response; over HTTP/2 the request gets the status 413.
         body_bytes_max: Bytes = Bytes::kib(64), "bytes";
         /// Maximum size of the body of one request by a music player, or to the API or a program. A
         /// larger body gets the status 413. A compressed body counts with its compressed size.
