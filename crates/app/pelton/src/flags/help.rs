@@ -29,17 +29,18 @@ pub(crate) struct Help {
 /// Topic of `pelton help`.
 #[derive(Subcommand)]
 pub(crate) enum Topic {
-    /// List every setting with its key, variable, flag, unit, default and meaning
+    /// Explain every setting, with its name in the configuration file, its variable, its flag and its
+    /// default
     Settings,
-    /// Print the completions of commands and flags for a shell
+    /// Print a script with which a shell completes commands and flags
     Completions {
-        /// Shell that reads the completions
+        /// Shell for which the script is written
         #[arg(value_name = "SHELL", id = "SHELL")]
         shell: Shell,
     },
-    /// Print the manual page of the program, or of one command, in roff
+    /// Print the manual page of the program, or of one command, in the format roff, which man reads
     Man {
-        /// Command, such as serve or user add
+        /// Command, such as serve or user add; without it, the page of the program is printed
         #[arg(value_name = "COMMAND", id = "COMMAND")]
         command: Vec<String>,
     },
@@ -118,8 +119,12 @@ fn with_all_settings(command: clap::Command) -> clap::Command {
 fn settings() -> String {
     let defaults = Config::default();
     let mut out = format!(
-        "Settings, each with its key in the file, its variable and its flag, its unit and its default.\n\
-         {} settings; pelton check shows their values and where each comes from.\n",
+        "Each of the {} settings can be set in the configuration file, by a variable or by a flag.\n\
+         A flag overrides a variable, and a variable overrides the file. In the file, a.b is the\n\
+         key b in the table [a]. pelton check shows the values and where each comes from.\n\n\
+         A time has a unit: ms, s, min, h or d, as in 500ms. A size without a unit is in bytes;\n\
+         1KiB is 1024 bytes, and 1kB is 1000 bytes. In a flag or variable, commas separate the\n\
+         items of a list.\n",
         KEYS.len()
     );
     for key in KEYS {
@@ -135,7 +140,7 @@ fn setting(key: &Key, defaults: &Config) -> String {
     };
     let (name, variable, flag, unit) = (key.name, key.variable(), key.flag(), key.unit);
     let meaning = wrapped(key.doc.trim(), "    ");
-    format!("\n{name}\n    {variable}, --{flag}\n{meaning}    Unit: {unit}. Default: {default}\n")
+    format!("\n{name}\n    {variable}, --{flag}\n{meaning}    Value: {unit}. Default: {default}\n")
 }
 
 /// Breaks `text` into indented lines of at most [`HELP_COLUMNS`] columns.

@@ -37,14 +37,16 @@ impl<S: Scope> clap::Args for SettingsOf<S> {
             .value_name("FILE")
             .value_parser(value_parser!(PathBuf))
             .help(
-                "File of settings: TOML, or WebP Server Go's config.json; the variable PELTON_CONFIG \
-                 can name it, too [default: pelton.toml, if it exists]",
+                "Configuration file: TOML, or a config.json of WebP Server Go. The variable \
+                 PELTON_CONFIG can name it, too [default: pelton.toml, if it exists]",
             );
         let defaults = Config::default();
         let accepted = KEYS.iter().filter(|key| S::accepts(key.name));
         command
             .arg(file)
-            .next_help_heading("Settings (each also a key of the file, and a PELTON_ variable)")
+            .next_help_heading(
+                "Settings (also keys of the configuration file, and PELTON_ variables)",
+            )
             .args(accepted.map(|key| flag(key, &defaults).hide(!S::SHOWN.contains(&key.name))))
     }
 

@@ -24,14 +24,13 @@ const HELP: &str =
     "pelton COMMAND --help explains the command, pelton help settings lists all settings";
 
 /// Line below the settings in the help of a command.
-const MORE_SETTINGS: &str = "pelton help settings lists all settings.";
+const MORE_SETTINGS: &str = "pelton help settings explains all settings.";
 
-/// Media origin: serves photos in the smallest version that each client can decode, and streams
-/// music.
+/// Media server: sends photos in the smallest format that each client accepts, and streams music.
 ///
-/// Results go to stdout, everything else to stderr. Exit codes: 0: success; 1: problems were found,
-/// or the job failed; 2: wrong command line or configuration; 3: the operating system refused
-/// something, such as a port or a permission.
+/// Results go to stdout, all other messages to stderr. Exit codes: 0: success; 1: the command found
+/// problems, or a job failed; 2: the command line or the configuration is wrong; 3: the operating
+/// system refused something, such as a port or a permission.
 #[derive(Parser)]
 #[command(
     name = "pelton",
@@ -63,9 +62,10 @@ pub(crate) enum Command {
 
 /// Serve a folder over HTTP.
 ///
-/// Sends every picture below ROOT in the smallest version that the client can decode: AVIF, WebP or
-/// the untouched original. The query of the URL selects the size. Conversions run in sandboxes.
-/// Their results, called variants, are kept in the data directory.
+/// Sends every picture below ROOT in the smallest format that the client accepts: AVIF, WebP or the
+/// original file. Parameters in the URL, such as ?w=320, select another size. Converted pictures
+/// are kept in the data directory (--data). Music is served to browsers, and to players that use
+/// the Subsonic API.
 #[derive(Args)]
 #[command(after_help = "Examples:
   pelton serve ~/Pictures
@@ -75,7 +75,7 @@ pub(crate) struct Serve {
     /// Folder to serve; the same as --root
     #[arg(value_name = "ROOT", id = "ROOT", conflicts_with = "root")]
     pub(crate) root: Option<PathBuf>,
-    /// Redis-compatible store for the index of variants; the same as --store-url
+    /// URL of a Redis-compatible store for the index of converted files; the same as --store-url
     #[arg(long, value_name = "URL", conflicts_with = "store.url")]
     pub(crate) store: Option<String>,
     #[command(flatten)]
@@ -84,31 +84,33 @@ pub(crate) struct Serve {
 
 /// Convert one picture as the server would.
 ///
-/// IN is decoded, rotated upright, scaled by the query and encoded in the format that the extension
-/// of OUT names, all in a sandbox. Without a query, only the format changes.
+/// Reads the picture IN, turns it upright, changes it as --query says, and writes it to OUT. The
+/// extension of OUT selects the format. Without --query, the size stays the same. The conversion
+/// runs in a sandbox.
 #[derive(Args)]
 #[command(after_help = "Examples:
   pelton convert photo.jpg photo.avif
   pelton convert photo.jpg thumb.webp --query 'w=320&h=320&fit=cover&q=80'")]
 pub(crate) struct Convert {
-    /// Picture to read: JPEG, PNG, GIF, WebP, AVIF or BMP
+    /// Picture to read: JPEG, PNG, GIF, WebP, AVIF, BMP, TIFF, ICO, TGA, QOI, PNM, HDR or PSD
     #[arg(value_name = "IN", id = "IN")]
     pub(crate) input: PathBuf,
     /// File to write, ending in .avif, .webp, .jpg or .png
     #[arg(value_name = "OUT", id = "OUT")]
     pub(crate) output: PathBuf,
-    /// Query as in a URL, such as w=640&q=80
+    /// Parameters as in the URL of a picture. For example, w=640&q=80 means the width 640 and the
+    /// quality 80
     #[arg(long, value_name = "QUERY", default_value = "")]
     pub(crate) query: String,
     #[command(flatten)]
     pub(crate) settings: SettingsOf<Conversion>,
 }
 
-/// Convert the pictures of a folder ahead of the first request.
+/// Convert the pictures of a folder before clients request them.
 ///
-/// For every picture below ROOT, creates the variants that requests without a query get, and those
-/// in the sizes of --library-cover-sizes and --library-picture-sizes. Stores them where `pelton
-/// serve` finds them. Use the same settings as the server.
+/// Converts every picture below ROOT to the formats of --formats. Also creates covers in the sizes
+/// of --library-cover-sizes, and photographs in the heights of --library-picture-sizes. `pelton
+/// serve` uses the results if it has the same settings, such as --data and --quality.
 #[derive(Args)]
 #[command(after_help = "Examples:
   pelton prefetch ~/Pictures
@@ -117,18 +119,19 @@ pub(crate) struct Prefetch {
     /// Folder whose pictures are converted; the same as --root
     #[arg(value_name = "ROOT", id = "ROOT", conflicts_with = "root")]
     pub(crate) root: PathBuf,
-    /// Encode at low effort only, in a fraction of the time
+    /// Encode quickly, which makes larger files
     #[arg(long)]
     pub(crate) quick: bool,
     #[command(flatten)]
     pub(crate) settings: SettingsOf<Prefetching>,
 }
 
-/// Index the music and pictures of a library, and report the result.
+/// Index the music and pictures of a folder, and report the result.
 ///
 /// Reads new and changed files below ROOT: the tags, durations and covers of music, and the time
-/// and place at which pictures were taken. The complete new index replaces the old index. Lists
-/// each file that could not be read, with the reason, and then exits with 1.
+/// and place at which pictures were taken. The new index replaces the old index when it is
+/// complete. The report lists each file that could not be read, with the reason. If there are such
+/// files, the exit code is 1.
 #[derive(Args)]
 #[command(after_help = "Examples:
   pelton scan ~/Music
@@ -138,20 +141,20 @@ pub(crate) struct Scan {
     /// Folder to index; the same as --root
     #[arg(value_name = "ROOT", id = "ROOT", conflicts_with = "root")]
     pub(crate) root: PathBuf,
-    /// Scan only this folder below ROOT; may be repeated
+    /// Scan only this folder, given as a path below ROOT; may be repeated
     #[arg(long, value_name = "FOLDER")]
     pub(crate) only: Vec<PathBuf>,
-    /// Read every file again, as if there were no index
+    /// Read all files again, not only new and changed ones
     #[arg(long, conflicts_with = "only")]
     pub(crate) full: bool,
     #[command(flatten)]
     pub(crate) settings: SettingsOf<Scanning>,
 }
 
-/// Manage the users of music players and of the web page.
+/// Manage the users who log in with music players or on the web page.
 ///
-/// Users, their playlists and ratings are stored in the data directory. A running server applies
-/// changes at the next request that it receives.
+/// Users, their playlists and their ratings are stored in the data directory (--data). A running
+/// server applies changes at the next request.
 #[derive(Args)]
 pub(crate) struct User {
     #[command(subcommand)]
@@ -161,22 +164,22 @@ pub(crate) struct User {
 /// Subcommands of `pelton user`.
 #[derive(Subcommand)]
 pub(crate) enum UserCommand {
-    /// Add a user; the password is read from standard input. The first user is an admin
+    /// Add a user, whose password is read from standard input. The first user becomes an admin
     #[command(after_help = "Examples:
   pelton user add ann                      (asks for the password)
   pelton user add ann < password.txt")]
     Add(AddUser),
-    /// Change a user's password; the new one is read from standard input
+    /// Change the password of a user. The new password is read from standard input
     Password(OneUser),
-    /// Remove a user with all playlists, ratings and keys
+    /// Remove a user, and the user's playlists, ratings and API keys
     Remove(OneUser),
-    /// List users, with their role and the labels of their API keys
+    /// List all users, each with the role (user or admin) and the labels of API keys
     List(AllUsers),
-    /// Create an API key with which an app acts as this user, and print it once
+    /// Create an API key, with which an app can log in as this user, and print the key once
     Key(Labelled),
-    /// Revoke an API key
+    /// Revoke an API key of a user
     RemoveKey(Labelled),
-    /// Set the picture of a user, which players show
+    /// Set the picture that music players show for a user
     #[command(after_help = "Examples:
   pelton user avatar ann portrait.jpg")]
     Avatar(Portrait),
@@ -221,7 +224,7 @@ pub(crate) struct AddUser {
     /// Name of the user
     #[arg(value_name = "NAME", id = "NAME")]
     pub(crate) name: String,
-    /// Make the user an admin, who manages users, radio stations and scans
+    /// Make the user an admin, who may manage users, radio stations and scans
     #[arg(long)]
     pub(crate) admin: bool,
     #[command(flatten)]
@@ -244,7 +247,7 @@ pub(crate) struct Portrait {
     /// Name of the user
     #[arg(value_name = "NAME", id = "NAME")]
     pub(crate) name: String,
-    /// Picture file: JPEG, PNG, WebP, AVIF, GIF or BMP
+    /// Picture file of at most 16 MiB, such as a JPEG or PNG
     #[arg(value_name = "FILE", id = "FILE")]
     pub(crate) file: PathBuf,
     #[command(flatten)]
@@ -264,17 +267,17 @@ pub(crate) struct Labelled {
     /// Name of the user
     #[arg(value_name = "NAME", id = "NAME")]
     pub(crate) name: String,
-    /// Label of the key, such as phone
+    /// Name by which the key is listed and revoked, such as phone
     #[arg(value_name = "LABEL", id = "LABEL")]
     pub(crate) label: String,
     #[command(flatten)]
     pub(crate) settings: SettingsOf<Data>,
 }
 
-/// List or lift the quarantine of originals that crashed sandboxes.
+/// List or release files that are no longer converted because they crashed conversions.
 ///
-/// An original that has crashed three sandboxes is put in quarantine and sent unconverted. Within a
-/// minute after its quarantine is lifted, a running server converts the original again.
+/// A file that has crashed three conversions is put in quarantine: the server then sends it
+/// unconverted. When its quarantine is lifted, a running server converts it again within a minute.
 #[derive(Args)]
 pub(crate) struct Quarantine {
     #[command(subcommand)]
@@ -284,12 +287,13 @@ pub(crate) struct Quarantine {
 /// Subcommands of `pelton quarantine`.
 #[derive(Subcommand)]
 pub(crate) enum QuarantineCommand {
-    /// List originals in quarantine, tab-separated: BLAKE3, bytes, Unix time, path, cause
+    /// List the files in quarantine. The columns, separated by tabs, are BLAKE3 hash, size in bytes,
+    /// Unix time at which the quarantine began, path, and cause
     List(AllUsers),
-    /// Lift the quarantine of an original
+    /// Release one file from quarantine
     #[command(after_help = "Examples:
   pelton quarantine lift photos/odd.jpg
-  pelton quarantine lift 0c6b…             (a whole BLAKE3 of the list)")]
+  pelton quarantine lift 0c6b…             (a whole hash from the list)")]
     Lift(Lift),
 }
 
@@ -306,7 +310,7 @@ impl QuarantineCommand {
 /// Flags that name an original.
 #[derive(Args)]
 pub(crate) struct Lift {
-    /// BLAKE3 of the original, or its path in the library
+    /// BLAKE3 hash of the file, as listed, or its path below the served folder
     #[arg(value_name = "BLAKE3 | PATH", id = "ORIGINAL")]
     pub(crate) original: String,
     #[command(flatten)]
@@ -315,10 +319,10 @@ pub(crate) struct Lift {
 
 /// Run a program in a cell, which is a sandbox for one job.
 ///
-/// PROGRAM is a static Linux program for x86-64. It can read standard input. pelton prints its
-/// standard output after it has ended. The program has no access to the network or to other
-/// processes, and can read only the files of --allow. The limits of a job apply. If the program
-/// fails, pelton prints the reason and exits with 1.
+/// PROGRAM is a statically linked Linux program for x86-64. It can read standard input. pelton
+/// prints its standard output after it has ended. The program has no access to the network or to
+/// other processes, and can read only the files of --allow. The cell settings below limit its time
+/// and memory. If the program fails, pelton prints the reason and exits with 1.
 #[derive(Args)]
 #[command(after_help = "Examples:
   pelton run ./upper < in > out
@@ -330,64 +334,66 @@ pub(crate) struct Run {
     /// Arguments of the program
     #[arg(value_name = "ARGUMENT", id = "ARGUMENT", last = true)]
     pub(crate) arguments: Vec<String>,
-    /// Isolation: auto, process or kvm; the same as --cell-backend
+    /// Kind of sandbox: auto, process or kvm; the same as --cell-backend
     #[arg(long, value_name = "BACKEND", conflicts_with = "cell.backend")]
     pub(crate) backend: Option<String>,
-    /// Environment variable of the program; may be repeated
+    /// Environment variable to set for the program; may be repeated
     #[arg(long, value_name = "NAME=VALUE")]
     pub(crate) env: Vec<String>,
-    /// File that the program may read, at the same path; may be repeated
+    /// File that the program may read, at the path that it has outside the sandbox; may be repeated
     #[arg(long, value_name = "PATH")]
     pub(crate) allow: Vec<PathBuf>,
     #[command(flatten)]
     pub(crate) settings: SettingsOf<Cells>,
 }
 
-/// Sign the URL of a picture, or verify a signed URL.
+/// Sign the URL of a picture, or check a signed URL.
 ///
-/// Prints the URL with its signature, by which a server with images.require_signature recognizes
-/// the requests that the operator permits. Signs with the first key of the settings, and verifies
-/// with all of them. With --check, exits with 1 if the signature is not valid.
+/// Prints the URL with a signature added. If images.require_signature is true, the server accepts
+/// parameters such as w=480 only in signed URLs. The first configured key signs. With --check,
+/// prints until when the URL is valid, or exits with 1 if no configured key has signed it or it has
+/// expired.
 #[derive(Args)]
 #[command(after_help = "Examples:
   pelton sign '/2019/a.jpg?w=480' --images-signature-key-file /etc/pelton.keys
   pelton sign 'https://photos.example.org/a.jpg?p=thumb' --expires 7d
   pelton sign --check 'https://photos.example.org/a.jpg?w=480&sig=…'")]
 pub(crate) struct Sign {
-    /// URL of a picture, or its path and query
+    /// URL of a picture, or only its path and query
     #[arg(value_name = "URL | PATH", id = "URL")]
     pub(crate) url: String,
-    /// Key, or KEY:SALT; the same as --images-signature-keys
+    /// Key, as KEY or KEY:SALT in hexadecimal digits; the same as --images-signature-keys
     #[arg(long, value_name = "KEY", conflicts_with = "images.signature_keys")]
     pub(crate) key: Option<String>,
-    /// Time for which the URL is valid, such as 1h or 30d
+    /// Time for which the URL stays valid, such as 1h or 30d [default: forever]
     #[arg(long, value_name = "TIME", conflicts_with = "check")]
     pub(crate) expires: Option<String>,
-    /// Verify the signature of the URL
+    /// Check the signature of the URL instead of signing it
     #[arg(long)]
     pub(crate) check: bool,
     #[command(flatten)]
     pub(crate) settings: SettingsOf<Signing>,
 }
 
-/// Print the configuration and every limit, and report problems.
+/// Print the value of every setting, and report problems.
 ///
-/// Prints each key with its value, unit and origin: a flag, a variable, a line of a file, or the
-/// default. Changes nothing. Exits with 1 if the server could not start, or would not do what is
-/// configured.
+/// Prints each setting with its value, its unit and the place where it was set: a flag, a variable,
+/// a line of the configuration file, or the default. Keys and passwords are hidden. Changes
+/// nothing. Exits with 1 if the server could not start with these settings, or does not support one
+/// of them.
 #[derive(Args)]
 #[command(after_help = "Examples:
   pelton check
-  pelton check --config config.json        (WebP Server Go's: reports what Pelton supports)")]
+  pelton check --config config.json        (of WebP Server Go: reports what is unsupported)")]
 pub(crate) struct Check {
     #[command(flatten)]
     pub(crate) settings: SettingsOf<Everything>,
 }
 
-/// Show which isolation this machine offers to conversions.
+/// Show how this machine isolates the sandboxes (cells) of conversions.
 ///
-/// Starts a sandbox and tests from inside that the sandbox cannot access files, the network or
-/// other processes, and cannot exceed its limits on memory and time.
+/// With --probe, starts a sandbox and tests from the inside that it cannot access files, the
+/// network or other processes, and cannot exceed its limits on memory and time.
 #[derive(Args)]
 #[command(after_help = "Examples:
   pelton cell --probe
@@ -395,30 +401,31 @@ pub(crate) struct Check {
   pelton cell --replay crashes/0123456789abcdef.job
   sudo -u www-data pelton cell --probe     (as the user that the server runs as)")]
 pub(crate) struct Cell {
-    /// Try everything that a sandbox must deny
+    /// Start a sandbox, try everything that it must deny, and print the results
     #[arg(long, required_unless_present_any = ["pagetables", "replay"])]
     pub(crate) probe: bool,
-    /// Print the page tables of a microVM that runs the worker
+    /// Print the page tables of a microVM in which pictures are converted, for developers of Pelton
     #[arg(long, conflicts_with = "probe")]
     pub(crate) pagetables: bool,
-    /// Run a failed job, saved in cell.crash_dir, again; exits with 1 if the job fails again
+    /// Run a failed job again from its file in cell.crash_dir. Exits with 1 if the job fails again
     #[arg(long, value_name = "FILE", conflicts_with_all = ["probe", "pagetables"])]
     pub(crate) replay: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) settings: SettingsOf<CellsAndPrograms>,
 }
 
-/// Run the Redis-compatible store alone.
+/// Run the Redis-compatible store alone, as a replacement for redis-server.
 ///
-/// Takes the arguments of redis-server. The first may be a configuration file in the syntax of
-/// redis.conf, or - for standard input. Directives follow, each with -- before its name. By
-/// default, the store listens on 127.0.0.1:6379 and keeps its files in pelton-data/store.
+/// Takes the arguments of redis-server: first a configuration file in the syntax of redis.conf, or
+/// - to read it from standard input; then directives, each with -- before its name. All of them are
+/// optional. By default, the store listens on 127.0.0.1:6379 and keeps its files in
+/// pelton-data/store.
 #[derive(Args)]
 #[command(after_help = "Examples:
   pelton store --port 7000 --save '' --dir /var/lib/store
   pelton store /etc/redis/redis.conf --daemonize no")]
 pub(crate) struct Store {
-    /// Configuration file or -, then directives; or --version
+    /// Configuration file or -, then directives with their values; or only --version
     #[arg(
         value_name = "CONF | --DIRECTIVE VALUE",
         trailing_var_arg = true,
