@@ -11,7 +11,7 @@ pub(crate) struct SharedFlags {
     /// Folder that holds the folders `abstract` and `nature` of Debian's package mate-backgrounds
     #[arg(long, global = true, value_name = "DIR", default_value = "demo")]
     pub(crate) corpus: PathBuf,
-    /// Folder that the record is written to
+    /// Folder into which the file with the results is written
     #[arg(long, global = true, value_name = "DIR", default_value = "lab/record")]
     pub(crate) record: PathBuf,
     /// Folder of the benchmark definitions
@@ -22,20 +22,20 @@ pub(crate) struct SharedFlags {
         default_value = "lab/definitions"
     )]
     pub(crate) definitions: PathBuf,
-    /// Number of rounds, in place of the number in the definition; use fewer only to try a
-    /// benchmark out
+    /// Number of repetitions, instead of the number in the definition; fewer are meant only for
+    /// trying out a benchmark
     #[arg(long, global = true)]
     pub(crate) rounds: Option<usize>,
-    /// Use only the first N photographs of the definition, to try a benchmark out
+    /// Number of photographs to use, instead of all; meant only for trying out a benchmark
     #[arg(long, global = true)]
     pub(crate) take: Option<usize>,
-    /// Program file of the server
+    /// Path of the program pelton
     #[arg(long, global = true, value_name = "FILE", env = "PELTON_BIN")]
     pub(crate) pelton: Option<PathBuf>,
-    /// Program file of Valkey's server, which `lab store` then measures as well
+    /// Path of valkey-server; if it is given, `lab store` measures it, too
     #[arg(long, global = true, value_name = "FILE")]
     pub(crate) valkey: Option<PathBuf>,
-    /// Program file of the worker
+    /// Path of Pelton's worker, the program that converts files in sandboxes
     #[arg(long, global = true, value_name = "FILE", env = "PELTON_WORKER")]
     pub(crate) worker: Option<PathBuf>,
 }

@@ -57,7 +57,7 @@ use given::SharedFlags;
 #[derive(clap::Parser)]
 #[command(
     name = "lab",
-    about = "Measure Pelton against its peers; cargo xtask lab builds and installs what it needs and runs it"
+    about = "Measure Pelton and comparable programs; cargo xtask lab builds what is needed, and starts this program"
 )]
 struct Typed {
     #[command(subcommand)]
@@ -69,7 +69,7 @@ struct Typed {
 /// Subcommands: one per benchmark, and hidden ones for the processes that benchmarks start.
 #[derive(clap::Subcommand)]
 enum Benchmark {
-    /// Find the settings at which each encoder reaches the same quality as a JPEG
+    /// Find the settings of the WebP and AVIF encoders that give the same quality as a JPEG
     Quality,
     /// Measure CPU time, bytes and quality of conversions, compared with vips, cwebp and avifenc
     Image {
@@ -91,8 +91,8 @@ enum Benchmark {
         #[arg(long)]
         only: Option<String>,
     },
-    /// Measure the cost of a cell (sandbox) per small job: throughput over HTTP by backend and page
-    /// size, the time that jobs wait for a cell, and the time to wipe a cell
+    /// Measure the cost of the sandboxes (cells) for small conversions: throughput over HTTP with
+    /// processes and microVMs, the wait for a sandbox, and the time to erase a sandbox
     Cells,
     /// Measure CPU time of the store's commands, latency, memory and expiry, compared with
     /// redis-server
@@ -100,15 +100,15 @@ enum Benchmark {
         /// Run only this part
         #[arg(long)]
         only: Option<store::Part>,
-        /// Name of the only operation to run in the part `ops`
+        /// Run only the operation with this name, in the part `ops`
         #[arg(long)]
         row: Option<String>,
     },
     /// Request a key from a store at a steady rate (started by `store`)
     #[command(hide = true)]
     Probe(store::Probe),
-    /// Measure first scans of a music library, compared with Musium's read pattern and with lofty;
-    /// also measure rescans, searches and the conversion of covers
+    /// Measure the first scan of a music library, compared with the library lofty and with reads as
+    /// Musium does them; also measure later scans, searches and the conversion of covers
     Scan(scan::Typed),
     /// Read a library as one contender does (started by `scan`)
     #[command(hide = true)]

@@ -47,7 +47,7 @@ use toolkit::stop::{EXIT_FINDINGS, Stop};
     about = "Build, run and test Pelton"
 )]
 enum Typed {
-    /// Build the server and serve DIR; without DIR, a demo library of photographs and music
+    /// Build the server, and serve DIR or, without DIR, a demo library of photographs and music
     Serve {
         /// Folder to serve
         dir: Option<PathBuf>,
@@ -55,35 +55,35 @@ enum Typed {
         #[arg(last = true)]
         pelton: Vec<OsString>,
     },
-    /// Build the worker and the server, and print the path of the server
+    /// Build the server and the worker, which converts files in sandboxes; print the server's path
     Build,
-    /// Run all steps of the gate, one step, or the tests of one crate
+    /// Run all checks that precede a merge, one of them, or the tests of one crate
     Test {
-        /// Step (fmt, tidy, typos, advisories, web, codecs, clippy, unit, page, instructions,
-        /// conform, deny) or crate
+        /// Name of a check (fmt, tidy, typos, advisories, web, codecs, clippy, unit, page,
+        /// instructions, conform, deny) or of a crate; without it, all checks
         name: Option<String>,
-        /// Replace the expected values in the tests by the actual ones
+        /// Replace the expected values in the tests by the values that the tests found
         #[arg(long)]
         bless: bool,
     },
-    /// Check, test and build the page into web/dist, with Node
+    /// Check, test and build the web page into web/dist, with Node
     Web {
-        /// Build again after each change; a server started with --page-dir web/dist serves the
+        /// Build again after each change. `pelton serve --page-dir web/dist` serves the newest
         /// result
         #[arg(long)]
         watch: bool,
     },
-    /// Check the repository's own rules, which neither the compiler nor clippy checks
+    /// Check rules of this repository that the compiler and clippy do not check
     Tidy,
-    /// Check the locked crates against the copy of RustSec's advisories
+    /// Check the crates of Cargo.lock against a copy of RustSec's list of vulnerabilities
     Advisories {
-        /// Renew the copy first, from this checkout of RustSec's advisory-db
+        /// Folder with a checkout of RustSec's advisory-db, from which the copy is updated first
         #[arg(long)]
         from: Option<PathBuf>,
     },
-    /// Run one outside conformance suite or oracle in full
+    /// Run one external conformance suite, or one comparison with another program, in full
     Conform {
-        /// Name of the suite
+        /// Name of the suite; for an unknown name, the error lists all names
         name: String,
         /// Arguments for the suite
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
@@ -91,42 +91,42 @@ enum Typed {
     },
     /// Run fuzz targets, and add the inputs that reach new code to the committed corpora
     Fuzz {
-        /// Fuzz target; without it, each in turn
+        /// Name of the fuzz target; without it, all targets run one after the other
         target: Option<String>,
-        /// Seconds per target
+        /// Time in seconds for which each target runs
         #[arg(long, default_value_t = 3_600)]
         seconds: u32,
     },
-    /// Generate a music library, the same for the same seed, and print its folder
+    /// Generate a music library and print its folder; equal seeds and tracks give equal libraries
     Media {
         /// Number of tracks
         #[arg(long, default_value_t = 16_000)]
         tracks: u32,
-        /// Seed of all random choices
+        /// Seed of the random choices
         #[arg(long, default_value_t = 1)]
         seed: u64,
-        /// Folder to write to; without it, a folder of the cache
+        /// Folder to write to; without it, a folder in the build cache
         #[arg(long)]
         out: Option<PathBuf>,
     },
-    /// Print random comment blocks with their code, to review their language
+    /// Print random comments with the code below them, to review their language
     ProseSample {
         /// Seed of the random choice
         #[arg(long, default_value_t = 1)]
         seed: u64,
-        /// Number of blocks
+        /// Number of comments
         #[arg(long, default_value_t = 200)]
         count: usize,
     },
-    /// Print each string of several words outside test code: help, log lines, errors, metric help
+    /// Print all texts for people outside test code: help, log lines, errors, help of metrics
     Messages,
-    /// Write the tables of docs/FIGURES.md from the newest records of the benchmarks
+    /// Write the newest results of the benchmarks into the tables of docs/FIGURES.md
     Figures,
     /// Benchmark Pelton against comparable programs
     Lab {
         /// Name of the benchmark
         name: String,
-        /// Arguments for the benchmark
+        /// Arguments for the benchmark, such as --help
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         args: Vec<OsString>,
     },
