@@ -206,7 +206,7 @@ pub fn gate(config: &Config) -> Result<Gate, Error> {
 fn token(path: &Path) -> Result<Token, Error> {
     let unfit = |why: &dyn std::fmt::Display| {
         let what = format!("admin_token_file: {}: {why}", path.display());
-        Error::usage(what).hint("openssl rand -hex 24 > FILE makes one")
+        Error::usage(what).hint("openssl rand -hex 24 > FILE makes a token")
     };
     let text = std::fs::read_to_string(path).map_err(|err| unfit(&err))?;
     match text.trim() {

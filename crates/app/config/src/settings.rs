@@ -143,7 +143,7 @@ settings! {
         /// Folder whose pictures, music and other files are served.
         root: PathBuf = PathBuf::from("."), "directory";
         /// IP address and port for HTTP. 127.0.0.1 accepts connections from this machine only;
-        /// 0.0.0.0 or [::] accepts them from other machines, too.
+        /// 0.0.0.0 accepts them from other machines, too.
         listen: SocketAddr = SocketAddr::new(Ipv4Addr::LOCALHOST.into(), 3333), "address";
         /// Directory in which the server keeps its own files: converted pictures and tracks, the
         /// index of the library, and user accounts.
@@ -186,7 +186,7 @@ settings! {
         /// /scans=/srv/scans serves /srv/scans/a.jpg as /scans/a.jpg.
         img_map: Mappings = Mappings(Vec::new()), "prefix=directory";
         /// Programs of your own that answer the requests below given URL paths, each in a sandbox.
-        /// docs/cells.md describes the keys of the tables [programs.NAME].
+        /// docs/cells.md describes the keys of their tables `[programs.NAME]`.
         programs: Programs = Programs::default(), "tables";
         /// Encode converted pictures again when CPU cores are idle, with slower encoder settings
         /// that make smaller files.
