@@ -176,17 +176,17 @@ settings! {
         resource_policy: ResourcePolicy = ResourcePolicy(None), "policy or off";
         /// Treatment of the parameters in a picture's URL, such as w in ?w=320. pelton: an invalid
         /// value gets the status 400, and unknown parameters are ignored. webp-server-go: invalid
-        /// values are ignored, too. meta-only: only the parameter meta is used, and all others are
-        /// ignored.
-        queries: Queries = Queries(Grammar::Pelton), "grammar";
+        /// values are ignored, too. meta-only: all parameters are ignored except meta=full, which
+        /// requests a description of the picture as JSON.
+        queries: Queries = Queries(Grammar::Pelton), "mode";
         /// Reject requests with unknown parameters or invalid values, with the status 400. If true,
         /// the setting queries has no effect.
         strict_query: bool = false, "true or false";
         /// Folders to serve in addition to root, each at its own URL path. For example,
         /// /scans=/srv/scans serves /srv/scans/a.jpg as /scans/a.jpg.
         img_map: Mappings = Mappings(Vec::new()), "prefix=directory";
-        /// Programs of your own that answer the requests below given URL paths, each in a sandbox.
-        /// docs/cells.md describes the keys of their tables `[programs.NAME]`.
+        /// Your own programs, which answer the requests for given URL paths. They run in sandboxes.
+        /// docs/cells.md explains the keys of their tables `[programs.NAME]`.
         programs: Programs = Programs::default(), "tables";
         /// Encode converted pictures again when CPU cores are idle, with slower encoder settings
         /// that make smaller files.
@@ -205,10 +205,10 @@ settings! {
         /// same as incoming-cpu, for kernels before 6.2. auto: switches between hash and
         /// incoming-cpu to balance the load.
         steering: SteeringMode = SteeringMode(Steering::Auto), "mode";
-        /// Addresses or networks of reverse proxies to trust. The server believes their field
-        /// X-Forwarded-Proto, and uses their X-Forwarded-For to count for
-        /// limits.address_conversions_max. limits.address_connections_max does not apply to these
-        /// proxies.
+        /// Addresses or networks of reverse proxies to trust. The server believes their header
+        /// field X-Forwarded-Proto, and takes the client's address for
+        /// limits.address_conversions_max from their X-Forwarded-For.
+        /// limits.address_connections_max does not apply to these proxies.
         proxies: Networks = Networks::loopback(), "addresses";
         /// Parts of the server for which browsers must log in: off (none), music (music, covers,
         /// the API, metrics and status) or all (everything except health checks and the login
@@ -277,7 +277,8 @@ settings! {
         /// noticed. 0s means no such scans.
         rescan_time: OptionalDuration = OptionalDuration::seconds(86_400), "time";
         /// Separators between the names of several artists in one tag. Upper and lower case count
-        /// as equal. Quote separators that begin or end with a space.
+        /// as equal. In a flag or variable, put double quotes around a separator that begins or
+        /// ends with a space.
         split_artists: Texts = Texts(Splits::default().artists), "texts";
         /// Separators between several genres in one tag. Upper and lower case count as equal.
         split_genres: Texts = Texts(Splits::default().genres), "texts";
@@ -336,18 +337,17 @@ settings! {
     /// Store: the Redis-compatible server, built in or external, that holds the index of variants.
     struct Store as store {
         /// IP address and port of a Redis-compatible store inside the server. It holds a copy of
-        /// the index of converted files, which Redis clients can read. Use either this store or
-        /// store.url.
+        /// the index of converted files, which Redis clients can read. store.url must then be off.
         listen: MaybeAddress = MaybeAddress(None), "address or off";
         /// URL of an external Redis-compatible store,
         /// redis://[user:password@]host[:port][/database]. Servers that use the same store share
-        /// their index of converted files. Use either this store or store.listen.
+        /// their index of converted files. store.listen must then be off.
         url: MaybeUrl = MaybeUrl(None), "URL or off";
-        /// Maximum memory of the store of store.listen. When it is full, the least recently used
+        /// Maximum memory of the store at store.listen. When it is full, the least recently used
         /// entries are removed.
         max_memory: Bytes = Bytes::mib(64), "bytes";
-        /// Time within which the store of store.url must accept a connection or answer. Otherwise
-        /// the server continues without the store.
+        /// Time within which the store at store.url must accept a connection or answer. If it does
+        /// not, the server continues without it.
         timeout: Timeout = Timeout::seconds(1), "time";
     }
 
@@ -357,8 +357,8 @@ settings! {
         /// kvm (a microVM, which needs /dev/kvm), or auto (kvm if it works and is fast on this
         /// machine, else process). These sandboxes are also called cells.
         backend: CellBackend = CellBackend(Backend::Process), "backend";
-        /// Erase a sandbox's memory after each conversion, so that no data reaches the next
-        /// conversion. false saves the time of erasing, but gives up this protection.
+        /// Erase a sandbox's memory after each conversion, so that no data of one client reaches
+        /// the next. If false, further conversions run in the same memory, which is not erased.
         ephemeral: bool = true, "true or false";
         /// Maximum number of picture conversions that run at the same time, at most 255. auto means
         /// one per CPU core.
@@ -395,18 +395,20 @@ settings! {
         /// Longest pause before a crashed zygote is restarted (see cell.jobs_per_zygote). The first
         /// pause is 10 ms, and each further one is twice as long, up to this limit.
         max_restart_pause: Timeout = Timeout::seconds(5), "time";
-        /// Isolation without which the server does not start. From weakest to strongest: filter
-        /// (seccomp), landlock, namespaces, microvm. Each level includes those before it. `pelton
-        /// cell --probe` shows the level that this machine offers.
+        /// Weakest isolation of sandboxes that you accept. If this machine offers only less, the
+        /// server does not start. From weakest to strongest: filter (seccomp), landlock,
+        /// namespaces, microvm; each level includes those before it. `pelton cell --probe` shows
+        /// what this machine offers.
         min_isolation: MinIsolation = MinIsolation(Isolation::Filter), "level";
-        /// Directory in which to save conversions that crashed or took too long, so that `pelton
-        /// cell --replay` can run them again. The saved files contain data of clients.
+        /// Directory in which to save jobs (conversions and requests to programs) that crashed or
+        /// took too long, so that `pelton cell --replay` can run them again. The saved files
+        /// contain data of clients.
         crash_dir: MaybeFolder = MaybeFolder(None), "directory or off";
-        /// Maximum number of conversions that are saved in cell.crash_dir. When it is reached, no
-        /// more are saved until files are deleted.
+        /// Maximum number of jobs that are saved in cell.crash_dir. When it is reached, no more are
+        /// saved until files are deleted.
         crash_jobs_max: u32 = 32, "jobs";
-        /// Maximum total size of the files in cell.crash_dir. A conversion that would exceed it is
-        /// not saved.
+        /// Maximum total size of the files in cell.crash_dir. A job that would exceed it is not
+        /// saved.
         crash_bytes_max: Bytes = Bytes::mib(256), "bytes";
         /// Use transparent huge pages, if the kernel has them, for memory that a sandbox allocates
         /// before its first conversion.
@@ -439,8 +441,8 @@ settings! {
         /// Maximum number of converted pictures that may wait to be encoded again (see improve).
         /// Further ones are skipped until they are requested again.
         improving_max: u32 = 4_096, "jobs";
-        /// Maximum number of requests, at the same time, that compare a converted picture with its
-        /// original. The web page sends them. One more gets the status 503.
+        /// Maximum number of comparisons, at the same time, of a converted picture with its
+        /// original, which the web page can request. A request for one more gets the status 503.
         comparisons_max: u32 = 2, "jobs";
         /// Maximum number of requests that may wait for one program (see programs). One more gets
         /// the status 503.
@@ -448,8 +450,8 @@ settings! {
         /// Interval between checks whether the files of programs (see programs) have changed.
         /// Changed programs are then used without a restart.
         program_check_time: Timeout = Timeout::seconds(2), "time";
-        /// Maximum number of pictures and tracks whose format and dimensions are remembered, in
-        /// about 150 bytes of memory each.
+        /// Maximum number of files whose format and dimensions are remembered, in about 150 bytes
+        /// of memory each.
         facts_max: u32 = 65_536, "files";
         /// Maximum number of pictures whose placeholder is kept, in about 150 bytes of memory and
         /// disk each. A placeholder is a colour and a blurred preview (BlurHash, ThumbHash), to
@@ -461,8 +463,8 @@ settings! {
         /// Maximum number of responses that are cached, over all cores. Each response with a body
         /// above limits.memory_body_bytes_max keeps a file open.
         hot_responses_max: u32 = 4_096, "responses";
-        /// Size of the largest text that is compressed before it is sent. Larger texts are sent
-        /// uncompressed.
+        /// Size of the largest text file or page that is compressed before it is sent. Larger ones
+        /// are sent uncompressed.
         coded_bytes_max: Bytes = Bytes::mib(4), "bytes";
         /// Maximum number of files and folders that the web page of one folder shows. Further
         /// entries are left out.
@@ -492,8 +494,8 @@ settings! {
         /// Maximum number of requests on one connection. The server closes the connection after the
         /// last one.
         connection_requests_max: NonZeroU32 = NonZeroU32::new(10_000).expect("not zero"), "requests";
-        /// Maximum size of the responses to pipelined requests of one connection that are collected
-        /// and written together.
+        /// Maximum size of the responses to pipelined requests that a connection collects in order
+        /// to write them with one system call.
         queued_bytes_max: Bytes = Bytes::kib(24), "bytes";
         /// Maximum number of new connections that the kernel queues for each core until the server
         /// accepts them. The kernel lowers it to net.core.somaxconn.
@@ -514,15 +516,16 @@ settings! {
         /// connection open. If an ignored body is larger, the server closes an HTTP/1.1 connection
         /// after its response; over HTTP/2 the request gets the status 413.
         body_bytes_max: Bytes = Bytes::kib(64), "bytes";
-        /// Maximum size of the body of one request by a music player, or to the API or a program. A
-        /// larger body gets the status 413. A compressed body counts with its compressed size.
+        /// Maximum size of the body of one request to the API, a program, or an endpoint for music
+        /// players. A larger body gets the status 413. A compressed body counts with its compressed
+        /// size.
         request_body_bytes: Bytes = Bytes::mib(1), "bytes";
-        /// Maximum total size of the bodies described at limits.request_body_bytes that are in
-        /// memory, over all cores. Beyond it, slow bodies are dropped with the status 408; if none
-        /// is slow, the request gets 503.
+        /// Maximum total size, over all cores, of the bodies of requests to players' endpoints, the
+        /// API and programs that are in memory. Beyond it, a slow upload is dropped with the status
+        /// 408; if no upload is slow, the new request gets the status 503.
         request_bodies_bytes: Bytes = Bytes::mib(64), "bytes";
-        /// Maximum memory for responses of the API, pages, programs and endpoints of music players
-        /// that clients have not read yet. While it is full, further responses are replaced by the
+        /// Maximum memory for responses that clients have not read yet: those of the API, programs,
+        /// pages and players' endpoints. While it is full, further responses are replaced by the
         /// status 503.
         mount_responses_bytes: Bytes = Bytes::mib(256), "bytes";
         /// Maximum number of responses to music players, and of pages for shared links, that are
@@ -559,8 +562,8 @@ settings! {
         /// Maximum number of TLS sessions that are remembered, for clients that can resume sessions
         /// but do not support session tickets.
         tls_sessions_max: u32 = 4_096, "sessions";
-        /// Maximum size of response data that is encrypted or waits for encryption, per TLS
-        /// connection, until the client reads it.
+        /// Maximum size of the response data of one TLS connection that waits in memory, encrypted
+        /// or not, until the client reads it.
         tls_buffer_bytes_max: Bytes = Bytes::kib(32), "bytes";
         /// Maximum number of open requests (streams) of one HTTP/2 connection. Further ones are
         /// refused, but the connection stays open.
