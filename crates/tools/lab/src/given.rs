@@ -26,7 +26,7 @@ pub(crate) struct SharedFlags {
     /// trying out a benchmark
     #[arg(long, global = true)]
     pub(crate) rounds: Option<usize>,
-    /// Number of photographs to use, instead of all; meant only for trying out a benchmark
+    /// Use only this number of photographs, instead of all; meant only for trying out a benchmark
     #[arg(long, global = true)]
     pub(crate) take: Option<usize>,
     /// Path of the program pelton

@@ -89,7 +89,7 @@ enum Typed {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         args: Vec<OsString>,
     },
-    /// Run fuzz targets, and add the inputs that reach new code to the committed corpora
+    /// Run fuzz targets, and store inputs that reach new code in the repository
     Fuzz {
         /// Name of the fuzz target; without it, all targets run one after the other
         target: Option<String>,
@@ -118,7 +118,7 @@ enum Typed {
         #[arg(long, default_value_t = 200)]
         count: usize,
     },
-    /// Print all texts for people outside test code: help, log lines, errors, help of metrics
+    /// Print every text of several words outside test code: help, log lines, errors and the like
     Messages,
     /// Write the newest results of the benchmarks into the tables of docs/FIGURES.md
     Figures,

@@ -29,8 +29,8 @@ pub(crate) struct Help {
 /// Topic of `pelton help`.
 #[derive(Subcommand)]
 pub(crate) enum Topic {
-    /// Explain every setting, with its name in the configuration file, its variable, its flag and its
-    /// default
+    /// Explain every setting, with its name in the configuration file, its variable, its flag and
+    /// its default
     Settings,
     /// Print a script with which a shell completes commands and flags
     Completions {
@@ -44,7 +44,7 @@ pub(crate) enum Topic {
         #[arg(value_name = "COMMAND", id = "COMMAND")]
         command: Vec<String>,
     },
-    /// Command to explain.
+    /// Command to explain
     #[command(external_subcommand)]
     Command(Vec<String>),
 }

@@ -75,7 +75,8 @@ pub(crate) struct Serve {
     /// Folder to serve; the same as --root
     #[arg(value_name = "ROOT", id = "ROOT", conflicts_with = "root")]
     pub(crate) root: Option<PathBuf>,
-    /// URL of a Redis-compatible store for the index of converted files; the same as --store-url
+    /// URL of a Redis-compatible store in which servers share their index of converted files; the
+    /// same as --store-url
     #[arg(long, value_name = "URL", conflicts_with = "store.url")]
     pub(crate) store: Option<String>,
     #[command(flatten)]
@@ -274,7 +275,7 @@ pub(crate) struct Labelled {
     pub(crate) settings: SettingsOf<Data>,
 }
 
-/// List or release files that are no longer converted because they crashed conversions.
+/// List or release files that are not converted, because their conversion crashed repeatedly.
 ///
 /// A file that has crashed three conversions is put in quarantine: the server then sends it
 /// unconverted. When its quarantine is lifted, a running server converts it again within a minute.
@@ -287,8 +288,8 @@ pub(crate) struct Quarantine {
 /// Subcommands of `pelton quarantine`.
 #[derive(Subcommand)]
 pub(crate) enum QuarantineCommand {
-    /// List the files in quarantine. The columns, separated by tabs, are BLAKE3 hash, size in bytes,
-    /// Unix time at which the quarantine began, path, and cause
+    /// List the files in quarantine. The columns, separated by tabs, are BLAKE3 hash, size in
+    /// bytes, Unix time at which the quarantine began, path, and cause
     List(AllUsers),
     /// Release one file from quarantine
     #[command(after_help = "Examples:
