@@ -165,7 +165,8 @@ settings! {
         /// sent with a Content-Security-Policy that forbids scripts.
         active_types: Types = Types::Only(Vec::new()), "extensions";
         /// Header fields to add to every response, such as X-Frame-Options: DENY. If the server
-        /// sends a field of the same name, the added field replaces it.
+        /// sends a field of the same name, the added field replaces it. In a flag or variable,
+        /// separate several fields with |.
         headers: HeaderFields = HeaderFields(Headers::default()), "fields";
         /// Origins, such as https://example.org, whose web pages may read files of the library by
         /// script (CORS). * means all origins.
