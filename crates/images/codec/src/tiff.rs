@@ -44,15 +44,15 @@ pub(crate) fn decode(bytes: &[u8], options: &DecodeOptions) -> Result<Decoded, E
     };
     let mut canvas = Canvas::new(bytes, &page)?;
     let grid = Grid::of(&page, options)?;
-    let (mut rows_read, mut is_complete) = (0, true);
+    let (mut has_rows, mut is_complete) = (false, true);
     let mut reader = ChunkReader::new(bytes, &page, options)?;
     for index in 0..grid.planes * grid.across * grid.down {
         let place = grid.place(&page, index);
         let read = reader.read(index, &place, &mut canvas)?;
-        rows_read += read;
-        is_complete &= read == place.size.height_px;
+        has_rows |= read != ChunkRows::None;
+        is_complete &= read == ChunkRows::All;
     }
-    if rows_read == 0 {
+    if !has_rows {
         return Err(Error::new(ErrorKind::Undecodable, "tiff: no rows"));
     }
     Ok(Decoded {
@@ -111,6 +111,15 @@ impl Grid {
     }
 }
 
+/// Rows of a chunk that could be decoded.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum ChunkRows {
+    None,
+    /// The chunk is damaged, so that a part of its rows is missing or wrong.
+    Some,
+    All,
+}
+
 /// Reader of the chunks of a page.
 struct ChunkReader<'a> {
     bytes: &'a [u8],
@@ -138,22 +147,24 @@ impl<'a> ChunkReader<'a> {
         })
     }
 
-    /// Reads one chunk into `canvas`. Returns the number of rows that were read; fewer than those
-    /// of `place` if the chunk is damaged.
-    fn read(&mut self, index: u64, place: &Place, canvas: &mut Canvas) -> Result<u32, Error> {
+    /// Reads one chunk into `canvas`.
+    fn read(&mut self, index: u64, place: &Place, canvas: &mut Canvas) -> Result<ChunkRows, Error> {
         let Some(chunk) = self.chunk(index) else {
-            return Ok(0);
+            return Ok(ChunkRows::None);
         };
         if self.page.compression == TiffCompression::Jpeg {
             return self.read_jpeg(chunk, place, canvas);
         }
         if !canvas.shows(place.plane) {
-            return Ok(place.size.height_px);
+            return Ok(ChunkRows::All);
         }
         let mut stream = Stream::new(self.page.compression, chunk);
         for y in 0..place.size.height_px {
             if !stream.fill(&mut self.row) {
-                return Ok(y);
+                return Ok(match y {
+                    0 => ChunkRows::None,
+                    _ => ChunkRows::Some,
+                });
             }
             if self.page.is_predicted {
                 accumulate(&mut self.row, self.page, samples_per_chunk_pixel(self.page));
@@ -161,7 +172,7 @@ impl<'a> ChunkReader<'a> {
             unpack(&self.row, self.page, &mut self.samples);
             canvas.put_row(place, y, &self.samples);
         }
-        Ok(place.size.height_px)
+        Ok(ChunkRows::All)
     }
 
     /// Returns the bytes of a chunk, or those that the file contains.
@@ -178,11 +189,11 @@ impl<'a> ChunkReader<'a> {
         chunk: &[u8],
         place: &Place,
         canvas: &mut Canvas,
-    ) -> Result<u32, Error> {
+    ) -> Result<ChunkRows, Error> {
         let tables = self.page.jpeg_tables.as_ref();
         let tables = tables.and_then(|tables| part(self.bytes, tables));
         let Some(file) = jpeg_file(self.page.colour, tables, chunk)? else {
-            return Ok(0);
+            return Ok(ChunkRows::None);
         };
         // The last strip may be shorter than the others, and tiles have the full size.
         let chunk = self.page.chunk;
@@ -196,10 +207,11 @@ impl<'a> ChunkReader<'a> {
             TiffColour::Cmyk => image_plan::Layout::Cmyk,
             _ => image_plan::Layout::Rgb,
         };
-        let decoded = match jpeg::decode_pixels(&file, channels, &self.options.limits, fits) {
+        let decoded = jpeg::decode_pixels(&file, channels, &self.options.limits, fits);
+        let (decoded, is_damaged) = match decoded {
             Ok(decoded) => decoded,
             // One damaged chunk does not make the others useless.
-            Err(err) if err.kind == ErrorKind::Undecodable => return Ok(0),
+            Err(err) if err.kind == ErrorKind::Undecodable => return Ok(ChunkRows::None),
             Err(err) => return Err(err),
         };
         let stride = channels.channels() * chunk.width_px as usize;
@@ -207,7 +219,10 @@ impl<'a> ChunkReader<'a> {
         for (y, row) in (0..place.size.height_px).zip(rows) {
             canvas.put_pixels(place, y, row, channels.channels());
         }
-        Ok(place.size.height_px)
+        Ok(match is_damaged {
+            true => ChunkRows::Some,
+            false => ChunkRows::All,
+        })
     }
 }
 

@@ -43,13 +43,14 @@ pub(crate) fn decode(bytes: &[u8], options: &DecodeOptions) -> Result<Decoded, E
 }
 
 /// Decodes a JPEG to pixels of `layout`, RGB or CMYK, in the colours that its header states. Inks
-/// are not inverted. `fits` returns whether the picture may have a size.
+/// are not inverted. `fits` returns whether the picture may have a size. Also returns whether the
+/// file is damaged, so that a part of the pixels is missing.
 pub(crate) fn decode_pixels(
     bytes: &[u8],
     layout: Layout,
     limits: &Limits,
     fits: impl Fn(Size) -> bool,
-) -> Result<Packed, Error> {
+) -> Result<(Packed, bool), Error> {
     let mut handle = Handle::new(tj::TJINIT_TJINIT_DECOMPRESS)?;
     let options = DecodeOptions {
         limits: *limits,
@@ -64,8 +65,8 @@ pub(crate) fn decode_pixels(
     }
     limits.admit("jpeg", header.size, header.size)?;
     check_scans(bytes, limits)?;
-    let (packed, _) = decode_packed(&mut handle, bytes, layout, header.size)?;
-    Ok(packed)
+    let (packed, outcome) = decode_packed(&mut handle, bytes, layout, header.size)?;
+    Ok((packed, outcome == Outcome::Damaged))
 }
 
 /// Properties read from the header of a JPEG.

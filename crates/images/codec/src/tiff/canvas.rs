@@ -94,14 +94,15 @@ impl Canvas {
     /// Returns the picture with straight alpha, in which 0 is black.
     pub(super) fn into_raster(mut self, page: &TiffPage) -> Result<Raster, Error> {
         let count = self.channels.count();
-        if page.colour == TiffColour::InvertedGrey {
-            let greys = self.samples.iter_mut().step_by(count);
-            greys.for_each(|grey| *grey = !*grey);
-        }
         if page.alpha == Some(TiffAlpha::Associated) {
             for pixel in self.samples.chunks_exact_mut(count) {
                 separate_alpha(pixel);
             }
+        }
+        // The stored level is multiplied by alpha, so it is inverted after the division.
+        if page.colour == TiffColour::InvertedGrey {
+            let greys = self.samples.iter_mut().step_by(count);
+            greys.for_each(|grey| *grey = !*grey);
         }
         samples::raster(self.channels, self.size, self.samples)
     }

@@ -448,3 +448,34 @@ fn tiles_beyond_the_limits_are_refused() {
     let refusal = decode(Format::Tiff, &file, &DecodeOptions::whole(Size::new(1, 1)));
     assert_eq!(refusal.expect_err("refused").kind, ErrorKind::Undecodable);
 }
+
+#[test]
+fn a_truncated_jpeg_strip_is_damage() {
+    let encoding = Encoding::Jpeg { quality: 95 };
+    let strip = |rows| {
+        let raster = Raster::Yuv(yuv(Size::new(37, rows), Subsampling::S400, Range::Full));
+        encode(&raster, None, encoding).expect("encodes")
+    };
+    let mut truncated = strip(16);
+    truncated.truncate(truncated.len() - 60);
+    let page = Page::new(SIZE, &[8], 1, JPEG, vec![truncated, strip(5)]).with(278, &[16]);
+    let file = Tiff::of(page).to_bytes();
+    let decoded = decode(Format::Tiff, &file, &DecodeOptions::whole(size())).expect("decodes");
+    assert!(decoded.damaged);
+}
+
+#[test]
+fn inverted_grey_is_divided_by_alpha_before_it_is_inverted() {
+    // Grey levels that are stored inverted: 255 is black. 60 of 120 is a stored level of 128.
+    let pixels = [[255, 255], [0, 255], [60, 120], [0, 0]];
+    let page = Page::new((4, 1), &[8; 2], 0, PLAIN, vec![pixels.concat()]).with(338, &[1]);
+    let file = Tiff::of(page).to_bytes();
+    let whole = DecodeOptions::whole(Size::new(4, 1));
+    let decoded = decode(Format::Tiff, &file, &whole).expect("decodes");
+    let Raster::Yuv(grey) = decoded.raster else {
+        panic!("pixels");
+    };
+    let alpha = grey.alpha.expect("has alpha");
+    assert_eq!(grey.luma.row(0)[..3], [0, 255, 127]);
+    assert_eq!(alpha.row(0)[..4], [255, 255, 120, 0]);
+}
