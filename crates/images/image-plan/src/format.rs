@@ -3,7 +3,7 @@
 #[cfg(test)]
 mod tests;
 
-use crate::probe::{is_ico, pnm_header};
+use crate::probe::{is_ico, is_pnm};
 
 /// Number of bytes at the start of a file that [`Format::sniff`] examines.
 pub const SNIFF_BYTES: usize = 1024;
@@ -87,7 +87,7 @@ impl Format {
             Some(Format::Psd)
         } else if head.starts_with(b"#?RADIANCE\n") || head.starts_with(b"#?RGBE\n") {
             Some(Format::Hdr)
-        } else if pnm_header(head).is_some() {
+        } else if is_pnm(head) {
             Some(Format::Pnm)
         } else if is_svg(head) {
             Some(Format::Svg)

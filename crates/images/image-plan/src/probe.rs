@@ -27,6 +27,7 @@ pub use hdr::{HdrHeader, read_header as hdr_header};
 pub use head::{PROBE_BYTES_MAX, PROBE_READ_BYTES_MAX, PROBE_READS_MAX};
 pub use ico::IcoEntry;
 pub(crate) use ico::is_ico;
+pub(crate) use pnm::is_pnm;
 pub use pnm::{PnmCoding, PnmHeader, read_header as pnm_header};
 pub use psd::{PsdColour, PsdHeader};
 pub use read_at::ReadAt;

@@ -59,6 +59,8 @@ fn formats_are_detected_by_magic_bytes() {
             Some(Format::Pnm),
         ),
         (b"P3 and P4 are papers", None),
+        (b"P1 10 20 minutes for the first part", None),
+        (b"P3\n1 1\n255\n0 12 255 # blue\n", Some(Format::Pnm)),
         (b"P5 640 480", None),
         (b"P55 1 1 ", None),
         (b"P5 640 480 0\n", None),

@@ -98,6 +98,22 @@ pub fn read_header(head: &[u8]) -> Option<PnmHeader> {
     })
 }
 
+/// Returns whether a file that begins with `head` is a PNM. Prose can begin like a header, such as
+/// "P1 10 20 minutes", so samples as text must not contain anything but digits.
+pub(crate) fn is_pnm(head: &[u8]) -> bool {
+    read_header(head).is_some_and(|header| {
+        header.coding != PnmCoding::Text || are_text_samples(&head[header.samples_at - 1..])
+    })
+}
+
+/// Returns whether `text` consists of digits, white space and comments.
+fn are_text_samples(text: &[u8]) -> bool {
+    let lines = text.split(|byte| *byte == b'\n');
+    let samples = lines.map(|line| line.split(|byte| *byte == b'#').next().unwrap_or(line));
+    let is_sample = |byte: &u8| byte.is_ascii_digit() || byte.is_ascii_whitespace();
+    samples.flatten().all(is_sample)
+}
+
 /// Reader of a header's text.
 struct Text<'a> {
     head: &'a [u8],
