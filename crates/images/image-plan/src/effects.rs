@@ -361,6 +361,14 @@ impl Effects {
         *self != planar
     }
 
+    /// Returns whether an operation adds a colour of its own to the picture, which is given in sRGB.
+    /// White and transparency are the same in every RGB colour space.
+    #[must_use]
+    pub fn adds_srgb_colour(&self) -> bool {
+        let is_neutral = |colour| [Rgba::WHITE, Rgba::TRANSPARENT].contains(&colour);
+        self.tone.duotone.is_some() || self.background.is_some_and(|colour| !is_neutral(colour))
+    }
+
     /// Returns the operations without the parameters that have no effect on a picture, so that
     /// requests with the same result have the same plan.
     pub(crate) fn relevant(mut self, picture: &EffectInput) -> Effects {

@@ -45,9 +45,18 @@ enum Kind {
     Pixels(Layout, Arc<Transform8BitExecutor>),
 }
 
+/// Treatment of small profiles that are not sRGB.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SmallProfiles {
+    /// They are embedded in the output.
+    Carry,
+    /// The pixels are converted to sRGB, because colours in sRGB will be added to the picture.
+    Convert,
+}
+
 /// Decides how `profile`, the colour profile of `raster`, is handled.
 #[must_use]
-pub fn classify(profile: &[u8], raster: &Raster) -> ProfileAction {
+pub fn classify(profile: &[u8], raster: &Raster, small: SmallProfiles) -> ProfileAction {
     let options = ParsingOptions {
         max_profile_size: PROFILE_BYTES_MAX,
         ..ParsingOptions::default()
@@ -61,7 +70,9 @@ pub fn classify(profile: &[u8], raster: &Raster) -> ProfileAction {
             Ok(ProfileAction::Drop)
         }
         (DataColorSpace::Rgb, Form::Rgb | Form::Rgba)
-            if is_matrix(&parsed) && profile.len() <= CARRY_BYTES_MAX =>
+            if small == SmallProfiles::Carry
+                && is_matrix(&parsed)
+                && profile.len() <= CARRY_BYTES_MAX =>
         {
             Ok(ProfileAction::Carry)
         }

@@ -1,12 +1,14 @@
 //! Pipeline from the original to the encoded output.
 
+use std::cell::OnceCell;
+
 use crate::Error;
 use crate::effects::{apply_effects, margin_chroma};
 use crate::floor::{Floor, Search};
 use crate::form::EncoderInput;
 use codec::{DecodeOptions, Shrink};
 use image_plan::{Batch, Encoding, Layout, Plan, Raster, Rgba, Size, Subsampling, Target};
-use pixel::colour::{ProfileAction, classify};
+use pixel::colour::{ProfileAction, SmallProfiles, classify};
 use pixel::{
     Area, blend_over, cmyk_to_rgb, flatten, orient, placeholder, scale_by, shrink_for_placeholder,
     stored, to_packed,
@@ -77,6 +79,34 @@ pub fn convert_batch(batch: &Batch, original: &[u8]) -> Result<BatchOutput, Erro
 struct Colours {
     profile: Option<Vec<u8>>,
     profile_action: ProfileAction,
+    /// Treatment for plans that add colours in sRGB, once such a plan is produced.
+    action_for_srgb: OnceCell<ProfileAction>,
+}
+
+impl Colours {
+    fn of(profile: Option<Vec<u8>>, raster: &Raster) -> Colours {
+        Colours {
+            profile_action: profile_action(profile.as_deref(), raster, SmallProfiles::Carry),
+            action_for_srgb: OnceCell::new(),
+            profile,
+        }
+    }
+
+    /// Returns the treatment of the profile of `raster`, the decoded picture, by `plan`.
+    fn action(&self, plan: &Plan, raster: &Raster) -> &ProfileAction {
+        if !plan.effects.adds_srgb_colour() {
+            return &self.profile_action;
+        }
+        self.action_for_srgb
+            .get_or_init(|| profile_action(self.profile.as_deref(), raster, SmallProfiles::Convert))
+    }
+}
+
+/// Decides how the profile of `raster` is handled. A picture without a profile is in sRGB.
+fn profile_action(profile: Option<&[u8]>, raster: &Raster, small: SmallProfiles) -> ProfileAction {
+    profile.map_or(ProfileAction::Drop, |profile| {
+        classify(profile, raster, small)
+    })
 }
 
 /// Decodes the original for `plan` and for all plans that can use the same decoded picture. Also
@@ -88,24 +118,17 @@ fn decode(plan: &Plan, original: &[u8]) -> Result<(Raster, Colours, Vec<String>)
     if decoded.damaged {
         remarks.push("original is damaged, only its valid part was decoded".to_owned());
     }
-    let profile_action = match &decoded.profile {
-        None => ProfileAction::Drop,
-        Some(profile) => classify(profile, &decoded.raster),
-    };
-    if let ProfileAction::Malformed(why) = &profile_action {
+    let colours = Colours::of(decoded.profile, &decoded.raster);
+    if let ProfileAction::Malformed(why) = &colours.profile_action {
         remarks.push(format!("unusable colour profile treated as sRGB: {why}"));
     }
-    let colours = Colours {
-        profile: decoded.profile,
-        profile_action,
-    };
     Ok((decoded.raster, colours, remarks))
 }
 
 /// Produces the file of `plan` from the decoded picture. Also returns the size of the encoded
 /// picture.
 fn produce_file(plan: &Plan, raster: Raster, colours: &Colours) -> Result<(Vec<u8>, Size), Error> {
-    let profile_action = &colours.profile_action;
+    let profile_action = colours.action(plan, &raster);
     let form = EncoderInput::of(plan.encoding);
     let chroma = match profile_action {
         ProfileAction::Convert(converter) if converter.needs_rgb() => Subsampling::S444,
@@ -132,11 +155,9 @@ fn produce_file(plan: &Plan, raster: Raster, colours: &Colours) -> Result<(Vec<u
 /// As [`convert`].
 pub(crate) fn picture_before_encoding(plan: &Plan, original: &[u8]) -> Result<Raster, Error> {
     let (raster, colours, _) = decode(plan, original)?;
+    let action = colours.action(plan, &raster);
     let raster = scaled(plan, raster, Subsampling::S444);
-    Ok(upright(
-        plan,
-        convert_colour(raster, &colours.profile_action),
-    ))
+    Ok(upright(plan, convert_colour(raster, action)))
 }
 
 fn encode(raster: &Raster, profile: Option<&[u8]>, encoding: Encoding) -> Result<Vec<u8>, Error> {

@@ -1,5 +1,5 @@
 use super::*;
-use crate::colour::{CARRY_BYTES_MAX, Converter, ProfileAction, classify};
+use crate::colour::{CARRY_BYTES_MAX, Converter, ProfileAction, SmallProfiles, classify};
 use moxcms::{ColorProfile, curve_from_gamma};
 
 fn bytes(profile: &ColorProfile) -> Vec<u8> {
@@ -30,7 +30,7 @@ fn grey_row(samples: &[u8]) -> Raster {
 
 #[track_caller]
 fn converter(profile: &[u8], raster: &Raster) -> Converter {
-    match classify(profile, raster) {
+    match classify(profile, raster, SmallProfiles::Carry) {
         ProfileAction::Convert(converter) => converter,
         other => panic!("{}", name(&other)),
     }
@@ -47,7 +47,10 @@ fn name(disposition: &ProfileAction) -> &str {
 
 #[track_caller]
 fn check(profile: &[u8], raster: &Raster, expected: &str) {
-    assert_eq!(name(&classify(profile, raster)), expected);
+    assert_eq!(
+        name(&classify(profile, raster, SmallProfiles::Carry)),
+        expected
+    );
 }
 
 /// Serializes a profile and appends `tail` zero bytes that no tag refers to.
@@ -98,6 +101,16 @@ fn small_matrix_profiles_are_carried_and_large_ones_converted() {
     let tail_bytes_max = CARRY_BYTES_MAX - bytes(&wide).len();
     check(&with_tail(&wide, tail_bytes_max), &rgb, "carry");
     check(&with_tail(&wide, tail_bytes_max + 1), &rgb, "convert");
+}
+
+#[test]
+fn small_matrix_profiles_are_converted_on_request() {
+    let rgb = row(Layout::Rgb, &[1, 2, 3]);
+    let action = |profile: &ColorProfile| {
+        name(&classify(&bytes(profile), &rgb, SmallProfiles::Convert)).to_owned()
+    };
+    assert_eq!(action(&ColorProfile::new_display_p3()), "convert");
+    assert_eq!(action(&ColorProfile::new_srgb()), "drop");
 }
 
 /// The expected colours were computed from the definitions of Display P3 and sRGB in double
@@ -158,7 +171,7 @@ fn malformed_and_unsuitable_profiles_are_reported() {
     let ink = row(Layout::Cmyk, &[1, 2, 3, 4]);
     let profile = bytes(&ColorProfile::new_display_p3());
     for (profile, raster) in [(&[][..], &rgb), (&[7; 300], &rgb), (&profile, &ink)] {
-        let judged = classify(profile, raster);
+        let judged = classify(profile, raster, SmallProfiles::Carry);
         let ProfileAction::Malformed(why) = judged else {
             panic!("{}", name(&judged));
         };
@@ -248,7 +261,8 @@ proptest! {
             row(Layout::Cmyk, &[1, 2, 3, 4]),
             grey_row(&[1, 2]),
         ] {
-            if let ProfileAction::Convert(converter) = classify(&profile, &raster) {
+            if let ProfileAction::Convert(converter) = classify(&profile, &raster, SmallProfiles::Carry)
+            {
                 let size = raster.size();
                 prop_assert_eq!(converter.to_srgb(raster).size(), size);
             }

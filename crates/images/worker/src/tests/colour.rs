@@ -3,7 +3,10 @@
 use super::pictures::{
     AVIF, ENCODINGS, JPEG, PNG, WEBP, distance, done, file, planes, png, read, scene, whole,
 };
-use image_plan::{Encoding, Format, Layout, Packed, Range, Raster, Size, Subsampling};
+use image_plan::{
+    Effects, Encoding, Format, Layout, Packed, Padding, Plan, Range, Raster, Rgba, Size,
+    Subsampling,
+};
 use moxcms::ColorProfile;
 
 /// Side of a single-coloured block in pixels. In a block of this size, the chroma at the centre is
@@ -100,6 +103,31 @@ fn wide_colours_are_right_after_conversion() {
         let worst = differences.fold(0.0, f64::max);
         assert!(worst <= 3.0, "{encoding:?}: ΔE {worst:.2}");
     }
+}
+
+/// A background is given in sRGB, so the picture around which it lies is converted to sRGB.
+#[test]
+fn a_background_has_its_colour_beside_a_wide_picture() {
+    let picture = patches();
+    let original = png(&picture, Some(&bytes(&ColorProfile::new_display_p3())));
+    let effects = Effects {
+        pad: Padding {
+            bottom_px: 16,
+            ..Padding::default()
+        },
+        background: Some(Rgba([215, 93, 31, 255])),
+        ..Effects::NONE
+    };
+    let plan = Plan {
+        target: effects.pad.around(picture.size),
+        effects,
+        ..whole(Format::Png, picture.size, PNG)
+    };
+    let (pixels, profile) = read(&plan, &done(&plan, &original).bytes);
+    assert_eq!(profile, None);
+    let (shown, margin) = (middles(&pixels), pixels.data.last_chunk::<3>());
+    assert!(delta_e(shown[0], [215, 93, 31]) <= 1.0, "{:?}", shown[0]);
+    assert_eq!(margin, Some(&[215, 93, 31]));
 }
 
 #[test]
