@@ -172,17 +172,11 @@ impl Response {
         self.change_cache_control(|value| value.replace("public", "private"));
     }
 
-    /// Keeps caches from storing the response for more than `age_s_max` seconds.
+    /// Keeps caches, also shared ones, from storing the response for more than `age_s_max` seconds.
     pub(crate) fn limit_age(&mut self, age_s_max: u64) {
-        const MAX_AGE: &str = "max-age=";
         self.change_cache_control(|value| {
-            let Some((before, after)) = value.split_once(MAX_AGE) else {
-                return value.to_owned();
-            };
-            let digits = after.bytes().take_while(u8::is_ascii_digit).count();
-            let (age, after) = after.split_at(digits);
-            let age_s = age.parse().map_or(age_s_max, |age: u64| age.min(age_s_max));
-            format!("{before}{MAX_AGE}{age_s}{after}")
+            let directives = value.split(',').map(|it| limited(it.trim(), age_s_max));
+            directives.collect::<Vec<String>>().join(", ")
         });
     }
 
@@ -206,5 +200,47 @@ impl Response {
                 *value = change(value).into();
             }
         }
+    }
+}
+
+/// Returns the directive of Cache-Control with at most `age_s_max` seconds if it is max-age or
+/// s-maxage (RFC 9111 §5.2.2). A number that cannot be parsed becomes `age_s_max`.
+fn limited(directive: &str, age_s_max: u64) -> String {
+    match directive.split_once('=') {
+        Some((name, age))
+            if ["max-age", "s-maxage"]
+                .iter()
+                .any(|it| name.eq_ignore_ascii_case(it)) =>
+        {
+            let age = age.trim_matches('"').parse::<u64>();
+            format!(
+                "{name}={}",
+                age.map_or(age_s_max, |age_s| age_s.min(age_s_max))
+            )
+        }
+        _ => directive.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_ages_of_cache_control_are_limited() {
+        let limited_to = |age_s| {
+            let value = "public, Max-Age=60, s-maxage=\"86400\", immutable";
+            let directives = value.split(',').map(|it| limited(it.trim(), age_s));
+            directives.collect::<Vec<String>>()
+        };
+        assert_eq!(
+            limited_to(90),
+            ["public", "Max-Age=60", "s-maxage=90", "immutable"]
+        );
+        assert_eq!(
+            limited_to(5),
+            ["public", "Max-Age=5", "s-maxage=5", "immutable"]
+        );
+        assert_eq!(limited("max-age=soon", 7), "max-age=7");
     }
 }
