@@ -71,7 +71,7 @@ fn a_full_file() {
             queries = webp-server-go  from config.json:8
             img_map = /a/b=/srv/b,/a=/srv/a  from config.json:4
             limits.variants_bytes_max = 500MiB  from config.json:9
-            Unsupported: config.json:2: QUALITY requests lossless pictures, which are not supported yet: quality 100 is used
+            Taken: config.json:2: QUALITY requests lossless WebP and AVIF: quality 100 is the same in Pelton
             NoEffect: config.json:3: METADATA_PATH has no effect: Pelton writes no metadata files
             NoEffect: config.json:3: REMOTE_RAW_PATH has no effect: remote sources are not supported yet
             NoEffect: config.json:4: IMG_MAP skips "photos", as in WebP Server Go: a prefix begins with a slash

@@ -275,8 +275,8 @@ fn quality(entry: Entry, taken: &mut Taken) {
         );
         taken.note(NoteKind::Taken, &entry, &text);
     } else {
-        let text = "requests lossless pictures, which are not supported yet: quality 100 is used";
-        taken.note(NoteKind::Unsupported, &entry, text);
+        let text = "requests lossless WebP and AVIF: quality 100 is the same in Pelton";
+        taken.note(NoteKind::Taken, &entry, text);
     }
     taken.assign("quality", Raw::Integer(ours.into()), entry.source);
 }
