@@ -139,6 +139,7 @@ pub fn settings(config: &Config, concurrency: usize) -> Result<Settings, Error> 
         only_types: types(&config.only_types),
         active_types: types(&config.active_types),
         headers: config.headers.0.clone(),
+        tags: config.tags.0.clone(),
         cors: Cors::new(config.cors_origins.0.iter().cloned()),
         resource_policy: config.resource_policy.0,
         grammar: match config.strict_query {

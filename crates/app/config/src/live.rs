@@ -11,6 +11,7 @@ const LIVE: &[&str] = &[
     "only_types",
     "active_types",
     "headers",
+    "tags",
     "cors_origins",
     "resource_policy",
     "queries",

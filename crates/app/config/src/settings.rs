@@ -15,6 +15,7 @@ use sandbox::{Backend, Isolation};
 use server::Headers;
 use server::access::Sink;
 use server::gate::RequireLogin;
+use server::path_tags::PathTags;
 use tags::Splits;
 
 use super::programs::Programs;
@@ -23,7 +24,7 @@ use super::value::{
     LoginNeed, Mappings, MaybeAddress, MaybeFile, MaybeFolder, MaybeUrl, MinIsolation, Networks,
     Operations, OptionalDuration, Origins, PerCore, PermittedFormats, PermittedQualities,
     PermittedSides, Presets, Quality, Queries, Raw, Redirect, ResourcePolicy, Sides, SignatureKeys,
-    Sources, SteeringMode, Texts, Timeout, Types, Value, WatchMeans, Wrong,
+    Sources, SteeringMode, Tags, Texts, Timeout, Types, Value, WatchMeans, Wrong,
 };
 
 /// Setting: its name and description, and the functions that parse and format its value.
@@ -168,6 +169,10 @@ settings! {
         /// sends a field of the same name, the added field replaces it. In a flag or variable,
         /// separate several fields with |.
         headers: HeaderFields = HeaderFields(Headers::default()), "fields";
+        /// Tags of files and folders. Responses for files below a tagged path name the tag in
+        /// Cache-Tag and Surrogate-Key, by which CDNs purge their caches. `pelton purge --tag`
+        /// purges the cache of this server.
+        tags: Tags = Tags(PathTags::default()), "tag=path";
         /// Origins, such as https://example.org, whose web pages may read files of the library by
         /// script (CORS). * means all origins.
         cors_origins: CorsOrigins = CorsOrigins(Vec::new()), "origins";

@@ -247,6 +247,11 @@ const EVERY_KEY: &[(&str, &str, &str)] = &[
         "x-frame-options: DENY",
     ),
     (
+        "tags",
+        "{ summer = [\"/2024/july\", \"/2025/july\"] }",
+        "summer=/2024/july|summer=/2025/july",
+    ),
+    (
         "cors_origins",
         "[\"https://example.org\"]",
         "https://example.org",

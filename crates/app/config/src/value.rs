@@ -4,6 +4,7 @@
 mod gate;
 mod images;
 mod library;
+mod tags;
 #[cfg(test)]
 mod tests;
 
@@ -12,6 +13,7 @@ pub(crate) use images::{
     Operations, PermittedFormats, PermittedQualities, PermittedSides, Presets, SignatureKeys,
 };
 pub(crate) use library::{Sides, Sources, Texts, WatchMeans};
+pub(crate) use tags::Tags;
 
 use std::ffi::OsString;
 use std::fmt;

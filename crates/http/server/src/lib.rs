@@ -68,6 +68,7 @@ mod coding;
 mod encode;
 mod fields;
 mod parted;
+pub mod path_tags;
 pub mod problem;
 mod purge;
 pub mod representation;

@@ -22,6 +22,20 @@ impl Service {
         self.variants().purge(originals.as_ref())
     }
 
+    /// Removes the variants of all files that have `tag`, as [`Service::purge`] does. Returns `None`
+    /// if no file or folder has the tag. Blocks.
+    ///
+    /// # Errors
+    /// [`StillLoading`] if the index of variants is not complete yet.
+    pub fn purge_tag(&self, tag: &str) -> Result<Option<Purged>, StillLoading> {
+        let mut paths = self.settings.tags.paths(tag).peekable();
+        if paths.peek().is_none() {
+            return Ok(None);
+        }
+        let originals = paths.flat_map(|path| self.originals(path)).collect();
+        self.variants().purge(Some(&originals)).map(Some)
+    }
+
     /// Returns whether a file or folder that clients may request is at `path`. Blocks.
     #[must_use]
     pub fn has_path(&self, path: &LibraryPath) -> bool {

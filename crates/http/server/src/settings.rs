@@ -13,6 +13,7 @@ use crate::fields::{Cors, Headers};
 use crate::gate::Gate;
 use crate::h2::limits::Limits as Http2Limits;
 use crate::media_type::AllowedTypes;
+use crate::path_tags::PathTags;
 use crate::permission::Permissions;
 
 /// Settings of the operator. `pelton check` prints them.
@@ -39,6 +40,8 @@ pub struct Settings {
     pub active_types: AllowedTypes,
     /// Header fields that the operator configured for every response.
     pub headers: Headers,
+    /// Tags of files and folders.
+    pub tags: PathTags,
     /// Origins whose pages may read the responses for files of the library (CORS).
     pub cors: Cors,
     /// Value of Cross-Origin-Resource-Policy in responses for files of the library; `None` if the

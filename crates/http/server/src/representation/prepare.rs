@@ -168,6 +168,7 @@ impl Service {
             ));
         }
         fields.extend(self.policies(choice, path, is_codable));
+        fields.extend(self.settings.tags.fields(path));
         let own = fields
             .into_iter()
             .map(|(name, value)| (name.to_owned(), value));
