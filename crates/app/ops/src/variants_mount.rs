@@ -3,13 +3,16 @@
 use std::pin::Pin;
 use std::sync::Arc;
 
+use percent_encoding::percent_decode_str;
 use serde_json::json;
+use server::Service;
 use server::gate::Part;
 use server::mount::{Mount, MountRequest, Reply};
 use variants::cache::StillLoading;
+use variants::library::LibraryPath;
 
 use crate::mount::{json_reply, not_allowed, problem};
-use crate::path_parameter::path_parameter;
+use crate::path_parameter::{InvalidPath, path_parameter};
 use crate::sampler::Ops;
 
 /// Mount that purges variants.
@@ -25,31 +28,71 @@ impl VariantsMount {
         if request.method != "DELETE" {
             return not_allowed("DELETE");
         }
-        let Ok(path) = path_parameter(request.query, "path") else {
+        let Some(purge) = Purge::parse(request.query) else {
             return problem(
                 400,
-                "the query must be empty or path=PATH, with a path of the library",
+                "the query must be empty, path=PATH with a path of the library, or tag=TAG",
             );
         };
         let Some(running) = self.0.running() else {
             return problem(503, "the server is starting");
         };
         let service = running.sources.live.current();
-        let purge = move || match &path {
-            Some(path) if !service.has_path(path) => problem(404, "no such file or folder"),
-            _ => match service.purge(path.as_ref()) {
-                Ok(purged) => {
-                    let path = path.map(|path| path.as_path().display().to_string());
-                    let (entries, bytes) = (purged.entries, purged.bytes);
-                    tracing::info!(path, entries, bytes, "purged variants");
-                    let document = json!({ "entries": entries, "bytes": bytes });
-                    json_reply(200, "application/json", &document)
-                }
-                Err(StillLoading) => problem(503, "the cache is still being read: try again later"),
-            },
-        };
-        let purged = tokio::task::spawn_blocking(purge).await;
+        let purged = tokio::task::spawn_blocking(move || purge.run(&service)).await;
         purged.expect("a panic aborts the process, and this task is never cancelled")
+    }
+}
+
+/// Variants that a request selects.
+enum Purge {
+    All,
+    Path(LibraryPath),
+    Tag(String),
+}
+
+impl Purge {
+    /// Parses the query of a request. Returns `None` if the query selects nothing, or more than one
+    /// thing.
+    fn parse(query: Option<&str>) -> Option<Purge> {
+        if let Some(tag) = query.and_then(|query| query.strip_prefix("tag=")) {
+            let tag = percent_decode_str(tag).decode_utf8().ok()?;
+            return (!tag.is_empty()).then(|| Purge::Tag(tag.into_owned()));
+        }
+        match path_parameter(query, "path") {
+            Ok(Some(path)) => Some(Purge::Path(path)),
+            Ok(None) => Some(Purge::All),
+            Err(InvalidPath) => None,
+        }
+    }
+
+    /// Removes the variants and returns the response. Blocks.
+    fn run(&self, service: &Service) -> Reply {
+        let purged = match self {
+            Purge::Path(path) if !service.has_path(path) => {
+                return problem(404, "no such file or folder");
+            }
+            Purge::Path(path) => service.purge(Some(path)).map(Some),
+            Purge::All => service.purge(None).map(Some),
+            Purge::Tag(tag) => service.purge_tag(tag),
+        };
+        match purged {
+            Ok(Some(purged)) => {
+                let (entries, bytes) = (purged.entries, purged.bytes);
+                let path = match self {
+                    Purge::Path(path) => Some(path.as_path().display().to_string()),
+                    Purge::All | Purge::Tag(_) => None,
+                };
+                let tag = match self {
+                    Purge::Tag(tag) => Some(tag),
+                    Purge::All | Purge::Path(_) => None,
+                };
+                tracing::info!(path, tag, entries, bytes, "purged variants");
+                let document = json!({ "entries": entries, "bytes": bytes });
+                json_reply(200, "application/json", &document)
+            }
+            Ok(None) => problem(404, "no file or folder has this tag"),
+            Err(StillLoading) => problem(503, "the cache is still being read: try again later"),
+        }
     }
 }
 
