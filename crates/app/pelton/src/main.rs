@@ -34,7 +34,7 @@ use flags::{Command, Parsed, QuarantineCommand};
 use reactor::{CountingAllocator, Jemalloc};
 use report::{EXIT_OK, Error, log, panics, print};
 use server::mount::Mounts;
-use upkeep::{prefetch, quarantine, scan, user};
+use upkeep::{prefetch, purge, quarantine, scan, user};
 
 /// Counts the allocations of each core, so that tests can check that a cache hit allocates nothing.
 #[global_allocator]
@@ -69,6 +69,11 @@ fn run() -> Result<u8, Vec<Error>> {
         Command::Prefetch(typed) => {
             let settings = flags::with_root(typed.settings.clone(), Some(typed.root));
             prefetch(&flags::resolve(settings, variables)?, typed.quick)
+        }
+        Command::Purge(typed) => {
+            let config = flags::resolve(typed.settings.clone(), variables)?.config;
+            let (url, key_file) = (typed.url.as_deref(), typed.key_file.as_deref());
+            purge::run(&config, typed.selection(), url, key_file)
         }
         Command::Scan(typed) => {
             let settings = flags::with_root(typed.settings.clone(), Some(typed.root));

@@ -1,5 +1,5 @@
-//! Commands that prepare or repair the data of a server: `pelton scan`, `prefetch`, `user` and
-//! `quarantine`. Each command ends when its work is done, and may run while a server uses the same
+//! Commands that prepare or repair the data of a server: `pelton scan`, `prefetch`, `purge`, `user`
+//! and `quarantine`. Each command ends when its work is done, and may run while a server uses the same
 //! data directory.
 //!
 //! The crate reads no command line and starts no cells. The caller resolves the configuration and
@@ -24,6 +24,7 @@
 #![deny(clippy::print_stderr, clippy::print_stdout)]
 
 pub mod prefetch;
+pub mod purge;
 pub mod quarantine;
 pub mod scan;
 pub mod user;

@@ -78,6 +78,14 @@ impl Scope for Prefetching {
     ];
 }
 
+/// Settings of `pelton purge`, which tell where the server is and how it recognizes admins.
+pub(crate) struct Purging;
+
+impl Scope for Purging {
+    const ACCEPTED: &[&str] = &["listen", "admin_listen", "admin_token_file"];
+    const SHOWN: &[&str] = Self::ACCEPTED;
+}
+
 /// Settings of `pelton convert`, which converts one picture.
 pub(crate) struct Conversion;
 

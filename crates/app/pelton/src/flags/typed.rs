@@ -7,12 +7,13 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 use config::KEYS;
 use report::Error;
+use upkeep::purge::Selection;
 use upkeep::user::{UserAction, UserChange};
 
 use super::help::{self, Help};
 use super::scope::{
-    Cells, CellsAndPrograms, Conversion, Data, DataAndLogin, Everything, Prefetching, Scanning,
-    Signing,
+    Cells, CellsAndPrograms, Conversion, Data, DataAndLogin, Everything, Prefetching, Purging,
+    Scanning, Signing,
 };
 use super::settings::{SettingFlags, SettingsOf};
 
@@ -49,6 +50,7 @@ pub(crate) enum Command {
     Serve(Serve),
     Convert(Convert),
     Prefetch(Prefetch),
+    Purge(Purge),
     Scan(Scan),
     User(User),
     Quarantine(Quarantine),
@@ -125,6 +127,49 @@ pub(crate) struct Prefetch {
     pub(crate) quick: bool,
     #[command(flatten)]
     pub(crate) settings: SettingsOf<Prefetching>,
+}
+
+/// Remove converted pictures from the cache of a running server.
+///
+/// The next request for a purged picture converts it again. Purges one file, all files below a
+/// folder, all files with a tag of the setting `tags`, or everything, and prints how many entries
+/// were removed. Only admins may purge: pass the API key of an admin, or set --admin-token-file.
+#[derive(Args)]
+#[command(after_help = "Examples:
+  pelton purge /2025/summer
+  pelton purge --tag summer --url http://nas:3333 --key-file key
+  pelton purge --all")]
+#[group(id = "selection", required = true, multiple = false, args = ["PATH", "tag", "all"])]
+pub(crate) struct Purge {
+    /// File or folder, as in the path of its URL without percent-encoding
+    #[arg(value_name = "PATH", id = "PATH")]
+    pub(crate) path: Option<String>,
+    /// Purge the files that have this tag
+    #[arg(long, value_name = "TAG")]
+    pub(crate) tag: Option<String>,
+    /// Purge the whole cache
+    #[arg(long)]
+    pub(crate) all: bool,
+    /// Server, such as http://nas:3333; by default the one with these settings on this machine
+    #[arg(long, value_name = "URL")]
+    pub(crate) url: Option<String>,
+    /// File with an admin's API key or the token of the administration; by default
+    /// --admin-token-file
+    #[arg(long, value_name = "FILE")]
+    pub(crate) key_file: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) settings: SettingsOf<Purging>,
+}
+
+impl Purge {
+    /// Returns the variants that the command selects.
+    pub(crate) fn selection(&self) -> Selection<'_> {
+        match (&self.path, &self.tag) {
+            (Some(path), _) => Selection::Path(path),
+            (None, Some(tag)) => Selection::Tag(tag),
+            (None, None) => Selection::Everything,
+        }
+    }
 }
 
 /// Index the music and pictures of a folder, and report the result.
