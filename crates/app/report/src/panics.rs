@@ -26,21 +26,15 @@ use crate::log;
 /// than `PIPE_BUF` (4 KiB). A pipe that is ready accepts that size without blocking (pipe(7)).
 const MESSAGE_BYTES_MAX: usize = 2_048;
 
-/// Maximum time for which a panicking thread waits for the log's thread to write the waiting lines,
-/// and then once more for stderr to accept the report.
+/// Maximum time for which a panicking thread waits for the log's thread to write the waiting lines.
 const LOG_WAIT_MAX: Duration = Duration::from_millis(200);
 
 /// Makes every later panic of this process write a report to stderr and end the process by SIGABRT.
 /// Lines that wait in the log are written first, unless the log's output is blocked.
 pub fn abort_on_panic() {
     std::panic::set_hook(Box::new(|info| {
-        let text = describe(info);
-        let is_written = report(&text, Duration::ZERO);
+        report(&describe(info));
         log::finish_within(LOG_WAIT_MAX);
-        // Lines of the log may have filled the pipe; its reader has had time to read them.
-        if !is_written {
-            report(&text, LOG_WAIT_MAX);
-        }
         process::abort();
     }));
 }
@@ -58,13 +52,17 @@ fn describe(info: &PanicHookInfo<'_>) -> String {
     )
 }
 
-/// Writes `text` to stderr. If stderr does not accept the text within `wait`, drops the text: a full
-/// pipe must not keep the process from ending. Returns whether the text was written.
-fn report(text: &str, wait: Duration) -> bool {
+/// Writes `text` to stderr. If the write would block, drops the text: a full pipe must not delay
+/// the end of the process.
+fn report(text: &str) {
     let stderr = io::stderr();
     let mut ready = [PollFd::new(&stderr, PollFlags::OUT)];
-    let wait = Timespec::try_from(wait).expect("a fraction of a second");
-    let is_ready = poll(&mut ready, Some(&wait)).is_ok_and(|ready| ready == 1);
-    // Without a reader the report is lost; the exit status still says SIGABRT.
-    is_ready && stderr.lock().write_all(text.as_bytes()).is_ok()
+    let at_once = Timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
+    if poll(&mut ready, Some(&at_once)).is_ok_and(|ready| ready == 1) {
+        // Without a reader the report is lost; the exit status still says SIGABRT.
+        drop(stderr.lock().write_all(text.as_bytes()));
+    }
 }

@@ -37,6 +37,7 @@ mod paths;
 mod permissions;
 mod players;
 mod programs;
+mod purge;
 mod queries;
 mod record;
 mod room;
