@@ -345,21 +345,21 @@ fn help_settings_lists_every_setting() {
     }
     let first: Vec<&str> = list.lines().take(15).collect();
     expect![[r#"
-        Settings, each with its key in the file, its variable and its flag, its unit and its default.
-        152 settings; pelton check shows their values and where each comes from.
+        Each of the 153 settings can be set in the configuration file, by a variable or by a flag.
+        A flag overrides a variable, and a variable overrides the file. In the file, a.b is the
+        key b in the table [a]. pelton check shows the values and where each comes from.
+
+        A time has a unit: ms, s, min, h or d, as in 500ms. A size without a unit is in bytes;
+        1KiB is 1024 bytes, and 1kB is 1000 bytes. In a flag or variable, commas separate the
+        items of a list.
 
         root
             PELTON_ROOT, --root
-            Folder to serve.
-            Unit: directory. Default: .
+            Folder whose pictures, music and other files are served.
+            Value: directory. Default: .
 
         listen
             PELTON_LISTEN, --listen
-            Address for HTTP.
-            Unit: address. Default: 127.0.0.1:3333
-
-        data
-            PELTON_DATA, --data
     "#]].assert_eq(&(first.join("\n") + "\n"));
     // Lines with a default may be longer, because they are not wrapped.
     let long = list
@@ -419,38 +419,47 @@ fn help_of_serve_shows_ten_settings() {
               [ROOT]  Folder to serve; the same as --root
 
             Options:
-                  --store <URL>    Redis-compatible store for the index of variants; the same as --store-url
-                  --config <FILE>  File of settings: TOML, or WebP Server Go's config.json; the variable
+                  --store <URL>    URL of a Redis-compatible store in which servers share their index of
+                                   converted files; the same as --store-url
+                  --config <FILE>  Configuration file: TOML, or a config.json of WebP Server Go. The variable
                                    PELTON_CONFIG can name it, too [default: pelton.toml, if it exists]
               -h, --help           Print help (see more with '--help')
 
-            Settings (each also a key of the file, and a PELTON_ variable):
+            Settings (also keys of the configuration file, and PELTON_ variables):
                   --root <DIRECTORY>
-                      Folder to serve [default: .]
+                      Folder whose pictures, music and other files are served [default: .]
                   --listen <ADDRESS>
-                      Address for HTTP [default: 127.0.0.1:3333]
+                      IP address and port for HTTP. 127.0.0.1 accepts connections from this machine only;
+                      0.0.0.0 accepts them from other machines, too [default: 127.0.0.1:3333]
                   --data <DIRECTORY>
-                      Data directory: converted files (variants), index, users, store [default: ./pelton-data]
+                      Directory in which the server keeps its own files: converted pictures and tracks, the
+                      index of the library, and user accounts [default: ./pelton-data]
                   --quality <1-100>
-                      Quality of converted pictures if the request names none: in every format they look like a
-                      JPEG of this libjpeg quality [default: 70]
+                      Quality of converted pictures for requests that name no quality, on the scale of JPEG
+                      (libjpeg). Pictures in other formats are encoded to look as good as a JPEG of this
+                      quality. A higher quality makes larger files [default: 70]
                   --formats <FORMATS>
-                      Output formats for clients that accept them [default: avif,webp]
+                      Formats, avif or webp, to which pictures are converted for clients that accept them.
+                      Clients that accept none of these formats get the original file, JPEG or PNG [default:
+                      avif,webp]
                   --require-login <OFF, MUSIC OR ALL>
-                      Parts of the server for which browsers must log in: off (none), music (music, covers,
-                      music pages and API) or all (everything except health checks and the login page). Music
-                      players must always log in [default: off]
+                      Parts of the server for which browsers must log in: off (none), music (music, covers, the
+                      API, metrics and status) or all (everything except health checks and the login page).
+                      Music players must always log in [default: off]
                   --log-level <LEVEL>
-                      Lowest level of logged events [default: info]
+                      Least severe messages to log: error, warn, info, debug or trace. More severe messages are
+                      always logged, too [default: info]
                   --tls-cert <FILES>
-                      Certificate files in PEM, each with its chain. The first certificate serves clients that
-                      name no host or an unknown host
+                      Certificate files in PEM format, each with its chain of intermediate certificates. HTTPS
+                      is on if there is at least one. The first certificate is also used for clients that name
+                      no host or an unknown host
                   --tls-key <FILES>
-                      Key files in PEM, in the order of the certificate files
+                      Files with the private keys in PEM format, one per file in tls.cert and in the same order
                   --limits-variants-bytes-max <BYTES>
-                      Variants on disk; beyond this size, the least recently used are evicted [default: 4GiB]
+                      Maximum disk space for converted pictures and tracks. When it is full, the least recently
+                      used files are deleted [default: 4GiB]
 
-            pelton help settings lists all settings.
+            pelton help settings explains all settings.
 
             Examples:
               pelton serve ~/Pictures
@@ -465,22 +474,24 @@ fn help_lists_commands() {
     check_line(
         "pelton -h",
         expect![[r#"
-            Media origin: serves photos in the smallest version that each client can decode, and streams music
+            Media server: sends photos in the smallest format that each client accepts, and streams music
 
             Usage: pelton <COMMAND>
 
             Commands:
               serve       Serve a folder over HTTP
               convert     Convert one picture as the server would
-              prefetch    Convert the pictures of a folder ahead of the first request
-              scan        Index the music and pictures of a library, and report the result
-              user        Manage the users of music players and of the web page
-              quarantine  List or lift the quarantine of originals that crashed sandboxes
+              prefetch    Convert the pictures of a folder before clients request them
+              purge       Remove converted pictures from the cache of a running server
+              scan        Index the music and pictures of a folder, and report the result
+              user        Manage the users who log in with music players or on the web page
+              quarantine  List or release files that are not converted, because their conversion crashed
+                          repeatedly
               run         Run a program in a cell, which is a sandbox for one job
-              sign        Sign the URL of a picture, or verify a signed URL
-              check       Print the configuration and every limit, and report problems
-              cell        Show which isolation this machine offers to conversions
-              store       Run the Redis-compatible store alone
+              sign        Sign the URL of a picture, or check a signed URL
+              check       Print the value of every setting, and report problems
+              cell        Show how this machine isolates the sandboxes (cells) of conversions
+              store       Run the Redis-compatible store alone, as a replacement for redis-server
               help        Explain a command, or list all settings
 
             Options:
@@ -495,46 +506,54 @@ fn short_help_shows_common_settings_only() {
     check_line(
         "pelton check -h",
         expect![[r#"
-            Print the configuration and every limit, and report problems
+            Print the value of every setting, and report problems
 
             Usage: pelton check [OPTIONS]
 
             Options:
-                  --config <FILE>  File of settings: TOML, or WebP Server Go's config.json; the variable
+                  --config <FILE>  Configuration file: TOML, or a config.json of WebP Server Go. The variable
                                    PELTON_CONFIG can name it, too [default: pelton.toml, if it exists]
               -h, --help           Print help (see more with '--help')
 
-            Settings (each also a key of the file, and a PELTON_ variable):
+            Settings (also keys of the configuration file, and PELTON_ variables):
                   --root <DIRECTORY>
-                      Folder to serve [default: .]
+                      Folder whose pictures, music and other files are served [default: .]
                   --listen <ADDRESS>
-                      Address for HTTP [default: 127.0.0.1:3333]
+                      IP address and port for HTTP. 127.0.0.1 accepts connections from this machine only;
+                      0.0.0.0 accepts them from other machines, too [default: 127.0.0.1:3333]
                   --data <DIRECTORY>
-                      Data directory: converted files (variants), index, users, store [default: ./pelton-data]
+                      Directory in which the server keeps its own files: converted pictures and tracks, the
+                      index of the library, and user accounts [default: ./pelton-data]
                   --quality <1-100>
-                      Quality of converted pictures if the request names none: in every format they look like a
-                      JPEG of this libjpeg quality [default: 70]
+                      Quality of converted pictures for requests that name no quality, on the scale of JPEG
+                      (libjpeg). Pictures in other formats are encoded to look as good as a JPEG of this
+                      quality. A higher quality makes larger files [default: 70]
                   --formats <FORMATS>
-                      Output formats for clients that accept them [default: avif,webp]
+                      Formats, avif or webp, to which pictures are converted for clients that accept them.
+                      Clients that accept none of these formats get the original file, JPEG or PNG [default:
+                      avif,webp]
                   --require-login <OFF, MUSIC OR ALL>
-                      Parts of the server for which browsers must log in: off (none), music (music, covers,
-                      music pages and API) or all (everything except health checks and the login page). Music
-                      players must always log in [default: off]
+                      Parts of the server for which browsers must log in: off (none), music (music, covers, the
+                      API, metrics and status) or all (everything except health checks and the login page).
+                      Music players must always log in [default: off]
                   --log-level <LEVEL>
-                      Lowest level of logged events [default: info]
+                      Least severe messages to log: error, warn, info, debug or trace. More severe messages are
+                      always logged, too [default: info]
                   --tls-cert <FILES>
-                      Certificate files in PEM, each with its chain. The first certificate serves clients that
-                      name no host or an unknown host
+                      Certificate files in PEM format, each with its chain of intermediate certificates. HTTPS
+                      is on if there is at least one. The first certificate is also used for clients that name
+                      no host or an unknown host
                   --tls-key <FILES>
-                      Key files in PEM, in the order of the certificate files
+                      Files with the private keys in PEM format, one per file in tls.cert and in the same order
                   --limits-variants-bytes-max <BYTES>
-                      Variants on disk; beyond this size, the least recently used are evicted [default: 4GiB]
+                      Maximum disk space for converted pictures and tracks. When it is full, the least recently
+                      used files are deleted [default: 4GiB]
 
-            pelton help settings lists all settings.
+            pelton help settings explains all settings.
 
             Examples:
               pelton check
-              pelton check --config config.json        (WebP Server Go's: reports what Pelton supports)
+              pelton check --config config.json        (of WebP Server Go: reports what is unsupported)
         "#]],
     );
 }
@@ -553,9 +572,10 @@ fn help_teaches() {
     check_help::<Serve>(expect![[r#"
         Serve a folder over HTTP.
 
-        Sends every picture below ROOT in the smallest version that the client can decode: AVIF, WebP or the
-        untouched original. The query of the URL selects the size. Conversions run in sandboxes. Their
-        results, called variants, are kept in the data directory.
+        Sends every picture below ROOT in the smallest format that the client accepts: AVIF, WebP or the
+        original file. Parameters in the URL, such as ?w=320, select another size. Converted pictures are
+        kept in the data directory (--data). Music is served to browsers, and to players that use the
+        Subsonic API.
 
         Examples:
           pelton serve ~/Pictures
@@ -565,30 +585,32 @@ fn help_teaches() {
     check_help::<Convert>(expect![[r#"
         Convert one picture as the server would.
 
-        IN is decoded, rotated upright, scaled by the query and encoded in the format that the extension of
-        OUT names, all in a sandbox. Without a query, only the format changes.
+        Reads the picture IN, turns it upright, changes it as --query says, and writes it to OUT. The
+        extension of OUT selects the format. Without --query, the size stays the same. The conversion runs
+        in a sandbox.
 
         Examples:
           pelton convert photo.jpg photo.avif
           pelton convert photo.jpg thumb.webp --query 'w=320&h=320&fit=cover&q=80'
     "#]]);
     check_help::<Prefetch>(expect![[r#"
-        Convert the pictures of a folder ahead of the first request.
+        Convert the pictures of a folder before clients request them.
 
-        For every picture below ROOT, creates the variants that requests without a query get, and those in
-        the sizes of --library-cover-sizes and --library-picture-sizes. Stores them where `pelton serve`
-        finds them. Use the same settings as the server.
+        Converts every picture below ROOT to the formats of --formats. Also creates covers in the sizes of
+        --library-cover-sizes, and photographs in the heights of --library-picture-sizes. `pelton serve`
+        uses the results if it has the same settings, such as --data and --quality.
 
         Examples:
           pelton prefetch ~/Pictures
           pelton prefetch /srv/photos --config /etc/pelton.toml --formats webp
     "#]]);
     check_help::<Scan>(expect![[r#"
-        Index the music and pictures of a library, and report the result.
+        Index the music and pictures of a folder, and report the result.
 
         Reads new and changed files below ROOT: the tags, durations and covers of music, and the time and
-        place at which pictures were taken. The complete new index replaces the old index. Lists each file
-        that could not be read, with the reason, and then exits with 1.
+        place at which pictures were taken. The new index replaces the old index when it is complete. The
+        report lists each file that could not be read, with the reason. If there are such files, the exit
+        code is 1.
 
         Examples:
           pelton scan ~/Music
@@ -596,21 +618,21 @@ fn help_teaches() {
           pelton scan /srv/media --data /var/lib/pelton --full
     "#]]);
     check_help::<Check>(expect![[r#"
-        Print the configuration and every limit, and report problems.
+        Print the value of every setting, and report problems.
 
-        Prints each key with its value, unit and origin: a flag, a variable, a line of a file, or the
-        default. Changes nothing. Exits with 1 if the server could not start, or would not do what is
-        configured.
+        Prints each setting with its value, its unit and the place where it was set: a flag, a variable, a
+        line of the configuration file, or the default. Keys and passwords are hidden. Changes nothing.
+        Exits with 1 if the server could not start with these settings, or does not support one of them.
 
         Examples:
           pelton check
-          pelton check --config config.json        (WebP Server Go's: reports what Pelton supports)
+          pelton check --config config.json        (of WebP Server Go: reports what is unsupported)
     "#]]);
     check_help::<Cell>(expect![[r#"
-        Show which isolation this machine offers to conversions.
+        Show how this machine isolates the sandboxes (cells) of conversions.
 
-        Starts a sandbox and tests from inside that the sandbox cannot access files, the network or other
-        processes, and cannot exceed its limits on memory and time.
+        With --probe, starts a sandbox and tests from the inside that it cannot access files, the network or
+        other processes, and cannot exceed its limits on memory and time.
 
         Examples:
           pelton cell --probe
