@@ -360,7 +360,8 @@ fn help_settings_lists_every_setting() {
 
         listen
             PELTON_LISTEN, --listen
-    "#]].assert_eq(&(first.join("\n") + "\n"));
+    "#]]
+    .assert_eq(&(first.join("\n") + "\n"));
     // Lines with a default may be longer, because they are not wrapped.
     let long = list
         .lines()

@@ -56,9 +56,10 @@ fn every_key_and_limit_is_listed() {
         only_types                      *                                              extensions         default
         active_types                    -                                              extensions         default
         headers                         -                                              fields             default
+        tags                            -                                              tag=path           default
         cors_origins                    -                                              origins            default
         resource_policy                 off                                            policy or off      default
-        queries                         pelton                                         grammar            default
+        queries                         pelton                                         mode               default
         strict_query                    false                                          true or false      default
         img_map                         -                                              prefix=directory   default
         programs                        -                                              tables             default
@@ -215,17 +216,17 @@ fn values_tell_where_they_come_from() {
     check(
         &mut command,
         expect![[r#"
-        key  value  unit  from
-        root  .  directory  pelton.toml:2
-        listen  127.0.0.1:8080  address  PELTON_LISTEN
-        quality  80  1-100  pelton.toml:1
-        formats  webp  formats  WEBP_CONVERT_TYPES
-        queries  webp-server-go  grammar  WEBP_CONVERT_TYPES
-        limits.queue_max  9  jobs  --limits-queue-max
-        ---
-        ---
-        0
-    "#]],
+            key  value  unit  from
+            root  .  directory  pelton.toml:2
+            listen  127.0.0.1:8080  address  PELTON_LISTEN
+            quality  80  1-100  pelton.toml:1
+            formats  webp  formats  WEBP_CONVERT_TYPES
+            queries  webp-server-go  mode  WEBP_CONVERT_TYPES
+            limits.queue_max  9  jobs  --limits-queue-max
+            ---
+            ---
+            0
+        "#]],
     );
 }
 
@@ -276,7 +277,7 @@ fn webp_server_gos_file_is_taken_with_notes() {
             listen  0.0.0.0:3333  address  config.json:3
             quality  70  1-100  config.json:4
             formats  webp  formats  config.json:6
-            queries  webp-server-go  grammar  config.json:4
+            queries  webp-server-go  mode  config.json:4
             ---
             note:   config.json:4: QUALITY 80 is on WebP's own scale: it becomes quality 70 on Pelton's scale, where a number gives the same visible quality in every format
             note:   config.json:7: CONCURRENCY has no effect, as in WebP Server Go
@@ -408,8 +409,8 @@ fn help_and_version_are_answers() {
     let directory = directory("help");
     for (words, begin) in [
         ("--version", "pelton "),
-        ("--help", "Media origin"),
-        ("check --help", "Print the configuration"),
+        ("--help", "Media server"),
+        ("check --help", "Print the value of every setting"),
     ] {
         let output = pelton(&directory, words).output();
         let output = output.expect("the program starts");
