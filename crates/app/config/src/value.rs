@@ -1,6 +1,7 @@
 //! Types of the values of settings, with parsing and display. A displayed value can be passed back
 //! as a flag or an environment variable.
 
+mod fields;
 mod gate;
 mod images;
 mod library;
@@ -8,6 +9,7 @@ mod tags;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use fields::{CorsOrigins, HeaderFields, ResourcePolicy};
 pub(crate) use gate::{Hosts, LoginNeed, MaybeFile, Origins};
 pub(crate) use images::{
     Operations, PermittedFormats, PermittedQualities, PermittedSides, Presets, SignatureKeys,
@@ -25,7 +27,6 @@ use std::time::Duration;
 use image_plan::{Grammar, Target};
 use reactor::{Network, Steering};
 use sandbox::{Backend, Isolation};
-use server::Headers;
 use server::access::Sink;
 
 use crate::credentials::{hide_password_of_url, hide_passwords};
@@ -464,110 +465,6 @@ impl Value for Queries {
         let found = named.find(|(_, grammar)| *grammar == self.0);
         let (name, _) = found.expect("every grammar that can be set has a name");
         name.to_owned()
-    }
-}
-
-/// Header fields that are added to responses.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct HeaderFields(pub Headers);
-
-impl Value for HeaderFields {
-    const EXPECTED: &'static str = "fields: { \"X-Frame-Options\" = \"DENY\" } in the configuration file, \"X-Frame-Options: DENY\" in a flag or variable, with | between several";
-
-    fn read(raw: &Raw) -> Result<HeaderFields, Wrong> {
-        let pairs: Vec<(String, String)> = match raw {
-            Raw::Table(pairs) => {
-                let pair = |(name, value): &(String, Raw)| {
-                    let text = value.text().ok_or_else(|| Wrong::found(value))?;
-                    Ok((name.to_ascii_lowercase(), text.to_owned()))
-                };
-                pairs.iter().map(pair).collect::<Result<_, Wrong>>()?
-            }
-            Raw::Word(_) => {
-                let text = raw.text().ok_or_else(|| Wrong::found(raw))?;
-                let lines = text
-                    .split('|')
-                    .map(str::trim)
-                    .filter(|line| !line.is_empty());
-                let pair = |line: &str| {
-                    let (name, value) = line.split_once(':').ok_or_else(|| Wrong::found(raw))?;
-                    Ok((name.trim().to_ascii_lowercase(), value.trim().to_owned()))
-                };
-                lines.map(pair).collect::<Result<_, Wrong>>()?
-            }
-            _ => return Err(Wrong::found(raw)),
-        };
-        Headers::new(pairs)
-            .map(HeaderFields)
-            .map_err(Wrong::Because)
-    }
-
-    fn show(&self) -> String {
-        let fields = self
-            .0
-            .iter()
-            .map(|(name, value)| format!("{name}: {value}"));
-        fields.collect::<Vec<_>>().join("|")
-    }
-}
-
-/// Origins of web pages, in the form in which browsers send them in the field `Origin`. The element
-/// `*` means every origin.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct CorsOrigins(pub Vec<String>);
-
-impl Value for CorsOrigins {
-    const EXPECTED: &'static str =
-        "a list of origins such as \"https://example.org\", or \"*\" alone";
-
-    fn read(raw: &Raw) -> Result<CorsOrigins, Wrong> {
-        let elements = raw.elements().ok_or_else(|| Wrong::found(raw))?;
-        let read = |element: &Raw| {
-            let text = element.text().unwrap_or("");
-            let host = text.split_once("://").map_or("", |(_, host)| host);
-            let is_origin = !host.is_empty()
-                && host
-                    .bytes()
-                    .all(|byte| byte.is_ascii_graphic() && byte != b'/');
-            match is_origin || text == "*" {
-                true => Ok(text.to_ascii_lowercase()),
-                false => Err(Wrong::found(element)),
-            }
-        };
-        elements
-            .iter()
-            .map(read)
-            .collect::<Result<_, _>>()
-            .map(CorsOrigins)
-    }
-
-    fn show(&self) -> String {
-        self.0.join(",")
-    }
-}
-
-/// Value of the field `Cross-Origin-Resource-Policy`, or `None` to send no such field.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ResourcePolicy(pub Option<&'static str>);
-
-impl Value for ResourcePolicy {
-    const EXPECTED: &'static str = "\"off\", \"same-origin\", \"same-site\" or \"cross-origin\"";
-
-    fn read(raw: &Raw) -> Result<ResourcePolicy, Wrong> {
-        const POLICIES: [&str; 3] = ["same-origin", "same-site", "cross-origin"];
-        match raw.text() {
-            Some("off") => Ok(ResourcePolicy(None)),
-            text => {
-                let found = POLICIES.into_iter().find(|policy| text == Some(policy));
-                found
-                    .map(|policy| ResourcePolicy(Some(policy)))
-                    .ok_or_else(|| Wrong::found(raw))
-            }
-        }
-    }
-
-    fn show(&self) -> String {
-        self.0.unwrap_or("off").to_owned()
     }
 }
 
