@@ -1,15 +1,17 @@
-//! Commands that prepare or repair the data of a server: `pelton scan`, `prefetch`, `purge`, `user`
-//! and `quarantine`. Each command ends when its work is done, and may run while a server uses the same
-//! data directory.
+//! Commands that prepare or repair the data of a server: `pelton scan`, `prefetch`, `purge`,
+//! `user` and `quarantine`. Each command ends when its work is done, and may run while a server uses
+//! the same data directory. `purge` needs a running server, to which it sends a request.
 //!
 //! The crate reads no command line and starts no cells. The caller resolves the configuration and
 //! passes the values of the command's flags. For [`prefetch`], the caller also passes a service
 //! with a pool of cells.
 //!
 //! ```text
-//! scan        library ──────────────────────► catalog prefetch    catalog, library ─► Service ──►
-//! variants user        password, question at the terminal ─► journal of users, avatars, setting
-//! require_login quarantine  data directory ───────────────► list on stdout, or removal of an entry
+//! scan        library ──────────────────────────► catalog
+//! prefetch    catalog, library ─► Service ──────► variants
+//! purge       path or tag ─► running server ────► number of removed entries on stdout
+//! user        password, question at the terminal ► journal of users, avatars, require_login
+//! quarantine  data directory ───────────────────► list on stdout, or removal of an entry
 //! ```
 //!
 //! Limits: an avatar has at most 16 MiB, and a password at most 1 KiB; the configuration contains

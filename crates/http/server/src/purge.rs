@@ -22,8 +22,8 @@ impl Service {
         self.variants().purge(originals.as_ref())
     }
 
-    /// Removes the variants of all files that have `tag`, as [`Service::purge`] does. Returns `None`
-    /// if no file or folder has the tag. Blocks.
+    /// Removes the variants of all files that have `tag`, as [`Service::purge`] does. Returns
+    /// `None` if no file or folder has the tag. Blocks.
     ///
     /// # Errors
     /// [`StillLoading`] if the index of variants is not complete yet.

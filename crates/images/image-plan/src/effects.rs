@@ -361,8 +361,8 @@ impl Effects {
         *self != planar
     }
 
-    /// Returns whether an operation adds a colour of its own to the picture, which is given in sRGB.
-    /// White and transparency are the same in every RGB colour space.
+    /// Returns whether an operation adds a colour of its own, given in sRGB, to the picture. White
+    /// and transparency are the same in every RGB colour space.
     #[must_use]
     pub fn adds_srgb_colour(&self) -> bool {
         let is_neutral = |colour| [Rgba::WHITE, Rgba::TRANSPARENT].contains(&colour);
