@@ -122,7 +122,7 @@ fn refusal(base: &str, status: u16, document: &Value) -> Error {
         401 | 403 => Error::usage(what).hint(
             "only admins purge: pelton user key NAME purge > key, then --key-file key; or set admin_token_file",
         ),
-        300..400 => Error::usage(what)
+        300..=399 => Error::usage(what)
             .hint("the server wants HTTPS here: set admin_listen, or give its address with --url"),
         503 => Error::host(what),
         _ => Error::usage(what),
