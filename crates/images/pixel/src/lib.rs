@@ -11,7 +11,8 @@
 //!         ► to_planes | to_packed
 //! ```
 //!
-//! In addition, [`shrink_for_placeholder`] and [`placeholder`] compute a picture's placeholder.
+//! Before that, [`without_borders`] finds the part of a picture that remains if borders of one colour
+//! are removed. In addition, [`shrink_for_placeholder`] and [`placeholder`] compute a picture's placeholder.
 //!
 //! - **Gamma.** Filters work on the encoded (non-linear) samples, as in libvips, imgproxy and
 //!   browsers. Filtering in linear light would be more accurate for thin bright lines. But the
@@ -49,10 +50,12 @@ mod scale;
 mod subsample;
 #[cfg(test)]
 mod tests;
+mod trim;
 
 pub use alpha::flatten;
 pub use effects::{blend_over, blur, frame, pixelate, rotate, round_corners, tone, unsharp};
-pub use orient::{orient, stored};
+pub use orient::{orient, stored, upright};
 pub use placeholder::{placeholder, shrink_for_placeholder};
 pub use rgb::{cmyk_to_rgb, to_packed, to_planes};
 pub use scale::{Area, scale, scale_by};
+pub use trim::without_borders;

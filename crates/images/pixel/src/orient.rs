@@ -44,6 +44,28 @@ pub fn stored(upright: Rect, stored: Size, orientation: Orientation) -> Rect {
     rect
 }
 
+/// Returns the rectangle of the upright picture that contains the pixels of `rect`, a rectangle of
+/// the stored picture: the inverse of [`stored`]. `size` is the size of the stored picture.
+///
+/// # Panics
+/// If `rect` is not inside the stored picture.
+#[must_use]
+pub fn upright(rect: Rect, size: Size, orientation: Orientation) -> Rect {
+    let steps = OrientationSteps::of(orientation);
+    let mut rect = rect;
+    if steps.mirrors_columns {
+        rect.x = size.width_px - rect.x - rect.size.width_px;
+    }
+    if steps.mirrors_rows {
+        rect.y = size.height_px - rect.y - rect.size.height_px;
+    }
+    if steps.transposes {
+        (rect.x, rect.y) = (rect.y, rect.x);
+        rect.size = rect.size.transposed();
+    }
+    rect
+}
+
 /// Orientation as independent steps: mirror columns, mirror rows, then transpose.
 #[derive(Clone, Copy)]
 struct OrientationSteps {

@@ -11,6 +11,7 @@ mod placeholder;
 mod range;
 mod rgb;
 mod scale;
+mod trim;
 
 use image_plan::{Layout, Matrix, Packed, Plane, Range, Raster, Size, Subsampling, Yuv};
 use proptest::prelude::*;
