@@ -70,8 +70,8 @@ impl Candidates {
 /// pixels change                AVIF and WebP if accepted, else the baseline
 /// pixels are unchanged         as if pixels change; also the original, if accepted
 /// ```
-/// "Pixels are unchanged" means that the recipe neither rotates, mirrors, scales, crops nor pads
-/// the picture, and has no effects on it. A client that names no image format accepts every
+/// "Pixels are unchanged" means that the recipe neither rotates, mirrors, trims, scales, crops nor
+/// pads the picture, and has no effects on it. A client that names no image format accepts every
 /// original that browsers show. The original of an ICO contains the picture in several sizes, so no
 /// variant replaces it. The baseline is JPEG for opaque outputs of lossy originals and PNG for all
 /// others.
@@ -89,8 +89,9 @@ pub fn candidates(facts: &Facts, recipe: &Recipe, accepts: Accepts) -> Candidate
         Some(target) => target.format() == facts.format,
         None => accepts.accepts_original(facts.format),
     };
-    let is_resized = !Geometry::of(rotated, recipe).keeps(rotated);
+    let is_resized = !Geometry::planned(rotated, recipe).keeps(rotated);
     let is_unchanged = recipe.orientation == Orientation::Upright
+        && recipe.trim.is_none()
         && recipe.effects.is_identity_for(is_resized, facts.alpha);
     let is_icon = facts.format == Format::Ico && recipe.format.is_none();
     if is_icon && is_readable && is_unchanged {
@@ -120,7 +121,7 @@ impl Candidates {
         accepts: Accepts,
         original_competes: bool,
     ) -> Candidates {
-        let geometry = Geometry::of(facts.rotated(recipe.orientation), recipe);
+        let geometry = Geometry::planned(facts.rotated(recipe.orientation), recipe);
         let is_candidate = |target: &Target| !original_competes || may_beat(facts, recipe, *target);
         let modern = |target: &Target| {
             accepts.reads(target.format()) && target.holds(geometry.target) && is_candidate(target)
@@ -130,7 +131,7 @@ impl Candidates {
             None => [Target::Avif, Target::Webp].map(|target| Some(target).filter(modern)),
         };
         if targets == [None; 2] {
-            let has_margins = geometry.has_margins();
+            let has_margins = geometry.may_have_margins(recipe);
             let has_alpha = recipe.effects.leaves_alpha(facts.alpha, has_margins);
             targets[0] = Some(baseline(facts, has_alpha)).filter(is_candidate);
         }

@@ -29,18 +29,56 @@ impl Geometry {
             geometry.crop.x += part.x;
             geometry.crop.y += part.y;
         }
-        let frame = recipe.effects.angle.frame(geometry.inner);
+        geometry.framed(recipe)
+    }
+
+    /// Returns the geometry by which `recipe` is planned, before the picture is decoded: the final
+    /// geometry, or bounds of it if the recipe trims the picture. A trimmed picture has at most the
+    /// sizes of the bounds, whatever remains of it.
+    pub(crate) fn planned(rotated: Size, recipe: &Recipe) -> Geometry {
+        if recipe.trim.is_none() {
+            return Geometry::of(rotated, recipe);
+        }
+        let sides = Size::new(
+            recipe.width_px.unwrap_or(u32::MAX),
+            recipe.height_px.unwrap_or(u32::MAX),
+        );
+        let smaller = Size::new(
+            rotated.width_px.min(sides.width_px),
+            rotated.height_px.min(sides.height_px),
+        );
+        let has_box = recipe.width_px.is_some() && recipe.height_px.is_some();
+        let inner = match recipe.fit {
+            Fit::CoverOrKeep => rotated,
+            // Without both sides of the box, nothing is enlarged.
+            _ if recipe.enlarge && has_box => sides,
+            _ => smaller,
+        };
+        let bounds = Geometry {
+            target: match recipe.fit {
+                Fit::Contain if has_box => sides,
+                _ => inner,
+            },
+            inner,
+            ..Geometry::scaled(rotated, rotated)
+        };
+        bounds.framed(recipe)
+    }
+
+    /// Returns this geometry with the target that the recipe's rotation and margins lead to.
+    fn framed(mut self, recipe: &Recipe) -> Geometry {
+        let frame = recipe.effects.angle.frame(self.inner);
         let frame = if recipe.fit == Fit::Contain {
             // The frame is the box, unless a corner of the rotated picture exceeds the box.
             Size::new(
-                frame.width_px.max(geometry.target.width_px),
-                frame.height_px.max(geometry.target.height_px),
+                frame.width_px.max(self.target.width_px),
+                frame.height_px.max(self.target.height_px),
             )
         } else {
             frame
         };
-        geometry.target = recipe.effects.pad.around(frame);
-        geometry
+        self.target = recipe.effects.pad.around(frame);
+        self
     }
 
     /// Returns the geometry that fits a picture of size `rotated` into the box of `recipe`, without
@@ -100,9 +138,10 @@ impl Geometry {
     }
 
     /// Returns whether the picture gets margins, be it by `pad` or by [`Fit::Contain`], or because
-    /// it is rotated by the recipe's angle.
-    pub(crate) fn has_margins(&self) -> bool {
-        self.inner != self.target
+    /// it is rotated by the recipe's angle. If the picture is trimmed, `Contain` may add margins
+    /// that are not known yet.
+    pub(crate) fn may_have_margins(&self, recipe: &Recipe) -> bool {
+        self.inner != self.target || (recipe.trim.is_some() && recipe.fit == Fit::Contain)
     }
 }
 

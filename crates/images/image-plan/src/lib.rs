@@ -44,6 +44,7 @@ mod fit;
 
 mod candidates;
 mod plan;
+mod trim;
 
 mod batch;
 mod comparison;
@@ -76,3 +77,4 @@ pub use query::{Grammar, ImageQuery, QueryError, QueryErrorKind, parameter_names
 pub use raster::{Layout, Matrix, Packed, Plane, Range, Raster, Size, Subsampling, Yuv};
 pub use recipe::{Crop, FRACTION_ONE, Fit, Focus, REQUESTED_SIDE_PX_MAX, Recipe};
 pub use rules::{PRESET_PARAMETERS, RecipeRule, RecipeRules, RecipeViolation, check_preset};
+pub use trim::Trim;

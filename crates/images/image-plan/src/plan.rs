@@ -7,7 +7,9 @@ mod wire;
 
 use crate::effects::EffectInput;
 use crate::fit::Geometry;
-use crate::{Effects, Facts, Format, Kernel, Orientation, Recipe, Size, Unsupported, quality};
+use crate::{
+    Effects, Facts, Format, Kernel, Orientation, Recipe, Size, Trim, Unsupported, quality,
+};
 use thiserror::Error;
 
 pub use cost::Cost;
@@ -207,8 +209,9 @@ pub struct Rect {
     pub size: Size,
 }
 
-/// Steps of one conversion, in this order: decode, orient, crop, scale, rotate by the angle of the
-/// effects, the other effects up to `pad`, round the corners, encode.
+/// Steps of one conversion, in this order: decode, orient, trim, crop, scale, rotate by the angle of
+/// the effects, the other effects up to `pad`, round the corners, encode. If the plan has a trim,
+/// the crop and the sizes after it are only bounds; see [`Plan::trimmed`].
 ///
 /// ```text
 /// stored ─ orientation ─► oriented ─ crop ─► region ─ scale ─► inner
@@ -237,6 +240,8 @@ pub struct Plan {
     pub page: u16,
     /// Operations on the scaled picture, without those that have no effect on this picture.
     pub effects: Effects,
+    /// Removal of borders of one colour, if any.
+    pub trim: Option<Trim>,
 }
 
 impl Plan {
@@ -259,8 +264,9 @@ impl Plan {
     /// Returns the factor by which a JPEG decoder may shrink each side in its DCT: 1, 2, 4 or 8.
     ///
     /// DCT shrinking averages blocks, which is coarser than the scaler's filter. A picture that is
-    /// scaled by [`Kernel::Nearest`], without averaging, is therefore not shrunk. Two conditions
-    /// limit the factor for other pictures:
+    /// scaled by [`Kernel::Nearest`], without averaging, is therefore not shrunk, and neither is a
+    /// picture that is trimmed, because the size of the rest is not known. Two conditions limit the
+    /// factor for other pictures:
     ///
     /// - After shrinking, the scaler must still reduce both axes by a factor of at least 2, as in
     ///   libvips. A factor of 5/3 suffices if the decoder only halves the sides. If the decoder did
@@ -272,7 +278,8 @@ impl Plan {
     ///   size of the output.
     #[must_use]
     pub fn shrink(&self) -> u8 {
-        if self.source != Format::Jpeg || self.effects.kernel == Kernel::Nearest {
+        let is_averaged = self.effects.kernel != Kernel::Nearest;
+        if self.source != Format::Jpeg || !is_averaged || self.trim.is_some() {
             return 1;
         }
         let leaves_enough = |shrink: &u8| {
@@ -392,12 +399,17 @@ pub fn plan(
     if let Some(unsupported) = facts.unsupported {
         return Err(Refusal::UnsupportedSource(unsupported));
     }
-    let geometry = Geometry::of(facts.rotated(recipe.orientation), recipe);
+    let geometry = Geometry::planned(facts.rotated(recipe.orientation), recipe);
     let size = geometry.target;
+    let trim = Trim::of(recipe);
+    let has_box = recipe.width_px.is_some() || recipe.height_px.is_some();
     let input = EffectInput {
         has_alpha: facts.alpha,
-        is_scaled: geometry.inner != geometry.crop.size,
-        is_padded: geometry.has_margins(),
+        is_scaled: match trim {
+            None => geometry.inner != geometry.crop.size,
+            Some(_) => has_box,
+        },
+        is_padded: geometry.may_have_margins(recipe),
         is_flattened: target == Target::Jpeg,
     };
     let quality_pct = recipe.quality_pct.unwrap_or(quality::DEFAULT_QUALITY_PCT);
@@ -411,6 +423,7 @@ pub fn plan(
         encoding: Encoding::new(target, quality_pct, stage),
         page: recipe.page_number(),
         effects: recipe.effects.relevant(&input),
+        trim,
     };
     if limits.source_pixels_max < plan.decoded_pixels() {
         return Err(Refusal::TooManyPixels {

@@ -113,6 +113,7 @@ enum Parameter {
     Rotate,
     Flip,
     Flop,
+    Trim,
     Crop,
     Focus,
     Gravity,
@@ -143,7 +144,7 @@ enum Parameter {
 }
 
 impl Parameter {
-    const ALL: [Parameter; 35] = [
+    const ALL: [Parameter; 36] = [
         Parameter::W,
         Parameter::H,
         Parameter::Fit,
@@ -152,6 +153,7 @@ impl Parameter {
         Parameter::Rotate,
         Parameter::Flip,
         Parameter::Flop,
+        Parameter::Trim,
         Parameter::Crop,
         Parameter::Focus,
         Parameter::Gravity,
@@ -191,6 +193,7 @@ impl Parameter {
             Parameter::Rotate => "rotate",
             Parameter::Flip => "flip",
             Parameter::Flop => "flop",
+            Parameter::Trim => "trim",
             Parameter::Crop => "crop",
             Parameter::Focus => "focus",
             Parameter::Gravity => "gravity",
@@ -223,7 +226,7 @@ impl Parameter {
 }
 
 /// Parameter names that are reserved for planned features.
-const PLANNED: [&str; 2] = ["trim", "watermark"];
+const PLANNED: [&str; 1] = ["watermark"];
 
 /// Rules for parsing a query: the parameters that are interpreted, and the treatment of unknown and
 /// invalid parameters.
@@ -345,6 +348,7 @@ impl RawParameters {
         let is_cropped = has_ratio || matches!(fit, Fit::Cover | Fit::CoverOrKeep);
         let recipe = Recipe {
             orientation,
+            trim: self.trim()?,
             crop,
             focus: self.focus(is_cropped)?,
             width_px,

@@ -94,6 +94,10 @@ impl Default for Focus {
 pub struct Recipe {
     /// Rotation and mirroring of the upright picture, before it is cropped.
     pub orientation: Orientation,
+    /// Threshold by which borders of one colour are removed before the picture is cropped: the
+    /// maximum difference of a border's pixel from the top left pixel, in levels of 0…255. `None`
+    /// keeps all borders.
+    pub trim: Option<u8>,
     /// Part of the picture that is kept; `None` means the whole picture.
     pub crop: Option<Crop>,
     /// Point that stays in the picture if [`Crop::Ratio`], [`Fit::Cover`] or [`Fit::CoverOrKeep`]
@@ -216,6 +220,7 @@ impl fmt::Display for Recipe {
             ("rotate", rotate),
             ("flip", flag(is_flipped)),
             ("flop", flag(is_flopped)),
+            ("trim", self.trim.map(|threshold| number(threshold.into()))),
             ("crop", self.crop.map(|crop| crop.to_string())),
             ("focus", focus.map(|focus| focus.to_string())),
             (width, self.width_px.map(number)),

@@ -194,6 +194,7 @@ pub fn warm_up() {
             encoding,
             page: 1,
             effects: Effects::NONE,
+            trim: None,
         };
         let output = convert(&plan, &jpeg).unwrap_or_else(|error| panic!("warm-up: {error}"));
         assert_eq!(output.size, plan.target, "warm-up: {encoding:?}");

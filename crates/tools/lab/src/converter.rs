@@ -108,5 +108,6 @@ pub(crate) fn fit(facts: &Facts, size: Size, encoding: Encoding) -> Plan {
         encoding,
         page: 1,
         effects: Effects::NONE,
+        trim: None,
     }
 }

@@ -16,6 +16,7 @@ fn plan(size: Size) -> Plan {
         },
         page: 1,
         effects: Effects::NONE,
+        trim: None,
     }
 }
 

@@ -226,6 +226,7 @@ fn task(number: u64) -> Task {
         },
         page: 1,
         effects: Effects::NONE,
+        trim: None,
     };
     let identity = Identity {
         device: 0,

@@ -1,10 +1,11 @@
 //! Estimates of a plan's memory and CPU time, for admission and for the limits of the sandbox.
 //!
-//! A job has five phases in sequence. Each phase frees the memory of the previous one:
+//! A job has six phases in sequence. Each phase frees the memory of the previous one:
 //!
 //! ```text
 //! phase     memory                                      CPU time
 //! decode    decoder × stored + raster × decoded pixels   stored pixels × decoder's rate
+//! trim      (raster + 4) × decoded pixels               decoded pixels × TRIM_MS_MP
 //! shape     raster × (2 × decoded + inner pixels)       decoded pixels × SHAPE_MS_MP
 //! effects   EFFECTS_BYTES_PX × largest picture          largest picture × rate of each effect
 //! encode    (raster + encoder) × target pixels          target pixels × encoder's rate
@@ -12,7 +13,7 @@
 //! ```
 //! In the column `memory`, `raster`, `decoder` and `encoder` are numbers of bytes per pixel. The
 //! largest picture is the largest of `inner`, `rotated` and `target`. The phase of the effects
-//! exists only if there are any. The last phase, which measures the quality of the output, exists
+//! exists only if there are any, and that of the trim only if the plan has one. The last phase, which measures the quality of the output, exists
 //! for lossy encodings only.
 
 use super::{Encoding, Plan};
@@ -57,6 +58,12 @@ const fn raster_bytes_px(source: Format) -> u128 {
 /// moxcms needs about the same time to convert the colours.
 const SHAPE_MS_MP: u128 = 3;
 
+/// Milliseconds per decoded megapixel to find the borders of a picture with alpha, which is
+/// converted to RGBA for that; other pictures need less.
+const TRIM_MS_MP: u128 = 6;
+/// Bytes per pixel of that RGBA picture.
+const TRIM_BYTES_PX: u128 = 4;
+
 /// Bytes per pixel of the effects: the picture as RGBA before and after an effect, and three planes
 /// of 16 bits for a blur.
 const EFFECTS_BYTES_PX: u128 = 14;
@@ -78,6 +85,11 @@ impl Plan {
         let (decode, encode) = (decode_rate(self.source), encode_rate(self.encoding));
         let raster_bytes_px = raster_bytes_px(self.source);
         let decoding = stored * decode.bytes_px + decoded * raster_bytes_px;
+        let (trim_bytes_px, trim_ms_mp) = match self.trim {
+            Some(_) => (TRIM_BYTES_PX, TRIM_MS_MP),
+            None => (0, 0),
+        };
+        let trimming = decoded * (raster_bytes_px + trim_bytes_px);
         let shaping = (2 * decoded + inner) * raster_bytes_px;
         let encoding = target * (raster_bytes_px + encode.bytes_px);
         let (measure_ms, measure_ms_mp) = match self.encoding.is_lossy() {
@@ -92,10 +104,14 @@ impl Plan {
             _ => largest * EFFECTS_BYTES_PX,
         };
         let cpu_us = stored * decode.ms_mp
-            + decoded * SHAPE_MS_MP
+            + decoded * (trim_ms_mp + SHAPE_MS_MP)
             + largest * effects_ms_mp
             + target * encode_ms_mp;
-        let memory = decoding.max(shaping).max(effects).max(encoding);
+        let memory = decoding
+            .max(trimming)
+            .max(shaping)
+            .max(effects)
+            .max(encoding);
         let clamped = |number: u128| u64::try_from(number).unwrap_or(u64::MAX);
         Cost {
             memory_bytes: clamped(BASE_BYTES + memory),

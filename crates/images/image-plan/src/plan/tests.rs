@@ -75,6 +75,7 @@ fn a_plan_is_made_for_the_upright_picture() {
             },
             page: 1,
             effects: Effects::default(),
+            trim: None,
         }
     );
     assert_eq!(plan.oriented(), Size::new(3000, 4000));
@@ -386,6 +387,7 @@ fn distinct() -> Plan {
             round_px: 18,
             ..Effects::default()
         },
+        trim: None,
     }
 }
 
@@ -452,7 +454,7 @@ fn the_cost_of_a_plan_with_the_longest_sides_is_the_largest() {
 fn the_wire_form_is_fixed() {
     let bytes = distinct().to_bytes();
     let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
-    expect!["504c4e32000600003d090300a00f0000b80b00000100000002000000b70b00009e0f00002c01000090010000f4010000580200000f010000dc00fdff04002c01010203040506960046003200080009000a000b000c000d000e0f101112000000"].assert_eq(&hex);
+    expect!["504c4e33000600003d090300a00f0000b80b00000100000002000000b70b00009e0f00002c01000090010000f4010000580200000f010000dc00fdff04002c01010203040506960046003200080009000a000b000c000d000e0f1011120000000000000000000000000000000000000000000000000000000000000000000000"].assert_eq(&hex);
     assert_eq!(Plan::from_bytes(&bytes), Ok(distinct()));
 }
 

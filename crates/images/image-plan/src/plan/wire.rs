@@ -2,24 +2,28 @@
 //! the offset of a field in bytes; `inner` and `target` each consist of width u32 and height u32.
 //!
 //! ```text
-//! @0 "PLN2" · @4 source u8 · orientation u8 · encoder u8 · lossless u8
+//! @0 "PLN3" · @4 source u8 · orientation u8 · encoder u8 · lossless u8
 //! @8 quality u8 · effort u8 · page u16 · @12 stored: width u32 · height u32
 //! @20 crop: x u32 · y u32 · width u32 · height u32 · @36 inner · @44 target
-//! @52 effects · @96 end
+//! @52 effects · @96 trim · @128 end
 //! ```
 
 use super::{Encoding, Plan, Rect, Target};
 use crate::effects::EFFECTS_BYTES;
-use crate::{Effects, Format, Orientation, Size};
+use crate::fit::Geometry;
+use crate::trim::TRIM_BYTES;
+use crate::{Effects, Format, Orientation, Size, Trim};
 use thiserror::Error;
 
 /// Size of a serialized plan in bytes.
-pub const PLAN_BYTES: usize = EFFECTS_AT + EFFECTS_BYTES;
+pub const PLAN_BYTES: usize = TRIM_AT + TRIM_BYTES;
 
 /// Offset of the effects in bytes.
 const EFFECTS_AT: usize = 52;
+/// Offset of the trim in bytes.
+const TRIM_AT: usize = EFFECTS_AT + EFFECTS_BYTES;
 
-const MAGIC: [u8; 4] = *b"PLN2";
+const MAGIC: [u8; 4] = *b"PLN3";
 
 /// Reason why bytes are not a valid plan. Malformed plans are the server's fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
@@ -79,7 +83,8 @@ impl Plan {
         for (field, number) in bytes[12..EFFECTS_AT].chunks_exact_mut(4).zip(numbers) {
             field.copy_from_slice(&number.to_le_bytes());
         }
-        bytes[EFFECTS_AT..].copy_from_slice(&self.effects.to_bytes());
+        bytes[EFFECTS_AT..TRIM_AT].copy_from_slice(&self.effects.to_bytes());
+        bytes[TRIM_AT..].copy_from_slice(&Trim::to_bytes(self.trim.as_ref()));
         bytes
     }
 
@@ -126,6 +131,7 @@ impl Plan {
                 .ok_or(MalformedPlan::Value)?,
             page: u16::from_le_bytes([bytes[10], bytes[11]]),
             effects: effects(bytes).ok_or(MalformedPlan::Value)?,
+            trim: trim(bytes).ok_or(MalformedPlan::Value)?,
         };
         if plan.page == 0 {
             return Err(MalformedPlan::Value);
@@ -138,8 +144,8 @@ impl Plan {
     }
 
     /// Returns whether the parts of the plan are consistent: no size is empty, the crop lies inside
-    /// the upright picture, the rotated picture and the margins lie inside `target`, and the output
-    /// format supports `target`.
+    /// the upright picture, the rotated picture and the margins lie inside `target`, the output
+    /// format supports `target`, and the sizes of a plan with a trim are its bounds.
     fn is_consistent(&self) -> bool {
         let within = |offset: u32, length: u32, whole: u32| {
             length != 0 && u64::from(offset) + u64::from(length) <= u64::from(whole)
@@ -148,7 +154,13 @@ impl Plan {
         let Some(framed) = self.effects.pad.within(self.target) else {
             return false;
         };
-        within(crop.x, crop.size.width_px, upright.width_px)
+        let is_bounded = self.trim.is_none_or(|trim| {
+            let recipe = trim.recipe(self.effects);
+            let bounds = Geometry::planned(upright, &recipe);
+            (bounds.crop, bounds.inner, bounds.target) == (crop, self.inner, self.target)
+        });
+        is_bounded
+            && within(crop.x, crop.size.width_px, upright.width_px)
             && within(crop.y, crop.size.height_px, upright.height_px)
             && self.inner.pixels() != 0
             && within(0, rotated.width_px, framed.width_px)
@@ -158,7 +170,11 @@ impl Plan {
 }
 
 fn effects(plan: &[u8; PLAN_BYTES]) -> Option<Effects> {
-    Effects::from_bytes(plan.last_chunk::<EFFECTS_BYTES>()?)
+    Effects::from_bytes(plan[EFFECTS_AT..].first_chunk()?)
+}
+
+fn trim(plan: &[u8; PLAN_BYTES]) -> Option<Option<Trim>> {
+    Trim::from_bytes(plan[TRIM_AT..].first_chunk()?)
 }
 
 /// Returns the format with this number in a serialized plan. SVG is excluded, because it is never

@@ -1,5 +1,5 @@
-//! Parameters that rotate, mirror and crop a picture: `rotate`, `flip`, `flop`, `crop`, `focus`,
-//! `gravity`.
+//! Parameters that rotate, mirror, trim and crop a picture: `rotate`, `flip`, `flop`, `trim`, `crop`,
+//! `focus`, `gravity`.
 
 use super::effects::hundredths;
 use super::{Parameter, QueryError, RawParameters, contradiction, digits};
@@ -42,6 +42,29 @@ impl RawParameters {
             orientation = orientation.then(Orientation::Mirror);
         }
         Ok((orientation, Angle { centidegrees }))
+    }
+
+    /// Interprets `trim`. The size of a trimmed picture is known only once it is decoded. So it has
+    /// no description by `meta`, and may only be enlarged into a box of both sides, which bounds
+    /// its size.
+    pub(super) fn trim(&self) -> Result<Option<u8>, QueryError> {
+        let Some(text) = self.value(Parameter::Trim) else {
+            return Ok(None);
+        };
+        let threshold = digits(text).and_then(|number| u8::try_from(number).ok());
+        let threshold = threshold.ok_or_else(|| {
+            QueryError::value(Parameter::Trim, "must be a whole number from 0 to 255")
+        })?;
+        if self.value(Parameter::Meta).is_some() {
+            let problem = "cannot be combined with meta";
+            return Err(contradiction(Parameter::Trim, problem));
+        }
+        let has_box = self.value(Parameter::W).is_some() && self.value(Parameter::H).is_some();
+        if self.flag(Parameter::Enlarge)? && !has_box {
+            let problem = "needs both w and h beside trim";
+            return Err(contradiction(Parameter::Enlarge, problem));
+        }
+        Ok(Some(threshold))
     }
 
     /// Interprets `crop`. Returns `None` if the whole picture is kept.

@@ -272,10 +272,45 @@ fn contradictions() {
 }
 
 #[test]
+fn trims() {
+    check(
+        "trim=10
+         trim=0
+         trim=255
+         trim=010
+         trim=256
+         trim=-1
+         trim=1.5
+         trim=
+         trim=true
+         trim=10&crop=1:1&w=80
+         trim=10&enlarge=true&w=80
+         trim=10&enlarge=true&w=80&h=60
+         trim=10&enlarge=false&w=80
+         trim=10&meta=full",
+        expect![[r#"
+            trim=10 -> trim=10
+            trim=0 -> trim=0
+            trim=255 -> trim=255
+            trim=010 -> trim=10
+            trim=256 -> Value: trim: must be a whole number from 0 to 255
+            trim=-1 -> Value: trim: must be a whole number from 0 to 255
+            trim=1.5 -> Value: trim: must be a whole number from 0 to 255
+            trim= -> Value: trim: must be a whole number from 0 to 255
+            trim=true -> Value: trim: must be a whole number from 0 to 255
+            trim=10&crop=1:1&w=80 -> trim=10&crop=1:1&w=80
+            trim=10&enlarge=true&w=80 -> Contradiction: enlarge: needs both w and h beside trim
+            trim=10&enlarge=true&w=80&h=60 -> trim=10&w=80&h=60&enlarge=true
+            trim=10&enlarge=false&w=80 -> trim=10&w=80
+            trim=10&meta=full -> Contradiction: trim: cannot be combined with meta
+        "#]],
+    );
+}
+
+#[test]
 fn unknown_names() {
     check(
-        "trim=1
-         watermark=1
+        "watermark=1
          widht=1
          Width=1
          maxwidth=1
@@ -287,18 +322,17 @@ fn unknown_names() {
          a-name-that-goes-on-and-on-and-on-and-on=1
          =1",
         expect![[r#"
-            trim=1 -> Reserved: trim: not supported yet
             watermark=1 -> Reserved: watermark: not supported yet
             widht=1 -> Unknown: widht: unknown parameter, did you mean width?
             Width=1 -> Unknown: Width: unknown parameter, did you mean width?
             maxwidth=1 -> Unknown: maxwidth: unknown parameter, did you mean max_width?
             formt=webp -> Unknown: formt: unknown parameter, did you mean format?
-            quality=80 -> Unknown: quality: unknown parameter; known parameters are w, h, fit, dpr, enlarge, rotate, flip, flop, crop, focus, gravity, width, height, max_width, max_height, q, format, meta, kernel, gamma, brightness, contrast, saturation, grayscale, sepia, duotone, invert, blur, sharpen, unsharp, pixelate, pad, bg, round, page
-            x=1 -> Unknown: x: unknown parameter; known parameters are w, h, fit, dpr, enlarge, rotate, flip, flop, crop, focus, gravity, width, height, max_width, max_height, q, format, meta, kernel, gamma, brightness, contrast, saturation, grayscale, sepia, duotone, invert, blur, sharpen, unsharp, pixelate, pad, bg, round, page
-            utm_source=news -> Unknown: utm_source: unknown parameter; known parameters are w, h, fit, dpr, enlarge, rotate, flip, flop, crop, focus, gravity, width, height, max_width, max_height, q, format, meta, kernel, gamma, brightness, contrast, saturation, grayscale, sepia, duotone, invert, blur, sharpen, unsharp, pixelate, pad, bg, round, page
-            a%0d%0ab=1 -> Unknown: a??b: unknown parameter; known parameters are w, h, fit, dpr, enlarge, rotate, flip, flop, crop, focus, gravity, width, height, max_width, max_height, q, format, meta, kernel, gamma, brightness, contrast, saturation, grayscale, sepia, duotone, invert, blur, sharpen, unsharp, pixelate, pad, bg, round, page
-            a-name-that-goes-on-and-on-and-on-and-on=1 -> Unknown: a-name-that-goes-on-and-on-and-o: unknown parameter; known parameters are w, h, fit, dpr, enlarge, rotate, flip, flop, crop, focus, gravity, width, height, max_width, max_height, q, format, meta, kernel, gamma, brightness, contrast, saturation, grayscale, sepia, duotone, invert, blur, sharpen, unsharp, pixelate, pad, bg, round, page
-            =1 -> Unknown: : unknown parameter; known parameters are w, h, fit, dpr, enlarge, rotate, flip, flop, crop, focus, gravity, width, height, max_width, max_height, q, format, meta, kernel, gamma, brightness, contrast, saturation, grayscale, sepia, duotone, invert, blur, sharpen, unsharp, pixelate, pad, bg, round, page
+            quality=80 -> Unknown: quality: unknown parameter; known parameters are w, h, fit, dpr, enlarge, rotate, flip, flop, trim, crop, focus, gravity, width, height, max_width, max_height, q, format, meta, kernel, gamma, brightness, contrast, saturation, grayscale, sepia, duotone, invert, blur, sharpen, unsharp, pixelate, pad, bg, round, page
+            x=1 -> Unknown: x: unknown parameter; known parameters are w, h, fit, dpr, enlarge, rotate, flip, flop, trim, crop, focus, gravity, width, height, max_width, max_height, q, format, meta, kernel, gamma, brightness, contrast, saturation, grayscale, sepia, duotone, invert, blur, sharpen, unsharp, pixelate, pad, bg, round, page
+            utm_source=news -> Unknown: utm_source: unknown parameter; known parameters are w, h, fit, dpr, enlarge, rotate, flip, flop, trim, crop, focus, gravity, width, height, max_width, max_height, q, format, meta, kernel, gamma, brightness, contrast, saturation, grayscale, sepia, duotone, invert, blur, sharpen, unsharp, pixelate, pad, bg, round, page
+            a%0d%0ab=1 -> Unknown: a??b: unknown parameter; known parameters are w, h, fit, dpr, enlarge, rotate, flip, flop, trim, crop, focus, gravity, width, height, max_width, max_height, q, format, meta, kernel, gamma, brightness, contrast, saturation, grayscale, sepia, duotone, invert, blur, sharpen, unsharp, pixelate, pad, bg, round, page
+            a-name-that-goes-on-and-on-and-on-and-on=1 -> Unknown: a-name-that-goes-on-and-on-and-o: unknown parameter; known parameters are w, h, fit, dpr, enlarge, rotate, flip, flop, trim, crop, focus, gravity, width, height, max_width, max_height, q, format, meta, kernel, gamma, brightness, contrast, saturation, grayscale, sepia, duotone, invert, blur, sharpen, unsharp, pixelate, pad, bg, round, page
+            =1 -> Unknown: : unknown parameter; known parameters are w, h, fit, dpr, enlarge, rotate, flip, flop, trim, crop, focus, gravity, width, height, max_width, max_height, q, format, meta, kernel, gamma, brightness, contrast, saturation, grayscale, sepia, duotone, invert, blur, sharpen, unsharp, pixelate, pad, bg, round, page
         "#]],
     );
 }

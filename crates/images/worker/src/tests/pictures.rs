@@ -134,6 +134,7 @@ pub(super) fn whole(source: Format, stored: Size, encoding: Encoding) -> Plan {
         encoding,
         page: 1,
         effects: Effects::NONE,
+        trim: None,
     }
 }
 

@@ -148,6 +148,7 @@ fn plan(source: Format, stored: Size, inner: Size, encoding: Encoding) -> Plan {
         encoding,
         page: 1,
         effects: Effects::NONE,
+        trim: None,
     }
 }
 

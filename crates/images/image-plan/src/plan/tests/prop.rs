@@ -100,18 +100,23 @@ fn any_recipe() -> impl Strategy<Value = Recipe> {
         prop_oneof![3 => Just(None), 1 => (0..4usize).prop_map(|at| Some(Target::ALL[at]))];
     let quality = prop_oneof![Just(None), (1..=100u8).prop_map(Some)];
     let page = prop_oneof![Just(None), (2..=3u16).prop_map(NonZeroU16::new)];
-    let part = (any_orientation(), any_crop(), any_focus());
+    let trim = prop_oneof![3 => Just(None), 1 => any::<u8>().prop_map(Some)];
+    let part = (any_orientation(), any_crop(), any_focus(), trim);
     let size = (side(), side(), any_fit(), any::<bool>());
     let effects = prop_oneof![Just(Effects::default()), any_effects()];
     let output = (quality, format, page, effects);
     (part, size, output).prop_map(
         |(
-            (orientation, crop, focus),
+            (orientation, crop, focus, trim),
             (width_px, height_px, fit, enlarge),
             (quality_pct, format, page, effects),
         )| {
+            // A query with a trim is refused if nothing bounds the size of the output.
+            let has_box = width_px.is_some() && height_px.is_some();
+            let is_bounded = has_box || (fit == Fit::Inside && !enlarge);
             Recipe {
                 orientation,
+                trim: trim.filter(|_| is_bounded),
                 crop,
                 focus,
                 width_px,
@@ -136,6 +141,9 @@ fn assert_plan(plan: &Plan, facts: &Facts, recipe: &Recipe) {
     assert_eq!(Plan::from_bytes(&plan.to_bytes()), Ok(*plan));
     let pad = plan.effects.pad;
     assert_eq!(pad, recipe.effects.pad);
+    if plan.trim.is_some() {
+        return assert_bounds(plan);
+    }
     let Rect { x, y, size } = plan.crop;
     if recipe.crop.is_none() && recipe.focus == Focus::default() {
         // The crop is centred: its distances from opposite edges differ by at most one pixel.
@@ -179,6 +187,40 @@ fn assert_plan(plan: &Plan, facts: &Facts, recipe: &Recipe) {
     assert!(plan.inner.height_px * shrink * least <= size.height_px * of);
     let cost = plan.cost();
     assert!(plan.target.pixels() * 4 < cost.memory_bytes && 0 < cost.cpu_ms);
+}
+
+/// Asserts that the sizes of a plan with a trim are bounds, whatever part of the picture remains.
+fn assert_bounds(plan: &Plan) {
+    let oriented = plan.oriented();
+    let part = |side: u32, number: u32, of: u32| (side / of * number).min(side - 1);
+    for (start, end) in [(0, 7), (1, 2), (3, 6), (6, 7), (0, 0)] {
+        let (left, top) = (
+            part(oriented.width_px, start, 7),
+            part(oriented.height_px, start, 9),
+        );
+        let (right, bottom) = (
+            part(oriented.width_px, end, 7),
+            part(oriented.height_px, end, 7),
+        );
+        let kept = Rect {
+            x: left,
+            y: top,
+            size: Size::new(
+                (right.max(left) - left).max(1),
+                (bottom.max(top) - top).max(1),
+            ),
+        };
+        let made = plan.trimmed(kept);
+        for (made, bound) in [(made.inner, plan.inner), (made.target, plan.target)] {
+            assert!(
+                made.width_px <= bound.width_px && made.height_px <= bound.height_px,
+                "{kept:?}: {made:?} of {bound:?}"
+            );
+        }
+        assert!(kept.x <= made.crop.x && kept.y <= made.crop.y);
+        assert!(made.crop.size.width_px <= kept.size.width_px);
+        assert!(made.crop.size.height_px <= kept.size.height_px);
+    }
 }
 
 proptest! {
