@@ -71,8 +71,8 @@ impl Service {
     /// result as a JSON document. Converts the original if necessary.
     ///
     /// # Errors
-    /// The [`Problem`] that a request for the picture would get, or [`Problem::Overloaded`] if too
-    /// many comparisons run.
+    /// The [`Problem`] that a request for the picture would get, [`Problem::Overloaded`] if too many
+    /// comparisons run, or [`Problem::BadParameter`] if `recipe` has a trim.
     async fn compare(
         self: &Arc<Self>,
         path: &LibraryPath,
@@ -80,6 +80,11 @@ impl Service {
         accepts: Accepts,
         charged: Option<IpAddr>,
     ) -> Result<String, Problem> {
+        if recipe.trim.is_some() {
+            // The plan of a trimmed picture does not state the size, which the document contains.
+            let detail = "trim: a trimmed picture cannot be compared with its original";
+            return Err(Problem::BadParameter(detail.to_owned()));
+        }
         for _ in 0..ATTEMPTS_MAX {
             let choice = self.choose(path, recipe, accepts, charged).await?;
             let identity = choice.identity;

@@ -13,8 +13,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use image_plan::{
-    BATCH_PLANS_MAX, Batch, PLACEHOLDER_BYTES, Placeholder, Plan, Target, length_table_bytes,
-    split_outputs,
+    BATCH_PLANS_MAX, Batch, PLACEHOLDER_BYTES, Placeholder, Plan, ProbeError, Size, Target,
+    length_table_bytes, split_outputs,
 };
 use sandbox::{Failure, FailureKind, Pool};
 use variants::cache::{Key, Kind, Variant, Variants, Verdict};
@@ -85,14 +85,19 @@ impl Task {
         self.pace == Pace::Idle || self.replaces.is_some()
     }
 
-    fn made(&self, cpu_us: u64) -> VariantDetails {
-        VariantDetails {
+    /// Returns the details of the result `body`.
+    fn made(&self, body: &Sealed) -> Result<VariantDetails, ProbeError> {
+        let size = match self.plan.trim {
+            None => self.plan.target,
+            Some(_) => image_plan::probe(body, body.bytes)?.stored,
+        };
+        Ok(VariantDetails {
             key: self.key,
             path: self.path.clone(),
-            width_px: self.plan.target.width_px,
-            height_px: self.plan.target.height_px,
-            cpu_us,
-        }
+            width_px: size.width_px,
+            height_px: size.height_px,
+            cpu_us: body.cpu_us,
+        })
     }
 }
 
@@ -325,11 +330,18 @@ impl Converter {
         let outcome = if let Some(verdict) = self.verdict_if_not_smaller(task, body.bytes) {
             self.store(task, Kind::Verdict(verdict), None)
         } else {
-            let made = task.made(body.cpu_us);
+            let made = task.made(&body);
             let kind = Kind::Picture(task.plan.encoding.target());
             let outcome = self.store(task, kind, Some(body));
-            if let Outcome::Cached(..) = outcome {
-                self.publish_change(|| Change::VariantDetails(made));
+            match (&outcome, made) {
+                (Outcome::Cached(..), Ok(made)) => {
+                    self.publish_change(|| Change::VariantDetails(made));
+                }
+                (Outcome::Cached(..), Err(err)) => {
+                    let path = task.path.as_path().display();
+                    tracing::warn!(%path, %err, "a variant is missing in the shared index, because it cannot be read back");
+                }
+                _ => {}
             }
             outcome
         };
@@ -647,7 +659,9 @@ fn run_batch(
     let (bytes, size_px) = match plans {
         [plan] if !batch.placeholder() => {
             let size = (plan.target.width_px, plan.target.height_px);
-            (plan.to_bytes().to_vec(), Some(size))
+            // The size of a trimmed picture follows from its pixels.
+            let size = plan.trim.is_none().then_some(size);
+            (plan.to_bytes().to_vec(), size)
         }
         _ => (batch.to_bytes(), None),
     };
@@ -675,7 +689,7 @@ fn run_batch(
         Some(cancel) => pool.run_unless(job, cancel)?,
         None => pool.run(job)?,
     };
-    let is_single = size_px.is_some();
+    let is_single = !Batch::is_batch(&bytes);
     verified(batch, finished, is_single).ok_or_else(|| Failure {
         kind: FailureKind::ProtocolViolation,
         detail: "the worker's reply is not the requested picture".to_owned(),
@@ -723,12 +737,17 @@ fn verified(
 }
 
 /// Returns whether `sealed` is a picture of the planned format and size. Both are read from the
-/// encoded bytes, since the worker is not trusted.
+/// encoded bytes, since the worker is not trusted. The size of a trimmed picture may be smaller than
+/// planned.
 fn is_as_planned(sealed: &Sealed, plan: &Plan) -> bool {
     let facts = image_plan::probe(sealed, sealed.bytes);
     let format = plan.encoding.target().format();
-    facts
-        .is_ok_and(|facts| facts.format == format && facts.stored == plan.target && !facts.animated)
+    let (planned, is_trimmed) = (plan.target, plan.trim.is_some());
+    let is_size = |size: Size| {
+        let is_within = size.width_px <= planned.width_px && size.height_px <= planned.height_px;
+        size == planned || (is_trimmed && is_within)
+    };
+    facts.is_ok_and(|facts| facts.format == format && is_size(facts.stored) && !facts.animated)
 }
 
 /// Returns the maximum size of a result in bytes: uncompressed pixels, plus 1 MiB for headers and a

@@ -24,7 +24,7 @@ pub fn compare(comparison: &Comparison, input: &[u8]) -> Result<f64, Error> {
         .split_at_checked(at)
         .ok_or_else(|| Error::new(ErrorKind::Failed, "the input is shorter than the original"))?;
     let mut reference = to_packed(picture_before_encoding(plan, original)?);
-    let options = codec::DecodeOptions::whole(plan.target);
+    let options = codec::DecodeOptions::whole(reference.size);
     let decoded = codec::decode(plan.encoding.target().format(), variant, &options);
     let decoded = decoded.map_err(|error| {
         Error::new(

@@ -11,7 +11,7 @@ use image_plan::{Batch, Encoding, Layout, Plan, Raster, Rgba, Size, Subsampling,
 use pixel::colour::{ProfileAction, SmallProfiles, classify};
 use pixel::{
     Area, blend_over, cmyk_to_rgb, flatten, orient, placeholder, scale_by, shrink_for_placeholder,
-    stored, to_packed,
+    stored, to_packed, upright as upright_rect, without_borders,
 };
 
 /// Result of [`convert`]: an encoded picture, and remarks on its original.
@@ -128,6 +128,7 @@ fn decode(plan: &Plan, original: &[u8]) -> Result<(Raster, Colours, Vec<String>)
 /// Produces the file of `plan` from the decoded picture. Also returns the size of the encoded
 /// picture.
 fn produce_file(plan: &Plan, raster: Raster, colours: &Colours) -> Result<(Vec<u8>, Size), Error> {
+    let plan = &with_final_sizes(plan, &raster);
     let profile_action = colours.action(plan, &raster);
     let form = EncoderInput::of(plan.encoding);
     let chroma = match profile_action {
@@ -155,6 +156,7 @@ fn produce_file(plan: &Plan, raster: Raster, colours: &Colours) -> Result<(Vec<u
 /// As [`convert`].
 pub(crate) fn picture_before_encoding(plan: &Plan, original: &[u8]) -> Result<Raster, Error> {
     let (raster, colours, _) = decode(plan, original)?;
+    let plan = &with_final_sizes(plan, &raster);
     let action = colours.action(plan, &raster);
     let raster = scaled(plan, raster, Subsampling::S444);
     Ok(upright(plan, convert_colour(raster, action)))
@@ -229,6 +231,16 @@ fn shrink(plan: &Plan) -> Shrink {
         .into_iter()
         .find(|shrink| shrink.divisor() == divisor);
     shrink.expect("a plan shrinks by a power of two up to eight")
+}
+
+/// Returns the plan with the crop and sizes that remain if the borders of the decoded picture are
+/// removed, or the plan itself if it has no trim.
+fn with_final_sizes(plan: &Plan, raster: &Raster) -> Plan {
+    let Some(trim) = plan.trim else {
+        return *plan;
+    };
+    let kept = without_borders(raster, trim.threshold);
+    plan.trimmed(upright_rect(kept, plan.stored, plan.orientation))
 }
 
 /// Scales the plan's crop to the plan's size, with chroma in subsampling `chroma`. The picture is

@@ -18,9 +18,9 @@
 //! [`compare`] computes the quality of a variant. Audio plans are executed by `audio`; this crate
 //! only connects its input and output.
 //!
-//! A plan describes the steps in this order: orient, crop, scale, pad. The worker gets the same
-//! result in another order: it locates the crop in the stored picture and scales it there, so that
-//! only the small picture is converted and oriented.
+//! A plan describes the steps in this order: orient, trim, crop, scale, pad. The worker gets the
+//! same result in another order: it locates the borders and the crop in the stored picture and
+//! scales the crop there, so that only the small picture is converted and oriented.
 //!
 //! - **Forms.** Planes are not converted to RGB if the encoder accepts planes: a 4:2:0 JPEG becomes
 //!   a full-range AVIF without changing a sample, and becomes a WebP by a change of range alone.

@@ -9,3 +9,4 @@ mod formats;
 mod geometry;
 mod job;
 mod pictures;
+mod trim;

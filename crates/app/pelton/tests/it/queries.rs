@@ -5,7 +5,7 @@ use std::fs;
 use crate::harness::{Home, Server, media};
 
 /// Queries, and the size that each yields for a photograph of 240 × 160 pixels.
-const SIZES: [(&str, (u32, u32)); 64] = [
+const SIZES: [(&str, (u32, u32)); 66] = [
     ("", (240, 160)),
     ("w=120", (120, 80)),
     ("h=80", (120, 80)),
@@ -66,6 +66,9 @@ const SIZES: [(&str, (u32, u32)); 64] = [
         "gamma=2&brightness=5&contrast=-5&saturation=9&sepia=1&invert=1&duotone=000,fff",
         (240, 160),
     ),
+    // Every picture is one border if all levels are alike, and such a picture is kept.
+    ("trim=255", (240, 160)),
+    ("trim=255&w=120", (120, 80)),
     // Parameter names of WebP Server Go.
     ("width=120", (120, 80)),
     ("height=80", (120, 80)),
@@ -249,7 +252,10 @@ const REFUSALS: [(&str, &str); 34] = [
     ("w=10&width=10", "w: "),
     ("width=10&max_width=10", "width: "),
     ("blur=300", "blur: "),
-    ("trim=10", "trim: "),
+    ("trim=256", "trim: "),
+    ("trim=10&meta=full", "trim: "),
+    ("trim=10&w=10&enlarge=1", "enlarge: "),
+    ("watermark=1", "watermark: "),
     ("with=10", "with: unknown parameter, did you mean width?"),
     ("utm_source=mail", "utm_source: unknown parameter"),
     ("w=%zz", "w: "),
