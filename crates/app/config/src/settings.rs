@@ -154,13 +154,14 @@ settings! {
         /// quality. A higher quality makes larger files.
         quality: Quality = Quality(DEFAULT_QUALITY_PCT), "1-100";
         /// Formats, avif or webp, to which pictures are converted for clients that accept them.
-        /// Clients that accept none of these formats get the original file, JPEG or PNG.
+        /// Other clients get a JPEG or PNG: the original file, or a conversion of it if browsers do
+        /// not show its format.
         formats: Formats = Formats(vec![Target::Avif, Target::Webp]), "formats";
         /// Extensions of files to serve in addition to pictures and audio files; * means all files.
         /// The default lists the videos that browsers can play.
         allowed_types: Types = Types::of(&server::media_type::VIDEOS), "extensions";
-        /// Extensions of the only files to serve, even if allowed_types lists others. This list
-        /// applies to pictures and audio files, too. * means no restriction.
+        /// If set, only files with these extensions are served. This applies to pictures and audio
+        /// files, too, and allowed_types cannot add others. * means no restriction.
         only_types: Types = Types::Every, "extensions";
         /// Extensions of files whose scripts browsers may run, such as html. All other files are
         /// sent with a Content-Security-Policy that forbids scripts.
@@ -186,7 +187,7 @@ settings! {
         /// requests a description of the picture as JSON.
         queries: Queries = Queries(Grammar::Pelton), "mode";
         /// Reject requests with unknown parameters or invalid values, with the status 400. If true,
-        /// the setting queries has no effect.
+        /// the setting `queries` is ignored.
         strict_query: bool = false, "true or false";
         /// Folders to serve in addition to root, each at its own URL path. For example,
         /// /scans=/srv/scans serves /srv/scans/a.jpg as /scans/a.jpg.
@@ -206,35 +207,36 @@ settings! {
         /// Number of CPU cores that serve requests, with one thread per core. auto means all cores
         /// that the process may use.
         cores: PerCore = PerCore::Auto, "cores";
-        /// Method by which new connections are distributed over the cores. hash: by a hash of
-        /// addresses and ports. incoming-cpu: to the core whose CPU receives the packets. cbpf: the
-        /// same as incoming-cpu, for kernels before 6.2. auto: switches between hash and
-        /// incoming-cpu to balance the load.
+        /// Method by which new connections are distributed over the threads that serve requests,
+        /// one per CPU core. hash: by a hash of addresses and ports. incoming-cpu: to the thread on
+        /// the CPU core that receives the packets. cbpf: the same as incoming-cpu, for kernels
+        /// before 6.2. auto: switches between hash and incoming-cpu to balance the load.
         steering: SteeringMode = SteeringMode(Steering::Auto), "mode";
-        /// Addresses or networks of reverse proxies to trust. The server believes their header
-        /// field X-Forwarded-Proto, and takes the client's address for
-        /// limits.address_conversions_max from their X-Forwarded-For.
-        /// limits.address_connections_max does not apply to these proxies.
+        /// Addresses or networks of reverse proxies to trust. The server believes two of their
+        /// header fields: X-Forwarded-Proto says whether the client uses HTTPS, and X-Forwarded-For
+        /// is the client's address for limits.address_conversions_max. These proxies may open any
+        /// number of connections.
         proxies: Networks = Networks::loopback(), "addresses";
         /// Parts of the server for which browsers must log in: off (none), music (music, covers,
-        /// the API, metrics and status) or all (everything except health checks and the login
-        /// page). Music players must always log in.
+        /// the API at /-/api, metrics and status) or all (everything except health checks and the
+        /// login page). Music players must always log in.
         require_login: LoginNeed = LoginNeed(RequireLogin::Off), "off, music or all";
-        /// Host names of this server, such as music.example.org or *.example.org. IP addresses,
-        /// names without a dot, names in .local, .localhost, .internal and .home.arpa, and names in
-        /// the server's certificates are always accepted. Requests for other names get the status
-        /// 421. If the list is empty, files are served under every name, and only folder pages,
-        /// metrics and the API require an accepted name.
+        /// Host names of this server, such as music.example.org or *.example.org. If the list is
+        /// empty, files are served under every name. If it is not, requests for other names get the
+        /// status 421. Folder pages, metrics and the API always require a name of the list, an IP
+        /// address, a name without a dot, a name in .local, .localhost, .internal or .home.arpa, or
+        /// a name in the server's certificates; files are served under these, too.
         hosts: Hosts = Hosts(Vec::new()), "names";
-        /// Origins of other web sites, such as https://player.example.org, whose pages may use the
-        /// API. This server's own pages always may.
+        /// Origins of other web sites, such as https://photos.example.org, whose pages may use the
+        /// API at /-/api. This server's own pages always may. For pages that only read files, see
+        /// cors_origins.
         origins: Origins = Origins(Vec::new()), "origins";
-        /// Additional IP address and port at which metrics, status and the API need no login. If it
-        /// is set, metrics, status and the API need a login at all other addresses.
+        /// Additional IP address and port at which metrics, status and the API at /-/api need no
+        /// login. If it is set, these three need a login at all other addresses.
         admin_listen: MaybeAddress = MaybeAddress(None), "address or off";
         /// File with a token of at least 16 characters, for scripts that read metrics, status or
-        /// the API. A script sends the token as `Authorization: Bearer TOKEN`. If the file is set,
-        /// requests without the token need a login.
+        /// the API at /-/api. A script sends the token as `Authorization: Bearer TOKEN`. If the
+        /// file is set, requests for these three need the token or a login.
         admin_token_file: MaybeFile = MaybeFile(None), "file or off";
         /// Destination of the access log: a file, stderr, or off. The log has one line of JSON per
         /// response.
@@ -307,12 +309,12 @@ settings! {
         /// Sizes in which `pelton prefetch` creates covers in advance. Each size is the side of a
         /// square into which the cover is scaled.
         cover_sizes: Sides = Sides(vec![300, 600]), "pixels";
-        /// Heights in which photographs are created in advance, by `pelton prefetch` or by an idle
-        /// server (library.prefetch_idle_time). The web page requests the default heights.
+        /// Heights of the smaller copies of photographs that `pelton prefetch` and an idle server
+        /// (library.prefetch_idle_time) make in advance. The web page requests the default heights.
         picture_sizes: Sides = Sides(vec![240, 480]), "pixels";
-        /// Time without requests for files, conversions and scans after which the server counts as
-        /// idle. While idle, it creates photographs in the heights of library.picture_sizes in
-        /// advance, newest first. It stops at the next request, or when 90 % of
+        /// Time after which the server counts as idle if it got no request for a file and ran no
+        /// conversion or scan. It then makes smaller copies of photographs in the heights of
+        /// library.picture_sizes, newest first. It stops at the next request, or when 90 % of
         /// limits.variants_bytes_max is used. 0s turns this off.
         prefetch_idle_time: OptionalDuration = OptionalDuration::seconds(60), "time";
         /// Disk space for covers that were extracted from music files. When it is full, the least
@@ -372,8 +374,9 @@ settings! {
         /// Number of sandboxes that are kept in addition to cell.concurrency, at most 255. A
         /// conversion then finds a ready sandbox while another one is being erased.
         spare: u32 = 2, "workers";
-        /// Maximum time that a conversion may wait for a ready sandbox after it has left the queue
-        /// of limits.queue_max. A request that waits longer gets the status 503.
+        /// A conversion waits first in the queue of limits.queue_max, and then for a ready sandbox.
+        /// This is the maximum time of the second wait. A request that waits longer gets the status
+        /// 503.
         max_queue_time: Timeout = Timeout::seconds(1), "time";
         /// Maximum time that a new sandbox may take until it is ready for conversions. If it takes
         /// longer, its start has failed.
@@ -429,8 +432,9 @@ settings! {
         /// Maximum disk space for converted pictures and tracks. When it is full, the least
         /// recently used files are deleted.
         variants_bytes_max: Bytes = Bytes::gib(4), "bytes";
-        /// Maximum memory for cached files of up to limits.memory_body_bytes_max each, over all
-        /// cores. When it is full, the least recently used are removed from memory.
+        /// Maximum memory for the cache of small files, in total for all cores. It keeps files of
+        /// up to limits.memory_body_bytes_max. When it is full, the least recently used files are
+        /// removed from it.
         hot_bytes_max: Bytes = Bytes::mib(256), "bytes";
         /// Maximum memory that all running conversions may use together, as estimated. Further
         /// conversions wait.
@@ -447,8 +451,9 @@ settings! {
         /// Maximum number of converted pictures that may wait to be encoded again (see improve).
         /// Further ones are skipped until they are requested again.
         improving_max: u32 = 4_096, "jobs";
-        /// Maximum number of comparisons, at the same time, of a converted picture with its
-        /// original, which the web page can request. A request for one more gets the status 503.
+        /// The web page can compare a converted picture with its original. This is the maximum
+        /// number of comparisons that the server computes at the same time. A request for one more
+        /// gets the status 503.
         comparisons_max: u32 = 2, "jobs";
         /// Maximum number of requests that may wait for one program (see programs). One more gets
         /// the status 503.
@@ -494,14 +499,14 @@ settings! {
         /// replaces an idle one, or is refused if none is idle.
         connections_max: NonZeroU32 = NonZeroU32::new(16_384).expect("not zero"), "connections";
         /// Maximum number of open connections from one IPv4 address or one IPv6 network of size
-        /// /64. Further connections are refused. The setting proxies lists addresses without this
-        /// limit.
+        /// /64. Further connections are refused. The limit does not apply to the addresses in
+        /// `proxies`.
         address_connections_max: NonZeroU32 = NonZeroU32::new(512).expect("not zero"), "connections";
         /// Maximum number of requests on one connection. The server closes the connection after the
         /// last one.
         connection_requests_max: NonZeroU32 = NonZeroU32::new(10_000).expect("not zero"), "requests";
-        /// Maximum size of the responses to pipelined requests that a connection collects in order
-        /// to write them with one system call.
+        /// If a client sends several requests at once, the server collects the responses and writes
+        /// them with one system call. This is the maximum size that it collects per connection.
         queued_bytes_max: Bytes = Bytes::kib(24), "bytes";
         /// Maximum number of new connections that the kernel queues for each core until the server
         /// accepts them. The kernel lowers it to net.core.somaxconn.
@@ -515,20 +520,20 @@ settings! {
         /// Maximum number of header fields of one request, at most 100. A request with more gets
         /// the status 431.
         fields_max: NonZeroU32 = NonZeroU32::new(100).expect("not zero"), "fields";
-        /// Maximum length of the path and query of one request, at least 8000. A longer one gets
-        /// the status 414.
+        /// Maximum length of the path and query of one request. A longer one gets the status 414.
+        /// The limit cannot be set below 8000 bytes.
         target_bytes_max: Bytes = Bytes::kib(8), "bytes";
         /// Maximum size of a request body that the server reads and ignores in order to keep the
         /// connection open. If an ignored body is larger, the server closes an HTTP/1.1 connection
         /// after its response; over HTTP/2 the request gets the status 413.
         body_bytes_max: Bytes = Bytes::kib(64), "bytes";
-        /// Maximum size of the body of one request to the API, a program, or an endpoint for music
-        /// players. A larger body gets the status 413. A compressed body counts with its compressed
-        /// size.
+        /// Maximum size of the body of one request to the API at /-/api, a program, or an endpoint
+        /// for music players. A larger body gets the status 413. A compressed body counts with its
+        /// compressed size.
         request_body_bytes: Bytes = Bytes::mib(1), "bytes";
-        /// Maximum total size, over all cores, of the bodies of requests to players' endpoints, the
-        /// API and programs that are in memory. Beyond it, a slow upload is dropped with the status
-        /// 408; if no upload is slow, the new request gets the status 503.
+        /// Maximum memory for these bodies, in total for all cores. When it is full, a body that
+        /// takes longer than 10 s to arrive is dropped with the status 408; if there is none,
+        /// the new request gets the status 503.
         request_bodies_bytes: Bytes = Bytes::mib(64), "bytes";
         /// Maximum memory for responses that clients have not read yet: those of the API, programs,
         /// pages and players' endpoints. While it is full, further responses are replaced by the
@@ -549,7 +554,7 @@ settings! {
         /// Maximum length of each text in the access log that a client sent, such as its
         /// User-Agent. Longer texts are cut.
         access_field_bytes_max: Bytes = Bytes(512), "bytes";
-        /// Maximum number of bytes per connection that the kernel accepts before it has sent them
+        /// Maximum number of bytes per connection that wait in the kernel and are not sent yet
         /// (TCP_NOTSENT_LOWAT). A higher number suits distant clients; a lower one costs more CPU
         /// time.
         unsent_bytes_max: Bytes = Bytes::kib(128), "bytes";
@@ -568,8 +573,8 @@ settings! {
         /// Maximum number of TLS sessions that are remembered, for clients that can resume sessions
         /// but do not support session tickets.
         tls_sessions_max: u32 = 4_096, "sessions";
-        /// Maximum size of the response data of one TLS connection that waits in memory, encrypted
-        /// or not, until the client reads it.
+        /// Maximum memory per TLS connection for response data, encrypted or not, that its client
+        /// has not read yet.
         tls_buffer_bytes_max: Bytes = Bytes::kib(32), "bytes";
         /// Maximum number of open requests (streams) of one HTTP/2 connection. Further ones are
         /// refused, but the connection stays open.
@@ -611,9 +616,8 @@ settings! {
         /// Maximum total time for which a client may continue to send a request that the server has
         /// already answered. After it, the server closes the connection.
         linger_time_max: Timeout = Timeout::seconds(30), "time";
-        /// Maximum number of bytes that a client may still send of a request that the server has
-        /// already answered. The server ignores these bytes. Beyond it, the server closes the
-        /// connection.
+        /// If the server has answered a request that the client is still sending, it ignores up to
+        /// this number of further bytes, and then closes the connection.
         linger_bytes_max: Bytes = Bytes::gib(1), "bytes";
         /// Maximum time for which the server waits for open requests when it stops. After it, their
         /// connections are closed.
@@ -622,8 +626,8 @@ settings! {
         /// USR2). Otherwise the old process continues to serve.
         upgrade_timeout: Timeout = Timeout::seconds(60), "time";
         /// Maximum number of conversions per minute that one IPv4 address, or one IPv6 network of
-        /// size /64, may cause. Further requests that need a conversion get the status 429. 0 means
-        /// no limit. The sizes that Pelton's own page requests do not count.
+        /// size /64, may cause. Further requests that need a conversion get the status 429.
+        /// Conversions to the sizes of Pelton's own web page are not counted. 0 means no limit.
         address_conversions_max: u32 = 0, "requests";
     }
 
@@ -636,7 +640,7 @@ settings! {
         /// File with further keys for signed URLs, one per line, in the form of
         /// images.signature_keys.
         signature_key_file: MaybeFile = MaybeFile(None), "file or off";
-        /// Reject requests that change a picture, such as its size, unless their URL is signed.
+        /// Reject requests that change a picture, for example its size, unless their URL is signed.
         /// They get the status 403.
         require_signature: bool = false, "true or false";
         /// Names for queries. For example, with thumb=w=96&h=96&fit=cover, clients can request

@@ -87,7 +87,7 @@ enum Benchmark {
     /// Measure CPU time of HTTP requests (pipelined, for ranges, answered with 304, on short
     /// connections, over TLS, over HTTP/2), compared with nginx, h2o and hyper
     Http {
-        /// Run only the row with this name
+        /// Run only the measurement with this name in the first column of the results
         #[arg(long)]
         only: Option<String>,
     },
@@ -107,8 +107,9 @@ enum Benchmark {
     /// Request a key from a store at a steady rate (started by `store`)
     #[command(hide = true)]
     Probe(store::Probe),
-    /// Measure the first scan of a music library, compared with the library lofty and with reads as
-    /// Musium does them; also measure later scans, searches and the conversion of covers
+    /// Measure the first scan of a music library, compared with the Rust crate lofty and with the
+    /// way in which the music server Musium reads files; also measure later scans, searches and the
+    /// conversion of covers
     Scan(scan::Typed),
     /// Read a library as one contender does (started by `scan`)
     #[command(hide = true)]

@@ -59,8 +59,9 @@ enum Typed {
     Build,
     /// Run all checks that precede a merge, one of them, or the tests of one crate
     Test {
-        /// Name of a check (fmt, tidy, typos, advisories, web, codecs, clippy, unit, page,
-        /// instructions, conform, deny) or of a crate; without it, all checks
+        /// Name of a crate, or of a check: fmt, tidy, typos, advisories, web (build of the web
+        /// page), codecs, clippy, unit, page (journeys in a browser), instructions (instruction
+        /// counts), conform or deny; without it, all checks
         name: Option<String>,
         /// Replace the expected values in the tests by the values that the tests found
         #[arg(long)]
@@ -89,7 +90,7 @@ enum Typed {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         args: Vec<OsString>,
     },
-    /// Run fuzz targets, and store inputs that reach new code in the repository
+    /// Run fuzz targets, and add to the repository the inputs that reach new code
     Fuzz {
         /// Name of the fuzz target; without it, all targets run one after the other
         target: Option<String>,
@@ -97,7 +98,8 @@ enum Typed {
         #[arg(long, default_value_t = 3_600)]
         seconds: u32,
     },
-    /// Generate a music library and print its folder; equal seeds and tracks give equal libraries
+    /// Generate a music library and print its folder; the same seed and number of tracks give the
+    /// same library
     Media {
         /// Number of tracks
         #[arg(long, default_value_t = 16_000)]

@@ -111,9 +111,10 @@ pub(crate) struct Convert {
 
 /// Convert the pictures of a folder before clients request them.
 ///
-/// Converts every picture below ROOT to the formats of --formats. Also creates covers in the sizes
-/// of --library-cover-sizes, and photographs in the heights of --library-picture-sizes. `pelton
-/// serve` uses the results if it has the same settings, such as --data and --quality.
+/// Converts every picture below ROOT, in its full size, to the formats of --formats. Also makes
+/// smaller copies: of covers in the sizes of --library-cover-sizes, and of all other photographs in
+/// the heights of --library-picture-sizes. `pelton serve` uses the results if it has the same
+/// settings, such as --data and --quality.
 #[derive(Args)]
 #[command(after_help = "Examples:
   pelton prefetch ~/Pictures
@@ -187,7 +188,7 @@ pub(crate) struct Scan {
     /// Folder to index; the same as --root
     #[arg(value_name = "ROOT", id = "ROOT", conflicts_with = "root")]
     pub(crate) root: PathBuf,
-    /// Scan only this folder, given as a path below ROOT; may be repeated
+    /// Scan only this folder, a path below ROOT, and keep the index of all others; may be repeated
     #[arg(long, value_name = "FOLDER")]
     pub(crate) only: Vec<PathBuf>,
     /// Read all files again, not only new and changed ones
@@ -430,7 +431,7 @@ pub(crate) struct Sign {
 #[derive(Args)]
 #[command(after_help = "Examples:
   pelton check
-  pelton check --config config.json        (of WebP Server Go: reports what is unsupported)")]
+  pelton check --config config.json   (a file of WebP Server Go: reports its unsupported settings)")]
 pub(crate) struct Check {
     #[command(flatten)]
     pub(crate) settings: SettingsOf<Everything>,
