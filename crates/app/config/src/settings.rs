@@ -531,9 +531,10 @@ settings! {
         /// for music players. A larger body gets the status 413. A compressed body counts with its
         /// compressed size.
         request_body_bytes: Bytes = Bytes::mib(1), "bytes";
-        /// Maximum memory for these bodies, in total for all cores. When it is full, a body that
-        /// takes longer than 10 s to arrive is dropped with the status 408; if there is none,
-        /// the new request gets the status 503.
+        /// Maximum memory, in total for all cores, for the bodies of requests to the API, programs
+        /// and endpoints for music players. When it is full, a body that takes longer than 10 s to
+        /// arrive is dropped with the status 408; if there is none, the new request gets the status
+        /// 503.
         request_bodies_bytes: Bytes = Bytes::mib(64), "bytes";
         /// Maximum memory for responses that clients have not read yet: those of the API, programs,
         /// pages and players' endpoints. While it is full, further responses are replaced by the
@@ -616,8 +617,8 @@ settings! {
         /// Maximum total time for which a client may continue to send a request that the server has
         /// already answered. After it, the server closes the connection.
         linger_time_max: Timeout = Timeout::seconds(30), "time";
-        /// If the server has answered a request that the client is still sending, it ignores up to
-        /// this number of further bytes, and then closes the connection.
+        /// Maximum number of bytes that the server reads and ignores if it has answered a request
+        /// that the client is still sending. After them, the server closes the connection.
         linger_bytes_max: Bytes = Bytes::gib(1), "bytes";
         /// Maximum time for which the server waits for open requests when it stops. After it, their
         /// connections are closed.
