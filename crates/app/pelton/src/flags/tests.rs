@@ -440,13 +440,13 @@ fn help_of_serve_shows_ten_settings() {
                       (libjpeg). Pictures in other formats are encoded to look as good as a JPEG of this
                       quality. A higher quality makes larger files [default: 70]
                   --formats <FORMATS>
-                      Formats, avif or webp, to which pictures are converted for clients that accept them.
-                      Clients that accept none of these formats get the original file, JPEG or PNG [default:
-                      avif,webp]
+                      Formats, avif or webp, to which pictures are converted for clients that accept them. Other
+                      clients get a JPEG or PNG: the original file, or a conversion of it if browsers do not
+                      show its format [default: avif,webp]
                   --require-login <OFF, MUSIC OR ALL>
                       Parts of the server for which browsers must log in: off (none), music (music, covers, the
-                      API, metrics and status) or all (everything except health checks and the login page).
-                      Music players must always log in [default: off]
+                      API at /-/api, metrics and status) or all (everything except health checks and the login
+                      page). Music players must always log in [default: off]
                   --log-level <LEVEL>
                       Least severe messages to log: error, warn, info, debug or trace. More severe messages are
                       always logged, too [default: info]
@@ -530,13 +530,13 @@ fn short_help_shows_common_settings_only() {
                       (libjpeg). Pictures in other formats are encoded to look as good as a JPEG of this
                       quality. A higher quality makes larger files [default: 70]
                   --formats <FORMATS>
-                      Formats, avif or webp, to which pictures are converted for clients that accept them.
-                      Clients that accept none of these formats get the original file, JPEG or PNG [default:
-                      avif,webp]
+                      Formats, avif or webp, to which pictures are converted for clients that accept them. Other
+                      clients get a JPEG or PNG: the original file, or a conversion of it if browsers do not
+                      show its format [default: avif,webp]
                   --require-login <OFF, MUSIC OR ALL>
                       Parts of the server for which browsers must log in: off (none), music (music, covers, the
-                      API, metrics and status) or all (everything except health checks and the login page).
-                      Music players must always log in [default: off]
+                      API at /-/api, metrics and status) or all (everything except health checks and the login
+                      page). Music players must always log in [default: off]
                   --log-level <LEVEL>
                       Least severe messages to log: error, warn, info, debug or trace. More severe messages are
                       always logged, too [default: info]
@@ -554,7 +554,7 @@ fn short_help_shows_common_settings_only() {
 
             Examples:
               pelton check
-              pelton check --config config.json        (of WebP Server Go: reports what is unsupported)
+              pelton check --config config.json   (a file of WebP Server Go: reports its unsupported settings)
         "#]],
     );
 }
@@ -597,9 +597,10 @@ fn help_teaches() {
     check_help::<Prefetch>(expect![[r#"
         Convert the pictures of a folder before clients request them.
 
-        Converts every picture below ROOT to the formats of --formats. Also creates covers in the sizes of
-        --library-cover-sizes, and photographs in the heights of --library-picture-sizes. `pelton serve`
-        uses the results if it has the same settings, such as --data and --quality.
+        Converts every picture below ROOT, in its full size, to the formats of --formats. Also makes smaller
+        copies: of covers in the sizes of --library-cover-sizes, and of all other photographs in the heights
+        of --library-picture-sizes. `pelton serve` uses the results if it has the same settings, such as
+        --data and --quality.
 
         Examples:
           pelton prefetch ~/Pictures
@@ -627,7 +628,7 @@ fn help_teaches() {
 
         Examples:
           pelton check
-          pelton check --config config.json        (of WebP Server Go: reports what is unsupported)
+          pelton check --config config.json   (a file of WebP Server Go: reports its unsupported settings)
     "#]]);
     check_help::<Cell>(expect![[r#"
         Show how this machine isolates the sandboxes (cells) of conversions.
