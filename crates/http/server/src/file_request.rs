@@ -129,7 +129,13 @@ impl<'r> FileRequest<'r> {
 
 /// Returns the formats that a request accepts.
 pub(crate) fn accepts(request: &Request<'_>) -> Accepts {
-    let [avif, webp] = accept::fold(request.accept(), &["image/avif", "image/webp"]);
+    let formats = ["image/avif", "image/webp", "image/heic"];
+    let [avif, webp, heic] = accept::fold(request.accept(), &formats);
     let named = accept::names(request.accept(), "image/");
-    Accepts { avif, webp, named }
+    Accepts {
+        avif,
+        webp,
+        heic,
+        named,
+    }
 }

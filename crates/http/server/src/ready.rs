@@ -151,8 +151,14 @@ impl ReadyResponses {
 /// only in such parameters share an entry.
 fn write_key(key: &mut Vec<u8>, target: &Target<'_>, accepts: Accepts, relevance: Relevance) {
     key.clear();
-    let Accepts { avif, webp, named } = accepts;
-    key.push(u8::from(named) << 2 | u8::from(avif) << 1 | u8::from(webp));
+    let Accepts {
+        avif,
+        webp,
+        heic,
+        named,
+    } = accepts;
+    let bits = [named, heic, avif, webp];
+    key.push(bits.iter().fold(0, |key, bit| key << 1 | u8::from(*bit)));
     key.extend_from_slice(target.path.as_bytes());
     let Some(query) = target.query else {
         return;

@@ -3,7 +3,7 @@
 use image_plan::Format;
 
 use crate::{DecodeOptions, Decoded, Error, ErrorKind};
-use crate::{avif, bmp, gif, hdr, ico, jpeg, png, pnm, psd, qoi, tga, tiff, webp};
+use crate::{avif, bmp, gif, hdr, ico, jpeg, png, pnm, preview, psd, qoi, tga, tiff, webp};
 
 /// Decodes `bytes`, which must begin with the magic bytes of `format`. Of an animated GIF or PNG
 /// only the first frame is decoded, of an ICO the largest picture, of a TIFF the page of `options`.
@@ -41,6 +41,7 @@ pub fn decode(format: Format, bytes: &[u8], options: &DecodeOptions) -> Result<D
         Format::Pnm => pnm::decode(bytes, options),
         Format::Hdr => hdr::decode(bytes, options),
         Format::Psd => psd::decode(bytes, options),
+        Format::Heif | Format::Raw => preview::decode(format, bytes, options),
         Format::Svg => Err(Error::new(
             ErrorKind::Unsupported,
             "svg is a vector format without pixels",

@@ -52,6 +52,7 @@ mod options;
 mod packbits;
 mod png;
 mod pnm;
+mod preview;
 mod psd;
 mod qoi;
 mod samples;

@@ -7,13 +7,15 @@ use crate::fit::Geometry;
 use crate::{Facts, Format, Orientation, Recipe, Target};
 
 /// Image formats that a client accepts, extracted from its `Accept` field. `*/*` and `image/*`
-/// count neither as AVIF nor as WebP.
+/// count as none of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 pub struct Accepts {
     /// True if the `Accept` field contains `image/avif`.
     pub avif: bool,
     /// True if the `Accept` field contains `image/webp`.
     pub webp: bool,
+    /// True if the `Accept` field contains `image/heic`.
+    pub heic: bool,
     /// True if the `Accept` field names at least one image format. Such a client gets an AVIF or
     /// WebP original only if the field names that format. A client that names no image format gets
     /// every original unchanged.
@@ -28,6 +30,7 @@ impl Accepts {
         match format {
             Format::Avif => self.avif,
             Format::Webp => self.webp,
+            Format::Heif => self.heic,
             other => other.is_shown_by_browsers(),
         }
     }

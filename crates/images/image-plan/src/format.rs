@@ -3,7 +3,7 @@
 #[cfg(test)]
 mod tests;
 
-use crate::probe::{is_ico, is_pnm};
+use crate::probe::{is_ico, is_pnm, is_raw};
 
 /// Number of bytes at the start of a file that [`Format::sniff`] examines.
 pub const SNIFF_BYTES: usize = 1024;
@@ -39,11 +39,16 @@ pub enum Format {
     Hdr,
     /// Photoshop document, PSD or PSB.
     Psd,
+    /// HEIC and HEIF, of which an embedded JPEG preview is decoded.
+    Heif,
+    /// Raw file of a camera, of which an embedded JPEG preview is decoded: CR2, CR3, NEF, ARW, DNG,
+    /// RAF, ORF and RW2. Those with the magic bytes of TIFF are detected by [`crate::probe`] only.
+    Raw,
 }
 
 impl Format {
     /// All formats, in the order of their numbers in serialized plans.
-    pub const ALL: [Format; 14] = [
+    pub const ALL: [Format; 16] = [
         Format::Jpeg,
         Format::Png,
         Format::Gif,
@@ -58,10 +63,13 @@ impl Format {
         Format::Pnm,
         Format::Hdr,
         Format::Psd,
+        Format::Heif,
+        Format::Raw,
     ];
 
     /// Detects the format of a file that begins with `head`. The first [`SNIFF_BYTES`] of a file
-    /// are sufficient; of a shorter file, `head` must be the whole file. Never detects TGA.
+    /// are sufficient; of a shorter file, `head` must be the whole file. Never detects TGA, and
+    /// detects raw files with the structure of a TIFF as TIFF.
     #[must_use]
     pub fn sniff(head: &[u8]) -> Option<Format> {
         let head = &head[..head.len().min(SNIFF_BYTES)];
@@ -75,6 +83,10 @@ impl Format {
             Some(Format::Webp)
         } else if is_avif(head) {
             Some(Format::Avif)
+        } else if heif(head).is_some() {
+            Some(Format::Heif)
+        } else if is_raw(head) || ftyp_brands(head).next() == Some(b"crx ") {
+            Some(Format::Raw)
         } else if is_bmp(head) {
             Some(Format::Bmp)
         } else if is_tiff(head) {
@@ -109,10 +121,21 @@ impl Format {
             | Format::Bmp
             | Format::Svg
             | Format::Ico => true,
-            Format::Tiff | Format::Tga | Format::Qoi | Format::Pnm | Format::Hdr | Format::Psd => {
-                false
-            }
+            Format::Tiff
+            | Format::Tga
+            | Format::Qoi
+            | Format::Pnm
+            | Format::Hdr
+            | Format::Psd
+            | Format::Heif
+            | Format::Raw => false,
         }
+    }
+
+    /// Returns whether workers decode a JPEG if they decode a file of this format.
+    #[must_use]
+    pub const fn is_decoded_as_jpeg(self) -> bool {
+        matches!(self, Format::Jpeg | Format::Heif | Format::Raw)
     }
 
     /// Returns the media type, as used in the `Content-Type` field.
@@ -133,6 +156,8 @@ impl Format {
             Format::Pnm => "image/x-portable-anymap",
             Format::Hdr => "image/vnd.radiance",
             Format::Psd => "image/vnd.adobe.photoshop",
+            Format::Heif => "image/heic",
+            Format::Raw => "image/x-dcraw",
         }
     }
 
@@ -154,6 +179,8 @@ impl Format {
             Format::Pnm => "pnm",
             Format::Hdr => "hdr",
             Format::Psd => "psd",
+            Format::Heif => "heic",
+            Format::Raw => "raw",
         }
     }
 }
@@ -180,8 +207,8 @@ pub(crate) fn ftyp_brands(head: &[u8]) -> impl Iterator<Item = &[u8]> {
         .map(|(_, brand)| brand)
 }
 
-/// Returns the media type of a picture that Pelton recognizes but does not convert: HEIC, HEIF,
-/// JPEG XL or JPEG 2000. Returns `None` for all other files, including those of the formats
+/// Returns the media type of a picture that Pelton recognizes but does not convert: JPEG XL or
+/// JPEG 2000. Returns `None` for all other files, including those of the formats
 /// that [`Format::sniff`] detects.
 #[must_use]
 pub fn untouched(head: &[u8]) -> Option<&'static str> {
@@ -194,9 +221,17 @@ pub fn untouched(head: &[u8]) -> Option<&'static str> {
         return None;
     }
     let signature = SIGNATURES.iter().find(|(magic, _)| head.starts_with(magic));
-    signature
-        .map(|(_, media_type)| *media_type)
-        .or_else(|| heif(head))
+    signature.map(|(_, media_type)| *media_type)
+}
+
+/// Returns the media type of a file of `format` that begins with `head`. For HEIF it is more precise
+/// than [`Format::media_type`].
+#[must_use]
+pub fn media_type_of_head(format: Format, head: &[u8]) -> &'static str {
+    match format {
+        Format::Heif => heif(head).unwrap_or(format.media_type()),
+        _ => format.media_type(),
+    }
 }
 
 /// Returns the media type of a HEIF file (ISO/IEC 23008-12). A file may name several brands; the

@@ -57,7 +57,7 @@ pub use batch::{BATCH_PLANS_MAX, Batch, join_outputs, length_table_bytes, split_
 pub use candidates::{Accepts, Candidates, candidates, candidates_without_original};
 pub use comparison::{COMPARED_PIXELS_MAX, Comparison, SCORE_BYTES};
 pub use effects::{Angle, Duotone, Effects, Kernel, Padding, Rgb, Rgba, Tone, Unsharp};
-pub use format::{Format, Orientation, SNIFF_BYTES, untouched};
+pub use format::{Format, Orientation, SNIFF_BYTES, media_type_of_head, untouched};
 pub use placeholder::{
     BASE_83, BLURHASH_BYTES_MAX, PLACEHOLDER_BYTES, Placeholder, THUMBHASH_BYTES_MAX,
 };
@@ -66,10 +66,10 @@ pub use plan::{
 };
 pub use probe::{
     Colour, Facts, PAGES_MAX, PROBE_BYTES_MAX, PROBE_READ_BYTES_MAX, PROBE_READS_MAX, ProbeError,
-    ProbeErrorKind, ReadAt, Unsupported, heif_size, probe, probe_page,
+    ProbeErrorKind, ReadAt, Unsupported, heif_size, preview, probe, probe_page,
 };
 pub use probe::{
-    HdrHeader, IcoEntry, PnmCoding, PnmHeader, PsdColour, PsdHeader, TgaColour, TgaHeader,
+    HdrHeader, IcoEntry, PnmCoding, PnmHeader, Preview, PsdColour, PsdHeader, TgaColour, TgaHeader,
     TiffAlpha, TiffArray, TiffColour, TiffCompression, TiffPage, hdr_header, ico_entry, pnm_header,
     psd_header, tga_header, tiff_page,
 };

@@ -279,7 +279,7 @@ impl Plan {
     #[must_use]
     pub fn shrink(&self) -> u8 {
         let is_averaged = self.effects.kernel != Kernel::Nearest;
-        if self.source != Format::Jpeg || !is_averaged || self.trim.is_some() {
+        if !self.source.is_decoded_as_jpeg() || !is_averaged || self.trim.is_some() {
             return 1;
         }
         let leaves_enough = |shrink: &u8| {

@@ -2,17 +2,21 @@
 
 mod avif;
 mod bmp;
+mod cr3;
 mod exif;
 mod facts;
 mod gif;
 mod hdr;
 mod head;
+mod heif;
 mod ico;
 mod jpeg;
 mod png;
 mod pnm;
+mod preview;
 mod psd;
 mod qoi;
+mod raw;
 #[cfg(test)]
 mod tests;
 mod tga;
@@ -29,7 +33,9 @@ pub use ico::IcoEntry;
 pub(crate) use ico::is_ico;
 pub(crate) use pnm::is_pnm;
 pub use pnm::{PnmCoding, PnmHeader, read_header as pnm_header};
+pub use preview::Preview;
 pub use psd::{PsdColour, PsdHeader};
+pub(crate) use raw::has_magic as is_raw;
 pub use read_at::ReadAt;
 pub use tga::{TgaColour, TgaHeader};
 pub use tiff::{PAGES_MAX, TiffAlpha, TiffArray, TiffColour, TiffCompression, TiffPage};
@@ -94,7 +100,9 @@ pub fn probe_page(
             alpha: true,
             ..Facts::new(format, Size::new(1, 1), Colour::Rgb)
         },
+        Format::Tiff if is_camera_raw(&mut head)? => preview::find(&mut head, Format::Raw)?.facts,
         Format::Tiff => tiff::probe(&mut head, page)?,
+        Format::Heif | Format::Raw => preview::find(&mut head, format)?.facts,
         Format::Ico => ico::probe(&mut head)?,
         Format::Tga => tga::probe(&mut head)?,
         Format::Qoi => qoi::probe(&mut head)?,
@@ -114,8 +122,8 @@ pub fn probe_page(
     })
 }
 
-/// Returns the size of the upright picture in a HEIC or HEIF file. Pelton lists these files but
-/// does not convert them, and [`probe`] does not recognize them.
+/// Returns the size of the upright picture in a HEIC or HEIF file. Pelton converts only its preview,
+/// which is usually smaller, so [`probe`] returns the preview's size.
 ///
 /// # Errors
 /// [`ProbeError`] if the bytes are not HEIC or HEIF, or not valid.
@@ -125,6 +133,25 @@ pub fn heif_size(source: &(impl ReadAt + ?Sized), len_bytes: u64) -> Result<Size
         0 => Err(ProbeError::malformed("picture without pixels")),
         _ => Ok(size),
     }
+}
+
+/// Returns whether a TIFF is a raw file of a camera. A file with a malformed first directory is
+/// none.
+fn is_camera_raw(head: &mut HeaderReader<'_>) -> Result<bool, ProbeError> {
+    match tiff::is_camera_raw(head) {
+        Err(err) if err.kind == ProbeErrorKind::Io => Err(err),
+        Err(_) => Ok(false),
+        Ok(is_raw) => Ok(is_raw),
+    }
+}
+
+/// Finds the largest embedded JPEG preview of a HEIC, HEIF or camera raw file. `format` is
+/// [`Format::Heif`] or [`Format::Raw`].
+///
+/// # Errors
+/// [`ProbeErrorKind::NoPreview`] if no preview is found.
+pub fn preview(bytes: &[u8], format: Format) -> Result<Preview, ProbeError> {
+    preview::find(&mut HeaderReader::new(&bytes, bytes.len() as u64), format)
 }
 
 /// Reads the directory of the page with number `page`, counted from 1, of a TIFF.

@@ -1,6 +1,7 @@
 //! Writers of small pictures in formats that no encoder of the tests writes: TIFF, ICO, TGA, QOI,
-//! PNM, Radiance HDR and PSD. The pixels are generated, and equal for each call.
+//! PNM, Radiance HDR, PSD, HEIC and camera raw. The pixels are generated, and equal for each call.
 
+mod previews;
 mod tiff;
 
 pub use tiff::{Page, Tiff, Values};
@@ -75,6 +76,7 @@ pub fn all() -> Vec<(&'static str, Vec<u8>)> {
     ];
     let tiffs = tiff::samples(&rgb, &grey).into_iter();
     files.extend(tiffs.map(|tiff| ("tif", tiff)));
+    files.extend(previews::samples());
     files
 }
 

@@ -22,11 +22,16 @@ fn formats_are_detected_by_magic_bytes() {
         (b"\0\0\0\x18ftypmsf1\0\0\0\0msf1avis", Some(Format::Avif)),
         // The next four files are not AVIF: HEIC; a minor version that equals a brand; a brand
         // after the end of the box; a box of size 0.
-        (b"\0\0\0\x18ftypheic\0\0\0\0mif1heic", None),
-        (b"\0\0\0\x14ftypmif1avifmif1", None),
-        (b"\0\0\0\x10ftypmif1\0\0\0\0avif", None),
+        (b"\0\0\0\x18ftypheic\0\0\0\0mif1heic", Some(Format::Heif)),
+        (b"\0\0\0\x14ftypmif1avifmif1", Some(Format::Heif)),
+        (b"\0\0\0\x10ftypmif1\0\0\0\0avif", Some(Format::Heif)),
         (b"\0\0\0\0ftypavif\0\0\0\0", None),
         (b"\xff\xff\xff\xffftypavif", Some(Format::Avif)),
+        (b"\0\0\0\x14ftypM4A \0\0\0\0M4A ", None),
+        (b"\0\0\0\x18ftypcrx \0\0\0\x01crx isom", Some(Format::Raw)),
+        (b"FUJIFILMCCD-RAW 0201", Some(Format::Raw)),
+        (b"IIRO\x08\0\0\0", Some(Format::Raw)),
+        (b"IIU\0\x18\0\0\0", Some(Format::Raw)),
         (BMP_HEAD, Some(Format::Bmp)),
         (b"BM is what a text about files may begin with", None),
         (b"II*\0\x08\0\0\0", Some(Format::Tiff)),
@@ -73,18 +78,24 @@ fn formats_are_detected_by_magic_bytes() {
 }
 
 #[test]
+fn the_brands_of_heif_determine_its_media_type() {
+    let table: &[(&[u8], &str)] = &[
+        (b"\0\0\0\x18ftypheic\0\0\0\0mif1heic", "image/heic"),
+        (b"\0\0\0\x1cftypmif1\0\0\0\0mif1miafheic", "image/heic"),
+        (b"\0\0\0\x18ftypmsf1\0\0\0\0msf1hevc", "image/heic-sequence"),
+        (b"\0\0\0\x18ftypmif1\0\0\0\0miafjpeg", "image/heif"),
+    ];
+    for (head, media_type) in table {
+        let format = Format::sniff(head).expect("a format");
+        assert_eq!(format, Format::Heif);
+        assert_eq!(media_type_of_head(format, head), *media_type);
+    }
+    assert_eq!(media_type_of_head(Format::Raw, b"II*\0"), "image/x-dcraw");
+}
+
+#[test]
 fn pictures_that_are_not_converted_have_their_own_types() {
     let table: &[(&[u8], Option<&str>)] = &[
-        (b"\0\0\0\x18ftypheic\0\0\0\0mif1heic", Some("image/heic")),
-        (
-            b"\0\0\0\x1cftypmif1\0\0\0\0mif1miafheic",
-            Some("image/heic"),
-        ),
-        (
-            b"\0\0\0\x18ftypmsf1\0\0\0\0msf1hevc",
-            Some("image/heic-sequence"),
-        ),
-        (b"\0\0\0\x18ftypmif1\0\0\0\0miafjpeg", Some("image/heif")),
         (b"\xff\x0a\x7f", Some("image/jxl")),
         (b"\0\0\0\x0cJXL \r\n\x87\n", Some("image/jxl")),
         (b"\0\0\0\x0cjP  \r\n\x87\n", Some("image/jp2")),
@@ -164,6 +175,8 @@ fn types_and_endings() {
         (Format::Pnm, "image/x-portable-anymap", "pnm"),
         (Format::Hdr, "image/vnd.radiance", "hdr"),
         (Format::Psd, "image/vnd.adobe.photoshop", "psd"),
+        (Format::Heif, "image/heic", "heic"),
+        (Format::Raw, "image/x-dcraw", "raw"),
     ];
     assert_eq!(table.map(|(format, ..)| format), Format::ALL);
     for (format, media_type, extension) in table {

@@ -48,7 +48,7 @@ const BASE_MS: u128 = 2;
 /// except for CMYK, which is rare enough to be ignored.
 const fn raster_bytes_px(source: Format) -> u128 {
     match source {
-        Format::Jpeg => 3,
+        Format::Jpeg | Format::Heif | Format::Raw => 3,
         _ => 4,
     }
 }
@@ -140,7 +140,7 @@ const fn decode_rate(source: Format) -> Rate {
     match source {
         // The decoder of a progressive file holds all coefficients: 2 bytes × 3 components at
         // 4:4:4.
-        Format::Jpeg => rate(6, 10),
+        Format::Jpeg | Format::Heif | Format::Raw => rate(6, 10),
         // The decoder of an interlaced or 16-bit file holds a second raster of up to 8 bytes per
         // pixel.
         Format::Png => rate(8, 12),

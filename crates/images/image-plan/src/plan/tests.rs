@@ -19,7 +19,13 @@ pub(crate) fn facts(format: Format, (width_px, height_px): (u32, u32)) -> Facts 
         alpha: false,
         lossless: !matches!(
             format,
-            Format::Jpeg | Format::Webp | Format::Avif | Format::Svg | Format::Hdr
+            Format::Jpeg
+                | Format::Webp
+                | Format::Avif
+                | Format::Svg
+                | Format::Hdr
+                | Format::Heif
+                | Format::Raw
         ),
         progressive: false,
         profile_bytes: 0,
@@ -467,9 +473,9 @@ fn malformed_plans_are_refused() {
     assert_eq!(Plan::from_bytes(&long), Err(MalformedPlan::Length));
     let table: &[(usize, &[u8], MalformedPlan)] = &[
         (3, b"1", MalformedPlan::Magic),
-        // Source format: 6 is SVG, which no plan decodes, and 14 stands for nothing.
+        // Source format: 6 is SVG, which no plan decodes, and 16 stands for nothing.
         (4, &[6], MalformedPlan::Value),
-        (4, &[14], MalformedPlan::Value),
+        (4, &[16], MalformedPlan::Value),
         // Orientation: only 1 to 8 are defined.
         (5, &[0], MalformedPlan::Value),
         (5, &[9], MalformedPlan::Value),

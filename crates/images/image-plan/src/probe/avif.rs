@@ -34,10 +34,10 @@ const HEIF_BRANDS: [Kind; 9] = [
 /// Size of the version and flags at the start of a full box.
 const VERSION_BYTES: u64 = 4;
 
-type Kind = [u8; 4];
+pub(super) type Kind = [u8; 4];
 
 /// Kind of a property or other box, and the range of its content in the file.
-type Property = (Kind, Range<u64>);
+pub(super) type Property = (Kind, Range<u64>);
 
 pub(super) fn probe(head: &mut HeaderReader<'_>) -> Result<Facts, ProbeError> {
     let sniffed = head.bytes(0, head.len_bytes().min(SNIFF_BYTES as u64) as usize)?;
@@ -68,6 +68,32 @@ pub(super) fn heif_size(head: &mut HeaderReader<'_>) -> Result<Size, ProbeError>
     let file = 0..head.len_bytes();
     let meta = child(head, &file, b"meta")?;
     still(head, &meta).map(|facts| facts.oriented())
+}
+
+/// Returns the orientation that the properties of `item` state. `meta` is the content of the box
+/// `meta` after its version and flags.
+pub(super) fn stated_orientation(
+    head: &mut HeaderReader<'_>,
+    meta: &Range<u64>,
+    item: u32,
+) -> Result<Orientation, ProbeError> {
+    let Some(iprp) = find(head, meta, b"iprp")? else {
+        return Ok(Orientation::Upright);
+    };
+    let ipco = child(head, &iprp, b"ipco")?;
+    let properties = properties(head, &ipco)?;
+    let mut facts = Facts::new(Format::Heif, Size::new(0, 0), Colour::Ycc);
+    for number in associations(head, &iprp, item)? {
+        let property = usize::from(number)
+            .checked_sub(1)
+            .and_then(|index| properties.get(index));
+        if let Some((kind, content)) = property
+            && matches!(kind, b"irot" | b"imir")
+        {
+            apply(head, &mut facts, kind, content)?;
+        }
+    }
+    Ok(facts.orientation)
 }
 
 /// Reads the size of a sequence. No other property is needed, because sequences are sent unchanged.
@@ -229,7 +255,7 @@ fn primary_item(head: &mut HeaderReader<'_>, pitm: &Range<u64>) -> Result<u32, P
 }
 
 /// Reads the item id at `offset` in `content`. [`item_id_bytes`] gives the size of the id.
-fn item_id(
+pub(super) fn item_id(
     head: &mut HeaderReader<'_>,
     content: &Range<u64>,
     offset: u64,
@@ -241,7 +267,7 @@ fn item_id(
     }
 }
 
-const fn item_id_bytes(version: u8) -> u64 {
+pub(super) const fn item_id_bytes(version: u8) -> u64 {
     if version == 0 { 2 } else { 4 }
 }
 
@@ -312,7 +338,7 @@ fn child(
 }
 
 /// Returns the content of the first box of `kind` in `area`, if any.
-fn find(
+pub(super) fn find(
     head: &mut HeaderReader<'_>,
     area: &Range<u64>,
     kind: &Kind,
@@ -333,7 +359,10 @@ fn find(
 /// ```text
 /// size u32 · kind · [size u64, if the first size is 1] · content     size 0: up to the end of area
 /// ```
-fn next_box(head: &mut HeaderReader<'_>, area: Range<u64>) -> Result<Option<Property>, ProbeError> {
+pub(super) fn next_box(
+    head: &mut HeaderReader<'_>,
+    area: Range<u64>,
+) -> Result<Option<Property>, ProbeError> {
     if area.end <= area.start {
         return Ok(None);
     }
@@ -344,7 +373,7 @@ fn next_box(head: &mut HeaderReader<'_>, area: Range<u64>) -> Result<Option<Prop
         size => (size.into(), 8),
     };
     if size < head_bytes || area.end - area.start < size {
-        return Err(ProbeError::malformed("avif box that exceeds its parent"));
+        return Err(ProbeError::malformed("box that exceeds its parent"));
     }
     let content = area.start + head_bytes..area.start + size;
     Ok(Some((kind, content)))

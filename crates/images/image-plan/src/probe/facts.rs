@@ -169,6 +169,8 @@ pub enum ProbeErrorKind {
     Malformed,
     /// The picture has no page of the requested number.
     NoPage,
+    /// The file is HEIC, HEIF or camera raw without an embedded JPEG preview.
+    NoPreview,
     /// The source could not be read. This is a fault of the host, and must not be remembered as a
     /// fault of the picture.
     Io,

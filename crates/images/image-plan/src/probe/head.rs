@@ -31,6 +31,18 @@ pub(super) struct HeaderReader<'a> {
     bytes_left: u64,
 }
 
+/// Part of a file, from `start` on.
+struct Part<'a> {
+    source: &'a dyn ReadAt,
+    start: u64,
+}
+
+impl ReadAt for Part<'_> {
+    fn read_at(&self, offset: u64, buf: &mut [u8]) -> io::Result<usize> {
+        self.source.read_at(self.start + offset, buf)
+    }
+}
+
 impl<'a> HeaderReader<'a> {
     pub(super) fn new(source: &'a dyn ReadAt, len_bytes: u64) -> HeaderReader<'a> {
         HeaderReader {
@@ -52,6 +64,27 @@ impl<'a> HeaderReader<'a> {
     /// Enlarges all following reads to the maximum, for parsers that read the file without gaps.
     pub(super) fn enlarge_window(&mut self) {
         self.window_bytes = PROBE_READ_BYTES_MAX;
+    }
+
+    /// Returns the result of `parse` on a reader of the bytes in `part`, which count from 0. The
+    /// limits hold for the reads of both readers together.
+    pub(super) fn within<T>(
+        &mut self,
+        part: Range<u64>,
+        parse: impl FnOnce(&mut HeaderReader<'_>) -> Result<T, ProbeError>,
+    ) -> Result<T, ProbeError> {
+        let source = Part {
+            source: self.source,
+            start: part.start,
+        };
+        let mut inner = HeaderReader {
+            reads_left: self.reads_left,
+            bytes_left: self.bytes_left,
+            ..HeaderReader::new(&source, part.end - part.start)
+        };
+        let parsed = parse(&mut inner);
+        (self.reads_left, self.bytes_left) = (inner.reads_left, inner.bytes_left);
+        parsed
     }
 
     /// Returns the `count` bytes at `offset`.

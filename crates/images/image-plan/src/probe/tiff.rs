@@ -161,6 +161,15 @@ pub(super) fn probe(head: &mut HeaderReader<'_>, page: u16) -> Result<Facts, Pro
     })
 }
 
+/// Returns whether the file is a raw file of a camera: CR2, DNG, or a file in which a camera of a
+/// known make stored a thumbnail first and the sensor's data in a subdirectory.
+pub(super) fn is_camera_raw(head: &mut HeaderReader<'_>) -> Result<bool, ProbeError> {
+    let file = File::of(head)?;
+    let tags = Tags::read(head, &file, file.first_directory)?;
+    let has_thumbnail = tags.has_subdirectories && tags.subfile_type & 1 != 0;
+    Ok(tags.is_raw || (has_thumbnail && tags.has_make))
+}
+
 /// Reads the directory of the page with number `page`, counted from 1.
 pub(super) fn read_page(head: &mut HeaderReader<'_>, page: u16) -> Result<TiffPage, ProbeError> {
     let file = File::of(head)?;
@@ -296,6 +305,7 @@ struct Tags {
     tile_width: u32,
     tile_height: u32,
     has_subdirectories: bool,
+    has_make: bool,
     ink_set: u32,
     extra: Option<TiffArray>,
     sample_format: Option<TiffArray>,
@@ -334,6 +344,7 @@ impl Tags {
         tile_width: 0,
         tile_height: 0,
         has_subdirectories: false,
+        has_make: false,
         ink_set: 1,
         extra: None,
         sample_format: None,
@@ -424,6 +435,11 @@ impl Tags {
             // SubIFDs, which hold the sensor's data in camera raw files.
             330 => {
                 self.has_subdirectories = true;
+                return;
+            }
+            // Make, the name of the camera's manufacturer.
+            271 => {
+                self.has_make = true;
                 return;
             }
             // DNGVersion.

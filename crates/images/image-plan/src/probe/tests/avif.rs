@@ -152,8 +152,8 @@ fn boxes() {
             meta to the end of the file: Avif 640x480 Ycc 8 S420
             no meta: Malformed: avif without a picture
             empty meta: Malformed: avif without a picture
-            box beyond its parent: Malformed: avif box that exceeds its parent
-            box smaller than its head: Malformed: avif box that exceeds its parent
+            box beyond its parent: Malformed: box that exceeds its parent
+            box smaller than its head: Malformed: box that exceeds its parent
             too many properties: Malformed: avif with too many properties
         "#]],
     );

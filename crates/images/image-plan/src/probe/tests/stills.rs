@@ -1,4 +1,4 @@
-//! Tests of the headers of TIFF, ICO, TGA, QOI, PNM, Radiance HDR and PSD.
+//! Tests of the headers of TIFF, ICO, TGA, QOI, PNM, Radiance HDR, PSD, HEIC and camera raw.
 
 use super::*;
 use expect_test::expect;
@@ -29,6 +29,15 @@ fn generated_files() {
             tif: Tiff 21x13 Grey 8 lossless
             tif: Tiff 21x13 Grey 8 lossless
             tif: Tiff 21x13 Grey 8 lossless
+            cr2: Raw 21x13 Grey 8 S400 Turn90 q60
+            nef: Raw 21x13 Grey 8 S400 q60
+            arw: Raw 21x13 Grey 8 S400 q60
+            dng: Raw 21x13 Grey 8 S400 q60
+            orf: Raw 21x13 Grey 8 S400 q60
+            rw2: Raw 21x13 Grey 8 S400 q60
+            raf: Raw 21x13 Grey 8 S400 q60
+            cr3: Raw 21x13 Grey 8 S400 q60
+            heic: Heif 21x13 Grey 8 S400 Turn90 q60
         "#]],
     );
 }
@@ -99,7 +108,7 @@ fn pages_of_tiff() {
             unknown orientation: Tiff 640x480 Grey 8 lossless
             differences: Tiff 640x480 Grey 8 lossless
             floating differences: Tiff 640x480 Grey 8 lossless unsupported:Tiff
-            dng: Tiff 640x480 Grey 8 lossless unsupported:CameraRaw
+            dng: NoPreview: no embedded jpeg preview
             thumbnail of a raw file: Tiff 640x480 Grey 8 lossless unsupported:CameraRaw
             subdirectory of a pyramid: Tiff 640x480 Grey 8 lossless
             no height: Malformed: picture without pixels
@@ -237,4 +246,125 @@ fn resolutions_of_radiance_hdr() {
             long header: Malformed: radiance hdr with a broken header
         "#]],
     );
+}
+
+/// Returns the bytes of the generated file with this extension.
+fn generated(extension: &str) -> Vec<u8> {
+    let files = stills::all().into_iter();
+    let mut named = files.filter(|(name, _)| *name == extension);
+    named.next().expect("a generated file").1
+}
+
+/// Returns the file with the first occurrence of `from` replaced by `to`, which is as long.
+fn replaced(extension: &str, from: &[u8], to: &[u8]) -> Vec<u8> {
+    let mut file = generated(extension);
+    let at = file.windows(from.len()).position(|part| part == from);
+    let at = at.expect("the file contains the bytes");
+    file[at..at + to.len()].copy_from_slice(to);
+    file
+}
+
+#[test]
+fn files_without_a_usable_preview() {
+    // Both JPEGs begin with the same bytes; the second one is smaller.
+    let without = |extension: &str, count: usize| {
+        let mut file = generated(extension);
+        for _ in 0..count {
+            let at = file
+                .windows(4)
+                .position(|part| part == [0xff, 0xd8, 0xff, 0xe0]);
+            file[at.expect("a preview")] = 0;
+        }
+        file
+    };
+    // The JPEG of 21 x 13 pixels states 12 bits per sample, a lossless process, or a height of 0.
+    let frame = [0xff, 0xc0, 0, 11, 8, 0, 13, 0, 21];
+    let other = |extension: &str, frame_at: usize, value: u8| {
+        let mut changed = frame;
+        changed[frame_at] = value;
+        replaced(extension, &frame, &changed)
+    };
+    check(
+        &[
+            ("cr2 with its thumbnail", without("cr2", 1)),
+            ("cr2 without previews", without("cr2", 2)),
+            ("raf without a preview", without("raf", 1)),
+            ("heic without a preview", without("heic", 1)),
+            ("cr3 without its small preview", without("cr3", 1)),
+            ("cr3 without previews", without("cr3", 2)),
+            ("12 bits", other("cr2", 4, 12)),
+            ("lossless", other("nef", 1, 0xc3)),
+            ("no height", other("arw", 6, 0)),
+            ("preview beyond the end", generated("raf")[..150].to_vec()),
+            ("directory beyond the end", generated("rw2")[..210].to_vec()),
+            ("heic beyond the end", generated("heic")[..250].to_vec()),
+            ("sequence", b"\0\0\0\x10ftyphevc\0\0\0\0".to_vec()),
+        ],
+        expect![[r#"
+            cr2 with its thumbnail: Raw 8x8 Grey 8 S400 Turn90 q30
+            cr2 without previews: NoPreview: no embedded jpeg preview
+            raf without a preview: NoPreview: no embedded jpeg preview
+            heic without a preview: NoPreview: no embedded jpeg preview
+            cr3 without its small preview: Raw 21x13 Grey 8 S400 q60
+            cr3 without previews: NoPreview: no embedded jpeg preview
+            12 bits: Raw 8x8 Grey 8 S400 Turn90 q30
+            lossless: Raw 8x8 Grey 8 S400 q30
+            no height: NoPreview: no embedded jpeg preview
+            preview beyond the end: NoPreview: no embedded jpeg preview
+            directory beyond the end: NoPreview: no embedded jpeg preview
+            heic beyond the end: NoPreview: no embedded jpeg preview
+            sequence: NoPreview: no embedded jpeg preview
+        "#]],
+    );
+}
+
+#[test]
+fn directories_in_a_loop_are_read_once() {
+    // The first directory follows itself, and is its own SubIFD.
+    let mut file = b"II*\0\x08\0\0\0".to_vec();
+    file.extend([3, 0]);
+    for (tag, value) in [(271_u16, 0_u32), (330, 8), (50_706, 1)] {
+        file.extend(tag.to_le_bytes());
+        file.extend([4, 0, 1, 0, 0, 0]);
+        file.extend(value.to_le_bytes());
+    }
+    file.extend([8, 0, 0, 0]);
+    let source = Sparse::new(&file, file.len() as u64);
+    let err = probe(&source, file.len() as u64).expect_err("no preview");
+    assert_eq!(err.kind, ProbeErrorKind::NoPreview);
+    assert!(source.count_and_sum().0 <= 2);
+}
+
+#[test]
+fn avif_with_a_generic_brand_stays_avif() {
+    for (brands, format) in [
+        (&b"avifmif1"[..], Format::Avif),
+        (b"mif1avif", Format::Avif),
+        (b"mif1avifheic", Format::Avif),
+        (b"mif1heic", Format::Heif),
+        (b"heicmif1", Format::Heif),
+        (b"mif1miaf", Format::Heif),
+        (b"crx isom", Format::Raw),
+    ] {
+        let (major, others) = brands.split_at(4);
+        let size = 16 + others.len() as u32;
+        let head = [&size.to_be_bytes()[..], b"ftyp", major, &[0; 4], others].concat();
+        assert_eq!(Format::sniff(&head), Some(format), "{brands:?}");
+    }
+}
+
+#[test]
+fn a_preview_is_a_range_of_the_file() {
+    for extension in [
+        "cr2", "nef", "arw", "dng", "orf", "rw2", "raf", "cr3", "heic",
+    ] {
+        let file = generated(extension);
+        let facts = probe(&file[..], file.len() as u64).expect("a preview");
+        let preview = crate::preview(&file, facts.format).expect("a preview");
+        let jpeg = &file[preview.offset as usize..][..preview.len_bytes as usize];
+        assert_eq!(jpeg[..3], [0xff, 0xd8, 0xff], "{extension}");
+        let end = jpeg.windows(2).position(|two| two == [0xff, 0xd9]);
+        assert_eq!(end, Some(185), "{extension}");
+        assert_eq!(preview.facts, facts, "{extension}");
+    }
 }
