@@ -150,6 +150,17 @@ impl Service {
                 Known::Picture(facts) => facts,
                 _ if originals == Originals::Withheld => return Err(Problem::OriginalWithheld),
                 other @ Known::Untouched(_) => return Ok(Choice::original(identity, other)),
+                other @ Known::WithoutPreview(format, _) => {
+                    // A client that names the format can show the original.
+                    return match accepts.reads(format) {
+                        true => Ok(Choice {
+                            negotiated: true,
+                            is_only: false,
+                            ..Choice::original(identity, other)
+                        }),
+                        false => Err(Problem::NoPreview),
+                    };
+                }
                 other if recipe.is_identity() => return Ok(Choice::original(identity, other)),
                 Known::Damaged => return Err(Problem::Undecodable),
                 _ => return Err(Problem::Unsupported),

@@ -30,9 +30,10 @@ const FOLDER_PICTURES_MAX: usize = 100;
 const PICTURE_SEARCH_ENTRIES_MAX: usize = 100;
 /// Extensions of the files that pages show as pictures. Pages do not examine the content of a file;
 /// the server does when a client requests the file.
-const SHOWN: [&str; 22] = [
+const SHOWN: [&str; 32] = [
     "jpg", "jpeg", "png", "gif", "webp", "avif", "bmp", "svg", "apng", "tif", "tiff", "ico", "tga",
-    "qoi", "pbm", "pgm", "ppm", "pnm", "pam", "hdr", "psd", "psb",
+    "qoi", "pbm", "pgm", "ppm", "pnm", "pam", "hdr", "psd", "psb", "heic", "heif", "cr2", "cr3",
+    "nef", "arw", "dng", "raf", "orf", "rw2",
 ];
 
 const STYLE: &str = "body{margin:2rem;font:16px/1.4 system-ui,sans-serif;background:#111;color:#ddd}\

@@ -20,6 +20,8 @@ pub enum Known {
     Damaged,
     /// Picture of a format that is not converted, with its media type.
     Untouched(&'static str),
+    /// Picture of this format (HEIF or camera raw) and media type without an embedded JPEG preview.
+    WithoutPreview(Format, &'static str),
     /// Audio of this media type.
     Audio(&'static str),
     /// File that is neither a picture nor audio, but whose extension the operator allowed, with its
@@ -37,6 +39,7 @@ impl Known {
         match self {
             Known::Picture(facts) => facts.format.media_type(),
             Known::Untouched(media_type)
+            | Known::WithoutPreview(_, media_type)
             | Known::Audio(media_type)
             | Known::Allowed(media_type) => media_type,
             Known::Damaged | Known::NotServed => "application/octet-stream",
@@ -48,7 +51,9 @@ impl Known {
     pub fn may_be_active(&self) -> bool {
         match self {
             Known::Picture(facts) => facts.format == Format::Svg,
-            Known::Untouched(_) | Known::Audio(_) | Known::Damaged => false,
+            Known::Untouched(_) | Known::WithoutPreview(..) | Known::Audio(_) | Known::Damaged => {
+                false
+            }
             Known::Allowed(_) | Known::NotServed => true,
         }
     }
@@ -74,6 +79,15 @@ pub(crate) fn detect(
         Ok(facts) => Known::Picture(facts),
         Err(err) if err.kind == ProbeErrorKind::Io => {
             return Err(unreadable(io::Error::other(err)));
+        }
+        Err(err) if err.kind == ProbeErrorKind::NoPreview => {
+            let mut head = [0; HEAD_BYTES];
+            let length = file.read_at(&mut head, 0).map_err(unreadable)?;
+            let head = &head[..length];
+            // Raw files with the structure of a TIFF begin like a TIFF.
+            let format = Format::sniff(head).filter(|format| *format == Format::Heif);
+            let format = format.unwrap_or(Format::Raw);
+            Known::WithoutPreview(format, image_plan::media_type_of_head(format, head))
         }
         Err(err) if err.kind == ProbeErrorKind::Unknown => {
             let mut head = [0; HEAD_BYTES];

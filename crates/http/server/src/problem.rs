@@ -41,6 +41,9 @@ pub enum Problem {
     Undecodable,
     /// The requested conversion is not supported for an original of this type, or for an animation.
     Unsupported,
+    /// The original is HEIC, HEIF or camera raw without an embedded JPEG preview, and the client does
+    /// not name its format.
+    NoPreview,
     /// The picture cannot be converted, and its original must not be sent.
     OriginalWithheld,
     /// The requested range lies outside a representation of this size in bytes.
@@ -138,6 +141,7 @@ impl Problem {
             Problem::NotFound | Problem::NoPage { .. } | Problem::OriginalWithheld => 404,
             Problem::MethodNotAllowed => 405,
             Problem::PreconditionFailed => 412,
+            Problem::NoPreview => 415,
             Problem::RangeNotSatisfiable(_) => 416,
             Problem::Misdirected | Problem::UnknownHost => 421,
             // These problems concern files of the library, so their status is 422: 413 is only for
@@ -195,6 +199,9 @@ impl Problem {
             Problem::RangeNotSatisfiable(_) => "the range lies outside the representation",
             Problem::Undecodable => "the original cannot be decoded",
             Problem::Unsupported => "the original cannot be changed as requested",
+            Problem::NoPreview => {
+                "the original is HEIC or camera raw without an embedded JPEG preview, so it cannot be shown"
+            }
             Problem::OriginalWithheld => {
                 "this picture cannot be converted, and its original may not be sent"
             }

@@ -32,8 +32,9 @@ const UNREAD: &[(&str, &str)] = &[
 /// Extensions of photographs. ICO is not among them, because icons of folders and programs are not
 /// photographs.
 const PICTURES: &[&str] = &[
-    "avif", "bmp", "gif", "hdr", "heic", "heif", "jpeg", "jpg", "pam", "pbm", "pgm", "png", "pnm",
-    "ppm", "psb", "psd", "qoi", "tga", "tif", "tiff", "webp",
+    "arw", "avif", "bmp", "cr2", "cr3", "dng", "gif", "hdr", "heic", "heif", "jpeg", "jpg", "nef",
+    "orf", "pam", "pbm", "pgm", "png", "pnm", "ppm", "psb", "psd", "qoi", "raf", "rw2", "tga",
+    "tif", "tiff", "webp",
 ];
 const PLAYLISTS: &[&str] = &["m3u", "m3u8"];
 

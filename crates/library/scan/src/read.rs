@@ -5,7 +5,7 @@ use std::io::{self, IoSliceMut};
 use std::os::fd::{BorrowedFd, OwnedFd};
 
 use catalog::{Content, Photo};
-use image_plan::ProbeErrorKind;
+use image_plan::{Format, ProbeErrorKind};
 use rustix::fs::{Advice, fadvise};
 use rustix::io::{Errno, ReadWriteFlags, preadv2};
 use tags::{Container, ErrorKind, ReadAt, Reader};
@@ -179,22 +179,34 @@ fn is_film(source: &Source, seen: &FoundFile, container: Container) -> Result<bo
 }
 
 fn photo(source: &Source, seen: &FoundFile) -> Result<Content, String> {
-    let size = match image_plan::probe(source, seen.stat.size) {
-        Ok(facts) => facts.oriented(),
+    let probed = image_plan::probe(source, seen.stat.size);
+    let is_raw = matches!(&probed, Err(err) if err.kind == ProbeErrorKind::NoPreview);
+    let size = match probed {
+        // The preview of a HEIC is smaller than the picture. Its shape is that of the picture in
+        // most files, but not in all.
+        Ok(facts) if facts.format != Format::Heif => facts.oriented(),
         Err(err) if err.kind == ProbeErrorKind::Io => return Err(with_source(&err)),
-        // The file may be HEIC, whatever its name. Pelton does not decode HEIC, but reads its size
-        // and metadata.
-        Err(err) if err.kind == ProbeErrorKind::Unknown => {
+        Err(err)
+            if !matches!(
+                err.kind,
+                ProbeErrorKind::Unknown | ProbeErrorKind::NoPreview
+            ) =>
+        {
+            return Ok(Content::Unreadable(err.to_string()));
+        }
+        // The file may be HEIC, whatever its name.
+        _ => {
             match image_plan::heif_size(source, seen.stat.size) {
                 Ok(size) => size,
                 Err(err) if err.kind == ProbeErrorKind::Io => return Err(with_source(&err)),
                 // An image sequence has tracks and no size. Its size is stored as 0 × 0, which
                 // means unknown. It may still have a date and a position.
                 Err(err) if err.kind == ProbeErrorKind::Malformed => image_plan::Size::new(0, 0),
+                // Neither HEIC nor AVIF: a raw file without a preview has no size that is known.
+                Err(_) if is_raw => image_plan::Size::new(0, 0),
                 Err(err) => return Ok(Content::Unreadable(err.to_string())),
             }
         }
-        Err(err) => return Ok(Content::Unreadable(err.to_string())),
     };
     match tags::read_photo_metadata(source, seen.stat.size, &tags::Limits::default()) {
         Ok(metadata) => Ok(Content::Photo(Photo {

@@ -14,12 +14,13 @@ use crate::value::{Raw, Value, is_remote};
 
 /// Extensions of the pictures that Pelton recognises by content, so that `allowed_types` need not
 /// list them.
-const PICTURES: [&str; 21] = [
+const PICTURES: [&str; 31] = [
     "jpg", "jpeg", "png", "gif", "bmp", "webp", "avif", "svg", "tif", "tiff", "ico", "tga", "qoi",
-    "pbm", "pgm", "ppm", "pnm", "pam", "hdr", "psd", "psb",
+    "pbm", "pgm", "ppm", "pnm", "pam", "hdr", "psd", "psb", "heic", "heif", "cr2", "cr3", "nef",
+    "arw", "dng", "raf", "orf", "rw2",
 ];
 /// Extensions of pictures that WebP Server Go converts, but Pelton does not.
-const UNCONVERTED: [&str; 3] = ["heic", "nef", "jxl"];
+const UNCONVERTED: [&str; 1] = ["jxl"];
 
 /// Result of the translation by [`WsgSettings::meaning`].
 pub(crate) struct Taken {

@@ -1,4 +1,5 @@
-//! Originals that browsers do not show: TIFF, TGA, QOI, PNM, Radiance HDR and PSD; and icons.
+//! Originals that browsers do not show: TIFF, TGA, QOI, PNM, Radiance HDR, PSD, HEIC and camera raw;
+//! and icons.
 
 use testkit::stills::{self, HEIGHT, Page, Tiff, WIDTH};
 
@@ -17,9 +18,12 @@ fn every_client_gets_a_picture_that_it_can_show() {
     let server = Server::plain(&home, &[]);
     let pictures = names.iter().zip(&files);
     for (name, (extension, bytes)) in pictures {
-        let is_hdr = *extension == "hdr";
-        let baseline = if is_hdr { "image/jpeg" } else { "image/png" };
         let turned = image_plan::probe(&bytes[..], bytes.len() as u64).expect("a picture");
+        let baseline = if turned.lossless {
+            "image/png"
+        } else {
+            "image/jpeg"
+        };
         let size = match turned.orientation.transposes() {
             true => (HEIGHT, WIDTH),
             false => (WIDTH, HEIGHT),
@@ -146,15 +150,45 @@ fn the_description_of_a_tiff_counts_its_pages() {
 #[test]
 fn a_tiff_that_cannot_be_converted_is_sent_as_it_is() {
     let fax = Page::new((30, 20), &[1], 0, 4, vec![vec![0; 9]]);
-    let raw = Page::new((30, 20), &[8], 1, 1, vec![vec![0; 600]]).with_bytes(50_706, &[1, 4, 0, 0]);
-    let files = [Tiff::of(fax).to_bytes(), Tiff::of(raw).to_bytes()];
-    let home = Home::with(&[("fax.tif", &files[0]), ("camera.dng", &files[1])]);
+    let fax = Tiff::of(fax).to_bytes();
+    let home = Home::with(&[("fax.tif", &fax)]);
     let server = Server::plain(&home, &[]);
-    for (target, bytes) in [("/fax.tif", &files[0]), ("/camera.dng", &files[1])] {
-        let response = server.get_as(target, "image/avif,image/webp");
-        assert_eq!((response.status, &response.body), (200, bytes));
-        assert_eq!(response.content_type(), "image/tiff");
+    let response = server.get_as("/fax.tif", "image/avif,image/webp");
+    assert_eq!((response.status, &response.body), (200, &fax));
+    assert_eq!(response.content_type(), "image/tiff");
+    assert_eq!(server.metrics().jobs(), 0);
+    server.stop();
+}
+
+#[test]
+fn heic_and_camera_raw_without_a_preview_are_refused() {
+    let raw = Page::new((30, 20), &[8], 1, 1, vec![vec![0; 600]]).with_bytes(50_706, &[1, 4, 0, 0]);
+    let raw = Tiff::of(raw).to_bytes();
+    let heic = b"\0\0\0\x18ftypheic\0\0\0\0mif1heic";
+    let home = Home::with(&[("camera.dng", &raw), ("phone.heic", heic)]);
+    let server = Server::plain(&home, &[]);
+    for target in [
+        "/camera.dng",
+        "/phone.heic",
+        "/phone.heic?w=9",
+        "/camera.dng?format=png",
+    ] {
+        for accept in ["", "*/*", "image/avif,image/webp"] {
+            let response = server.get_as(target, accept);
+            assert_eq!(response.status, 415, "{target} for {accept}");
+            assert!(
+                response.text().contains("without an embedded JPEG preview"),
+                "{}",
+                response.text()
+            );
+        }
     }
+    // A client that names HEIC can show the original.
+    let response = server.get_as("/phone.heic", "image/heic,image/webp");
+    assert_eq!((response.status, &response.body[..]), (200, &heic[..]));
+    assert_eq!(response.content_type(), "image/heic");
+    assert_eq!(response.field("vary"), Some("Accept"));
+    assert_eq!(server.get_as("/camera.dng", "image/heic").status, 415);
     assert_eq!(server.metrics().jobs(), 0);
     server.stop();
 }
