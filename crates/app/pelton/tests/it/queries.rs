@@ -222,7 +222,7 @@ fn queries_that_mean_the_same_are_converted_once() {
 }
 
 /// Invalid queries, and the parameter that the error message must name.
-const REFUSALS: [(&str, &str); 34] = [
+const REFUSALS: [(&str, &str); 37] = [
     ("w=0", "w: "),
     ("w=-1", "w: "),
     ("w=%2B1", "w: "),
