@@ -170,9 +170,9 @@ settings! {
         /// sends a field of the same name, the added field replaces it. In a flag or variable,
         /// separate several fields with |.
         headers: HeaderFields = HeaderFields(Headers::default()), "fields";
-        /// Tags of files and folders. Responses for files below a tagged path name the tag in
-        /// Cache-Tag and Surrogate-Key, by which CDNs purge their caches. `pelton purge --tag`
-        /// purges the cache of this server.
+        /// Tags of files and folders. Responses for files below a tagged path carry the tag in the
+        /// header fields Cache-Tag and Surrogate-Key, with which CDNs purge their caches. `pelton
+        /// purge --tag` deletes the converted pictures of these files.
         tags: Tags = Tags(PathTags::default()), "tag=path";
         /// Origins, such as https://example.org, whose web pages may read files of the library by
         /// script (CORS). * means all origins.
@@ -221,11 +221,10 @@ settings! {
         /// the API at /-/api, metrics and status) or all (everything except health checks and the
         /// login page). Music players must always log in.
         require_login: LoginNeed = LoginNeed(RequireLogin::Off), "off, music or all";
-        /// Host names of this server, such as music.example.org or *.example.org. If the list is
-        /// empty, files are served under every name. If it is not, requests for other names get the
-        /// status 421. Folder pages, metrics and the API always require a name of the list, an IP
-        /// address, a name without a dot, a name in .local, .localhost, .internal or .home.arpa, or
-        /// a name in the server's certificates; files are served under these, too.
+        /// Host names of this server, such as music.example.org or *.example.org. Always accepted,
+        /// too: IP addresses, names without a dot, names in .local, .localhost, .internal or
+        /// .home.arpa, and names in the server's certificates. Under any other name, folder pages,
+        /// metrics and the API get the status 421. Files get it only if this list is not empty.
         hosts: Hosts = Hosts(Vec::new()), "names";
         /// Origins of other web sites, such as https://photos.example.org, whose pages may use the
         /// API at /-/api. This server's own pages always may. For pages that only read files, see
@@ -552,8 +551,8 @@ settings! {
         /// Maximum memory, per core, for lines of the access log that wait to be written. When it
         /// is full, further lines are dropped and counted.
         access_log_bytes: Bytes = Bytes::mib(1), "bytes";
-        /// Maximum length of each text in the access log that a client sent, such as its
-        /// User-Agent. Longer texts are cut.
+        /// Length to which texts that clients sent, such as their User-Agent, are cut in the access
+        /// log.
         access_field_bytes_max: Bytes = Bytes(512), "bytes";
         /// Maximum number of bytes per connection that wait in the kernel and are not sent yet
         /// (TCP_NOTSENT_LOWAT). A higher number suits distant clients; a lower one costs more CPU
@@ -565,8 +564,8 @@ settings! {
         /// Maximum time that a new connection may take to send its first byte. After it, the server
         /// closes the connection.
         first_byte_timeout: Timeout = Timeout::seconds(10), "time";
-        /// Time from the start of a connection in which its TLS handshake must be complete.
-        /// Otherwise the server closes the connection.
+        /// Maximum time from the start of a connection to the end of its TLS handshake. After it,
+        /// the server closes the connection.
         handshake_timeout: Timeout = Timeout::seconds(10), "time";
         /// Maximum number of TLS handshakes in progress per core. When one more starts, the
         /// connection with the oldest handshake is closed.

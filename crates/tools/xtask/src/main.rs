@@ -57,11 +57,11 @@ enum Typed {
     },
     /// Build the server and the worker, which converts files in sandboxes; print the server's path
     Build,
-    /// Run all checks that precede a merge, one of them, or the tests of one crate
+    /// Run all checks that must pass before a merge; with a name, one check or the tests of a crate
     Test {
         /// Name of a crate, or of a check: fmt, tidy, typos, advisories, web (build of the web
-        /// page), codecs, clippy, unit, page (journeys in a browser), instructions (instruction
-        /// counts), conform or deny; without it, all checks
+        /// page), codecs (C code without known flaws), clippy, unit, page (journeys in a browser),
+        /// instructions (instruction counts), conform or deny (licences); without it, all checks
         name: Option<String>,
         /// Replace the expected values in the tests by the values that the tests found
         #[arg(long)]
@@ -120,7 +120,8 @@ enum Typed {
         #[arg(long, default_value_t = 200)]
         count: usize,
     },
-    /// Print every text of several words outside test code: help, log lines, errors and the like
+    /// Print every string of several words in the source code, except in tests: help, log lines,
+    /// errors and the like
     Messages,
     /// Write the newest results of the benchmarks into the tables of docs/FIGURES.md
     Figures,

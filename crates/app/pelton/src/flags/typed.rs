@@ -112,9 +112,9 @@ pub(crate) struct Convert {
 /// Convert the pictures of a folder before clients request them.
 ///
 /// Converts every picture below ROOT, in its full size, to the formats of --formats. Also makes
-/// smaller copies: of covers in the sizes of --library-cover-sizes, and of all other photographs in
-/// the heights of --library-picture-sizes. `pelton serve` uses the results if it has the same
-/// settings, such as --data and --quality.
+/// smaller copies: covers get the sizes in --library-cover-sizes, all other pictures the heights in
+/// --library-picture-sizes. `pelton serve` uses the results if it has the same settings, such as
+/// --data and --quality.
 #[derive(Args)]
 #[command(after_help = "Examples:
   pelton prefetch ~/Pictures
@@ -130,11 +130,12 @@ pub(crate) struct Prefetch {
     pub(crate) settings: SettingsOf<Prefetching>,
 }
 
-/// Remove converted pictures from the cache of a running server.
+/// Delete converted pictures from the cache of a running server.
 ///
-/// The next request for a purged picture converts it again. Purges one file, all files below a
-/// folder, all files with a tag of the setting `tags`, or everything, and prints how many entries
-/// were removed. Only admins may purge: pass the API key of an admin, or set --admin-token-file.
+/// Deletes the converted pictures of one file, of all files below a folder, of all files with a tag
+/// of the setting `tags`, or of all files, on disk and in memory. The originals stay, and the next
+/// request for a picture converts it again. Prints how many entries were deleted. Only admins may
+/// purge: pass the API key of an admin, or set --admin-token-file.
 #[derive(Args)]
 #[command(after_help = "Examples:
   pelton purge /2025/summer
@@ -142,20 +143,21 @@ pub(crate) struct Prefetch {
   pelton purge --all")]
 #[group(id = "selection", required = true, multiple = false, args = ["PATH", "tag", "all"])]
 pub(crate) struct Purge {
-    /// File or folder, as in the path of its URL without percent-encoding
+    /// File or folder to purge: the decoded path of its URL, such as '/My Album/a.jpg'
     #[arg(value_name = "PATH", id = "PATH")]
     pub(crate) path: Option<String>,
-    /// Purge the files that have this tag
+    /// Purge the files that have this tag in the setting `tags`
     #[arg(long, value_name = "TAG")]
     pub(crate) tag: Option<String>,
-    /// Purge the whole cache
+    /// Delete all converted pictures and tracks; to convert them again may take hours
     #[arg(long)]
     pub(crate) all: bool,
-    /// Server, such as http://nas:3333; by default the one with these settings on this machine
+    /// URL of the server, such as http://nas:3333; by default the server on this machine, at the
+    /// address of --admin-listen, or else of --listen
     #[arg(long, value_name = "URL")]
     pub(crate) url: Option<String>,
-    /// File with an admin's API key or the token of the administration; by default
-    /// --admin-token-file
+    /// File with the API key of an admin, or with the token that the server reads from
+    /// --admin-token-file; by default the file of --admin-token-file
     #[arg(long, value_name = "FILE")]
     pub(crate) key_file: Option<PathBuf>,
     #[command(flatten)]
@@ -387,7 +389,8 @@ pub(crate) struct Run {
     /// Environment variable to set for the program; may be repeated
     #[arg(long, value_name = "NAME=VALUE")]
     pub(crate) env: Vec<String>,
-    /// File that the program may read, at the path that it has outside the sandbox; may be repeated
+    /// File that the program may read, with the same path inside the sandbox as outside; may be
+    /// repeated
     #[arg(long, value_name = "PATH")]
     pub(crate) allow: Vec<PathBuf>,
     #[command(flatten)]
