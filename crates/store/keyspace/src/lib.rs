@@ -48,6 +48,7 @@ mod fault;
 mod hash;
 mod keyspace;
 mod list;
+mod listpack;
 mod memory;
 mod notify;
 mod outcome;

@@ -1,12 +1,23 @@
 //! Packed collections written by Redis: listpack, ziplist, zipmap, intset.
 
+use std::borrow::Cow;
+
+use crate::listpack::back_bytes;
+
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Piece<'a> {
     Text(&'a [u8]),
     Int(i64),
 }
 
-impl Piece<'_> {
+impl<'a> Piece<'a> {
+    pub(super) fn text(&self) -> Cow<'a, [u8]> {
+        match self {
+            Self::Text(text) => Cow::Borrowed(text),
+            Self::Int(number) => Cow::Owned(number.to_string().into_bytes()),
+        }
+    }
+
     pub(super) fn to_vec(&self) -> Vec<u8> {
         match self {
             Self::Text(text) => text.to_vec(),
@@ -81,14 +92,7 @@ pub(super) fn listpack(pack: &[u8]) -> Option<Vec<Piece<'_>>> {
             0xf1..=0xf4 => Piece::Int(signed(body)),
             _ => Piece::Text(body),
         });
-        let entry = 1 + head + data;
-        let back = match entry {
-            0..=127 => 1,
-            128..=16_383 => 2,
-            16_384..=2_097_151 => 3,
-            2_097_152..=268_435_455 => 4,
-            _ => 5,
-        };
+        let back = back_bytes(1 + head + data);
         rest = behind.get(head + data + back..)?;
     }
 }
