@@ -173,4 +173,181 @@ impl Node {
         self.last = id;
         self.entries += 1;
     }
+
+    /// Returns the bytes that an entry takes in a listpack in addition to its texts.
+    fn listpack_overhead(&self, id: Id, count: i64, shape: Shape) -> usize {
+        let (seq, elements) = (id.seq.wrapping_sub(self.first.seq) as i64, 3 + count);
+        let ms = id.ms.wrapping_sub(self.first.ms) as i64;
+        let shared = listpack::int_bytes(0) + listpack::int_bytes(ms) + listpack::int_bytes(seq);
+        shared
+            + match shape {
+                Shape::NodeFields => listpack::int_bytes(elements),
+                Shape::OwnFields => {
+                    listpack::int_bytes(count) + listpack::int_bytes(elements + count + 1)
+                }
+            }
+    }
+
+    fn shape(&self, fields: &[impl AsRef<[u8]>]) -> Shape {
+        let mut names = self.names();
+        let is_same = take_number(&mut names) == fields.len() as u64 / 2
+            && fields
+                .iter()
+                .step_by(2)
+                .all(|name| take_text(&mut names) == name.as_ref());
+        match is_same {
+            true => Shape::NodeFields,
+            false => Shape::OwnFields,
+        }
+    }
+
+    /// Returns the number of the node's field names, and the names.
+    fn names(&self) -> &[u8] {
+        &self.bytes[..self.names_bytes]
+    }
+
+    /// Returns the names of the fields of the first entry.
+    pub(crate) fn field_names(&self) -> impl Iterator<Item = &[u8]> {
+        let mut names = self.names();
+        let count = take_number(&mut names);
+        (0..count).map(move |_| take_text(&mut names))
+    }
+
+    fn delta(&self, id: Id) -> (u64, u64) {
+        let ms = id.ms.checked_sub(self.first.ms);
+        let ms = ms.expect("ids of a node ascend from its first id");
+        match ms {
+            0 => (0, id.seq - self.first.seq),
+            ms => (ms, id.seq),
+        }
+    }
+
+    /// Returns the entries; the iteration can start at either end.
+    pub(crate) fn entries(&self) -> Entries<'_> {
+        Entries {
+            node: self,
+            front: self.names_bytes,
+            back: self.bytes.len(),
+        }
+    }
+
+    fn entry(&self, start: usize, end: usize) -> Entry<'_> {
+        let mut rest = &self.bytes[start..end];
+        let shape = take_number(&mut rest);
+        let (ms, seq) = (take_number(&mut rest), take_number(&mut rest));
+        let id = match ms {
+            0 => Id::new(self.first.ms, self.first.seq + seq),
+            ms => Id::new(self.first.ms + ms, seq),
+        };
+        let mut names = self.names();
+        let node_len = take_number(&mut names);
+        match shape {
+            0 => Entry {
+                id,
+                len: node_len as usize,
+                names: Some(names),
+                texts: rest,
+            },
+            len => Entry {
+                id,
+                len: len as usize,
+                names: None,
+                texts: rest,
+            },
+        }
+    }
+
+    pub(crate) fn find(&self, id: Id) -> Option<Entry<'_>> {
+        self.entries().find(|entry| entry.id == id)
+    }
+
+    /// Removes the entry with this id. Returns whether there was one.
+    pub(crate) fn remove(&mut self, id: Id) -> bool {
+        let mut entries = self.entries();
+        loop {
+            let start = entries.front;
+            match entries.next() {
+                None => return false,
+                Some(entry) if entry.id != id => {}
+                Some(_) => {
+                    let end = entries.front;
+                    self.bytes.drain(start..end);
+                    self.entries -= 1;
+                    self.removed += 1;
+                    return true;
+                }
+            }
+        }
+    }
+
+    /// Removes entries from the start of the node for as long as `is_old` returns true. Returns the
+    /// number of removed entries.
+    pub(crate) fn remove_front(&mut self, mut is_old: impl FnMut(Id) -> bool) -> usize {
+        let mut entries = self.entries();
+        let (mut end, mut count) = (entries.front, 0);
+        while entries.next().is_some_and(|entry| is_old(entry.id)) {
+            end = entries.front;
+            count += 1;
+        }
+        self.bytes.drain(self.names_bytes..end);
+        self.entries -= count;
+        self.removed += count;
+        count
+    }
+}
+
+/// Double-ended iterator over the entries of a node.
+#[derive(Clone, Debug)]
+pub(crate) struct Entries<'a> {
+    node: &'a Node,
+    front: usize,
+    back: usize,
+}
+
+impl<'a> Iterator for Entries<'a> {
+    type Item = Entry<'a>;
+
+    fn next(&mut self) -> Option<Entry<'a>> {
+        if self.front == self.back {
+            return None;
+        }
+        let start = self.front;
+        let mut rest = &self.node.bytes[start..self.back];
+        let shape = take_number(&mut rest);
+        take_number(&mut rest);
+        take_number(&mut rest);
+        let texts = match shape {
+            0 => take_number(&mut self.node.names()),
+            len => 2 * len,
+        };
+        (0..texts).for_each(|_| _ = take_text(&mut rest));
+        let end = self.back - rest.len();
+        self.front = end + number_bytes((end - start) as u64);
+        Some(self.node.entry(start, end))
+    }
+}
+
+impl<'a> DoubleEndedIterator for Entries<'a> {
+    fn next_back(&mut self) -> Option<Entry<'a>> {
+        if self.front == self.back {
+            return None;
+        }
+        let (size, width) = size_before(&self.node.bytes[..self.back]);
+        let end = self.back - width;
+        self.back = end - size;
+        Some(self.node.entry(self.back, end))
+    }
+}
+
+fn put_number(to: &mut Vec<u8>, mut number: u64) {
+    while 0x80 <= number {
+        to.push(0x80 | number as u8);
+        number >>= 7;
+    }
+    to.push(number as u8);
+}
+
+fn put_text(to: &mut Vec<u8>, text: &[u8]) {
+    put_number(to, text.len() as u64);
+    to.extend_from_slice(text);
 }
