@@ -351,3 +351,48 @@ fn put_text(to: &mut Vec<u8>, text: &[u8]) {
     put_number(to, text.len() as u64);
     to.extend_from_slice(text);
 }
+
+/// Appends the size of the entry that begins at `start`, with its bytes reversed.
+fn put_size(to: &mut Vec<u8>, start: usize) {
+    let end = to.len();
+    put_number(to, (end - start) as u64);
+    to[end..].reverse();
+}
+
+fn number_bytes(number: u64) -> usize {
+    let bits = u64::BITS - number.leading_zeros();
+    bits.div_ceil(7).max(1) as usize
+}
+
+fn take_number(from: &mut &[u8]) -> u64 {
+    let mut number = 0;
+    let mut shift = 0;
+    loop {
+        let (byte, rest) = from.split_first().expect("a number ends within its node");
+        *from = rest;
+        number |= u64::from(byte & 0x7f) << shift;
+        if byte & 0x80 == 0 {
+            return number;
+        }
+        shift += 7;
+    }
+}
+
+fn take_text<'a>(from: &mut &'a [u8]) -> &'a [u8] {
+    let len = take_number(from) as usize;
+    let (text, rest) = from.split_at(len);
+    *from = rest;
+    text
+}
+
+/// Returns the size at the end of `bytes`, and the number of bytes that the size itself takes.
+fn size_before(bytes: &[u8]) -> (usize, usize) {
+    let mut size = 0;
+    for (place, byte) in bytes.iter().rev().enumerate() {
+        size |= usize::from(byte & 0x7f) << (7 * place);
+        if byte & 0x80 == 0 {
+            return (size, place + 1);
+        }
+    }
+    unreachable!("an entry is followed by its size")
+}
