@@ -1,0 +1,171 @@
+//! Consumer groups of a stream.
+//!
+//! ```text
+//! group:     pending  id ─► delivery: time, count, consumer number
+//!            consumers ─► by number: name, times, ids of its pending entries
+//! ```
+//!
+//! Each pending entry is in the map of its group and in the map of its consumer.
+
+use super::id::Id;
+use super::id_map::IdMap;
+use crate::memory::{allocated, room_bytes};
+
+/// Delivery of a pending entry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Delivery {
+    /// Time of the last delivery in Unix milliseconds.
+    pub(crate) time_ms: i64,
+    /// Number of deliveries.
+    pub(crate) count: u64,
+    pub(crate) consumer: ConsumerNumber,
+}
+
+/// Number of a consumer within its group. The number is reused after the consumer was removed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct ConsumerNumber(u32);
+
+/// A consumer of a group.
+#[derive(Clone, Debug)]
+pub(crate) struct Consumer {
+    pub(crate) name: Box<[u8]>,
+    /// Time of the consumer's last command in Unix milliseconds.
+    pub(crate) seen_ms: i64,
+    /// Time in Unix milliseconds at which the consumer last received entries, if it ever did.
+    pub(crate) active_ms: Option<i64>,
+    pub(crate) pending: IdMap<()>,
+}
+
+impl Consumer {
+    fn heap_bytes(&self) -> usize {
+        allocated(size_of::<Self>()) + allocated(self.name.len()) + self.pending.heap_bytes()
+    }
+}
+
+/// A consumer group.
+#[derive(Clone, Debug)]
+pub(crate) struct Group {
+    pub(crate) name: Box<[u8]>,
+    /// Id of the last entry that was delivered as new.
+    pub(crate) last_id: Id,
+    /// Number of entries, among all that were ever added, up to `last_id`; `None` if unknown.
+    pub(crate) entries_read: Option<u64>,
+    pending: IdMap<Delivery>,
+    /// Consumers by number.
+    consumers: Vec<Option<Box<Consumer>>>,
+    /// Numbers of the consumers in the order of their names.
+    by_name: Vec<ConsumerNumber>,
+    /// Heap bytes of all consumers.
+    consumers_bytes: usize,
+}
+
+impl Group {
+    pub(crate) fn new(name: &[u8], last_id: Id, entries_read: Option<u64>) -> Self {
+        Self {
+            name: name.into(),
+            last_id,
+            entries_read,
+            pending: IdMap::new(),
+            consumers: Vec::new(),
+            by_name: Vec::new(),
+            consumers_bytes: 0,
+        }
+    }
+
+    pub(crate) fn heap_bytes(&self) -> usize {
+        allocated(self.name.len())
+            + self.pending.heap_bytes()
+            + room_bytes::<Option<Box<Consumer>>>(self.consumers.capacity())
+            + room_bytes::<ConsumerNumber>(self.by_name.capacity())
+            + self.consumers_bytes
+    }
+
+    /// Returns the entries that were delivered and not acknowledged.
+    pub(crate) fn pending(&self) -> &IdMap<Delivery> {
+        &self.pending
+    }
+
+    /// Returns the consumers in the order of their names.
+    pub(crate) fn consumers(&self) -> impl ExactSizeIterator<Item = &Consumer> {
+        self.by_name.iter().map(|&number| self.consumer(number))
+    }
+
+    /// Returns the number of consumers.
+    pub(crate) fn consumers_len(&self) -> usize {
+        self.by_name.len()
+    }
+
+    pub(crate) fn consumer(&self, number: ConsumerNumber) -> &Consumer {
+        let consumer = self.consumers[number.0 as usize].as_deref();
+        consumer.expect("numbers in use have a consumer")
+    }
+
+    fn place(&self, name: &[u8]) -> Result<usize, usize> {
+        let name_of = |number: &ConsumerNumber| &*self.consumer(*number).name;
+        self.by_name
+            .binary_search_by(|number| name_of(number).cmp(name))
+    }
+
+    /// Returns the number of the consumer with this name, if there is one.
+    pub(crate) fn find_consumer(&self, name: &[u8]) -> Option<ConsumerNumber> {
+        self.place(name).ok().map(|place| self.by_name[place])
+    }
+
+    /// Adds a consumer. Returns `None` if there is one with this name.
+    pub(crate) fn add_consumer(&mut self, name: &[u8], now: i64) -> Option<ConsumerNumber> {
+        let place = self.place(name).err()?;
+        let consumer = Box::new(Consumer {
+            name: name.into(),
+            seen_ms: now,
+            active_ms: None,
+            pending: IdMap::new(),
+        });
+        self.consumers_bytes += consumer.heap_bytes();
+        let free = self.consumers.iter().position(Option::is_none);
+        let index = free.filter(|_| self.by_name.len() < self.consumers.len());
+        let index = index.unwrap_or(self.consumers.len());
+        if index == self.consumers.len() {
+            self.consumers.push(None);
+        }
+        self.consumers[index] = Some(consumer);
+        let number = ConsumerNumber(u32::try_from(index).expect("fewer consumers than 2³²"));
+        self.by_name.insert(place, number);
+        Some(number)
+    }
+
+    /// Removes a consumer with its pending entries. Returns their number.
+    pub(crate) fn remove_consumer(&mut self, number: ConsumerNumber) -> usize {
+        let consumer = self.consumers[number.0 as usize].take();
+        let consumer = consumer.expect("numbers in use have a consumer");
+        self.consumers_bytes -= consumer.heap_bytes();
+        self.by_name.retain(|other| *other != number);
+        for (id, ()) in consumer.pending.iter_from(Id::MIN) {
+            self.pending.remove(id);
+        }
+        consumer.pending.len()
+    }
+
+    /// Changes a consumer and updates the memory accounting.
+    fn edit_consumer<R>(
+        &mut self,
+        number: ConsumerNumber,
+        change: impl FnOnce(&mut Consumer) -> R,
+    ) -> R {
+        let consumer = self.consumers[number.0 as usize].as_deref_mut();
+        let consumer = consumer.expect("numbers in use have a consumer");
+        let before = consumer.heap_bytes();
+        let result = change(consumer);
+        self.consumers_bytes = self.consumers_bytes + consumer.heap_bytes() - before;
+        result
+    }
+
+    /// Records that the consumer sent a command.
+    pub(crate) fn set_seen(&mut self, number: ConsumerNumber, now: i64) {
+        self.edit_consumer(number, |consumer| consumer.seen_ms = now);
+    }
+
+    /// Sets the time at which the consumer last received entries.
+    pub(crate) fn set_active(&mut self, number: ConsumerNumber, time_ms: Option<i64>) {
+        self.edit_consumer(number, |consumer| consumer.active_ms = time_ms);
+    }
+}
