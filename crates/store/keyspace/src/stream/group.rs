@@ -168,4 +168,78 @@ impl Group {
     pub(crate) fn set_active(&mut self, number: ConsumerNumber, time_ms: Option<i64>) {
         self.edit_consumer(number, |consumer| consumer.active_ms = time_ms);
     }
+
+    /// Makes an entry pending, or replaces its delivery; the entry then belongs to the consumer of
+    /// the new delivery.
+    pub(crate) fn deliver(&mut self, id: Id, delivery: Delivery) {
+        let before = self.pending.insert(id, delivery);
+        let before = before.map(|before| before.consumer);
+        if before == Some(delivery.consumer) {
+            return;
+        }
+        if let Some(before) = before {
+            self.edit_consumer(before, |consumer| consumer.pending.remove(id));
+        }
+        self.edit_consumer(delivery.consumer, |consumer| {
+            consumer.pending.insert(id, ())
+        });
+    }
+
+    /// Removes a pending entry. Returns whether there was one.
+    pub(crate) fn acknowledge(&mut self, id: Id) -> bool {
+        let Some(delivery) = self.pending.remove(id) else {
+            return false;
+        };
+        self.edit_consumer(delivery.consumer, |consumer| consumer.pending.remove(id));
+        true
+    }
+
+    /// Returns the delivery of a pending entry for a change that keeps its consumer.
+    pub(crate) fn delivery_mut(&mut self, id: Id) -> Option<&mut Delivery> {
+        self.pending.get_mut(id)
+    }
+
+    /// Frees up to `left` parts of a removed group. Returns whether the group can be dropped.
+    pub(crate) fn free_some(&mut self, left: &mut usize) -> bool {
+        if !self.pending.free_some(left) {
+            return false;
+        }
+        while 0 < *left {
+            let Some(last) = self.consumers.last_mut() else {
+                return true;
+            };
+            if let Some(consumer) = last
+                && !consumer.pending.free_some(left)
+            {
+                return false;
+            }
+            self.consumers.pop();
+            *left = left.saturating_sub(1);
+        }
+        false
+    }
+
+    /// Returns the number of blocks of pending entries and consumers.
+    pub(crate) fn parts(&self) -> usize {
+        let consumers = self.consumers.iter().flatten();
+        let parts = consumers.map(|consumer| 1 + consumer.pending.chunks());
+        self.pending.chunks() + parts.sum::<usize>()
+    }
+
+    /// Reallocates the heap memory of the group's pending entries and consumers. Returns the work
+    /// done, in the unit of [`Stream::reallocate`](super::Stream::reallocate).
+    pub(crate) fn reallocate(&mut self) -> usize {
+        let mut work = 1;
+        let pending = 0..self.pending.chunks();
+        work += pending
+            .map(|at| self.pending.reallocate(at) / 8)
+            .sum::<usize>();
+        for consumer in self.consumers.iter_mut().flatten() {
+            let chunks = 0..consumer.pending.chunks();
+            work += 1 + chunks
+                .map(|at| consumer.pending.reallocate(at) / 8)
+                .sum::<usize>();
+        }
+        work
+    }
 }
