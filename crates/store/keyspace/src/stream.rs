@@ -179,4 +179,184 @@ impl Stream {
         self.last_id = id;
         self.entries_added = self.entries_added.saturating_add(1);
     }
+
+    /// Appends a node that was built apart.
+    ///
+    /// # Panics
+    /// If its ids are not above those of the last node.
+    pub(crate) fn push_node(&mut self, node: Node) {
+        let last = self.nodes.back().map(|node| node.last());
+        assert!(last < Some(node.first()), "the ids of nodes ascend");
+        self.nodes_bytes += node.heap_bytes();
+        self.nodes.push_back(Arc::new(node));
+    }
+
+    /// Sets the number of entries after [`Stream::push_node`], which does not count them.
+    pub(crate) fn recount(&mut self) {
+        self.len = self.nodes.iter().map(|node| node.len()).sum();
+    }
+
+    /// Changes a node, which is copied first if a snapshot shares it.
+    fn edit_node<R>(&mut self, at: usize, change: impl FnOnce(&mut Node) -> R) -> R {
+        let before = self.nodes[at].heap_bytes();
+        let result = change(Arc::make_mut(&mut self.nodes[at]));
+        self.nodes_bytes = self.nodes_bytes + self.nodes[at].heap_bytes() - before;
+        result
+    }
+
+    fn take_node(&mut self, at: usize) -> Arc<Node> {
+        let node = self.nodes.remove(at).expect("the caller found the node");
+        self.nodes_bytes -= node.heap_bytes();
+        node
+    }
+
+    /// Returns the index of the first node whose last id is not below `id`.
+    fn node_index(&self, id: Id) -> usize {
+        self.nodes.partition_point(|node| node.last() < id)
+    }
+
+    /// Returns the entry with this id, if there is one.
+    pub(crate) fn get(&self, id: Id) -> Option<Entry<'_>> {
+        self.nodes.get(self.node_index(id))?.find(id)
+    }
+
+    /// Returns the entries from `start` to `end`, both included.
+    pub(crate) fn range(&self, start: Id, end: Id) -> impl Iterator<Item = Entry<'_>> {
+        let nodes = self.nodes.range(self.node_index(start)..);
+        let entries = nodes.flat_map(|node| node.entries());
+        entries
+            .skip_while(move |entry| entry.id < start)
+            .take_while(move |entry| entry.id <= end)
+    }
+
+    /// Returns the entries from `end` down to `start`, both included.
+    pub(crate) fn range_back(&self, start: Id, end: Id) -> impl Iterator<Item = Entry<'_>> {
+        let after = self.nodes.partition_point(|node| node.first() <= end);
+        let nodes = self.nodes.range(..after).rev();
+        let entries = nodes.flat_map(|node| node.entries().rev());
+        entries
+            .skip_while(move |entry| end < entry.id)
+            .take_while(move |entry| start <= entry.id)
+    }
+
+    /// Returns the number of entries from `start` to `end`, both included, but at most `count_max`.
+    pub(crate) fn count(&self, start: Id, end: Id, count_max: usize) -> usize {
+        let mut count = 0;
+        for node in self.nodes.range(self.node_index(start)..) {
+            if count_max <= count || end < node.first() {
+                break;
+            }
+            let is_whole = start <= node.first() && node.last() <= end;
+            count += match is_whole {
+                true => node.len(),
+                false => {
+                    let ids = node.entries().map(|entry| entry.id);
+                    ids.filter(|id| (start..=end).contains(id)).count()
+                }
+            };
+        }
+        count.min(count_max)
+    }
+
+    /// Removes the entry with this id. Returns whether there was one.
+    pub(crate) fn remove(&mut self, id: Id) -> bool {
+        let at = self.node_index(id);
+        let node = self.nodes.get(at);
+        if node.is_none_or(|node| node.find(id).is_none()) {
+            return false;
+        }
+        self.edit_node(at, |node| node.remove(id));
+        if self.nodes[at].len() == 0 {
+            self.take_node(at);
+        }
+        self.len -= 1;
+        true
+    }
+
+    /// Removes entries from the front, except those in `kept`.
+    pub(crate) fn trim(&mut self, kept: Kept, precision: Precision) -> Trimmed {
+        let before = self.len;
+        let mut removed_nodes = Self::new();
+        while let Some(node) = self.nodes.front() {
+            if matches!(kept, Kept::Newest(count) if self.len <= count) {
+                break;
+            }
+            let removed = before - self.len;
+            if let Precision::WholeNodes {
+                entries_max: Some(entries_max),
+            } = precision
+                && entries_max < removed + node.len()
+            {
+                break;
+            }
+            let is_whole = match kept {
+                Kept::Newest(count) => count <= self.len - node.len(),
+                Kept::From(id) => node.last() < id,
+            };
+            if !is_whole {
+                break;
+            }
+            self.len -= node.len();
+            let node = self.take_node(0);
+            removed_nodes.nodes.push_back(node);
+        }
+        if precision == Precision::Exact {
+            self.trim_first_node(kept);
+        }
+        Trimmed {
+            entries: before - self.len,
+            nodes: removed_nodes,
+        }
+    }
+
+    /// Removes entries from the front of the first node, except those in `kept`.
+    fn trim_first_node(&mut self, kept: Kept) {
+        let Some(first) = self.nodes.front().and_then(|node| node.entries().next()) else {
+            return;
+        };
+        let mut excess = match kept {
+            Kept::Newest(count) => self.len.saturating_sub(count),
+            Kept::From(id) if id <= first.id => 0,
+            Kept::From(_) => usize::MAX,
+        };
+        if excess == 0 {
+            return;
+        }
+        self.len -= self.edit_node(0, |node| {
+            node.remove_front(|id| match kept {
+                Kept::From(from) => id < from,
+                Kept::Newest(_) => {
+                    excess = excess.wrapping_sub(1);
+                    excess != usize::MAX
+                }
+            })
+        });
+        if self.nodes[0].len() == 0 {
+            self.take_node(0);
+        }
+    }
+
+    /// Returns the place of the group with this name; `Err` has the place at which it is missing.
+    fn group_place(&self, name: &[u8]) -> Result<usize, usize> {
+        self.groups
+            .binary_search_by(|group| (*group.name).cmp(name))
+    }
+
+    pub(crate) fn group(&self, name: &[u8]) -> Option<&Group> {
+        self.group_place(name).ok().map(|place| &self.groups[place])
+    }
+
+    pub(crate) fn group_mut(&mut self, name: &[u8]) -> Option<&mut Group> {
+        let place = self.group_place(name).ok()?;
+        Some(&mut self.groups[place])
+    }
+
+    /// Adds a group. Returns `false` if there is one with this name.
+    pub(crate) fn add_group(&mut self, group: Group) -> bool {
+        let place = self.group_place(&group.name);
+        if let Err(place) = place {
+            self.groups.insert(place, group);
+        }
+        place.is_err()
+    }
 }
