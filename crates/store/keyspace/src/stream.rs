@@ -359,4 +359,60 @@ impl Stream {
         }
         place.is_err()
     }
+
+    /// Removes a group, if there is one with this name. Returns it as the only group of an empty
+    /// stream, for the caller to free, now or later.
+    pub(crate) fn remove_group(&mut self, name: &[u8]) -> Option<Self> {
+        let place = self.group_place(name).ok()?;
+        Some(Self {
+            groups: vec![self.groups.remove(place)],
+            ..Self::new()
+        })
+    }
+
+    /// Returns whether XDEL may have removed an entry from `start` on.
+    fn has_gap(&self, start: Id) -> bool {
+        self.len != 0 && self.max_deleted_id != Id::MIN && start <= self.max_deleted_id
+    }
+
+    /// Returns the number of entries that were ever added up to `id`, if it is known.
+    pub(crate) fn entries_until(&self, id: Id) -> Option<u64> {
+        if self.entries_added == 0 {
+            return Some(0);
+        }
+        if self.len == 0 && id <= self.last_id || id == self.last_id {
+            return Some(self.entries_added);
+        }
+        let first_id = self.first_id();
+        let has_gap = self.max_deleted_id != Id::MIN && first_id <= self.max_deleted_id;
+        if self.last_id < id || has_gap || first_id < id {
+            return None;
+        }
+        let before_first = self.entries_added.checked_sub(self.len as u64);
+        before_first.map(|before| before.saturating_add(u64::from(id == first_id)))
+    }
+
+    /// Returns the value of [`Group::entries_read`] after the group has read one more entry, the
+    /// one with this id.
+    pub(crate) fn entries_read_after(&self, entries_read: Option<u64>, id: Id) -> Option<u64> {
+        match entries_read {
+            Some(count) if !self.has_gap(id) => Some(count.saturating_add(1)),
+            _ if self.entries_added != 0 => self.entries_until(id),
+            unchanged => unchanged,
+        }
+    }
+
+    /// Returns the number of entries that a group has not read, if it is known. A group whose
+    /// counter was set too high has a negative number.
+    pub(crate) fn lag(&self, group: &Group) -> Option<i64> {
+        let read = match group.entries_read {
+            _ if self.entries_added == 0 => return Some(0),
+            Some(count) if !self.has_gap(group.last_id) => count,
+            _ => self.entries_until(group.last_id)?,
+        };
+        Some(self.entries_added.wrapping_sub(read) as i64)
+    }
 }
+
+#[cfg(test)]
+mod tests;
