@@ -169,3 +169,182 @@ fn listpack(node: &Node) -> Vec<u8> {
     }
     pack.finish()
 }
+
+/// Reads a stream of the RDB type `kind`.
+pub(super) fn read(kind: u8, from: &mut Cursor<'_>, reading: Reading) -> Result<Stream, Stop> {
+    let mut stream = Stream::new();
+    let mut last = Id::MIN;
+    for _ in 0..from.len()? {
+        let first = from.string(reading.string_bytes_max)?.into_bytes();
+        let first = <[u8; 16]>::try_from(&first[..]);
+        let first = first.map_err(|_| Stop::Bad("stream node without an id"))?;
+        let pack = from.string(reading.string_bytes_max)?.into_bytes();
+        let pieces = packs::listpack(&pack).ok_or(Stop::Bad("corrupt node of a stream"))?;
+        let mut entries = NodeReader {
+            pieces: pieces.iter(),
+            first: Id::from_bytes(first),
+            last,
+        };
+        if let Some(node) = entries.read()? {
+            stream.push_node(node);
+        }
+        last = entries.last;
+    }
+    stream.recount();
+    read_ids(kind, from, &mut stream)?;
+    if stream.last_id < last {
+        return Err(Stop::Bad("entry of a stream above the stream's last id"));
+    }
+    for _ in 0..from.len()? {
+        let group = read_group(kind, from, reading, &stream)?;
+        if !stream.add_group(group) {
+            return Err(Stop::Bad("duplicate group of a stream"));
+        }
+    }
+    Ok(stream)
+}
+
+fn read_id(from: &mut Cursor<'_>) -> Result<Id, Stop> {
+    Ok(Id::new(from.len()? as u64, from.len()? as u64))
+}
+
+fn read_ids(kind: u8, from: &mut Cursor<'_>, stream: &mut Stream) -> Result<(), Stop> {
+    if from.len()? != stream.len() {
+        return Err(Stop::Bad("stream with a wrong number of entries"));
+    }
+    stream.last_id = read_id(from)?;
+    stream.entries_added = stream.len() as u64;
+    if kind != kind::STREAM {
+        // The first id follows from the entries.
+        read_id(from)?;
+        stream.max_deleted_id = read_id(from)?;
+        stream.entries_added = from.len()? as u64;
+    }
+    Ok(())
+}
+
+/// Reader of the entries in the listpack of one node.
+struct NodeReader<'a> {
+    pieces: std::slice::Iter<'a, Piece<'a>>,
+    /// First id of the node, from which the ids of its entries count.
+    first: Id,
+    /// Last id that was read, in this node or an earlier one.
+    last: Id,
+}
+
+impl<'a> NodeReader<'a> {
+    fn piece(&mut self) -> Result<&'a Piece<'a>, Stop> {
+        self.pieces
+            .next()
+            .ok_or(Stop::Bad("incomplete node of a stream"))
+    }
+
+    fn int(&mut self) -> Result<i64, Stop> {
+        match self.piece()? {
+            Piece::Int(number) => Ok(*number),
+            Piece::Text(_) => Err(Stop::Bad(
+                "node of a stream with a text instead of a number",
+            )),
+        }
+    }
+
+    /// Reads a number that counts some of the node's elements.
+    fn count(&mut self) -> Result<usize, Stop> {
+        let count = usize::try_from(self.int()?).ok();
+        let count = count.filter(|&count| count <= self.pieces.len());
+        count.ok_or(Stop::Bad("node of a stream with an impossible count"))
+    }
+
+    /// Returns the node, or `None` if all of its entries were removed.
+    fn read(&mut self) -> Result<Option<Node>, Stop> {
+        let (live, removed) = (self.count()?, self.count()?);
+        let names = (0..self.count()?).map(|_| Ok(self.piece()?.text()));
+        let names = names.collect::<Result<Vec<Cow<'a, [u8]>>, Stop>>()?;
+        if self.int()? != 0 {
+            return Err(Stop::Bad("node of a stream without the end of its fields"));
+        }
+        let (mut node, mut found_removed): (Option<Node>, _) = (None, 0);
+        while self.pieces.len() != 0 {
+            let (flags, id, fields) = self.entry(&names)?;
+            if flags & REMOVED != 0 {
+                found_removed += 1;
+            } else if let Some(node) = &mut node {
+                node.append(id, &fields);
+            } else {
+                node = Some(Node::new(id, &fields));
+            }
+        }
+        let found_live = node.as_ref().map_or(0, Node::len);
+        match (live, removed) == (found_live, found_removed) {
+            true => Ok(node),
+            false => Err(Stop::Bad("node of a stream with a wrong number of entries")),
+        }
+    }
+
+    /// Reads an entry: its flags, its id, and its fields with their values.
+    #[expect(clippy::type_complexity, reason = "the three parts are used at once")]
+    fn entry(&mut self, names: &[Cow<'a, [u8]>]) -> Result<(i64, Id, Vec<Cow<'a, [u8]>>), Stop> {
+        let before = self.pieces.len();
+        let flags = self.int()?;
+        let ms = self.first.ms.wrapping_add(self.int()? as u64);
+        let id = Id::new(ms, self.first.seq.wrapping_add(self.int()? as u64));
+        if id <= self.last || id < self.first {
+            return Err(Stop::Bad("entries of a stream out of order"));
+        }
+        self.last = id;
+        let has_node_fields = flags & SAME_FIELDS != 0;
+        let len = match has_node_fields {
+            true => names.len(),
+            false => self.count()?,
+        };
+        if len == 0 {
+            return Err(Stop::Bad("entry of a stream without fields"));
+        }
+        let mut fields = Vec::new();
+        for index in 0..len {
+            fields.push(match has_node_fields {
+                true => names[index].clone(),
+                false => self.piece()?.text(),
+            });
+            fields.push(self.piece()?.text());
+        }
+        let elements = before - self.pieces.len();
+        match usize::try_from(self.int()?) == Ok(elements) {
+            true => Ok((flags, id, fields)),
+            false => Err(Stop::Bad("entry of a stream with a wrong length")),
+        }
+    }
+}
+
+fn read_group(
+    kind: u8,
+    from: &mut Cursor<'_>,
+    reading: Reading,
+    stream: &Stream,
+) -> Result<Group, Stop> {
+    let name = from.string(reading.string_bytes_max)?.into_bytes();
+    let last_id = read_id(from)?;
+    let entries_read = match kind {
+        kind::STREAM => stream.entries_until(last_id),
+        _ => Some(from.len()? as u64).filter(|&count| count != UNKNOWN),
+    };
+    let mut deliveries = IdMap::new();
+    for _ in 0..from.len()? {
+        let id = Id::from_bytes(from.array()?);
+        let time_ms = i64::from_le_bytes(from.array()?);
+        if deliveries
+            .insert(id, (time_ms, from.len()? as u64))
+            .is_some()
+        {
+            return Err(Stop::Bad("duplicate pending entry of a group"));
+        }
+    }
+    let mut group = Group::new(&name, last_id, entries_read);
+    for _ in 0..from.len()? {
+        read_consumer(kind, from, reading, (&deliveries, &mut group))?;
+    }
+    match group.pending().len() == deliveries.len() {
+        true => Ok(group),
+        false => Err(Stop::Bad("pending entry of a group without a consumer")),
+    }
+}
