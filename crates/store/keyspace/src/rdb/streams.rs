@@ -348,3 +348,39 @@ fn read_group(
         false => Err(Stop::Bad("pending entry of a group without a consumer")),
     }
 }
+
+/// Reads a consumer into its group. `deliveries` are the times and counts of all pending entries.
+fn read_consumer(
+    kind: u8,
+    from: &mut Cursor<'_>,
+    reading: Reading,
+    (deliveries, group): (&IdMap<(i64, u64)>, &mut Group),
+) -> Result<(), Stop> {
+    let name = from.string(reading.string_bytes_max)?.into_bytes();
+    let seen_ms = i64::from_le_bytes(from.array()?);
+    let active_ms = match kind {
+        kind::STREAM_3 => Some(i64::from_le_bytes(from.array()?)).filter(|&time| 0 <= time),
+        _ => Some(seen_ms),
+    };
+    let consumer = group.add_consumer(&name, seen_ms);
+    let consumer = consumer.ok_or(Stop::Bad("duplicate consumer of a group"))?;
+    group.set_active(consumer, active_ms);
+    for _ in 0..from.len()? {
+        let id = Id::from_bytes(from.array()?);
+        let &(time_ms, count) = deliveries.get(id).ok_or(Stop::Bad(
+            "pending entry of a consumer that its group lacks",
+        ))?;
+        if group.pending().get(id).is_some() {
+            return Err(Stop::Bad("pending entry of two consumers"));
+        }
+        group.deliver(
+            id,
+            Delivery {
+                time_ms,
+                count,
+                consumer,
+            },
+        );
+    }
+    Ok(())
+}
