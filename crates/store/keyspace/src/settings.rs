@@ -60,7 +60,7 @@ impl Default for Limits {
     }
 }
 
-/// Maximum sizes of collections that are packed into one allocation.
+/// Maximum sizes of collections that are packed into one allocation, and of the nodes of streams.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Encodings {
     /// Maximum number of fields of a packed hash: `hash-max-listpack-entries`.
@@ -81,6 +81,10 @@ pub struct Encodings {
     pub zset_entries_max: usize,
     /// Maximum bytes of a member in a packed sorted set: `zset-max-listpack-value`.
     pub zset_value_bytes_max: usize,
+    /// Maximum bytes of a node of a stream (`stream-node-max-bytes`); 0 means 1 GiB.
+    pub stream_node_bytes_max: usize,
+    /// Maximum number of entries of a node of a stream (`stream-node-max-entries`); 0 for no limit.
+    pub stream_node_entries_max: usize,
 }
 
 impl Default for Encodings {
@@ -94,6 +98,8 @@ impl Default for Encodings {
             set_value_bytes_max: 64,
             zset_entries_max: 128,
             zset_value_bytes_max: 64,
+            stream_node_bytes_max: 4096,
+            stream_node_entries_max: 100,
         }
     }
 }

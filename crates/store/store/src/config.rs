@@ -172,6 +172,10 @@ pub struct Config {
     pub(crate) zset_max_listpack_entries: Int<0, { i64::MAX }>,
     /// Maximum length, in bytes, of a member of a sorted set in the compact encoding (listpack).
     pub(crate) zset_max_listpack_value: Memory<0, LONG_MAX>,
+    /// Maximum bytes of a node of a stream, as Redis counts them; 0 means 1 GiB.
+    pub(crate) stream_node_max_bytes: Memory<0, LONG_MAX>,
+    /// Maximum number of entries of a node of a stream; 0 for no limit.
+    pub(crate) stream_node_max_entries: Int<0, { i64::MAX }>,
     /// Renamed commands. As in Redis, `CONFIG` does not show them.
     pub(crate) renames: Renames,
     /// Values of the directives in [`ACCEPTED`], in the same order.
@@ -240,6 +244,8 @@ impl Default for Config {
             set_max_listpack_value: Memory(64),
             zset_max_listpack_entries: Int(128),
             zset_max_listpack_value: Memory(64),
+            stream_node_max_bytes: Memory(4096),
+            stream_node_max_entries: Int(100),
             renames: Renames::default(),
             accepted: ACCEPTED.iter().map(|row| row.default.to_owned()).collect(),
             file: None,

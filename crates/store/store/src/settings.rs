@@ -31,6 +31,8 @@ pub(crate) fn keyspace_limits(config: &Config) -> keyspace::Limits {
             set_value_bytes_max: bytes(config.set_max_listpack_value.0),
             zset_entries_max: size(config.zset_max_listpack_entries.0),
             zset_value_bytes_max: bytes(config.zset_max_listpack_value.0),
+            stream_node_bytes_max: bytes(config.stream_node_max_bytes.0),
+            stream_node_entries_max: size(config.stream_node_max_entries.0),
         },
         ..keyspace::Limits::default()
     }

@@ -431,8 +431,6 @@ pub(crate) const ACCEPTED: &[Accepted] = &[
     row("shutdown-on-sigterm", "default", Kind::Shutdown),
     int("shutdown-timeout", "10", 0, INT),
     int("socket-mark-id", "0", 0, UINT).fixed(),
-    bytes("stream-node-max-bytes", "4096", 0, LONG_BYTES),
-    int("stream-node-max-entries", "100", 0, LONG),
     choice("supervised", "no", &["upstart", "systemd", "auto", "no"]).fixed(),
     flag("syslog-enabled", "no").fixed().only_default(
         "the log goes to stderr or to logfile, and a service manager takes it from there",

@@ -138,4 +138,6 @@ pub(crate) const DIRECTIVES: &[Directive] = &[
         zset_max_listpack_value,
         true
     ),
+    directive!("stream-node-max-bytes", stream_node_max_bytes, true),
+    directive!("stream-node-max-entries", stream_node_max_entries, true),
 ];
