@@ -58,6 +58,7 @@ mod session;
 mod set;
 mod settings;
 mod snapshot;
+mod stream;
 mod string;
 mod table;
 mod tags;

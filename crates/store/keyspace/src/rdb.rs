@@ -7,9 +7,10 @@
 //! payload:  type │ value │ version 2 │ CRC64
 //! ```
 //!
-//! The reader accepts versions 1 to 12, with every encoding of strings, lists, sets, hashes and
-//! sorted sets. The writer uses the plain encodings, which every Redis since version 4 can load;
-//! Redis then packs the values by its own settings.
+//! The reader accepts versions 1 to 12, with every encoding of strings, lists, sets, hashes, sorted
+//! sets and streams. The writer uses the plain encodings, which every Redis since version 4 can
+//! load; Redis then packs the values by its own settings. Streams have no plain encoding: the writer
+//! uses the encoding of Redis 7.0, and that of Redis 7.2 in files of version 11.
 //!
 //! Errors: input that violates the format yields [`Error`] with its offset. Lengths and counts in a
 //! file are checked against the input before they are used.
@@ -20,6 +21,7 @@ mod encode;
 mod load;
 mod lzf;
 mod packs;
+mod streams;
 
 pub(crate) use load::reading;
 pub use load::{Error, LoadOptions, Loader};
@@ -83,10 +85,13 @@ pub(crate) mod kind {
     pub(crate) const ZSET_ZIPLIST: u8 = 12;
     pub(crate) const HASH_ZIPLIST: u8 = 13;
     pub(crate) const QUICKLIST: u8 = 14;
+    pub(crate) const STREAM: u8 = 15;
     pub(crate) const HASH_LISTPACK: u8 = 16;
     pub(crate) const ZSET_LISTPACK: u8 = 17;
     pub(crate) const QUICKLIST_2: u8 = 18;
+    pub(crate) const STREAM_2: u8 = 19;
     pub(crate) const SET_LISTPACK: u8 = 20;
+    pub(crate) const STREAM_3: u8 = 21;
 }
 
 /// Name of the auxiliary field that contains the cache tags of the next key. Redis skips this

@@ -106,7 +106,8 @@ impl Snapshot {
         if entry.value.has_parts() {
             entry.access |= IN_VALUE_QUEUE;
             let mut head = Vec::new();
-            write_entry_head(db, slot, &mut Writer::new(&mut head, compress));
+            let writer = Writer::new(&mut head, compress);
+            write_entry_head(db, slot, &mut writer.with_version(self.options.version));
             self.values.push(number, head, location, slot);
             return 0;
         }
@@ -114,7 +115,7 @@ impl Snapshot {
             true => &mut self.deferred,
             false => &mut self.pending,
         };
-        let mut writer = to.writer(compress);
+        let mut writer = to.writer(compress).with_version(self.options.version);
         select(&mut self.selected, number, &mut writer);
         write_entry_head(db, slot, &mut writer);
         let rest = write_part(&db.dict.at(slot).value, 0, usize::MAX, &mut writer);
@@ -128,7 +129,9 @@ impl Snapshot {
     /// Continues to write the large values, until the work budget `left` is used up.
     fn continue_values(&mut self, dbs: &mut [Db], left: &mut usize) {
         while 0 < *left && !self.values.is_empty() {
-            let mut writer = self.pending.writer(self.options.compress);
+            let options = self.options;
+            let writer = self.pending.writer(options.compress);
+            let mut writer = writer.with_version(options.version);
             if let Some((number, head)) = self.values.open() {
                 select(&mut self.selected, number, &mut writer);
                 writer.to.extend_from_slice(&head);
@@ -243,7 +246,7 @@ fn write_entry_head(db: &Db, slot: u32, writer: &mut Writer<'_>) {
         writer.byte(opcode::EXPIRE_MS);
         writer.to.extend_from_slice(&deadline_ms.to_le_bytes());
     }
-    writer.byte(value_kind(&entry.value));
+    writer.byte(value_kind(&entry.value, writer.version));
     writer.string(entry.key.bytes());
     write_count(&entry.value, writer);
 }

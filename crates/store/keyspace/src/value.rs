@@ -4,6 +4,7 @@ use crate::hash::Hash;
 use crate::list::List;
 use crate::memory::reallocate_box;
 use crate::set::Set;
+use crate::stream::Stream;
 use crate::string::Str;
 use crate::zset::Zset;
 
@@ -20,6 +21,7 @@ pub(crate) enum Value {
     Hash(Box<Hash>),
     Set(Box<Set>),
     Zset(Box<Zset>),
+    Stream(Box<Stream>),
 }
 
 impl Value {
@@ -31,6 +33,7 @@ impl Value {
             Self::Hash(_) => "hash",
             Self::Set(_) => "set",
             Self::Zset(_) => "zset",
+            Self::Stream(_) => "stream",
         }
     }
 
@@ -42,6 +45,7 @@ impl Value {
             Self::Hash(hash) => hash.encoding(),
             Self::Set(set) => set.encoding(),
             Self::Zset(zset) => zset.encoding(),
+            Self::Stream(_) => "stream",
         }
     }
 
@@ -52,6 +56,7 @@ impl Value {
             Self::Hash(hash) => hash.heap_bytes(),
             Self::Set(set) => set.heap_bytes(),
             Self::Zset(zset) => zset.heap_bytes(),
+            Self::Stream(stream) => stream.heap_bytes(),
         }
     }
 
@@ -67,7 +72,8 @@ impl Value {
     /// Returns whether this is an empty collection, whose key must be removed.
     pub(crate) fn is_vacant(&self) -> bool {
         match self {
-            Self::Str(_) => false,
+            // A stream without entries is kept, because it has a last id and groups.
+            Self::Str(_) | Self::Stream(_) => false,
             Self::List(list) => list.len() == 0,
             Self::Hash(hash) => hash.len() == 0,
             Self::Set(set) => set.len() == 0,
@@ -75,7 +81,8 @@ impl Value {
         }
     }
 
-    /// Returns the number of elements of a collection; 1 for a string.
+    /// Returns the number of elements of a collection, or of the parts of a stream that are freed
+    /// one by one; 1 for a string.
     #[inline]
     pub(crate) fn elements(&self) -> usize {
         match self {
@@ -84,6 +91,7 @@ impl Value {
             Self::Hash(hash) => hash.len(),
             Self::Set(set) => set.len(),
             Self::Zset(zset) => zset.len(),
+            Self::Stream(stream) => stream.parts(),
         }
     }
 
@@ -96,6 +104,7 @@ impl Value {
             Self::Hash(hash) => hash.free_some(left),
             Self::Set(set) => set.free_some(left),
             Self::Zset(zset) => zset.free_some(left),
+            Self::Stream(stream) => stream.free_some(left),
         }
     }
 
@@ -116,6 +125,7 @@ impl Value {
             Self::Hash(hash) => reallocate_box(hash, Hash::new).reallocate(from, left),
             Self::Set(set) => reallocate_box(set, Set::new).reallocate(from, left),
             Self::Zset(zset) => reallocate_box(zset, Zset::new).reallocate(from, left),
+            Self::Stream(stream) => reallocate_box(stream, Stream::new).reallocate(from, left),
         }
     }
 
@@ -127,6 +137,7 @@ impl Value {
             Self::Hash(hash) => hash.len(),
             Self::Set(set) => set.len(),
             Self::Zset(zset) => zset.len(),
+            Self::Stream(stream) => stream.len(),
         }
     }
 
@@ -134,7 +145,7 @@ impl Value {
     pub(crate) fn has_parts(&self) -> bool {
         let is_divisible = match self {
             Self::Str(_) => false,
-            Self::List(_) => true,
+            Self::List(_) | Self::Stream(_) => true,
             Self::Hash(hash) => hash.is_table(),
             Self::Set(set) => set.is_table(),
             Self::Zset(zset) => zset.is_table(),
@@ -181,4 +192,5 @@ kinds! {
     Hash: Box::new;
     Set: Box::new;
     Zset: Box::new;
+    Stream: Box::new;
 }

@@ -29,7 +29,7 @@ pub(crate) fn dump(cx: &mut Context<'_>, out: &mut Out) -> Done {
 }
 
 fn payload(value: &Value) -> Vec<u8> {
-    let mut payload = vec![value_kind(value)];
+    let mut payload = vec![value_kind(value, PAYLOAD_VERSION)];
     let mut writer = Writer::new(&mut payload, true);
     write_value(value, &mut writer);
     payload.extend_from_slice(&PAYLOAD_VERSION.to_le_bytes());

@@ -167,7 +167,7 @@ fn elements(cx: &mut Context<'_>, request: &Request<'_>) -> Result<Vec<Bytes>, F
                 true
             });
         }
-        Some(Value::Str(_) | Value::Hash(_)) => return Err(Fault::WRONG_TYPE),
+        Some(Value::Str(_) | Value::Hash(_) | Value::Stream(_)) => return Err(Fault::WRONG_TYPE),
     }
     Ok(elements)
 }

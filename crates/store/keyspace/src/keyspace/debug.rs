@@ -9,6 +9,7 @@ use super::Keyspace;
 use crate::dict::Seed;
 use crate::rdb::{Writer, write_value};
 use crate::session::Session;
+use crate::stream::Id;
 use crate::value::Value;
 
 /// Fixed hash key of digests, so that every server computes the same digest.
@@ -91,6 +92,17 @@ fn value_hash(value: &Value) -> u64 {
             parts.insert(name.to_vec());
             true
         }),
+        // Groups are left out, as in Redis, because their times depend on the clock.
+        Value::Stream(stream) => {
+            for entry in stream.range(Id::MIN, Id::MAX) {
+                let mut part = entry.id.to_bytes().to_vec();
+                for (name, value) in entry.fields() {
+                    let lengths = [name.len(), value.len()].map(usize::to_le_bytes);
+                    part.extend([&lengths.concat(), name, value].concat());
+                }
+                parts.insert(part);
+            }
+        }
         Value::Str(_) | Value::List(_) | Value::Zset(_) => return SEED.hash(&serialized(value)),
     }
     let hashes = parts.iter().map(|part| SEED.hash(part));

@@ -3,7 +3,7 @@
 use bytes::Bytes;
 
 use super::packs::{self, Piece};
-use super::{kind, lzf};
+use super::{kind, lzf, streams};
 use crate::hash::Hash;
 use crate::list::{End, List, NodeLimit};
 use crate::set::Set;
@@ -168,7 +168,9 @@ pub(crate) fn read_value(
             read_zset(kind, from, reading)?.into_value()
         }
         6 | 7 => return Err(Stop::Bad("value of a module type, which is not supported")),
-        15 | 19 | 21 => return Err(Stop::Bad("stream, which is not supported")),
+        kind::STREAM | kind::STREAM_2 | kind::STREAM_3 => {
+            streams::read(kind, from, reading)?.into_value()
+        }
         22..=25 => {
             return Err(Stop::Bad(
                 "hash with field deadlines, which are not supported",

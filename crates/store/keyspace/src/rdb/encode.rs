@@ -4,7 +4,7 @@ use bytes::Bytes;
 use resp::BLOB_BYTES_MIN;
 
 use super::blobs::Blobs;
-use super::{kind, lzf};
+use super::{PAYLOAD_VERSION, kind, lzf, streams};
 use crate::hash::FieldValue;
 use crate::list::Piece;
 use crate::string::Str;
@@ -23,6 +23,8 @@ pub(crate) struct Writer<'a> {
     pub(crate) to: &'a mut Vec<u8>,
     blobs: Option<&'a mut Blobs>,
     compress: bool,
+    /// Format version of the file or payload.
+    pub(crate) version: u16,
     /// Work done so far: uncompressed bytes, plus [`STRING_WORK`] per string.
     pub(crate) work: usize,
 }
@@ -33,8 +35,14 @@ impl<'a> Writer<'a> {
             to,
             blobs: None,
             compress,
+            version: PAYLOAD_VERSION,
             work: 0,
         }
+    }
+
+    /// Returns a writer of the format `version`.
+    pub(crate) fn with_version(self, version: u16) -> Self {
+        Self { version, ..self }
     }
 
     /// Returns a writer that stores blobs by reference.
@@ -47,6 +55,12 @@ impl<'a> Writer<'a> {
 
     pub(crate) fn byte(&mut self, byte: u8) {
         self.to.push(byte);
+    }
+
+    /// Writes bytes of a fixed length.
+    pub(crate) fn raw(&mut self, bytes: &[u8]) {
+        self.work += bytes.len();
+        self.to.extend_from_slice(bytes);
     }
 
     pub(crate) fn len(&mut self, len: usize) {
@@ -147,13 +161,16 @@ impl<'a> Writer<'a> {
     }
 }
 
-pub(crate) fn value_kind(value: &Value) -> u8 {
+/// Returns the type of a value in the format `version`.
+pub(crate) fn value_kind(value: &Value, version: u16) -> u8 {
     match value {
         Value::Str(_) => kind::STRING,
         Value::List(_) => kind::LIST,
         Value::Set(_) => kind::SET,
         Value::Zset(_) => kind::ZSET,
         Value::Hash(_) => kind::HASH,
+        Value::Stream(_) if version < streams::ACTIVE_TIME_VERSION => kind::STREAM_2,
+        Value::Stream(_) => kind::STREAM_3,
     }
 }
 
@@ -177,7 +194,7 @@ pub(crate) fn write_value(value: &Value, writer: &mut Writer<'_>) {
     }
 }
 
-/// Writes the number of elements, for values that have elements.
+/// Writes the number of elements, for values that have elements; for a stream, of its nodes.
 pub(crate) fn write_count(value: &Value, writer: &mut Writer<'_>) {
     match value {
         Value::Str(_) => {}
@@ -185,6 +202,7 @@ pub(crate) fn write_count(value: &Value, writer: &mut Writer<'_>) {
         Value::Set(set) => writer.len(set.len()),
         Value::Zset(zset) => writer.len(zset.len()),
         Value::Hash(hash) => writer.len(hash.len()),
+        Value::Stream(stream) => writer.len(stream.nodes().len()),
     }
 }
 
@@ -228,6 +246,7 @@ pub(crate) fn write_part(
             writer.field(name, value);
             writer.work < work_max
         }),
+        Value::Stream(stream) => streams::write_part(stream, position, work_max, writer),
     }
 }
 
@@ -236,7 +255,9 @@ pub(crate) fn write_part(
 /// Returns whether all elements are written.
 pub(crate) fn write_protected(value: &mut Value, work_max: usize, writer: &mut Writer<'_>) -> bool {
     match value {
-        Value::Str(_) | Value::List(_) => unreachable!("only tables are guarded"),
+        Value::Str(_) | Value::List(_) | Value::Stream(_) => {
+            unreachable!("only tables are guarded")
+        }
         Value::Set(set) => set.take_guarded(|name| {
             writer.string(name);
             writer.work < work_max

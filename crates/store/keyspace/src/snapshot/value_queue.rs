@@ -3,8 +3,8 @@
 //!
 //! A queued value remains in its keyspace entry. Before a command changes the value, the value is
 //! protected. A protected hash, set or sorted set copies each element before the element's first
-//! change. For a list, the queue gets a copy that shares the nodes of the list. If a command
-//! removes the value from its entry, the queue keeps the value until it is written. So a change
+//! change. For a list or a stream, the queue gets a copy that shares the nodes of the value. If a
+//! command removes the value from its entry, the queue keeps the value until it is written. So a change
 //! copies only the changed elements, even while the value is being written.
 
 use std::collections::VecDeque;
@@ -147,8 +147,8 @@ impl ValueQueue {
     }
 
     /// Keeps the present state of a value for the snapshot. Call it before the value changes in its
-    /// entry, while the value waits in the queue to be written. A list is copied at once; of other
-    /// values, each item is copied before its first change.
+    /// entry, while the value waits in the queue to be written. Of a list or a stream, only the table
+    /// of nodes is copied at once; of other values, each item is copied before its first change.
     pub(crate) fn protect(&mut self, db: usize, slot: u32, dbs: &mut [Db]) {
         let copied_bytes = Arc::clone(&self.copied_bytes);
         let queued = self.find(Location::Db(db), slot);
@@ -159,9 +159,14 @@ impl ValueQueue {
         let position = queued.position;
         match &mut entry.value {
             Value::Str(_) => unreachable!("a string is written at once"),
+            // A copy that shares its nodes with the value counts as 0 bytes.
             Value::List(list) => {
-                // The copy shares its nodes with the list, so it counts as 0 bytes.
                 queued.source = ValueSource::Own(Value::List(Box::new(list.share())), 0);
+                entry.access &= !IN_VALUE_QUEUE;
+                return;
+            }
+            Value::Stream(stream) => {
+                queued.source = ValueSource::Own(Value::Stream(Box::new(stream.share())), 0);
                 entry.access &= !IN_VALUE_QUEUE;
                 return;
             }
@@ -207,7 +212,7 @@ impl ValueQueue {
                     let entry = find(dbs, flushed, location).dict.at_mut(slot);
                     entry.access &= !IN_VALUE_QUEUE;
                     match &mut entry.value {
-                        Value::Str(_) | Value::List(_) => {}
+                        Value::Str(_) | Value::List(_) | Value::Stream(_) => {}
                         Value::Hash(hash) => hash.unguard(),
                         Value::Set(set) => set.unguard(),
                         Value::Zset(zset) => zset.unguard(),
