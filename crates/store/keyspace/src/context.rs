@@ -86,6 +86,14 @@ impl<'a> Context<'a> {
         }
     }
 
+    /// Records nothing in the append-only file instead of the running command, unless other
+    /// commands were recorded.
+    pub(crate) fn skip_journal(&mut self) {
+        if let Journal::AsIs(_) = self.journal {
+            self.journal = Journal::Rewritten(Vec::new());
+        }
+    }
+
     #[inline]
     pub(crate) fn growth(&self) -> Growth {
         self.ks.growth()
@@ -260,7 +268,7 @@ impl<'a> Context<'a> {
         }
         self.ks.replaced_value(self.db, slot, old);
         self.ks.used(self.db, slot, self.now);
-        self.ks.replaced(self.db, key);
+        self.ks.mark_ready(self.db, key);
         slot
     }
 
@@ -276,7 +284,11 @@ impl<'a> Context<'a> {
         let slot = self.find(key)?;
         self.ks.before_removal(self.db, slot);
         let hash = self.hash(key);
-        self.ks.dbs[self.db].remove_hashed(hash, key)
+        let removed = self.ks.dbs[self.db].remove_hashed(hash, key);
+        if let Some((_, entry)) = &removed {
+            self.ks.removed(self.db, key, &entry.value);
+        }
+        removed
     }
 
     /// Removes a key, but sends no event and records nothing in the append-only file. Returns
@@ -306,6 +318,13 @@ impl<'a> Context<'a> {
         if class != Class::String && self.remove_if_empty(key) {
             self.ks.emit_event(self.db, Class::Generic, "del", key);
         }
+    }
+
+    /// Records a change of a stream that leaves its entries as they are: counts the change and sends
+    /// the event. As in Redis, it does not invalidate watches of the key.
+    pub(crate) fn changed_inside(&mut self, key: &[u8], event: &'static str) {
+        self.dirty += 1;
+        self.ks.emit_event(self.db, Class::Stream, event, key);
     }
 
     /// Removes the key if its value is an empty collection. Returns whether the key was removed.

@@ -20,6 +20,7 @@ use crate::notify::{Class, Event, Notify};
 use crate::settings::{Growth, Limits};
 use crate::snapshot::Snapshots;
 use crate::text::Key;
+use crate::value::Value;
 use crate::waiting::WaitedKeys;
 use crate::watches::Watches;
 
@@ -317,6 +318,7 @@ impl Keyspace {
     /// removal in the append-only file.
     pub(crate) fn remove_key(&mut self, db: usize, key: &[u8]) {
         if let Some((slot, entry)) = self.dbs[db].remove(key) {
+            self.removed(db, key, &entry.value);
             self.retire(db, slot, entry);
         }
     }
@@ -354,8 +356,27 @@ impl Keyspace {
         }
     }
 
-    /// Marks a key as ready after its value was replaced, if clients block on the key.
-    pub(crate) fn replaced(&mut self, db: usize, key: &[u8]) {
+    /// Marks a key as ready after its value was removed, if clients block on the key: a client that
+    /// waits in XREADGROUP gets an error when the stream is removed.
+    #[inline]
+    pub(crate) fn removed(&mut self, db: usize, key: &[u8], value: &Value) {
+        if matches!(value, Value::Stream(_)) {
+            self.mark_ready(db, key);
+        }
+    }
+
+    /// Marks as ready, in one database, every stream that clients block on.
+    pub(crate) fn mark_streams_ready(&mut self, db: usize) {
+        for key in self.waiting.keys(db) {
+            let entry = self.dbs[db].dict.get(key);
+            if entry.is_some_and(|entry| matches!(entry.value, Value::Stream(_))) {
+                self.effects.ready.push((db, key.clone()));
+            }
+        }
+    }
+
+    /// Marks a key as ready after its value was replaced or has grown, if clients block on the key.
+    pub(crate) fn mark_ready(&mut self, db: usize, key: &[u8]) {
         if let Some(key) = self.waiting.find(db, key) {
             self.effects.ready.push((db, key.clone()));
         }

@@ -21,7 +21,7 @@ pub enum Class {
     Expired,
     /// `e`: a key was evicted.
     Evicted,
-    /// `t`: commands on streams; never sent.
+    /// `t`: commands on streams.
     Stream,
     /// `d`: key types of modules; never sent.
     Module,

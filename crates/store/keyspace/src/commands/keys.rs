@@ -240,6 +240,8 @@ pub(crate) fn swapdb(cx: &mut Context<'_>, out: &mut Out) -> Done {
     if first != second {
         cx.ks.touch_all(first, second, cx.now);
         cx.ks.touch_all(second, first, cx.now);
+        cx.ks.mark_streams_ready(first);
+        cx.ks.mark_streams_ready(second);
         cx.ks.swap_dbs(first, second);
         cx.ks.mark_all_ready(first);
         cx.ks.mark_all_ready(second);

@@ -73,6 +73,11 @@ impl Keyspace {
         self.report_removal(db, key.bytes(), Class::Evicted, "evicted");
     }
 
+    /// Frees a value, or a part of one, now or in later turns of the event loop.
+    pub(crate) fn discard(&mut self, value: Value) {
+        self.discarded.discard(value);
+    }
+
     /// Returns the number of collections and databases that wait to be freed.
     #[must_use]
     pub fn discarded(&self) -> usize {

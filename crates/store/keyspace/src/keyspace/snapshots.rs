@@ -106,6 +106,7 @@ impl Keyspace {
     /// Removes every key of a database.
     pub(crate) fn flush(&mut self, db: usize, now: i64) {
         self.touch_all(db, db, now);
+        self.mark_streams_ready(db);
         let (dbs, free) = (&mut self.dbs, &mut self.discarded);
         self.snapshots.replace_db(dbs, free, self.seed, db);
     }

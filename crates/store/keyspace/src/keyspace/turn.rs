@@ -222,7 +222,7 @@ impl Keyspace {
     pub(crate) fn unlock(&mut self, db: usize, key: &[u8]) {
         let locks = &mut self.dbs[db].locks;
         if !locks.is_empty() && locks.remove(&Key::new(key)).is_some() {
-            self.replaced(db, key);
+            self.mark_ready(db, key);
         }
     }
 }
