@@ -56,6 +56,9 @@ pub struct Block {
     pub keys: Vec<Bytes>,
     /// Deadline in Unix milliseconds; `None` if the command waits without limit.
     pub deadline_ms: Option<u64>,
+    /// Arguments with which the command must run again, if they differ from those of the client:
+    /// XREAD replaces ids such as `$`, whose meaning changes with time.
+    pub again: Option<Vec<Bytes>>,
 }
 
 /// A set of command properties.
@@ -139,6 +142,12 @@ pub enum Keys {
         /// True if the command accepts the option STORE.
         stores: bool,
     },
+    /// Keys of XREAD and XREADGROUP: the first half of the arguments after STREAMS, which follows the
+    /// options at the earliest at index `from`.
+    Streams {
+        /// Smallest index of the word STREAMS.
+        from: usize,
+    },
     /// No keys, but channels: all arguments from the first to the one at index `last`. A negative
     /// `last` counts from the end.
     Channels {
@@ -152,7 +161,7 @@ impl Keys {
     pub(crate) fn are_movable(self) -> bool {
         matches!(
             self,
-            Self::Counted { .. } | Self::StoreCounted | Self::Sort { .. }
+            Self::Counted { .. } | Self::StoreCounted | Self::Sort { .. } | Self::Streams { .. }
         )
     }
 
@@ -173,6 +182,7 @@ impl Keys {
                 indices.insert(0, 1);
                 Some(indices)
             }
+            Self::Streams { .. } => streams(args),
             Self::Sort { stores: false } => Some(vec![1]),
             Self::Sort { stores: true } => {
                 let mut indices = vec![1];
@@ -187,6 +197,22 @@ impl Keys {
             }
         }
     }
+}
+
+/// Returns the indices of the keys of XREAD or XREADGROUP.
+fn streams(args: &[Bytes]) -> Option<Vec<usize>> {
+    let mut at = 1;
+    loop {
+        at += match args.get(at)?.to_ascii_lowercase().as_slice() {
+            b"block" | b"count" => 2,
+            b"group" => 3,
+            b"noack" => 1,
+            b"streams" => break,
+            _ => return None,
+        };
+    }
+    let count = args.len() - at - 1;
+    (count != 0 && count % 2 == 0).then(|| (at + 1..at + 1 + count / 2).collect())
 }
 
 fn counted(args: &[Bytes], at: usize) -> Option<Vec<usize>> {
@@ -212,6 +238,8 @@ pub enum Group {
     Set,
     /// Sorted sets.
     SortedSet,
+    /// Streams.
+    Stream,
     /// Transactions: MULTI, EXEC, DISCARD, WATCH and UNWATCH.
     Transactions,
     /// Publish and subscribe.
@@ -238,6 +266,7 @@ impl Group {
             Self::List => "list",
             Self::Set => "set",
             Self::SortedSet => "sorted-set",
+            Self::Stream => "stream",
             Self::Transactions => "transactions",
             Self::PubSub => "pubsub",
             Self::Connection => "connection",
@@ -258,6 +287,7 @@ impl Group {
             Self::List => Some("@list"),
             Self::Set => Some("@set"),
             Self::SortedSet => Some("@sortedset"),
+            Self::Stream => Some("@stream"),
             Self::Transactions => Some("@transaction"),
             Self::Connection => Some("@connection"),
             Self::PubSub | Self::Server | Self::Scripting | Self::Cluster => None,
@@ -266,7 +296,7 @@ impl Group {
 }
 
 /// ACL categories in use, in the order of ACL CAT.
-const CATEGORIES: [&str; 17] = [
+const CATEGORIES: [&str; 18] = [
     "@keyspace",
     "@read",
     "@write",
@@ -276,6 +306,7 @@ const CATEGORIES: [&str; 17] = [
     "@hash",
     "@string",
     "@bitmap",
+    "@stream",
     "@pubsub",
     "@admin",
     "@fast",

@@ -138,7 +138,11 @@ fn block(
         return None;
     }
     let keys = keys.iter().map(|key| Bytes::copy_from_slice(key)).collect();
-    Some(Block { keys, deadline_ms })
+    Some(Block {
+        keys,
+        deadline_ms,
+        again: None,
+    })
 }
 
 /// Parses the requested number of random elements; a negative number allows repetitions.

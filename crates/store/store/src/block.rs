@@ -74,7 +74,7 @@ impl BlockedClients {
         keyspace: &mut Keyspace,
         key: ClientKey,
         args: &[Bytes],
-        block: Block,
+        mut block: Block,
     ) {
         let db = clients[key].session.db();
         for name in &block.keys {
@@ -87,6 +87,8 @@ impl BlockedClients {
             self.deadline_changed.notify_one();
         }
         self.clients += 1;
+        let again = block.again.take();
+        let args = again.as_deref().unwrap_or(args);
         let args = args.iter().map(keep).collect();
         clients[key].blocked_command = Some(BlockedCommand { args, block, db });
     }
@@ -97,6 +99,7 @@ impl BlockedClients {
         let block = Block {
             keys: Vec::new(),
             deadline_ms: None,
+            again: None,
         };
         let (args, db) = (Vec::new(), clients[key].session.db());
         clients[key].blocked_command = Some(BlockedCommand { args, block, db });

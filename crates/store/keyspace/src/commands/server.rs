@@ -126,7 +126,7 @@ fn send_info(command: &Command, out: &mut Out) {
 /// whose positions depend on other arguments are left out.
 fn positions(keys: Keys) -> (i64, i64, i64) {
     match keys {
-        Keys::None | Keys::Counted { .. } => (0, 0, 0),
+        Keys::None | Keys::Counted { .. } | Keys::Streams { .. } => (0, 0, 0),
         Keys::Range { first, last, step } => (first as i64, i64::from(last), step as i64),
         Keys::StoreCounted | Keys::Sort { .. } => (1, 1, 1),
         Keys::Channels { last } => (1, i64::from(last), 1),
@@ -139,15 +139,19 @@ fn send_spec(spec: &Spec, out: &mut Out) {
     out.set(spec.key_use.len());
     spec.key_use.iter().for_each(|word| out.simple(word));
     let index = |at: usize| ("index", vec![("index", at as i64)]);
+    let range = |last: i64, step: i64, limit: i64| {
+        let fields = [("lastkey", last), ("keystep", step), ("limit", limit)];
+        ("range", fields.to_vec())
+    };
     let (begin, find) = match spec.positions {
         KeyPosition::Range { at, last, step } => {
-            let fields = [
-                ("lastkey", i64::from(last)),
-                ("keystep", step as i64),
-                ("limit", 0),
-            ];
-            (index(at), ("range", fields.to_vec()))
+            (index(at), range(i64::from(last), step as i64, 0))
         }
+        // The limit 2 means that the keys are the first half of the arguments in the range.
+        KeyPosition::Keyword { from } => (
+            ("keyword", vec![("startfrom", from as i64)]),
+            range(-1, 1, 2),
+        ),
         KeyPosition::Counted { at } => {
             let fields = [("keynumidx", 0), ("firstkey", 1), ("keystep", 1)];
             (index(at), ("keynum", fields.to_vec()))
@@ -160,7 +164,12 @@ fn send_spec(spec: &Spec, out: &mut Out) {
         out.bulk(b"type");
         out.bulk(kind.as_bytes());
         out.bulk(b"spec");
-        out.map(fields.len());
+        let is_keyword = kind == "keyword";
+        out.map(fields.len() + usize::from(is_keyword));
+        if is_keyword {
+            out.bulk(b"keyword");
+            out.bulk(b"STREAMS");
+        }
         for (field, value) in fields {
             out.bulk(field.as_bytes());
             out.int(value);

@@ -7,7 +7,8 @@
 //!
 //! Square brackets enclose optional parts, and `...` follows a repeatable part. A word in capitals
 //! is a literal token, which names the argument after it. Any other word is an argument's name. If
-//! the name does not imply the argument's type, a colon and the type follow the name.
+//! the name does not imply the argument's type, a colon and the type follow the name. If the
+//! argument is a literal symbol such as `*`, a colon and the symbol follow its name.
 
 #[cfg(test)]
 mod tests;
@@ -107,7 +108,11 @@ pub(crate) fn usage(syntax: &'static str) -> String {
         if !name.starts_with(|letter: char| letter.is_ascii_lowercase()) {
             return word.to_owned();
         }
-        let shown = format!("<{}>", Argument::of_word(name).name);
+        let argument = Argument::of_word(name);
+        let shown = match argument.token {
+            Some(symbol) => symbol.to_owned(),
+            None => format!("<{}>", argument.name),
+        };
         word.replacen(name, &shown, 1)
     });
     words.collect::<Vec<String>>().join(" ")
@@ -193,6 +198,14 @@ impl Argument {
                 ..Argument::new(name, Kind::Token)
             };
         }
+        if let Some((name, symbol)) = word.split_once(':')
+            && !symbol.contains(|letter: char| letter.is_ascii_alphabetic())
+        {
+            return Argument {
+                token: Some(symbol),
+                ..Argument::new(name.to_owned(), Kind::Token)
+            };
+        }
         let typed = word.rsplit_once(':').and_then(|(name, kind)| {
             let kind = Kind::TYPED.into_iter().find(|it| it.name() == kind)?;
             Some((name, kind))
@@ -220,7 +233,7 @@ impl Argument {
         }
         let token = parts.remove(0).token;
         let named = match parts.len() {
-            1 => parts.remove(0),
+            1 if !parts[0].is_optional && parts[0].token.is_none() => parts.remove(0),
             _ => Argument::of_parts(Kind::Block, parts),
         };
         Argument { token, ..named }

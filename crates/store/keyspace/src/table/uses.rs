@@ -47,6 +47,7 @@ const ROWS: &[(Use, Use, &[&str])] = &[
             "touch",
             "type",
             "watch",
+            "xlen",
             "zcard",
         ],
     ),
@@ -71,6 +72,11 @@ const ROWS: &[(Use, Use, &[&str])] = &[
             "pexpire",
             "pexpireat",
             "setrange",
+            "xack",
+            "xadd",
+            "xclaim",
+            "xgroup|setid",
+            "xsetid",
             "zadd",
         ],
     ),
@@ -82,6 +88,11 @@ const ROWS: &[(Use, Use, &[&str])] = &[
             "lrem",
             "ltrim",
             "srem",
+            "xautoclaim",
+            "xdel",
+            "xgroup|delconsumer",
+            "xgroup|destroy",
+            "xtrim",
             "zrem",
             "zremrangebylex",
             "zremrangebyrank",
@@ -92,9 +103,19 @@ const ROWS: &[(Use, Use, &[&str])] = &[
         INSERT,
         INSERT,
         &[
-            "append", "hsetnx", "linsert", "lpush", "lpushx", "rpush", "rpushx", "sadd",
+            "append",
+            "hsetnx",
+            "linsert",
+            "lpush",
+            "lpushx",
+            "rpush",
+            "rpushx",
+            "sadd",
+            "xgroup|create",
+            "xgroup|createconsumer",
         ],
     ),
+    (READ, READ, &["xreadgroup"]),
     (VARIES, VARIES, &["bitfield", "set"]),
     (
         CHANNEL,
@@ -167,6 +188,9 @@ pub(crate) enum KeyPosition {
     Range { at: usize, last: i32, step: usize },
     /// Keys after the argument at index `at`, which gives their number.
     Counted { at: usize },
+    /// The first half of the arguments after the word STREAMS, which is at the index `from` or
+    /// behind it.
+    Keyword { from: usize },
     /// Positions that only the command itself can determine.
     Unknown,
 }
@@ -196,6 +220,7 @@ pub(crate) fn specs(command: &Command) -> Vec<Spec> {
             spec(rest_use, range(first + step, last, step)),
         ],
         Keys::Counted { at } => vec![spec(first_use, KeyPosition::Counted { at })],
+        Keys::Streams { from } => vec![spec(first_use, KeyPosition::Keyword { from })],
         Keys::StoreCounted => vec![
             spec(first_use, one(1)),
             spec(rest_use, KeyPosition::Counted { at: 2 }),
