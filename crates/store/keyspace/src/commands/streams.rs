@@ -162,4 +162,184 @@ impl TrimOptions {
         self.kept = Some(parse(&cx.args[at])?);
         Ok(at + 1)
     }
+
+    /// Checks the options together. Returns `None` if nothing is to be removed.
+    fn finish(self, cx: &Context<'_>) -> Result<Option<Trim>, Fault> {
+        let Some(kept) = self.kept else {
+            return match self.limit.filter(|&limit| limit != 0) {
+                None => Ok(None),
+                Some(_) => Err(Fault::of(
+                    "ERR syntax error, LIMIT cannot be used without specifying a trimming strategy",
+                )),
+            };
+        };
+        let precision = match (self.is_approximate, self.limit) {
+            (false, None) => Precision::Exact,
+            (false, Some(_)) => {
+                return Err(Fault::of(
+                    "ERR syntax error, LIMIT cannot be used without the special ~ option",
+                ));
+            }
+            (true, Some(limit)) => Precision::WholeNodes {
+                entries_max: Some(limit).filter(|&limit| limit != 0),
+            },
+            (true, None) => {
+                let entries_max = match node_limits(cx)
+                    .entries_max
+                    .saturating_mul(TRIMMED_NODES_MAX)
+                {
+                    0 => TRIMMED_DEFAULT,
+                    entries_max => entries_max.min(TRIMMED_MAX),
+                };
+                Precision::WholeNodes {
+                    entries_max: Some(entries_max),
+                }
+            }
+        };
+        Ok(Some(Trim { kept, precision }))
+    }
+}
+
+pub(super) fn node_limits(cx: &Context<'_>) -> NodeLimits {
+    let encodings = cx.ks.limits.encodings;
+    NodeLimits {
+        bytes_max: encodings.stream_node_bytes_max,
+        entries_max: encodings.stream_node_entries_max,
+    }
+}
+
+/// Id argument of XADD.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum NewId {
+    /// `*`: the current time.
+    Auto,
+    /// `MS-*`: the next id of this millisecond.
+    Within(u64),
+    Exact(Id),
+}
+
+impl NewId {
+    fn parse(text: &[u8]) -> Result<Self, Fault> {
+        match text {
+            b"*" => Ok(Self::Auto),
+            [ms @ .., b'-', b'*'] => number(ms).map(Self::Within).ok_or(INVALID_ID),
+            id => parse_id(id, 0).map(Self::Exact),
+        }
+    }
+
+    /// Returns the id of the new entry, or `None` if it would not be above `last`.
+    fn resolve(self, last: Id, now: i64) -> Option<Id> {
+        let id = match self {
+            Self::Exact(id) => id,
+            Self::Auto if last.ms < now.unsigned_abs() => Id::new(now.unsigned_abs(), 0),
+            Self::Auto => last.next()?,
+            Self::Within(ms) if ms == last.ms => Id::new(ms, last.seq.checked_add(1)?),
+            Self::Within(ms) => Id::new(ms, 0),
+        };
+        (last < id).then_some(id)
+    }
+}
+
+/// Arguments of XADD before the fields.
+struct Addition {
+    id: NewId,
+    id_at: usize,
+    may_create: bool,
+    trim: Option<Trim>,
+}
+
+impl Addition {
+    fn parse(cx: &Context<'_>) -> Result<Self, Fault> {
+        let (mut options, mut may_create) = (TrimOptions::default(), true);
+        let (mut at, mut id) = (2, NewId::Auto);
+        while at < cx.args.len() && !cx.is(at, "*") {
+            if let Some(next) = options.parse_one(cx, at)? {
+                at = next;
+            } else if cx.is(at, "nomkstream") {
+                may_create = false;
+                at += 1;
+            } else {
+                id = NewId::parse(&cx.args[at])?;
+                break;
+            }
+        }
+        Ok(Self {
+            id,
+            id_at: at,
+            may_create,
+            trim: options.finish(cx)?,
+        })
+    }
+}
+
+pub(crate) fn xadd(cx: &mut Context<'_>, out: &mut Out) -> Done {
+    let addition = Addition::parse(cx)?;
+    let args = cx.args;
+    let key = &args[1];
+    let fields = args.get(addition.id_at + 1..).unwrap_or_default();
+    if fields.is_empty() || fields.len() % 2 != 0 {
+        return Err(Fault::arity("xadd"));
+    }
+    if addition.id == NewId::Exact(Id::MIN) {
+        return Err(Fault::of(
+            "ERR The ID specified in XADD must be greater than 0-0",
+        ));
+    }
+    let last = cx.peek_as::<Stream>(key)?.map(|stream| stream.last_id);
+    if last.is_none() && !addition.may_create {
+        out.null();
+        return Ok(());
+    }
+    if last == Some(Id::MAX) {
+        return Err(Fault::of(
+            "ERR The stream has exhausted the last possible ID, unable to add more items",
+        ));
+    }
+    let id = addition.id.resolve(last.unwrap_or(Id::MIN), cx.now);
+    let id = id.ok_or(ID_TOO_SMALL)?;
+    if NODE_BYTES_MAX < fields.iter().map(Bytes::len).sum() {
+        return Err(Fault::of("ERR Elements are too large to be stored"));
+    }
+    let limits = node_limits(cx);
+    let (trimmed, len) = cx.edit_or_new(key, Stream::new, |stream| {
+        stream.append(id, fields, limits);
+        let trim = addition.trim;
+        let trimmed = trim.map(|trim| stream.trim(trim.kept, trim.precision));
+        (trimmed, stream.len())
+    })?;
+    let trimmed = trimmed.map_or(0, |trimmed| free_trimmed(cx, trimmed));
+    cx.changed(key, Class::Stream, "xadd");
+    if 0 < trimmed {
+        cx.ks.emit_event(cx.db, Class::Stream, "xtrim", key);
+    }
+    if last.is_some() {
+        cx.ks.mark_ready(cx.db, key);
+    }
+    if cx.ks.journals() {
+        let kept = addition.trim.map(|_| len);
+        journal_addition(cx, id, fields, kept);
+    }
+    send_id(id, out);
+    Ok(())
+}
+
+/// Records XADD in the append-only file with its id, and with the number of entries that trimming
+/// has kept, if any: both depend on the clock or on the size of nodes.
+fn journal_addition(cx: &mut Context<'_>, id: Id, fields: &[Bytes], kept: Option<usize>) {
+    let mut call = vec![cx.args[0].clone(), cx.args[1].clone()];
+    if let Some(kept) = kept {
+        call.extend([b"MAXLEN".as_slice(), b"="].map(Bytes::from_static));
+        call.push(Bytes::from(kept.to_string()));
+    }
+    call.push(id_text(id));
+    call.extend_from_slice(fields);
+    cx.rewrite_as(call);
+}
+
+/// Frees trimmed nodes, now or later, and returns the number of trimmed entries.
+fn free_trimmed(cx: &mut Context<'_>, trimmed: Trimmed) -> usize {
+    if trimmed.nodes.parts() != 0 {
+        cx.ks.discard(trimmed.nodes.into_value());
+    }
+    trimmed.entries
 }
