@@ -343,3 +343,181 @@ fn free_trimmed(cx: &mut Context<'_>, trimmed: Trimmed) -> usize {
     }
     trimmed.entries
 }
+
+pub(crate) fn xlen(cx: &mut Context<'_>, out: &mut Out) -> Done {
+    let args = cx.args;
+    let stream = cx.read_as::<Stream>(&args[1])?;
+    out.int(stream.map_or(0, Stream::len) as i64);
+    Ok(())
+}
+
+/// Direction in which a range of entries is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Direction {
+    Forward,
+    Backward,
+}
+
+pub(crate) fn xrange(cx: &mut Context<'_>, out: &mut Out) -> Done {
+    range(cx, Direction::Forward, out)
+}
+
+pub(crate) fn xrevrange(cx: &mut Context<'_>, out: &mut Out) -> Done {
+    range(cx, Direction::Backward, out)
+}
+
+fn range(cx: &mut Context<'_>, direction: Direction, out: &mut Out) -> Done {
+    let args = cx.args;
+    let (start, end) = match direction {
+        Direction::Forward => (parse_start(&args[2])?, parse_end(&args[3])?),
+        Direction::Backward => (parse_start(&args[3])?, parse_end(&args[2])?),
+    };
+    let mut count_max = None;
+    let mut at = 4;
+    while at < args.len() {
+        if !cx.is(at, "count") || args.len() <= at + 1 {
+            return Err(Fault::SYNTAX);
+        }
+        count_max = Some(parse_count(cx, at + 1)?);
+        at += 2;
+    }
+    let Some(stream) = cx.read_as::<Stream>(&args[1])? else {
+        out.array(0);
+        return Ok(());
+    };
+    let count_max = count_max.unwrap_or(usize::MAX);
+    if count_max == 0 {
+        out.null_array();
+    } else if direction == Direction::Forward {
+        send_range(stream, start, end, count_max, out);
+    } else {
+        let count = stream.count(start, end, count_max);
+        out.array(count);
+        send_entries(stream.range_back(start, end).take(count), out);
+    }
+    Ok(())
+}
+
+pub(crate) fn xdel(cx: &mut Context<'_>, out: &mut Out) -> Done {
+    let args = cx.args;
+    let key = &args[1];
+    if cx.peek_as::<Stream>(key)?.is_none() {
+        out.int(0);
+        return Ok(());
+    }
+    let ids = parse_ids(&args[2..])?;
+    let removed = cx.edit::<Stream, _>(key, |stream| {
+        let mut removed = 0;
+        for id in ids {
+            if stream.remove(id) {
+                stream.max_deleted_id = stream.max_deleted_id.max(id);
+                removed += 1;
+            }
+        }
+        removed
+    })?;
+    let removed = removed.unwrap_or(0);
+    if 0 < removed {
+        cx.changed(key, Class::Stream, "xdel");
+    }
+    out.int(removed);
+    Ok(())
+}
+
+pub(crate) fn xtrim(cx: &mut Context<'_>, out: &mut Out) -> Done {
+    let args = cx.args;
+    let key = &args[1];
+    let mut options = TrimOptions::default();
+    let mut at = 2;
+    while at < args.len() {
+        at = options.parse_one(cx, at)?.ok_or(Fault::SYNTAX)?;
+    }
+    let trim = options.finish(cx)?.ok_or(Fault::of(
+        "ERR syntax error, XTRIM must be called with a trimming strategy",
+    ))?;
+    if cx.peek_as::<Stream>(key)?.is_none() {
+        out.int(0);
+        return Ok(());
+    }
+    let trimmed = cx.edit::<Stream, _>(key, |stream| {
+        (stream.trim(trim.kept, trim.precision), stream.len())
+    })?;
+    let (trimmed, len) = trimmed.expect("seen above");
+    let trimmed = free_trimmed(cx, trimmed);
+    if 0 < trimmed {
+        cx.changed(key, Class::Stream, "xtrim");
+        if trim.precision != Precision::Exact {
+            // The number of removed entries depends on the size of nodes.
+            let words = [b"MAXLEN".as_slice(), b"="].map(Bytes::from_static);
+            let [maxlen, equal] = words;
+            let len = Bytes::from(len.to_string());
+            cx.rewrite([args[0].clone(), key.clone(), maxlen, equal, len]);
+        }
+    }
+    out.int(trimmed as i64);
+    Ok(())
+}
+
+/// Optional arguments of XSETID.
+#[derive(Debug, Default)]
+struct SetIdOptions {
+    entries_added: Option<u64>,
+    max_deleted_id: Option<Id>,
+}
+
+impl SetIdOptions {
+    fn parse(cx: &Context<'_>, id: Id) -> Result<Self, Fault> {
+        let mut options = Self::default();
+        for at in (3..cx.args.len()).step_by(2) {
+            let has_value = at + 1 < cx.args.len();
+            if has_value && cx.is(at, "entriesadded") {
+                let added = u64::try_from(cx.int(at + 1)?);
+                let added = added.map_err(|_| Fault::of("ERR entries_added must be positive"))?;
+                options.entries_added = Some(added);
+            } else if has_value && cx.is(at, "maxdeletedid") {
+                let deleted = parse_id(&cx.args[at + 1], 0)?;
+                if id < deleted {
+                    return Err(Fault::of(
+                        "ERR The ID specified in XSETID is smaller than the provided max_deleted_entry_id",
+                    ));
+                }
+                options.max_deleted_id = Some(deleted).filter(|&deleted| deleted != Id::MIN);
+            } else {
+                return Err(Fault::SYNTAX);
+            }
+        }
+        Ok(options)
+    }
+}
+
+pub(crate) fn xsetid(cx: &mut Context<'_>, out: &mut Out) -> Done {
+    let args = cx.args;
+    let key = &args[1];
+    let id = parse_id(&args[2], 0)?;
+    let options = SetIdOptions::parse(cx, id)?;
+    let stream = cx.peek_as::<Stream>(key)?.ok_or(Fault::NO_KEY)?;
+    if id < stream.max_deleted_id {
+        return Err(Fault::of(
+            "ERR The ID specified in XSETID is smaller than current max_deleted_entry_id",
+        ));
+    }
+    if stream.last_entry_id().is_some_and(|last| id < last) {
+        return Err(Fault::of(
+            "ERR The ID specified in XSETID is smaller than the target stream top item",
+        ));
+    }
+    let len = stream.len() as u64;
+    if len != 0 && options.entries_added.is_some_and(|added| added < len) {
+        return Err(Fault::of(
+            "ERR The entries_added specified in XSETID is smaller than the target stream length",
+        ));
+    }
+    cx.edit::<Stream, _>(key, |stream| {
+        stream.last_id = id;
+        stream.entries_added = options.entries_added.unwrap_or(stream.entries_added);
+        stream.max_deleted_id = options.max_deleted_id.unwrap_or(stream.max_deleted_id);
+    })?;
+    cx.changed_inside(key, "xsetid");
+    out.ok();
+    Ok(())
+}
