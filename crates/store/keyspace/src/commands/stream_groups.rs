@@ -1,0 +1,172 @@
+//! Commands on the consumer groups of streams.
+
+use bytes::Bytes;
+use resp::Out;
+
+use super::streams::{id_text, parse_end, parse_id, parse_ids, parse_start, send_id};
+use crate::context::Context;
+use crate::fault::Fault;
+use crate::stream::{ConsumerNumber, Delivery, Group, Id, Stream};
+use crate::value::Kind;
+
+type Done = Result<(), Fault>;
+
+/// Returns the error for a key or a group that does not exist.
+pub(super) fn no_key_or_group(key: &[u8], group: &[u8]) -> Fault {
+    no_group([b"No such key '", key, b"' or consumer group '", group, b"'"])
+}
+
+/// Returns the error for a group that does not exist in an existing stream.
+pub(super) fn no_such_group(key: &[u8], group: &[u8]) -> Fault {
+    no_group([
+        b"No such consumer group '",
+        group,
+        b"' for key name '",
+        key,
+        b"'",
+    ])
+}
+
+/// Returns the error of XREADGROUP for a key or a group that does not exist.
+pub(super) fn no_group_to_read(key: &[u8], group: &[u8]) -> Fault {
+    let tail = b"' in XREADGROUP with GROUP option";
+    no_group([b"No such key '", key, b"' or consumer group '", group, tail])
+}
+
+fn no_group(parts: [&[u8]; 5]) -> Fault {
+    Fault::new([b"NOGROUP ", &parts.concat()[..]].concat())
+}
+
+/// Returns the error for options that a subcommand does not have.
+pub(super) fn subcommand_syntax(cx: &Context<'_>) -> Fault {
+    let upper = cx.args[0].to_ascii_uppercase();
+    let text: [&[u8]; 5] = [
+        b"ERR unknown subcommand or wrong number of arguments for '",
+        &cx.args[1],
+        b"'. Try ",
+        &upper,
+        b" HELP.",
+    ];
+    Fault::new(text.concat())
+}
+
+/// Returns the number of a consumer, which is added to its group if it does not exist yet, and
+/// whether it was added.
+pub(super) fn consumer_of(group: &mut Group, name: &[u8], now: i64) -> (ConsumerNumber, bool) {
+    match group.find_consumer(name) {
+        Some(number) => (number, false),
+        None => {
+            let added = group.add_consumer(name, now);
+            (added.expect("the name was not found"), true)
+        }
+    }
+}
+
+/// Changes a group. Returns `None` if the key or the group does not exist.
+pub(super) fn edit_group<R>(
+    cx: &mut Context<'_>,
+    key: &[u8],
+    group: &[u8],
+    change: impl FnOnce(&mut Group) -> R,
+) -> Result<Option<R>, Fault> {
+    let changed = cx.edit::<Stream, _>(key, |stream| stream.group_mut(group).map(change))?;
+    Ok(changed.flatten())
+}
+
+/// Options of XGROUP CREATE and XGROUP SETID.
+#[derive(Debug, Default)]
+struct GroupOptions {
+    may_create_stream: bool,
+    entries_read: Option<u64>,
+}
+
+impl GroupOptions {
+    fn parse(cx: &Context<'_>) -> Result<Self, Fault> {
+        let mut options = Self::default();
+        let mut at = 5;
+        while at < cx.args.len() {
+            if cx.is(at, "mkstream") && cx.is(1, "create") {
+                options.may_create_stream = true;
+                at += 1;
+            } else if cx.is(at, "entriesread") && at + 1 < cx.args.len() {
+                options.entries_read = match cx.int(at + 1)? {
+                    -1 => None,
+                    count => Some(u64::try_from(count).map_err(|_| {
+                        Fault::of("ERR value for ENTRIESREAD must be positive or -1")
+                    })?),
+                };
+                at += 2;
+            } else {
+                return Err(subcommand_syntax(cx));
+            }
+        }
+        Ok(options)
+    }
+}
+
+/// Returns the stream, or the error for a missing key that all subcommands of XGROUP have.
+fn stream_of<'c>(cx: &'c mut Context<'_>, key: &[u8]) -> Result<&'c Stream, Fault> {
+    cx.peek_as::<Stream>(key)?.ok_or(Fault::of(
+        "ERR The XGROUP subcommand requires the key to exist. Note that for CREATE you may want to use the MKSTREAM option to create an empty stream automatically.",
+    ))
+}
+
+/// Returns the stream, or the error for a missing key or group.
+fn stream_with_group<'c>(
+    cx: &'c mut Context<'_>,
+    key: &[u8],
+    group: &[u8],
+) -> Result<&'c Stream, Fault> {
+    let stream = stream_of(cx, key)?;
+    match stream.group(group) {
+        Some(_) => Ok(stream),
+        None => Err(no_such_group(key, group)),
+    }
+}
+
+/// Parses the id of XGROUP CREATE and XGROUP SETID; `$` is the last id of the stream.
+fn group_id(text: &[u8], last_id: Id) -> Result<Id, Fault> {
+    match text {
+        b"$" => Ok(last_id),
+        text => parse_id(text, 0),
+    }
+}
+
+pub(crate) fn create(cx: &mut Context<'_>, out: &mut Out) -> Done {
+    let options = GroupOptions::parse(cx)?;
+    let args = cx.args;
+    let (key, name) = (&args[2], &args[3]);
+    let last_id = match cx.peek_as::<Stream>(key)? {
+        Some(stream) => Some(stream.last_id),
+        None if options.may_create_stream => None,
+        None => Some(stream_of(cx, key)?.last_id),
+    };
+    let id = group_id(&args[4], last_id.unwrap_or(Id::MIN))?;
+    if last_id.is_none() {
+        cx.insert(key, Stream::new().into_value(), crate::db::NEVER);
+        cx.ks.touch(cx.db, key);
+    }
+    let group = Group::new(name, id, options.entries_read);
+    let is_added = cx.edit::<Stream, _>(key, |stream| stream.add_group(group))?;
+    if is_added != Some(true) {
+        return Err(Fault::of("BUSYGROUP Consumer Group name already exists"));
+    }
+    cx.changed_inside(key, "xgroup-create");
+    out.ok();
+    Ok(())
+}
+
+pub(crate) fn setid(cx: &mut Context<'_>, out: &mut Out) -> Done {
+    let options = GroupOptions::parse(cx)?;
+    let args = cx.args;
+    let (key, name) = (&args[2], &args[3]);
+    let last_id = stream_with_group(cx, key, name)?.last_id;
+    let id = group_id(&args[4], last_id)?;
+    edit_group(cx, key, name, |group| {
+        group.last_id = id;
+        group.entries_read = options.entries_read;
+    })?;
+    cx.changed_inside(key, "xgroup-setid");
+    out.ok();
+    Ok(())
+}
