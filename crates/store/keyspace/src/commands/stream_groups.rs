@@ -170,3 +170,184 @@ pub(crate) fn setid(cx: &mut Context<'_>, out: &mut Out) -> Done {
     out.ok();
     Ok(())
 }
+
+pub(crate) fn destroy(cx: &mut Context<'_>, out: &mut Out) -> Done {
+    let args = cx.args;
+    let (key, name) = (&args[2], &args[3]);
+    stream_of(cx, key)?;
+    let removed = cx.edit::<Stream, _>(key, |stream| stream.remove_group(name))?;
+    let removed = removed.flatten();
+    let is_removed = removed.is_some();
+    if let Some(removed) = removed {
+        cx.ks.discard(removed.into_value());
+        cx.changed_inside(key, "xgroup-destroy");
+        // Clients that wait in XREADGROUP for this group get an error.
+        cx.ks.mark_ready(cx.db, key);
+    }
+    out.int(i64::from(is_removed));
+    Ok(())
+}
+
+pub(crate) fn createconsumer(cx: &mut Context<'_>, out: &mut Out) -> Done {
+    let args = cx.args;
+    let (key, name) = (&args[2], &args[3]);
+    stream_with_group(cx, key, name)?;
+    let now = cx.now;
+    let added = edit_group(cx, key, name, |group| group.add_consumer(&args[4], now))?;
+    let is_added = added.flatten().is_some();
+    if is_added {
+        cx.changed_inside(key, "xgroup-createconsumer");
+    }
+    out.int(i64::from(is_added));
+    Ok(())
+}
+
+pub(crate) fn delconsumer(cx: &mut Context<'_>, out: &mut Out) -> Done {
+    let args = cx.args;
+    let (key, name) = (&args[2], &args[3]);
+    stream_with_group(cx, key, name)?;
+    let removed = edit_group(cx, key, name, |group| {
+        let number = group.find_consumer(&args[4])?;
+        Some(group.remove_consumer(number))
+    })?;
+    let removed = removed.flatten();
+    if removed.is_some() {
+        cx.changed_inside(key, "xgroup-delconsumer");
+    }
+    out.int(removed.unwrap_or(0) as i64);
+    Ok(())
+}
+
+pub(crate) fn xack(cx: &mut Context<'_>, out: &mut Out) -> Done {
+    let args = cx.args;
+    let (key, name) = (&args[1], &args[2]);
+    let stream = cx.read_as::<Stream>(key)?;
+    if stream.is_none_or(|stream| stream.group(name).is_none()) {
+        out.int(0);
+        return Ok(());
+    }
+    let ids = parse_ids(&args[3..])?;
+    let acknowledged = edit_group(cx, key, name, |group| {
+        let ids = ids.into_iter();
+        ids.filter(|&id| group.acknowledge(id)).count()
+    })?;
+    let acknowledged = acknowledged.unwrap_or(0);
+    cx.dirty += acknowledged as u64;
+    out.int(acknowledged as i64);
+    Ok(())
+}
+
+/// Arguments of XPENDING after the group, if there are any.
+struct PendingFilter<'a> {
+    idle_ms_min: i64,
+    start: Id,
+    end: Id,
+    count_max: usize,
+    consumer: Option<&'a Bytes>,
+}
+
+impl<'a> PendingFilter<'a> {
+    fn parse(cx: &Context<'a>) -> Result<Option<Self>, Fault> {
+        let args = cx.args;
+        if args.len() == 3 {
+            return Ok(None);
+        }
+        if !(6..=9).contains(&args.len()) {
+            return Err(Fault::SYNTAX);
+        }
+        let (mut at, mut idle_ms_min) = (3, 0);
+        if cx.is(3, "idle") {
+            idle_ms_min = cx.int(4)?;
+            if args.len() < 8 {
+                return Err(Fault::SYNTAX);
+            }
+            at = 5;
+        }
+        let count_max = super::streams::parse_count(cx, at + 2)?;
+        Ok(Some(Self {
+            idle_ms_min,
+            start: parse_start(&args[at])?,
+            end: parse_end(&args[at + 1])?,
+            count_max,
+            consumer: args.get(at + 3),
+        }))
+    }
+
+    /// Returns the pending entries that the filter accepts.
+    fn deliveries(&self, group: &Group, now: i64) -> Vec<(Id, Delivery)> {
+        let accepts = |delivery: &Delivery| {
+            self.idle_ms_min == 0 || self.idle_ms_min <= now.saturating_sub(delivery.time_ms)
+        };
+        let (end, count_max) = (self.end, self.count_max);
+        let consumer = match self.consumer {
+            None => {
+                let all = group.pending().iter_from(self.start);
+                let wanted = all.take_while(|(id, _)| *id <= end);
+                let wanted = wanted.filter(|(_, delivery)| accepts(delivery));
+                return wanted.take(count_max).map(|(id, it)| (id, *it)).collect();
+            }
+            Some(name) => group.find_consumer(name),
+        };
+        let Some(consumer) = consumer else {
+            return Vec::new();
+        };
+        let ids = group.consumer(consumer).pending.iter_from(self.start);
+        let wanted = ids.take_while(|(id, ())| *id <= end).map(|(id, ())| {
+            let delivery = group.pending().get(id);
+            (
+                id,
+                *delivery.expect("a consumer's entries are pending in its group"),
+            )
+        });
+        let wanted = wanted.filter(|(_, delivery)| accepts(delivery));
+        wanted.take(count_max).collect()
+    }
+}
+
+pub(crate) fn xpending(cx: &mut Context<'_>, out: &mut Out) -> Done {
+    let args = cx.args;
+    let filter = PendingFilter::parse(cx)?;
+    let now = cx.now;
+    let stream = cx.read_as::<Stream>(&args[1])?;
+    let group = stream.and_then(|stream| stream.group(&args[2]));
+    let group = group.ok_or_else(|| no_key_or_group(&args[1], &args[2]))?;
+    let Some(filter) = filter else {
+        send_summary(group, out);
+        return Ok(());
+    };
+    let deliveries = filter.deliveries(group, now);
+    out.array(deliveries.len());
+    for (id, delivery) in deliveries {
+        out.array(4);
+        send_id(id, out);
+        out.bulk(&group.consumer(delivery.consumer).name);
+        out.int(now.saturating_sub(delivery.time_ms).max(0));
+        out.int(delivery.count as i64);
+    }
+    Ok(())
+}
+
+fn send_summary(group: &Group, out: &mut Out) {
+    out.array(4);
+    out.int(group.pending().len() as i64);
+    let ends = group.pending().first().zip(group.pending().last());
+    let Some((first, last)) = ends else {
+        out.null();
+        out.null();
+        out.null_array();
+        return;
+    };
+    send_id(first, out);
+    send_id(last, out);
+    let busy = || {
+        group
+            .consumers()
+            .filter(|consumer| consumer.pending.len() != 0)
+    };
+    out.array(busy().count());
+    for consumer in busy() {
+        out.array(2);
+        out.bulk(&consumer.name);
+        out.bulk_int(consumer.pending.len() as i64);
+    }
+}
