@@ -351,3 +351,77 @@ fn send_summary(group: &Group, out: &mut Out) {
         out.bulk_int(consumer.pending.len() as i64);
     }
 }
+
+/// Records in the append-only file that a pending entry belongs to a consumer.
+pub(super) fn journal_claims(
+    cx: &mut Context<'_>,
+    (key, group, consumer): (&Bytes, &Bytes, &Bytes),
+    ids: &[Id],
+    (time_ms, count): (i64, u64),
+) {
+    if ids.is_empty() || !cx.ks.journals() {
+        return;
+    }
+    let mut call = vec![
+        Bytes::from_static(b"XCLAIM"),
+        key.clone(),
+        group.clone(),
+        consumer.clone(),
+        Bytes::from_static(b"0"),
+    ];
+    call.extend(ids.iter().map(|&id| id_text(id)));
+    call.extend([
+        Bytes::from_static(b"TIME"),
+        Bytes::from(time_ms.to_string()),
+        Bytes::from_static(b"RETRYCOUNT"),
+        Bytes::from(count.to_string()),
+        Bytes::from_static(b"FORCE"),
+        Bytes::from_static(b"JUSTID"),
+    ]);
+    cx.rewrite_as(call);
+}
+
+/// Records in the append-only file that pending entries, which the stream no longer has, were
+/// removed.
+pub(super) fn journal_acknowledged(
+    cx: &mut Context<'_>,
+    (key, group): (&Bytes, &Bytes),
+    ids: &[Id],
+) {
+    if !ids.is_empty() {
+        let mut call = vec![Bytes::from_static(b"XACK"), key.clone(), group.clone()];
+        call.extend(ids.iter().map(|&id| id_text(id)));
+        cx.rewrite_as(call);
+    }
+}
+
+/// Records in the append-only file how far a group has read.
+pub(super) fn journal_position(
+    cx: &mut Context<'_>,
+    (key, name): (&Bytes, &Bytes),
+    (last_id, entries_read): (Id, Option<u64>),
+) {
+    let words = [b"XGROUP".as_slice(), b"SETID", b"ENTRIESREAD"].map(Bytes::from_static);
+    let [xgroup, setid, entriesread] = words;
+    let count = entries_read.map_or("-1".to_owned(), |count| count.to_string());
+    cx.rewrite([
+        xgroup,
+        setid,
+        key.clone(),
+        name.clone(),
+        id_text(last_id),
+        entriesread,
+        Bytes::from(count),
+    ]);
+}
+
+/// Records a consumer that a command has created: the event, and the entry in the append-only file.
+pub(super) fn consumer_created(
+    cx: &mut Context<'_>,
+    (key, group, consumer): (&Bytes, &Bytes, &Bytes),
+) {
+    cx.changed_inside(key, "xgroup-createconsumer");
+    let words = [b"XGROUP".as_slice(), b"CREATECONSUMER"].map(Bytes::from_static);
+    let [xgroup, create] = words;
+    cx.rewrite([xgroup, create, key.clone(), group.clone(), consumer.clone()]);
+}
