@@ -1,0 +1,183 @@
+//! XCLAIM and XAUTOCLAIM, which give pending entries of a group to another consumer.
+
+use bytes::Bytes;
+use resp::Out;
+
+use super::stream_groups::{
+    consumer_created, consumer_of, journal_acknowledged, journal_claims, journal_position,
+    no_key_or_group,
+};
+use super::streams::{parse_id, parse_start, send_entry, send_id};
+use crate::context::Context;
+use crate::fault::Fault;
+use crate::stream::{Delivery, Group, Id, Stream};
+
+type Done = Result<(), Fault>;
+
+/// Number of entries that XAUTOCLAIM claims without COUNT.
+const CLAIMED_DEFAULT: usize = 100;
+/// Number of pending entries that XAUTOCLAIM looks at for each entry that it may claim.
+const EXAMINED_FACTOR: usize = 10;
+/// Maximum of COUNT of XAUTOCLAIM, as in Redis.
+const CLAIMED_MAX: i64 = i64::MAX / 16;
+
+/// Content of the reply for each claimed entry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Shown {
+    Entry,
+    Id,
+}
+
+/// Change of the number of deliveries of a claimed entry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Counting {
+    Keep,
+    Increment,
+    Set(u64),
+}
+
+/// Delivery that the claimed entries get, except for their counts.
+struct Claim<'a> {
+    consumer: &'a Bytes,
+    time_ms: i64,
+    counting: Counting,
+    now: i64,
+}
+
+/// Entries that a command has claimed.
+#[derive(Debug, Default)]
+struct Claimed {
+    /// Ids of the claimed entries with their numbers of deliveries.
+    ids: Vec<(Id, u64)>,
+    /// Ids of pending entries that the stream no longer has. They are not pending any more.
+    missing: Vec<Id>,
+    has_new_consumer: bool,
+}
+
+impl Claimed {
+    /// Gives an entry of the stream to the claim's consumer. `before` is the previous delivery of
+    /// the entry, if it is pending.
+    fn claim(&mut self, group: &mut Group, claim: &Claim<'_>, id: Id, before: Option<Delivery>) {
+        let (consumer, is_new) = consumer_of(group, claim.consumer, claim.now);
+        self.has_new_consumer |= is_new;
+        let count = before.map_or(1, |before| before.count);
+        let count = match claim.counting {
+            Counting::Keep => count,
+            Counting::Increment => count.saturating_add(1),
+            Counting::Set(count) => count,
+        };
+        let time_ms = claim.time_ms;
+        group.deliver(
+            id,
+            Delivery {
+                time_ms,
+                count,
+                consumer,
+            },
+        );
+        group.set_seen(consumer, claim.now);
+        group.set_active(consumer, Some(claim.now));
+        self.ids.push((id, count));
+    }
+
+    /// Removes a pending entry that the stream no longer has.
+    fn forget(&mut self, group: &mut Group, id: Id) {
+        if group.acknowledge(id) {
+            self.missing.push(id);
+        }
+    }
+
+    /// Records the changes of the group.
+    fn record(&self, cx: &mut Context<'_>, names: (&Bytes, &Bytes, &Bytes), time_ms: i64) {
+        if self.has_new_consumer {
+            consumer_created(cx, names);
+        }
+        cx.dirty += (self.ids.len() + self.missing.len()) as u64;
+        for same in self.ids.chunk_by(|left, right| left.1 == right.1) {
+            let ids: Vec<Id> = same.iter().map(|it| it.0).collect();
+            journal_claims(cx, names, &ids, (time_ms, same[0].1));
+        }
+        journal_acknowledged(cx, (names.0, names.1), &self.missing);
+    }
+
+    fn send(&self, stream: &Stream, shown: Shown, out: &mut Out) {
+        out.array(self.ids.len());
+        for &(id, _) in &self.ids {
+            match shown {
+                Shown::Id => send_id(id, out),
+                Shown::Entry => {
+                    let entry = stream
+                        .get(id)
+                        .expect("only entries of the stream are claimed");
+                    send_entry(&entry, out);
+                }
+            }
+        }
+    }
+}
+
+/// Options of XCLAIM.
+struct ClaimOptions {
+    idle_ms_min: i64,
+    ids: Vec<Id>,
+    time_ms: i64,
+    count: Option<u64>,
+    is_forced: bool,
+    shown: Shown,
+    last_id: Id,
+}
+
+impl ClaimOptions {
+    fn parse(cx: &Context<'_>) -> Result<Self, Fault> {
+        let idle = resp::parse_int(&cx.args[4]);
+        let idle = idle.ok_or(Fault::of("ERR Invalid min-idle-time argument for XCLAIM"))?;
+        let ids = cx.args[5..].iter().map_while(|text| Id::parse(text, 0));
+        let mut options = Self {
+            idle_ms_min: idle.max(0),
+            ids: ids.collect(),
+            time_ms: cx.now,
+            count: None,
+            is_forced: false,
+            shown: Shown::Entry,
+            last_id: Id::MIN,
+        };
+        let mut at = 5 + options.ids.len();
+        while at < cx.args.len() {
+            at = options.parse_one(cx, at)?;
+        }
+        // A time in the future or before 1970 is a mistake of the client's clock.
+        if !(0..=cx.now).contains(&options.time_ms) {
+            options.time_ms = cx.now;
+        }
+        Ok(options)
+    }
+
+    /// Parses the option at `at`, and returns the index of the next one.
+    fn parse_one(&mut self, cx: &Context<'_>, at: usize) -> Result<usize, Fault> {
+        let value = cx.args.get(at + 1);
+        let int = |fault| value.and_then(|text| resp::parse_int(text)).ok_or(fault);
+        if cx.is(at, "force") {
+            self.is_forced = true;
+            return Ok(at + 1);
+        } else if cx.is(at, "justid") {
+            self.shown = Shown::Id;
+            return Ok(at + 1);
+        } else if value.is_some() && cx.is(at, "idle") {
+            let idle = int(Fault::of("ERR Invalid IDLE option argument for XCLAIM"))?;
+            self.time_ms = cx.now.saturating_sub(idle);
+        } else if value.is_some() && cx.is(at, "time") {
+            self.time_ms = int(Fault::of("ERR Invalid TIME option argument for XCLAIM"))?;
+        } else if value.is_some() && cx.is(at, "retrycount") {
+            let count = int(Fault::of(
+                "ERR Invalid RETRYCOUNT option argument for XCLAIM",
+            ))?;
+            self.count = u64::try_from(count).ok();
+        } else if let Some(id) = value.filter(|_| cx.is(at, "lastid")) {
+            self.last_id = parse_id(id, 0)?;
+        } else {
+            let text: [&[u8]; 3] = [b"ERR Unrecognized XCLAIM option '", &cx.args[at], b"'"];
+            return Err(Fault::new(text.concat()));
+        }
+        Ok(at + 2)
+    }
+}
