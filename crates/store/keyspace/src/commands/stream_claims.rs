@@ -180,4 +180,161 @@ impl ClaimOptions {
         }
         Ok(at + 2)
     }
+
+    /// Claims the entries. Pending entries that are not in `existing` are forgotten.
+    fn run(&self, group: &mut Group, claim: &Claim<'_>, existing: &[bool]) -> Claimed {
+        let mut claimed = Claimed::default();
+        for (&id, &exists) in self.ids.iter().zip(existing) {
+            let before = group.pending().get(id).copied();
+            let is_idle = |before: Delivery| {
+                let idle_ms = claim.now.saturating_sub(before.time_ms);
+                self.idle_ms_min == 0 || self.idle_ms_min <= idle_ms
+            };
+            if !exists {
+                claimed.forget(group, id);
+            } else if before.map_or(self.is_forced, is_idle) {
+                claimed.claim(group, claim, id, before);
+            }
+        }
+        claimed
+    }
+}
+
+pub(crate) fn xclaim(cx: &mut Context<'_>, out: &mut Out) -> Done {
+    let args = cx.args;
+    let (key, name, consumer) = (&args[1], &args[2], &args[3]);
+    let stream = cx.read_as::<Stream>(key)?;
+    if stream.is_none_or(|stream| stream.group(name).is_none()) {
+        return Err(no_key_or_group(key, name));
+    }
+    let options = ClaimOptions::parse(cx)?;
+    let counting = match (options.count, options.shown) {
+        (Some(count), _) => Counting::Set(count),
+        (None, Shown::Id) => Counting::Keep,
+        (None, Shown::Entry) => Counting::Increment,
+    };
+    let claim = Claim {
+        consumer,
+        time_ms: options.time_ms,
+        counting,
+        now: cx.now,
+    };
+    let claimed = cx.edit::<Stream, _>(key, |stream| {
+        let ids = options.ids.iter();
+        let existing: Vec<bool> = ids.map(|&id| stream.get(id).is_some()).collect();
+        let group = stream.group_mut(name).expect("seen above");
+        let claimed = options.run(group, &claim, &existing);
+        let has_moved = group.last_id < options.last_id;
+        group.last_id = group.last_id.max(options.last_id);
+        let position = has_moved.then_some((group.last_id, group.entries_read));
+        claimed.send(stream, options.shown, out);
+        (claimed, position)
+    })?;
+    let (claimed, position) = claimed.expect("seen above");
+    claimed.record(cx, (key, name, consumer), options.time_ms);
+    if let Some(position) = position {
+        cx.dirty += 1;
+        journal_position(cx, (key, name), position);
+    }
+    Ok(())
+}
+
+/// Arguments of XAUTOCLAIM after the consumer.
+struct AutoClaimOptions {
+    idle_ms_min: i64,
+    start: Id,
+    count_max: usize,
+    shown: Shown,
+}
+
+impl AutoClaimOptions {
+    fn parse(cx: &Context<'_>) -> Result<Self, Fault> {
+        let idle = resp::parse_int(&cx.args[4]);
+        let idle = idle.ok_or(Fault::of(
+            "ERR Invalid min-idle-time argument for XAUTOCLAIM",
+        ))?;
+        let mut options = Self {
+            idle_ms_min: idle.max(0),
+            start: parse_start(&cx.args[5])?,
+            count_max: CLAIMED_DEFAULT,
+            shown: Shown::Entry,
+        };
+        let mut at = 6;
+        while at < cx.args.len() {
+            if cx.is(at, "count") && at + 1 < cx.args.len() {
+                let count = resp::parse_int(&cx.args[at + 1]);
+                let count = count.filter(|count| (1..=CLAIMED_MAX).contains(count));
+                let count = count.and_then(|count| usize::try_from(count).ok());
+                options.count_max = count.ok_or(Fault::of("ERR COUNT must be > 0"))?;
+                at += 2;
+            } else if cx.is(at, "justid") {
+                options.shown = Shown::Id;
+                at += 1;
+            } else {
+                return Err(Fault::SYNTAX);
+            }
+        }
+        Ok(options)
+    }
+
+    /// Claims idle entries. Returns them, and the id at which the next call continues.
+    fn run(&self, stream: &mut Stream, name: &[u8], claim: &Claim<'_>) -> (Claimed, Id) {
+        let mut claimed = Claimed::default();
+        let group = stream.group(name).expect("the caller found the group");
+        let examined_max = self.count_max.saturating_mul(EXAMINED_FACTOR);
+        let (mut claims, mut missing) = (Vec::new(), Vec::new());
+        let mut last = None;
+        for (id, before) in group.pending().iter_from(self.start).take(examined_max) {
+            if self.count_max <= claims.len() + missing.len() {
+                break;
+            }
+            last = Some(id);
+            let idle_ms = claim.now.saturating_sub(before.time_ms);
+            if stream.get(id).is_none() {
+                missing.push(id);
+            } else if self.idle_ms_min == 0 || self.idle_ms_min <= idle_ms {
+                claims.push((id, *before));
+            }
+        }
+        let start = last.map_or(Some(self.start), Id::next);
+        let next = start.and_then(|start| group.pending().iter_from(start).next());
+        let next = next.map_or(Id::MIN, |(id, _)| id);
+        let group = stream.group_mut(name).expect("seen above");
+        missing.into_iter().for_each(|id| claimed.forget(group, id));
+        for (id, before) in claims {
+            claimed.claim(group, claim, id, Some(before));
+        }
+        (claimed, next)
+    }
+}
+
+pub(crate) fn xautoclaim(cx: &mut Context<'_>, out: &mut Out) -> Done {
+    let args = cx.args;
+    let (key, name, consumer) = (&args[1], &args[2], &args[3]);
+    let options = AutoClaimOptions::parse(cx)?;
+    let stream = cx.read_as::<Stream>(key)?;
+    if stream.is_none_or(|stream| stream.group(name).is_none()) {
+        return Err(no_key_or_group(key, name));
+    }
+    let claim = Claim {
+        consumer,
+        time_ms: cx.now,
+        counting: match options.shown {
+            Shown::Entry => Counting::Increment,
+            Shown::Id => Counting::Keep,
+        },
+        now: cx.now,
+    };
+    let claimed = cx.edit::<Stream, _>(key, |stream| {
+        let (claimed, next) = options.run(stream, name, &claim);
+        out.array(3);
+        send_id(next, out);
+        claimed.send(stream, options.shown, out);
+        claimed
+    })?;
+    let claimed = claimed.expect("seen above");
+    out.array(claimed.missing.len());
+    claimed.missing.iter().for_each(|&id| send_id(id, out));
+    claimed.record(cx, (key, name, consumer), cx.now);
+    Ok(())
 }
