@@ -178,3 +178,147 @@ fn meaningless(symbol: &str) -> Fault {
         "ERR The {symbol} ID is meaningless in the context of XREADGROUP: you want to read the history of this consumer by specifying a proper ID, or use the > ID to get new messages. The {symbol} ID would just return an empty result set."
     ))
 }
+
+pub(crate) fn xread(cx: &mut Context<'_>, out: &mut Out) -> Wait {
+    let args = cx.args;
+    let options = ReadOptions::parse(cx)?;
+    let mut positions = Vec::with_capacity(options.keys.len());
+    for (key, id) in options.keys.iter().zip(&args[options.ids_at..]) {
+        positions.push(position(cx, key, id, options.reader)?);
+    }
+    let mut ready: Vec<(&Bytes, Position)> = Vec::new();
+    for (key, &position) in options.keys.iter().zip(&positions) {
+        // A key may be given twice: entries that are sent the first time are not new any more.
+        let earlier = ready.iter().filter(|&&it| it == (key, position)).count();
+        let read_count = earlier.saturating_mul(options.count_max);
+        let group = options.reader.map(|reader| &reader.group[..]);
+        let stream = cx.peek_as::<Stream>(key)?;
+        if stream.is_some_and(|stream| has_entries(stream, position, group, read_count)) {
+            ready.push((key, position));
+        }
+    }
+    if ready.is_empty() {
+        return Ok(wait(cx, &options, &positions, out));
+    }
+    match out.proto() {
+        Proto::Resp2 => out.array(ready.len()),
+        Proto::Resp3 => out.map(ready.len()),
+    }
+    for (key, position) in ready {
+        if out.proto() == Proto::Resp2 {
+            out.array(2);
+        }
+        out.bulk(key);
+        match options.reader {
+            None => send_read(cx, key, position, options.count_max, out)?,
+            Some(reader) => deliver(cx, key, position, (reader, &options), out)?,
+        }
+    }
+    Ok(None)
+}
+
+/// Returns whether the reply has a part for this stream. Of the entries that the group has not
+/// read, the first `read_count` are in an earlier part.
+fn has_entries(
+    stream: &Stream,
+    position: Position,
+    group: Option<&[u8]>,
+    read_count: usize,
+) -> bool {
+    let last = stream.last_entry_id();
+    match position {
+        Position::After(id) => last.is_some_and(|last| id < last),
+        Position::Last => last.is_some(),
+        // The history of a consumer is always sent, even if it is empty.
+        Position::Pending(_) => true,
+        Position::New => {
+            let group = group.and_then(|name| stream.group(name));
+            let start = group.and_then(|group| group.last_id.next());
+            start.is_some_and(|start| {
+                read_count < stream.count(start, Id::MAX, read_count.saturating_add(1))
+            })
+        }
+    }
+}
+
+/// Returns the keys and the deadline of the command, which must wait. If the client must not block,
+/// writes a null array and returns `None`.
+fn wait(
+    cx: &Context<'_>,
+    options: &ReadOptions<'_>,
+    positions: &[Position],
+    out: &mut Out,
+) -> Option<Block> {
+    if !options.blocks {
+        out.null_array();
+        return None;
+    }
+    let mut block = super::block(cx, options.keys, options.deadline_ms, out)?;
+    // When the command runs again, `$` and `+` still mean the entries after this moment.
+    let mut again = cx.args.to_vec();
+    for (id, position) in again[options.ids_at..].iter_mut().zip(positions) {
+        if let Position::After(after) = position {
+            *id = id_text(*after);
+        }
+    }
+    block.again = Some(again);
+    Some(block)
+}
+
+/// Sends the entries of one stream to a client that reads without a group.
+fn send_read(
+    cx: &mut Context<'_>,
+    key: &Bytes,
+    position: Position,
+    count_max: usize,
+    out: &mut Out,
+) -> Result<(), Fault> {
+    let stream = cx.peek_as::<Stream>(key)?.expect("the stream has entries");
+    let start = match position {
+        Position::After(id) => id.next(),
+        _ => stream.last_entry_id(),
+    };
+    let start = start.expect("the stream has an entry after this id");
+    send_range(stream, start, Id::MAX, count_max, out);
+    Ok(())
+}
+
+/// Changes of a group by XREADGROUP, for the append-only file.
+struct Delivered {
+    ids: Vec<(Id, u64)>,
+    has_new_consumer: bool,
+    position: Option<(Id, Option<u64>)>,
+}
+
+/// Delivers entries of one stream to a consumer, and records the deliveries.
+fn deliver(
+    cx: &mut Context<'_>,
+    key: &Bytes,
+    position: Position,
+    (reader, options): (Reader<'_>, &ReadOptions<'_>),
+    out: &mut Out,
+) -> Result<(), Fault> {
+    let now = cx.now;
+    let delivered = cx.edit::<Stream, _>(key, |stream| match position {
+        Position::Pending(after) => {
+            deliver_again(stream, reader, (after, options.count_max), now, out)
+        }
+        _ => deliver_new(stream, (reader, options), now, out),
+    })?;
+    let delivered = delivered.expect("the stream exists");
+    let names = (key, reader.group, reader.consumer);
+    if delivered.has_new_consumer {
+        consumer_created(cx, names);
+    }
+    cx.dirty += 1;
+    for same in delivered.ids.chunk_by(|left, right| left.1 == right.1) {
+        let ids: Vec<Id> = same.iter().map(|it| it.0).collect();
+        journal_claims(cx, names, &ids, (now, same[0].1));
+    }
+    match delivered.position {
+        Some(position) => journal_position(cx, (key, reader.group), position),
+        // The command itself must not be recorded: it would deliver entries a second time.
+        None => cx.skip_journal(),
+    }
+    Ok(())
+}
