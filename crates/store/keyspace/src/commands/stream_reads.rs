@@ -322,3 +322,115 @@ fn deliver(
     }
     Ok(())
 }
+
+/// Sends entries that the group has not read, and makes them pending.
+fn deliver_new(
+    stream: &mut Stream,
+    (reader, options): (Reader<'_>, &ReadOptions<'_>),
+    now: i64,
+    out: &mut Out,
+) -> Delivered {
+    const GROUP_EXISTS: &str = "the group was found";
+    let group = stream.group(reader.group).expect(GROUP_EXISTS);
+    let start = group
+        .last_id
+        .next()
+        .expect("there is an entry after this id");
+    let count = stream.count(start, Id::MAX, options.count_max);
+    let (mut ids, mut entries_read) = (Vec::with_capacity(count), group.entries_read);
+    out.array(count);
+    for entry in stream.range(start, Id::MAX).take(count) {
+        send_entry(&entry, out);
+        ids.push((entry.id, 1));
+        entries_read = stream.entries_read_after(entries_read, entry.id);
+    }
+    let group = stream.group_mut(reader.group).expect(GROUP_EXISTS);
+    group.entries_read = entries_read;
+    group.last_id = ids.last().map_or(group.last_id, |it| it.0);
+    let position = Some((group.last_id, entries_read));
+    let (consumer, has_new_consumer) = consumer_of(group, reader.consumer, now);
+    group.set_seen(consumer, now);
+    group.set_active(consumer, Some(now));
+    if options.acknowledgement == Acknowledgement::None {
+        ids.clear();
+    }
+    for &(id, count) in &ids {
+        let delivery = Delivery {
+            time_ms: now,
+            count,
+            consumer,
+        };
+        group.deliver(id, delivery);
+    }
+    Delivered {
+        ids,
+        has_new_consumer,
+        position,
+    }
+}
+
+/// Sends pending entries of a consumer once more.
+fn deliver_again(
+    stream: &mut Stream,
+    reader: Reader<'_>,
+    (after, count_max): (Id, usize),
+    now: i64,
+    out: &mut Out,
+) -> Delivered {
+    const GROUP_EXISTS: &str = "the group was found";
+    let group = stream.group_mut(reader.group).expect(GROUP_EXISTS);
+    let (number, has_new_consumer) = consumer_of(group, reader.consumer, now);
+    group.set_seen(number, now);
+    let group = stream.group(reader.group).expect(GROUP_EXISTS);
+    let start = after.next().unwrap_or(Id::MAX);
+    let pending = group.consumer(number).pending.iter_from(start);
+    let pending: Vec<Id> = pending.map(|(id, ())| id).take(count_max).collect();
+    let mut ids = Vec::new();
+    out.array(pending.len());
+    for &id in &pending {
+        if let Some(entry) = stream.get(id) {
+            send_entry(&entry, out);
+            ids.push((id, 0));
+        } else {
+            out.array(2);
+            send_id(id, out);
+            out.null_array();
+        }
+    }
+    let group = stream.group_mut(reader.group).expect(GROUP_EXISTS);
+    for (id, count) in &mut ids {
+        let delivery = group.delivery_mut(*id);
+        let delivery = delivery.expect("a consumer's entries are pending in its group");
+        delivery.time_ms = now;
+        delivery.count = delivery.count.saturating_add(1);
+        *count = delivery.count;
+    }
+    if !ids.is_empty() {
+        group.set_active(number, Some(now));
+    }
+    Delivered {
+        ids,
+        has_new_consumer,
+        position: None,
+    }
+}
+
+impl crate::Keyspace {
+    /// Returns the error for a blocked command that can never be served, because the stream `key`
+    /// or the consumer group of the command was removed.
+    #[must_use]
+    pub fn vanished(&self, db: usize, args: &[Bytes], key: &[u8]) -> Option<&'static str> {
+        let is_group = args.first()?.eq_ignore_ascii_case(b"xreadgroup");
+        let group_at = args
+            .iter()
+            .position(|arg| arg.eq_ignore_ascii_case(b"group"))?;
+        let name = args.get(group_at + 1).filter(|_| is_group)?;
+        let entry = self.dbs[db].dict.get(key);
+        let stream = entry.and_then(|entry| <Stream as crate::value::Kind>::of(&entry.value));
+        match stream {
+            None => Some(STREAM_VANISHED),
+            Some(stream) if stream.group(name).is_none() => Some(GROUP_VANISHED),
+            Some(_) => None,
+        }
+    }
+}
