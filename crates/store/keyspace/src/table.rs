@@ -12,6 +12,7 @@ mod deprecated;
 mod keys;
 mod rows;
 mod server;
+mod streams;
 mod strings;
 mod syntax;
 mod tips;
@@ -37,7 +38,13 @@ static TABLE: LazyLock<Table> = LazyLock::new(Table::build);
 
 impl Table {
     fn build() -> Self {
-        let families = [strings::ROWS, keys::ROWS, collections::ROWS, server::ROWS];
+        let families = [
+            strings::ROWS,
+            keys::ROWS,
+            collections::ROWS,
+            streams::ROWS,
+            server::ROWS,
+        ];
         let rows = families.into_iter().flatten().enumerate();
         let commands: Vec<Command> = rows
             .map(|(index, row)| Command {
