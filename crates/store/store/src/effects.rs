@@ -58,12 +58,20 @@ fn publish_events(
 }
 
 /// Runs again every command that waits for the key `name`, the longest-waiting first. Clients whose
-/// commands complete are no longer blocked.
+/// commands complete are no longer blocked. A client that waits in XREADGROUP gets an error if the
+/// stream or its group was removed.
 fn serve_waiting(state: &mut State, db: usize, name: &Bytes) {
     for key in state.blocked.waiting_for(db, name) {
         // The command of a client that was served before this one may have unblocked this client
         // too. There is then no blocked command.
         if let Some(blocked_command) = state.clients[key].blocked_command.take() {
+            let vanished = state.keyspace.vanished(db, &blocked_command.args, name);
+            if vanished.is_some() {
+                state.clients[key].blocked_command = Some(blocked_command);
+                state.unpark(key);
+                state.answer_blocked(key, vanished);
+                continue;
+            }
             let served = holds_wanted_type(state, key, &blocked_command, name)
                 && resume(state, key, &blocked_command, Occasion::KeyReady) != Flow::Blocked;
             state.clients[key].blocked_command = Some(blocked_command);
@@ -87,6 +95,7 @@ fn holds_wanted_type(
         // lock was released.
         Some(command) if is_compute_command(command) => return true,
         Some(command) if command[1..].to_ascii_lowercase().starts_with(b"z") => "+zset\r\n",
+        Some(command) if command.to_ascii_lowercase().starts_with(b"x") => "+stream\r\n",
         _ => "+list\r\n",
     };
     let now_ms = state.now_ms();
