@@ -1,0 +1,183 @@
+use std::collections::BTreeMap;
+
+use bytes::Bytes;
+use fastrand::Rng;
+
+use super::*;
+
+const LIMITS: NodeLimits = NodeLimits {
+    bytes_max: 200,
+    entries_max: 7,
+};
+
+/// A stream as a plain list of entries: an obviously right version.
+type Plain = Vec<(Id, Vec<Bytes>)>;
+
+fn fields(rng: &mut Rng) -> Vec<Bytes> {
+    let names = ["a", "b", "a long name of a field"];
+    let count = rng.usize(1..4);
+    let fields = (0..count).flat_map(|at| {
+        let value = match rng.u8(..4) {
+            0 => rng.i64(..).to_string(),
+            1 => "x".repeat(rng.usize(..300)),
+            _ => rng.u8(..).to_string(),
+        };
+        [names[at].to_owned(), value]
+    });
+    fields.map(Bytes::from).collect()
+}
+
+fn plain<'a>(entries: impl Iterator<Item = Entry<'a>>) -> Plain {
+    let texts = |entry: Entry<'a>| entry.fields().flat_map(|(name, value)| [name, value]);
+    let copied = |entry: Entry<'a>| texts(entry).map(Bytes::copy_from_slice).collect();
+    entries.map(|entry| (entry.id, copied(entry))).collect()
+}
+
+fn random_id(rng: &mut Rng, last: Id) -> Id {
+    Id::new(rng.u64(..=last.ms), rng.u64(..4))
+}
+
+/// Checks the stream against the plain list, and its counters against its nodes.
+fn assert_same(stream: &Stream, expected: &Plain) {
+    assert_eq!(&plain(stream.range(Id::MIN, Id::MAX)), expected);
+    let mut reversed = plain(stream.range_back(Id::MIN, Id::MAX));
+    reversed.reverse();
+    assert_eq!(&reversed, expected);
+    assert_eq!(stream.len(), expected.len());
+    let nodes_bytes: usize = stream.nodes.iter().map(|node| node.heap_bytes()).sum();
+    assert_eq!(stream.nodes_bytes, nodes_bytes);
+    assert!(stream.nodes.iter().all(|node| 0 < node.len()));
+    assert_eq!(
+        stream.first_id(),
+        expected.first().map_or(Id::MIN, |it| it.0)
+    );
+    assert_eq!(stream.last_entry_id(), expected.last().map(|it| it.0));
+}
+
+fn assert_same_range(stream: &Stream, expected: &Plain, start: Id, end: Id) {
+    let within = expected.iter().filter(|(id, _)| start <= *id && *id <= end);
+    let within: Plain = within.cloned().collect();
+    assert_eq!(plain(stream.range(start, end)), within);
+    assert_eq!(stream.count(start, end, usize::MAX), within.len());
+    assert_eq!(stream.count(start, end, 2), within.len().min(2));
+    let mut reversed = plain(stream.range_back(start, end));
+    reversed.reverse();
+    assert_eq!(reversed, within);
+}
+
+#[test]
+fn random_changes_agree_with_a_plain_list() {
+    let mut rng = Rng::with_seed(1);
+    let (mut stream, mut expected) = (Stream::new(), Plain::new());
+    for step in 0..3000 {
+        let shared = (rng.u8(..20) == 0).then(|| (stream.share(), expected.clone()));
+        match rng.u8(..10) {
+            0 => {
+                let id = random_id(&mut rng, stream.last_id);
+                let before = expected.len();
+                expected.retain(|it| it.0 != id);
+                assert_eq!(stream.remove(id), expected.len() < before);
+            }
+            1 if step % 7 == 0 => {
+                let count = rng.usize(..40);
+                let excess = expected.len().saturating_sub(count);
+                let trimmed = stream.trim(Kept::Newest(count), Precision::Exact);
+                assert_eq!(trimmed.entries, excess);
+                expected.drain(..excess);
+            }
+            2 if step % 7 == 0 => {
+                let id = random_id(&mut rng, stream.last_id);
+                let before = expected.len();
+                expected.retain(|it| id <= it.0);
+                let removed = stream.trim(Kept::From(id), Precision::Exact);
+                assert_eq!(removed.entries, before - expected.len());
+            }
+            3 => {
+                let (start, end) = (random_id(&mut rng, stream.last_id), stream.last_id);
+                assert_same_range(&stream, &expected, start, random_id(&mut rng, end));
+            }
+            _ => {
+                let last = stream.last_id;
+                let id = match rng.bool() {
+                    true => last.next().expect("far from the end"),
+                    false => Id::new(last.ms + rng.u64(1..3), rng.u64(..3)),
+                };
+                let fields = fields(&mut rng);
+                stream.append(id, &fields, LIMITS);
+                expected.push((id, fields));
+            }
+        }
+        assert_same(&stream, &expected);
+        if let Some((stream, expected)) = shared {
+            assert_same(&stream, &expected);
+        }
+    }
+}
+
+#[test]
+fn approximate_trimming_removes_whole_nodes() {
+    let mut stream = Stream::new();
+    for ms in 1..=30 {
+        stream.append(
+            Id::new(ms, 0),
+            &[Bytes::from("f"), Bytes::from("v")],
+            LIMITS,
+        );
+    }
+    let whole = |entries_max| Precision::WholeNodes { entries_max };
+    assert_eq!(stream.nodes().len(), 5);
+    assert_eq!(stream.trim(Kept::Newest(17), whole(None)).entries, 7);
+    assert_eq!(stream.trim(Kept::Newest(0), whole(Some(10))).entries, 7);
+    assert_eq!(
+        stream.trim(Kept::From(Id::new(21, 0)), whole(None)).entries,
+        0
+    );
+    assert_eq!(
+        stream.trim(Kept::From(Id::new(22, 0)), whole(None)).entries,
+        7
+    );
+    assert_eq!(stream.first_id(), Id::new(22, 0));
+}
+
+#[test]
+fn ids_end_at_the_largest_one() {
+    assert_eq!(Id::MAX.next(), None);
+    assert_eq!(Id::MIN.previous(), None);
+    assert_eq!(Id::new(5, u64::MAX).next(), Some(Id::new(6, 0)));
+    assert_eq!(Id::new(6, 0).previous(), Some(Id::new(5, u64::MAX)));
+    assert_eq!(Id::parse(b"18446744073709551616-0", 0), None);
+    assert_eq!(Id::parse(b"007-08", 0), Some(Id::new(7, 8)));
+    assert_eq!(Id::parse(b"7", 9), Some(Id::new(7, 9)));
+    let invalid = [&b""[..], b"-", b"-1", b"1-", b"+1", b"1-2-3", b"1 "];
+    assert!(invalid.iter().all(|text| Id::parse(text, 0).is_none()));
+}
+
+#[test]
+fn entries_with_the_largest_ids_keep_them() {
+    let mut stream = Stream::new();
+    let ids = [
+        Id::new(0, u64::MAX),
+        Id::new(1, 0),
+        Id::new(u64::MAX, 0),
+        Id::new(u64::MAX, u64::MAX - 1),
+        Id::MAX,
+    ];
+    for id in ids {
+        stream.append(id, &[Bytes::from("f"), Bytes::from("v")], LIMITS);
+    }
+    let found: Vec<Id> = stream.range(Id::MIN, Id::MAX).map(|it| it.id).collect();
+    assert_eq!(found, ids);
+    assert!(ids.iter().all(|&id| stream.get(id).is_some()));
+}
+
+/// Checks the map against the plain map, from `start` on.
+fn assert_same_map(map: &IdMap<u32>, expected: &BTreeMap<Id, u32>, start: Id) {
+    let found: Vec<(Id, u32)> = map.iter_from(start).map(|(id, it)| (id, *it)).collect();
+    let wanted = expected.range(start..).map(|(id, it)| (*id, *it));
+    assert_eq!(found, wanted.collect::<Vec<_>>());
+    assert_eq!(map.len(), expected.len());
+    assert_eq!(map.first(), expected.keys().next().copied());
+    assert_eq!(map.last(), expected.keys().next_back().copied());
+    let mut chunks = (0..map.chunks()).map(|at| map.chunk(at).len());
+    assert!(chunks.all(|len| (1..=128).contains(&len)));
+}
