@@ -181,3 +181,27 @@ fn assert_same_map(map: &IdMap<u32>, expected: &BTreeMap<Id, u32>, start: Id) {
     let mut chunks = (0..map.chunks()).map(|at| map.chunk(at).len());
     assert!(chunks.all(|len| (1..=128).contains(&len)));
 }
+
+#[test]
+fn pending_entries_agree_with_a_plain_map() {
+    let mut rng = Rng::with_seed(2);
+    let (mut map, mut expected) = (IdMap::new(), BTreeMap::new());
+    let mut shared = (map.clone(), expected.clone());
+    for step in 0..10_000 {
+        let id = Id::new(rng.u64(..2000), 0);
+        match rng.u8(..3) {
+            0 => assert_eq!(map.remove(id), expected.remove(&id)),
+            1 => assert_eq!(map.get(id), expected.get(&id)),
+            _ => {
+                let value = rng.u32(..);
+                assert_eq!(map.insert(id, value), expected.insert(id, value));
+            }
+        }
+        if step % 100 == 0 {
+            let start = Id::new(rng.u64(..2000), 0);
+            assert_same_map(&map, &expected, start);
+            assert_same_map(&shared.0, &shared.1, start);
+            shared = (map.clone(), expected.clone());
+        }
+    }
+}
