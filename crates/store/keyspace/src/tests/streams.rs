@@ -135,3 +135,151 @@ fn trimming_is_exact_or_by_nodes() {
         "#]],
     );
 }
+
+#[test]
+fn groups_keep_pending_entries() {
+    let mut client = Client::new();
+    client.check(
+        "XGROUP CREATE s g $
+         XGROUP CREATE s g $ MKSTREAM
+         XGROUP CREATE s g 0
+         XADD s 1-1 f v
+         XADD s 2-1 f v
+         XREADGROUP GROUP g c COUNT 1 STREAMS s >
+         XREADGROUP GROUP g d STREAMS s >
+         XREADGROUP GROUP g d STREAMS s >
+         XREADGROUP GROUP g d STREAMS s 0
+         XDEL s 2-1
+         XREADGROUP GROUP g d STREAMS s 0
+         XPENDING s g
+         XPENDING s g IDLE 0 - + 10 d
+         XCLAIM s g c 0 1-1 2-1 JUSTID
+         XAUTOCLAIM s g e 0 - COUNT 1
+         XACK s g 1-1 1-1
+         XPENDING s g
+         XGROUP DELCONSUMER s g c
+         XGROUP SETID s nog 0
+         XGROUP DESTROY s g
+         XREADGROUP GROUP g c STREAMS s >",
+        expect![[r#"
+            XGROUP CREATE s g $
+                -ERR The XGROUP subcommand requires the key to exist. Note that for CREATE you may want to use the MKSTREAM option to create an empty stream automatically.
+            XGROUP CREATE s g $ MKSTREAM
+                +OK
+            XGROUP CREATE s g 0
+                -BUSYGROUP Consumer Group name already exists
+            XADD s 1-1 f v
+                $3 1-1
+            XADD s 2-1 f v
+                $3 2-1
+            XREADGROUP GROUP g c COUNT 1 STREAMS s >
+                *1 *2 $1 s *1 *2 $3 1-1 *2 $1 f $1 v
+            XREADGROUP GROUP g d STREAMS s >
+                *1 *2 $1 s *1 *2 $3 2-1 *2 $1 f $1 v
+            XREADGROUP GROUP g d STREAMS s >
+                *-1
+            XREADGROUP GROUP g d STREAMS s 0
+                *1 *2 $1 s *1 *2 $3 2-1 *2 $1 f $1 v
+            XDEL s 2-1
+                :1
+            XREADGROUP GROUP g d STREAMS s 0
+                *1 *2 $1 s *1 *2 $3 2-1 *-1
+            XPENDING s g
+                *4 :2 $3 1-1 $3 2-1 *2 *2 $1 c $1 1 *2 $1 d $1 1
+            XPENDING s g IDLE 0 - + 10 d
+                *1 *4 $3 2-1 $1 d :0 :2
+            XCLAIM s g c 0 1-1 2-1 JUSTID
+                *1 $3 1-1
+            XAUTOCLAIM s g e 0 - COUNT 1
+                *3 $3 0-0 *1 *2 $3 1-1 *2 $1 f $1 v *0
+            XACK s g 1-1 1-1
+                :1
+            XPENDING s g
+                *4 :0 $-1 $-1 *-1
+            XGROUP DELCONSUMER s g c
+                :0
+            XGROUP SETID s nog 0
+                -NOGROUP No such consumer group 'nog' for key name 's'
+            XGROUP DESTROY s g
+                :1
+            XREADGROUP GROUP g c STREAMS s >
+                -NOGROUP No such key 's' or consumer group 'g' in XREADGROUP with GROUP option
+        "#]],
+    );
+}
+
+#[test]
+fn the_lag_of_a_group_is_known_unless_entries_were_removed() {
+    Client::new().check(
+        "XADD s 1-1 f v
+         XADD s 2-1 f v
+         XADD s 3-1 f v
+         XGROUP CREATE s g 0
+         XREADGROUP GROUP g c COUNT 1 STREAMS s >
+         XINFO GROUPS s
+         XDEL s 2-1
+         XINFO GROUPS s
+         XREADGROUP GROUP g c STREAMS s >
+         XINFO GROUPS s",
+        expect![[r#"
+            XADD s 1-1 f v
+                $3 1-1
+            XADD s 2-1 f v
+                $3 2-1
+            XADD s 3-1 f v
+                $3 3-1
+            XGROUP CREATE s g 0
+                +OK
+            XREADGROUP GROUP g c COUNT 1 STREAMS s >
+                *1 *2 $1 s *1 *2 $3 1-1 *2 $1 f $1 v
+            XINFO GROUPS s
+                *1 *12 $4 name $1 g $9 consumers :1 $7 pending :1 $17 last-delivered-id $3 1-1 $12 entries-read :1 $3 lag :2
+            XDEL s 2-1
+                :1
+            XINFO GROUPS s
+                *1 *12 $4 name $1 g $9 consumers :1 $7 pending :1 $17 last-delivered-id $3 1-1 $12 entries-read :1 $3 lag $-1
+            XREADGROUP GROUP g c STREAMS s >
+                *1 *2 $1 s *1 *2 $3 3-1 *2 $1 f $1 v
+            XINFO GROUPS s
+                *1 *12 $4 name $1 g $9 consumers :1 $7 pending :2 $17 last-delivered-id $3 3-1 $12 entries-read :2 $3 lag :1
+        "#]],
+    );
+}
+
+#[test]
+fn the_append_only_file_restores_groups() {
+    check_replay(
+        "XADD s * f v
+         XADD s * f v
+         XADD s MAXLEN ~ 100 * f v
+         XGROUP CREATE s g 0
+         XREADGROUP GROUP g c COUNT 2 STREAMS s >
+         XREADGROUP GROUP g d NOACK STREAMS s >
+         XADD s 1800000000000-1 f v
+         XREADGROUP GROUP g c STREAMS s 0
+         XCLAIM s g e 0 1700000000000-0 IDLE 100 RETRYCOUNT 9
+         XDEL s 1700000000007-0
+         XAUTOCLAIM s g f 0 0
+         XREADGROUP GROUP g d STREAMS s >
+         XTRIM s MAXLEN ~ 1 LIMIT 1
+         XACK s g 1800000000000-1
+         XCLAIM s g e 0 1800000000000-1 LASTID 1900000000000-0",
+    );
+}
+
+#[test]
+fn a_blocked_read_fixes_its_ids() {
+    let mut client = Client::new();
+    client.send("XADD s 5-1 f v");
+    let args = ["XREAD", "BLOCK", "0", "STREAMS", "s", "t", "$", "+"].map(Bytes::from);
+    let mut out = Out::new(Proto::Resp2);
+    let outcome = client
+        .keyspace
+        .execute(&mut client.session, &args, 1, &mut out);
+    let Outcome::Block(block) = outcome else {
+        panic!("{outcome:?}");
+    };
+    let again = block.again.expect("the ids depend on the time");
+    assert_eq!(again[6..], ["5-1", "0-0"].map(Bytes::from));
+    assert_eq!(block.deadline_ms, None);
+}
