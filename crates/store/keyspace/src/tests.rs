@@ -1,6 +1,7 @@
 //! Tests from the view of a client: they send commands and compare replies.
 
 mod hostile;
+mod streams;
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
