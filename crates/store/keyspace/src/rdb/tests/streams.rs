@@ -1,0 +1,159 @@
+//! Streams in files: written and read again, as Redis 5 to 7.2 write them, and corrupt ones.
+
+use super::versions::{entry, file as file_of, string};
+use super::*;
+use crate::listpack::Listpack;
+use crate::stream::Id;
+
+/// Elements of a listpack.
+enum Element {
+    Int(i64),
+    Text(&'static str),
+}
+
+use Element::{Int, Text};
+
+fn listpack(elements: &[Element]) -> Vec<u8> {
+    let mut pack = Listpack::new();
+    for element in elements {
+        match element {
+            Int(number) => pack.push_int(*number),
+            Text(text) => pack.push_text(text.as_bytes()),
+        }
+    }
+    pack.finish()
+}
+
+/// Returns a node with the entries 5-1 (removed), 5-2 and 6-0, of which the last has own fields.
+fn node() -> Vec<Element> {
+    vec![
+        // Two entries, one of them removed, of one field `f`.
+        Int(2),
+        Int(1),
+        Int(1),
+        Text("f"),
+        Int(0),
+        Int(3),
+        Int(0),
+        Int(0),
+        Text("gone"),
+        Int(4),
+        Int(2),
+        Int(0),
+        Int(1),
+        Text("17"),
+        Int(4),
+        Int(0),
+        Int(1),
+        Int(-1),
+        Int(1),
+        Text("g"),
+        Text("w"),
+        Int(6),
+    ]
+}
+
+fn pending(id: Id, time_ms: i64, count: u8) -> Vec<u8> {
+    [&id.to_bytes()[..], &time_ms.to_le_bytes(), &[count]].concat()
+}
+
+/// Returns a stream of the RDB type `kind` with this node, and a group with one pending entry.
+fn stream(kind: u8, node: &[Element]) -> Vec<u8> {
+    let mut value = vec![1];
+    value.extend(string(&Id::new(5, 1).to_bytes()));
+    value.extend(string(&listpack(node)));
+    value.extend([2, 6, 0]);
+    if 15 < kind {
+        value.extend([5, 2, 5, 1, 3]);
+    }
+    value.extend([1]);
+    value.extend(string(b"group"));
+    value.extend([5, 2]);
+    if 15 < kind {
+        value.extend([2]);
+    }
+    value.extend([1]);
+    value.extend(pending(Id::new(5, 2), NOW_MS as i64 - 9, 4));
+    value.extend([1]);
+    value.extend(string(b"consumer"));
+    value.extend((NOW_MS as i64 - 7).to_le_bytes());
+    if 19 < kind {
+        value.extend((NOW_MS as i64 - 8).to_le_bytes());
+    }
+    value.extend([1]);
+    value.extend(Id::new(5, 2).to_bytes());
+    value
+}
+
+#[test]
+fn the_types_of_redis_5_to_7_2_are_read() {
+    for (version, kind, inactive) in [(9, 15, 7), (10, 19, 7), (11, 21, 8)] {
+        let file = file_of(version, &[&entry(kind, "s", &stream(kind, &node()))]);
+        let mut keyspace = load(&file, 7).expect("sound");
+        let mut check = |line: &str, expected: &str| {
+            let reply = run(&mut keyspace, line);
+            let reply = String::from_utf8_lossy(&reply).replace("\r\n", " ");
+            assert_eq!(reply.trim_end(), expected, "{line} of type {kind}");
+        };
+        check(
+            "XRANGE s - +",
+            "*2 *2 $3 5-2 *2 $1 f $2 17 *2 $3 6-0 *2 $1 g $1 w",
+        );
+        check("XPENDING s group - + 9", "*1 *4 $3 5-2 $8 consumer :9 :4");
+        check(
+            "XINFO CONSUMERS s group",
+            &format!("*1 *8 $4 name $8 consumer $7 pending :1 $4 idle :7 $8 inactive :{inactive}"),
+        );
+        check(
+            "XADD s 6-0 f v",
+            "-ERR The ID specified in XADD is equal or smaller than the target stream top item",
+        );
+    }
+}
+
+#[test]
+fn a_written_stream_is_read_with_its_groups() {
+    let mut keyspace = Keyspace::new(Limits::default(), 1);
+    for number in 0..3000 {
+        let fields = ["f v", "g 1 h -70000", "f 18446744073709551615"][number % 3];
+        run(
+            &mut keyspace,
+            &format!("XADD s {}-{} {fields}", number / 2 + 5, number % 2),
+        );
+    }
+    run(&mut keyspace, "XDEL s 5-0 700-1");
+    run(&mut keyspace, "XGROUP CREATE s all 0");
+    run(&mut keyspace, "XGROUP CREATE s none $ ENTRIESREAD 7");
+    run(
+        &mut keyspace,
+        "XREADGROUP GROUP all a COUNT 1000 STREAMS s >",
+    );
+    run(
+        &mut keyspace,
+        "XREADGROUP GROUP all b COUNT 1000 STREAMS s >",
+    );
+    run(&mut keyspace, "XGROUP CREATECONSUMER s all idle");
+    let mut changes = 0;
+    let before: Vec<Bytes> = LINES.iter().map(|line| run(&mut keyspace, line)).collect();
+    // The stream changes while it is written, but the file has its state at the start.
+    let begun = keyspace.start_snapshot(Options {
+        version: 11,
+        compress: true,
+        aof_base: false,
+        now_ms: NOW_MS,
+    });
+    assert!(begun);
+    let mut file = Vec::new();
+    while !keyspace.write_snapshot_part(2000, &mut file) {
+        changes += 1;
+        let keyspace = &mut keyspace;
+        run(keyspace, &format!("XADD s 99999-{changes} f v"));
+        run(keyspace, "XREADGROUP GROUP all c COUNT 3 STREAMS s >");
+        run(keyspace, &format!("XACK s all {}-0", 6 + changes));
+        run(keyspace, &format!("XDEL s {}-1", 60 + changes));
+    }
+    assert!(20 < changes);
+    let mut restored = load(&file, 1000).expect("sound");
+    let after: Vec<Bytes> = LINES.iter().map(|line| run(&mut restored, line)).collect();
+    assert!(before == after);
+}
