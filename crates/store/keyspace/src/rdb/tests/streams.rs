@@ -157,3 +157,76 @@ fn a_written_stream_is_read_with_its_groups() {
     let after: Vec<Bytes> = LINES.iter().map(|line| run(&mut restored, line)).collect();
     assert!(before == after);
 }
+
+/// Commands whose replies show everything that a stream holds.
+const LINES: &[&str] = &[
+    "XRANGE s - +",
+    "XINFO STREAM s FULL COUNT 0",
+    "XPENDING s all - + 10000",
+    "XINFO CONSUMERS s all",
+];
+
+#[test]
+fn corrupt_streams_are_refused() {
+    let refused = |kind: u8, value: &[u8]| {
+        let file = file_of(11, &[&entry(kind, "s", value)]);
+        let error = load(&file, 1000).expect_err("refused");
+        error.to_string().split(": ").nth(1).map(str::to_owned)
+    };
+    let with = |at: usize, element: Element| {
+        let mut elements = node();
+        elements[at] = element;
+        refused(19, &stream(19, &elements)).expect("a message")
+    };
+    let key = ", at key s";
+    for (at, element, text) in [
+        (0, Int(3), "node of a stream with a wrong number of entries"),
+        (
+            0,
+            Int(i64::MAX),
+            "node of a stream with an impossible count",
+        ),
+        (
+            0,
+            Text("x"),
+            "node of a stream with a text instead of a number",
+        ),
+        (
+            2,
+            Int(0),
+            "node of a stream with a text instead of a number",
+        ),
+        (4, Int(1), "node of a stream without the end of its fields"),
+        (12, Int(0), "entries of a stream out of order"),
+        (14, Int(5), "entry of a stream with a wrong length"),
+        (16, Int(-1), "entries of a stream out of order"),
+        (16, Int(-6), "entry of a stream above the stream's last id"),
+        (16, Int(2), "entry of a stream above the stream's last id"),
+        (18, Int(0), "entry of a stream without fields"),
+        (18, Int(9), "node of a stream with an impossible count"),
+    ] {
+        assert_eq!(with(at, element), format!("{text}{key}"));
+    }
+    let mut elements = node();
+    elements.pop();
+    let text = refused(19, &stream(19, &elements));
+    assert_eq!(text, Some(format!("incomplete node of a stream{key}")));
+    // The last byte belongs to the id of the consumer's only pending entry.
+    let mut other = stream(19, &node());
+    *other.last_mut().expect("not empty") = 3;
+    let text = refused(19, &other);
+    assert_eq!(
+        text,
+        Some(format!(
+            "pending entry of a consumer that its group lacks{key}"
+        ))
+    );
+    let mut unowned = stream(19, &node());
+    unowned.truncate(unowned.len() - 17);
+    unowned.push(0);
+    let text = refused(19, &unowned);
+    assert_eq!(
+        text,
+        Some(format!("pending entry of a group without a consumer{key}"))
+    );
+}
