@@ -4,6 +4,7 @@ use resp::{Out, Proto};
 use super::*;
 use crate::{Keyspace, Limits, Session};
 
+mod streams;
 mod versions;
 
 const NOW_MS: u64 = 1_700_000_000_000;
