@@ -11,6 +11,7 @@ mod embedded;
 mod files;
 mod pauses;
 mod scripts;
+mod streams;
 
 use std::collections::BTreeMap;
 use std::io::{self, IoSlice};

@@ -122,6 +122,34 @@ fn timestamp_annotations_are_skipped() {
 }
 
 #[test]
+fn groups_of_streams_survive_a_restart() {
+    let dir = Dir::new("groups");
+    let config = dir.config("");
+    let lines = [
+        "XADD s 1-1 f v",
+        "XADD s 1-2 f v",
+        "XADD s 1-3 f v",
+        "XGROUP CREATE s g 0",
+        "XREADGROUP GROUP g c COUNT 2 STREAMS s >",
+        "XREADGROUP GROUP g c STREAMS s 0",
+        "XCLAIM s g d 0 1-2",
+        "XACK s g 1-1",
+    ];
+    write(&config, &lines);
+    let (mut keyspace, _persist) = open(&config).expect("sound");
+    let mut session = Session::new();
+    let pending = run(&mut keyspace, &mut session, "XPENDING s g - + 10");
+    assert_eq!(pending, "*1\r\n*4\r\n$3\r\n1-2\r\n$1\r\nd\r\n:0\r\n:3\r\n");
+    let next = run(
+        &mut keyspace,
+        &mut session,
+        "XREADGROUP GROUP g c STREAMS s >",
+    );
+    let entry = "*2\r\n$3\r\n1-3\r\n*2\r\n$1\r\nf\r\n$1\r\nv\r\n";
+    assert_eq!(next, format!("*1\r\n*2\r\n$1\r\ns\r\n*1\r\n{entry}"));
+}
+
+#[test]
 fn data_survives_a_restart() {
     let dir = Dir::new("back");
     let config = dir.config("");
