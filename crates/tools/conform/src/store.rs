@@ -35,6 +35,8 @@ const UNITS: &[&str] = &[
     "type/list-3",
     "type/set",
     "type/zset",
+    "type/stream",
+    "type/stream-cgroups",
     "keyspace",
     "expire",
     "scan",
