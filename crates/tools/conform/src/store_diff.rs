@@ -9,6 +9,7 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::sleep;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -82,6 +83,22 @@ const STRICTER: &[&str] = &["BITPOS", "BITCOUNT", "ZRANK", "ZREVRANK"];
 const ENCODINGS: &[&[u8]] = &[b"listpack", b"quicklist", b"hashtable", b"skiplist"];
 const TIMES: &[&str] = &["TTL", "PTTL", "EXPIRETIME", "PEXPIRETIME"];
 
+/// Fields in the replies of XINFO that depend on the clock, that only Redis 7.2 has, or that describe
+/// the tree in which Redis keeps a stream.
+const STREAM_TIMES: &[&[u8]] = &[
+    b"idle",
+    b"inactive",
+    b"seen-time",
+    b"active-time",
+    b"radix-tree-nodes",
+];
+/// Number of ids of stream entries that were given so far.
+static NEW_IDS: AtomicU64 = AtomicU64::new(IDS_PER_MS);
+/// Number of these ids with the same time.
+const IDS_PER_MS: u64 = 4;
+/// Entries per node of a stream on both servers: few, so that trimming removes whole nodes.
+const NODE_ENTRIES_MAX: usize = 5;
+
 /// The two servers that are compared, and the commands sent to both.
 struct Pair {
     oracle: Oracle,
@@ -147,24 +164,38 @@ fn compare(commands: u64, seed: u64) -> Result<u64, Stop> {
 // tidy: long because it is the list of placeholders.
 fn fill(rng: &mut Rng, placeholder: &str) -> Vec<u8> {
     let now_ms = now_ms() as i64;
-    let kinds = ["s", "l", "h", "t", "z"];
+    let kinds = ["s", "l", "h", "t", "z", "j"];
     let text = match placeholder {
-        "key" => format!("{}{}", kinds[rng.usize(..5)], rng.u8(..4)),
-        "str" | "list" | "hash" | "set" | "zset" | "lexset" | "coll" => {
+        "key" => format!("{}{}", kinds[rng.usize(..kinds.len())], rng.u8(..4)),
+        "str" | "list" | "hash" | "set" | "zset" | "lexset" | "coll" | "stream" => {
             let kind = match placeholder {
                 // All members of these sorted sets have the same score, so that the members are
                 // ordered by name.
                 "lexset" => "x",
-                _ if rng.u8(..30) == 0 => kinds[rng.usize(..5)],
+                _ if rng.u8(..30) == 0 => kinds[rng.usize(..kinds.len())],
                 "str" => "s",
                 "list" => "l",
                 "hash" => "h",
                 "set" => "t",
+                "stream" => "j",
                 "coll" => ["l", "t", "z"][rng.usize(..3)],
                 _ => "z",
             };
             format!("{kind}{}", rng.u8(..4))
         }
+        "group" => ["ga", "gb"][rng.usize(..2)].to_owned(),
+        "consumer" => ["ca", "cb", "cc"][rng.usize(..3)].to_owned(),
+        "newid" => {
+            let ms = NEW_IDS.fetch_add(1, Ordering::Relaxed) / IDS_PER_MS;
+            format!("{ms}-*")
+        }
+        "id" => stream_id(rng),
+        "xbound" => match rng.u8(..6) {
+            0 => "-".to_owned(),
+            1 => "+".to_owned(),
+            2 => format!("({}", stream_id(rng)),
+            _ => stream_id(rng),
+        },
         "weight" => format!("w_a{}", rng.u8(..6)),
         "value" => return value(rng),
         "member" | "field" => match rng.u8(..10) {
@@ -235,6 +266,16 @@ fn value(rng: &mut Rng) -> Vec<u8> {
     }
 }
 
+/// Returns an id near those of the latest entries.
+fn stream_id(rng: &mut Rng) -> String {
+    let last_ms = NEW_IDS.load(Ordering::Relaxed) / IDS_PER_MS;
+    let ms = (last_ms + 1).saturating_sub(rng.u64(..12));
+    match rng.u8(..4) {
+        0 => ms.to_string(),
+        _ => format!("{ms}-{}", rng.u64(..IDS_PER_MS)),
+    }
+}
+
 fn corrupt(rng: &mut Rng, words: &mut Vec<Vec<u8>>) {
     // Some commands are never corrupted, because their replies would then differ. Commands whose
     // names end in RANK accept one more argument in our store than in Redis 7.0. Commands that
@@ -263,9 +304,11 @@ fn now_ms() -> u64 {
 
 impl Pair {
     fn start(proto: Proto) -> Result<Self, Stop> {
+        let mut limits = Limits::default();
+        limits.encodings.stream_node_entries_max = NODE_ENTRIES_MAX;
         let mut pair = Self {
             oracle: Oracle::start()?,
-            keyspace: Keyspace::new(Limits::default(), 1),
+            keyspace: Keyspace::new(limits, 1),
             session: Session::new(),
             proto,
             recent: Vec::new(),
@@ -273,6 +316,9 @@ impl Pair {
         };
         let hello = ["HELLO", if proto == Proto::Resp3 { "3" } else { "2" }];
         pair.oracle.ask(&hello.map(Bytes::from))?;
+        let entries_max = NODE_ENTRIES_MAX.to_string();
+        let set = ["CONFIG", "SET", "stream-node-max-entries", &entries_max];
+        pair.oracle.ask(&words(&set))?;
         Ok(pair)
     }
 
@@ -413,6 +459,9 @@ impl Pair {
                 (Reply::Int(theirs), Reply::Int(ours)) => {
                     TIMES.contains(&&*name) && is_near(*theirs, *ours)
                 }
+                _ if matches!(&*name, "XPENDING" | "XINFO") => {
+                    without_times(theirs) == without_times(ours)
+                }
                 _ => STRICTER.contains(&&*name) && matches!(ours, Reply::Error(_)),
             }
         };
@@ -497,6 +546,9 @@ impl Pair {
                 for line in READS {
                     ask(self, &call(line, &key))?;
                 }
+                let mut groups = words(&["XINFO", "STREAM", "FULL", "COUNT", "0"]);
+                groups.insert(2, key.clone());
+                ask(self, &groups)?;
                 self.exchange(&key)?;
                 for line in READS {
                     ask(self, &call(line, COPY))?;
@@ -518,6 +570,7 @@ const READS: &[&[&str]] = &[
     &["HGETALL"],
     &["SMEMBERS"],
     &["ZRANGE", "0", "-1", "WITHSCORES"],
+    &["XRANGE", "-", "+"],
 ];
 /// Key under which each server restores the value that the other server dumped.
 const COPY: &[u8] = b"copy";
@@ -585,6 +638,9 @@ fn is_same(name: &str, theirs: &Reply, ours: &Bytes) -> bool {
     if UNORDERED_PAIRS.contains(&name) {
         return sorted(theirs, 2) == sorted(&ours, 2) || sorted(theirs, 1) == sorted(&ours, 1);
     }
+    if matches!(name, "XPENDING" | "XINFO") {
+        return without_times(theirs) == without_times(&ours);
+    }
     UNORDERED.contains(&name) && sorted(theirs, 1) == sorted(&ours, 1)
 }
 
@@ -612,6 +668,44 @@ fn sorted(reply: &Reply, step: usize) -> String {
         Reply::Int(number) if 1000 < *number => format!("about {}", number / 10_000_000_000),
         other => format!("{other:?}"),
     }
+}
+
+/// Formats a reply of XPENDING or XINFO without the times in it.
+fn without_times(reply: &Reply) -> String {
+    let is_time =
+        |name: &Reply| matches!(name, Reply::Bulk(name) if STREAM_TIMES.contains(&&name[..]));
+    match reply {
+        // A pending entry: its id, its consumer if the list has several, a time and a count.
+        Reply::Array(row) if is_pending(row) => {
+            let kept = row.iter().enumerate().filter(|(at, _)| at + 2 != row.len());
+            format!("{:?}", kept.map(|it| it.1).collect::<Vec<&Reply>>())
+        }
+        Reply::Array(elements) => {
+            let mut texts = Vec::new();
+            let mut rest = elements.iter();
+            while let Some(element) = rest.next() {
+                match is_time(element) {
+                    true => _ = rest.next(),
+                    false => texts.push(without_times(element)),
+                }
+            }
+            format!("{texts:?}")
+        }
+        Reply::Map(pairs) => {
+            let kept = pairs.iter().filter(|(name, _)| !is_time(name));
+            let texts = kept.map(|(name, value)| format!("{name:?}: {}", without_times(value)));
+            format!("{:?}", texts.collect::<Vec<String>>())
+        }
+        other => format!("{other:?}"),
+    }
+}
+
+fn is_pending(row: &[Reply]) -> bool {
+    matches!(
+        row,
+        [Reply::Bulk(_), Reply::Int(_), Reply::Int(_)]
+            | [Reply::Bulk(_), Reply::Bulk(_), Reply::Int(_), Reply::Int(_)]
+    )
 }
 
 fn shorten(bytes: &[u8]) -> String {
