@@ -34,13 +34,20 @@ fn commands_are_documented() {
     expect_file!["../../../../../docs/store-commands.md"].assert_eq(&text);
 }
 
-/// Returns the syntax of a command without the types that follow the names of arguments, since the
-/// documentation omits them.
+/// Returns the syntax of a command without the types that follow the names of arguments, and without
+/// the names of symbols, since the documentation omits both.
 fn untyped(syntax: &str) -> String {
-    let types = [":integer", ":double", ":string"];
-    types
-        .iter()
-        .fold(syntax.to_owned(), |syntax, kind| syntax.replace(kind, ""))
+    let omitted = [
+        ":integer",
+        ":double",
+        ":string",
+        "equal:",
+        "approximately:",
+        "auto_id:",
+        "new_id:",
+    ];
+    let omitted = omitted.iter();
+    omitted.fold(syntax.to_owned(), |syntax, text| syntax.replace(text, ""))
 }
 
 /// Commands that the project Redi/S lists as supported in its `Commands.md`.
