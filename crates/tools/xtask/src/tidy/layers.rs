@@ -19,6 +19,7 @@ const LAYERS: &[(&str, u8)] = &[
     ("audio-plan", 1),
     ("tags", 1),
     ("catalog", 2),
+    ("host-checks", 2),
     ("keyspace", 2),
     ("audio", 3),
     ("microvm", 3),

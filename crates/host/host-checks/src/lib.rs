@@ -1,0 +1,20 @@
+//! Judgement of a host, as it matters to a server that runs on it: facts in, findings out. No I/O,
+//! no clock; crate `host` reads the facts.
+//!
+//! Principal items: `Facts`, `CHECKS` and `judge`.
+//!
+//! ```text
+//! Facts ──► CHECKS, one row per property of the host ──► Report, the worst finding first
+//! ```
+//!
+//! Units and limits: names of fields end in their unit; [`Cpus`] holds numbers below
+//! [`Cpus::END`]. Errors: a fact that could not be read is a `Fact` with its reason, and the rows
+//! that need it are unknown. Threads: none. Sources: `Documentation/admin-guide/sysctl/net.rst`,
+//! `Documentation/networking/scaling.rst` and `napi.rst` of Linux; Marc Richards, "Extreme HTTP
+//! Performance Tuning", 2021, for the gains.
+
+#![forbid(unsafe_code)]
+
+mod cpus;
+
+pub use cpus::Cpus;
