@@ -8,7 +8,7 @@
 //! ```
 //!
 //! Units and limits: names of fields end in their unit; [`Cpus`] holds numbers below
-//! [`Cpus::END`]. Errors: a fact that could not be read is a `Fact` with its reason, and the rows
+//! [`Cpus::END`]. Errors: a fact that could not be read is a [`Fact`] with its reason, and the rows
 //! that need it are unknown. Threads: none. Sources: `Documentation/admin-guide/sysctl/net.rst`,
 //! `Documentation/networking/scaling.rst` and `napi.rst` of Linux; Marc Richards, "Extreme HTTP
 //! Performance Tuning", 2021, for the gains.
@@ -16,5 +16,7 @@
 #![forbid(unsafe_code)]
 
 mod cpus;
+mod fact;
 
 pub use cpus::Cpus;
+pub use fact::{Evidence, Fact, Unread};
