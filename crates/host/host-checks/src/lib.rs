@@ -17,6 +17,8 @@
 
 mod cpus;
 mod fact;
+mod facts;
 
 pub use cpus::Cpus;
 pub use fact::{Evidence, Fact, Unread};
+pub use facts::*;
