@@ -15,10 +15,12 @@
 
 #![forbid(unsafe_code)]
 
+mod check;
 mod cpus;
 mod fact;
 mod facts;
 
+pub use check::{Check, Class, Finding, Judgement, Report, Standing};
 pub use cpus::Cpus;
 pub use fact::{Evidence, Fact, Unread};
 pub use facts::*;
