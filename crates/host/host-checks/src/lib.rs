@@ -1,7 +1,7 @@
 //! Judgement of a host, as it matters to a server that runs on it: facts in, findings out. No I/O,
 //! no clock; crate `host` reads the facts.
 //!
-//! Principal items: `Facts`, `CHECKS` and `judge`.
+//! Principal items: [`Facts`], [`CHECKS`] and [`judge`].
 //!
 //! ```text
 //! Facts ──► CHECKS, one row per property of the host ──► Report, the worst finding first
@@ -19,8 +19,15 @@ mod check;
 mod cpus;
 mod fact;
 mod facts;
+mod rows;
+mod verdict;
 
 pub use check::{Check, Class, Finding, Judgement, Report, Standing};
 pub use cpus::Cpus;
 pub use fact::{Evidence, Fact, Unread};
-pub use facts::*;
+pub use facts::{
+    Audit, Bounds, Channels, Coalescing, Connection, Facts, Interface, Interrupt, Kernel, Listener,
+    Memory, Metrics, Network, Process, Processors, Qdisc, Quota, Release, Rings, Server, Steering,
+    Tap, Thread, Throttling,
+};
+pub use rows::{CHECKS, judge};

@@ -1,0 +1,190 @@
+//! Rows about the program and its threads.
+
+use crate::check::{Check, Class, Judged};
+use crate::verdict::{REQUESTS_MIN, SMALL, fine, gain, metrics, not_applicable, problem, tradeoff};
+use crate::{Cpus, Facts};
+
+/// Share of periods, in percent, from which throttling is a problem.
+const THROTTLED_PCT: u64 = 1;
+/// System calls per request above which requests cost more than the protocol needs.
+const CALLS_PER_REQUEST_MAX: f64 = 8.0;
+
+pub(super) const ROWS: &[Check] = &[
+    Check {
+        id: "app.threads",
+        title: "one core of the server per usable processor",
+        class: Class::Process,
+        gain: "25 to 27 % from using all processors (step 1, +55 % in all)",
+        sizes: "all sizes",
+        risk: "conversions compete with the cores for the processors",
+        change: "restart the server without taskset or AllowedCPUs=, or give its control group a whole number of processors in cpu.max",
+        undo: "set the previous value again",
+        judge: threads,
+    },
+    Check {
+        id: "app.throttled",
+        title: "throttling by the control group",
+        class: Class::Process,
+        gain: "none measured by the article; each throttled period adds up to 100 ms to the slowest responses",
+        sizes: "all sizes; tail latency first",
+        risk: "other services of the host get less processor time",
+        change: "raise cpu.max of the control group, CPUQuota= of the service, or the container's --cpus",
+        undo: "set the previous quota again",
+        judge: throttled,
+    },
+    Check {
+        id: "app.pin",
+        title: "cores pinned to processors",
+        class: Class::Process,
+        gain: "part of +38 % (step 5, perfect locality)",
+        sizes: SMALL,
+        risk: "none: the server pins its cores itself",
+        change: "start the server where it may use whole cores: no two of its processors should share one",
+        undo: "no change to take back",
+        judge: pinned,
+    },
+    Check {
+        id: "app.syscalls",
+        title: "system calls per request",
+        class: Class::Process,
+        gain: "5 to 10 % from recv and send instead of read and write (step 1)",
+        sizes: SMALL,
+        risk: "none",
+        change: "let clients and proxies keep their connections open: keepalive in the upstream block of nginx",
+        undo: "remove the setting of the proxy",
+        judge: system_calls,
+    },
+    Check {
+        id: "app.codegen",
+        title: "processor features the program is compiled for",
+        class: Class::Process,
+        gain: "5 to 10 % from -O3, 5 to 10 % from -march=native (step 1)",
+        sizes: "small responses; conversions choose their instructions at run time",
+        risk: "a program compiled for x86-64-v3 does not start on older processors",
+        change: "build with RUSTFLAGS='-C target-cpu=x86-64-v3'",
+        undo: "build without the flag",
+        judge: code_generation,
+    },
+];
+
+fn threads(facts: &Facts) -> Judged {
+    let allowed = facts.process.allowed.get()?;
+    let quota = &facts.process.quota;
+    if let Some(quota_us) = quota.ok().and_then(|quota| quota.quota_us) {
+        let period_us = quota.get()?.period_us.max(1);
+        if quota_us < period_us * allowed.len() as u64 {
+            let processors = quota_us as f64 / period_us as f64;
+            let state = format!(
+                "the quota allows {processors:.1} processors, but the server starts {} cores",
+                allowed.len()
+            );
+            return Ok(problem(state).seen(quota).seen(&facts.process.allowed));
+        }
+    }
+    let Some(metrics) = facts.server.metrics.ok() else {
+        let state = format!("a server may use {} processors: {allowed}", allowed.len());
+        return Ok(fine(state).seen(&facts.process.allowed).seen(quota));
+    };
+    let cores = metrics.steering.cores();
+    let state = format!(
+        "the server has {cores} cores on {} processors",
+        allowed.len()
+    );
+    let judgement = match cores < allowed.len() as u64 {
+        true => gain(state),
+        false => fine(state),
+    };
+    Ok(judgement
+        .seen(&facts.process.allowed)
+        .seen(&facts.server.metrics)
+        .seen(quota))
+}
+
+fn throttled(facts: &Facts) -> Judged {
+    let (throttling, quota) = (&facts.process.throttling, &facts.process.quota);
+    let has_quota = quota.ok().is_none_or(|quota| quota.quota_us.is_some());
+    if !has_quota && throttling.ok().is_none_or(|found| found.throttled == 0) {
+        return Ok(fine("the control group has no quota").seen(quota));
+    }
+    let found = throttling.get()?;
+    let state = format!(
+        "{} of {} periods were throttled since the control group exists",
+        found.throttled, found.periods
+    );
+    let judgement = match found.throttled {
+        0 => fine(state),
+        count if count * 100 < found.periods * THROTTLED_PCT => tradeoff(state),
+        _ => problem(state),
+    };
+    Ok(judgement.seen(throttling).seen(quota))
+}
+
+fn pinned(facts: &Facts) -> Judged {
+    facts.server.pid.get()?;
+    let threads = &facts.process.threads;
+    let cores: Vec<&Cpus> = threads
+        .get()?
+        .iter()
+        .filter(|thread| is_core(&thread.name))
+        .map(|thread| &thread.allowed)
+        .collect();
+    if cores.is_empty() {
+        return Ok(not_applicable("the process has no threads named core-N").seen(threads));
+    }
+    let loose = cores.iter().filter(|cpus| cpus.len() != 1).count();
+    if 0 < loose {
+        let state = format!(
+            "{loose} of {} cores are not pinned to one processor",
+            cores.len()
+        );
+        return Ok(gain(state).seen(threads));
+    }
+    let pinned: Cpus = cores.iter().flat_map(|cpus| cpus.iter()).collect();
+    let shared = facts.cpu.siblings.ok().is_some_and(|groups| {
+        groups
+            .iter()
+            .any(|group| 1 < group.iter().filter(|cpu| pinned.has(*cpu)).count())
+    });
+    let judgement = match shared {
+        true => tradeoff(format!(
+            "cores are pinned to {pinned}, of which some are hardware threads of one core and share its execution units"
+        )),
+        false => fine(format!("cores are pinned to {pinned}")),
+    };
+    Ok(judgement.seen(threads).seen(&facts.cpu.siblings))
+}
+
+/// Returns whether a thread is a core of the server: `core-3`, but not `core-3-file`.
+fn is_core(name: &str) -> bool {
+    let number = name.strip_prefix("core-");
+    number.is_some_and(|number| {
+        !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit())
+    })
+}
+
+fn system_calls(facts: &Facts) -> Judged {
+    let found = metrics(facts)?;
+    if found.requests < REQUESTS_MIN {
+        let state = format!(
+            "only {} requests so far, too few for a ratio",
+            found.requests
+        );
+        return Ok(not_applicable(state).seen(&facts.server.metrics));
+    }
+    let ratio = found.system_calls as f64 / found.requests as f64;
+    let state = format!("{ratio:.2} system calls per request; a hit on an open connection needs 2");
+    let judgement = match ratio <= CALLS_PER_REQUEST_MAX {
+        true => fine(state),
+        false => gain(state),
+    };
+    Ok(judgement.seen(&facts.server.metrics))
+}
+
+fn code_generation(facts: &Facts) -> Judged {
+    let features = facts.built_for.get()?;
+    let judgement = match features.iter().any(|feature| feature == "avx2") {
+        true => fine("compiled for x86-64-v3 or newer"),
+        false => tradeoff("compiled for every processor of its architecture"),
+    };
+    Ok(judgement.seen(&facts.built_for))
+}
