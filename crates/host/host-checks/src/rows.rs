@@ -1,6 +1,7 @@
 //! The table of checks, in groups, in the order of the article's steps within each group.
 
 mod app;
+mod socket;
 
 use crate::Facts;
 use crate::check::{Check, Finding, Report, unknown};
@@ -8,6 +9,7 @@ use crate::check::{Check, Finding, Report, unknown};
 /// All checks, in groups.
 pub const CHECKS: &[&[Check]] = &[
     app::ROWS,
+    socket::ROWS,
 ];
 
 /// Judges every row of [`CHECKS`].

@@ -1,0 +1,167 @@
+//! Rows about listening sockets and the choice of the core for a connection.
+
+use crate::check::{Check, Class, Judged};
+use crate::verdict::{
+    CONNECTIONS_MIN, LOCATED_MIN, SMALL, fine, gain, metrics, not_applicable, tradeoff,
+};
+use crate::{Facts, Release};
+
+/// First kernel in which `SO_INCOMING_CPU` works with `SO_REUSEPORT`.
+const INCOMING_CPU: Release = Release(6, 2);
+/// Imbalance from which the busiest core limits the server.
+const IMBALANCE_MAX: f64 = 1.5;
+
+pub(super) const ROWS: &[Check] = &[
+    Check {
+        id: "sock.reuseport",
+        title: "a listening socket per core",
+        class: Class::Process,
+        gain: "part of +38 % (step 5, perfect locality)",
+        sizes: "all sizes with many connections",
+        risk: "none: the server opens them itself",
+        change: "restart the server: sockets passed by a service manager need one per core",
+        undo: "no change to take back",
+        judge: reuseport,
+    },
+    Check {
+        id: "sock.incoming_cpu",
+        title: "connections stay on the processor that receives them",
+        class: Class::Process,
+        gain: "part of +38 % (step 5, perfect locality)",
+        sizes: SMALL,
+        risk: "if one processor receives all packets, one core gets all connections; steering = \"auto\" notices that",
+        change: "steering = \"auto\"",
+        undo: "steering = \"hash\"",
+        judge: incoming_cpu,
+    },
+    Check {
+        id: "sock.cbpf",
+        title: "choice of the core by a BPF program",
+        class: Class::Process,
+        gain: "part of +38 % (step 5); the same choice as sock.incoming_cpu, for kernels before 6.2",
+        sizes: SMALL,
+        risk: "a proxy that opens all its connections on one processor loads one core only",
+        change: "steering = \"cbpf\", on kernels before 6.2 whose network card spreads packets over all processors",
+        undo: "steering = \"auto\"",
+        judge: cbpf,
+    },
+    Check {
+        id: "sock.balance",
+        title: "connections spread evenly over the cores",
+        class: Class::Process,
+        gain: "none measured by the article; a core with half of all connections of four limits the server to half its speed",
+        sizes: "all sizes",
+        risk: "fewer connections stay on the processor that receives them",
+        change: "steering = \"auto\"; if clients are few, let the proxy open more connections",
+        undo: "set the previous mode again",
+        judge: balance,
+    },
+];
+
+fn reuseport(facts: &Facts) -> Judged {
+    let listeners = facts.server.listeners.get()?;
+    let cores = metrics(facts)?.steering.cores();
+    let fewest = listeners
+        .iter()
+        .map(|listener| {
+            listeners
+                .iter()
+                .filter(|other| other.address == listener.address)
+                .count()
+        })
+        .min();
+    let Some(fewest) = fewest else {
+        return Ok(
+            not_applicable("the server has no listening TCP socket").seen(&facts.server.listeners)
+        );
+    };
+    let state = format!("each address has at least {fewest} sockets for {cores} cores");
+    // A handover may leave the address of the admin with one socket; the store's has one per core.
+    let judgement = match (fewest as u64) < cores {
+        true => gain(state),
+        false => fine(state),
+    };
+    Ok(judgement.seen(&facts.server.listeners))
+}
+
+fn incoming_cpu(facts: &Facts) -> Judged {
+    let kernel = facts.kernel.release.get()?;
+    if *kernel < INCOMING_CPU {
+        let state = format!(
+            "kernel {kernel} ignores SO_INCOMING_CPU among sockets of one port, which needs {INCOMING_CPU}"
+        );
+        return Ok(not_applicable(state).seen(&facts.kernel.release));
+    }
+    let found = metrics(facts)?;
+    let (local, located) = (found.local, found.located);
+    let cores = found.steering.cores();
+    let mode = if 0 < found.steering.incoming_cpu {
+        "by SO_INCOMING_CPU"
+    } else if 0 < found.steering.cbpf {
+        "by a BPF program"
+    } else {
+        "by a hash"
+    };
+    if cores < 2 {
+        return Ok(not_applicable("the server has one core").seen(&facts.server.metrics));
+    }
+    if located < LOCATED_MIN {
+        let state = format!(
+            "connections are spread {mode}; only {located} were sampled, too few for a judgement"
+        );
+        return Ok(not_applicable(state)
+            .seen(&facts.server.metrics)
+            .seen(&facts.server.listeners));
+    }
+    let state = format!(
+        "connections are spread {mode}; {} % of {located} samples are local",
+        local * 100 / located
+    );
+    let judgement = match found.steering.hash == 0 || located * 9 <= local * 10 {
+        true => fine(state),
+        false => tradeoff(state),
+    };
+    Ok(judgement
+        .seen(&facts.server.metrics)
+        .seen(&facts.server.listeners))
+}
+
+fn cbpf(facts: &Facts) -> Judged {
+    let kernel = facts.kernel.release.get()?;
+    let judgement = match facts.server.metrics.ok().map(|found| found.steering.cbpf) {
+        Some(cores) if 0 < cores => fine(format!("{cores} cores are steered by a BPF program")),
+        _ if INCOMING_CPU <= *kernel => not_applicable(format!(
+            "kernel {kernel} makes the same choice by SO_INCOMING_CPU"
+        )),
+        Some(_) => tradeoff(format!(
+            "kernel {kernel} needs the BPF program for locality, which is not attached"
+        )),
+        None => return Err(metrics(facts).expect_err("the metrics are unknown in this arm")),
+    };
+    Ok(judgement
+        .seen(&facts.kernel.release)
+        .seen(&facts.server.metrics))
+}
+
+fn balance(facts: &Facts) -> Judged {
+    let found = metrics(facts)?;
+    if found.steering.cores() < 2 {
+        return Ok(not_applicable("the server has one core").seen(&facts.server.metrics));
+    }
+    if found.accepted < CONNECTIONS_MIN {
+        let state = format!(
+            "only {} connections so far, too few for a judgement",
+            found.accepted
+        );
+        return Ok(not_applicable(state).seen(&facts.server.metrics));
+    }
+    let state = format!(
+        "the busiest core accepted {:.2} times the mean of {} connections",
+        found.imbalance, found.accepted
+    );
+    let judgement = match found.imbalance <= IMBALANCE_MAX {
+        true => fine(state),
+        false => gain(state),
+    };
+    Ok(judgement.seen(&facts.server.metrics))
+}
