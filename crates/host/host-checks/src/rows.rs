@@ -2,6 +2,7 @@
 
 mod app;
 mod socket;
+mod steering;
 
 use crate::Facts;
 use crate::check::{Check, Finding, Report, unknown};
@@ -10,6 +11,7 @@ use crate::check::{Check, Finding, Report, unknown};
 pub const CHECKS: &[&[Check]] = &[
     app::ROWS,
     socket::ROWS,
+    steering::ROWS,
 ];
 
 /// Judges every row of [`CHECKS`].

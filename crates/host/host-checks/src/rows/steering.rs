@@ -1,0 +1,235 @@
+//! Rows about the processors that handle packets of an interface: step 5 of the article.
+
+use crate::check::{Check, Class, Judged};
+use crate::verdict::{SMALL, each, fine, gain, not_applicable, processors, tradeoff};
+use crate::{Cpus, Facts, Interface, Unread};
+
+const STEP: &str = "part of +38 % (step 5, perfect locality)";
+
+pub(super) const ROWS: &[Check] = &[
+    Check {
+        id: "irq.affinity",
+        title: "interrupts of the card spread over the processors",
+        class: Class::Tunable,
+        gain: STEP,
+        sizes: SMALL,
+        risk: "a wrong mask makes one processor the bottleneck; irqbalance changes masks again",
+        change: "echo CPU > /proc/irq/N/smp_affinity_list, one processor per interrupt",
+        undo: "write the old list",
+        judge: |facts| each(facts, interrupts),
+    },
+    Check {
+        id: "nic.rss",
+        title: "a receive queue of the card per processor",
+        class: Class::Tunable,
+        gain: STEP,
+        sizes: SMALL,
+        risk: "the card restarts: connections pause, and a remote login may hang for seconds",
+        change: "ethtool -L IF combined N",
+        undo: "ethtool -L IF combined with the old number",
+        judge: |facts| each(facts, channels),
+    },
+    Check {
+        id: "nic.xps",
+        title: "transmit queues assigned to processors",
+        class: Class::Tunable,
+        gain: STEP,
+        sizes: SMALL,
+        risk: "little: the kernel uses any queue for processors without one",
+        change: "echo MASK > /sys/class/net/IF/queues/tx-N/xps_cpus",
+        undo: "write the old mask",
+        judge: |facts| each(facts, transmit),
+    },
+    Check {
+        id: "nic.rps_rfs",
+        title: "received packets spread over the processors by software",
+        class: Class::Tunable,
+        gain: "not in the article, whose card had a queue per processor; the only way to spread packets of one queue",
+        sizes: "all sizes, if one processor is busy with packets while others are idle",
+        risk: "an interrupt between processors per packet batch: a loss if the first processor is not busy",
+        change: "echo MASK > /sys/class/net/IF/queues/rx-0/rps_cpus; sysctl -w net.core.rps_sock_flow_entries=32768; echo 32768 > /sys/class/net/IF/queues/rx-0/rps_flow_cnt",
+        undo: "write 0 to each of them",
+        judge: |facts| each(facts, software),
+    },
+    Check {
+        id: "nic.threaded",
+        title: "threads process received packets",
+        class: Class::Tunable,
+        gain: "not in the article; moves packet processing of interfaces without interrupts of their own, such as veth",
+        sizes: SMALL,
+        risk: "context switches add latency when the load is low",
+        change: "echo 1 > /sys/class/net/IF/threaded",
+        undo: "echo 0 > /sys/class/net/IF/threaded",
+        judge: |facts| each(facts, threaded),
+    },
+    Check {
+        id: "mem.numa",
+        title: "memory node of the card and of the server",
+        class: Class::Process,
+        gain: "none measured by the article, whose machine had one node",
+        sizes: "large responses on machines with several memory nodes",
+        risk: "the processors of the other nodes stay unused",
+        change: "start the server with numactl --cpunodebind=NODE --membind=NODE, the node of the card",
+        undo: "start the server without numactl",
+        judge: node,
+    },
+];
+
+fn interrupts(facts: &Facts, interface: &Interface) -> Judged {
+    if !interface.kind.is_empty() {
+        return Ok(not_applicable("a virtual interface without interrupts"));
+    }
+    let found = &interface.interrupts;
+    let all = found.get()?;
+    let usable = processors(facts)?;
+    if all.is_empty() {
+        return Ok(not_applicable("the driver does not list its interrupts").seen(found));
+    }
+    let used: Cpus = all.iter().flat_map(|one| one.cpus.iter()).collect();
+    let wanted = usable.min(all.len() as u64);
+    let state = format!(
+        "{} interrupts are handled by the processors {used}",
+        all.len()
+    );
+    let balancer = &facts.kernel.has_irqbalance;
+    let judgement = if (used.len() as u64) < wanted {
+        gain(state)
+    } else if balancer.ok() == Some(&true) {
+        tradeoff(format!("{state}; irqbalance runs and may move them"))
+    } else {
+        fine(state)
+    };
+    Ok(judgement.seen(found).seen(balancer))
+}
+
+fn channels(facts: &Facts, interface: &Interface) -> Judged {
+    if !interface.kind.is_empty() {
+        return Ok(not_applicable(format!(
+            "a virtual interface of kind {}",
+            interface.kind
+        )));
+    }
+    let usable = processors(facts)?;
+    let found = &interface.channels;
+    let channels = match found.value {
+        Err(Unread::Unsupported) => {
+            return Ok(not_applicable("the driver has a fixed number of queues").seen(found));
+        }
+        _ => found.get()?,
+    };
+    let wanted = u64::from(channels.receive_max).min(usable);
+    let state = format!(
+        "{} of {} possible queues receive",
+        channels.receive, channels.receive_max
+    );
+    let judgement = match u64::from(channels.receive) < wanted {
+        true => gain(state).with_change(format!("ethtool -L {} combined {wanted}", interface.name)),
+        false if u64::from(channels.receive_max) < usable => not_applicable(format!(
+            "{state}, fewer than the {usable} processors: nic.rps_rfs spreads packets instead"
+        )),
+        false => fine(state),
+    };
+    Ok(judgement.seen(found))
+}
+
+fn transmit(facts: &Facts, interface: &Interface) -> Judged {
+    let queues = *interface.transmit_queues.get()?;
+    if queues < 2 {
+        return Ok(not_applicable("one transmit queue serves all processors")
+            .seen(&interface.transmit_queues));
+    }
+    let found = &interface.transmit_cpus;
+    let assigned = found.get()?.iter().filter(|cpus| !cpus.is_empty()).count() as u64;
+    let wanted = queues.min(processors(facts)?);
+    let state = format!("{assigned} of {queues} transmit queues are assigned to processors");
+    let judgement = match assigned < wanted {
+        true => gain(state),
+        false => fine(state),
+    };
+    Ok(judgement.seen(found))
+}
+
+fn software(facts: &Facts, interface: &Interface) -> Judged {
+    let usable = processors(facts)?;
+    let queues = *interface.receive_queues.get()?;
+    let (spread, flows) = (&interface.receive_cpus, &interface.receive_flows);
+    if usable <= queues {
+        return Ok(not_applicable(format!(
+            "{queues} receive queues are enough for {usable} processors"
+        ))
+        .seen(&interface.receive_queues));
+    }
+    let used: Cpus = spread.get()?.iter().flat_map(Cpus::iter).collect();
+    let judgement = match used.len() {
+        0 => {
+            let name = &interface.name;
+            gain(format!("receive queues: {queues}, processors: {usable}, and packets are not spread by software"))
+                .with_change(format!("echo {} > /sys/class/net/{name}/queues/rx-0/rps_cpus", mask(facts)))
+        }
+        _ if flows.ok() == Some(&0) => tradeoff(format!(
+            "packets are spread over the processors {used}, but not to the processor of their connection's core"
+        )),
+        _ => fine(format!("packets are spread over the processors {used}")),
+    };
+    Ok(judgement
+        .seen(spread)
+        .seen(flows)
+        .seen(&facts.network.flow_entries))
+}
+
+/// Returns the mask of the processors that the process may use, in the form of the kernel.
+fn mask(facts: &Facts) -> String {
+    match facts.process.allowed.ok() {
+        Some(cpus) => cpus.mask(),
+        None => "MASK".to_owned(),
+    }
+}
+
+fn threaded(facts: &Facts, interface: &Interface) -> Judged {
+    let found = &interface.is_threaded;
+    if interface.kind != "veth" {
+        return Ok(
+            not_applicable("the card has interrupts, which choose the processor").seen(found),
+        );
+    }
+    let judgement = match (*found.get()?, processors(facts)?) {
+        (true, _) => fine("threads process received packets"),
+        (false, 1) => not_applicable("one processor does all work"),
+        (false, _) => {
+            tradeoff("the processor of the sender also processes the packets of the receiver")
+        }
+    };
+    Ok(judgement.seen(found))
+}
+
+fn node(facts: &Facts) -> Judged {
+    if facts.memory.nodes.value == Err(Unread::Absent) {
+        let state = "the kernel has no support for several memory nodes";
+        return Ok(not_applicable(state).seen(&facts.memory.nodes));
+    }
+    let nodes = facts.memory.nodes.get()?;
+    if nodes.len() < 2 {
+        return Ok(not_applicable("the machine has one memory node").seen(&facts.memory.nodes));
+    }
+    each(facts, |facts, interface| {
+        let found = &interface.node;
+        let Ok(number) = usize::try_from(*found.get()?) else {
+            return Ok(not_applicable("the interface belongs to no memory node").seen(found));
+        };
+        let nodes = facts.memory.nodes.get()?;
+        let allowed = facts.process.allowed.get()?;
+        let beyond = nodes
+            .get(number)
+            .map(|near| allowed.iter().filter(|cpu| !near.has(*cpu)).count());
+        let judgement = match beyond {
+            Some(0) => fine(format!(
+                "the card and all processors of the server are on node {number}"
+            )),
+            Some(far) => tradeoff(format!(
+                "{far} processors of the server are not on node {number}, that of the card"
+            )),
+            None => not_applicable(format!("node {number} has no processors")),
+        };
+        Ok(judgement.seen(found).seen(&facts.process.allowed))
+    })
+}
