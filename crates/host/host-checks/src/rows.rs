@@ -1,6 +1,7 @@
 //! The table of checks, in groups, in the order of the article's steps within each group.
 
 mod app;
+mod card;
 mod socket;
 mod steering;
 
@@ -12,6 +13,7 @@ pub const CHECKS: &[&[Check]] = &[
     app::ROWS,
     socket::ROWS,
     steering::ROWS,
+    card::ROWS,
 ];
 
 /// Judges every row of [`CHECKS`].
