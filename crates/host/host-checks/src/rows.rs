@@ -2,6 +2,7 @@
 
 mod app;
 mod card;
+mod path;
 mod socket;
 mod steering;
 
@@ -14,6 +15,7 @@ pub const CHECKS: &[&[Check]] = &[
     socket::ROWS,
     steering::ROWS,
     card::ROWS,
+    path::ROWS,
 ];
 
 /// Judges every row of [`CHECKS`].

@@ -1,0 +1,189 @@
+//! Rows about what else handles packets and system calls: steps 2, 3, 4 and 7 of the article. None
+//! of them is ever changed by Pelton.
+
+use crate::check::{Check, Class, Judged};
+use crate::fact::Unknown;
+use crate::verdict::{SMALL, each, fine, not_applicable, tradeoff};
+use crate::{Facts, Interface, Unread};
+
+pub(super) const ROWS: &[Check] = &[
+    Check {
+        id: "net.taps",
+        title: "packet sockets that see every packet",
+        class: Class::ReportOnly,
+        gain: "+6 % (step 7)",
+        sizes: SMALL,
+        risk: "a DHCP client without its socket may lose the address of the host",
+        change: "let the named process stop or use another method: a static address instead of dhclient",
+        undo: "start the process again",
+        judge: taps,
+    },
+    Check {
+        id: "net.bpf",
+        title: "programs that see every packet",
+        class: Class::ReportOnly,
+        gain: "none measured by the article",
+        sizes: SMALL,
+        risk: "they usually are a firewall, a load balancer or a container network",
+        change: "see bpftool net; remove only what you installed",
+        undo: "attach the program again",
+        judge: |facts| each(facts, programs),
+    },
+    Check {
+        id: "nf.hooks",
+        title: "firewall and connection tracking",
+        class: Class::ReportOnly,
+        gain: "+22 % (step 4)",
+        sizes: SMALL,
+        risk: "without a firewall, everything that listens can be reached; Pelton never changes one",
+        change: "exempt the server from connection tracking: nft add rule ip raw prerouting tcp dport PORT notrack, and the same for output; or run it in a network namespace of its own",
+        undo: "delete the rule by its handle: nft -a list ruleset",
+        judge: netfilter,
+    },
+    Check {
+        id: "sec.audit",
+        title: "audit of system calls",
+        class: Class::ReportOnly,
+        gain: "part of +11 % (step 3)",
+        sizes: SMALL,
+        risk: "the record of system calls is lost; it may be required",
+        change: "auditctl -a never,task, then restart the server",
+        undo: "auditctl -d never,task, then restart the server",
+        judge: audit,
+    },
+    Check {
+        id: "sec.seccomp",
+        title: "seccomp filters on the server",
+        class: Class::ReportOnly,
+        gain: "part of +11 % (step 3)",
+        sizes: SMALL,
+        risk: "without a filter, a hijacked server may use every system call",
+        change: "use one short allow-list, with recv, send and epoll_wait first",
+        undo: "set the previous filter again",
+        judge: seccomp,
+    },
+    Check {
+        id: "sec.mitig",
+        title: "mitigations of processor vulnerabilities",
+        class: Class::Boot,
+        gain: "+28 % with all of them off: spectre_v2 15 to 20, pti 6, mds and tsx_async_abort 6, spectre_v1 1 to 2 (step 2)",
+        sizes: SMALL,
+        risk: "programs on the host can read memory of others; never do this on a host with foreign programs",
+        change: "none recommended: mitigations=off is a boot argument of the kernel",
+        undo: "remove the boot argument and restart the host",
+        judge: mitigations,
+    },
+];
+
+fn taps(facts: &Facts) -> Judged {
+    let found = &facts.network.taps;
+    let all = found.get()?;
+    if all.is_empty() {
+        return Ok(fine("no packet socket is open").seen(found));
+    }
+    let owners = all.iter().map(|tap| match &tap.owner {
+        Some(owner) => owner.clone(),
+        None => format!("an unknown process (socket {})", tap.inode),
+    });
+    let owners: Vec<String> = owners.collect();
+    let state = format!(
+        "{} packet sockets are open, by {}",
+        all.len(),
+        owners.join(", ")
+    );
+    Ok(tradeoff(state).seen(found))
+}
+
+fn programs(_: &Facts, interface: &Interface) -> Judged {
+    let (xdp, qdiscs) = (&interface.has_xdp, &interface.qdiscs);
+    let has_filters = qdiscs.get()?.iter().any(|qdisc| qdisc.is_ingress);
+    let judgement = match (*xdp.get()?, has_filters) {
+        (false, false) => fine("no XDP program and no filter of received packets"),
+        (true, false) => tradeoff("an XDP program sees every received packet"),
+        (false, true) => tradeoff("filters of received packets (tc) are attached"),
+        (true, true) => tradeoff("an XDP program and filters (tc) see every received packet"),
+    };
+    Ok(judgement.seen(xdp).seen(qdiscs))
+}
+
+fn netfilter(facts: &Facts) -> Judged {
+    let Facts { network, .. } = facts;
+    let tracked = network.conntrack.ok().copied().unwrap_or(0);
+    let chains = network.chains.ok().map_or(0, Vec::len);
+    let tables = network.tables.ok().map_or(0, Vec::len);
+    let seen = |judgement: crate::Judgement| {
+        judgement
+            .seen(&network.chains)
+            .seen(&network.tables)
+            .seen(&network.conntrack)
+    };
+    if 0 < chains + tables || 0 < tracked {
+        let state = format!(
+            "{chains} base chains of nftables, {tables} tables of iptables, {tracked} tracked connections"
+        );
+        return Ok(seen(tradeoff(state)));
+    }
+    // Each of the three is needed before the path can be called free.
+    network.conntrack.get().map(drop).or_else(allow_absent)?;
+    network.chains.get().map(drop).or_else(allow_absent)?;
+    network.tables.get().map(drop).or_else(allow_absent)?;
+    Ok(seen(fine("no firewall and no connection tracking")))
+}
+
+/// Accepts a missing fact if its part of the kernel is not loaded: nothing can use that part.
+fn allow_absent(missing: Unknown) -> Result<(), Unknown> {
+    match missing.why {
+        Unread::Absent | Unread::Unsupported => Ok(()),
+        _ => Err(missing),
+    }
+}
+
+fn audit(facts: &Facts) -> Judged {
+    let found = &facts.kernel.audit;
+    if found.value == Err(Unread::Unsupported) {
+        return Ok(not_applicable("the kernel has no audit").seen(found));
+    }
+    let audit = *found.get()?;
+    let judgement = match (audit.enabled, audit.rules) {
+        (0, _) => fine("the audit is off"),
+        (_, 0) => fine("the audit is on, without rules for system calls"),
+        (2, rules) => tradeoff(format!(
+            "the audit is locked until the next boot, with {rules} rules"
+        )),
+        (_, rules) => tradeoff(format!("the audit is on, with {rules} rules")),
+    };
+    Ok(judgement.seen(found))
+}
+
+fn seccomp(facts: &Facts) -> Judged {
+    let (mode, filters) = (&facts.process.seccomp, &facts.process.seccomp_filters);
+    let judgement = match *mode.get()? {
+        0 => fine("no filter"),
+        _ => match filters.ok() {
+            Some(filters) => tradeoff(format!("{filters} filters run for every system call")),
+            None => tradeoff("a filter runs for every system call"),
+        },
+    };
+    Ok(judgement.seen(mode).seen(filters))
+}
+
+fn mitigations(facts: &Facts) -> Judged {
+    let found = &facts.kernel.vulnerabilities;
+    let all = found.get()?;
+    let begins = |word: &str| -> Vec<&str> {
+        let rows = all.iter().filter(|(_, state)| state.starts_with(word));
+        rows.map(|(name, _)| name.as_str()).collect()
+    };
+    let (mitigated, open) = (begins("Mitigation"), begins("Vulnerable"));
+    let judgement = match (mitigated.is_empty(), open.is_empty()) {
+        (true, true) => fine("the processors have none of the known vulnerabilities"),
+        (true, false) => tradeoff(format!("not mitigated: {}", open.join(", "))),
+        (false, true) => tradeoff(format!("mitigated: {}", mitigated.join(", "))),
+        (false, false) => tradeoff(format!(
+            "mitigated: {}; not mitigated: {}",
+            mitigated.join(", "),
+            open.join(", ")
+        )),
+    };
+    Ok(judgement.seen(found).seen(&facts.kernel.arguments))
+}
