@@ -5,6 +5,7 @@ mod card;
 mod path;
 mod socket;
 mod steering;
+mod tcp;
 
 use crate::Facts;
 use crate::check::{Check, Finding, Report, unknown};
@@ -16,6 +17,7 @@ pub const CHECKS: &[&[Check]] = &[
     steering::ROWS,
     card::ROWS,
     path::ROWS,
+    tcp::ROWS,
 ];
 
 /// Judges every row of [`CHECKS`].

@@ -1,0 +1,194 @@
+//! Rows about TCP: backlogs, congestion control, and settings for large bodies over long distances.
+
+use crate::check::{Check, Class, Judged};
+use crate::verdict::{fine, gain, not_applicable, problem, tradeoff};
+use crate::{Facts, Release};
+
+/// Backlog with which the server listens.
+const BACKLOG: u64 = 4096;
+/// Send buffer that 100 Mbit/s over 300 ms can fill.
+const WRITE_BYTES: u64 = 4 << 20;
+/// First kernel with `tcp_migrate_req`.
+const MIGRATION: Release = Release(5, 14);
+
+pub(super) const ROWS: &[Check] = &[
+    Check {
+        id: "tcp.overflows",
+        title: "listening sockets that overflowed",
+        class: Class::Process,
+        gain: "none measured by the article; an overflow delays a client by at least a second, or refuses it",
+        sizes: "all sizes, in bursts of new connections",
+        risk: "longer backlogs hold more memory during an attack",
+        change: "see tcp.backlog for the limits; if the server has too few processors, see app.threads and app.throttled",
+        undo: "write the old values",
+        judge: overflows,
+    },
+    Check {
+        id: "tcp.backlog",
+        title: "backlogs of listening sockets",
+        class: Class::Tunable,
+        gain: "none measured by the article",
+        sizes: "all sizes, in bursts of new connections",
+        risk: "longer backlogs hold more memory during an attack",
+        change: "sysctl -w net.core.somaxconn=4096 net.ipv4.tcp_max_syn_backlog=4096, then restart the server",
+        undo: "sysctl -w with the old values, then restart the server",
+        judge: backlog,
+    },
+    Check {
+        id: "tcp.cc",
+        title: "congestion control that fits the queueing discipline",
+        class: Class::Tunable,
+        gain: "part of +4 % from reno instead of cubic (step 9)",
+        sizes: "reno: small responses in a local network only; BBR without fq costs a timer per packet train at every size",
+        risk: "cubic is slower than BBR on paths that lose packets",
+        change: "sysctl -w net.ipv4.tcp_congestion_control=cubic; or keep bbr with tc qdisc replace dev IF root fq",
+        undo: "sysctl -w net.ipv4.tcp_congestion_control with the old name",
+        judge: congestion_control,
+    },
+    Check {
+        id: "tcp.media",
+        title: "settings for pictures over long distances",
+        class: Class::Tunable,
+        gain: "not in the article",
+        sizes: "50 to 200 KB and more over the internet: a page's next picture starts at full speed",
+        risk: "a burst after a pause may meet a path that became slower",
+        change: "sysctl -w net.ipv4.tcp_slow_start_after_idle=0 net.ipv4.tcp_wmem='4096 16384 4194304'",
+        undo: "sysctl -w with the old values",
+        judge: media,
+    },
+    Check {
+        id: "tcp.migrate",
+        title: "handshakes survive the close of a listening socket",
+        class: Class::Tunable,
+        gain: "not in the article; without it, a handover resets handshakes in progress",
+        sizes: "all sizes, during an upgrade or restart of the server",
+        risk: "little; it must be set before the server listens",
+        change: "sysctl -w net.ipv4.tcp_migrate_req=1, then restart the server",
+        undo: "sysctl -w net.ipv4.tcp_migrate_req=0",
+        judge: migration,
+    },
+];
+
+fn overflows(facts: &Facts) -> Judged {
+    let (overflows, drops) = (&facts.network.listen_overflows, &facts.network.listen_drops);
+    let listeners = &facts.server.listeners;
+    let full = listeners.ok().and_then(|all| {
+        all.iter()
+            .find(|one| 0 < one.backlog && one.backlog <= one.waiting)
+    });
+    if let Some(full) = full {
+        let state = format!(
+            "{} is full: {} connections wait for accept",
+            full.address, full.waiting
+        );
+        return Ok(problem(state).seen(listeners).seen(overflows));
+    }
+    // The counters are those of the network namespace, and nobody can set them back.
+    let judgement = match (*overflows.get()?, *drops.get()?) {
+        (0, 0) => fine("no backlog overflowed since boot"),
+        (0, drops) => tradeoff(format!(
+            "{drops} handshakes were dropped since boot, none because of a full backlog, by the sockets of all programs"
+        )),
+        (overflows, _) => problem(format!(
+            "{overflows} handshakes found a full backlog since boot, by the sockets of all programs; a second report shows if the number still grows"
+        )),
+    };
+    Ok(judgement.seen(overflows).seen(drops).seen(listeners))
+}
+
+fn backlog(facts: &Facts) -> Judged {
+    let (accept, syn) = (&facts.network.somaxconn, &facts.network.syn_backlog);
+    let (accept_max, syn_max) = (*accept.get()?, *syn.get()?);
+    let judgement = if accept_max < BACKLOG {
+        gain(format!(
+            "at most {accept_max} connections may wait for accept; the server asks for {BACKLOG}"
+        ))
+    } else if syn_max < BACKLOG / 4 {
+        gain(format!("at most {syn_max} handshakes may be in progress"))
+    } else {
+        fine(format!(
+            "{accept_max} connections and {syn_max} handshakes may wait"
+        ))
+    };
+    Ok(judgement.seen(accept).seen(syn))
+}
+
+fn congestion_control(facts: &Facts) -> Judged {
+    let host = &facts.network.congestion_control;
+    let own = facts
+        .server
+        .listeners
+        .ok()
+        .and_then(|all| all.iter().find_map(|one| one.congestion_control.clone()));
+    let name = match &own {
+        Some(name) => name,
+        None => host.get()?,
+    };
+    let paced = facts.interfaces.ok().map(|all| {
+        all.iter().all(|interface| {
+            interface.qdiscs.ok().is_some_and(|qdiscs| {
+                qdiscs
+                    .iter()
+                    .filter(|one| !one.is_root && !one.is_ingress || one.kind != "mq")
+                    .any(|one| one.kind == "fq")
+            })
+        })
+    });
+    let judgement = match (name.as_str(), paced) {
+        ("bbr", Some(false)) => gain(
+            "bbr without the queueing discipline fq: the kernel paces each connection by its own timer",
+        ),
+        ("bbr", None) => {
+            return Err(facts
+                .interfaces
+                .get()
+                .expect_err("the interfaces are unknown in this arm"));
+        }
+        ("reno", _) => tradeoff("reno: right in a local network, slow over long distances"),
+        (name, _) => fine(name),
+    };
+    let mut judgement = judgement.seen(host).seen(&facts.server.listeners);
+    for interface in facts.interfaces.ok().into_iter().flatten() {
+        judgement = judgement.seen(&interface.qdiscs);
+    }
+    Ok(judgement)
+}
+
+fn media(facts: &Facts) -> Judged {
+    let (idle, bytes) = (
+        &facts.network.slow_start_after_idle,
+        &facts.network.write_bytes_max,
+    );
+    let (restarts, bytes_max) = (*idle.get()? != 0, *bytes.get()?);
+    let mut faults = Vec::new();
+    if restarts {
+        faults.push("connections start slowly again after a pause".to_owned());
+    }
+    if bytes_max < WRITE_BYTES {
+        faults.push(format!("send buffers end at {bytes_max} bytes"));
+    }
+    let judgement = match faults.is_empty() {
+        true => fine(
+            "connections keep their speed over a pause; the server sets TCP_NOTSENT_LOWAT itself",
+        ),
+        false => gain(faults.join("; ")),
+    };
+    Ok(judgement
+        .seen(idle)
+        .seen(bytes)
+        .seen(&facts.network.autocorking))
+}
+
+fn migration(facts: &Facts) -> Judged {
+    let kernel = facts.kernel.release.get()?;
+    if *kernel < MIGRATION {
+        let state = format!("kernel {kernel} lacks it, which needs {MIGRATION}");
+        return Ok(not_applicable(state).seen(&facts.kernel.release));
+    }
+    let found = &facts.network.migrate_requests;
+    let judgement = match *found.get()? {
+        0 => gain("off: closing a listening socket resets its handshakes in progress"),
+        _ => fine("on"),
+    };
+    Ok(judgement.seen(found))
+}
