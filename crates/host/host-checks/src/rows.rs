@@ -2,6 +2,7 @@
 
 mod app;
 mod card;
+mod limits;
 mod path;
 mod socket;
 mod steering;
@@ -18,6 +19,7 @@ pub const CHECKS: &[&[Check]] = &[
     card::ROWS,
     path::ROWS,
     tcp::ROWS,
+    limits::ROWS,
 ];
 
 /// Judges every row of [`CHECKS`].

@@ -1,0 +1,145 @@
+//! Rows about limits that a server can reach.
+
+use crate::check::{Check, Class, Judged};
+use crate::verdict::{fine, gain, not_applicable, problem};
+use crate::{Facts, Unread};
+
+/// Descriptors that the default limits of the server can use: two per connection, and files.
+const DESCRIPTORS: u64 = 2 * 16_384 + 4_096;
+/// Share of a limit, in percent, from which it is nearly reached.
+const NEARLY_PCT: u64 = 80;
+/// Ports from which outgoing connections rarely run out.
+const PORTS_MIN: u64 = 16_384;
+
+pub(super) const ROWS: &[Check] = &[
+    Check {
+        id: "lim.nofile",
+        title: "limit on open descriptors",
+        class: Class::Process,
+        gain: "none measured by the article; at the limit, the server refuses connections",
+        sizes: "all sizes with many connections",
+        risk: "none: the server bounds its connections itself",
+        change: "LimitNOFILE=65536 in the service, or ulimit -Hn 65536 before the start",
+        undo: "set the previous limit again",
+        judge: descriptors,
+    },
+    Check {
+        id: "lim.memlock",
+        title: "limit on locked memory",
+        class: Class::Process,
+        gain: "not in the article; bounds zero-copy writes of servers that use MSG_ZEROCOPY",
+        sizes: "none: this server does not need locked memory",
+        risk: "locked memory cannot be swapped",
+        change: "LimitMEMLOCK=64M in the service",
+        undo: "set the previous limit again",
+        judge: locked_memory,
+    },
+    Check {
+        id: "lim.conntrack",
+        title: "table of tracked connections",
+        class: Class::Tunable,
+        gain: "none measured by the article; a full table drops new connections",
+        sizes: "all sizes with many connections",
+        risk: "about 300 bytes of kernel memory per entry",
+        change: "sysctl -w net.netfilter.nf_conntrack_max=262144, or exempt the server as in nf.hooks",
+        undo: "sysctl -w net.netfilter.nf_conntrack_max with the old number",
+        judge: conntrack,
+    },
+    Check {
+        id: "lim.ports",
+        title: "ports for outgoing connections",
+        class: Class::Tunable,
+        gain: "not in the article; matters to a proxy on this host, which needs a port per connection to the server",
+        sizes: "all sizes, if a proxy on this host opens a connection per request",
+        risk: "a service that binds a port in the range later may find the port in use",
+        change: "sysctl -w net.ipv4.ip_local_port_range='10000 65000'",
+        undo: "sysctl -w net.ipv4.ip_local_port_range with the old range",
+        judge: ports,
+    },
+    Check {
+        id: "lim.packets",
+        title: "packets dropped before a processor handled them",
+        class: Class::Tunable,
+        gain: "none measured by the article; each dropped packet is sent again after a delay",
+        sizes: "uploads and requests in bursts",
+        risk: "longer queues add delay",
+        change: "sysctl -w net.core.netdev_max_backlog=4096; see also nic.rps_rfs and nic.rings",
+        undo: "sysctl -w net.core.netdev_max_backlog with the old number",
+        judge: packets,
+    },
+];
+
+fn descriptors(facts: &Facts) -> Judged {
+    let (limit, open) = (&facts.process.descriptors_max, &facts.process.descriptors);
+    let bounds = *limit.get()?;
+    let used = open.ok().filter(|_| facts.server.pid.ok().is_some());
+    let judgement = match used {
+        Some(used) if bounds.soft / 100 * NEARLY_PCT <= *used => {
+            problem(format!("{used} of {} descriptors are open", bounds.soft))
+        }
+        // The server raises the soft limit to the hard one when it starts.
+        _ if bounds.hard < DESCRIPTORS => gain(format!(
+            "at most {} descriptors; {DESCRIPTORS} allow 16,384 connections that each get a file",
+            bounds.hard
+        )),
+        _ => fine(format!(
+            "the server may open {} descriptors",
+            count(bounds.hard)
+        )),
+    };
+    Ok(judgement.seen(limit).seen(open))
+}
+
+fn count(limit: u64) -> String {
+    match limit {
+        u64::MAX => "any number of".to_owned(),
+        limit => limit.to_string(),
+    }
+}
+
+fn locked_memory(facts: &Facts) -> Judged {
+    let found = &facts.process.locked_bytes_max;
+    let limit = match found.get()?.soft {
+        u64::MAX => "no limit".to_owned(),
+        bytes => format!("at most {bytes} bytes"),
+    };
+    let state =
+        format!("{limit}; the server locks no memory, as it lends pages to the kernel by vmsplice");
+    Ok(not_applicable(state).seen(found))
+}
+
+fn conntrack(facts: &Facts) -> Judged {
+    let (count, limit) = (&facts.network.conntrack, &facts.network.conntrack_max);
+    if count.value == Err(Unread::Absent) {
+        return Ok(not_applicable("the kernel tracks no connections").seen(count));
+    }
+    let (used, most) = (*count.get()?, *limit.get()?);
+    let state = format!("{used} of {most} entries are in use");
+    let judgement = match most / 100 * NEARLY_PCT <= used {
+        true => problem(state),
+        false => fine(state),
+    };
+    Ok(judgement.seen(count).seen(limit))
+}
+
+fn ports(facts: &Facts) -> Judged {
+    let found = &facts.network.ports;
+    let ports = *found.get()?;
+    let judgement = match ports < PORTS_MIN {
+        true => gain(format!("{ports} ports")),
+        false => fine(format!("{ports} ports")),
+    };
+    Ok(judgement.seen(found))
+}
+
+fn packets(facts: &Facts) -> Judged {
+    let (dropped, squeezed) = (
+        &facts.network.softnet_dropped,
+        &facts.network.softnet_squeezed,
+    );
+    let judgement = match *dropped.get()? {
+        0 => fine("no packet was dropped since boot"),
+        count => gain(format!("{count} packets were dropped since boot")),
+    };
+    Ok(judgement.seen(dropped).seen(squeezed))
+}
