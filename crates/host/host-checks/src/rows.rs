@@ -3,6 +3,7 @@
 mod app;
 mod card;
 mod limits;
+mod machine;
 mod path;
 mod socket;
 mod steering;
@@ -20,6 +21,7 @@ pub const CHECKS: &[&[Check]] = &[
     path::ROWS,
     tcp::ROWS,
     limits::ROWS,
+    machine::ROWS,
 ];
 
 /// Judges every row of [`CHECKS`].

@@ -1,0 +1,137 @@
+//! Rows about processors, memory and the kernel.
+
+use crate::check::{Check, Class, Judged};
+use crate::verdict::{fine, gain, not_applicable, problem, tradeoff};
+use crate::{Facts, Release, Unread};
+
+/// Clocks that programs read without a system call, and quickly.
+const FAST_CLOCKS: [&str; 3] = ["tsc", "arch_sys_counter", "hyperv_clocksource_tsc_page"];
+
+/// Features of the kernel that the server uses or these rows name, with their first kernels.
+const FEATURES: [(Release, &str); 5] = [
+    (Release(5, 13), "Landlock for the sandboxes"),
+    (Release(5, 14), "tcp_migrate_req"),
+    (Release(6, 2), "SO_INCOMING_CPU among sockets of one port"),
+    (Release(6, 9), "busy polling per epoll instance"),
+    (Release(6, 13), "suspended interrupts"),
+];
+
+pub(super) const ROWS: &[Check] = &[
+    Check {
+        id: "cpu.freq",
+        title: "frequency of the processors",
+        class: Class::Tunable,
+        gain: "none measured by the article, whose machine had a fixed frequency",
+        sizes: "all sizes at low and medium load; latency first",
+        risk: "more heat and energy",
+        change: "cpupower frequency-set -g performance",
+        undo: "cpupower frequency-set -g with the old governor",
+        judge: frequency,
+    },
+    Check {
+        id: "cpu.clocksource",
+        title: "clock that programs read without a system call",
+        class: Class::Tunable,
+        gain: "none measured by the article; a slow clock costs about a microsecond per reading",
+        sizes: "all sizes; small responses most",
+        risk: "on a machine whose tsc is unstable, time may run wrongly: the kernel says so in its log",
+        change: "echo tsc > /sys/devices/system/clocksource/clocksource0/current_clocksource",
+        undo: "write the old name",
+        judge: clock,
+    },
+    Check {
+        id: "mem.thp",
+        title: "transparent huge pages",
+        class: Class::Tunable,
+        gain: "not in the article; in our sandboxes, the first touch of memory takes 1.2 instead of 8 to 15 µs per 4 KB",
+        sizes: "conversions of pictures; not responses that exist",
+        risk: "always may use more memory; madvise affects only programs that ask",
+        change: "echo madvise > /sys/kernel/mm/transparent_hugepage/enabled",
+        undo: "echo never > /sys/kernel/mm/transparent_hugepage/enabled",
+        judge: huge_pages,
+    },
+    Check {
+        id: "kernel.version",
+        title: "kernel with the features that the server uses",
+        class: Class::Boot,
+        gain: "see the rows of the features",
+        sizes: "see the rows of the features",
+        risk: "an upgrade of the operating system",
+        change: "install a newer kernel of your distribution and restart the host",
+        undo: "start the old kernel",
+        judge: version,
+    },
+];
+
+fn frequency(facts: &Facts) -> Judged {
+    let found = &facts.cpu.governors;
+    if found.value == Err(Unread::Absent) {
+        return Ok(not_applicable(
+            "the host does not control frequencies, as in most virtual machines",
+        )
+        .seen(found));
+    }
+    let governors = found.get()?;
+    let driver = &facts.cpu.frequency_driver;
+    // These drivers leave the choice to the processor, which is fast under each governor.
+    let is_active = driver
+        .ok()
+        .is_some_and(|name| matches!(name.as_str(), "intel_pstate" | "amd-pstate-epp"));
+    let names = governors.join(", ");
+    let judgement = match governors.iter().any(|name| name == "powersave") {
+        _ if governors.is_empty() => not_applicable("no processor has a governor"),
+        true if !is_active => gain(format!(
+            "governor {names}: processors stay at their lowest frequency"
+        )),
+        _ if governors.iter().all(|name| name == "performance") => fine("governor performance"),
+        _ => tradeoff(format!(
+            "governor {names}: processors need a moment to reach their full frequency"
+        )),
+    };
+    Ok(judgement.seen(found).seen(driver))
+}
+
+fn clock(facts: &Facts) -> Judged {
+    let found = &facts.kernel.clock_source;
+    let name = found.get()?.as_str();
+    let judgement = match name {
+        name if FAST_CLOCKS.contains(&name) => fine(name),
+        "kvm-clock" => tradeoff("kvm-clock: read without a system call, but slower than tsc"),
+        name => problem(format!(
+            "{name}: every reading of the time is a system call"
+        )),
+    };
+    Ok(judgement.seen(found))
+}
+
+fn huge_pages(facts: &Facts) -> Judged {
+    let found = &facts.memory.huge_pages;
+    if found.value == Err(Unread::Absent) {
+        return Ok(not_applicable("the kernel has no transparent huge pages").seen(found));
+    }
+    let judgement = match found.get()?.as_str() {
+        "never" => gain("off: sandboxes touch new memory in pages of 4 KB"),
+        mode => fine(format!("{mode}: sandboxes get huge pages")),
+    };
+    Ok(judgement.seen(found))
+}
+
+fn version(facts: &Facts) -> Judged {
+    let found = &facts.kernel.release;
+    let kernel = *found.get()?;
+    let missing: Vec<String> = FEATURES
+        .iter()
+        .filter(|(first, _)| kernel < *first)
+        .map(|(first, feature)| format!("{feature} ({first})"))
+        .collect();
+    let judgement = match missing.is_empty() {
+        true => fine(format!(
+            "kernel {kernel} has all features that these rows name"
+        )),
+        false if kernel < Release(6, 2) => {
+            gain(format!("kernel {kernel} lacks {}", missing.join(", ")))
+        }
+        false => tradeoff(format!("kernel {kernel} lacks {}", missing.join(", "))),
+    };
+    Ok(judgement.seen(found))
+}
