@@ -12,6 +12,7 @@
 
 mod disk;
 mod extent;
+mod files;
 mod mapped;
 
 #[cfg(test)]
@@ -19,4 +20,5 @@ mod tests;
 
 pub use disk::rotates;
 pub use extent::first_extent;
+pub use files::Roots;
 pub use mapped::Mapped;
