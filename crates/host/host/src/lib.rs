@@ -14,6 +14,7 @@ mod disk;
 mod extent;
 mod files;
 mod mapped;
+mod netlink;
 
 #[cfg(test)]
 mod tests;
