@@ -11,10 +11,12 @@
 //! `Documentation/filesystems/fiemap.rst` of Linux.
 
 mod disk;
+mod ethtool;
 mod extent;
 mod files;
 mod mapped;
 mod netlink;
+mod route;
 
 #[cfg(test)]
 mod tests;
