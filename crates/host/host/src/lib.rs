@@ -10,6 +10,8 @@
 //! mostly sleeps. Sources: `Documentation/ABI/stable/sysfs-block` and
 //! `Documentation/filesystems/fiemap.rst` of Linux.
 
+mod audit;
+mod diag;
 mod disk;
 mod ethtool;
 mod extent;

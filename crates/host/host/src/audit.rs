@@ -1,0 +1,54 @@
+//! State of the audit of system calls, and base chains of nftables. Both need privileges.
+
+use std::time::Instant;
+
+use host_checks::{Audit, Unread};
+use rustix::net::netlink::{AUDIT, NETFILTER};
+
+use crate::netlink::{Expect, Netlink, attribute, number, text};
+
+// linux/audit.h.
+const AUDIT_GET: u16 = 1000;
+const AUDIT_LIST_RULES: u16 = 1013;
+// linux/netfilter/nfnetlink.h, linux/netfilter/nf_tables.h.
+const NFT_MSG_GETCHAIN: u16 = 10 << 8 | 4;
+const NFGENMSG_BYTES: usize = 4;
+const NFTA_CHAIN_TABLE: u16 = 1;
+const NFTA_CHAIN_NAME: u16 = 3;
+const NFTA_CHAIN_HOOK: u16 = 4;
+
+/// Reads the state of the audit. Needs `CAP_AUDIT_CONTROL`.
+pub(crate) fn audit(deadline: Instant) -> Result<Audit, Unread> {
+    let mut netlink = Netlink::open(Some(AUDIT), deadline)?;
+    let status = netlink.ask(AUDIT_GET, Expect::One, &[])?;
+    let status = status.iter().find(|message| message.kind == AUDIT_GET);
+    // `enabled` is the second field of `struct audit_status`.
+    let enabled = status.and_then(|message| number(&message.payload, 4));
+    let rules = netlink.ask(AUDIT_LIST_RULES, Expect::List, &[])?;
+    let rules = rules
+        .iter()
+        .filter(|message| message.kind == AUDIT_LIST_RULES);
+    Ok(Audit {
+        enabled: enabled.ok_or(Unread::Malformed)?,
+        rules: rules.count(),
+    })
+}
+
+/// Lists the base chains of nftables, as table and chain. Needs `CAP_NET_ADMIN`.
+pub(crate) fn chains(deadline: Instant) -> Result<Vec<String>, Unread> {
+    let mut netlink = Netlink::open(Some(NETFILTER), deadline)?;
+    let found = netlink.ask(NFT_MSG_GETCHAIN, Expect::Dump, &[0; NFGENMSG_BYTES])?;
+    Ok(found
+        .iter()
+        .filter_map(|message| base_chain(&message.payload))
+        .collect())
+}
+
+/// Returns the name of a chain, or `None` if no packets enter the chain by themselves.
+pub(crate) fn base_chain(message: &[u8]) -> Option<String> {
+    let attributes = message.get(NFGENMSG_BYTES..)?;
+    attribute(attributes, NFTA_CHAIN_HOOK)?;
+    let table = text(attribute(attributes, NFTA_CHAIN_TABLE)?)?;
+    let chain = text(attribute(attributes, NFTA_CHAIN_NAME)?)?;
+    Some(format!("{table} {chain}"))
+}
