@@ -19,6 +19,7 @@ mod files;
 mod kernel;
 mod mapped;
 mod netlink;
+mod process;
 mod route;
 
 #[cfg(test)]
