@@ -16,6 +16,7 @@ mod disk;
 mod ethtool;
 mod extent;
 mod files;
+mod interfaces;
 mod kernel;
 mod mapped;
 mod netlink;
