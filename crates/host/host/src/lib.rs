@@ -20,6 +20,7 @@ mod interfaces;
 mod kernel;
 mod mapped;
 mod netlink;
+mod network;
 mod process;
 mod route;
 
