@@ -19,6 +19,7 @@ mod files;
 mod interfaces;
 mod kernel;
 mod mapped;
+mod metrics;
 mod netlink;
 mod network;
 mod process;

@@ -1,0 +1,128 @@
+//! Counters of a running server, from its metrics.
+
+use std::collections::BTreeSet;
+use std::io::{Read as _, Write as _};
+use std::net::{SocketAddr, TcpStream};
+use std::time::{Duration, Instant};
+
+use host_checks::{Fact, Metrics, Steering, Unread};
+
+use crate::files;
+
+/// Path of the metrics.
+const PATH: &str = "/-/metrics";
+/// Maximum length of the metrics.
+const METRICS_BYTES_MAX: u64 = 4 << 20;
+/// Maximum number of addresses that are tried. A server listens on few.
+const ADDRESSES_MAX: usize = 6;
+/// Maximum time for one address.
+const WAIT_MAX: Duration = Duration::from_millis(200);
+
+/// Reads the metrics of the server that listens on `addresses`. Addresses of other protocols, such
+/// as that of the store, do not reply with metrics, and the next one is tried.
+pub(crate) fn read(
+    addresses: &BTreeSet<SocketAddr>,
+    token: Option<&str>,
+    deadline: Instant,
+) -> Fact<Metrics> {
+    let mut why = Unread::NoServer;
+    for address in addresses.iter().take(ADDRESSES_MAX) {
+        match fetch(*address, token, deadline).and_then(|text| parse(&text)) {
+            Ok(metrics) => {
+                let text = format!(
+                    "{} requests, {} system calls, {} connections, imbalance {:.2}, {} of {} local",
+                    metrics.requests,
+                    metrics.system_calls,
+                    metrics.accepted,
+                    metrics.imbalance,
+                    metrics.local,
+                    metrics.located
+                );
+                return Fact::known(format!("http://{address}{PATH}"), text, metrics);
+            }
+            // A refusal by the server says more than the silence of another protocol.
+            Err(_) if matches!(why, Unread::Refused(_)) => {}
+            Err(new) => why = new,
+        }
+    }
+    Fact::unknown(format!("the server's {PATH}"), why)
+}
+
+fn fetch(address: SocketAddr, token: Option<&str>, deadline: Instant) -> Result<String, Unread> {
+    let left = deadline
+        .saturating_duration_since(Instant::now())
+        .min(WAIT_MAX);
+    if left.is_zero() {
+        return Err(Unread::TimedOut);
+    }
+    let failed = |err: std::io::Error| files::unread(&err);
+    let mut stream = TcpStream::connect_timeout(&address, left).map_err(failed)?;
+    stream.set_read_timeout(Some(left)).map_err(failed)?;
+    stream.set_write_timeout(Some(left)).map_err(failed)?;
+    let token = token.map_or(String::new(), |token| {
+        format!("authorization: Bearer {token}\r\n")
+    });
+    let request =
+        format!("GET {PATH} HTTP/1.1\r\nhost: {address}\r\nconnection: close\r\n{token}\r\n");
+    stream.write_all(request.as_bytes()).map_err(failed)?;
+    let mut bytes = Vec::new();
+    stream
+        .take(METRICS_BYTES_MAX)
+        .read_to_end(&mut bytes)
+        .map_err(failed)?;
+    let text = String::from_utf8(bytes).map_err(|_| Unread::Malformed)?;
+    let (head, body) = text.split_once("\r\n\r\n").ok_or(Unread::Malformed)?;
+    let status = head
+        .strip_prefix("HTTP/1.1 ")
+        .and_then(|rest| rest.get(..3)?.parse().ok());
+    match status.ok_or(Unread::Malformed)? {
+        200 => Ok(body.to_owned()),
+        status => Err(Unread::Refused(status)),
+    }
+}
+
+/// Parses the samples that the rows need. The text ends with the end mark of OpenMetrics.
+pub(crate) fn parse(text: &str) -> Result<Metrics, Unread> {
+    if text.trim_end().lines().next_back() != Some("# EOF") {
+        return Err(Unread::Malformed);
+    }
+    let samples = || text.lines().filter_map(|line| line.rsplit_once(' '));
+    let sum = |name: &str| -> Result<u64, Unread> {
+        let mut found = samples()
+            .filter(|(series, _)| series.split('{').next() == Some(name))
+            .map(|(_, value)| value.parse::<u64>().map_err(|_| Unread::Malformed))
+            .peekable();
+        // A family without a sample is one of another version of the server.
+        found.peek().ok_or(Unread::Unsupported)?;
+        found.sum()
+    };
+    let one = |series: &str| {
+        let value = samples()
+            .find(|(found, _)| *found == series)
+            .map(|(_, value)| value);
+        value.ok_or(Unread::Unsupported)
+    };
+    let steered = |mode: &str| {
+        let value = one(&format!("pelton_core_steering{{mode=\"{mode}\"}}"))?;
+        value.parse().map_err(|_| Unread::Malformed)
+    };
+    Ok(Metrics {
+        requests: match sum("http_server_request_duration_seconds_count") {
+            // The histogram has no sample before the first request.
+            Err(Unread::Unsupported) => 0,
+            found => found?,
+        },
+        system_calls: sum("pelton_syscalls_total")?,
+        accepted: sum("pelton_connections_accepted_total")?,
+        imbalance: one("pelton_core_imbalance_ratio")?
+            .parse()
+            .map_err(|_| Unread::Malformed)?,
+        located: sum("pelton_connections_located_total")?,
+        local: sum("pelton_connections_local_total")?,
+        steering: Steering {
+            hash: steered("hash")?,
+            incoming_cpu: steered("incoming-cpu")?,
+            cbpf: steered("cbpf")?,
+        },
+    })
+}
