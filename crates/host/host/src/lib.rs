@@ -24,6 +24,7 @@ mod netlink;
 mod network;
 mod process;
 mod route;
+mod server;
 
 #[cfg(test)]
 mod tests;
@@ -32,3 +33,4 @@ pub use disk::rotates;
 pub use extent::first_extent;
 pub use files::Roots;
 pub use mapped::Mapped;
+pub use server::holder;
