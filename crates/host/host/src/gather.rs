@@ -1,0 +1,77 @@
+//! Gathers all facts.
+
+use std::time::{Duration, Instant};
+
+use host_checks::{Fact, Facts, Unread};
+
+use crate::files::{Roots, fact};
+use crate::{audit, interfaces, kernel, network, process, server};
+
+/// Time after which no further question is put to the kernel or the server. What is missing then is
+/// unknown.
+const GATHER_MAX: Duration = Duration::from_millis(800);
+
+/// Process whose facts are gathered.
+#[derive(Clone, Debug)]
+pub enum Subject {
+    /// Running server, with the token of its admin if it needs one for its metrics.
+    Server {
+        /// Process id.
+        pid: u32,
+        /// Token for `Authorization: Bearer`.
+        token: Option<String>,
+    },
+    /// The calling process, because there is no server. The fact is the reason.
+    Caller(Fact<u32>),
+}
+
+/// Reads all facts. Opens nothing for writing, and ends within a second.
+#[must_use]
+pub fn gather(roots: &Roots, subject: Subject) -> Facts {
+    let deadline = Instant::now() + GATHER_MAX;
+    let mut facts = Facts {
+        kernel: kernel::kernel(roots),
+        cpu: kernel::processors(roots),
+        memory: kernel::memory(roots),
+        network: network::network(roots, deadline),
+        interfaces: interfaces::interfaces(roots, deadline),
+        built_for: built_for(),
+        ..Facts::default()
+    };
+    facts.kernel.audit = fact("netlink AUDIT_GET", audit::audit(deadline), |audit| {
+        format!("enabled {}, {} rules", audit.enabled, audit.rules)
+    });
+    match subject {
+        Subject::Server { pid, token } => {
+            facts.process = process::process(roots, &pid.to_string());
+            facts.server = server::server(roots, pid, token.as_deref(), deadline);
+        }
+        Subject::Caller(missing) => {
+            facts.process = process::process(roots, "self");
+            let why = missing.value.err().unwrap_or(Unread::NoServer);
+            let unknown = || missing.source.clone();
+            facts.server.listeners = Fact::unknown(unknown(), why);
+            facts.server.connections = Fact::unknown(unknown(), why);
+            facts.server.metrics = Fact::unknown(unknown(), why);
+            facts.server.pid = Fact::unknown(unknown(), why);
+        }
+    }
+    facts
+}
+
+/// Returns the processor features that the compiler may use everywhere in this program.
+fn built_for() -> Fact<Vec<String>> {
+    let known = [
+        ("sse4.2", cfg!(target_feature = "sse4.2")),
+        ("avx2", cfg!(target_feature = "avx2")),
+        ("avx512f", cfg!(target_feature = "avx512f")),
+        ("neon", cfg!(target_feature = "neon")),
+    ];
+    let features = known.iter().filter(|(_, is_on)| *is_on);
+    let features: Vec<String> = features.map(|(name, _)| (*name).to_owned()).collect();
+    let text = match features.is_empty() {
+        true => format!("baseline of {}", std::env::consts::ARCH),
+        false => features.join(" "),
+    };
+    Fact::known("target features of this program", text, features)
+}
