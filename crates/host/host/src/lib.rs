@@ -1,14 +1,23 @@
-//! Queries about disks: whether a disk is rotational, and at which offset of its device a file
-//! begins. The crate also maps files into memory. The crate changes nothing on the host.
+//! Facts of the machine below: whether a disk is rotational, and at which offset of its device a
+//! file begins; settings, network cards and other facts that `pelton doctor` reports. The crate also
+//! maps files into memory. The crate changes nothing on the host.
 //!
-//! Principal items: [`rotates`], [`first_extent`] and [`Mapped`].
+//! Principal items: [`gather`], [`rotates`], [`first_extent`] and [`Mapped`].
+//!
+//! ```text
+//! /proc, /sys ──► files ──┐
+//! kernel ──► netlink ─────┼─► gather ──► host_checks::Facts
+//! a server ──► metrics ───┘
+//! ```
 //!
 //! Units: device numbers hold the major number of `statx` in the upper 32 bits and the minor number
 //! in the lower 32 bits; extents are byte offsets on the device. Errors: if the kernel does not
-//! report a property, the result is `None`, or the kernel's error if that is more specific.
-//! Threads: all functions are synchronous and may block on the disk; each mapping has a thread that
-//! mostly sleeps. Sources: `Documentation/ABI/stable/sysfs-block` and
-//! `Documentation/filesystems/fiemap.rst` of Linux.
+//! report a property, the result is `None`, or the kernel's error if that is more specific; a fact
+//! is unknown with its reason. Limits: [`gather`] asks nothing after 0.8 seconds, and bounds each
+//! list that it reads. Threads: all functions are synchronous and may block on the disk, the kernel
+//! or the server; each mapping has a thread that mostly sleeps. Sources:
+//! `Documentation/ABI/stable/sysfs-block`, `Documentation/filesystems/fiemap.rst` and
+//! `Documentation/netlink/specs` of Linux.
 
 mod audit;
 mod diag;
