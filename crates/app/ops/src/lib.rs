@@ -22,6 +22,7 @@
 mod findings;
 mod history;
 mod host;
+mod host_report;
 mod idle_prefetch;
 mod metrics;
 mod mount;
@@ -36,5 +37,6 @@ mod saved;
 mod series;
 mod variants_mount;
 
+pub use host_report::host_report;
 pub use mounts::mounts;
 pub use sampler::{Ops, Sources};
