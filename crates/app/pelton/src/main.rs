@@ -13,6 +13,7 @@ mod cells;
 mod certificates;
 mod check;
 mod convert;
+mod doctor;
 mod flags;
 mod life;
 mod reload;
@@ -104,6 +105,10 @@ fn run() -> Result<u8, Vec<Error>> {
         Command::Cell(typed) => {
             let settings = typed.settings.clone();
             cells::run(&typed, &flags::resolve(settings, variables)?.config)
+        }
+        Command::Doctor(typed) => {
+            let settings = typed.settings.clone();
+            doctor::run(&typed, &flags::resolve(settings, variables)?.config)
         }
         Command::Help(_) => unreachable!("`flags::parse` returns help as text"),
         Command::Store(typed) if typed.asks_for_version() => {

@@ -165,3 +165,11 @@ impl Scope for DataAndLogin {
     const ACCEPTED: &[&str] = &["data", "require_login"];
     const SHOWN: &[&str] = Self::ACCEPTED;
 }
+
+/// Settings of `pelton doctor`, which finds the server by its data directory and reads its metrics.
+pub(crate) struct Diagnosis;
+
+impl Scope for Diagnosis {
+    const ACCEPTED: &[&str] = &["data", "admin_token_file"];
+    const SHOWN: &[&str] = Self::ACCEPTED;
+}

@@ -12,7 +12,8 @@ use upkeep::user::{UserAction, UserChange};
 
 use super::help::{self, Help};
 use super::scope::{
-    Cells, CellsAndPrograms, Conversion, Data, DataAndLogin, Everything, Prefetching, Purging,
+    Cells, CellsAndPrograms, Conversion, Data, DataAndLogin, Diagnosis, Everything, Prefetching,
+    Purging,
     Scanning, Signing,
 };
 use super::settings::{SettingFlags, SettingsOf};
@@ -58,6 +59,7 @@ pub(crate) enum Command {
     Sign(Sign),
     Check(Check),
     Cell(Cell),
+    Doctor(Doctor),
     Store(Store),
     Help(Help),
 }
@@ -462,6 +464,32 @@ pub(crate) struct Cell {
     pub(crate) replay: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) settings: SettingsOf<CellsAndPrograms>,
+}
+
+/// Report what this machine and a running server on it give away.
+///
+/// Checks the kernel, the network cards and the limits as they matter to a server, and says for
+/// each finding what the change gains and risks. If a server runs on the data directory, includes
+/// its own facts. Changes nothing, needs no privileges, and takes less than a second. Exits with 1
+/// if there are findings.
+#[derive(Args)]
+#[command(after_help = "Examples:
+  pelton doctor
+  pelton doctor --all | less
+  sudo pelton doctor --data /var/lib/pelton   (root can read more)
+  pelton doctor --json > doctor.json")]
+pub(crate) struct Doctor {
+    /// Print the report as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Print every row in full, also those without a finding
+    #[arg(long, conflicts_with = "json")]
+    pub(crate) all: bool,
+    /// Process id of the server; by default, the server on the data directory
+    #[arg(long, value_name = "PID")]
+    pub(crate) pid: Option<u32>,
+    #[command(flatten)]
+    pub(crate) settings: SettingsOf<Diagnosis>,
 }
 
 /// Run the Redis-compatible store alone, as a replacement for redis-server.
