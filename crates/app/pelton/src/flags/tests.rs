@@ -492,6 +492,7 @@ fn help_lists_commands() {
               sign        Sign the URL of a picture, or check a signed URL
               check       Print the value of every setting, and report problems
               cell        Show how this machine isolates the sandboxes (cells) of conversions
+              doctor      Report what this machine and a running server on it give away
               store       Run the Redis-compatible store alone, as a replacement for redis-server
               help        Explain a command, or list all settings
 
