@@ -56,6 +56,19 @@ pub(crate) fn without_opaque_alpha(mut rgba: Packed) -> Packed {
     rgba
 }
 
+/// Divides the colours of a pixel by its alpha, which is its last sample; rounds to nearest.
+pub(crate) fn unpremultiply(pixel: &mut [u8]) {
+    let Some((alpha, colours)) = pixel.split_last_mut() else {
+        return;
+    };
+    let alpha = u32::from(*alpha);
+    for sample in colours {
+        let numerator = u32::from(*sample) * 255 + alpha / 2;
+        // Without alpha, there is no colour.
+        *sample = numerator.checked_div(alpha).unwrap_or(0).min(255) as u8;
+    }
+}
+
 /// Returns `alpha`, or `None` if all pixels are opaque.
 pub(crate) fn unless_opaque(alpha: Plane) -> Option<Plane> {
     let opaque = (0..alpha.size.height_px).all(|y| alpha.row(y).iter().all(|a| *a == 255));

@@ -2,8 +2,8 @@
 
 use image_plan::Format;
 
-use crate::{DecodeOptions, Decoded, Error, ErrorKind};
-use crate::{avif, bmp, gif, hdr, ico, jpeg, png, pnm, preview, psd, qoi, tga, tiff, webp};
+use crate::{DecodeOptions, Decoded, Error};
+use crate::{avif, bmp, gif, hdr, ico, jpeg, png, pnm, preview, psd, qoi, svg, tga, tiff, webp};
 
 /// Decodes `bytes`, which must begin with the magic bytes of `format`. Of an animated GIF or PNG
 /// only the first frame is decoded, of an ICO the largest picture, of a TIFF the page of `options`.
@@ -42,9 +42,6 @@ pub fn decode(format: Format, bytes: &[u8], options: &DecodeOptions) -> Result<D
         Format::Hdr => hdr::decode(bytes, options),
         Format::Psd => psd::decode(bytes, options),
         Format::Heif | Format::Raw => preview::decode(format, bytes, options),
-        Format::Svg => Err(Error::new(
-            ErrorKind::Unsupported,
-            "svg is a vector format without pixels",
-        )),
+        Format::Svg | Format::Svgz => svg::decode(bytes, options),
     }
 }

@@ -9,6 +9,7 @@
 //! file ─► decode ─► Raster (planes or pixels) + ICC profile ─► `pixel` kernels ─► encode ─► file
 //!
 //! decoders: libjpeg-turbo · libwebp · dav1d in libavif · png, gif, image's BMP and ICO (Rust)
+//!           resvg: SVG and SVGZ; JPEGs embedded in HEIC and camera raw
 //!           own: TIFF around weezl, flate2 and libjpeg-turbo; TGA, QOI, PNM, Radiance HDR, PSD
 //! encoders: libjpeg-turbo · libwebp · libaom in libavif · png (Rust)
 //! ```
@@ -56,6 +57,7 @@ mod preview;
 mod psd;
 mod qoi;
 mod samples;
+mod svg;
 mod tga;
 mod tiff;
 mod warm_up;

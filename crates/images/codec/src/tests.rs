@@ -339,16 +339,6 @@ fn junk_is_refused() {
 }
 
 #[test]
-fn svg_is_not_decoded() {
-    let read = decode(
-        Format::Svg,
-        b"<svg/>",
-        &DecodeOptions::whole(Size::new(1, 1)),
-    );
-    assert_eq!(kind(read), ErrorKind::Unsupported);
-}
-
-#[test]
 fn encoders_refuse_unsupported_rasters() {
     let size = Size::new(5, 5);
     let full = |subsampling| Raster::Yuv(yuv(size, subsampling, Range::Full));

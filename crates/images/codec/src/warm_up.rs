@@ -63,6 +63,16 @@ pub fn warm_up() {
         data: vec![100; SIZE.pixels() as usize * 3],
     });
     run(Format::Png, Encoding::Png, &pixels);
+    draw();
+}
+
+/// Renders a drawing with text, which loads the font.
+fn draw() {
+    const DRAWING: &[u8] = b"<svg xmlns='http://www.w3.org/2000/svg' width='64' height='64'>\
+        <circle cx='20' cy='20' r='9'/><text y='50'>Text</text></svg>";
+    let decoded = decode(Format::Svg, DRAWING, &DecodeOptions::whole(SIZE));
+    let decoded = decoded.unwrap_or_else(|err| panic!("warm-up: svg: {err}"));
+    assert_eq!(decoded.raster.size(), SIZE, "warm-up: svg");
 }
 
 fn run(format: Format, encoding: Encoding, raster: &Raster) {

@@ -67,16 +67,16 @@ impl Candidates {
 /// original competes with them.
 ///
 /// ```text
-/// animated, SVG, unsupported   the original
-/// ICO, nothing requested       the original, if accepted
+/// animated, unsupported        the original
+/// ICO, SVG, nothing requested  the original, if accepted
 /// format=F                     F; also the original, if its format is F and no pixel changes
 /// pixels change                AVIF and WebP if accepted, else the baseline
 /// pixels are unchanged         as if pixels change; also the original, if accepted
 /// ```
 /// "Pixels are unchanged" means that the recipe neither rotates, mirrors, trims, scales, crops nor
 /// pads the picture, and has no effects on it. A client that names no image format accepts every
-/// original that browsers show. The original of an ICO contains the picture in several sizes, so no
-/// variant replaces it. The baseline is JPEG for opaque outputs of lossy originals and PNG for all
+/// original that browsers show. The original of an ICO contains the picture in several sizes, and an
+/// SVG can have any size, so no variant replaces them. The baseline is JPEG for opaque outputs of lossy originals and PNG for all
 /// others.
 ///
 /// Two kinds of targets are left out: those that cannot be smaller than a competing original, and
@@ -87,6 +87,7 @@ pub fn candidates(facts: &Facts, recipe: &Recipe, accepts: Accepts) -> Candidate
     if facts.animated || facts.unsupported.is_some() {
         return Candidates::ORIGINAL;
     }
+    let recipe = &facts.applied(recipe);
     let rotated = facts.rotated(recipe.orientation);
     let is_readable = match recipe.format {
         Some(target) => target.format() == facts.format,
@@ -96,8 +97,8 @@ pub fn candidates(facts: &Facts, recipe: &Recipe, accepts: Accepts) -> Candidate
     let is_unchanged = recipe.orientation == Orientation::Upright
         && recipe.trim.is_none()
         && recipe.effects.is_identity_for(is_resized, facts.alpha);
-    let is_icon = facts.format == Format::Ico && recipe.format.is_none();
-    if is_icon && is_readable && is_unchanged {
+    let is_kept = matches!(facts.format, Format::Ico | Format::Svg) && recipe.format.is_none();
+    if is_kept && is_readable && is_unchanged {
         return Candidates::ORIGINAL;
     }
     Candidates::select(facts, recipe, accepts, is_readable && is_unchanged)
@@ -124,6 +125,7 @@ impl Candidates {
         accepts: Accepts,
         original_competes: bool,
     ) -> Candidates {
+        let recipe = &facts.applied(recipe);
         let geometry = Geometry::planned(facts.rotated(recipe.orientation), recipe);
         let is_candidate = |target: &Target| !original_competes || may_beat(facts, recipe, *target);
         let modern = |target: &Target| {

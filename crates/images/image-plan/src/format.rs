@@ -23,7 +23,7 @@ pub enum Format {
     Avif,
     /// Windows bitmap.
     Bmp,
-    /// SVG, sent unchanged and never decoded.
+    /// SVG, sent unchanged unless a request changes it.
     Svg,
     /// TIFF 6.0 and BigTIFF.
     Tiff,
@@ -44,11 +44,13 @@ pub enum Format {
     /// Raw file of a camera, of which an embedded JPEG preview is decoded: CR2, CR3, NEF, ARW, DNG,
     /// RAF, ORF and RW2. Those with the magic bytes of TIFF are detected by [`crate::probe`] only.
     Raw,
+    /// SVG compressed with gzip. Only [`crate::probe`] detects it.
+    Svgz,
 }
 
 impl Format {
     /// All formats, in the order of their numbers in serialized plans.
-    pub const ALL: [Format; 16] = [
+    pub const ALL: [Format; 17] = [
         Format::Jpeg,
         Format::Png,
         Format::Gif,
@@ -65,11 +67,12 @@ impl Format {
         Format::Psd,
         Format::Heif,
         Format::Raw,
+        Format::Svgz,
     ];
 
     /// Detects the format of a file that begins with `head`. The first [`SNIFF_BYTES`] of a file
-    /// are sufficient; of a shorter file, `head` must be the whole file. Never detects TGA, and
-    /// detects raw files with the structure of a TIFF as TIFF.
+    /// are sufficient; of a shorter file, `head` must be the whole file. Never detects TGA and
+    /// SVGZ, and detects raw files with the structure of a TIFF as TIFF.
     #[must_use]
     pub fn sniff(head: &[u8]) -> Option<Format> {
         let head = &head[..head.len().min(SNIFF_BYTES)];
@@ -101,7 +104,7 @@ impl Format {
             Some(Format::Hdr)
         } else if is_pnm(head) {
             Some(Format::Pnm)
-        } else if is_svg(head) {
+        } else if svg_root(head).is_some() {
             Some(Format::Svg)
         } else {
             None
@@ -128,8 +131,15 @@ impl Format {
             | Format::Hdr
             | Format::Psd
             | Format::Heif
-            | Format::Raw => false,
+            | Format::Raw
+            | Format::Svgz => false,
         }
+    }
+
+    /// Returns whether pictures of this format are drawings, which can be rendered at any size.
+    #[must_use]
+    pub const fn is_drawing(self) -> bool {
+        matches!(self, Format::Svg | Format::Svgz)
     }
 
     /// Returns whether workers decode a JPEG if they decode a file of this format.
@@ -158,6 +168,7 @@ impl Format {
             Format::Psd => "image/vnd.adobe.photoshop",
             Format::Heif => "image/heic",
             Format::Raw => "image/x-dcraw",
+            Format::Svgz => "image/svg+xml-compressed",
         }
     }
 
@@ -181,6 +192,7 @@ impl Format {
             Format::Psd => "psd",
             Format::Heif => "heic",
             Format::Raw => "raw",
+            Format::Svgz => "svgz",
         }
     }
 }
@@ -280,9 +292,9 @@ fn is_bmp(head: &[u8]) -> bool {
         && 14 + header_bytes <= pixels_at
 }
 
-/// Returns whether the root element is `svg` or `PREFIX:svg`. Skips everything that XML permits
-/// before the root element.
-fn is_svg(head: &[u8]) -> bool {
+/// Returns the text from the root element on, if it is `svg` or `PREFIX:svg`. Skips everything that
+/// XML permits before the root element.
+pub(crate) fn svg_root(head: &[u8]) -> Option<&[u8]> {
     let mut rest = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head);
     loop {
         rest = rest.trim_ascii_start();
@@ -293,11 +305,12 @@ fn is_svg(head: &[u8]) -> bool {
         } else if let Some(doctype) = rest.strip_prefix(b"<!DOCTYPE") {
             after_doctype(doctype)
         } else {
-            return rest.strip_prefix(b"<").is_some_and(names_svg);
+            let is_svg = rest.strip_prefix(b"<").is_some_and(names_svg);
+            return is_svg.then_some(rest);
         };
         match after {
             Some(after) => rest = after,
-            None => return false,
+            None => return None,
         }
     }
 }

@@ -69,9 +69,9 @@ pub use probe::{
     ProbeErrorKind, ReadAt, Unsupported, heif_size, preview, probe, probe_page,
 };
 pub use probe::{
-    HdrHeader, IcoEntry, PnmCoding, PnmHeader, Preview, PsdColour, PsdHeader, TgaColour, TgaHeader,
-    TiffAlpha, TiffArray, TiffColour, TiffCompression, TiffPage, hdr_header, ico_entry, pnm_header,
-    psd_header, tga_header, tiff_page,
+    HdrHeader, IcoEntry, PnmCoding, PnmHeader, Preview, PsdColour, PsdHeader, SVG_BYTES_MAX,
+    TgaColour, TgaHeader, TiffAlpha, TiffArray, TiffColour, TiffCompression, TiffPage, hdr_header,
+    ico_entry, pnm_header, psd_header, tga_header, tiff_page,
 };
 pub use query::{Grammar, ImageQuery, QueryError, QueryErrorKind, parameter_names, parse_query};
 pub use raster::{Layout, Matrix, Packed, Plane, Range, Raster, Size, Subsampling, Yuv};

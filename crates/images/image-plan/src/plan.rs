@@ -198,6 +198,9 @@ const HALVED_PIXELS_MIN: u64 = 240_000;
 /// quarter or an eighth; see [`Plan::shrink`].
 const DECODED_PIXELS_MIN: u64 = 360_000;
 
+/// Maximum number of pixels at which a drawing is rendered so that nothing needs to be scaled.
+const DRAWN_PIXELS_MAX: u32 = 32 << 20;
+
 /// Rectangle inside a picture, in pixels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Rect {
@@ -221,7 +224,7 @@ pub struct Rect {
 pub struct Plan {
     /// Format of the original, detected by magic bytes.
     pub source: Format,
-    /// Size stated by the file, before orientation.
+    /// Size stated by the file, before orientation. Of a drawing, the size at which it is rendered.
     pub stored: Size,
     /// Rotation and mirroring: first the orientation that the file states, then the orientation of
     /// the recipe.
@@ -297,6 +300,38 @@ impl Plan {
         };
         let shrink = [8, 4, 2].into_iter().find(leaves_enough);
         shrink.unwrap_or(1)
+    }
+
+    /// Returns the plan of a drawing, in which `stored` is the size at which the drawing is rendered.
+    /// It is rendered so large that nothing needs to be scaled, unless that would be more than
+    /// [`DRAWN_PIXELS_MAX`] pixels, or unless the size of the output is not known.
+    fn drawn(self) -> Plan {
+        let (oriented, crop, inner) = (self.oriented(), self.crop, self.inner);
+        let scaled = |length: u32, inner: u32, crop: u32| {
+            (u64::from(length) * u64::from(inner) + u64::from(crop) / 2) / u64::from(crop)
+        };
+        let across = |length| scaled(length, inner.width_px, crop.size.width_px);
+        let down = |length| scaled(length, inner.height_px, crop.size.height_px);
+        let (width, height) = (across(oriented.width_px), down(oriented.height_px));
+        let is_moderate = u128::from(width) * u128::from(height) <= u128::from(DRAWN_PIXELS_MAX);
+        if self.trim.is_some() || !is_moderate {
+            return self;
+        }
+        // Neither side exceeds the number of pixels, which has 32 bits. The crop keeps its place up
+        // to half a pixel.
+        let rendered = Size::new(width as u32, height as u32);
+        Plan {
+            stored: match self.orientation.transposes() {
+                true => rendered.transposed(),
+                false => rendered,
+            },
+            crop: Rect {
+                x: (across(crop.x) as u32).min(rendered.width_px - inner.width_px),
+                y: (down(crop.y) as u32).min(rendered.height_px - inner.height_px),
+                size: inner,
+            },
+            ..self
+        }
     }
 
     /// Returns the number of pixels that the decoder produces, after shrinking.
@@ -399,6 +434,7 @@ pub fn plan(
     if let Some(unsupported) = facts.unsupported {
         return Err(Refusal::UnsupportedSource(unsupported));
     }
+    let recipe = &facts.applied(recipe);
     let geometry = Geometry::planned(facts.rotated(recipe.orientation), recipe);
     let size = geometry.target;
     let trim = Trim::of(recipe);
@@ -424,6 +460,10 @@ pub fn plan(
         page: recipe.page_number(),
         effects: recipe.effects.relevant(&input),
         trim,
+    };
+    let plan = match facts.format.is_drawing() {
+        true => plan.drawn(),
+        false => plan,
     };
     if limits.source_pixels_max < plan.decoded_pixels() {
         return Err(Refusal::TooManyPixels {

@@ -17,6 +17,7 @@ mod preview;
 mod psd;
 mod qoi;
 mod raw;
+mod svg;
 #[cfg(test)]
 mod tests;
 mod tga;
@@ -37,6 +38,7 @@ pub use preview::Preview;
 pub use psd::{PsdColour, PsdHeader};
 pub(crate) use raw::has_magic as is_raw;
 pub use read_at::ReadAt;
+pub use svg::SVG_BYTES_MAX;
 pub use tga::{TgaColour, TgaHeader};
 pub use tiff::{PAGES_MAX, TiffAlpha, TiffArray, TiffColour, TiffCompression, TiffPage};
 
@@ -87,7 +89,10 @@ pub fn probe_page(
     let mut head = HeaderReader::new(&source, len_bytes);
     let sniffed = head.bytes(0, len_bytes.min(SNIFF_BYTES as u64) as usize)?;
     // TGA has no magic bytes. Its parser refuses the files of all other formats.
-    let format = Format::sniff(sniffed).unwrap_or(Format::Tga);
+    let format = match Format::sniff(sniffed) {
+        None if svg::probe_compressed(&mut head)?.is_some() => Format::Svgz,
+        sniffed => sniffed.unwrap_or(Format::Tga),
+    };
     let facts = match format {
         Format::Jpeg => jpeg::probe(&mut head)?,
         Format::Png => png::probe(&mut head)?,
@@ -95,11 +100,8 @@ pub fn probe_page(
         Format::Webp => webp::probe(&mut head)?,
         Format::Avif => avif::probe(&mut head)?,
         Format::Bmp => bmp::probe(&mut head)?,
-        Format::Svg => Facts {
-            unsupported: Some(Unsupported::Vector),
-            alpha: true,
-            ..Facts::new(format, Size::new(1, 1), Colour::Rgb)
-        },
+        Format::Svg => svg::probe(&mut head)?,
+        Format::Svgz => svg::probe_compressed(&mut head)?.ok_or(ProbeError::unknown())?,
         Format::Tiff if is_camera_raw(&mut head)? => preview::find(&mut head, Format::Raw)?.facts,
         Format::Tiff => tiff::probe(&mut head, page)?,
         Format::Heif | Format::Raw => preview::find(&mut head, format)?.facts,

@@ -177,6 +177,7 @@ fn types_and_endings() {
         (Format::Psd, "image/vnd.adobe.photoshop", "psd"),
         (Format::Heif, "image/heic", "heic"),
         (Format::Raw, "image/x-dcraw", "raw"),
+        (Format::Svgz, "image/svg+xml-compressed", "svgz"),
     ];
     assert_eq!(table.map(|(format, ..)| format), Format::ALL);
     for (format, media_type, extension) in table {

@@ -64,6 +64,11 @@ const TRIM_MS_MP: u128 = 6;
 /// Bytes per pixel of that RGBA picture.
 const TRIM_BYTES_PX: u128 = 4;
 
+/// Memory for the elements of a drawing in bytes, whatever its size.
+const DRAWING_BYTES: u128 = 96 << 20;
+/// CPU time to parse a drawing and to load the font, in milliseconds.
+const DRAWING_MS: u128 = 50;
+
 /// Bytes per pixel of the effects: the picture as RGBA before and after an effect, and three planes
 /// of 16 bits for a blur.
 const EFFECTS_BYTES_PX: u128 = 14;
@@ -84,7 +89,11 @@ impl Plan {
         let decoded = u128::from(self.decoded_pixels());
         let (decode, encode) = (decode_rate(self.source), encode_rate(self.encoding));
         let raster_bytes_px = raster_bytes_px(self.source);
-        let decoding = stored * decode.bytes_px + decoded * raster_bytes_px;
+        let (drawing_bytes, drawing_ms) = match self.source.is_drawing() {
+            true => (DRAWING_BYTES, DRAWING_MS),
+            false => (0, 0),
+        };
+        let decoding = drawing_bytes + stored * decode.bytes_px + decoded * raster_bytes_px;
         let (trim_bytes_px, trim_ms_mp) = match self.trim {
             Some(_) => (TRIM_BYTES_PX, TRIM_MS_MP),
             None => (0, 0),
@@ -115,7 +124,7 @@ impl Plan {
         let clamped = |number: u128| u64::try_from(number).unwrap_or(u64::MAX);
         Cost {
             memory_bytes: clamped(BASE_BYTES + memory),
-            cpu_ms: clamped(BASE_MS + measure_ms + cpu_us.div_ceil(1000) / 1000),
+            cpu_ms: clamped(BASE_MS + drawing_ms + measure_ms + cpu_us.div_ceil(1000) / 1000),
         }
     }
 }
@@ -148,7 +157,8 @@ const fn decode_rate(source: Format) -> Rate {
         Format::Webp => rate(4, 10),
         Format::Avif => rate(8, 15),
         Format::Bmp => rate(1, 3),
-        Format::Svg => rate(0, 0),
+        // Layers of groups and filters, a few at a time.
+        Format::Svg | Format::Svgz => rate(24, 60),
         // A strip of JPEG can be as large as the picture; its planes and pixels are held beside it.
         Format::Tiff => rate(8, 20),
         Format::Ico => rate(8, 12),

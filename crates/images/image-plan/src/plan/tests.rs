@@ -1,3 +1,4 @@
+mod drawings;
 mod prop;
 
 use super::*;
@@ -195,7 +196,7 @@ fn originals_that_are_refused() {
             4000x3000 w=10 Webp: original is animated
             4000x3000 w=10 Webp: original is not converted: high dynamic range
             4000x3000  Jpeg: original is not converted: jpeg with a precision other than 8 bits
-            4000x3000  Png: original is not converted: vector graphics
+            4000x3000  Png: original is not converted: svg that is too large
         "#]],
     );
 }
@@ -473,9 +474,8 @@ fn malformed_plans_are_refused() {
     assert_eq!(Plan::from_bytes(&long), Err(MalformedPlan::Length));
     let table: &[(usize, &[u8], MalformedPlan)] = &[
         (3, b"1", MalformedPlan::Magic),
-        // Source format: 6 is SVG, which no plan decodes, and 16 stands for nothing.
-        (4, &[6], MalformedPlan::Value),
-        (4, &[16], MalformedPlan::Value),
+        // Source format: 17 stands for nothing.
+        (4, &[17], MalformedPlan::Value),
         // Orientation: only 1 to 8 are defined.
         (5, &[0], MalformedPlan::Value),
         (5, &[9], MalformedPlan::Value),

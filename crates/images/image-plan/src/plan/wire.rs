@@ -177,13 +177,10 @@ fn trim(plan: &[u8; PLAN_BYTES]) -> Option<Option<Trim>> {
     Trim::from_bytes(plan[TRIM_AT..].first_chunk()?)
 }
 
-/// Returns the format with this number in a serialized plan. SVG is excluded, because it is never
-/// decoded.
+/// Returns the format with this number in a serialized plan.
 fn format(number: u8) -> Option<Format> {
-    let format = Format::ALL
-        .into_iter()
-        .find(|format| *format as u8 == number);
-    format.filter(|format| *format != Format::Svg)
+    let mut formats = Format::ALL.into_iter();
+    formats.find(|format| *format as u8 == number)
 }
 
 /// Parses the encoder and its settings from the bytes 6 to 9 of a serialized plan. Unused bytes

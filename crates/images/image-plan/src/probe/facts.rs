@@ -4,7 +4,7 @@ use std::{fmt, io};
 
 use thiserror::Error;
 
-use crate::{Format, Orientation, Size, Subsampling};
+use crate::{Format, Orientation, Recipe, Size, Subsampling};
 
 /// Properties of a picture, as stated by its header. Nothing was decoded, so a decoder may still
 /// find that the header is wrong.
@@ -12,7 +12,8 @@ use crate::{Format, Orientation, Size, Subsampling};
 pub struct Facts {
     /// Format, detected by magic bytes.
     pub format: Format,
-    /// Size of the picture as stored, before orientation; 1 × 1 for SVG, which has no pixels.
+    /// Size of the picture as stored, before orientation. Of a drawing, the size that it states, or
+    /// 1 × 1 if that is not known.
     pub stored: Size,
     /// Transformation that makes the picture upright, from EXIF, or from AVIF's `irot` and `imir`.
     pub orientation: Orientation,
@@ -71,6 +72,16 @@ impl Facts {
         }
     }
 
+    /// Returns `recipe` as it applies to this picture: a drawing is rendered at the size of the box,
+    /// so it may become larger. If it is trimmed, its size is that which it states.
+    #[must_use]
+    pub(crate) fn applied(&self, recipe: &Recipe) -> Recipe {
+        Recipe {
+            enlarge: recipe.enlarge || (self.format.is_drawing() && recipe.trim.is_none()),
+            ..*recipe
+        }
+    }
+
     /// Returns the size of the upright picture.
     #[must_use]
     pub const fn oriented(&self) -> Size {
@@ -116,7 +127,7 @@ pub enum Colour {
 /// Reason why a valid picture is not converted but sent unchanged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Unsupported {
-    /// SVG, which only clients render.
+    /// SVG that is too large, or whose root element is too long.
     Vector,
     /// JPEG with a precision other than 8 bits per sample.
     Precision,
@@ -143,7 +154,7 @@ pub enum Unsupported {
 impl fmt::Display for Unsupported {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Unsupported::Vector => "vector graphics",
+            Unsupported::Vector => "svg that is too large",
             Unsupported::Precision => "jpeg with a precision other than 8 bits",
             Unsupported::Process => "lossless or hierarchical jpeg",
             Unsupported::Components => "jpeg with other than 1, 3 or 4 components",

@@ -5,6 +5,7 @@ mod jpeg;
 mod png;
 mod prop;
 mod stills;
+mod svg;
 mod webp;
 mod write;
 
@@ -114,7 +115,7 @@ fn other_files() {
             ("text", b"BMW, GIF and RIFF are words".to_vec()),
         ],
         expect![[r#"
-            svg: Svg 1x1 Rgb 8 alpha unsupported:Vector
+            svg: Svg 100x100 Rgb 8 alpha lossless
             empty: Unknown: not a picture
             text: Unknown: not a picture
         "#]],

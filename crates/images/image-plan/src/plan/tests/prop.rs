@@ -5,10 +5,10 @@ use proptest::prelude::*;
 use std::num::NonZeroU16;
 
 fn any_format() -> impl Strategy<Value = Format> {
-    let convertible = |format: &Format| *format != Format::Svg;
+    let convertible = |format: &Format| !format.is_drawing();
     (0..Format::ALL.len())
         .prop_map(|index| Format::ALL[index])
-        .prop_filter("svg is not converted", convertible)
+        .prop_filter("drawings are rendered at another size", convertible)
 }
 
 fn any_orientation() -> impl Strategy<Value = Orientation> {
