@@ -173,8 +173,10 @@ impl Service {
                         .ok_or(Problem::OriginalWithheld)?
                 }
             };
-            let negotiated =
-                recipe.format.is_none() && !facts.animated && facts.unsupported.is_none();
+            // A drawing that no request changes is sent as it is to every client.
+            let is_drawing = facts.format.is_drawing() && candidates.targets().next().is_none();
+            let is_convertible = !facts.animated && facts.unsupported.is_none() && !is_drawing;
+            let negotiated = recipe.format.is_none() && is_convertible;
             let request = ImageRequest {
                 path,
                 identity,

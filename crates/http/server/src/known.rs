@@ -50,7 +50,7 @@ impl Known {
     #[must_use]
     pub fn may_be_active(&self) -> bool {
         match self {
-            Known::Picture(facts) => facts.format == Format::Svg,
+            Known::Picture(facts) => facts.format.is_drawing(),
             Known::Untouched(_) | Known::WithoutPreview(..) | Known::Audio(_) | Known::Damaged => {
                 false
             }

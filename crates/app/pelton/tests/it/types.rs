@@ -88,6 +88,48 @@ fn drawings_are_left_alone_and_run_nothing() {
         }
     }
     assert_eq!(server.metrics().jobs(), 0);
+    // A request that changes a drawing gets its pixels, at any size.
+    for (accept, media_type) in [("*/*", "image/png"), ("image/webp", "image/webp")] {
+        let response = server.get_as("/d.svg?w=45", accept);
+        assert_eq!(
+            (response.status, response.content_type()),
+            (200, media_type)
+        );
+        assert_eq!(response.size(), (45, 45));
+        assert_eq!(response.field("content-security-policy"), None);
+    }
+    server.stop();
+}
+
+/// Drawing of 9 × 9 pixels, compressed with gzip.
+const SVGZ: &[u8] = b"\
+\x1f\x8b\x08\x00\x00\x00\x00\x00\x02\xff\x6d\x8c\xbb\x0e\x80\x20\x0c\x00\x7f\xa5\x5b\x37\x4a\x34\
+\x0e\x1a\xe0\x67\x04\x81\x04\x1f\x81\xc6\xfa\xf9\xca\xee\x76\xc9\x5d\xce\xb4\x3b\xc2\xb3\x97\xa3\
+\x59\x4c\xcc\xd7\x42\x24\x22\x4a\x46\x75\xd6\x48\x83\xd6\x9a\xbe\x02\x41\xb2\xe7\x64\x71\x46\x48\
+\x21\xc7\xc4\x1d\x9d\xa9\x61\xe5\x1f\x35\x21\x6c\xb9\x14\x8b\x35\x78\x24\x67\xfa\xc2\xbd\x11\xd6\
+\x2c\xa7\x6a\x00\x00\x00";
+
+#[test]
+fn drawings_that_browsers_do_not_unpack_are_converted() {
+    let bomb = "<g id='a0'><rect width='9' height='9'/></g>".to_owned();
+    let bomb = (1..12).fold(bomb, |bomb, level| {
+        let uses = format!("<use href='#a{}'/>", level - 1).repeat(10);
+        format!("{bomb}<g id='a{level}'>{uses}</g>")
+    });
+    let bomb = format!("<svg xmlns='http://www.w3.org/2000/svg' width='9' height='9'>{bomb}</svg>");
+    let home = Home::with(&[("d.svgz", SVGZ), ("bomb.svg", bomb.as_bytes())]);
+    let server = Server::plain(&home, &[]);
+    for (query, size) in [("", (9, 9)), ("?w=300", (300, 300))] {
+        let response = server.get_as(&format!("/d.svgz{query}"), "image/avif");
+        assert_eq!(
+            (response.status, response.content_type()),
+            (200, "image/avif")
+        );
+        assert_eq!(response.size(), size);
+    }
+    // The drawing itself is sent to browsers, which have limits of their own.
+    assert_eq!(server.get("/bomb.svg").content_type(), "image/svg+xml");
+    assert_eq!(server.get("/bomb.svg?w=90").status, 422);
     server.stop();
 }
 
