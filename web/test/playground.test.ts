@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { test } from "node:test";
 
-import { PARAMETERS, type Recipe, outputSize, pageQuery, problemOf, queryOf, recipeOf, withQuery } from "../src/playground/recipe.ts";
+import { PARAMETERS, type Recipe, SIDES, outputSize, pageQuery, problemOf, queryOf, recipeOf, withQuery } from "../src/playground/recipe.ts";
 import { WHOLE, WHOLE_TEXT, clipped, cropText, focusText, moveEdges, partOf } from "../src/playground/geometry.ts";
 import { curlOf, iiifOf, imgOf, imgproxyOf, pictureOf, webpServerGoOf } from "../src/playground/snippets.ts";
 
@@ -38,6 +38,9 @@ test("other spellings in the page's query become those of the controls", () => {
   assert.equal(read("flip=0&flop=false&enlarge=0&rotate=0&fit=inside&format=auto"), "");
   assert.equal(read("rotate=90&fit=cover&format=png"), "rotate=90&fit=cover&format=png");
   assert.equal(read("flip=yes&fit=crop&rotate=45"), "rotate=45&flip=yes&fit=crop", "the server says what is wrong");
+  assert.equal(read("grayscale=1&sepia=0&invert=true"), "grayscale=true&invert=true");
+  assert.equal(read("width=400&height=300"), "w=400&h=300&fit=cover", "names in WebP Server Go");
+  assert.equal(read("max_width=400"), "w=400");
 });
 
 test("sizes follow the server's rules", () => {
@@ -59,6 +62,18 @@ test("sizes follow the server's rules", () => {
   assert.equal(size("crop=16:9"), "4000×2250");
   assert.equal(size("crop=3:1&rotate=270"), "3000×1000");
   assert.equal(size("crop=nonsense"), "4000×3000");
+});
+
+test("the size includes the margins and the corners of a rotated picture", () => {
+  const size = (query: string) => Object.values(outputSize(recipe(query), NATURAL)).join("×");
+  assert.equal(size("w=400&pad=10"), "420×320");
+  assert.equal(size("w=400&pad=1,2"), "404×302");
+  assert.equal(size("w=400&pad=1,2,3,4&dpr=2"), "812×608");
+  assert.equal(size("w=400&rotate=-90"), "400×533");
+  assert.equal(size("w=400&rotate=450"), "400×533");
+  assert.equal(size("w=400&rotate=30"), "497×460");
+  assert.equal(size("w=400&h=400&fit=contain&rotate=30"), "497×460");
+  assert.equal(size("w=400&h=500&fit=contain&rotate=30&pad=1"), "499×502");
 });
 
 test("a dragged frame or point is written in fractions, and read back as the same part", () => {
@@ -109,6 +124,16 @@ test("an image has candidates up to twice its width, but none above the original
   assert.ok(text.includes('width="400" height="200"'), text);
 });
 
+test("an image with lengths has candidates by density, because only `dpr` multiplies lengths", () => {
+  const text = imgOf(SUBJECT, recipe("w=400&blur=2"));
+  assert.equal(
+    text,
+    `<img src="${SUBJECT.address}?w=400&amp;blur=2"\n` +
+      `  srcset="${SUBJECT.address}?w=400&amp;dpr=1.5&amp;blur=2 1.5x,\n          ${SUBJECT.address}?w=400&amp;dpr=2&amp;blur=2 2x"\n` +
+      '  width="400" height="300" alt="">',
+  );
+});
+
 test("a picture element names the formats, and ends with one that every browser shows", () => {
   const text = pictureOf(SUBJECT, recipe("w=400"));
   assert.deepEqual([...text.matchAll(/type="([^"]+)"/g)].map((match) => match[1]), ["image/avif", "image/webp"]);
@@ -130,6 +155,7 @@ test("WebP Server Go spells sizes, and nothing else", () => {
   assert.deepEqual(spelled("w=5000&h=300&fit=cover"), { lacks: ["fit=cover"] });
   assert.deepEqual(spelled("rotate=90&flip=true&crop=1:1&focus=0,0"), { lacks: ["rotate", "flip", "crop", "focus"] });
   assert.deepEqual(spelled("w=400&h=300&fit=fill&enlarge=true&q=80&format=webp"), { lacks: ["fit=fill", "enlarge", "q", "format"] });
+  assert.deepEqual(spelled("blur=2&page=3"), { lacks: ["blur", "page"] });
 });
 
 test("imgproxy spells every parameter", () => {
@@ -146,6 +172,8 @@ test("imgproxy spells every parameter", () => {
   assert.equal(spelled("rotate=90&flop=true"), "/insecure/rot:90/fl:1:0/SOURCE");
   assert.equal(spelled("crop=1:1&focus=0.4,0&w=300"), "/insecure/c:3000:3000:nowe:100:0/rs:fit:300:0:0/SOURCE");
   assert.equal(spelled("w=400&h=300&fit=cover&focus=0.4,0"), "/insecure/g:fp:0.4:0/rs:fill-down:400:300:0/SOURCE");
+  assert.equal(spelled("rotate=-90&blur=2&pixelate=8&bg=fff&pad=1,2"), "/insecure/rot:270/bl:2/pix:8/bg:fff/pd:1:2/SOURCE");
+  for (const query of ["gamma=2", "bg=white", "sharpen=1,2", "rotate=45", "page=2"]) assert.equal(spelled(query), "", query);
   assert.equal(spelled("rotate=90&w=400"), "", "imgproxy scales before it rotates");
 });
 
@@ -176,13 +204,15 @@ test("IIIF spells sizes and the centred part that covers a box", () => {
   }
   assert.deepEqual(spelled("w=300&h=300&fit=contain&q=5"), ["fit=contain", "q"]);
   assert.deepEqual(spelled("w=300&rotate=90"), ["rotate"]);
+  assert.equal(spelled("w=300&grayscale=true"), "full/300,/0/gray.jpg");
+  assert.deepEqual(spelled("w=300&rotate=30&sepia=true&kernel=linear"), ["sepia", "kernel", "rotate"]);
 });
 
-test("every parameter in the README has a control, except those that the README excludes", async () => {
+test("the playground knows every parameter in the README", async () => {
   const readme = await readFile(new URL("../../README.md", import.meta.url), "utf8");
   const [, table = ""] = /## Query parameters\n[^]*?\|---\|---\|\n([^]*?)\n\n/.exec(readme) ?? [];
-  const excluded = ["as in WebP Server Go", "[operations on pixels]", "| `page` |"];
-  const rows = table.split("\n").filter((row) => !excluded.some((text) => row.includes(text)));
-  const names = rows.flatMap((row) => [...(row.split(" | ")[0] ?? "").matchAll(/`(\w+)/g)].map((match) => match[1]));
-  assert.deepEqual([...names, "enlarge"].sort(), [...PARAMETERS].sort());
+  const names = table.split("\n").flatMap((row) => [...(row.split(" | ")[0] ?? "").matchAll(/`(\w+)/g)].map((match) => match[1]));
+  // `enlarge` is explained with the box; the snippets have the URL with `meta`.
+  const expected = [...PARAMETERS, ...Object.keys(SIDES), "meta"].filter((name) => name !== "enlarge");
+  assert.deepEqual([...names].sort(), expected.sort());
 });

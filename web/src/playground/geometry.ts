@@ -31,14 +31,40 @@ const SIDE_MIN = 0.02;
 /** Decimals of a fraction in a URL. */
 const DECIMALS = 4;
 
-/** Returns whether the recipe rotates or mirrors the picture. */
-export function isTurned({ rotate, flip, flop }: Recipe): boolean {
-  return rotate !== "" || flip === "true" || flop === "true";
+/** Returns the rotation in degrees, from 0 up to but not including 360. */
+function degreesOf({ rotate }: Recipe): number {
+  return ((Number(rotate) % 360) + 360) % 360 || 0;
 }
 
-/** Returns the size of a picture after `rotate`. */
-export function turnedSize({ rotate }: Recipe, { width, height }: Size): Size {
-  return rotate === "90" || rotate === "270" ? { width: height, height: width } : { width, height };
+/** Returns the rotation before the crop, which exchanges whole pixels: 0, 90, 180 or 270 degrees. */
+export function quartersOf(recipe: Recipe): number {
+  const degrees = degreesOf(recipe);
+  return degrees % 90 === 0 ? degrees : 0;
+}
+
+/** Returns whether the recipe rotates the scaled picture, by an angle that is no multiple of 90°. */
+export function isAngled(recipe: Recipe): boolean {
+  return degreesOf(recipe) !== quartersOf(recipe);
+}
+
+/** Returns the size of the smallest upright frame around a picture that `rotate` turns by an angle. */
+export function angledSize(recipe: Recipe, size: Size): Size {
+  if (!isAngled(recipe)) return size;
+  const radians = (degreesOf(recipe) * Math.PI) / 180;
+  const [sine, cosine] = [Math.abs(Math.sin(radians)), Math.abs(Math.cos(radians))];
+  // A rounding error must not add a column or row.
+  const side = (length: number) => Math.max(1, Math.ceil(length - 0.01));
+  return { width: side(size.width * cosine + size.height * sine), height: side(size.width * sine + size.height * cosine) };
+}
+
+/** Returns whether the recipe rotates or mirrors the picture before the crop. */
+export function isTurned(recipe: Recipe): boolean {
+  return quartersOf(recipe) !== 0 || recipe.flip === "true" || recipe.flop === "true";
+}
+
+/** Returns the size of a picture after a rotation by a multiple of 90°. */
+export function turnedSize(recipe: Recipe, { width, height }: Size): Size {
+  return quartersOf(recipe) % 180 === 90 ? { width: height, height: width } : { width, height };
 }
 
 /** Returns the aspect ratio that `crop` names, or `null` if it names none. */

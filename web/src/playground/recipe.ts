@@ -1,7 +1,17 @@
-import { partOf } from "./geometry.ts";
+import { angledSize, partOf } from "./geometry.ts";
+
+/** Names of the operations on pixels, in the order in which the server executes them. */
+export const EFFECTS = [
+  "gamma", "brightness", "contrast", "saturation", "grayscale", "sepia", "duotone", "invert",
+  "blur", "sharpen", "unsharp", "pixelate", "bg", "pad", "round",
+  // `trim`: add its name here, and its control to `effects.tsx`.
+] as const;
 
 /** Names of the parameters of a picture's URL, in the order in which the URL has them. */
-export const PARAMETERS = ["rotate", "flip", "flop", "crop", "focus", "w", "h", "fit", "dpr", "enlarge", "q", "format"] as const;
+export const PARAMETERS = [
+  "page", "rotate", "flip", "flop", "crop", "focus", "w", "h", "fit", "kernel", "dpr", "enlarge",
+  ...EFFECTS, "q", "format",
+] as const;
 
 export type Parameter = (typeof PARAMETERS)[number];
 
@@ -33,21 +43,31 @@ const SPELLINGS: Readonly<Partial<Record<Parameter, ReadonlyMap<string, string>>
   flip: FLAG,
   flop: FLAG,
   enlarge: FLAG,
+  grayscale: FLAG,
+  sepia: FLAG,
+  invert: FLAG,
   rotate: new Map([["0", ""]]),
   fit: new Map([["inside", ""]]),
   format: new Map([["auto", ""]]),
 };
+
+/** Names in WebP Server Go of the sides of the box; the first two crop, as `fit=cover` does. */
+export const SIDES = { width: "w", height: "h", max_width: "w", max_height: "h" } as const;
 
 /**
  * Returns the recipe in the query of the playground's own address. Each value has the spelling
  * that the controls use.
  */
 export function recipeOf(query: URLSearchParams): Recipe {
+  const read = (name: string) => query.get(name)?.trim() ?? "";
   const valueOf = (name: Parameter) => {
-    const text = query.get(nameInPage(name))?.trim() ?? "";
+    const text = read(nameInPage(name));
     return SPELLINGS[name]?.get(text) ?? text;
   };
-  return Object.fromEntries(PARAMETERS.map((name) => [name, valueOf(name)])) as Recipe;
+  const recipe = Object.fromEntries(PARAMETERS.map((name) => [name, valueOf(name)])) as Record<Parameter, string>;
+  for (const [other, name] of Object.entries(SIDES)) recipe[name] ||= read(other);
+  if (read("width") && read("height")) recipe.fit ||= "cover";
+  return recipe;
 }
 
 /** Returns the query of a picture's URL, without the question mark. */
@@ -76,6 +96,24 @@ export function boxOf({ w, h, dpr }: Recipe): Size {
 
 /** Returns the size of the variant that a valid recipe makes of a picture of the size `original`. */
 export function outputSize(recipe: Recipe, original: Size): Size {
+  const box = boxOf(recipe);
+  let { width, height } = angledSize(recipe, fittedSize(recipe, original));
+  if (recipe.fit === "contain" && box.width && box.height) {
+    // A corner of a rotated picture may exceed the box.
+    [width, height] = [Math.max(width, box.width), Math.max(height, box.height)];
+  }
+  const { top, right, bottom, left } = marginsOf(recipe);
+  return { width: width + left + right, height: height + top + bottom };
+}
+
+/** Returns the margins that `pad` names, after `dpr`. */
+function marginsOf({ pad, dpr }: Recipe): Readonly<Record<"top" | "right" | "bottom" | "left", number>> {
+  const [top = 0, right = top, bottom = top, left = right] = pad.split(",").map((side) => Math.round(Number(side) * Number(dpr || 1)) || 0);
+  return { top, right, bottom, left };
+}
+
+/** Returns the size of the picture in the box, before its rotation by an angle and without margins. */
+function fittedSize(recipe: Recipe, original: Size): Size {
   const { width, height } = partOf(recipe, original);
   const natural = { width, height };
   const box = boxOf(recipe);
@@ -84,8 +122,6 @@ export function outputSize(recipe: Recipe, original: Size): Size {
   if (!box.width || !box.height) return inside(natural, { width: box.width || Infinity, height: box.height || Infinity }, mayGrow);
   const exceeds = natural.width < box.width || natural.height < box.height;
   switch (recipe.fit) {
-    case "contain":
-      return box;
     case "cover":
     case "fill":
       return exceeds && !mayGrow ? inside(box, natural, true) : box;

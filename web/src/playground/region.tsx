@@ -3,8 +3,8 @@ import { useRef } from "preact/hooks";
 import { url } from "../base.ts";
 import { t } from "../i18n/messages.ts";
 import type { Edge, Fractions, Point } from "./geometry.ts";
-import { WHOLE, clamp, clipped, cropText, focusOf, focusText, moveEdges, ratioOf, rectangleOf, turnedSize } from "./geometry.ts";
-import { type Parameter, type Recipe, type Size, queryOf, withQuery } from "./recipe.ts";
+import { WHOLE, clamp, clipped, cropText, focusOf, focusText, moveEdges, quartersOf, ratioOf, rectangleOf, turnedSize } from "./geometry.ts";
+import { type Parameter, type Recipe, type Size, queryOf, recipeOf, withQuery } from "./recipe.ts";
 
 /** Width in which the picture below the frame is requested, in pixels. */
 const WIDTH = 640;
@@ -40,10 +40,10 @@ interface Props {
 /** The turned picture with the frame of `crop`, and the point of `focus` where it has an effect. */
 export function Region({ file, natural, recipe, change }: Props) {
   const stage = useRef<HTMLDivElement>(null);
-  const { rotate, flip, flop } = recipe;
+  const { flip, flop } = recipe;
   const turned = turnedSize(recipe, natural);
   const aspectRatio = `${turned.width} / ${turned.height}`;
-  const shown = { ...EMPTY, rotate, flip, flop, w: String(WIDTH) };
+  const shown = { ...recipeOf(new URLSearchParams()), rotate: String(quartersOf(recipe) || ""), flip, flop, page: recipe.page, w: String(WIDTH) };
   const named = rectangleOf(recipe, turned);
   const frame = named && clipped(named);
   const hasFocus = ratioOf(recipe) !== null || (recipe.fit === "cover" && recipe.w !== "" && recipe.h !== "");
@@ -65,8 +65,6 @@ export function Region({ file, natural, recipe, change }: Props) {
     </div>
   );
 }
-
-const EMPTY: Recipe = { rotate: "", flip: "", flop: "", crop: "", focus: "", w: "", h: "", fit: "", dpr: "", enlarge: "", q: "", format: "" };
 
 /** Element whose box the fractions refer to. */
 type Stage = Readonly<{ current: HTMLElement | null }>;

@@ -18,6 +18,7 @@ export function Snippets({ subject, variant }: { subject: Subject; variant: Vari
       <Snippet title="<img srcset>" text={imgOf(subject, recipe)} />
       <Snippet title="<picture>" text={pictureOf(subject, recipe)} />
       <Snippet title="curl" text={curlOf(subject, recipe, accept, format)} />
+      <Snippet title="JSON" text={withQuery(subject.address, "meta=full")} />
       <h2>{t("play.others")}</h2>
       <Other title="WebP Server Go" spelling={webpServerGoOf(subject, recipe)} />
       <Other title="imgproxy" spelling={imgproxyOf(subject, recipe)} />
@@ -31,7 +32,7 @@ function Other({ title, spelling }: { title: string; spelling: Spelling }) {
   return (
     <div class="play-snippet">
       <h3>{title}</h3>
-      <p class="dim">{t("play.lacks", { name: title, parameters: spelling.lacks.join(", ") })}</p>
+      <p class="dim">{t("play.lacks", { name: title, parameters: [...new Set(spelling.lacks)].join(", ") })}</p>
     </div>
   );
 }

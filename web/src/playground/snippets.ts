@@ -1,5 +1,5 @@
-import { focusOf, isTurned, partOf, placed } from "./geometry.ts";
-import { type Parameter, type Recipe, SIDE_MAX, type Size, boxOf, inside, outputSize, queryOf, withQuery } from "./recipe.ts";
+import { focusOf, isAngled, isTurned, partOf, placed, quartersOf } from "./geometry.ts";
+import { EFFECTS, type Parameter, type Recipe, SIDE_MAX, type Size, boxOf, inside, outputSize, queryOf, withQuery } from "./recipe.ts";
 
 /** Picture that the snippets refer to. */
 export interface Subject {
@@ -25,17 +25,31 @@ function lines(srcset: string, indent: number): string {
   return attribute(srcset).replaceAll(", ", `,\n${" ".repeat(indent)}`);
 }
 
+/** Returns the attribute `sizes` on a line of its own, or nothing if it is empty. */
+function sized(sizes: string, indent: number): string {
+  return sizes && `\n${" ".repeat(indent)}sizes="${sizes}"`;
+}
+
 interface Responsive {
   readonly src: string;
   readonly srcset: string;
+  /** Empty if the candidates have densities instead of widths. */
   readonly sizes: string;
   readonly size: Size;
 }
+
+/** Operations with lengths that only `dpr` multiplies. */
+const LENGTHS: readonly Parameter[] = ["blur", "sharpen", "unsharp", "pixelate", "pad", "round"];
 
 /** Returns the candidates for a picture of the recipe's size in CSS pixels. */
 function responsive({ address, natural: original }: Subject, recipe: Recipe): Responsive {
   const one: Recipe = { ...recipe, dpr: "" };
   const size = outputSize(one, original);
+  if (isAngled(recipe) || LENGTHS.some((name) => recipe[name] !== "")) {
+    const src = withQuery(address, queryOf(one));
+    const dense = (dpr: string) => `${withQuery(address, queryOf({ ...one, dpr }))} ${dpr}x`;
+    return { src, srcset: `${dense("1.5")}, ${dense("2")}`, sizes: "", size };
+  }
   const natural = partOf(recipe, original);
   const hasCrop = recipe.fit !== "" && recipe.fit !== "inside";
   // Above this width, the server would send the same pixels again.
@@ -64,14 +78,14 @@ function widest(recipe: Recipe, natural: Size): number {
 export function imgOf(subject: Subject, recipe: Recipe): string {
   const { src, srcset, sizes, size } = responsive(subject, recipe);
   const candidates = lines(srcset, 10);
-  return `<img src="${attribute(src)}"\n  srcset="${candidates}"\n  sizes="${sizes}"\n  width="${size.width}" height="${size.height}" alt="">`;
+  return `<img src="${attribute(src)}"\n  srcset="${candidates}"${sized(sizes, 2)}\n  width="${size.width}" height="${size.height}" alt="">`;
 }
 
 /** Returns a `<picture>` that names the formats, for caches that ignore the field Vary. */
 export function pictureOf(subject: Subject, recipe: Recipe): string {
   const source = (format: string) => {
     const { srcset, sizes } = responsive(subject, { ...recipe, format });
-    return `  <source type="image/${format}"\n    srcset="${lines(srcset, 12)}"\n    sizes="${sizes}">\n`;
+    return `  <source type="image/${format}"\n    srcset="${lines(srcset, 12)}"${sized(sizes, 4)}>\n`;
   };
   const last = recipe.format === "png" ? "png" : "jpeg";
   const { src, size } = responsive(subject, { ...recipe, format: last });
@@ -94,9 +108,16 @@ function turnsBeforeOthers(recipe: Recipe): Parameter[] {
   return isMore && isTurned(recipe) ? REGION.slice(0, 3).filter((name) => recipe[name] !== "") : [];
 }
 
+/** Returns the parameters of the recipe that other servers lack, except those that `known` names. */
+function lackedEffects(recipe: Recipe, known: Readonly<Record<string, unknown>>): Parameter[] {
+  const names = [...EFFECTS, "page", "kernel"] as const;
+  const lacks: Parameter[] = names.filter((name) => recipe[name] !== "" && !(name in known));
+  return isAngled(recipe) ? [...lacks, "rotate"] : lacks;
+}
+
 /** Returns the spelling for WebP Server Go, which negotiates the format and fixes the quality. */
 export function webpServerGoOf({ address, natural }: Subject, recipe: Recipe): Spelling {
-  const lacks: string[] = REGION.filter((name) => recipe[name] !== "");
+  const lacks: string[] = [...REGION.filter((name) => recipe[name] !== ""), ...lackedEffects(recipe, {})];
   const box = boxOf(recipe);
   const isCover = recipe.fit === "cover";
   if (recipe.fit === "contain" || recipe.fit === "fill") lacks.push(`fit=${recipe.fit}`);
@@ -111,6 +132,11 @@ export function webpServerGoOf({ address, natural }: Subject, recipe: Recipe): S
   return { text: withQuery(address, sides.filter(Boolean).join("&")) };
 }
 
+/** Options of imgproxy that have the value of a parameter. Numbers of `pad` have the order of CSS. */
+const OPTIONS: Readonly<Partial<Record<Parameter, string>>> = { blur: "bl", sharpen: "sh", pixelate: "pix", bg: "bg", pad: "pd" };
+/** Colour that imgproxy takes. */
+const HEX = /^([\da-f]{3}|[\da-f]{6})$/i;
+
 /** Resizing types of imgproxy by fit. */
 const RESIZING: Readonly<Record<string, string>> = { contain: "fit", cover: "fill-down", fill: "force" };
 
@@ -119,10 +145,12 @@ const RESIZING: Readonly<Record<string, string>> = { contain: "fit", cover: "fil
  * rotates after cropping and scaling.
  */
 export function imgproxyOf({ address, natural }: Subject, recipe: Recipe): Spelling {
-  const lacks = turnsBeforeOthers(recipe);
+  const lacks = [...turnsBeforeOthers(recipe), ...lackedEffects(recipe, OPTIONS)];
+  if (recipe.bg && !HEX.test(recipe.bg)) lacks.push("bg");
+  if (recipe.sharpen.includes(",")) lacks.push("sharpen");
   if (lacks.length > 0) return { lacks };
   const options: string[] = [];
-  if (recipe.rotate) options.push(`rot:${recipe.rotate}`);
+  if (recipe.rotate) options.push(`rot:${quartersOf(recipe)}`);
   if (recipe.flip === "true" || recipe.flop === "true") options.push(`fl:${recipe.flop === "true" ? 1 : 0}:${recipe.flip === "true" ? 1 : 0}`);
   if (recipe.crop) {
     const { x, y, width, height } = partOf(recipe, natural);
@@ -136,6 +164,10 @@ export function imgproxyOf({ address, natural }: Subject, recipe: Recipe): Spell
     options.push(`rs:${type}:${width}:${height}:${grows ? 1 : 0}${recipe.fit === "contain" ? ":1" : ""}`);
   }
   if (recipe.dpr) options.push(`dpr:${recipe.dpr}`);
+  for (const [name, option] of Object.entries(OPTIONS)) {
+    const value = recipe[name as Parameter];
+    if (value) options.push(`${option}:${value.replaceAll(",", ":")}`);
+  }
   if (recipe.q) options.push(`q:${recipe.q}`);
   const format = recipe.format ? `@${recipe.format === "jpeg" ? "jpg" : recipe.format}` : "";
   const source = address.replace(/[%?#@]/g, encodeURIComponent);
@@ -147,7 +179,8 @@ export function imgproxyOf({ address, natural }: Subject, recipe: Recipe): Spell
  * the format that this browser got.
  */
 export function iiifOf({ file, natural }: Subject, recipe: Recipe, format: string): Spelling {
-  const lacks: string[] = turnsBeforeOthers(recipe);
+  const isGrey = recipe.grayscale === "true";
+  const lacks: string[] = [...turnsBeforeOthers(recipe), ...lackedEffects(recipe, { grayscale: isGrey })];
   if (recipe.fit === "contain") lacks.push("fit=contain");
   if (recipe.q) lacks.push("q");
   if (lacks.length > 0) return { lacks };
@@ -170,12 +203,13 @@ export function iiifOf({ file, natural }: Subject, recipe: Recipe, format: strin
   else if (!box.width) scaled = `,${size.height}`;
   const identifier = encodeURIComponent(decoded(file.replace(/^\//, "")));
   const extension = format === "jpeg" ? "jpg" : format;
-  return { text: `/iiif/3/${identifier}/${region}/${isWhole ? "max" : (grows ? "^" : "") + scaled}/${iiifRotation(recipe)}/default.${extension}` };
+  return { text: `/iiif/3/${identifier}/${region}/${isWhole ? "max" : (grows ? "^" : "") + scaled}/${iiifRotation(recipe)}/${isGrey ? "gray" : "default"}.${extension}` };
 }
 
 /** Returns the IIIF rotation. A leading `!` mirrors horizontally before rotating. */
-function iiifRotation({ rotate, flip, flop }: Recipe): string {
-  const degrees = Number(rotate || 0);
+function iiifRotation(recipe: Recipe): string {
+  const { flip, flop } = recipe;
+  const degrees = quartersOf(recipe);
   const isMirrored = (flip === "true") !== (flop === "true");
   // A vertical flip is a horizontal flip plus a rotation by 180°.
   const turned = degrees + (flip === "true" ? 180 : 0);
