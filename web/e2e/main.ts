@@ -2,9 +2,9 @@
 // counts, in the form of Rust's test programs.
 //
 //     node --import ./test/register.mjs e2e/main.ts --program PELTON --library DIR --artifacts DIR
-//         [--smoke] [--url URL] [NAME…]
+//         [--smoke] [--variant NAME] [--url URL] [NAME…]
 //
-// `--url` names the root of a running server to be used instead of the program. Names choose
+// `--variant` names the one variant of the journeys to be run, such as `390-dark`. `--url` names the root of a running server to be used instead of the program. Names choose
 // journeys, or `plain` or `lighthouse`.
 
 import { mkdir, readdir, rm } from "node:fs/promises";
@@ -54,6 +54,7 @@ const { values: flags, positionals: named } = parseArgs({
     library: { type: "string", default: "" },
     artifacts: { type: "string" },
     url: { type: "string" },
+    variant: { type: "string" },
     smoke: { type: "boolean", default: false },
   },
 });
@@ -70,8 +71,9 @@ function siteOf(sites: Sites, { isProxied }: Variant, { logsIn }: Journey): Site
 function tests(browser: Browser, sites: Sites, artifacts: string): Test[] {
   const isWanted = (name: string) => named.length === 0 || named.includes(name);
   const journeys = JOURNEYS.filter((it) => isWanted(it.name) && (it.isSmoke || !flags.smoke));
+  const variants = (flags.smoke ? SMOKE : ALL).filter((it) => !flags.variant || it.name === flags.variant);
   const found: Test[] = journeys.flatMap((journey) =>
-    (flags.smoke ? SMOKE : ALL).map((it) => ({
+    variants.map((it) => ({
       name: `${journey.name} ${it.name}`,
       run: () => travel(browser, siteOf(sites, it, journey), it, journey, artifacts),
     })),

@@ -39,6 +39,27 @@ async function crop(visit: Visit): Promise<void> {
   await page.waitForFunction(() => !new URL(location.href).searchParams.has("crop"));
 }
 
+/** Changes pixels by controls of each kind, and removes the changes. */
+async function effects(visit: Visit): Promise<void> {
+  const { page, variant } = visit;
+  const figure = page.locator(".play-figures dd").nth(1);
+  await page.locator(".play-effects > summary").click();
+  await page.getByRole("slider", { name: text(variant, "play.blur") }).focus();
+  await page.keyboard.press("ArrowUp");
+  await page.waitForURL(/[?&]blur=0\.5/);
+  await page.getByRole("checkbox", { name: text(variant, "play.sepia") }).check();
+  await page.getByLabel(new RegExp(`^${text(variant, "play.pad")} `)).fill("10");
+  await page.waitForURL(/[?&]sepia=true&blur=0\.5&pad=10/);
+  await figure.filter({ hasText: "220 ×" }).waitFor();
+  await page.locator(".play-colours input").last().fill("#3366cc");
+  await page.waitForURL(/[?&]bg=3366cc/);
+  await visit.check("playground-effects");
+  for (const name of ["play.pad", "play.bg", "play.blur"] as const) await page.getByLabel(new RegExp(`^${text(variant, name)} `)).fill("");
+  await page.getByRole("checkbox", { name: text(variant, "play.sepia") }).uncheck();
+  await page.waitForFunction(() => !/blur|sepia|pad|bg/.test(location.search));
+  await figure.filter({ hasText: "200 ×" }).waitFor();
+}
+
 /** Builds the URL of a picture: controls, result, a refused parameter, sizes, and the address. */
 export const playground: Journey = {
   name: "playground",
@@ -71,6 +92,7 @@ export const playground: Journey = {
     await refusal.filter({ hasNotText: "16384" }).waitFor();
 
     await crop(visit);
+    await effects(visit);
     await control("play.format").selectOption("webp");
     await page.locator(".play-figures dd").first().filter({ hasText: "WebP" }).waitFor();
     await page.locator(".play-figures div[title=SSIMULACRA2] dd").filter({ hasText: /[\d٠-٩]/ }).waitFor();

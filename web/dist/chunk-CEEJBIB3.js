@@ -1,1 +1,0 @@
-import{l as r}from"./chunk-ISKCVDLZ.js";import{F as o,H as t}from"./chunk-RGGPEO7F.js";async function m(e){try{let[a]=await Promise.all([import("./share-dialog-LXBAI6ZO.js"),o("share")]);a.show(e)}catch{r(t("error.unreachable"))}}export{m as a};
