@@ -9,6 +9,7 @@
 //! file ─ ReadAt ─► Reader ─► Media { audio, tags, pictures, … } ─┐
 //!                                               path ── Splits ──┴─► Track { people, dates, … }
 //! picture ─ ReadAt ─► read_photo_metadata ─► PhotoMetadata { taken, camera, position }
+//! picture ─ ReadAt ─► read_motion ─► range of the video of a motion photo
 //! .m3u ─── ReadAt ─► listing ─► Listing { name, entries }
 //! ```
 //!
@@ -23,7 +24,8 @@
 //! some of the tags is recorded in [`Media::issues`]. Threads: none; a reader belongs to one
 //! thread. Sources: RFC 9639 (FLAC), RFC 3533 and 7845 (Ogg, Opus), the Vorbis I specification,
 //! id3.org's ID3v2.2 to 2.4, ISO 14496-12 and 14496-14, the APEv2 format, RIFF and AIFF,
-//! Microsoft's ASF specification, RFC 8794 and 9559 (Matroska), and EXIF 2.32 with TIFF 6.0.
+//! Microsoft's ASF specification, RFC 8794 and 9559 (Matroska), EXIF 2.32 with TIFF
+//! 6.0, and the Android motion photo format 1.0.
 
 #![forbid(unsafe_code)]
 
@@ -43,7 +45,9 @@ mod splits;
 
 mod from_path;
 
+mod motion;
 mod photo_metadata;
+mod xmp;
 
 mod listing;
 
@@ -86,6 +90,7 @@ pub use field::Field;
 pub use limits::Limits;
 pub use listing::{Listed, Listing, listing, percent_decoded};
 pub use media::{Audio, AudioHash, Codec, Container, Media, Mime, Picture, PictureKind, Stored};
+pub use motion::read_motion;
 pub use mp4::has_video;
 pub use photo_metadata::{Exposure, PhotoMetadata, Position, read_photo_metadata};
 pub use read_at::ReadAt;

@@ -1,6 +1,6 @@
 //! EXIF: time, camera and position of a picture.
 
-mod find;
+pub(crate) mod find;
 mod tiff;
 
 use crate::input::Input;

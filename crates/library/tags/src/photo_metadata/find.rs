@@ -15,7 +15,7 @@ const GARBAGE_BYTES_MAX: u64 = 4096;
 pub(super) fn exif(input: &mut Input<'_>) -> Result<Option<Range<u64>>, Error> {
     let head = input.up_to(0, 16)?;
     let found = if head.starts_with(&[0xff, 0xd8, 0xff]) {
-        jpeg(input)?
+        app1(input, EXIF_PREFIX)?
     } else if head.starts_with(PNG_MAGIC) {
         chunks(input, 8, *b"eXIf")?
     } else if head.starts_with(b"RIFF") && head.get(8..12) == Some(b"WEBP") {
@@ -40,9 +40,9 @@ pub(super) fn exif(input: &mut Input<'_>) -> Result<Option<Range<u64>>, Error> {
     Ok(Some(block.start + skip..block.end.min(input.len())))
 }
 
-/// Searches for the EXIF block in the segments of a JPEG file before the first scan. A segment
-/// consists of FF · marker · length u16 · content.
-fn jpeg(input: &mut Input<'_>) -> Result<Option<Range<u64>>, Error> {
+/// Returns the content of the first segment APP1 of a JPEG file that begins with `prefix`, if there
+/// is one before the first scan. A segment consists of FF · marker · length u16 · content.
+pub(crate) fn app1(input: &mut Input<'_>, prefix: &[u8]) -> Result<Option<Range<u64>>, Error> {
     let (mut at, mut garbage) = (2, 0);
     loop {
         input.part()?;
@@ -55,8 +55,8 @@ fn jpeg(input: &mut Input<'_>) -> Result<Option<Range<u64>>, Error> {
                 let length = u64::from(u16::from_be_bytes(input.array(at + 2)?));
                 let body = at + 4..at + 2 + length.max(2);
                 if marker == 0xe1
-                    && EXIF_PREFIX.len() as u64 <= body.end - body.start
-                    && &input.array(body.start)? == EXIF_PREFIX
+                    && prefix.len() as u64 <= body.end - body.start
+                    && input.bytes(body.start, prefix.len())? == prefix
                 {
                     return Ok(Some(body));
                 }

@@ -6,7 +6,7 @@
 
 use std::io;
 
-use tags::{Limits, ReadAt, Reader, Splits, Track, read_cover, read_photo_metadata};
+use tags::{Limits, ReadAt, Reader, Splits, Track, read_cover, read_motion, read_photo_metadata};
 
 /// Checks `bytes` as a music file, and as a picture with EXIF.
 pub fn tags(bytes: &[u8]) {
@@ -134,10 +134,16 @@ fn music(bytes: &[u8]) {
     }
 }
 
-/// Checks that latitudes are valid, and that reading the same bytes again gives the same result.
+/// Checks that latitudes are valid, that a video lies inside the file, and that reading the same bytes again gives the same result.
 fn picture(bytes: &[u8]) {
     let limits = Limits::default();
     for source in sources(bytes) {
+        if let Ok(Some(video)) = read_motion(&source, source.len, &limits) {
+            assert!(
+                video.start < video.end && video.end <= source.len,
+                "{video:?}"
+            );
+        }
         let Ok(found) = read_photo_metadata(&source, source.len, &limits) else {
             continue;
         };
