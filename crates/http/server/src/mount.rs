@@ -9,6 +9,7 @@
 //!     Internal     the library's response for another target
 //!     Variant      converted picture of the library
 //!     Original     unchanged file of the library
+//!     Section      range of an unchanged file of the library
 //!     Comparison   score of a converted picture
 //!     Archive      several files of the library
 //!     Transcoded   track of the library, transcoded by a plan
@@ -16,6 +17,7 @@
 
 use std::fmt;
 use std::net::IpAddr;
+use std::ops::Range;
 use std::pin::Pin;
 use std::sync::Arc;
 
@@ -141,6 +143,21 @@ pub enum Reply {
         /// Additional header fields, as in [`Reply::Internal`].
         fields: Vec<Field>,
     },
+    /// A range of a file of the library, without conversion, as a resource of its own. Validators,
+    /// ranges and HEAD requests work as for files of the library.
+    Section {
+        /// Path of the file, percent-encoded as in a request.
+        path: String,
+        /// Entity tag of the version of the file that has this range. If the file has changed, the
+        /// status is 503.
+        etag: String,
+        /// Range of the file in bytes.
+        range: Range<u64>,
+        /// Media type of the range.
+        media_type: &'static str,
+        /// Additional header fields, as in [`Reply::Internal`].
+        fields: Vec<Field>,
+    },
     /// A comparison, as a JSON document, of an original with the variant that the client of the
     /// request would get for a target.
     Comparison {
@@ -169,6 +186,7 @@ impl Reply {
             Reply::Internal { .. }
             | Reply::Variant { .. }
             | Reply::Original { .. }
+            | Reply::Section { .. }
             | Reply::Comparison { .. }
             | Reply::Transcoded(_)
             | Reply::Archive { .. } => true,

@@ -1,6 +1,8 @@
 //! Conversion of a mount's reply to a response. A reply may only name its body: a file of the
 //! library, a transcoded track or the files of an archive. Such a body is opened or produced here.
 
+use std::ops::Range;
+use std::rc::Rc;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -106,6 +108,21 @@ impl Core {
                 response.add(allowed_fields(fields));
                 response
             }
+            Reply::Section {
+                path,
+                etag,
+                range,
+                media_type,
+                fields,
+            } => {
+                let section = self.section_response(&path, &etag, (&range, media_type), request);
+                let mut response = section.await;
+                if admission == Admission::Known {
+                    response.make_private();
+                }
+                response.add(allowed_fields(fields));
+                response
+            }
             Reply::Comparison { target, fields } => {
                 let mut pictured = *request;
                 pictured.target = split(&target);
@@ -158,6 +175,26 @@ impl Core {
     async fn original_response(&self, path: &str, request: &Request<'_>) -> Response {
         match self.find_original(path).await {
             Ok(original) => self.representation_response(original, request),
+            Err(problem) => self.problem_response(&problem, shape_of(request)),
+        }
+    }
+
+    /// Responds with a range of the original at `path`, which must be the version with this tag.
+    async fn section_response(
+        &self,
+        path: &str,
+        etag: &str,
+        (range, media_type): (&Range<u64>, &'static str),
+        request: &Request<'_>,
+    ) -> Response {
+        let section = self.find_original(path).await.and_then(|original| {
+            let is_same = original.identity.etag() == etag;
+            let section = original.section(range, media_type).filter(|_| is_same);
+            // The client repeats the request, and the mount reads the new version.
+            section.ok_or(Problem::Host)
+        });
+        match section {
+            Ok(section) => self.representation_response(Rc::new(section), request),
             Err(problem) => self.problem_response(&problem, shape_of(request)),
         }
     }

@@ -115,6 +115,7 @@ fn file(bytes: &Bytes) -> Option<(&File, u64)> {
     match bytes {
         Bytes::Memory(_) => None,
         Bytes::File(file) => Some((&**file, 0)),
+        Bytes::Part(file, begin) => Some((&**file, *begin)),
         Bytes::Sealed(sealed) => Some((&*sealed.file, sealed.start)),
     }
 }

@@ -6,6 +6,7 @@ mod prepare;
 use std::cell::OnceCell;
 use std::fs::File;
 use std::io;
+use std::ops::Range;
 use std::os::unix::fs::FileExt;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -64,6 +65,8 @@ pub enum Bytes {
     Memory(Arc<[u8]>),
     /// Large body, sent from its file by the kernel.
     File(Arc<File>),
+    /// Body that begins at this offset of a file.
+    Part(Arc<File>, u64),
     /// Body in memory because it could not be written to the disk.
     Sealed(Arc<Sealed>),
 }
@@ -74,6 +77,7 @@ impl Bytes {
         let (file, begin) = match self {
             Bytes::Memory(bytes) => return Ok(Arc::clone(bytes)),
             Bytes::File(file) => (&**file, 0),
+            Bytes::Part(file, begin) => (&**file, *begin),
             Bytes::Sealed(sealed) => (&*sealed.file, sealed.start),
         };
         let mut bytes = vec![0; length as usize];
@@ -304,13 +308,57 @@ impl Representation {
         }
     }
 
+    /// Returns the representation of a range of this one's bytes as a resource of its own, with its
+    /// own validators. Returns `None` if the range exceeds the bytes.
+    pub(crate) fn section(
+        &self,
+        range: &Range<u64>,
+        media_type: &'static str,
+    ) -> Option<Representation> {
+        let Range { start, end } = *range;
+        if end < start || self.length < end {
+            return None;
+        }
+        let bytes = match &self.bytes {
+            Bytes::Memory(bytes) => Bytes::Memory(bytes[start as usize..end as usize].into()),
+            Bytes::File(file) => Bytes::Part(Arc::clone(file), start),
+            Bytes::Part(file, begin) => Bytes::Part(Arc::clone(file), begin + start),
+            // Only variants are sealed, and a variant has no sections.
+            Bytes::Sealed(_) => return None,
+        };
+        let etag = format!("{}-{start}-{end}\"", self.etag.trim_end_matches('"'));
+        let mut fields = self.fields.clone();
+        // Says how much smaller a variant is than its original.
+        fields.retain(|(name, _)| name != "x-compression-rate");
+        for (name, value) in &mut fields {
+            match &**name {
+                "etag" => value.clone_from(&etag),
+                "content-type" => media_type.clone_into(value),
+                _ => {}
+            }
+        }
+        let length = end - start;
+        Some(Representation {
+            whole: template(&fields, length),
+            fields,
+            header_map: OnceCell::new(),
+            lines: OnceCell::new(),
+            etag,
+            is_codable: false,
+            length,
+            bytes,
+            variant: None,
+            ..*self
+        })
+    }
+
     /// Returns the number of bytes of memory that the prepared head occupies. A body of the kind
     /// [`Bytes::Memory`] is included.
     #[must_use]
     pub fn memory_bytes(&self) -> u64 {
         match &self.bytes {
             Bytes::Memory(bytes) => bytes.len() as u64 + self.whole.bytes() as u64,
-            Bytes::File(_) | Bytes::Sealed(_) => self.whole.bytes() as u64,
+            Bytes::File(_) | Bytes::Part(..) | Bytes::Sealed(_) => self.whole.bytes() as u64,
         }
     }
 

@@ -70,6 +70,7 @@ impl Payload {
                 Payload::Memory(Arc::clone(bytes), start as usize..end as usize)
             }
             Bytes::File(file) => Payload::File(Arc::clone(file), start..end),
+            Bytes::Part(file, begin) => Payload::File(Arc::clone(file), begin + start..begin + end),
             Bytes::Sealed(sealed) => {
                 let range = sealed.start + start..sealed.start + end;
                 Payload::Sealed(Arc::clone(sealed), range)

@@ -327,6 +327,7 @@ fn timed(mut reply: Reply, begin: Instant, failed: Option<(&str, &Failure)>) -> 
     | Reply::Internal { fields, .. }
     | Reply::Variant { fields, .. }
     | Reply::Original { fields, .. }
+    | Reply::Section { fields, .. }
     | Reply::Comparison { fields, .. }
     | Reply::Archive { fields, .. }
     | Reply::Transcoded(TranscodeRequest { fields, .. })) = &mut reply;

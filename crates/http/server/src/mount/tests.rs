@@ -1,6 +1,7 @@
 //! Tests of mounts beside a small library, over sockets, in HTTP/1.1 and HTTP/2.
 
 mod peer;
+mod sections;
 mod sessions;
 mod variants;
 

@@ -85,6 +85,7 @@ impl Service {
         let length = match &bytes {
             Bytes::Memory(bytes) => bytes.len() as u64,
             Bytes::File(file) => file.metadata()?.len(),
+            Bytes::Part(file, begin) => file.metadata()?.len().saturating_sub(*begin),
             Bytes::Sealed(sealed) => sealed.bytes,
         };
         let (variant, etag) = match &choice.body {
