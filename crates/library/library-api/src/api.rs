@@ -18,6 +18,7 @@ mod playlists;
 mod shares;
 mod timeline;
 
+use std::io;
 use std::sync::Arc;
 
 use self::playlist_edit::Edit;
@@ -26,7 +27,7 @@ use crate::context::Context;
 use crate::derived::Derived;
 use crate::ids::Id;
 use crate::index::{self, Index, albums_of, own_albums, tracks};
-use crate::library_access::Watching;
+use crate::library_access::{MotionVideo, Watching};
 use crate::params::{Params, decoded};
 use crate::response::Response;
 use crate::store::{Change, State, StoreError};
@@ -79,6 +80,8 @@ enum Refusal {
     /// The user may not create or change shares.
     MayNotShare,
     Host,
+    /// A file of the library cannot be read.
+    Unreadable,
 }
 
 impl From<StoreError> for Refusal {
@@ -186,6 +189,7 @@ impl Refusal {
                 "this user may not create or change share links: an admin must permit it"
                     .to_owned(),
             ),
+            Refusal::Unreadable => (503, "the file cannot be read at the moment".to_owned()),
             Refusal::Host => (
                 503,
                 "the server cannot read or store user data at the moment".to_owned(),
@@ -197,6 +201,16 @@ impl Refusal {
             out.number("status", status);
         });
         (status, out.finish())
+    }
+}
+
+/// Writes the target of the video of the picture with this id, or `null` if the file cannot be
+/// read. Writes nothing if the picture is no motion photo.
+fn write_motion(out: &mut Writer, id: &str, motion: &io::Result<Option<MotionVideo>>) {
+    match motion {
+        Ok(Some(_)) => out.text("motion", &format!("/-/api/pictures/{id}/motion")),
+        Ok(None) => {}
+        Err(_) => out.text_or_null("motion", None),
     }
 }
 
@@ -268,8 +282,21 @@ impl ApiCall<'_> {
         }
         let mut out = Writer::new(false);
         let mut result = Ok(());
+        // Reads the file before the store is locked.
+        let motion = match parts {
+            ["pictures", id] => self
+                .picture_path(id)
+                .map(|path| self.motion_video(&path))
+                .ok(),
+            _ => None,
+        };
         self.context.store.read(|state| {
-            out.braced(|out| result = self.write(parts, state, out));
+            out.braced(|out| {
+                result = self.write(parts, state, out);
+                if let (["pictures", id], Some(motion), Ok(())) = (parts, motion, &result) {
+                    write_motion(out, id, &motion);
+                }
+            });
         })?;
         result.map(|()| out.finish())
     }

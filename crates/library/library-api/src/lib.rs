@@ -81,7 +81,7 @@ mod tests;
 
 pub use api::ApiRequest;
 pub use index::Index;
-pub use library_access::{LibraryAccess, Reading, Scanning, Watching};
+pub use library_access::{LibraryAccess, MotionVideo, Reading, Scanning, Watching};
 pub use limits::Limits;
 pub use login::{LoggedIn, LoginError};
 pub use params::Params;

@@ -1,3 +1,5 @@
+use std::io;
+use std::ops::Range;
 use std::sync::Arc;
 
 use catalog::CoverOwner;
@@ -43,6 +45,13 @@ pub trait LibraryAccess: Send + Sync {
     /// `extensions`. Videos are not in the index, so this reads the folder.
     fn videos(&self, folder: &[u8], extensions: &[&str]) -> Vec<Vec<u8>>;
 
+    /// Returns the place of the video in the picture at this path of the library, or `None` if the
+    /// picture is no motion photo. Reads the beginning and the end of the file.
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    fn motion(&self, path: &[u8]) -> io::Result<Option<MotionVideo>>;
+
     /// Returns the target (path and query) of the avatar with this file name, if the avatar exists.
     /// [`Store::avatar`](crate::Store::avatar) returns the file name.
     fn avatar(&self, name: &str) -> Option<String>;
@@ -51,6 +60,15 @@ pub trait LibraryAccess: Send + Sync {
     /// beside the music file, returns only its content. Otherwise, returns all lyrics in the tags.
     /// May read these files.
     fn lyrics(&self, path: &[u8]) -> Vec<Vec<u8>>;
+}
+
+/// Place of the video in the file of a motion photo.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MotionVideo {
+    /// Entity tag of the version of the file in which the video was found.
+    pub etag: String,
+    /// Range of the file in bytes.
+    pub range: Range<u64>,
 }
 
 /// Progress of a scan, and the way changes are detected.

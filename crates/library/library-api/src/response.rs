@@ -1,5 +1,7 @@
 use std::sync::Arc;
 
+use crate::library_access::MotionVideo;
+
 /// Response to a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Response {
@@ -34,6 +36,13 @@ pub enum Response {
         path: String,
         /// Value of the Content-Disposition field.
         disposition: String,
+    },
+    /// Video in the file of a motion photo.
+    Motion {
+        /// Path of the file, percent-encoded.
+        path: String,
+        /// Place of the video in the file.
+        video: MotionVideo,
     },
     /// Comparison of a picture's original with the variant that a client gets.
     Comparison {

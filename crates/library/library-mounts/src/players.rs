@@ -3,7 +3,7 @@
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
-use std::io::Read as _;
+use std::io::{self, Read as _};
 use std::net::IpAddr;
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::os::unix::fs::FileExt as _;
@@ -15,8 +15,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use catalog::CoverOwner;
 use image_plan::Placeholder;
 use library_api::{
-    ApiRequest, LibraryAccess, Limits, LoginError, Params, Reading, Request, Response, Scanning,
-    Server, ShareRequest, Store, StoreError, Watching,
+    ApiRequest, LibraryAccess, Limits, LoginError, MotionVideo, Params, Reading, Request, Response,
+    Scanning, Server, ShareRequest, Store, StoreError, Watching,
 };
 use openmetrics::Text;
 use scan::{Index, LibraryIndexer, Phase, ProgressSnapshot, Watch};
@@ -25,7 +25,7 @@ use server::gate::{Credentials, Login, LoginFailure, Part, Users};
 use server::media_type::VIDEOS;
 use server::mount::{BusyResponse, Field, Mount, MountRequest, Reply, TranscodeRequest};
 use server::session_cookie;
-use variants::library::{Library, LibraryPath, Mount as Directory};
+use variants::library::{Library, LibraryPath, Missing, Mount as Directory};
 
 use config::{Config, components};
 use tokio::sync::Semaphore;
@@ -275,6 +275,29 @@ impl LibraryAccess for IndexedLibrary {
         };
         let videos = files.into_iter().filter(is_video);
         videos.map(OsString::into_vec).collect()
+    }
+
+    fn motion(&self, path: &[u8]) -> io::Result<Option<MotionVideo>> {
+        let path = LibraryPath::from_relative(Path::new(OsStr::from_bytes(path)));
+        let (Some(path), Some(library)) = (path, &self.library) else {
+            return Ok(None);
+        };
+        let (file, identity) = match library.open_original(&path) {
+            Ok(opened) => opened,
+            Err(Missing::NotFound) => return Ok(None),
+            Err(Missing::Host(err)) => return Err(err),
+            Err(Missing::WouldSleep) => return Err(io::ErrorKind::WouldBlock.into()),
+        };
+        let limits = tags::Limits::default();
+        match tags::read_motion(&Source(file), identity.size_bytes, &limits) {
+            Ok(range) => Ok(range.map(|range| MotionVideo {
+                etag: identity.etag(),
+                range,
+            })),
+            Err(err) if err.kind == tags::ErrorKind::Io => Err(io::Error::other(err)),
+            // The file exceeds a limit, so it is not read further.
+            Err(_) => Ok(None),
+        }
     }
 
     fn avatar(&self, name: &str) -> Option<String> {
@@ -552,6 +575,7 @@ impl Shares {
         | Reply::Internal { fields, .. }
         | Reply::Variant { fields, .. }
         | Reply::Original { fields, .. }
+        | Reply::Section { fields, .. }
         | Reply::Archive { fields, .. }) = &mut reply
         else {
             unreachable!("the response to a share is a document, a file or an archive");
@@ -747,6 +771,13 @@ fn to_reply(response: Response) -> Reply {
         Response::Variant { target } => Reply::Variant {
             target,
             fields: Vec::new(),
+        },
+        Response::Motion { path, video } => Reply::Section {
+            path,
+            etag: video.etag,
+            range: video.range,
+            media_type: "video/mp4",
+            fields: fields(&[SAME_ORIGIN]),
         },
         Response::Original { path, disposition } => {
             let fields = fields(&[SAME_ORIGIN]);

@@ -2,6 +2,7 @@
 //! tracks that are transcoded as the client requests.
 
 use std::collections::HashSet;
+use std::io;
 
 use audio_plan::{AudioRequest, Format};
 
@@ -9,6 +10,7 @@ use super::{ApiCall, Refusal};
 use crate::downloads::{attachment, below_common_folder, common_folder, targets};
 use crate::ids::Id;
 use crate::index::tracks;
+use crate::library_access::MotionVideo;
 use crate::params::encoded;
 use crate::response::Response;
 use crate::transcoding::{bit_rate_kbps_max, stream_for_api};
@@ -27,11 +29,12 @@ impl ApiCall<'_> {
             ([kind @ ("pictures" | "tracks"), id, "original"], "GET" | "HEAD") => {
                 Some(self.original(kind, id))
             }
+            (["pictures", id, "motion"], "GET" | "HEAD") => Some(self.motion(id)),
             (["pictures", id, "compare"], "GET" | "HEAD") => Some(self.comparison(id)),
             (["tracks", id, "stream"], "GET" | "HEAD") => Some(self.stream(id)),
             (
                 ["pictures" | "tracks", _, "original"]
-                | ["pictures", _, "compare"]
+                | ["pictures", _, "compare" | "motion"]
                 | ["tracks", _, "stream"],
                 _,
             ) => Some(Err(Refusal::Method("GET, HEAD"))),
@@ -54,6 +57,35 @@ impl ApiCall<'_> {
         Ok(Response::Original {
             path: format!("/{}", encoded(&path)),
             disposition: attachment(name),
+        })
+    }
+
+    /// Returns the video of a motion photo.
+    fn motion(&self, id: &str) -> Result<Response, Refusal> {
+        let path = self.picture_path(id)?;
+        let video = self.motion_video(&path).map_err(|_| Refusal::Unreadable)?;
+        Ok(Response::Motion {
+            path: format!("/{}", encoded(&path)),
+            video: video.ok_or(Refusal::NotFound)?,
+        })
+    }
+
+    /// Returns the path of the picture with this id.
+    pub(super) fn picture_path(&self, id: &str) -> Result<Vec<u8>, Refusal> {
+        let id = Id::parse(id).filter(|id| matches!(id, Id::Photo(_)));
+        let path = id.and_then(|id| self.paths(id).pop());
+        path.ok_or(Refusal::NotFound)
+    }
+
+    /// Returns the place of the video in the picture at `path`, if it is a motion photo.
+    ///
+    /// # Errors
+    /// The file cannot be read; the log says why.
+    pub(super) fn motion_video(&self, path: &[u8]) -> io::Result<Option<MotionVideo>> {
+        let found = self.context.library.motion(path);
+        found.inspect_err(|err| {
+            let path = String::from_utf8_lossy(path);
+            tracing::warn!(%path, %err, "cannot look for the video of a picture");
         })
     }
 
@@ -92,9 +124,7 @@ impl ApiCall<'_> {
     /// Returns the comparison of a picture's variant with its original. The request has the same
     /// parameters as a request for that variant.
     fn comparison(&self, id: &str) -> Result<Response, Refusal> {
-        let id = Id::parse(id).filter(|id| matches!(id, Id::Photo(_)));
-        let path = id.and_then(|id| self.paths(id).pop());
-        let path = encoded(&path.ok_or(Refusal::NotFound)?);
+        let path = encoded(&self.picture_path(id)?);
         Ok(Response::Comparison {
             target: match self.request.query {
                 Some(query) => format!("/{path}?{query}"),

@@ -4,6 +4,7 @@
 //! ```text
 //! ID ─► page    ID/tr-… ─► track    ID/cover ─► cover    ID/archive ─► all files, as ZIP
 //! ID/ph-…/480 ─► photograph, 480 pixels high    ID/ph-…/original ─► unchanged file
+//! ID/ph-…/motion ─► video of a motion photo
 //! ```
 
 use std::collections::HashSet;
@@ -197,6 +198,19 @@ impl OpenShare<'_> {
                 path: target,
                 disposition: attachment(name),
             });
+        }
+        if size == "motion" && self.share.allows_originals {
+            return match self.context.library.motion(&path) {
+                Ok(video) => video.map(|video| Response::Motion {
+                    path: target,
+                    video,
+                }),
+                Err(err) => {
+                    let path = String::from_utf8_lossy(&path);
+                    tracing::warn!(%path, %err, "cannot look for the video of a picture");
+                    None
+                }
+            };
         }
         let height_px = HEIGHTS_PX.iter().find(|known| known.to_string() == size)?;
         let target = format!("{target}?h={height_px}");

@@ -1,5 +1,5 @@
 use super::scene::Scene;
-use crate::Response;
+use crate::{MotionVideo, Response};
 
 #[test]
 fn originals_of_pictures_and_tracks_are_downloads() {
@@ -36,6 +36,35 @@ fn originals_of_pictures_and_tracks_are_downloads() {
         let refused = scene.api("GET", target, None);
         assert!(refused.starts_with("404 "), "{target}: {refused}");
     }
+}
+
+#[test]
+fn the_video_of_a_motion_photo_is_a_range_of_its_file() {
+    let scene = Scene::new("motion");
+    let target = "/pictures/ph-27a53d7aa89ae068/motion";
+    for method in ["GET", "HEAD"] {
+        let expected = Response::Motion {
+            path: "/2003/a%20b.jpg".to_owned(),
+            video: MotionVideo {
+                etag: "\"v1\"".to_owned(),
+                range: 1000..3000,
+            },
+        };
+        assert_eq!(scene.api_file(method, target), expected);
+    }
+    let refused = scene.api("POST", target, None);
+    assert!(refused.starts_with("405 "), "{refused}");
+    for (id, status) in [
+        ("ph-0000000000000000", "404"),
+        ("tr-0000000000000002", "404"),
+        // The file cannot be read.
+        ("ph-350e605cfea34c45", "503"),
+    ] {
+        let refused = scene.api("GET", &format!("/pictures/{id}/motion"), None);
+        assert!(refused.starts_with(status), "{id}: {refused}");
+    }
+    let unread = scene.api("GET", "/pictures/ph-350e605cfea34c45", None);
+    assert!(unread.contains("\"motion\":null"), "{unread}");
 }
 
 #[test]

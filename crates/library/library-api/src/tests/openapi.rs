@@ -22,6 +22,7 @@ const ELSEWHERE: [&str; 20] = [
     "GET /openapi.json",
     "GET /ops",
     "GET /pictures/{id}/compare",
+    "GET /pictures/{id}/motion",
     "GET /pictures/{id}/original",
     "GET /playlists/{id}.m3u8",
     "GET /prefetch",

@@ -1,5 +1,6 @@
 //! Fixture: a library in memory, users on disk, and a fixed time.
 
+use std::io;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
@@ -12,8 +13,8 @@ use tags::{
 };
 
 use crate::{
-    ApiRequest, Index, LibraryAccess, Limits, Params, Reading, Request, Response, Scanning, Server,
-    Store, Watching,
+    ApiRequest, Index, LibraryAccess, Limits, MotionVideo, Params, Reading, Request, Response,
+    Scanning, Server, Store, Watching,
 };
 
 pub(super) const NOW_MS: i64 = 1_000_000;
@@ -82,6 +83,16 @@ impl LibraryAccess for FixedLibrary {
             b"2003" if extensions.contains(&"mp4") => vec![b"a b.mp4".to_vec()],
             _ => Vec::new(),
         }
+    }
+
+    fn motion(&self, path: &[u8]) -> io::Result<Option<MotionVideo>> {
+        if path.ends_with(b"cover.jpg") {
+            return Err(io::ErrorKind::PermissionDenied.into());
+        }
+        Ok((path == b"2003/a b.jpg").then(|| MotionVideo {
+            etag: "\"v1\"".to_owned(),
+            range: 1000..3000,
+        }))
     }
 
     fn avatar(&self, name: &str) -> Option<String> {

@@ -42,12 +42,14 @@ impl Sharers {
     }
 
     /// Returns the status and page for a visitor; or 0 and the target of a file, 1 and the path of
-    /// an original, or 2 and the target of a picture whose original must not be sent.
+    /// an original, 2 and the target of a picture whose original must not be sent, or 3, the path
+    /// of a motion photo and the range of its video.
     fn visit(&self, path: &str, now_ms: i64) -> (u16, String) {
         match self.scene.server().share(&visit(path, now_ms)) {
             Response::Document { status, body, .. } => (status, body),
             Response::File { target, .. } => (0, target),
             Response::Original { path, .. } => (1, path),
+            Response::Motion { path, video } => (3, format!("{path} {:?}", video.range)),
             Response::Variant { target } => (2, target),
             other => panic!("{other:?}"),
         }
@@ -73,6 +75,7 @@ fn a_shared_photograph_is_seen_in_page_sizes_and_nothing_else_is() {
         "ph-27a53d7aa89ae068",
         "ph-27a53d7aa89ae068/9000",
         "ph-27a53d7aa89ae068/original",
+        "ph-27a53d7aa89ae068/motion",
         "ph-350e605cfea34c45/240",
         "tr-0000000000000001",
         "0",
@@ -84,6 +87,8 @@ fn a_shared_photograph_is_seen_in_page_sizes_and_nothing_else_is() {
     assert_eq!(they.ask("PATCH", &change, Some(&they.bob)).0, "200");
     let original = they.visit(&format!("{token}/{PHOTO}/original"), 5);
     assert_eq!(original, (1, "/2003/a%20b.jpg".to_owned()));
+    let motion = they.visit(&format!("{token}/{PHOTO}/motion"), 5);
+    assert_eq!(motion, (3, "/2003/a%20b.jpg 1000..3000".to_owned()));
     heights(0);
     // The fixture sends the requests of the API at `NOW_MS`, so the share expires two days after
     // that time.

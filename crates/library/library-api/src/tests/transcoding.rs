@@ -10,7 +10,7 @@ const ANN: &str = "u=ann&p=sesame";
 /// Describes the response: `raw` for the file, the plan of a transcode, or the error.
 fn described(scene: &Scene, request: &str) -> String {
     match scene.respond(request, ANN) {
-        Response::Original { .. } => panic!("{request} is a download"),
+        Response::Original { .. } | Response::Motion { .. } => panic!("{request} is a download"),
         Response::Archive { .. } => panic!("{request} is an archive"),
         Response::Variant { .. } => panic!("{request} is a picture"),
         Response::Comparison { .. } => panic!("{request} is a comparison"),

@@ -50,6 +50,10 @@ impl LibraryAccess for Empty {
         Vec::new()
     }
 
+    fn motion(&self, _: &[u8]) -> std::io::Result<Option<library_api::MotionVideo>> {
+        Ok(None)
+    }
+
     fn avatar(&self, _: &str) -> Option<String> {
         None
     }
