@@ -171,12 +171,14 @@ export class Slide {
     const answer = await this.#probe();
     if (this.#isGone) return;
     // If the server can decode the picture, the first load may have been interrupted.
-    if ((answer && isFinal(answer)) || attempt > (answer?.ok ? 0 : 6)) {
+    // A busy server says when it has time.
+    const isBusy = answer?.status === 429 || answer?.status === 503;
+    if ((answer && isFinal(answer)) || (!isBusy && attempt > (answer?.ok ? 0 : 6))) {
       this.#fail(answer && !answer.ok ? await titleOf(answer) : "");
       return;
     }
     const retryAfter = Number(answer?.headers.get("retry-after") ?? 0) || undefined;
-    this.#timer = setTimeout(() => this.#load(width, attempt + 1), backoff(attempt, retryAfter));
+    this.#timer = setTimeout(() => this.#load(width, isBusy ? attempt : attempt + 1), backoff(isBusy ? 0 : attempt, retryAfter));
   }
 
   /**

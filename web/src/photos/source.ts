@@ -81,7 +81,10 @@ export class Source {
   /** Loads the sections from `first` to `last`, and stops the loads of others. */
   want(first: number, last: number): void {
     for (const [index, load] of this.#loads) {
-      if (index < first - 1 || index > last + 1) load.abort();
+      if (index >= first - 1 && index <= last + 1) continue;
+      load.abort();
+      // So that the section is loaded again if it is wanted before the load has noticed its end.
+      this.#loads.delete(index);
     }
     for (let index = first; index <= last; index += 1) {
       if (this.#used.delete(index)) this.#used.add(index);
@@ -157,18 +160,19 @@ export class Source {
   /** Retries later. If the timeline has changed, loads the months first. */
   #retry(index: number, error: unknown): void {
     const status = error instanceof ApiError ? error.status : 0;
-    if (status === 409) {
-      void this.loadMonths();
-      return;
-    }
     const attempt = this.#attempts.get(index) ?? 0;
     if (attempt > 8) return;
     this.#attempts.set(index, attempt + 1);
     const pause = backoff(attempt, error instanceof ApiError ? error.retryAfter : undefined);
     const again = () => {
       this.#timers.delete(index);
-      void this.loadSection(index);
+      // If the timeline has changed, the sections are others.
+      void (status === 409 ? this.loadMonths() : this.loadSection(index));
     };
+    if (status === 409 && attempt === 0) {
+      again();
+      return;
+    }
     this.#timers.set(index, setTimeout(again, reachable.value ? pause : Math.max(pause, 3000)));
   }
 

@@ -144,7 +144,8 @@ export class Tile {
   }
 
   #loaded(): void {
-    if (!this.picture) return;
+    // The event of an earlier picture may come after the tile got another one, whose load waits.
+    if (!this.picture || !this.#image.srcset) return;
     const isSlow = performance.now() - this.#started > FADE_AFTER_MS;
     this.element.classList.add("ready");
     this.element.classList.toggle("fade", isSlow);
@@ -161,12 +162,15 @@ export class Tile {
    */
   async #failed(): Promise<void> {
     const { picture } = this;
-    if (!picture) return;
+    if (!picture || !this.#image.srcset) return;
     const answer = await fetch(`${url(picture.file)}?h=8`, { headers: { accept: "image/*" } }).catch(() => null);
     const why = answer && !answer.ok ? await titleOf(answer) : "";
     if (this.picture !== picture) return;
-    const isFinal = answer !== null && !answer.ok && answer.status < 500 && ![401, 429].includes(answer.status);
-    if (isFinal || this.#attempt > 8) {
+    const status = answer?.status ?? 0;
+    const isFinal = status >= 400 && status < 500 && ![401, 429].includes(status);
+    // A busy server says when it has time; that is no failure of the picture.
+    const isBusy = status === 429 || status === 503;
+    if (isFinal || (!isBusy && this.#attempt > 8)) {
       this.element.classList.add("failed");
       this.link.title = why;
       this.onEnd(true);
@@ -175,8 +179,9 @@ export class Tile {
     const retryAfter = Number(answer?.headers.get("retry-after") ?? 0) || undefined;
     this.#image.removeAttribute("srcset");
     this.onEnd(true);
-    this.#timer = setTimeout(() => this.onEnd(false), answer?.ok ? 0 : backoff(this.#attempt, retryAfter));
-    this.#attempt += 1;
+    const isInterrupted = answer?.ok && this.#attempt === 0;
+    this.#timer = setTimeout(() => this.onEnd(false), isInterrupted ? 0 : backoff(isBusy ? 0 : this.#attempt, retryAfter));
+    if (!isBusy) this.#attempt += 1;
   }
 }
 
