@@ -71,7 +71,7 @@ function Navigation({ present }: { present: Area | undefined }) {
 }
 
 /** Pause in typing after which a search starts, in milliseconds. */
-const TYPING_MS = 160;
+const TYPING_MS = 200;
 
 function TopBar() {
   const input = useRef<HTMLInputElement>(null);
@@ -90,6 +90,7 @@ function TopBar() {
   const area = address.value.path.startsWith("music") ? "music" : "photos";
   const submit = (event: Event) => {
     event.preventDefault();
+    clearTimeout(timer.current);
     const q = input.current?.value.trim() ?? "";
     navigate(q ? `${area}/search` : area, q ? { query: { q } } : {});
   };
@@ -97,14 +98,15 @@ function TopBar() {
     // While the user types, the text of the field is newer than that in the address.
     if (input.current && document.activeElement !== input.current) input.current.value = text;
   }, [text]);
-  // In the music area, each pause in typing starts a search.
+  // In the areas that show what is found, each pause in typing starts a search.
   const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
   const type = () => {
     clearTimeout(timer.current);
-    if (area !== "music") return;
-    const isSearch = address.value.path === "music/search";
+    const { path } = address.value;
+    const isSearch = path === `${area}/search`;
     const q = input.current?.value.trim() ?? "";
-    if (q || isSearch) timer.current = setTimeout(() => navigate("music/search", { replace: isSearch, query: { q } }), TYPING_MS);
+    const search = () => navigate(q || area === "music" ? `${area}/search` : area, { replace: isSearch, query: q ? { q } : {} });
+    if (isSearch || (q && (path === "" || path.startsWith(area)))) timer.current = setTimeout(search, TYPING_MS);
   };
   return (
     <header class="top">
