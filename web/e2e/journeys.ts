@@ -10,6 +10,7 @@ import { help } from "./journeys/help.ts";
 import { language } from "./journeys/language.ts";
 import { login } from "./journeys/login.ts";
 import { lyrics } from "./journeys/lyrics.ts";
+import { motion } from "./journeys/motion.ts";
 import { playground } from "./journeys/playground.ts";
 import { playlists } from "./journeys/playlists.ts";
 import { quality } from "./journeys/quality.ts";
@@ -36,5 +37,5 @@ export interface Journey {
 
 export const JOURNEYS: readonly Journey[] = [
   shell, settings, login, help, language, areas, download, damaged, compare, playground, playlists,
-  lyrics, scroll, dashboard, videos, groups, quality, shares,
+  lyrics, motion, scroll, dashboard, videos, groups, quality, shares,
 ];

@@ -15,6 +15,8 @@ const SIZES: readonly (readonly [number, number])[] = [[1500, 1000], [1200, 900]
 const NAMES = ["<img src=x onerror=alert(1)> & more", "🌅 sunrise", "صورة abc", "\u202egpj.evil", "long ".repeat(40).trim()];
 /** Path of the damaged picture below the folder of all pictures. */
 const DAMAGED = "2022/damaged.png";
+/** Motion photo below the folder of all pictures. */
+const MOTION = "2023/motion.jpg";
 /** Folder with videos below the folder of all pictures. */
 const VIDEOS = "2022/videos";
 const CAMERAS = [["Canon", "EOS R6"], ["FUJIFILM", "X-T4"], ["Apple", "iPhone 15"]] as const;
@@ -25,6 +27,7 @@ export async function drawPictures(browser: Browser, library: string): Promise<s
   if (!(await exists(folder))) await drawAll(browser, library, folder);
   await drawDamaged(browser, join(folder, DAMAGED));
   await recordVideos(browser, join(folder, VIDEOS));
+  await recordMotion(browser, join(folder, MOTION));
   return folder;
 }
 
@@ -32,7 +35,7 @@ export async function drawPictures(browser: Browser, library: string): Promise<s
 async function recordVideos(browser: Browser, folder: string): Promise<void> {
   if (await exists(folder)) return;
   const page = await browser.newPage();
-  const video = Buffer.from(await page.evaluate(record), "base64");
+  const video = Buffer.from(await page.evaluate(record, "video/webm"), "base64");
   await page.close();
   const partial = `${folder}.partial`;
   await rm(partial, { recursive: true, force: true });
@@ -42,14 +45,29 @@ async function recordVideos(browser: Browser, folder: string): Promise<void> {
   await rename(partial, folder);
 }
 
+/** Draws a motion photo in Google's first notation: its XMP says where the MP4 file behind the picture begins. */
+async function recordMotion(browser: Browser, path: string): Promise<void> {
+  if (await exists(path)) return;
+  const page = await browser.newPage();
+  const jpeg = await drawn(page, { index: 29, width: 1200, height: 900, type: "image/jpeg" });
+  const video = Buffer.from(await page.evaluate(record, "video/mp4"), "base64");
+  await page.close();
+  const [make, model] = at(CAMERAS, 29);
+  const xmp = `http://ns.adobe.com/xap/1.0/\0<x GCamera:MicroVideo="1" GCamera:MicroVideoOffset="${video.length}"/>`;
+  const segment = Buffer.from(`\xff\xe1\0\0${xmp}`, "latin1");
+  segment.writeUInt16BE(segment.length - 2, 2);
+  const photo = withExif(jpeg, { make, model, taken: takenAt(29) });
+  await writeFile(path, Buffer.concat([photo.subarray(0, 2), segment, photo.subarray(2), video]));
+}
+
 /** Records a canvas for half a second, and returns the file in base64. Runs in the browser. */
-async function record(): Promise<string> {
+async function record(mimeType: string): Promise<string> {
   const canvas = document.createElement("canvas");
   canvas.width = 320;
   canvas.height = 180;
   const context = canvas.getContext("2d");
   if (!context) throw new Error("the browser has no canvas");
-  const recorder = new MediaRecorder(canvas.captureStream(25), { mimeType: "video/webm" });
+  const recorder = new MediaRecorder(canvas.captureStream(25), { mimeType });
   const parts: Blob[] = [];
   recorder.addEventListener("dataavailable", (event) => parts.push(event.data));
   const stopped = new Promise((resolve) => recorder.addEventListener("stop", resolve));

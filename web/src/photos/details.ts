@@ -24,8 +24,8 @@ export interface Details {
   readonly favourite?: boolean;
   readonly previous?: string | null;
   readonly next?: string | null;
-  /** Target of the video of a motion photo. */
-  readonly motion?: string;
+  /** Target of the video of a motion photo; `null` if the file cannot be read. */
+  readonly motion?: string | null;
   /** Reason why the picture cannot be decoded. */
   readonly error?: string;
   readonly placeholder?: { readonly colour?: string; readonly thumbhash?: string };

@@ -5,6 +5,10 @@ import { type Axis, FITTED, type Point, type Pose, SpeedMeter, axisOf, turnOf, z
 const SPACE = 24;
 /** Time within which two taps are one double tap. */
 const DOUBLE_MS = 280;
+/** Time after which a finger or button that does not move holds the picture. */
+const HOLD_MS = 350;
+/** Distance within which it does not move, in pixels. */
+const HOLD_DISTANCE = 8;
 /** Length of a downward drag after which the viewer closes. */
 const CLOSE_DISTANCE = 110;
 
@@ -22,6 +26,10 @@ export interface StageEvents {
   tap(): void;
   /** The size of the picture has changed. */
   zoomed(): void;
+  /** The picture is held. Returns whether that has an effect; if not, the gesture goes on. */
+  hold(): boolean;
+  /** The picture is not held any more. */
+  release(): void;
 }
 
 /**
@@ -41,6 +49,8 @@ export class Stage {
   readonly #meter = new SpeedMeter();
   #lastTap = 0;
   #tapTimer: ReturnType<typeof setTimeout> | undefined;
+  #holdTimer: ReturnType<typeof setTimeout> | undefined;
+  #isHeld = false;
   #sharpenTimer: ReturnType<typeof setTimeout> | undefined;
   #inertia = 0;
   readonly #abort = new AbortController();
@@ -54,6 +64,7 @@ export class Stage {
     root.addEventListener("pointermove", (event) => this.#move(event), options);
     root.addEventListener("pointerup", (event) => this.#up(event), options);
     root.addEventListener("pointercancel", (event) => this.#cancel(event), options);
+    root.addEventListener("contextmenu", (event) => this.#isHeld && event.preventDefault(), options);
     root.addEventListener("wheel", (event) => this.#wheel(event), { ...options, passive: false });
     this.#resizes = new ResizeObserver(() => this.#resize());
     this.#resizes.observe(root);
@@ -63,6 +74,7 @@ export class Stage {
     this.#abort.abort();
     this.#resizes.disconnect();
     clearTimeout(this.#tapTimer);
+    clearTimeout(this.#holdTimer);
     clearTimeout(this.#sharpenTimer);
     cancelAnimationFrame(this.#inertia);
   }
@@ -158,9 +170,11 @@ export class Stage {
     this.#pointers.set(event.pointerId, this.#pointOf(event));
     this.present?.glide(false);
     this.#begin();
+    clearTimeout(this.#holdTimer);
     if (this.#pointers.size === 1) {
       this.#axis = "none";
       this.#hasPinched = false;
+      this.#holdTimer = setTimeout(() => (this.#isHeld = this.#events.hold()), HOLD_MS);
     } else {
       this.#hasPinched = true;
     }
@@ -186,11 +200,12 @@ export class Stage {
 
   #move(event: PointerEvent): void {
     const slide = this.present;
-    if (!this.#pointers.has(event.pointerId) || !slide) return;
+    if (!this.#pointers.has(event.pointerId) || !slide || this.#isHeld) return;
     this.#pointers.set(event.pointerId, this.#pointOf(event));
     const middle = this.#middle();
     this.#meter.add(middle, event.timeStamp);
     const moved = { x: middle.x - this.#start.x, y: middle.y - this.#start.y };
+    if (Math.hypot(moved.x, moved.y) > HOLD_DISTANCE) clearTimeout(this.#holdTimer);
     if (this.#pointers.size > 1) {
       const zoom = this.#startPose.zoom * (this.#distance() / Math.max(1, this.#startDistance));
       const pinched = zoomTo(this.#startPose, Math.min(slide.max * 1.2, Math.max(0.6, zoom)), this.#start);
@@ -213,7 +228,7 @@ export class Stage {
   }
 
   #up(event: PointerEvent): void {
-    if (!this.#pointers.delete(event.pointerId)) return;
+    if (!this.#pointers.delete(event.pointerId) || this.#released()) return;
     if (this.#pointers.size > 0) {
       this.#begin();
       return;
@@ -241,8 +256,18 @@ export class Stage {
     }
   }
 
+  /** Ends the hold. Returns whether the picture was held. */
+  #released(): boolean {
+    clearTimeout(this.#holdTimer);
+    if (!this.#isHeld) return false;
+    this.#isHeld = false;
+    this.#events.release();
+    return true;
+  }
+
   #cancel(event: PointerEvent): void {
     this.#pointers.delete(event.pointerId);
+    this.#released();
     this.#root.style.opacity = "";
     this.#slide(0, true);
     if (this.present) this.#settle(this.present);

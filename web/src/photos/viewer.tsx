@@ -11,6 +11,7 @@ import { openShare } from "../share/open.ts";
 import { IconButton } from "../ui/button.tsx";
 import { originalOf } from "../ui/download.ts";
 import { Icon } from "../ui/icon.tsx";
+import { toast } from "../ui/toast.tsx";
 import { copyLinks, setFavourite } from "./actions.ts";
 import { Compare } from "./compare.tsx";
 import { detailsOf } from "./details.ts";
@@ -34,6 +35,9 @@ interface Props {
   /** Called with the last picture and its month when the viewer has closed. */
   onLeave: (id: string, month: string) => void;
 }
+
+/** Returns whether the person wants as little motion as possible. */
+const isStill = () => matchMedia("(prefers-reduced-motion: reduce)").matches;
 
 /** Time for which the slide show shows a picture, in milliseconds. */
 const SLIDE_MS = 5000;
@@ -59,8 +63,9 @@ export function Viewer({ source, id, go, close, thumbnailOf, rectOf, onLeave }: 
     if (target) go(target);
     else isPlaying.value = false;
   };
-  const latest = useRef({ turn, close });
-  latest.current = { turn, close };
+  const motion = present.value?.details?.motion;
+  const latest = useRef({ turn, close, motion });
+  latest.current = { turn, close, motion };
 
   useEffect(() => {
     const made = new Stage(surface.current as HTMLElement, {
@@ -68,6 +73,8 @@ export function Viewer({ source, id, go, close, thumbnailOf, rectOf, onLeave }: 
       close: () => latest.current.close(),
       tap: () => (isBare.value = !isBare.value),
       zoomed: () => (version.value += 1),
+      hold: () => (isMoving.value = Boolean(latest.current.motion) && !isStill()),
+      release: () => (isMoving.value = false),
     });
     stage.current = made;
     root.current?.focus({ preventScroll: true });
@@ -154,6 +161,7 @@ export function Viewer({ source, id, go, close, thumbnailOf, rectOf, onLeave }: 
           { keys: ["+", "="], label: "viewer.zoomIn", run: () => stage.current?.zoomBy(1.5) },
           { keys: ["-"], label: "viewer.zoomOut", run: () => stage.current?.zoomBy(1 / 1.5) },
           { keys: ["0"], label: "viewer.fit", run: () => stage.current?.zoomBy(0) },
+          { keys: ["v"], label: "viewer.motion", run: () => (isMoving.value = Boolean(latest.current.motion) && !isMoving.value) },
           { keys: [" ", "s"], label: "viewer.play", run: () => (isPlaying.value = !isPlaying.value) },
           { keys: ["F"], label: "viewer.full", run: full },
           { keys: ["D"], label: "viewer.original", run: () => save.current?.click() },
@@ -165,7 +173,6 @@ export function Viewer({ source, id, go, close, thumbnailOf, rectOf, onLeave }: 
   void version.value;
   const slide = present.value;
   const { previous, next } = around.current;
-  const motion = slide?.details?.motion;
   return (
     <div
       ref={root}
@@ -248,8 +255,12 @@ export function Viewer({ source, id, go, close, thumbnailOf, rectOf, onLeave }: 
             autoplay
             muted
             playsInline
+            aria-label={t("viewer.motion")}
             onEnded={() => (isMoving.value = false)}
-            onError={() => (isMoving.value = false)}
+            onError={() => {
+              isMoving.value = false;
+              toast(t("viewer.videoFailed"));
+            }}
           />
         )}
       </div>
