@@ -45,6 +45,10 @@ pub trait LibraryAccess: Send + Sync {
     /// `extensions`. Videos are not in the index, so this reads the folder.
     fn videos(&self, folder: &[u8], extensions: &[&str]) -> Vec<Vec<u8>>;
 
+    /// Returns the sorted paths of the videos in a folder of the library and in the folders below
+    /// it, as [`LibraryAccess::videos`] does for one folder. Reads a limited number of folders.
+    fn videos_below(&self, folder: &[u8], extensions: &[&str]) -> Vec<Vec<u8>>;
+
     /// Returns the place of the video in the picture at this path of the library, or `None` if the
     /// picture is no motion photo. Reads the beginning and the end of the file.
     ///

@@ -1,6 +1,7 @@
 //! Interfaces for players: the Subsonic protocol at `/rest/`, the same library as JSON at
 //! `/-/api/`, a web player at `/-/plain/music`, and shares at `/-/share/`.
 
+use std::collections::VecDeque;
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::{self, Read as _};
@@ -44,6 +45,11 @@ const LYRICS: [&str; 6] = ["lrc", "LRC", "Lrc", "txt", "TXT", "Txt"];
 
 /// Maximum number of entries that a search for videos reads from a folder.
 const FOLDER_ENTRIES_MAX: usize = 20_000;
+
+/// Maximum number of folders that a search for videos reads, in the order of their depth.
+const VIDEO_FOLDERS_MAX: usize = 1_000;
+/// Maximum number of videos that a search in several folders finds.
+const VIDEOS_MAX: usize = 1_000;
 
 /// Server of the interfaces for players.
 #[derive(Debug)]
@@ -275,6 +281,37 @@ impl LibraryAccess for IndexedLibrary {
         };
         let videos = files.into_iter().filter(is_video);
         videos.map(OsString::into_vec).collect()
+    }
+
+    fn videos_below(&self, folder: &[u8], extensions: &[&str]) -> Vec<Vec<u8>> {
+        let Some(library) = &self.library else {
+            return Vec::new();
+        };
+        let mut waiting = VecDeque::from([folder.to_vec()]);
+        let mut found = Vec::new();
+        for _ in 0..VIDEO_FOLDERS_MAX {
+            let Some(folder) = waiting.pop_front() else {
+                break;
+            };
+            let below = |name: Vec<u8>| [&folder[..], b"/", &name].concat();
+            found.extend(self.videos(&folder, extensions).into_iter().map(below));
+            let path = LibraryPath::from_relative(Path::new(OsStr::from_bytes(&folder)));
+            let listed = path.map(|path| library.list_folder(Some(&path), FOLDER_ENTRIES_MAX));
+            match listed {
+                Some(Ok(listed)) => {
+                    let folders = listed.folders.into_iter().map(OsString::into_vec);
+                    waiting.extend(folders.map(below));
+                }
+                Some(Err(Missing::NotFound)) | None => {}
+                Some(Err(err)) => {
+                    let folder = String::from_utf8_lossy(&folder);
+                    tracing::warn!(%folder, ?err, "cannot look for videos");
+                }
+            }
+        }
+        found.sort_unstable();
+        found.truncate(VIDEOS_MAX);
+        found
     }
 
     fn motion(&self, path: &[u8]) -> io::Result<Option<MotionVideo>> {
@@ -557,6 +594,8 @@ impl Shares {
         let assets = format!("{root}-/app/{}/", self.assets.version());
         let policy = share_policy(&nonce);
         let languages = accepted_languages(&request);
+        let videos = VIDEOS.into_iter().filter(|it| request.serves_extension(it));
+        let videos: Vec<&str> = videos.collect();
         let server = Arc::clone(&self.server);
         let share = move || {
             let offset = Params::parse(&query).first("offset").map(str::parse);
@@ -567,6 +606,7 @@ impl Shares {
                 assets: &assets,
                 nonce: &nonce,
                 languages: &languages,
+                videos: &videos,
                 now_ms: unix_ms(SystemTime::now()),
             })
         };

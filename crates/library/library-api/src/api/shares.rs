@@ -75,6 +75,15 @@ impl ApiCall<'_> {
 
     fn create_share(&self) -> Result<String, Refusal> {
         let token = new_token();
+        // Others are refused before the folder is read. The store is not locked meanwhile.
+        self.context
+            .store
+            .read(|state| self.sharing_user(state))??;
+        let has_videos = self.request.params.first("folder").is_some_and(|path| {
+            let path = path.trim_matches('/').as_bytes();
+            let library = &self.context.library;
+            !library.videos_below(path, self.request.videos).is_empty()
+        });
         self.context.store.change(|state| {
             let owner = self.sharing_user(state)?;
             let own = state.shares.values().filter(|it| it.owner == owner);
@@ -82,7 +91,7 @@ impl ApiCall<'_> {
                 return Err(Refusal::Full);
             }
             let share = Share {
-                item: Some(self.shared_item(state, &owner)?),
+                item: Some(self.shared_item(state, &owner, has_videos)?),
                 description: self.description()?.unwrap_or_default(),
                 created_ms: self.request.now_ms,
                 expires_ms: Some(
@@ -153,8 +162,14 @@ impl ApiCall<'_> {
         own.ok_or(Refusal::NotFound)
     }
 
-    /// Returns the item that the parameter `item` or `folder` names.
-    fn shared_item(&self, state: &State, user: &str) -> Result<SharedItem, Refusal> {
+    /// Returns the item that the parameter `item` or `folder` names. `has_videos` is true if the
+    /// folder or one below it has videos.
+    fn shared_item(
+        &self,
+        state: &State,
+        user: &str,
+        has_videos: bool,
+    ) -> Result<SharedItem, Refusal> {
         let params = &self.request.params;
         match (params.first("item"), params.first("folder")) {
             (Some(id), None) => {
@@ -180,13 +195,13 @@ impl ApiCall<'_> {
                 if names.any(|name| matches!(name, "" | "." | "..")) {
                     return Err(Refusal::Bad("folder"));
                 }
-                let folder = self
-                    .index
-                    .folder(path.as_bytes())
-                    .ok_or(Refusal::NotFound)?;
-                match self.derived.timeline().among(&folder.files).is_empty() {
-                    true => Err(Refusal::NotFound),
-                    false => Ok(SharedItem::Folder(path.to_owned())),
+                let folder = self.index.folder(path.as_bytes());
+                let timeline = self.derived.timeline();
+                let has_photos =
+                    folder.is_some_and(|folder| !timeline.among(&folder.files).is_empty());
+                match has_photos || has_videos {
+                    true => Ok(SharedItem::Folder(path.to_owned())),
+                    false => Err(Refusal::NotFound),
                 }
             }
             _ => Err(Refusal::Bad("item")),

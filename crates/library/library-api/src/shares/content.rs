@@ -40,15 +40,16 @@ pub(crate) enum Photos {
 }
 
 impl Photos {
-    /// Returns the photographs of a share, if the share has a photograph or a folder as its item
-    /// and the library contains the item.
+    /// Returns the photographs of a share, if its item is a folder, or a photograph that the library
+    /// contains.
     pub(crate) fn of(index: &Index, share: &Share) -> Option<Photos> {
         match share.item.as_ref()? {
             SharedItem::Object(Id::Photo(id)) => index.photo_row(*id).map(Photos::One),
             SharedItem::Object(_) => None,
+            // A folder that has only videos is not in the index.
             SharedItem::Folder(path) => {
-                let folder = index.folder(path.as_bytes())?;
-                Some(Photos::Folder(folder.files))
+                let folder = index.folder(path.as_bytes());
+                Some(Photos::Folder(folder.map_or(0..0, |folder| folder.files)))
             }
         }
     }

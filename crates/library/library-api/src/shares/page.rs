@@ -8,6 +8,7 @@ use html_escape::encode_double_quoted_attribute as escaped;
 use super::texts::Texts;
 use super::visit::{HEIGHTS_PX, OpenShare, ShareRequest};
 use crate::ids::Id;
+use crate::params::encoded;
 use crate::time::{iso, seconds};
 
 /// Returns the page of a share.
@@ -20,11 +21,16 @@ pub(super) fn render(visit: &OpenShare<'_>, token: &str, request: &ShareRequest<
         .map(String::as_str)
         .or(name)
         .unwrap_or(texts.music);
-    let (count, content) = match &visit.photos {
+    let videos = visit.videos();
+    let (count, mut content) = match &visit.photos {
         Some(_) => photos(visit, texts, &base, request.offset),
         None => tracks(visit, texts, &base),
     };
     let mut facts = vec![count];
+    if !videos.is_empty() {
+        facts.push(Texts::count(texts.video, texts.videos, videos.len()));
+        content.push_str(&video_list(&videos, &base));
+    }
     facts.extend(
         name.filter(|name| *name != title)
             .map(|name| escaped(name).into_owned()),
@@ -39,7 +45,7 @@ pub(super) fn render(visit: &OpenShare<'_>, token: &str, request: &ShareRequest<
         Some(_) => format!("<img class=\"cover\" alt=\"\" src=\"{base}/cover\">"),
         None => String::new(),
     };
-    let archive = match visit.archived_files().len() {
+    let archive = match visit.archived_files(videos).len() {
         0 | 1 => String::new(),
         _ => format!(
             "<a class=\"archive\" href=\"{base}/archive\" download>{}</a>",
@@ -118,6 +124,25 @@ fn photos(visit: &OpenShare<'_>, texts: &Texts, base: &str, offset: usize) -> (S
         to(offset + page, texts.later);
     }
     (Texts::count(texts.photo, texts.photos, rows.len()), out)
+}
+
+/// Returns the HTML of the list of videos. Browsers load the beginning of a video only when it is
+/// played.
+fn video_list(videos: &[Vec<u8>], base: &str) -> String {
+    let mut out = "<ul class=\"videos\">".to_owned();
+    for path in videos {
+        let name = path.rsplit(|&byte| byte == b'/').next().unwrap_or(path);
+        write!(
+            out,
+            "<li><video controls playsinline preload=\"none\" src=\"{base}/video/{}\"></video>\
+             <bdi>{}</bdi>",
+            encoded(path),
+            escaped(&String::from_utf8_lossy(name)),
+        )
+        .expect("writing to a string cannot fail");
+    }
+    out.push_str("</ul>");
+    out
 }
 
 /// Returns the number of tracks as text, and the HTML of the list of tracks.

@@ -4,7 +4,7 @@
 //! ```text
 //! ID ─► page    ID/tr-… ─► track    ID/cover ─► cover    ID/archive ─► all files, as ZIP
 //! ID/ph-…/480 ─► photograph, 480 pixels high    ID/ph-…/original ─► unchanged file
-//! ID/ph-…/motion ─► video of a motion photo
+//! ID/ph-…/motion ─► video of a motion photo     ID/video/PATH ─► video in the shared folder
 //! ```
 
 use std::collections::HashSet;
@@ -21,9 +21,9 @@ use crate::downloads::{attachment, below_common_folder, numbered, targets};
 use crate::ids::Id;
 use crate::index::{self, Index};
 use crate::page::whole;
-use crate::params::encoded;
+use crate::params::{decoded, encoded};
 use crate::response::Response;
-use crate::store::Share;
+use crate::store::{Share, SharedItem};
 
 /// Heights in pixels of the photographs that visitors can get: two sizes for the grid of the page,
 /// and one size for the viewer. By default, a prefetch creates the sizes for the grid in advance.
@@ -46,6 +46,8 @@ pub struct ShareRequest<'a> {
     pub nonce: &'a str,
     /// Value of the Accept-Language field; empty without the field.
     pub languages: &'a str,
+    /// File name extensions of the videos that the server serves, in lower case.
+    pub videos: &'a [&'a str],
     /// Present time, in milliseconds since 1970.
     pub now_ms: i64,
 }
@@ -68,6 +70,8 @@ pub(super) struct OpenShare<'a> {
     /// Rows of the shared tracks in the index.
     pub(super) tracks: Vec<u32>,
     pub(super) photos: Option<Photos>,
+    /// File name extensions of videos.
+    extensions: &'a [&'a str],
 }
 
 /// Returns the response to a visitor. May wait for the disk.
@@ -82,6 +86,7 @@ pub(crate) fn respond(context: &Context, request: &ShareRequest<'_>) -> Response
             tracks: content::tracks(&index, state, share),
             photos: Photos::of(&index, share),
             share: share.clone(),
+            extensions: request.videos,
             index: Arc::clone(&index),
             derived,
         })
@@ -123,9 +128,47 @@ impl OpenShare<'_> {
         tracks.find(|owner| library.has_cover(&self.index, *owner))
     }
 
-    /// Returns the rows of the files that visitors can download as an archive: the photographs, if
-    /// the share allows originals, or the tracks. A file occurs once.
-    pub(super) fn archived_files(&self) -> Vec<u32> {
+    /// Returns the path of the shared folder, if visitors may get its videos: videos have no
+    /// variants, so they are originals.
+    fn video_folder(&self) -> Option<&str> {
+        match &self.share.item {
+            Some(SharedItem::Folder(path)) if self.share.allows_originals => Some(path),
+            _ => None,
+        }
+    }
+
+    /// Returns the paths of the videos that visitors can play. Reads the folders.
+    pub(super) fn videos(&self) -> Vec<Vec<u8>> {
+        let library = &self.context.library;
+        let folder = self.video_folder();
+        folder.map_or_else(Vec::new, |folder| {
+            library.videos_below(folder.as_bytes(), self.extensions)
+        })
+    }
+
+    /// Returns the video with this path, if the shared folder contains it.
+    fn video(&self, path: &str) -> Option<Response> {
+        let path = decoded(path);
+        let inside = path.strip_prefix(self.video_folder()?)?;
+        let (parent, name) = path.rsplit_once('/')?;
+        let is_plain = |name: &str| !name.is_empty() && !name.starts_with('.');
+        // The first part is empty, because the name of the shared folder ends there.
+        let mut parts = inside.split('/');
+        if parts.next() != Some("") || !parts.all(is_plain) {
+            return None;
+        }
+        let library = &self.context.library;
+        let videos = library.videos(parent.as_bytes(), self.extensions);
+        let is_there = videos.iter().any(|video| video == name.as_bytes());
+        is_there.then(|| Response::File {
+            target: format!("/{}", encoded(path.as_bytes())),
+            disposition: None,
+        })
+    }
+
+    /// Returns the paths of the files that visitors can download as an archive: the photographs and
+    /// videos, if the share allows originals, or the tracks. A file occurs once.
+    pub(super) fn archived_files(&self, videos: Vec<Vec<u8>>) -> Vec<Vec<u8>> {
         let photos = self.photos.as_ref();
         let photos = photos.filter(|_| self.share.allows_originals);
         let photos = photos.map_or_else(Vec::new, |photos| photos.rows(&self.derived));
@@ -134,15 +177,15 @@ impl OpenShare<'_> {
         let tracks = tracks.map(|&row| Some(self.index.track(row)?.file));
         let mut taken = HashSet::new();
         let files = photos.chain(tracks).flatten();
-        files.filter(|file| taken.insert(*file)).collect()
+        let files = files.filter(|file| taken.insert(*file));
+        let paths = files.filter_map(|file| Some(self.index.file(file)?.0));
+        paths.chain(videos).collect()
     }
 
     /// Returns an archive of all files that visitors can download. Tracks have numbers before their
     /// names, so that they keep their order.
     fn archive(&self) -> Option<Response> {
-        let files = self.archived_files();
-        let paths = files.iter().map(|&file| Some(self.index.file(file)?.0));
-        let paths: Vec<_> = paths.flatten().collect();
+        let paths = self.archived_files(self.videos());
         let names = match self.photos {
             Some(_) => below_common_folder(&paths),
             None => numbered(&paths),
@@ -169,6 +212,9 @@ impl OpenShare<'_> {
     /// Returns the response to a request for a track or a photograph. Returns `None` if the share
     /// does not contain it, or if its size is not offered.
     fn file(&self, file: &str) -> Option<Response> {
+        if let Some(path) = file.strip_prefix("video/") {
+            return self.video(path);
+        }
         let Some((id, size)) = file.split_once('/') else {
             let row = index::track_row(&self.index, Id::parse(file)?)?;
             if !self.tracks.contains(&row) {

@@ -81,6 +81,15 @@ impl LibraryAccess for FixedLibrary {
     fn videos(&self, folder: &[u8], extensions: &[&str]) -> Vec<Vec<u8>> {
         match folder {
             b"2003" if extensions.contains(&"mp4") => vec![b"a b.mp4".to_vec()],
+            b"films/trip" => vec![b"c.mp4".to_vec()],
+            _ => Vec::new(),
+        }
+    }
+
+    fn videos_below(&self, folder: &[u8], extensions: &[&str]) -> Vec<Vec<u8>> {
+        match folder {
+            b"films" => vec![b"films/trip/c.mp4".to_vec()],
+            b"2003" if extensions.contains(&"mp4") => vec![b"2003/a b.mp4".to_vec()],
             _ => Vec::new(),
         }
     }

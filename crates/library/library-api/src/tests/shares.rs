@@ -135,6 +135,62 @@ fn a_shared_folder_shows_the_photographs_below_it() {
 }
 
 #[test]
+fn videos_of_a_shared_folder_play_if_the_share_allows_originals() {
+    let they = Sharers::new("shares-of-videos");
+    let token = they.share("folder=2003");
+    let video = format!("{token}/video/2003/a%20b.mp4");
+    assert_eq!(they.visit(&video, 5).0, 404);
+    let (_, page) = they.visit(&token, 5);
+    assert!(!page.contains("video"), "{page}");
+    they.ask(
+        "PATCH",
+        &format!("/shares/{token}?originals=1"),
+        Some(&they.bob),
+    );
+    assert_eq!(they.visit(&video, 5), (0, "/2003/a%20b.mp4".to_owned()));
+    let (_, page) = they.visit(&token, 5);
+    assert!(page.contains("1 photo · 1 video"), "{page}");
+    let source = format!("src=\"/-/share/{video}\"></video><bdi>a b.mp4</bdi>");
+    assert!(page.contains(&source), "{page}");
+    match they
+        .scene
+        .server()
+        .share(&visit(&format!("{token}/archive"), 5))
+    {
+        Response::Archive { files, .. } => {
+            let names: Vec<_> = files.iter().map(|(path, _)| &path[..]).collect();
+            assert_eq!(names, ["/2003/a%20b.jpg", "/2003/a%20b.mp4"]);
+        }
+        other => panic!("{other:?}"),
+    }
+    for path in [
+        "video/2003/c.mp4",
+        "video/films/trip/c.mp4",
+        "video/2003/../films/trip/c.mp4",
+        "video/2003%2F..%2Ffilms%2Ftrip%2Fc.mp4",
+        "video/2003/.hidden/a%20b.mp4",
+        "video/20033/a%20b.mp4",
+        "video/2003",
+        "video/",
+    ] {
+        assert_eq!(they.visit(&format!("{token}/{path}"), 5).0, 404, "{path}");
+    }
+}
+
+#[test]
+fn a_folder_that_has_only_videos_is_shared() {
+    let they = Sharers::new("shares-of-films");
+    let token = they.share("folder=films&originals=1");
+    let (_, page) = they.visit(&token, 5);
+    assert!(page.contains("1 video"), "{page}");
+    let video = they.visit(&format!("{token}/video/films/trip/c.mp4"), 5);
+    assert_eq!(video, (0, "/films/trip/c.mp4".to_owned()));
+    let (_, shares) = they.ask("GET", "/shares", Some(&they.bob));
+    assert_eq!(shares["items"][0]["name"], "films");
+    assert_eq!(shares["items"][0]["count"], 0);
+}
+
+#[test]
 fn a_shared_playlist_shows_the_present_tracks_until_its_owner_hides_it() {
     let they = Sharers::new("shares-of-playlists");
     let [_, album, song] = ids(&they.scene);
@@ -277,6 +333,7 @@ fn visit(path: &str, now_ms: i64) -> ShareRequest<'_> {
         assets: "/-/app/dev/",
         nonce: "0",
         languages: "",
+        videos: &["mp4"],
         now_ms,
     }
 }

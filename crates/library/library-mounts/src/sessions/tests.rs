@@ -50,6 +50,10 @@ impl LibraryAccess for Empty {
         Vec::new()
     }
 
+    fn videos_below(&self, _: &[u8], _: &[&str]) -> Vec<Vec<u8>> {
+        Vec::new()
+    }
+
     fn motion(&self, _: &[u8]) -> std::io::Result<Option<library_api::MotionVideo>> {
         Ok(None)
     }
