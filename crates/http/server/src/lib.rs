@@ -67,6 +67,7 @@ pub mod archive;
 mod coding;
 mod encode;
 mod fields;
+mod not_found;
 mod parted;
 pub mod path_tags;
 pub mod problem;

@@ -184,8 +184,8 @@ impl Core {
                 }
                 response
             }
-            Err(problem @ Problem::NotFound) => {
-                self.respond_without_file(request, &problem, shape, context.listener)
+            Err(Problem::NotFound) => {
+                self.respond_without_file(request, shape, context.listener)
                     .await
             }
             Err(problem) => self.file_problem_response(&problem, file, shape),
@@ -197,7 +197,6 @@ impl Core {
     async fn respond_without_file(
         &self,
         request: &Request<'_>,
-        problem: &Problem,
         shape: Shape,
         listener: usize,
     ) -> Response {
@@ -206,7 +205,7 @@ impl Core {
         }
         match self.folder_response(request, listener).await {
             Some(response) => response,
-            None => self.problem_response(problem, shape),
+            None => self.not_found_response(request, shape),
         }
     }
 
@@ -248,6 +247,7 @@ impl Core {
         }
         Some(match self.document(request).await? {
             Ok(document) => self.document_response(document, shape),
+            Err(Problem::NotFound) => self.not_found_response(request, shape),
             Err(problem) => self.problem_response(&problem, shape),
         })
     }

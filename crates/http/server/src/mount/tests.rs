@@ -216,6 +216,41 @@ fn the_longest_prefix_answers_what_is_below_it() {
 }
 
 #[test]
+fn a_browser_gets_a_page_for_what_does_not_exist() {
+    let server = TestServer::open(mounts());
+    let accepts = "accept: text/html,image/avif,*/*;q=0.8\r\n";
+    for (target, root) in [
+        ("/no/such.jpg", "../"),
+        ("/-/nowhere", "../"),
+        ("/nothing", ""),
+    ] {
+        let page = server.ask_http1("GET", target, accepts, "");
+        assert_eq!(page, server.ask_http2("GET", target, accepts, ""));
+        assert!(page.starts_with("404\n"), "{page}");
+        assert!(
+            page.contains("content-type: text/html; charset=utf-8\n"),
+            "{page}"
+        );
+        assert!(page.contains("vary: Accept\n"), "{page}");
+        assert!(page.contains(&format!("<a href=\"{root}-/\">")), "{page}");
+        let head = server.ask_http1("HEAD", target, accepts, "");
+        assert!(
+            head.starts_with("404\n") && head.ends_with("\n\n"),
+            "{head}"
+        );
+        for other in ["", "accept: */*\r\n", "accept: image/avif,image/*\r\n"] {
+            let problem = server.ask_http1("GET", target, other, "");
+            assert!(problem.starts_with("404\n"), "{problem}");
+            let is_problem = problem.contains("content-type: application/problem+json\n");
+            assert!(
+                is_problem && problem.contains("vary: Accept\n"),
+                "{problem}"
+            );
+        }
+    }
+}
+
+#[test]
 fn bodies_and_methods_arrive_whole() {
     let server = TestServer::open(mounts());
     let long = "x".repeat(200_000);
