@@ -8,7 +8,7 @@ import type { Visit } from "../visit.ts";
 /** Text for visitors. Its markup must be shown as text. */
 const DESCRIPTION = "For <i>you</i>";
 
-/** Share links: an album and a photo are shared, seen by a visitor, and revoked. */
+/** Share links: an album, a photo and a folder of videos are shared, seen by a visitor, and revoked. */
 export const shares: Journey = {
   name: "shares",
   isSmoke: true,
@@ -29,8 +29,13 @@ export const shares: Journey = {
     await page.locator(".tile").first().click();
     await visit.role("button", text(variant, "photos.share")).click();
     const photo = await create(visit, "share-photo");
+    // Videos are originals, so the link to a folder of videos allows originals by default.
+    await visit.open("folders/photos/2022/videos");
+    await visit.role("button", text(variant, "photos.share")).click();
+    const films = await create(visit, "share-videos");
     await see(visit, music, "audio");
     await see(visit, photo, ".grid img");
+    await watch(visit, films);
     await visit.open("settings");
     const list = visit.role("list", text(variant, "share.list"));
     await list.getByText(DESCRIPTION, { exact: true }).first().waitFor();
@@ -41,7 +46,7 @@ export const shares: Journey = {
     // The list of links does not need that of sessions.
     await list.getByText(DESCRIPTION, { exact: true }).first().waitFor();
     await page.unroute("**/api/sessions");
-    for (const link of [music, photo]) await revoke(visit, link);
+    for (const link of [music, photo, films]) await revoke(visit, link);
   },
 };
 
@@ -72,6 +77,22 @@ async function revoke(visit: Visit, link: string): Promise<void> {
   await dialog.getByRole("button", { name: text(variant, "share.revoke"), exact: true }).click();
   await row.waitFor({ state: "detached" });
   assert.equal((await page.request.get(link)).status(), 404, "a revoked link");
+}
+
+/** Plays a video of a shared folder in a browser without a login. */
+async function watch(visit: Visit, link: string): Promise<void> {
+  const browser = visit.page.context().browser();
+  assert.ok(browser);
+  const context = await browser.newContext({ colorScheme: visit.variant.scheme });
+  const page = await context.newPage();
+  await page.goto(link);
+  const video = page.locator(".videos video").first();
+  await video.evaluate(async (it: HTMLVideoElement) => {
+    it.muted = true;
+    await it.play();
+  });
+  await page.waitForFunction(() => (document.querySelector("video")?.currentTime ?? 0) > 0);
+  await context.close();
 }
 
 /** Opens a link in a browser without a login, with and without scripts. */

@@ -27,5 +27,12 @@ export const shell: Journey = {
     assert.equal(await page.evaluate(() => document.activeElement?.getAttribute("type")), "search");
     await visit.open("settings/no-such-view");
     await visit.check("shell");
+    // A link to nothing is answered with a page, which leads back.
+    visit.expectFailures(/nowhere/);
+    const response = await page.goto(`${visit.site.root}-/nowhere`);
+    assert.equal(response?.status(), 404);
+    await visit.check("nowhere");
+    await page.getByRole("link").click();
+    await page.waitForURL(`${visit.site.root}-/`);
   },
 };

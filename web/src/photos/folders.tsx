@@ -68,7 +68,7 @@ export function FolderView({ folder, query, pieces }: { folder: string; query: U
   return (
     <div class="photos">
       <div inert={shown !== null && (viewing ?? video) !== null}>
-        <Crumbs folder={folder} />
+        <Crumbs folder={folder} hasOnlyVideos={shown !== null && shown.pictures + shown.folders.length === 0} />
         {error.value !== null && <FolderFailure error={error.value} retry={() => load()} />}
         {!shown && error.value === null && <div class="loading" aria-busy="true" />}
         {shown && shown.folders.length > 0 && (
@@ -93,7 +93,7 @@ export function FolderView({ folder, query, pieces }: { folder: string; query: U
   );
 }
 
-function Crumbs({ folder }: { folder: string }) {
+function Crumbs({ folder, hasOnlyVideos }: { folder: string; hasOnlyVideos: boolean }) {
   const path = crumbs(folder);
   const last = path.at(-1);
   return (
@@ -113,7 +113,7 @@ function Crumbs({ folder }: { folder: string }) {
         ))}
       </nav>
       {last && session.value.name !== null && (
-        <IconButton icon="link" label={t("photos.share")} onClick={() => void openShare({ folder, name: last.name })} />
+        <IconButton icon="link" label={t("photos.share")} onClick={() => void openShare({ folder, name: last.name, hasOnlyVideos })} />
       )}
     </div>
   );

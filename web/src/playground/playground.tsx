@@ -190,8 +190,8 @@ function Bench({ picture, query, isChosen }: BenchProps) {
             {t("play.view")}
           </a>
         </div>
-        {natural.width > 0 && <Region file={picture.file} natural={natural} recipe={recipe.value} change={change} />}
       </div>
+      {natural.width > 0 && <Region file={picture.file} natural={natural} recipe={recipe.value} change={change} />}
       <Matrix file={picture.file} recipe={recipe.value} choose={(format, q) => (recipe.value = { ...recipe.peek(), format, q })} />
       {shown && natural.width > 0 && <Snippets subject={{ file: picture.file, address, natural }} variant={shown} />}
     </div>

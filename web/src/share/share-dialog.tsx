@@ -35,7 +35,7 @@ function focusLink(field: HTMLInputElement | null): void {
 function ShareDialog({ subject, onClose }: { subject: Subject; onClose: () => void }) {
   const days = useSignal(30);
   const description = useSignal("");
-  const originals = useSignal(false);
+  const originals = useSignal(subject.hasOnlyVideos === true);
   const link = useSignal<string | null>(null);
   const error = useSignal("");
   const isSending = useSignal(false);

@@ -21,6 +21,8 @@ export interface Subject {
   /** Path of a folder. */
   readonly folder?: string;
   readonly name: string;
+  /** True for a folder of which only the videos can be shared, which are originals. */
+  readonly hasOnlyVideos?: boolean;
 }
 
 /** Returns the target of the request that creates a share. */

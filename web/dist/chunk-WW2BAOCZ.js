@@ -1,1 +1,0 @@
-import{l as r}from"./chunk-52VUZFB5.js";import{F as o,H as t}from"./chunk-TIBWA3CS.js";async function m(e){try{let[a]=await Promise.all([import("./share-dialog-FKSEYAQR.js"),o("share")]);a.show(e)}catch{r(t("error.unreachable"))}}export{m as a};
