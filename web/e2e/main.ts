@@ -5,7 +5,7 @@
 //         [--smoke] [--variant NAME] [--url URL] [NAME…]
 //
 // `--variant` names the one variant of the journeys to be run, such as `390-dark`. `--url` names the root of a running server to be used instead of the program. Names choose
-// journeys, or `plain` or `lighthouse`.
+// journeys, or `plain` or `lighthouse`. `readme` alone takes the pictures of README.md instead.
 
 import { mkdir, readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
@@ -20,6 +20,7 @@ import { writeMusic } from "./music.ts";
 import { drawPictures } from "./pictures.ts";
 import { withoutScript } from "./plain.ts";
 import { startProxy } from "./proxy.ts";
+import { takePictures } from "./readme.ts";
 import { USER, startServer } from "./server.ts";
 import { type Site, type Variant, Visit } from "./visit.ts";
 
@@ -128,6 +129,10 @@ async function main(): Promise<number> {
     if (/\.(png|html)$/.test(name)) await rm(join(artifacts, name));
   }
   const browser = await launch();
+  if (named.length === 1 && named[0] === "readme") {
+    console.log(await takePictures(browser, flags.program, `${flags.library}-readme`).finally(() => browser.close()));
+    return 0;
+  }
   const [replacing, keeping] = [await startProxy(false), await startProxy(true)];
   let stop = async () => {};
   try {
