@@ -4,8 +4,9 @@
 //     node --import ./test/register.mjs e2e/main.ts --program PELTON --library DIR --artifacts DIR
 //         [--smoke] [--variant NAME] [--url URL] [NAME…]
 //
-// `--variant` names the one variant of the journeys to be run, such as `390-dark`. `--url` names the root of a running server to be used instead of the program. Names choose
-// journeys, or `plain` or `lighthouse`. `readme` alone takes the pictures of README.md instead.
+// `--variant` names the one variant of the journeys to be run, such as `390-dark`. `--url` names the
+// root of a running server to be used instead of the program. Names choose journeys, or `plain` or
+// `lighthouse`. `readme` alone takes the pictures of README.md instead.
 
 import { mkdir, readdir, rm } from "node:fs/promises";
 import { join } from "node:path";

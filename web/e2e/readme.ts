@@ -17,7 +17,7 @@ import { type Variant, Visit } from "./visit.ts";
 /** Folder of the pictures, from the folder `web`. */
 const FOLDER = "../docs/pictures";
 const WIDTH = 1200;
-/** Size of a picture in bytes; the quality is the highest with which the picture is no larger. */
+/** Size of a picture in bytes; the quality is the highest with which the picture does not exceed it. */
 const BYTES_MAX = 65_000;
 const QUALITIES = [95, 90, 85, 80, 75, 70, 60];
 /** Photograph that is compared. */

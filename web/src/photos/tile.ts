@@ -168,7 +168,7 @@ export class Tile {
     if (this.picture !== picture) return;
     const status = answer?.status ?? 0;
     const isFinal = status >= 400 && status < 500 && ![401, 429].includes(status);
-    // A busy server says when it has time; that is no failure of the picture.
+    // A busy server says when it has time; that is not a failure of the picture.
     const isBusy = status === 429 || status === 503;
     if (isFinal || (!isBusy && this.#attempt > 8)) {
       this.element.classList.add("failed");

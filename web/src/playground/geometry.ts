@@ -42,7 +42,7 @@ export function quartersOf(recipe: Recipe): number {
   return degrees % 90 === 0 ? degrees : 0;
 }
 
-/** Returns whether the recipe rotates the scaled picture, by an angle that is no multiple of 90°. */
+/** Returns whether the recipe rotates the scaled picture, by an angle that is not a multiple of 90°. */
 export function isAngled(recipe: Recipe): boolean {
   return degreesOf(recipe) !== quartersOf(recipe);
 }

@@ -203,7 +203,8 @@ export function iiifOf({ file, natural }: Subject, recipe: Recipe, format: strin
   else if (!box.width) scaled = `,${size.height}`;
   const identifier = encodeURIComponent(decoded(file.replace(/^\//, "")));
   const extension = format === "jpeg" ? "jpg" : format;
-  return { text: `/iiif/3/${identifier}/${region}/${isWhole ? "max" : (grows ? "^" : "") + scaled}/${iiifRotation(recipe)}/${isGrey ? "gray" : "default"}.${extension}` };
+  const wanted = isWhole ? "max" : (grows ? "^" : "") + scaled;
+  return { text: `/iiif/3/${identifier}/${region}/${wanted}/${iiifRotation(recipe)}/${isGrey ? "gray" : "default"}.${extension}` };
 }
 
 /** Returns the IIIF rotation. A leading `!` mirrors horizontally before rotating. */
