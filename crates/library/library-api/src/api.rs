@@ -205,7 +205,7 @@ impl Refusal {
 }
 
 /// Writes the target of the video of the picture with this id, or `null` if the file cannot be
-/// read. Writes nothing if the picture is no motion photo.
+/// read. Writes nothing if the picture is not a motion photo.
 fn write_motion(out: &mut Writer, id: &str, motion: &io::Result<Option<MotionVideo>>) {
     match motion {
         Ok(Some(_)) => out.text("motion", &format!("/-/api/pictures/{id}/motion")),

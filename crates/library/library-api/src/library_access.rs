@@ -50,7 +50,7 @@ pub trait LibraryAccess: Send + Sync {
     fn videos_below(&self, folder: &[u8], extensions: &[&str]) -> Vec<Vec<u8>>;
 
     /// Returns the place of the video in the picture at this path of the library, or `None` if the
-    /// picture is no motion photo. Reads the beginning and the end of the file.
+    /// picture is not a motion photo. Reads the beginning and the end of the file.
     ///
     /// # Errors
     /// The file cannot be read.

@@ -31,8 +31,8 @@ const SAMSUNG_NAME: &[u8] = b"MotionPhoto_Data";
 /// and for a motion photo without its video.
 ///
 /// # Errors
-/// Reading fails, or the file exceeds a limit. A file that contradicts its format is no motion
-/// photo.
+/// Reading fails, or the file exceeds a limit. A file that contradicts its format counts as
+/// one without a video.
 pub fn read_motion(
     source: &(impl ReadAt + ?Sized),
     len: u64,

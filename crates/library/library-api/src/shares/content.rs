@@ -40,8 +40,8 @@ pub(crate) enum Photos {
 }
 
 impl Photos {
-    /// Returns the photographs of a share, if its item is a folder, or a photograph that the library
-    /// contains.
+    /// Returns the photographs of a share, if its item is a folder, or a photograph that the
+    /// library contains.
     pub(crate) fn of(index: &Index, share: &Share) -> Option<Photos> {
         match share.item.as_ref()? {
             SharedItem::Object(Id::Photo(id)) => index.photo_row(*id).map(Photos::One),

@@ -143,6 +143,7 @@ fn limits_and_failures_of_the_disk_are_errors() {
     let err = read_motion(&jpeg("")[..], 100, &limits).expect_err("no read is allowed");
     assert_eq!(err.kind, ErrorKind::Limit);
     let numbers = "<rdf:li Length='18446744073709551615'/><rdf:li Semantic='MotionPhoto' \
-                   Length='18446744073709551615' Padding='18446744073709551615'/><rdf:li Length='1'/>";
+                   Length='18446744073709551615' Padding='18446744073709551615'/>\
+                   <rdf:li Length='1'/>";
     assert_eq!(found(&jpeg(numbers)), None);
 }

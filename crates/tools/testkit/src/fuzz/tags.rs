@@ -134,7 +134,8 @@ fn music(bytes: &[u8]) {
     }
 }
 
-/// Checks that latitudes are valid, that a video lies inside the file, and that reading the same bytes again gives the same result.
+/// Checks that latitudes are valid, that a video lies inside the file, and that reading the same
+/// bytes again gives the same result.
 fn picture(bytes: &[u8]) {
     let limits = Limits::default();
     for source in sources(bytes) {
