@@ -148,13 +148,8 @@ pub enum Reply {
     Section {
         /// Path of the file, percent-encoded as in a request.
         path: String,
-        /// Entity tag of the version of the file that has this range. If the file has changed, the
-        /// status is 503.
-        etag: String,
-        /// Range of the file in bytes.
-        range: Range<u64>,
-        /// Media type of the range.
-        media_type: &'static str,
+        /// Range of the file.
+        section: FileSection,
         /// Additional header fields, as in [`Reply::Internal`].
         fields: Vec<Field>,
     },
@@ -192,6 +187,18 @@ impl Reply {
             | Reply::Archive { .. } => true,
         }
     }
+}
+
+/// Range of one version of a file.
+#[derive(Clone, Debug)]
+pub struct FileSection {
+    /// Entity tag of the version of the file that has this range. If the file has changed, the
+    /// status is 503.
+    pub etag: String,
+    /// Range of the file in bytes.
+    pub range: Range<u64>,
+    /// Media type of the range.
+    pub media_type: &'static str,
 }
 
 /// Request of a mount for a transcoded track.

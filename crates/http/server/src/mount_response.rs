@@ -1,7 +1,6 @@
 //! Conversion of a mount's reply to a response. A reply may only name its body: a file of the
 //! library, a transcoded track or the files of an archive. Such a body is opened or produced here.
 
-use std::ops::Range;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -17,7 +16,7 @@ use crate::file_request::TargetOrigin;
 use crate::gate::{Admission, Part};
 use crate::lookup::TranscodeBody;
 use crate::metrics::Served;
-use crate::mount::{BusyResponse, Mount, MountRequest, Reply, TranscodeRequest};
+use crate::mount::{BusyResponse, FileSection, Mount, MountRequest, Reply, TranscodeRequest};
 use crate::permission::Sender;
 use crate::problem::Problem;
 use crate::request_context::RequestContext;
@@ -93,35 +92,20 @@ impl Core {
                     true => TargetOrigin::Internal,
                     false => TargetOrigin::Public,
                 };
-                let mut response = self.variant_response(&target, request, origin).await;
-                if admission == Admission::Known {
-                    response.make_private();
-                }
-                response.add(allowed_fields(fields));
-                response
+                let response = self.variant_response(&target, request, origin).await;
+                completed(response, admission, fields)
             }
             Reply::Original { path, fields } => {
-                let mut response = self.original_response(&path, request).await;
-                if admission == Admission::Known {
-                    response.make_private();
-                }
-                response.add(allowed_fields(fields));
-                response
+                let response = self.original_response(&path, request).await;
+                completed(response, admission, fields)
             }
             Reply::Section {
                 path,
-                etag,
-                range,
-                media_type,
+                section,
                 fields,
             } => {
-                let section = self.section_response(&path, &etag, (&range, media_type), request);
-                let mut response = section.await;
-                if admission == Admission::Known {
-                    response.make_private();
-                }
-                response.add(allowed_fields(fields));
-                response
+                let response = self.section_response(&path, &section, request).await;
+                completed(response, admission, fields)
             }
             Reply::Comparison { target, fields } => {
                 let mut pictured = *request;
@@ -183,13 +167,13 @@ impl Core {
     async fn section_response(
         &self,
         path: &str,
-        etag: &str,
-        (range, media_type): (&Range<u64>, &'static str),
+        wanted: &FileSection,
         request: &Request<'_>,
     ) -> Response {
         let section = self.find_original(path).await.and_then(|original| {
-            let is_same = original.identity.etag() == etag;
-            let section = original.section(range, media_type).filter(|_| is_same);
+            let is_same = original.identity.etag() == wanted.etag;
+            let section = original.section(&wanted.range, wanted.media_type);
+            let section = section.filter(|_| is_same);
             // The client repeats the request, and the mount reads the new version.
             section.ok_or(Problem::Host)
         });
@@ -308,6 +292,16 @@ impl Core {
         }
         response
     }
+}
+
+/// Returns the response with the fields of a mount's reply. It is private if the client has logged
+/// in.
+fn completed(mut response: Response, admission: Admission, fields: Vec<Field>) -> Response {
+    if admission == Admission::Known {
+        response.make_private();
+    }
+    response.add(allowed_fields(fields));
+    response
 }
 
 /// Returns a request for `target` with the fields of `request`, and with the method GET unless the

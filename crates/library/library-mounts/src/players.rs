@@ -24,7 +24,9 @@ use scan::{Index, LibraryIndexer, Phase, ProgressSnapshot, Watch};
 use server::archive::ArchiveFile;
 use server::gate::{Credentials, Login, LoginFailure, Part, Users};
 use server::media_type::VIDEOS;
-use server::mount::{BusyResponse, Field, Mount, MountRequest, Reply, TranscodeRequest};
+use server::mount::{
+    BusyResponse, Field, FileSection, Mount, MountRequest, Reply, TranscodeRequest,
+};
 use server::session_cookie;
 use variants::library::{Library, LibraryPath, Missing, Mount as Directory};
 
@@ -814,9 +816,11 @@ fn to_reply(response: Response) -> Reply {
         },
         Response::Motion { path, video } => Reply::Section {
             path,
-            etag: video.etag,
-            range: video.range,
-            media_type: "video/mp4",
+            section: FileSection {
+                etag: video.etag,
+                range: video.range,
+                media_type: "video/mp4",
+            },
             fields: fields(&[SAME_ORIGIN]),
         },
         Response::Original { path, disposition } => {

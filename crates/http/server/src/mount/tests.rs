@@ -231,7 +231,7 @@ fn a_browser_gets_a_page_for_what_does_not_exist() {
             page.contains("content-type: text/html; charset=utf-8\n"),
             "{page}"
         );
-        assert!(page.contains("vary: Accept\n"), "{page}");
+        assert!(page.contains("vary: Accept, Accept-Encoding\n"), "{page}");
         assert!(page.contains(&format!("<a href=\"{root}-/\">")), "{page}");
         let head = server.ask_http1("HEAD", target, accepts, "");
         assert!(
