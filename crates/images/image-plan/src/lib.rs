@@ -65,8 +65,8 @@ pub use plan::{
     Cost, Encoding, Limits, MalformedPlan, PLAN_BYTES, Plan, Rect, Refusal, Stage, Target, plan,
 };
 pub use probe::{
-    Colour, Facts, PAGES_MAX, PROBE_BYTES_MAX, PROBE_READ_BYTES_MAX, PROBE_READS_MAX, ProbeError,
-    ProbeErrorKind, ReadAt, Unsupported, heif_size, preview, probe, probe_page,
+    Colour, Facts, Frames, PAGES_MAX, PROBE_BYTES_MAX, PROBE_READ_BYTES_MAX, PROBE_READS_MAX,
+    ProbeError, ProbeErrorKind, ReadAt, Unsupported, heif_size, preview, probe, probe_page,
 };
 pub use probe::{
     HdrHeader, IcoEntry, PnmCoding, PnmHeader, Preview, PsdColour, PsdHeader, SVG_BYTES_MAX,

@@ -27,7 +27,7 @@ mod webp;
 use crate::{Format, SNIFF_BYTES, Size};
 use head::HeaderReader;
 
-pub use facts::{Colour, Facts, ProbeError, ProbeErrorKind, Unsupported};
+pub use facts::{Colour, Facts, Frames, ProbeError, ProbeErrorKind, Unsupported};
 pub use hdr::{HdrHeader, read_header as hdr_header};
 pub use head::{PROBE_BYTES_MAX, PROBE_READ_BYTES_MAX, PROBE_READS_MAX};
 pub use ico::IcoEntry;

@@ -9,7 +9,7 @@
 //! ```
 //! Sources: AV1 Image File Format 1.1; ISO/IEC 14496-12 and 23008-12 for the boxes.
 
-use super::facts::{Colour, Facts, ProbeError, Unsupported};
+use super::facts::{Colour, Facts, Frames, ProbeError, Unsupported};
 use super::head::HeaderReader;
 use super::png::{TRANSFER_HLG, TRANSFER_PQ};
 use crate::format::ftyp_brands;
@@ -55,6 +55,9 @@ pub(super) fn probe(head: &mut HeaderReader<'_>) -> Result<Facts, ProbeError> {
         }
     };
     facts.animated = animated;
+    if animated {
+        facts.frames = Frames::AtLeast(1);
+    }
     Ok(facts)
 }
 

@@ -47,6 +47,28 @@ pub struct Facts {
     pub unsupported: Option<Unsupported>,
     /// Number of pages of the file; more than 1 only for TIFF. At most [`crate::PAGES_MAX`].
     pub pages: u16,
+    /// Number of frames; `Exactly(1)` unless the picture is animated.
+    pub frames: Frames,
+}
+
+/// Number of frames of a picture. The probe counts frames without decoding them, and stops at a
+/// limit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Frames {
+    /// The file has this number of frames, or states that it has.
+    Exactly(u32),
+    /// The file has at least this number of frames; the probe stopped before the end.
+    AtLeast(u32),
+}
+
+impl Frames {
+    /// Returns the number of frames that were counted.
+    #[must_use]
+    pub const fn counted(self) -> u32 {
+        match self {
+            Frames::Exactly(frames) | Frames::AtLeast(frames) => frames,
+        }
+    }
 }
 
 impl Facts {
@@ -69,6 +91,7 @@ impl Facts {
             sparse: false,
             unsupported: None,
             pages: 1,
+            frames: Frames::Exactly(1),
         }
     }
 

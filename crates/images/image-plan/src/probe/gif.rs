@@ -1,6 +1,5 @@
-//! GIF: parses the screen descriptor, then all blocks until a second image shows that the file is
-//! animated. In the table, 21, 2C and 3B are the hexadecimal bytes with which blocks start;
-//! bracketed fields are optional.
+//! GIF: parses the screen descriptor, then all blocks, and counts the images. In the table, 21, 2C
+//! and 3B are the hexadecimal bytes with which blocks start; bracketed fields are optional.
 //!
 //! ```text
 //! "GIF89a" · screen: width u16 · height u16 · flags · background · aspect · [global colours]
@@ -11,13 +10,13 @@
 //! Source: GIF89a specification. Decoders differ on truncated files, so the end of the file counts
 //! as the end of the picture.
 
-use super::facts::{Colour, Facts, ProbeError};
+use super::facts::{Colour, Facts, Frames, ProbeError, ProbeErrorKind};
 use super::head::HeaderReader;
 use crate::{Format, Size};
 
-/// Maximum number of bytes that are examined in search of a second image. If the first image
-/// extends beyond this limit, the file counts as animated. A mistake then only costs bytes: a still
-/// picture is sent unconverted. The opposite mistake would lose the frames of an animation.
+/// Maximum number of bytes in which images are counted. If the first image extends beyond this
+/// limit, the file counts as animated. Such a mistake only costs time: a still picture is converted
+/// to an animation of one frame. The opposite mistake would lose the frames of an animation.
 const WALK_BYTES_MAX: u64 = 2 << 20;
 
 const SCREEN_END: u64 = 13;
@@ -37,10 +36,10 @@ pub(super) fn probe(head: &mut HeaderReader<'_>) -> Result<Facts, ProbeError> {
         ..Facts::new(Format::Gif, screen, Colour::Rgb)
     };
     let mut at = SCREEN_END + colours_bytes(flags);
-    let mut images = 0;
     head.enlarge_window();
     while at < head.len_bytes() {
         if WALK_BYTES_MAX < at {
+            facts.frames = Frames::AtLeast(1);
             facts.animated = true;
             return Ok(facts);
         }
@@ -48,7 +47,7 @@ pub(super) fn probe(head: &mut HeaderReader<'_>) -> Result<Facts, ProbeError> {
         match kind {
             EXTENSION => {
                 let [_, label] = head.array(at)?;
-                if label == GRAPHIC_CONTROL && images == 0 {
+                if label == GRAPHIC_CONTROL {
                     // The two bytes are the length of the block and its flags. The lowest flag
                     // means that one colour is transparent.
                     let [_, flags] = head.array(at + 2)?;
@@ -57,11 +56,6 @@ pub(super) fn probe(head: &mut HeaderReader<'_>) -> Result<Facts, ProbeError> {
                 at = skip_sub_blocks(head, at + 2)?;
             }
             IMAGE => {
-                images += 1;
-                if images == 2 {
-                    facts.animated = true;
-                    return Ok(facts);
-                }
                 let [x0, x1, y0, y1, w0, w1, h0, h1, flags] = head.array(at + 1)?;
                 let [x, y, width, height] = [[x0, x1], [y0, y1], [w0, w1], [h0, h1]]
                     .map(|bytes| u32::from(u16::from_le_bytes(bytes)));
@@ -72,19 +66,52 @@ pub(super) fn probe(head: &mut HeaderReader<'_>) -> Result<Facts, ProbeError> {
                 );
                 facts.alpha |= facts.stored != Size::new(width, height);
                 at = skip_sub_blocks(head, at + 10 + colours_bytes(flags) + 1)?;
+                facts.frames = count_images(head, at)?;
+                facts.animated = facts.frames != Frames::Exactly(1);
+                return Ok(facts);
             }
-            END => break,
-            // Padding and garbage after an image are common. Decoders stop at such bytes, and so
-            // does the probe.
-            _ if images != 0 => break,
+            END => return Err(ProbeError::malformed("gif without an image")),
             _ => return Err(ProbeError::malformed("gif with an unknown block")),
         }
     }
-    match (images, head.len_bytes() <= at) {
-        (0, true) => Err(ProbeError::truncated()),
-        (0, false) => Err(ProbeError::malformed("gif without an image")),
-        _ => Ok(facts),
+    Err(ProbeError::truncated())
+}
+
+/// Counts the images of the file, including the first one, which ends at `at`.
+fn count_images(head: &mut HeaderReader<'_>, mut at: u64) -> Result<Frames, ProbeError> {
+    let mut images = 1;
+    while at < head.len_bytes() {
+        if WALK_BYTES_MAX < at {
+            return Ok(Frames::AtLeast(images));
+        }
+        match skip_block(head, at) {
+            Ok(Some((kind, end))) => {
+                images += u32::from(kind == IMAGE);
+                at = end;
+            }
+            Ok(None) => break,
+            Err(err) if err.kind == ProbeErrorKind::Io => return Err(err),
+            // The file is cut off inside a block, or needs too many reads.
+            Err(_) => break,
+        }
     }
+    Ok(Frames::Exactly(images))
+}
+
+/// Returns the kind and the end of the block at `at`. Returns `None` at the end of the picture.
+fn skip_block(head: &mut HeaderReader<'_>, at: u64) -> Result<Option<(u8, u64)>, ProbeError> {
+    let [kind] = head.array(at)?;
+    let data = match kind {
+        EXTENSION => at + 2,
+        IMAGE => {
+            let [flags] = head.array(at + 9)?;
+            at + 10 + colours_bytes(flags) + 1
+        }
+        // Padding and garbage after an image are common. Browsers stop at such bytes, and so does
+        // the probe.
+        _ => return Ok(None),
+    };
+    Ok(Some((kind, skip_sub_blocks(head, data)?)))
 }
 
 /// Returns the length of the colour table that `flags` announce.

@@ -61,6 +61,11 @@ impl<'a> HeaderReader<'a> {
         self.len_bytes
     }
 
+    /// Returns whether fewer than half of the permitted reads were made.
+    pub(super) fn has_spare_reads(&self) -> bool {
+        PROBE_READS_MAX / 2 < self.reads_left && PROBE_BYTES_MAX / 2 < self.bytes_left
+    }
+
     /// Enlarges all following reads to the maximum, for parsers that read the file without gaps.
     pub(super) fn enlarge_window(&mut self) {
         self.window_bytes = PROBE_READ_BYTES_MAX;

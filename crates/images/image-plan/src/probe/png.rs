@@ -8,7 +8,7 @@
 //! Source: PNG (third edition), §5 and §11. The decoder checks the CRCs.
 
 use super::exif;
-use super::facts::{Colour, Facts, ProbeError, Unsupported};
+use super::facts::{Colour, Facts, Frames, ProbeError, Unsupported};
 use super::head::HeaderReader;
 use crate::{Format, Size};
 
@@ -38,7 +38,11 @@ pub(super) fn probe(head: &mut HeaderReader<'_>) -> Result<Facts, ProbeError> {
             b"IDAT" => return Ok(facts),
             b"IEND" => return Err(ProbeError::malformed("png without image data")),
             b"tRNS" => facts.alpha = true,
-            b"acTL" => facts.animated = true,
+            b"acTL" => {
+                facts.animated = true;
+                let frames = u32::from_be_bytes(head.field(&data, 0)?);
+                facts.frames = Frames::Exactly(frames.max(1));
+            }
             b"iCCP" => facts.profile_bytes = u64::from(length),
             b"eXIf" => facts.orientation = exif::orientation(head, data)?,
             b"cICP" => {

@@ -71,7 +71,10 @@ fn line(facts: &Facts) -> String {
             .subsampling
             .map(|subsampling| format!("{subsampling:?}")),
         (facts.orientation != Orientation::Upright).then(|| format!("{:?}", facts.orientation)),
-        facts.animated.then(|| "animated".to_owned()),
+        facts.animated.then(|| match facts.frames {
+            Frames::Exactly(frames) => format!("animated:{frames}"),
+            Frames::AtLeast(frames) => format!("animated:{frames}+"),
+        }),
         facts.alpha.then(|| "alpha".to_owned()),
         facts.lossless.then(|| "lossless".to_owned()),
         facts.progressive.then(|| "progressive".to_owned()),

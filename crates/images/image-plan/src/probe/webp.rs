@@ -12,7 +12,7 @@
 //! Sources: RFC 9649 §2; RFC 6386 §9.1.
 
 use super::exif;
-use super::facts::{Colour, Facts, ProbeError};
+use super::facts::{Colour, Facts, Frames, ProbeError};
 use super::head::HeaderReader;
 use crate::{Format, Size, Subsampling};
 use std::ops::Range;
@@ -80,14 +80,24 @@ fn extended(head: &mut HeaderReader<'_>, data: &Range<u64>) -> Result<Facts, Pro
         ..Facts::new(Format::Webp, canvas, Colour::Ycc)
     };
     let mut has_image = false;
+    let mut frames = 0;
     let mut at = FIRST_CHUNK;
-    while at + CHUNK_HEAD_BYTES <= head.len_bytes() && !(has_image && facts.animated) {
+    while at + CHUNK_HEAD_BYTES <= head.len_bytes() {
+        if facts.animated && has_image && !head.has_spare_reads() {
+            // An orientation, if any, stands behind the frames and stays unknown.
+            facts.frames = Frames::AtLeast(frames.max(1));
+            break;
+        }
         let (kind, data) = chunk(head, at)?;
         at = data.end + (data.end - data.start) % 2;
         match &kind {
             b"ICCP" => facts.profile_bytes = data.end - data.start,
             b"EXIF" => facts.orientation = exif::orientation(head, data)?,
-            b"ANMF" => has_image = true,
+            b"ANMF" => {
+                has_image = true;
+                frames += 1;
+                facts.frames = Frames::Exactly(frames);
+            }
             b"VP8 " if !has_image => {
                 has_image = true;
                 facts.subsampling = lossy(head, &data)?.subsampling;

@@ -179,9 +179,9 @@ fn sequences() {
             ("track without a size", behind(&[&track(&[0; 7])])),
         ],
         expect![[r#"
-            sequence: Avif 640x480 Ycc 8 animated
-            sequence behind a broken picture: Avif 640x480 Ycc 8 animated
-            sequence that is a picture: Avif 640x480 Ycc 8 S420 animated
+            sequence: Avif 640x480 Ycc 8 animated:1+
+            sequence behind a broken picture: Avif 640x480 Ycc 8 animated:1+
+            sequence that is a picture: Avif 640x480 Ycc 8 S420 animated:1+
             sequence of nothing: Malformed: avif without a picture
             track without a size: Malformed: part shorter than its fields
         "#]],

@@ -14,6 +14,7 @@ fn blocks() {
     local[9] = 0x81;
     local.splice(10..10, [0; 12]);
     let one = |blocks: &[Vec<u8>]| gif(SIZE, blocks);
+    let cut = |file: Vec<u8>| file[..file.len() - 6].to_vec();
     check(
         &[
             ("one image", one(&[image(&[255, 255, 7])])),
@@ -22,6 +23,19 @@ fn blocks() {
                 one(&[netscape, image(&[9])]),
             ),
             ("two images", one(&[image(&[9]), image(&[9])])),
+            (
+                "three images, the last one cut",
+                cut(one(&[
+                    image(&[9]),
+                    gif_control(0),
+                    image(&[9]),
+                    image(&[9]),
+                ])),
+            ),
+            (
+                "images longer than the walk",
+                one(&[image(&[9]), image(&[255; 9000]), image(&[9])]),
+            ),
             ("transparent", one(&[gif_control(1), image(&[9])])),
             ("opaque", one(&[gif_control(0), image(&[9])])),
             ("transparent second", one(&[image(&[9]), gif_control(1)])),
@@ -62,7 +76,9 @@ fn blocks() {
         expect![[r#"
             one image: Gif 640x480 Rgb 8 lossless
             one image that says it loops: Gif 640x480 Rgb 8 lossless
-            two images: Gif 640x480 Rgb 8 animated lossless
+            two images: Gif 640x480 Rgb 8 animated:2 lossless
+            three images, the last one cut: Gif 640x480 Rgb 8 animated:3 lossless
+            images longer than the walk: Gif 640x480 Rgb 8 animated:2+ lossless
             transparent: Gif 640x480 Rgb 8 alpha lossless
             opaque: Gif 640x480 Rgb 8 lossless
             transparent second: Gif 640x480 Rgb 8 lossless
@@ -80,7 +96,7 @@ fn blocks() {
             image over the edge: Gif 700x490 Rgb 8 alpha lossless
             no screen: Gif 640x480 Rgb 8 lossless
             no pixels: Malformed: picture without pixels
-            first image longer than the walk: Gif 640x480 Rgb 8 animated lossless
+            first image longer than the walk: Gif 640x480 Rgb 8 animated:1+ lossless
         "#]],
     );
 }

@@ -53,7 +53,7 @@ fn chunks() {
             impossible depth: Malformed: png of an unknown colour type
             impossible type: Malformed: png of an unknown colour type
             transparent colour: Png 640x480 Rgb 8 alpha lossless
-            apng: Png 640x480 Rgb 8 animated lossless
+            apng: Png 640x480 Rgb 8 animated:1 lossless
             profile: Png 640x480 Rgb 8 lossless profile:2639
             exif: Png 640x480 Rgb 8 Transpose lossless
             exif with a prefix: Png 640x480 Rgb 8 Transpose lossless

@@ -36,6 +36,21 @@ fn valid_files() {
                 "animated",
                 extended(0x12, &[riff(b"ANIM", &[0; 6]), riff(b"ANMF", &[0; 24])]),
             ),
+            (
+                "two frames",
+                extended(
+                    2,
+                    &[
+                        riff(b"ANMF", &[0; 24]),
+                        riff(b"ANMF", &[0; 24]),
+                        riff(b"EXIF", &tiff(false, 7)),
+                    ],
+                ),
+            ),
+            (
+                "too many frames",
+                extended(2, &vec![riff(b"ANMF", &[0; 9000]); 600]),
+            ),
         ],
         expect![[r#"
             lossy: Webp 640x480 Ycc 8 S420
@@ -49,7 +64,9 @@ fn valid_files() {
             exif behind the image: Webp 640x480 Ycc 8 S420 Transverse
             exif with a prefix: Webp 640x480 Ycc 8 S420 Transverse
             extended lossless: Webp 640x480 Rgb 8 alpha lossless
-            animated: Webp 640x480 Ycc 8 animated alpha
+            animated: Webp 640x480 Ycc 8 animated:1 alpha
+            two frames: Webp 640x480 Ycc 8 Transverse animated:2
+            too many frames: Webp 640x480 Ycc 8 animated:512+
         "#]],
     );
 }
