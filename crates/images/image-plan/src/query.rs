@@ -141,10 +141,12 @@ enum Parameter {
     Bg,
     Round,
     Page,
+    Frame,
+    Animation,
 }
 
 impl Parameter {
-    const ALL: [Parameter; 36] = [
+    const ALL: [Parameter; 38] = [
         Parameter::W,
         Parameter::H,
         Parameter::Fit,
@@ -181,6 +183,8 @@ impl Parameter {
         Parameter::Bg,
         Parameter::Round,
         Parameter::Page,
+        Parameter::Frame,
+        Parameter::Animation,
     ];
 
     const fn name(self) -> &'static str {
@@ -221,6 +225,8 @@ impl Parameter {
             Parameter::Bg => "bg",
             Parameter::Round => "round",
             Parameter::Page => "page",
+            Parameter::Frame => "frame",
+            Parameter::Animation => "animation",
         }
     }
 }
@@ -361,6 +367,7 @@ impl RawParameters {
                 .map(|quality| quality as u8),
             format,
             page: self.page()?,
+            frame: self.frame()?,
             effects: self.effects(angle, dpr_pct)?,
         };
         Ok(ImageQuery {
@@ -540,6 +547,21 @@ impl RawParameters {
         let page = self.number(Parameter::Page, u16::MAX.into())?;
         let page = page.filter(|page| *page != 1);
         Ok(page.and_then(|page| NonZeroU16::new(page as u16)))
+    }
+
+    /// Returns the number of the frame from `frame` or `animation`, or `None` for all frames.
+    /// `animation=first` and `frame=1` mean the same.
+    fn frame(&self) -> Result<Option<NonZeroU16>, QueryError> {
+        use Parameter::{Animation, Frame};
+        let frame = self.number(Frame, u16::MAX.into())?;
+        let frame = frame.and_then(|frame| NonZeroU16::new(frame as u16));
+        match (self.value(Animation), frame) {
+            (Some(_), Some(_)) => Err(contradiction(Frame, "cannot be combined with animation")),
+            (None, frame) => Ok(frame),
+            (Some("all"), None) => Ok(None),
+            (Some("first"), None) => Ok(Some(NonZeroU16::MIN)),
+            (Some(_), None) => Err(QueryError::value(Animation, "must be all or first")),
+        }
     }
 
     fn meta(&self) -> Result<bool, QueryError> {

@@ -119,6 +119,9 @@ pub struct Recipe {
     /// Number of the requested page, counted from 1. `None` means the first page, which is never
     /// stated by its number.
     pub page: Option<NonZeroU16>,
+    /// Number of the requested frame of an animation, counted from 1; the response is then a still
+    /// picture. `None` means all frames.
+    pub frame: Option<NonZeroU16>,
     /// Operations on the pixels of the fitted picture.
     pub effects: Effects,
 }
@@ -129,6 +132,12 @@ impl Recipe {
     #[must_use]
     pub fn is_identity(&self) -> bool {
         *self == Recipe::default()
+    }
+
+    /// Returns the number of the requested frame, counted from 1; 1 if all frames are requested.
+    #[must_use]
+    pub fn frame_number(&self) -> u16 {
+        self.frame.map_or(1, NonZeroU16::get)
     }
 
     /// Returns the number of the requested page, counted from 1.
@@ -232,6 +241,7 @@ impl fmt::Display for Recipe {
             ("format", self.format.map(|target| target.name().to_owned())),
             ("q", self.quality_pct.map(|quality| number(quality.into()))),
             ("page", self.page.map(|page| page.to_string())),
+            ("frame", self.frame.map(|frame| frame.to_string())),
         ];
         let effects = self.effects.parameters();
         let mut separator = "";

@@ -146,6 +146,36 @@ fn pages() {
 }
 
 #[test]
+fn frames() {
+    check(
+        "frame=1
+         animation=first
+         animation=all
+         frame=2&page=2
+         frame=65535
+         frame=0
+         frame=65536
+         frame=-1
+         animation=last
+         animation=all&frame=2
+         animation=first&animation=first",
+        expect![[r#"
+            frame=1 -> frame=1
+            animation=first -> frame=1
+            animation=all -> 
+            frame=2&page=2 -> page=2&frame=2
+            frame=65535 -> frame=65535
+            frame=0 -> Value: frame: must be a whole number from 1 to 65535
+            frame=65536 -> Value: frame: must be a whole number from 1 to 65535
+            frame=-1 -> Value: frame: must be a whole number from 1 to 65535
+            animation=last -> Value: animation: must be all or first
+            animation=all&frame=2 -> Contradiction: frame: cannot be combined with animation
+            animation=first&animation=first -> Duplicate: animation: given more than once
+        "#]],
+    );
+}
+
+#[test]
 fn parameters_of_webp_server_go() {
     check(
         "width=200
@@ -327,12 +357,12 @@ fn unknown_names() {
             Width=1 -> Unknown: Width: unknown parameter, did you mean width?
             maxwidth=1 -> Unknown: maxwidth: unknown parameter, did you mean max_width?
             formt=webp -> Unknown: formt: unknown parameter, did you mean format?
-            quality=80 -> Unknown: quality: unknown parameter; known parameters are w, h, fit, dpr, enlarge, rotate, flip, flop, trim, crop, focus, gravity, width, height, max_width, max_height, q, format, meta, kernel, gamma, brightness, contrast, saturation, grayscale, sepia, duotone, invert, blur, sharpen, unsharp, pixelate, pad, bg, round, page
-            x=1 -> Unknown: x: unknown parameter; known parameters are w, h, fit, dpr, enlarge, rotate, flip, flop, trim, crop, focus, gravity, width, height, max_width, max_height, q, format, meta, kernel, gamma, brightness, contrast, saturation, grayscale, sepia, duotone, invert, blur, sharpen, unsharp, pixelate, pad, bg, round, page
-            utm_source=news -> Unknown: utm_source: unknown parameter; known parameters are w, h, fit, dpr, enlarge, rotate, flip, flop, trim, crop, focus, gravity, width, height, max_width, max_height, q, format, meta, kernel, gamma, brightness, contrast, saturation, grayscale, sepia, duotone, invert, blur, sharpen, unsharp, pixelate, pad, bg, round, page
-            a%0d%0ab=1 -> Unknown: a??b: unknown parameter; known parameters are w, h, fit, dpr, enlarge, rotate, flip, flop, trim, crop, focus, gravity, width, height, max_width, max_height, q, format, meta, kernel, gamma, brightness, contrast, saturation, grayscale, sepia, duotone, invert, blur, sharpen, unsharp, pixelate, pad, bg, round, page
-            a-name-that-goes-on-and-on-and-on-and-on=1 -> Unknown: a-name-that-goes-on-and-on-and-o: unknown parameter; known parameters are w, h, fit, dpr, enlarge, rotate, flip, flop, trim, crop, focus, gravity, width, height, max_width, max_height, q, format, meta, kernel, gamma, brightness, contrast, saturation, grayscale, sepia, duotone, invert, blur, sharpen, unsharp, pixelate, pad, bg, round, page
-            =1 -> Unknown: : unknown parameter; known parameters are w, h, fit, dpr, enlarge, rotate, flip, flop, trim, crop, focus, gravity, width, height, max_width, max_height, q, format, meta, kernel, gamma, brightness, contrast, saturation, grayscale, sepia, duotone, invert, blur, sharpen, unsharp, pixelate, pad, bg, round, page
+            quality=80 -> Unknown: quality: unknown parameter; known parameters are w, h, fit, dpr, enlarge, rotate, flip, flop, trim, crop, focus, gravity, width, height, max_width, max_height, q, format, meta, kernel, gamma, brightness, contrast, saturation, grayscale, sepia, duotone, invert, blur, sharpen, unsharp, pixelate, pad, bg, round, page, frame, animation
+            x=1 -> Unknown: x: unknown parameter; known parameters are w, h, fit, dpr, enlarge, rotate, flip, flop, trim, crop, focus, gravity, width, height, max_width, max_height, q, format, meta, kernel, gamma, brightness, contrast, saturation, grayscale, sepia, duotone, invert, blur, sharpen, unsharp, pixelate, pad, bg, round, page, frame, animation
+            utm_source=news -> Unknown: utm_source: unknown parameter; known parameters are w, h, fit, dpr, enlarge, rotate, flip, flop, trim, crop, focus, gravity, width, height, max_width, max_height, q, format, meta, kernel, gamma, brightness, contrast, saturation, grayscale, sepia, duotone, invert, blur, sharpen, unsharp, pixelate, pad, bg, round, page, frame, animation
+            a%0d%0ab=1 -> Unknown: a??b: unknown parameter; known parameters are w, h, fit, dpr, enlarge, rotate, flip, flop, trim, crop, focus, gravity, width, height, max_width, max_height, q, format, meta, kernel, gamma, brightness, contrast, saturation, grayscale, sepia, duotone, invert, blur, sharpen, unsharp, pixelate, pad, bg, round, page, frame, animation
+            a-name-that-goes-on-and-on-and-on-and-on=1 -> Unknown: a-name-that-goes-on-and-on-and-o: unknown parameter; known parameters are w, h, fit, dpr, enlarge, rotate, flip, flop, trim, crop, focus, gravity, width, height, max_width, max_height, q, format, meta, kernel, gamma, brightness, contrast, saturation, grayscale, sepia, duotone, invert, blur, sharpen, unsharp, pixelate, pad, bg, round, page, frame, animation
+            =1 -> Unknown: : unknown parameter; known parameters are w, h, fit, dpr, enlarge, rotate, flip, flop, trim, crop, focus, gravity, width, height, max_width, max_height, q, format, meta, kernel, gamma, brightness, contrast, saturation, grayscale, sepia, duotone, invert, blur, sharpen, unsharp, pixelate, pad, bg, round, page, frame, animation
         "#]],
     );
 }
