@@ -154,6 +154,8 @@ pub fn settings(config: &Config, concurrency: usize) -> Result<Settings, Error> 
             source_pixels_max: limits.source_pixels_max.get(),
             target_pixels_max: limits.target_pixels_max.get(),
             profile_bytes_max: limits.profile_bytes_max.0,
+            animation_frames_max: limits.animation_frames_max.get(),
+            animation_pixels_max: limits.animation_pixels_max.get(),
         },
         flight: conversion::flight::Limits {
             concurrency,
@@ -387,7 +389,8 @@ fn millis(timeout: Timeout) -> u32 {
     millis.as_millis() as u32
 }
 
-/// Returns one recipe per height in `library.picture_sizes`.
+/// Returns one recipe per height in `library.picture_sizes`. Of an animation, it shows the first
+/// frame, as the page's grid does. For other pictures, that makes no difference.
 ///
 /// # Panics
 /// Never: the setting accepts only heights that are valid in a query.
@@ -395,7 +398,7 @@ fn millis(timeout: Timeout) -> u32 {
 pub fn picture_recipes(config: &Config) -> Vec<Recipe> {
     let heights = config.library.picture_sizes.0.iter();
     let recipes = heights.map(|height| {
-        let query = image_plan::parse_query(&format!("h={height}"));
+        let query = image_plan::parse_query(&format!("h={height}&animation=first"));
         query.expect("sizes are limited by the setting").recipe
     });
     recipes.collect()

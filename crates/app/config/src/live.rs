@@ -33,6 +33,8 @@ const LIVE: &[&str] = &[
     "limits.original_bytes_max",
     "limits.source_pixels_max",
     "limits.target_pixels_max",
+    "limits.animation_frames_max",
+    "limits.animation_pixels_max",
     "limits.profile_bytes_max",
     "limits.connection_requests_max",
     "limits.queued_bytes_max",

@@ -367,6 +367,8 @@ const EVERY_KEY: &[(&str, &str, &str)] = &[
     ("limits.original_bytes_max", "1000", "1000"),
     ("limits.source_pixels_max", "50_000_000", "50000000"),
     ("limits.target_pixels_max", "0x100000", "1048576"),
+    ("limits.animation_frames_max", "50", "50"),
+    ("limits.animation_pixels_max", "9_000_000", "9000000"),
     ("limits.profile_bytes_max", "\"1MiB\"", "1MiB"),
     ("limits.connections_max", "100", "100"),
     ("limits.address_connections_max", "20", "20"),

@@ -83,6 +83,8 @@ fn plan(typed: &Convert, config: &Config, facts: &Facts, ask: &ImageQuery) -> Re
         source_pixels_max: config.limits.source_pixels_max.get(),
         target_pixels_max: config.limits.target_pixels_max.get(),
         profile_bytes_max: config.limits.profile_bytes_max.0,
+        animation_frames_max: config.limits.animation_frames_max.get(),
+        animation_pixels_max: config.limits.animation_pixels_max.get(),
     };
     let plan = image_plan::plan(facts, &recipe, target, Stage::Better, &limits);
     plan.map_err(|refusal| Error::finding(format!("convert {}: {refusal}", typed.input.display())))

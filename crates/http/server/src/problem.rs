@@ -29,13 +29,18 @@ pub enum Problem {
         /// Number of pages of the original.
         pages: u16,
     },
+    /// The original has fewer frames than the number of the requested frame.
+    NoFrame {
+        /// Number of frames of the original.
+        frames: u32,
+    },
     /// A request without TLS would be redirected to HTTPS, but no certificate matches its host.
     Misdirected,
     /// The method is not GET, HEAD or OPTIONS.
     MethodNotAllowed,
     /// The precondition in If-Match or If-Unmodified-Since is false.
     PreconditionFailed,
-    /// The original, or the requested size, has more pixels than a limit.
+    /// The original, or the requested size, has more pixels or frames than a limit.
     TooLarge,
     /// The original cannot be decoded, and the request asks for a conversion.
     Undecodable,
@@ -138,7 +143,10 @@ impl Problem {
             | Problem::ForeignOrigin
             | Problem::ForeignSession
             | Problem::Denied { .. } => 403,
-            Problem::NotFound | Problem::NoPage { .. } | Problem::OriginalWithheld => 404,
+            Problem::NotFound
+            | Problem::NoPage { .. }
+            | Problem::NoFrame { .. }
+            | Problem::OriginalWithheld => 404,
             Problem::MethodNotAllowed => 405,
             Problem::PreconditionFailed => 412,
             Problem::NoPreview => 415,
@@ -184,6 +192,7 @@ impl Problem {
             Problem::BadParameter(_) => "a query parameter is invalid",
             Problem::NotFound => "no such picture",
             Problem::NoPage { .. } => "the picture has no such page",
+            Problem::NoFrame { .. } => "the picture has no such frame",
             Problem::Unauthorized | Problem::UnauthorizedPage => "a login is needed",
             Problem::NotAllowed => "only an admin may see this",
             Problem::Guessing { .. } => "too many logins have failed",
@@ -230,6 +239,7 @@ impl Problem {
             Problem::BadParameter(detail) => Some(detail.clone()),
             Problem::Denied { detail, .. } => detail.clone(),
             Problem::NoPage { pages } => Some(Refusal::NoPage { pages: *pages }.to_string()),
+            Problem::NoFrame { frames } => Some(Refusal::NoFrame { frames: *frames }.to_string()),
             _ => None,
         };
         if let Some(detail) = detail {
@@ -245,10 +255,14 @@ impl Problem {
 impl From<Refusal> for Problem {
     fn from(refusal: Refusal) -> Problem {
         match refusal {
-            Refusal::TooManyPixels { .. } | Refusal::ProfileTooLarge { .. } => Problem::TooLarge,
+            Refusal::TooManyPixels { .. }
+            | Refusal::ProfileTooLarge { .. }
+            | Refusal::TooManyFrames { .. }
+            | Refusal::AnimationTooLarge { .. } => Problem::TooLarge,
             Refusal::TargetTooLarge { .. } => Problem::BadParameter(refusal.to_string()),
             Refusal::SparseSource => Problem::Undecodable,
             Refusal::NoPage { pages } => Problem::NoPage { pages },
+            Refusal::NoFrame { frames } => Problem::NoFrame { frames },
             Refusal::UnsupportedSource(_) | Refusal::AnimatedSource => Problem::Unsupported,
         }
     }

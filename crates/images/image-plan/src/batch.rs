@@ -133,13 +133,13 @@ impl Batch {
 }
 
 impl Plan {
-    /// Returns whether both plans need the same decode: equal source format, page, stored size,
-    /// orientation, and factor by which the JPEG decoder shrinks.
+    /// Returns whether both plans need the same decode: equal source format, page, number of
+    /// frames, stored size, orientation, and factor by which the JPEG decoder shrinks.
     #[must_use]
     pub fn shares_decode(&self, other: &Plan) -> bool {
         let decode = |plan: &Plan| {
-            let (source, page) = (plan.source, plan.page);
-            (source, page, plan.stored, plan.orientation, plan.shrink())
+            let part = (plan.source, plan.page, plan.frames_max);
+            (part, plan.stored, plan.orientation, plan.shrink())
         };
         decode(self) == decode(other)
     }

@@ -67,7 +67,11 @@ impl Candidates {
 /// original competes with them.
 ///
 /// ```text
-/// animated, unsupported        the original
+/// unsupported                  the original
+/// animated                     animated WebP if accepted; also the original, as below
+/// ··· if that is impossible    the original: the client accepts no WebP, the format is another
+///                              one, WebP cannot hold the size, or the original is an AVIF
+/// animated, one frame          as if the original were a still picture
 /// ICO, SVG, nothing requested  the original, if accepted
 /// format=F                     F; also the original, if its format is F and no pixel changes
 /// pixels change                AVIF and WebP if accepted, else the baseline
@@ -84,7 +88,7 @@ impl Candidates {
 /// and [`crate::plan`] returns an error.
 #[must_use]
 pub fn candidates(facts: &Facts, recipe: &Recipe, accepts: Accepts) -> Candidates {
-    if facts.animated || facts.unsupported.is_some() {
+    if facts.unsupported.is_some() || is_sent_as_it_is(facts, recipe, accepts) {
         return Candidates::ORIGINAL;
     }
     let recipe = &facts.applied(recipe);
@@ -94,7 +98,9 @@ pub fn candidates(facts: &Facts, recipe: &Recipe, accepts: Accepts) -> Candidate
         None => accepts.accepts_original(facts.format),
     };
     let is_resized = !Geometry::planned(rotated, recipe).keeps(rotated);
+    let is_one_frame = facts.animated && recipe.frame.is_some();
     let is_unchanged = recipe.orientation == Orientation::Upright
+        && !is_one_frame
         && recipe.trim.is_none()
         && recipe.effects.is_identity_for(is_resized, facts.alpha);
     let is_kept = matches!(facts.format, Format::Ico | Format::Svg) && recipe.format.is_none();
@@ -113,7 +119,7 @@ pub fn candidates_without_original(
     recipe: &Recipe,
     accepts: Accepts,
 ) -> Option<Candidates> {
-    let is_convertible = !facts.animated && facts.unsupported.is_none();
+    let is_convertible = facts.unsupported.is_none() && !is_sent_as_it_is(facts, recipe, accepts);
     is_convertible.then(|| Candidates::select(facts, recipe, accepts, false))
 }
 
@@ -132,6 +138,13 @@ impl Candidates {
             accepts.reads(target.format()) && target.holds(geometry.target) && is_candidate(target)
         };
         let mut targets = match recipe.format {
+            // Only WebP can be animated.
+            _ if facts.animated && recipe.frame.is_none() => {
+                return Candidates {
+                    targets: [Some(Target::Webp).filter(is_candidate), None],
+                    original_competes,
+                };
+            }
             Some(target) => [Some(target).filter(is_candidate), None],
             None => [Target::Avif, Target::Webp].map(|target| Some(target).filter(modern)),
         };
@@ -145,6 +158,20 @@ impl Candidates {
             original_competes,
         }
     }
+}
+
+/// Returns whether the picture is an animation of which all frames are requested, but which cannot
+/// become an animated WebP for this client; or whether its frames cannot be decoded.
+fn is_sent_as_it_is(facts: &Facts, recipe: &Recipe, accepts: Accepts) -> bool {
+    let becomes_webp = match recipe.format {
+        Some(target) => target == Target::Webp,
+        None => {
+            let rotated = facts.rotated(recipe.orientation);
+            let size = Geometry::of(rotated, recipe).target;
+            accepts.reads(Format::Webp) && Target::Webp.holds(size)
+        }
+    };
+    facts.animated && (!facts.has_decodable_frames() || (recipe.frame.is_none() && !becomes_webp))
 }
 
 /// Returns whether `target` can be smaller than the original. Assumes that the client supports the

@@ -1,5 +1,6 @@
 //! Plan of one conversion, decided before any pixel is read.
 
+mod animation;
 mod cost;
 #[cfg(test)]
 pub(crate) mod tests;
@@ -10,6 +11,7 @@ use crate::fit::Geometry;
 use crate::{
     Effects, Facts, Format, Kernel, Orientation, Recipe, Size, Trim, Unsupported, quality,
 };
+use std::num::NonZeroU32;
 use thiserror::Error;
 
 pub use cost::Cost;
@@ -239,12 +241,16 @@ pub struct Plan {
     pub target: Size,
     /// Format and encoder settings of the output.
     pub encoding: Encoding,
-    /// Number of the page of the original, counted from 1.
+    /// Number of the page of the original, counted from 1. For a still output of an animated
+    /// original, the number of the frame.
     pub page: u16,
     /// Operations on the scaled picture, without those that have no effect on this picture.
     pub effects: Effects,
     /// Removal of borders of one colour, if any.
     pub trim: Option<Trim>,
+    /// Maximum number of frames of an animated output; an original with more frames is refused.
+    /// `None` for a still output.
+    pub frames_max: Option<NonZeroU32>,
 }
 
 impl Plan {
@@ -351,6 +357,11 @@ pub struct Limits {
     pub target_pixels_max: u64,
     /// Maximum size of an original's ICC profile in bytes, as stored.
     pub profile_bytes_max: u64,
+    /// Maximum number of frames of an animation that is decoded.
+    pub animation_frames_max: u32,
+    /// Maximum number of pixels of an animation: those of a whole frame, of the original or of the
+    /// output, multiplied with the number of frames.
+    pub animation_pixels_max: u64,
 }
 
 impl Default for Limits {
@@ -362,12 +373,16 @@ impl Default for Limits {
             target_pixels_max: 120_000_000,
             // Display profiles have less than 10 KB, profiles of printing presses up to 3 MB.
             profile_bytes_max: 4 << 20,
+            // 40 seconds at 50 frames per second.
+            animation_frames_max: 2_000,
+            // 650 frames of 640 × 480 pixels: about 15 seconds of CPU time, while a client waits.
+            animation_pixels_max: 200_000_000,
         }
     }
 }
 
 /// Reason for which a picture is not converted. All reasons are a fault of the original, except
-/// `TargetTooLarge` and `NoPage`, which are a fault of the client.
+/// `TargetTooLarge`, `NoPage` and `NoFrame`, which are a fault of the client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Error)]
 pub enum Refusal {
     /// The decoded original would have more pixels than the limit.
@@ -390,9 +405,27 @@ pub enum Refusal {
     /// The original has far too few bytes for its pixels; see [`Facts::sparse`].
     #[error("original has too few bytes for its pixels")]
     SparseSource,
-    /// The original is animated; a conversion would keep one frame only.
+    /// The original is animated, but the output cannot be; a conversion would keep one frame only.
     #[error("original is animated")]
     AnimatedSource,
+    /// The animation has more frames than [`Limits::animation_frames_max`].
+    #[error("animation of {frames} or more frames is too long, at most {frames_max} are decoded")]
+    TooManyFrames {
+        /// Number of frames that were counted.
+        frames: u32,
+        /// Limit that was exceeded.
+        frames_max: u32,
+    },
+    /// The animation has more pixels in all its frames than [`Limits::animation_pixels_max`].
+    #[error(
+        "animation of {pixels} or more pixels in all frames is too large, at most {pixels_max} are converted"
+    )]
+    AnimationTooLarge {
+        /// Number of pixels of all frames that were counted.
+        pixels: u64,
+        /// Limit that was exceeded.
+        pixels_max: u64,
+    },
     /// The output would exceed [`Limits::target_pixels_max`] or the maximum size of its format.
     #[error("output of {} x {} pixels is too large", .size.width_px, .size.height_px)]
     TargetTooLarge {
@@ -404,6 +437,12 @@ pub enum Refusal {
     NoPage {
         /// Number of pages of the original.
         pages: u16,
+    },
+    /// The original has fewer frames than requested.
+    #[error("original has no such frame, its frames are numbered from 1 to {frames}")]
+    NoFrame {
+        /// Number of frames of the original.
+        frames: u32,
     },
 }
 
@@ -428,19 +467,18 @@ pub fn plan(
     if facts.pages < recipe.page_number() {
         return Err(Refusal::NoPage { pages: facts.pages });
     }
-    if facts.animated {
-        return Err(Refusal::AnimatedSource);
-    }
     if let Some(unsupported) = facts.unsupported {
         return Err(Refusal::UnsupportedSource(unsupported));
     }
+    animation::check_request(facts, recipe, target)?;
     let recipe = &facts.applied(recipe);
     let geometry = Geometry::planned(facts.rotated(recipe.orientation), recipe);
     let size = geometry.target;
     let trim = Trim::of(recipe);
     let has_box = recipe.width_px.is_some() || recipe.height_px.is_some();
     let input = EffectInput {
-        has_alpha: facts.alpha,
+        // A frame may make parts of the canvas transparent, whatever the first frame is like.
+        has_alpha: facts.alpha || facts.animated,
         is_scaled: match trim {
             None => geometry.inner != geometry.crop.size,
             Some(_) => has_box,
@@ -457,9 +495,13 @@ pub fn plan(
         inner: geometry.inner,
         target: size,
         encoding: Encoding::new(target, quality_pct, stage),
-        page: recipe.page_number(),
+        page: match facts.animated {
+            true => recipe.frame_number(),
+            false => recipe.page_number(),
+        },
         effects: recipe.effects.relevant(&input),
         trim,
+        frames_max: animation::frames_max(facts, recipe, size, limits)?,
     };
     let plan = match facts.format.is_drawing() {
         true => plan.drawn(),

@@ -195,6 +195,7 @@ pub fn warm_up() {
             page: 1,
             effects: Effects::NONE,
             trim: None,
+            frames_max: None,
         };
         let output = convert(&plan, &jpeg).unwrap_or_else(|error| panic!("warm-up: {error}"));
         assert_eq!(output.size, plan.target, "warm-up: {encoding:?}");

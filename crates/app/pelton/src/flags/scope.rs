@@ -63,6 +63,8 @@ impl Scope for Prefetching {
         "limits.original_bytes_max",
         "limits.source_pixels_max",
         "limits.target_pixels_max",
+        "limits.animation_frames_max",
+        "limits.animation_pixels_max",
         "limits.profile_bytes_max",
     ];
     const SHOWN: &[&str] = &[
@@ -95,6 +97,8 @@ impl Scope for Conversion {
         "cell.",
         "limits.source_pixels_max",
         "limits.target_pixels_max",
+        "limits.animation_frames_max",
+        "limits.animation_pixels_max",
         "limits.profile_bytes_max",
     ];
     const SHOWN: &[&str] = &[

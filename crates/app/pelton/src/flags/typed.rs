@@ -13,8 +13,7 @@ use upkeep::user::{UserAction, UserChange};
 use super::help::{self, Help};
 use super::scope::{
     Cells, CellsAndPrograms, Conversion, Data, DataAndLogin, Diagnosis, Everything, Prefetching,
-    Purging,
-    Scanning, Signing,
+    Purging, Scanning, Signing,
 };
 use super::settings::{SettingFlags, SettingsOf};
 

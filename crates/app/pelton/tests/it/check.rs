@@ -145,6 +145,8 @@ fn every_key_and_limit_is_listed() {
         limits.original_bytes_max       256MiB                                         bytes              default
         limits.source_pixels_max        120000000                                      pixels             default
         limits.target_pixels_max        120000000                                      pixels             default
+        limits.animation_frames_max     2000                                           frames             default
+        limits.animation_pixels_max     200000000                                      pixels             default
         limits.profile_bytes_max        4MiB                                           bytes              default
         limits.connections_max          16384                                          connections        default
         limits.address_connections_max  512                                            connections        default

@@ -17,6 +17,7 @@ fn plan(size: Size) -> Plan {
         page: 1,
         effects: Effects::NONE,
         trim: None,
+        frames_max: None,
     }
 }
 

@@ -227,6 +227,7 @@ fn task(number: u64) -> Task {
         page: 1,
         effects: Effects::NONE,
         trim: None,
+        frames_max: None,
     };
     let identity = Identity {
         device: 0,

@@ -13,7 +13,9 @@
 //! ```
 //! In the column `memory`, `raster`, `decoder` and `encoder` are numbers of bytes per pixel. The
 //! largest picture is the largest of `inner`, `rotated` and `target`. The phase of the effects
-//! exists only if there are any, and that of the trim only if the plan has one. The last phase, which measures the quality of the output, exists
+//! exists only if there are any, and that of the trim only if the plan has one. An animation has
+//! all phases but the last for each frame, and keeps the canvases of decoder and encoder meanwhile.
+//! The last phase, which measures the quality of the output, exists
 //! for lossy encodings only.
 
 use super::{Encoding, Plan};
@@ -73,6 +75,9 @@ const DRAWING_MS: u128 = 50;
 /// of 16 bits for a blur.
 const EFFECTS_BYTES_PX: u128 = 14;
 
+/// Milliseconds per megapixel to decode a frame of an animation that is not part of the output.
+const SKIPPED_FRAME_MS_MP: u64 = 15;
+
 /// Milliseconds to compute SSIMULACRA2 of a sample of the output. The sample has a fixed size,
 /// except for small pictures.
 const MEASURE_MS: u128 = 24;
@@ -84,10 +89,41 @@ impl Plan {
     /// they are limited to `u64::MAX`.
     #[must_use]
     pub fn cost(&self) -> Cost {
+        let one = self.picture_cost();
+        match self.frames_max {
+            None if self.source == Format::Tiff || self.page == 1 => one,
+            // A still output of an animation: the frames before the requested one are decoded, too.
+            None => {
+                let frame_ms = self.stored.pixels().saturating_mul(SKIPPED_FRAME_MS_MP) / 1_000_000;
+                let skipped_ms = (1 + frame_ms).saturating_mul(u64::from(self.page));
+                Cost {
+                    cpu_ms: one.cpu_ms.saturating_add(skipped_ms),
+                    memory_bytes: one.memory_bytes.saturating_add(self.canvas_bytes()),
+                }
+            }
+            Some(frames_max) => Cost {
+                cpu_ms: one.cpu_ms.saturating_mul(frames_max.get().into()),
+                memory_bytes: one.memory_bytes.saturating_add(self.canvas_bytes()),
+            },
+        }
+    }
+
+    /// Returns the memory of the decoder of an animation: the canvas, and the part of the canvas
+    /// that the disposal of a frame restores.
+    fn canvas_bytes(&self) -> u64 {
+        self.stored.pixels().saturating_mul(8)
+    }
+
+    /// Estimates the cost of a still output, or of one frame of an animation.
+    fn picture_cost(&self) -> Cost {
         let [stored, inner, target] =
             [self.stored, self.inner, self.target].map(|size| u128::from(size.pixels()));
         let decoded = u128::from(self.decoded_pixels());
-        let (decode, encode) = (decode_rate(self.source), encode_rate(self.encoding));
+        let decode = decode_rate(self.source);
+        let encode = match self.frames_max {
+            None => encode_rate(self.encoding),
+            Some(_) => animation_rate(self.encoding),
+        };
         let raster_bytes_px = raster_bytes_px(self.source);
         let (drawing_bytes, drawing_ms) = match self.source.is_drawing() {
             true => (DRAWING_BYTES, DRAWING_MS),
@@ -101,10 +137,11 @@ impl Plan {
         let trimming = decoded * (raster_bytes_px + trim_bytes_px);
         let shaping = (2 * decoded + inner) * raster_bytes_px;
         let encoding = target * (raster_bytes_px + encode.bytes_px);
-        let (measure_ms, measure_ms_mp) = match self.encoding.is_lossy() {
-            true => (MEASURE_MS, MEASURE_MS_MP),
-            false => (0, 0),
-        };
+        let (measure_ms, measure_ms_mp) =
+            match self.encoding.is_lossy() && self.frames_max.is_none() {
+                true => (MEASURE_MS, MEASURE_MS_MP),
+                false => (0, 0),
+            };
         let encode_ms_mp = encode.ms_mp + measure_ms_mp;
         let effects_ms_mp = effects_ms_mp(&self.effects);
         let largest = inner.max(target).max(u128::from(self.rotated().pixels()));
@@ -187,5 +224,14 @@ const fn encode_rate(encoding: Encoding) -> Rate {
         Encoding::Avif { speed: 7, .. } => rate(16, 370),
         Encoding::Avif { speed: 6, .. } => rate(16, 440),
         Encoding::Avif { .. } => rate(20, 4000),
+    }
+}
+
+/// Returns the cost of the encoder of animations, per frame. It keeps four canvases of 4 bytes per
+/// pixel, and encodes many frames both lossy and lossless.
+const fn animation_rate(encoding: Encoding) -> Rate {
+    match encoding {
+        Encoding::Webp { method: 0..=2, .. } => rate(46, 120),
+        _ => rate(46, 400),
     }
 }

@@ -5,7 +5,7 @@
 //! @0 "PLN3" · @4 source u8 · orientation u8 · encoder u8 · lossless u8
 //! @8 quality u8 · effort u8 · page u16 · @12 stored: width u32 · height u32
 //! @20 crop: x u32 · y u32 · width u32 · height u32 · @36 inner · @44 target
-//! @52 effects · @96 trim · @128 end
+//! @52 effects · @96 trim · @128 maximum number of frames u32, 0 for a still output · @132 end
 //! ```
 
 use super::{Encoding, Plan, Rect, Target};
@@ -13,15 +13,19 @@ use crate::effects::EFFECTS_BYTES;
 use crate::fit::Geometry;
 use crate::trim::TRIM_BYTES;
 use crate::{Effects, Format, Orientation, Size, Trim};
+use std::num::NonZeroU32;
 use thiserror::Error;
 
 /// Size of a serialized plan in bytes.
-pub const PLAN_BYTES: usize = TRIM_AT + TRIM_BYTES;
+pub const PLAN_BYTES: usize = FRAMES_AT + FRAMES_BYTES;
 
 /// Offset of the effects in bytes.
 const EFFECTS_AT: usize = 52;
 /// Offset of the trim in bytes.
 const TRIM_AT: usize = EFFECTS_AT + EFFECTS_BYTES;
+/// Offset of the maximum number of frames in bytes.
+const FRAMES_AT: usize = TRIM_AT + TRIM_BYTES;
+const FRAMES_BYTES: usize = 4;
 
 const MAGIC: [u8; 4] = *b"PLN3";
 
@@ -84,7 +88,9 @@ impl Plan {
             field.copy_from_slice(&number.to_le_bytes());
         }
         bytes[EFFECTS_AT..TRIM_AT].copy_from_slice(&self.effects.to_bytes());
-        bytes[TRIM_AT..].copy_from_slice(&Trim::to_bytes(self.trim.as_ref()));
+        bytes[TRIM_AT..FRAMES_AT].copy_from_slice(&Trim::to_bytes(self.trim.as_ref()));
+        let frames_max = self.frames_max.map_or(0, NonZeroU32::get);
+        bytes[FRAMES_AT..].copy_from_slice(&frames_max.to_le_bytes());
         bytes
     }
 
@@ -132,8 +138,9 @@ impl Plan {
             page: u16::from_le_bytes([bytes[10], bytes[11]]),
             effects: effects(bytes).ok_or(MalformedPlan::Value)?,
             trim: trim(bytes).ok_or(MalformedPlan::Value)?,
+            frames_max: frames_max(bytes),
         };
-        if plan.page == 0 {
+        if plan.page == 0 || !plan.may_be_animated() {
             return Err(MalformedPlan::Value);
         }
         if plan.is_consistent() {
@@ -141,6 +148,13 @@ impl Plan {
         } else {
             Err(MalformedPlan::Geometry)
         }
+    }
+
+    /// Returns whether the output is still, or whether source and output formats can be animated.
+    fn may_be_animated(&self) -> bool {
+        self.frames_max.is_none()
+            || (self.encoding.target() == Target::Webp
+                && matches!(self.source, Format::Gif | Format::Png | Format::Webp))
     }
 
     /// Returns whether the parts of the plan are consistent: no size is empty, the crop lies inside
@@ -170,7 +184,12 @@ impl Plan {
 }
 
 fn effects(plan: &[u8; PLAN_BYTES]) -> Option<Effects> {
-    Effects::from_bytes(plan[EFFECTS_AT..].first_chunk()?)
+    Effects::from_bytes(plan[EFFECTS_AT..].first_chunk::<EFFECTS_BYTES>()?)
+}
+
+fn frames_max(plan: &[u8; PLAN_BYTES]) -> Option<NonZeroU32> {
+    let frames = plan.last_chunk::<FRAMES_BYTES>()?;
+    NonZeroU32::new(u32::from_le_bytes(*frames))
 }
 
 fn trim(plan: &[u8; PLAN_BYTES]) -> Option<Option<Trim>> {

@@ -135,6 +135,7 @@ pub(super) fn whole(source: Format, stored: Size, encoding: Encoding) -> Plan {
         page: 1,
         effects: Effects::NONE,
         trim: None,
+        frames_max: None,
     }
 }
 

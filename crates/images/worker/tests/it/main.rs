@@ -149,6 +149,7 @@ fn plan(source: Format, stored: Size, inner: Size, encoding: Encoding) -> Plan {
         page: 1,
         effects: Effects::NONE,
         trim: None,
+        frames_max: None,
     }
 }
 
