@@ -1,6 +1,6 @@
 use super::*;
 use crate::plan::tests::{facts, recipe};
-use crate::{Orientation, Unsupported};
+use crate::{Frames, Orientation, Unsupported};
 use expect_test::{Expect, expect};
 
 const ANY: Accepts = Accepts {
@@ -281,19 +281,68 @@ fn modern_originals() {
 }
 
 #[test]
-fn what_is_never_converted() {
-    let queries = ["", "w=320", "format=webp"];
-    let animated = Facts {
+fn animations() {
+    let queries = [
+        "",
+        "animation=all",
+        "w=320",
+        "format=webp",
+        "format=webp&w=320",
+        "format=avif",
+        "format=jpeg",
+        "animation=first",
+        "frame=2&w=320",
+        "frame=2&format=jpeg",
+        "w=16384&enlarge=true",
+    ];
+    let animated = |format| Facts {
         animated: true,
-        ..facts(Format::Gif, SIZE)
+        frames: Frames::Exactly(3),
+        ..facts(format, SIZE)
+    };
+    check(animated(Format::Gif), &queries, expect![[r#"
+        : original | original | webp+original | original | webp+original
+        animation=all: original | original | webp+original | original | webp+original
+        w=320: original | original | webp | original | webp
+        format=webp: webp | webp | webp | webp | webp
+        format=webp&w=320: webp | webp | webp | webp | webp
+        format=avif: original | original | original | original | original
+        format=jpeg: original | original | original | original | original
+        animation=first: png | png | webp | avif | avif+webp
+        frame=2&w=320: png | png | webp | avif | avif+webp
+        frame=2&format=jpeg: jpeg | jpeg | jpeg | jpeg | jpeg
+        w=16384&enlarge=true: original | original | original | original | original
+    "#]]);
+    check(animated(Format::Webp), &queries, expect![[r#"
+        : original | original | original | original | original
+        animation=all: original | original | original | original | original
+        w=320: original | original | webp | original | webp
+        format=webp: original | original | original | original | original
+        format=webp&w=320: webp | webp | webp | webp | webp
+        format=avif: original | original | original | original | original
+        format=jpeg: original | original | original | original | original
+        animation=first: jpeg | jpeg | webp | avif | avif+webp
+        frame=2&w=320: jpeg | jpeg | webp | avif | avif+webp
+        frame=2&format=jpeg: jpeg | jpeg | jpeg | jpeg | jpeg
+        w=16384&enlarge=true: original | original | original | original | original
+    "#]]);
+}
+
+#[test]
+fn what_is_never_converted() {
+    let queries = ["", "w=320", "format=webp", "frame=2"];
+    let sequence = Facts {
+        animated: true,
+        ..facts(Format::Avif, SIZE)
     };
     check(
-        animated,
+        sequence,
         &queries,
         expect![[r#"
             : original | original | original | original | original
             w=320: original | original | original | original | original
             format=webp: original | original | original | original | original
+            frame=2: original | original | original | original | original
         "#]],
     );
     let vector = Facts {
@@ -307,6 +356,7 @@ fn what_is_never_converted() {
             : original | original | original | original | original
             w=320: original | original | original | original | original
             format=webp: original | original | original | original | original
+            frame=2: original | original | original | original | original
         "#]],
     );
 }
@@ -368,7 +418,12 @@ fn a_picture_whose_original_is_withheld_is_always_encoded() {
         animated: true,
         ..facts(Format::Gif, SIZE)
     };
-    assert_eq!(names(&animation, "h=100", BOTH), None);
+    assert_eq!(names(&animation, "h=100", BOTH).as_deref(), Some("webp"));
+    assert_eq!(names(&animation, "h=100", AVIF), None);
+    assert_eq!(
+        names(&animation, "h=100&frame=1", AVIF).as_deref(),
+        Some("avif")
+    );
     let unsupported = Facts {
         unsupported: Some(Unsupported::Vector),
         ..facts(Format::Svg, SIZE)

@@ -24,6 +24,7 @@ const COMPARISON: Comparison = Comparison {
         page: 1,
         effects: Effects::NONE,
         trim: None,
+        frames_max: None,
     },
     original_bytes: 0x0102_0304_0506,
 };

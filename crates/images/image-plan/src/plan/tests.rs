@@ -2,7 +2,7 @@ mod drawings;
 mod prop;
 
 use super::*;
-use crate::{Accepts, Colour, Duotone, Padding, Rgb, Rgba, Tone, Unsharp, parse_query};
+use crate::{Accepts, Colour, Duotone, Frames, Padding, Rgb, Rgba, Tone, Unsharp, parse_query};
 use expect_test::{Expect, expect};
 
 pub(crate) fn facts(format: Format, (width_px, height_px): (u32, u32)) -> Facts {
@@ -34,6 +34,7 @@ pub(crate) fn facts(format: Format, (width_px, height_px): (u32, u32)) -> Facts 
         sparse: false,
         unsupported: None,
         pages: 1,
+        frames: Frames::Exactly(1),
     }
 }
 
@@ -83,6 +84,7 @@ fn a_plan_is_made_for_the_upright_picture() {
             page: 1,
             effects: Effects::default(),
             trim: None,
+            frames_max: None,
         }
     );
     assert_eq!(plan.oriented(), Size::new(3000, 4000));
@@ -163,6 +165,11 @@ fn originals_that_are_refused() {
         animated: true,
         ..photo()
     };
+    let gif = |frames| Facts {
+        animated: true,
+        frames: Frames::Exactly(frames),
+        ..facts(Format::Gif, (320, 240))
+    };
     let unsupported = |why| Facts {
         unsupported: Some(why),
         ..photo()
@@ -179,6 +186,15 @@ fn originals_that_are_refused() {
             (profile(4 << 20), "w=10", Target::Webp),
             (profile((4 << 20) + 1), "w=10", Target::Webp),
             (animated, "w=10", Target::Webp),
+            (gif(2_000), "w=10", Target::Webp),
+            (gif(2_000), "w=10", Target::Avif),
+            (gif(2_001), "w=10", Target::Webp),
+            (gif(2_001), "w=10&frame=2000", Target::Avif),
+            (gif(2_001), "w=10&frame=2001", Target::Avif),
+            (gif(2_001), "w=10&frame=2002", Target::Avif),
+            (gif(700), "h=480&enlarge=true", Target::Webp),
+            (gif(100), "h=480&enlarge=true", Target::Webp),
+            (photo(), "frame=2", Target::Webp),
             (unsupported(Unsupported::Hdr), "w=10", Target::Webp),
             (unsupported(Unsupported::Precision), "", Target::Jpeg),
             (unsupported(Unsupported::Vector), "", Target::Png),
@@ -194,6 +210,15 @@ fn originals_that_are_refused() {
             4000x3000 w=10 Webp: 10x8
             4000x3000 w=10 Webp: original's colour profile of 4194305 bytes exceeds the limit
             4000x3000 w=10 Webp: original is animated
+            320x240 w=10 Webp: 10x8
+            320x240 w=10 Avif: original is animated
+            320x240 w=10 Webp: animation of 2001 or more frames is too long, at most 2000 are decoded
+            320x240 w=10&frame=2000 Avif: 10x8
+            320x240 w=10&frame=2001 Avif: animation of 2001 or more frames is too long, at most 2000 are decoded
+            320x240 w=10&frame=2002 Avif: original has no such frame, its frames are numbered from 1 to 2001
+            320x240 h=480&enlarge=true Webp: animation of 215040000 or more pixels in all frames is too large, at most 200000000 are converted
+            320x240 h=480&enlarge=true Webp: 640x480
+            4000x3000 frame=2 Webp: original has no such frame, its frames are numbered from 1 to 1
             4000x3000 w=10 Webp: original is not converted: high dynamic range
             4000x3000  Jpeg: original is not converted: jpeg with a precision other than 8 bits
             4000x3000  Png: original is not converted: svg that is too large
@@ -395,6 +420,7 @@ fn distinct() -> Plan {
             ..Effects::default()
         },
         trim: None,
+        frames_max: None,
     }
 }
 
@@ -450,6 +476,7 @@ fn the_cost_of_a_plan_with_the_longest_sides_is_the_largest() {
     let plan = Plan {
         source: Format::Png,
         stored: Size::new(u32::MAX, u32::MAX),
+        page: 1,
         ..distinct()
     };
     let read = Plan::from_bytes(&plan.to_bytes()).expect("sides of 32 bits");
@@ -461,7 +488,7 @@ fn the_cost_of_a_plan_with_the_longest_sides_is_the_largest() {
 fn the_wire_form_is_fixed() {
     let bytes = distinct().to_bytes();
     let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
-    expect!["504c4e33000600003d090300a00f0000b80b00000100000002000000b70b00009e0f00002c01000090010000f4010000580200000f010000dc00fdff04002c01010203040506960046003200080009000a000b000c000d000e0f1011120000000000000000000000000000000000000000000000000000000000000000000000"].assert_eq(&hex);
+    expect!["504c4e33000600003d090300a00f0000b80b00000100000002000000b70b00009e0f00002c01000090010000f4010000580200000f010000dc00fdff04002c01010203040506960046003200080009000a000b000c000d000e0f101112000000000000000000000000000000000000000000000000000000000000000000000000000000"].assert_eq(&hex);
     assert_eq!(Plan::from_bytes(&bytes), Ok(distinct()));
 }
 
@@ -532,4 +559,53 @@ fn malformed_plans_are_refused() {
         bytes[*at..at + patch.len()].copy_from_slice(patch);
         assert_eq!(Plan::from_bytes(&bytes), Err(*error), "{patch:?} at {at}");
     }
+}
+
+#[test]
+fn frames_of_a_plan() {
+    let gif = |frames| Facts {
+        animated: true,
+        frames,
+        ..facts(Format::Gif, (320, 240))
+    };
+    let frames_and_page = |frames, query| {
+        let plan = quick(&gif(frames), query, Target::Webp).expect("a small animation");
+        (plan.frames_max.map(NonZeroU32::get), plan.page)
+    };
+    assert_eq!(frames_and_page(Frames::Exactly(7), ""), (Some(7), 1));
+    assert_eq!(frames_and_page(Frames::AtLeast(7), ""), (Some(2_000), 1));
+    assert_eq!(
+        frames_and_page(Frames::AtLeast(7), "h=480&enlarge=true"),
+        (Some(651), 1)
+    );
+    assert_eq!(
+        frames_and_page(Frames::Exactly(7), "animation=first"),
+        (None, 1)
+    );
+    assert_eq!(frames_and_page(Frames::AtLeast(7), "frame=9"), (None, 9));
+    let plan = quick(&gif(Frames::Exactly(7)), "", Target::Webp).expect("a small animation");
+    assert_eq!(Plan::from_bytes(&plan.to_bytes()), Ok(plan));
+    let mut still = plan.to_bytes();
+    still[6] = Target::Png as u8;
+    still[7..10].copy_from_slice(&[1, 0, 0]);
+    assert_eq!(Plan::from_bytes(&still), Err(MalformedPlan::Value));
+}
+
+#[test]
+fn the_cost_of_an_animation_grows_with_its_frames() {
+    let cost = |frames, query| {
+        let gif = Facts {
+            animated: true,
+            frames: Frames::Exactly(frames),
+            ..facts(Format::Gif, (320, 240))
+        };
+        quick(&gif, query, Target::Webp)
+            .expect("a small animation")
+            .cost()
+    };
+    let (few, many) = (cost(10, ""), cost(1_000, ""));
+    assert_eq!(few.cpu_ms * 100, many.cpu_ms);
+    assert_eq!(few.memory_bytes, many.memory_bytes);
+    let (first, last) = (cost(1_000, "frame=1"), cost(1_000, "frame=1000"));
+    assert!(first.cpu_ms < last.cpu_ms && last.cpu_ms < many.cpu_ms);
 }

@@ -1,6 +1,6 @@
 use super::*;
 use crate::effects::tests::any_effects;
-use crate::{Crop, FRACTION_ONE, Fit, Focus, candidates};
+use crate::{Crop, FRACTION_ONE, Fit, Focus, Frames, candidates};
 use proptest::prelude::*;
 use std::num::NonZeroU16;
 
@@ -35,6 +35,7 @@ fn any_facts() -> impl Strategy<Value = Facts> {
                 alpha,
                 lossless,
                 pages: 3,
+                frames: Frames::Exactly(if animated && rare { 3 } else { 1 }),
                 ..facts(format, (width, height))
             },
         )
@@ -101,15 +102,16 @@ fn any_recipe() -> impl Strategy<Value = Recipe> {
     let quality = prop_oneof![Just(None), (1..=100u8).prop_map(Some)];
     let page = prop_oneof![Just(None), (2..=3u16).prop_map(NonZeroU16::new)];
     let trim = prop_oneof![3 => Just(None), 1 => any::<u8>().prop_map(Some)];
+    let frame = prop_oneof![4 => Just(None), 1 => (1..=3u16).prop_map(NonZeroU16::new)];
     let part = (any_orientation(), any_crop(), any_focus(), trim);
     let size = (side(), side(), any_fit(), any::<bool>());
     let effects = prop_oneof![Just(Effects::default()), any_effects()];
-    let output = (quality, format, page, effects);
+    let output = (quality, format, page, frame, effects);
     (part, size, output).prop_map(
         |(
             (orientation, crop, focus, trim),
             (width_px, height_px, fit, enlarge),
-            (quality_pct, format, page, effects),
+            (quality_pct, format, page, frame, effects),
         )| {
             // A query with a trim is refused if nothing bounds the size of the output.
             let has_box = width_px.is_some() && height_px.is_some();
@@ -126,6 +128,7 @@ fn any_recipe() -> impl Strategy<Value = Recipe> {
                 quality_pct,
                 format,
                 page,
+                frame,
                 effects,
             }
         },
@@ -238,6 +241,10 @@ proptest! {
         match plan(&facts, &recipe, Target::ALL[target], stage, &limits) {
             Ok(plan) => assert_plan(&plan, &facts, &recipe),
             Err(Refusal::AnimatedSource) => assert!(facts.animated),
+            Err(Refusal::NoFrame { frames }) => assert!(frames < recipe.frame_number().into()),
+            Err(Refusal::AnimationTooLarge { pixels, .. }) => {
+                assert!(facts.animated && limits.animation_pixels_max < pixels);
+            }
             Err(Refusal::TooManyPixels { pixels, .. }) => assert!(limits.source_pixels_max < pixels),
             Err(Refusal::TargetTooLarge { size }) => {
                 assert!(limits.target_pixels_max < size.pixels() || !Target::ALL[target].holds(size));
