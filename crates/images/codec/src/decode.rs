@@ -2,11 +2,12 @@
 
 use image_plan::Format;
 
+use crate::animation::decode_frame;
 use crate::{DecodeOptions, Decoded, Error};
 use crate::{avif, bmp, gif, hdr, ico, jpeg, png, pnm, preview, psd, qoi, svg, tga, tiff, webp};
 
-/// Decodes `bytes`, which must begin with the magic bytes of `format`. Of an animated GIF or PNG
-/// only the first frame is decoded, of an ICO the largest picture, of a TIFF the page of `options`.
+/// Decodes `bytes`, which must begin with the magic bytes of `format`. Of an animation, only the
+/// frame of `options` is decoded, of an ICO the largest picture, of a TIFF the page of `options`.
 ///
 /// | format | result |
 /// |---|---|
@@ -30,6 +31,7 @@ pub fn decode(format: Format, bytes: &[u8], options: &DecodeOptions) -> Result<D
     match format {
         Format::Jpeg => jpeg::decode(bytes, options),
         Format::Png => png::decode(bytes, options),
+        Format::Gif if options.page != 1 => decode_frame(format, bytes, options),
         Format::Gif => gif::decode(bytes, options),
         Format::Webp => webp::decode(bytes, options),
         Format::Avif => avif::decode(bytes, options),

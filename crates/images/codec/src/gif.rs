@@ -1,5 +1,10 @@
-//! GIF, decoded by the `gif` crate. The result is the first frame, painted on a canvas. The canvas
-//! is the file's logical screen, enlarged if the frame extends beyond the screen.
+//! GIF, decoded by the `gif` crate. The result is the first frame, painted on a canvas, or the
+//! frames one after the other. The canvas is the file's logical screen, enlarged if the first frame
+//! extends beyond the screen.
+
+mod frames;
+
+pub(crate) use frames::{Frames, open_frames};
 
 use std::io::Cursor;
 
@@ -9,6 +14,24 @@ use image_plan::{Layout, Packed, Raster, Size};
 use crate::{DecodeOptions, Decoded, Error, ErrorKind, buffer};
 
 pub(crate) fn decode(bytes: &[u8], options: &DecodeOptions) -> Result<Decoded, Error> {
+    let (mut decoder, frame, size) = open(bytes, options)?;
+    let colours = colours(&decoder, &frame)?;
+    let mut canvas = buffer::packed(size, Layout::Rgba)?;
+    let left_top = (frame.left.into(), frame.top.into());
+    let damaged = !paint(&mut decoder, &frame, &colours, left_top, &mut canvas)?;
+    let profile = decoder.icc_profile().map(buffer::copy).transpose()?;
+    Ok(Decoded {
+        raster: Raster::Packed(buffer::without_opaque_alpha(canvas)),
+        profile,
+        damaged,
+    })
+}
+
+/// Decoder, first frame without its pixels, and size of the canvas.
+type FirstFrame<'a> = (Decoder<Cursor<&'a [u8]>>, Frame<'static>, Size);
+
+/// Reads the header of the file and of its first frame.
+fn open<'a>(bytes: &'a [u8], options: &DecodeOptions) -> Result<FirstFrame<'a>, Error> {
     let mut reader = GifOptions::new();
     // Limits the memory that the `gif` crate allocates for metadata, of which this program uses
     // only the profile. The limit does not apply to rows: they are read into a buffer of this
@@ -27,25 +50,24 @@ pub(crate) fn decode(bytes: &[u8], options: &DecodeOptions) -> Result<Decoded, E
         screen.height_px.max(end(frame.top, frame.height)),
     );
     options.limits.admit("gif", size, options.stored)?;
-    let colours = match &frame.palette {
-        Some(local) => local.clone(),
-        None => decoder.palette().map_err(error)?.to_vec(),
-    };
-    let mut canvas = buffer::packed(size, Layout::Rgba)?;
-    let damaged = !paint(&mut decoder, &frame, &colours, &mut canvas)?;
-    let profile = decoder.icc_profile().map(buffer::copy).transpose()?;
-    Ok(Decoded {
-        raster: Raster::Packed(buffer::without_opaque_alpha(canvas)),
-        profile,
-        damaged,
-    })
+    Ok((decoder, frame, size))
 }
 
-/// Paints the frame's rows until the end of the valid data. Returns whether all rows were painted.
+/// Returns the colours of `frame`, the frame that the decoder has reached: three bytes per colour.
+fn colours(decoder: &Decoder<Cursor<&[u8]>>, frame: &Frame<'_>) -> Result<Vec<u8>, Error> {
+    match &frame.palette {
+        Some(local) => Ok(local.clone()),
+        None => Ok(decoder.palette().map_err(error)?.to_vec()),
+    }
+}
+
+/// Paints the frame's rows until the end of the valid data, at the distances `(left, top)` from the
+/// edges of the canvas. Returns whether all rows were painted.
 fn paint(
     decoder: &mut Decoder<Cursor<&[u8]>>,
     frame: &Frame<'_>,
     colours: &[u8],
+    (left, top): (usize, usize),
     canvas: &mut Packed,
 ) -> Result<bool, Error> {
     let mut indexes = buffer::zeroed(frame.width.into())?;
@@ -55,8 +77,7 @@ fn paint(
             Err(err) if painted == 0 => return Err(error(err)),
             Ok(false) | Err(_) => return Ok(false),
         }
-        let y = usize::from(frame.top) + usize::from(y);
-        let left = usize::from(frame.left);
+        let y = top + usize::from(y);
         let row_start = (y * canvas.size.width_px as usize + left) * 4;
         let (pixels, _) = canvas.data[row_start..].as_chunks_mut::<4>();
         for (pixel, index) in pixels.iter_mut().zip(&indexes) {

@@ -2,7 +2,8 @@
 //! pixels to a file. The crate accesses no files, starts no threads, converts no colours, and
 //! scales only with JPEG's own scaling.
 //!
-//! Principal functions: [`decode`] and [`encode`]. Pixels are passed as [`image_plan::Raster`], in
+//! Principal functions: [`decode`] and [`encode`]; for animations, [`AnimationReader`] and
+//! [`AnimationEncoder`], which hold one frame at a time. Pixels are passed as [`image_plan::Raster`], in
 //! the memory layout of the codec:
 //!
 //! ```text
@@ -37,6 +38,7 @@
 //! ITU-T H.273 (code points of colour spaces); for the contracts of C calls, the headers of
 //! turbojpeg 3.1, libwebp 1.6 and libavif 1.0.
 
+mod animation;
 mod avif;
 mod bmp;
 mod buffer;
@@ -63,12 +65,14 @@ mod tiff;
 mod warm_up;
 mod webp;
 
+pub use animation::{AnimationFrame, AnimationReader};
 pub use decode::decode;
 pub use decoded::Decoded;
 pub use encode::encode;
 pub use error::{Error, ErrorKind};
 pub use options::{DecodeOptions, Limits, Shrink};
 pub use warm_up::warm_up;
+pub use webp::AnimationEncoder;
 
 #[cfg(test)]
 mod tests;

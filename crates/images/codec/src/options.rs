@@ -15,7 +15,8 @@ pub struct DecodeOptions {
     pub shrink: Shrink,
     /// Bounds on the resources that a file may use.
     pub limits: Limits,
-    /// Number of the page of a TIFF, counted from 1. Other formats ignore it.
+    /// Number of the page of a TIFF, or of the frame of an animation, counted from 1. Other formats
+    /// ignore it.
     pub page: u16,
 }
 
@@ -84,6 +85,8 @@ pub struct Limits {
     pub scratch_bytes_max: usize,
     /// Maximum number of scans of a progressive JPEG. Each scan is a pass over the whole picture.
     pub jpeg_scans_max: u32,
+    /// Maximum number of frames of an animation.
+    pub frames_max: u32,
 }
 
 impl Limits {
@@ -95,6 +98,8 @@ impl Limits {
         scratch_bytes_max: 1 << 30,
         // libjpeg writes 10 scans, optimizers up to 20.
         jpeg_scans_max: 100,
+        // The caller sets the number that its plan allows.
+        frames_max: u32::MAX,
     };
 
     /// Fails if a picture of size `stated` exceeds the limits. Also fails if `stated` differs from

@@ -2,10 +2,12 @@
 
 mod decode;
 mod encode;
+mod frames;
 mod profile;
 
 pub(crate) use decode::decode;
 pub(crate) use encode::encode;
+pub(crate) use frames::{Frames, open_frames};
 
 use crate::{Error, ErrorKind};
 

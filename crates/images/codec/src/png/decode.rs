@@ -2,14 +2,38 @@
 
 use std::io::Cursor;
 
-use image_plan::Size;
+use image_plan::{Format, Size};
 use png::{BitDepth, ColorType, Decoder, DecodingError, InterlaceInfo, Reader, Transformations};
 
-use super::profile::{self, Embedded};
+use super::profile::{Embedded, read as read_profile};
 use crate::samples::{self, Channels, to_8_bits};
-use crate::{DecodeOptions, Decoded, Error, ErrorKind, buffer, cicp};
+use crate::{DecodeOptions, Decoded, Error, ErrorKind, animation, buffer, cicp};
 
 pub(crate) fn decode(bytes: &[u8], options: &DecodeOptions) -> Result<Decoded, Error> {
+    let mut reader = open(bytes, options)?;
+    let is_animated = reader.info().animation_control.is_some();
+    // The first picture is also the first frame, unless it has no control chunk.
+    if is_animated && (options.page != 1 || reader.info().frame_control.is_none()) {
+        return animation::decode_frame(Format::Png, bytes, options);
+    }
+    let size = options.stored;
+    let (colours, depth) = reader.output_color_type();
+    let channels = colours.samples();
+    let mut samples = buffer::zeroed(channels * size.width_px as usize * size.height_px as usize)?;
+    let is_complete = read_rows(&mut reader, depth, size, &mut samples)?;
+    let (profile, profile_lost) = profile(&reader, bytes, options)?;
+    Ok(Decoded {
+        raster: samples::raster(channels_of(colours)?, size, samples)?,
+        profile,
+        damaged: !is_complete || profile_lost,
+    })
+}
+
+/// Reads the header of the file, up to the first image data.
+pub(super) fn open<'a>(
+    bytes: &'a [u8],
+    options: &DecodeOptions,
+) -> Result<Reader<Cursor<&'a [u8]>>, Error> {
     let mut decoder = Decoder::new(Cursor::new(bytes));
     // Limits the memory that the `png` crate allocates for chunks and rows. Pixels are read into a
     // buffer of this crate.
@@ -18,17 +42,21 @@ pub(crate) fn decode(bytes: &[u8], options: &DecodeOptions) -> Result<Decoded, E
     });
     decoder.set_ignore_text_chunk(true);
     // The `png` crate would silently ignore a profile that is too large or broken. Instead,
-    // `profile::read` reads the `iCCP` chunk and reports such a profile.
+    // `read_profile` reads the `iCCP` chunk and reports such a profile.
     decoder.set_ignore_iccp_chunk(true);
     decoder.set_transformations(Transformations::EXPAND);
     let header = decoder.read_header_info().map_err(error)?;
     let size = Size::new(header.width, header.height);
     options.limits.admit("png", size, options.stored)?;
-    let mut reader = decoder.read_info().map_err(error)?;
-    let (colours, depth) = reader.output_color_type();
-    let channels = colours.samples();
-    let mut samples = buffer::zeroed(channels * size.width_px as usize * size.height_px as usize)?;
-    let is_complete = read_rows(&mut reader, depth, channels, &mut samples)?;
+    decoder.read_info().map_err(error)
+}
+
+/// Returns the profile of the picture, if any, and whether a profile could not be read.
+pub(super) fn profile(
+    reader: &Reader<Cursor<&[u8]>>,
+    bytes: &[u8],
+    options: &DecodeOptions,
+) -> Result<(Option<Vec<u8>>, bool), Error> {
     // `cICP` takes precedence over `iCCP` (PNG third edition §4.3); `gAMA` and `cHRM` are ignored.
     let embedded = match reader.info().coding_independent_code_points {
         Some(colours) => {
@@ -38,29 +66,25 @@ pub(crate) fn decode(bytes: &[u8], options: &DecodeOptions) -> Result<Decoded, E
                 None => Embedded::Nothing,
             }
         }
-        None => profile::read(bytes, &options.limits)?,
+        None => read_profile(bytes, &options.limits)?,
     };
-    let (profile, profile_lost) = match embedded {
+    Ok(match embedded {
         Embedded::Nothing => (None, false),
         Embedded::Profile(profile) => (Some(profile), false),
         Embedded::Invalid => (None, true),
-    };
-    Ok(Decoded {
-        raster: samples::raster(channels_of(colours)?, size, samples)?,
-        profile,
-        damaged: !is_complete || profile_lost,
     })
 }
 
-/// Reads rows as 8-bit samples into `samples`, until the end of the file or of the valid data.
+/// Reads the rows of a picture of `size` as 8-bit samples into `samples`, until the end of the file or of the valid data.
 /// Returns whether all rows were read.
-fn read_rows(
+pub(super) fn read_rows(
     reader: &mut Reader<Cursor<&[u8]>>,
     depth: BitDepth,
-    channels: usize,
+    size: Size,
     samples: &mut [u8],
 ) -> Result<bool, Error> {
-    let stride = channels * reader.info().width as usize;
+    let channels = reader.output_color_type().0.samples();
+    let stride = channels * size.width_px as usize;
     let mut narrow = buffer::zeroed(stride)?;
     let mut rows_read = 0;
     loop {
@@ -94,7 +118,7 @@ fn read_rows(
 }
 
 /// Returns the channels of expanded samples.
-fn channels_of(colours: ColorType) -> Result<Channels, Error> {
+pub(super) fn channels_of(colours: ColorType) -> Result<Channels, Error> {
     match colours {
         ColorType::Rgb => Ok(Channels::Rgb),
         ColorType::Rgba => Ok(Channels::Rgba),
@@ -107,7 +131,7 @@ fn channels_of(colours: ColorType) -> Result<Channels, Error> {
     }
 }
 
-fn error(err: DecodingError) -> Error {
+pub(super) fn error(err: DecodingError) -> Error {
     let kind = match &err {
         DecodingError::LimitsExceeded => ErrorKind::TooLarge,
         DecodingError::Parameter(_) => ErrorKind::Failed,

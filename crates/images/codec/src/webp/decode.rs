@@ -4,15 +4,18 @@ use std::ffi::c_int;
 use std::mem::MaybeUninit;
 use std::ptr::NonNull;
 
-use image_plan::{Layout, Matrix, Packed, Plane, Range, Raster, Size, Subsampling, Yuv};
+use image_plan::{Format, Layout, Matrix, Packed, Plane, Range, Raster, Size, Subsampling, Yuv};
 use libwebp_sys as webp;
 use webp::{VP8StatusCode, WEBP_CSP_MODE};
 
 use super::container;
+use crate::animation::decode_frame;
 use crate::{DecodeOptions, Decoded, Error, ErrorKind, buffer};
 
 pub(crate) fn decode(bytes: &[u8], options: &DecodeOptions) -> Result<Decoded, Error> {
-    let header = read_header(bytes)?;
+    let Some(header) = read_header(bytes)? else {
+        return decode_frame(Format::Webp, bytes, options);
+    };
     options.limits.admit("webp", header.size, options.stored)?;
     let profile = match container::profile(bytes) {
         Some(profile) => {
@@ -22,7 +25,8 @@ pub(crate) fn decode(bytes: &[u8], options: &DecodeOptions) -> Result<Decoded, E
         None => None,
     };
     let (raster, is_complete) = if header.lossless {
-        decode_packed(bytes, &header)?
+        let (packed, is_complete) = decode_packed(bytes, &header)?;
+        (Raster::Packed(packed), is_complete)
     } else {
         decode_planes(bytes, &header)?
     };
@@ -40,7 +44,47 @@ struct Header {
     lossless: bool,
 }
 
-fn read_header(bytes: &[u8]) -> Result<Header, Error> {
+/// Reads the headers of a file, or of a frame. Returns `None` if the file is animated.
+fn read_header(bytes: &[u8]) -> Result<Option<Header>, Error> {
+    let features = features(bytes)?;
+    let header = Header {
+        size: size(&features),
+        alpha: features.has_alpha != 0,
+        // libwebp's codes: 1 is lossy, 2 is lossless.
+        lossless: features.format == 2,
+    };
+    Ok(Some(header).filter(|_| features.has_animation == 0))
+}
+
+/// Returns the size of the canvas of an animation, or `None` if the file is not animated.
+pub(super) fn canvas_size(bytes: &[u8]) -> Result<Option<Size>, Error> {
+    let features = features(bytes)?;
+    Ok(Some(size(&features)).filter(|_| features.has_animation != 0))
+}
+
+fn size(features: &webp::WebPBitstreamFeatures) -> Size {
+    let side = |px: c_int| u32::try_from(px).unwrap_or(0);
+    Size::new(side(features.width), side(features.height))
+}
+
+/// Decodes the frame of an animation, which must have the given size, to RGBA.
+pub(super) fn decode_rgba(frame: &[u8], size: Size) -> Result<Packed, Error> {
+    let header = read_header(frame)?.filter(|header| header.size == size);
+    let Some(header) = header else {
+        let detail = "webp: a frame has another size than stated";
+        return Err(Error::new(ErrorKind::Undecodable, detail));
+    };
+    let (pixels, is_complete) = decode_pixels(frame, header.size, Layout::Rgba)?;
+    match is_complete {
+        true => Ok(pixels),
+        false => Err(Error::new(
+            ErrorKind::Undecodable,
+            "webp: a frame is cut off",
+        )),
+    }
+}
+
+fn features(bytes: &[u8]) -> Result<webp::WebPBitstreamFeatures, Error> {
     let mut features = MaybeUninit::<webp::WebPBitstreamFeatures>::zeroed();
     // SAFETY: `bytes` is readable for its length and `features` is writable for its size; the
     // callee keeps neither pointer.
@@ -51,20 +95,7 @@ fn read_header(bytes: &[u8]) -> Result<Header, Error> {
     }
     // SAFETY: the struct consists of six integers and an array of integers. All were zeroed, and
     // the callee wrote only integers.
-    let features = unsafe { features.assume_init() };
-    if features.has_animation != 0 {
-        return Err(Error::new(
-            ErrorKind::Unsupported,
-            "webp: animations are not supported",
-        ));
-    }
-    let side = |px: c_int| u32::try_from(px).unwrap_or(0);
-    Ok(Header {
-        size: Size::new(side(features.width), side(features.height)),
-        alpha: features.has_alpha != 0,
-        // libwebp's codes: 1 is lossy, 2 is lossless.
-        lossless: features.format == 2,
-    })
+    Ok(unsafe { features.assume_init() })
 }
 
 fn decode_planes(bytes: &[u8], header: &Header) -> Result<(Raster, bool), Error> {
@@ -124,12 +155,22 @@ fn decode_planes(bytes: &[u8], header: &Header) -> Result<(Raster, bool), Error>
     Ok((Raster::Yuv(yuv), is_complete))
 }
 
-fn decode_packed(bytes: &[u8], header: &Header) -> Result<(Raster, bool), Error> {
-    let size = header.size;
-    let (layout, colours) = if header.alpha {
-        (Layout::Rgba, WEBP_CSP_MODE::MODE_RGBA)
-    } else {
-        (Layout::Rgb, WEBP_CSP_MODE::MODE_RGB)
+/// Decodes to RGB, or to RGBA if some pixel is not opaque.
+fn decode_packed(bytes: &[u8], header: &Header) -> Result<(Packed, bool), Error> {
+    match header.alpha {
+        false => decode_pixels(bytes, header.size, Layout::Rgb),
+        true => {
+            let (packed, is_complete) = decode_pixels(bytes, header.size, Layout::Rgba)?;
+            Ok((buffer::without_opaque_alpha(packed), is_complete))
+        }
+    }
+}
+
+/// Decodes to pixels of the given layout. Also returns whether all rows were decoded.
+fn decode_pixels(bytes: &[u8], size: Size, layout: Layout) -> Result<(Packed, bool), Error> {
+    let colours = match layout {
+        Layout::Rgba => WEBP_CSP_MODE::MODE_RGBA,
+        _ => WEBP_CSP_MODE::MODE_RGB,
     };
     let mut packed: Packed = buffer::packed(size, layout)?;
     let row_bytes = layout.channels() * size.width_px as usize;
@@ -142,10 +183,7 @@ fn decode_packed(bytes: &[u8], header: &Header) -> Result<(Raster, bool), Error>
     // SAFETY: `pixels` holds the address and true length of a vector that is live and not accessed
     // until the call returns.
     let rows = unsafe { run(bytes, colours, output) }?;
-    if layout == Layout::Rgba {
-        packed = buffer::without_opaque_alpha(packed);
-    }
-    Ok((Raster::Packed(packed), rows == size.height_px))
+    Ok((packed, rows == size.height_px))
 }
 
 /// Decodes into `output` and returns the number of rows written from the top, at least one.

@@ -117,7 +117,8 @@ fn encode_planes(yuv: &Yuv, effort: Effort) -> Result<Vec<u8>, Error> {
     Err(Error::new(ErrorKind::TooLarge, detail))
 }
 
-fn encode_packed(packed: &Packed, effort: Effort) -> Result<Vec<u8>, Error> {
+/// Copies pixels into a picture of libwebp.
+pub(super) fn import(packed: &Packed) -> Result<Imported, Error> {
     let import = match packed.layout {
         Layout::Rgb => webp::WebPPictureImportRGB,
         Layout::Rgba => webp::WebPPictureImportRGBA,
@@ -139,9 +140,14 @@ fn encode_packed(packed: &Packed, effort: Effort) -> Result<Vec<u8>, Error> {
             "webp: cannot allocate the picture",
         ));
     }
+    Ok(picture)
+}
+
+fn encode_packed(packed: &Packed, effort: Effort) -> Result<Vec<u8>, Error> {
+    let mut picture = import(packed)?;
     let config = new_config(effort)?;
-    // SAFETY: the picture's pixels are the copy that the import above allocated, and the picture
-    // owns this copy.
+    // SAFETY: the picture's pixels are the copy that `import` allocated, and the picture owns this
+    // copy.
     let outcome = unsafe { run(&config, &mut picture.0) };
     outcome.map_err(|refusal| match refusal {
         EncodeFailure::Other(err) => err,
@@ -153,7 +159,7 @@ fn encode_packed(packed: &Packed, effort: Effort) -> Result<Vec<u8>, Error> {
 }
 
 /// Picture whose pixels libwebp allocated; freed on drop.
-struct Imported(webp::WebPPicture);
+pub(super) struct Imported(pub(super) webp::WebPPicture);
 
 impl Drop for Imported {
     fn drop(&mut self) {
@@ -233,7 +239,7 @@ unsafe extern "C" fn write(
     1
 }
 
-fn new_config(effort: Effort) -> Result<webp::WebPConfig, Error> {
+pub(super) fn new_config(effort: Effort) -> Result<webp::WebPConfig, Error> {
     let mut config = webp::WebPConfig::new()
         .map_err(|()| Error::new(ErrorKind::Failed, "webp: library version mismatch"))?;
     config.quality = if effort.lossless {
@@ -273,7 +279,7 @@ fn duplicate(plane: &Plane) -> Result<Vec<u8>, Error> {
     buffer::copy(&plane.data)
 }
 
-fn to_c_int(value: usize) -> Result<c_int, Error> {
+pub(super) fn to_c_int(value: usize) -> Result<c_int, Error> {
     c_int::try_from(value)
         .map_err(|_| Error::new(ErrorKind::TooLarge, "webp: stride exceeds 31 bits"))
 }

@@ -115,12 +115,12 @@ fn alpha_of_a_lossless_stream_is_announced() {
 }
 
 #[test]
-fn animations_are_not_supported() {
+fn an_animation_without_frames_is_undecodable() {
     // The header states an animation and a canvas of 1 × 1 (VP8X); an ANIM chunk follows.
     let mut file = b"RIFF\x20\x00\x00\x00WEBPVP8X\x0a\x00\x00\x00\x02\0\0\0\0\0\0\0\0\0".to_vec();
     file.extend_from_slice(b"ANIM\x06\x00\x00\x00\0\0\0\0\0\0");
     let refusal = decode(&file, &DecodeOptions::whole(Size::new(1, 1))).expect_err("refused");
-    assert_eq!(refusal.kind, ErrorKind::Unsupported);
+    assert_eq!(refusal.kind, ErrorKind::Undecodable);
 }
 
 /// Noise of this size needs 530 KB of prediction modes, but VP8's partition 0 holds only 512 KiB.
