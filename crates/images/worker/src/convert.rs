@@ -3,11 +3,14 @@
 use std::cell::OnceCell;
 
 use crate::Error;
+use crate::animation::convert_animation;
 use crate::effects::{apply_effects, margin_chroma};
 use crate::floor::{Floor, Search};
 use crate::form::EncoderInput;
 use codec::{DecodeOptions, Shrink};
-use image_plan::{Batch, Encoding, Layout, Plan, Raster, Rgba, Size, Subsampling, Target};
+use image_plan::{
+    Batch, Encoding, Layout, Placeholder, Plan, Raster, Rgba, Size, Subsampling, Target,
+};
 use pixel::colour::{ProfileAction, SmallProfiles, classify};
 use pixel::{
     Area, blend_over, cmyk_to_rgb, flatten, orient, placeholder, scale_by, shrink_for_placeholder,
@@ -41,6 +44,9 @@ pub struct BatchOutput {
 /// # Errors
 /// An [`Error`] whose [`ErrorKind`](crate::ErrorKind) names the fault.
 pub fn convert(plan: &Plan, original: &[u8]) -> Result<ConvertedPicture, Error> {
+    if let Some(frames_max) = plan.frames_max {
+        return convert_animation(plan, frames_max, original);
+    }
     let (raster, colours, remarks) = decode(plan, original)?;
     let (bytes, size) = produce_file(plan, raster, &colours)?;
     Ok(ConvertedPicture {
@@ -59,11 +65,13 @@ pub fn convert_batch(batch: &Batch, original: &[u8]) -> Result<BatchOutput, Erro
     let [others @ .., last] = batch.plans() else {
         unreachable!("a batch has at least one plan");
     };
+    if last.frames_max.is_some() {
+        return convert_animations(batch, original);
+    }
     let (raster, colours, remarks) = decode(last, original)?;
-    let placeholder = batch.placeholder().then(|| {
-        let small = convert_colour(shrink_for_placeholder(&raster), &colours.profile_action);
-        placeholder(&to_packed(orient(small, last.orientation)))
-    });
+    let placeholder = batch
+        .placeholder()
+        .then(|| placeholder_of(last, &raster, &colours));
     let mut files = Vec::with_capacity(batch.outputs());
     for plan in others {
         files.push(produce_file(plan, raster.clone(), &colours)?.0);
@@ -73,6 +81,33 @@ pub fn convert_batch(batch: &Batch, original: &[u8]) -> Result<BatchOutput, Erro
     files.push(produce_file(last, raster, &colours)?.0);
     files.extend(placeholder.map(|placeholder| placeholder.to_bytes().to_vec()));
     Ok(BatchOutput { files, remarks })
+}
+
+/// Executes the plans of a batch that become animations, one after the other. The placeholder shows
+/// the first frame.
+fn convert_animations(batch: &Batch, original: &[u8]) -> Result<BatchOutput, Error> {
+    let mut files = Vec::with_capacity(batch.outputs());
+    let mut remarks = Vec::new();
+    for plan in batch.plans() {
+        let converted = convert(plan, original)?;
+        files.push(converted.bytes);
+        remarks = converted.remarks;
+    }
+    if batch.placeholder() {
+        let first = Plan {
+            frames_max: None,
+            ..batch.plans()[0]
+        };
+        let (raster, colours, _) = decode(&first, original)?;
+        let placeholder = placeholder_of(&first, &raster, &colours);
+        files.push(placeholder.to_bytes().to_vec());
+    }
+    Ok(BatchOutput { files, remarks })
+}
+
+fn placeholder_of(plan: &Plan, raster: &Raster, colours: &Colours) -> Placeholder {
+    let small = convert_colour(shrink_for_placeholder(raster), &colours.profile_action);
+    placeholder(&to_packed(orient(small, plan.orientation)))
 }
 
 /// Colour profile of an original, and its treatment.
@@ -103,7 +138,11 @@ impl Colours {
 }
 
 /// Decides how the profile of `raster` is handled. A picture without a profile is in sRGB.
-fn profile_action(profile: Option<&[u8]>, raster: &Raster, small: SmallProfiles) -> ProfileAction {
+pub(crate) fn profile_action(
+    profile: Option<&[u8]>,
+    raster: &Raster,
+    small: SmallProfiles,
+) -> ProfileAction {
     profile.map_or(ProfileAction::Drop, |profile| {
         classify(profile, raster, small)
     })
@@ -136,8 +175,7 @@ fn produce_file(plan: &Plan, raster: Raster, colours: &Colours) -> Result<(Vec<u
         _ if plan.effects.needs_rgb() => Subsampling::S444,
         _ => margin_chroma(plan, form.chroma_for(&raster)),
     };
-    let raster = scaled(plan, raster, chroma);
-    let raster = upright(plan, convert_colour(raster, profile_action));
+    let raster = shaped(plan, raster, profile_action, chroma);
     let profile = colours.profile.as_deref();
     let profile = profile.filter(|_| matches!(profile_action, ProfileAction::Carry));
     let size = raster.size();
@@ -150,6 +188,18 @@ fn produce_file(plan: &Plan, raster: Raster, colours: &Colours) -> Result<(Vec<u
     Ok((bytes, size))
 }
 
+/// Applies all steps of the plan between decoding and encoding. Chroma planes are scaled to the
+/// subsampling `chroma`.
+pub(crate) fn shaped(
+    plan: &Plan,
+    raster: Raster,
+    profile_action: &ProfileAction,
+    chroma: Subsampling,
+) -> Raster {
+    let raster = scaled(plan, raster, chroma);
+    upright(plan, convert_colour(raster, profile_action))
+}
+
 /// Returns the picture that an encoder would get for `plan`, with full chroma.
 ///
 /// # Errors
@@ -158,8 +208,7 @@ pub(crate) fn picture_before_encoding(plan: &Plan, original: &[u8]) -> Result<Ra
     let (raster, colours, _) = decode(plan, original)?;
     let plan = &with_final_sizes(plan, &raster);
     let action = colours.action(plan, &raster);
-    let raster = scaled(plan, raster, Subsampling::S444);
-    Ok(upright(plan, convert_colour(raster, action)))
+    Ok(shaped(plan, raster, action, Subsampling::S444))
 }
 
 fn encode(raster: &Raster, profile: Option<&[u8]>, encoding: Encoding) -> Result<Vec<u8>, Error> {
@@ -235,7 +284,7 @@ fn shrink(plan: &Plan) -> Shrink {
 
 /// Returns the plan with the crop and sizes that remain if the borders of the decoded picture are
 /// removed, or the plan itself if it has no trim.
-fn with_final_sizes(plan: &Plan, raster: &Raster) -> Plan {
+pub(crate) fn with_final_sizes(plan: &Plan, raster: &Raster) -> Plan {
     let Some(trim) = plan.trim else {
         return *plan;
     };

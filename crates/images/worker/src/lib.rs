@@ -31,6 +31,8 @@
 //! - **Floor.** A sample of each lossy output is decoded and measured by SSIMULACRA2. An output
 //!   below the floor is encoded again at higher quality. docs/SPEC.md promises a score of at least
 //!   60.
+//! - **Animations.** The frames of an animation pass through the same steps one by one. Their
+//!   quality is not measured.
 //! - **Metadata.** EXIF and XMP are never copied. A colour profile is dropped if it is sRGB, and
 //!   embedded if it is small and simple. For any other profile, the pixels are converted to sRGB
 //!   (`pixel::colour`). CMYK without a usable profile is converted as in viewers without colour
@@ -43,6 +45,7 @@
 
 #![forbid(unsafe_code)]
 
+mod animation;
 mod compare;
 mod convert;
 mod effects;

@@ -300,7 +300,10 @@ fn animations() {
         frames: Frames::Exactly(3),
         ..facts(format, SIZE)
     };
-    check(animated(Format::Gif), &queries, expect![[r#"
+    check(
+        animated(Format::Gif),
+        &queries,
+        expect![[r#"
         : original | original | webp+original | original | webp+original
         animation=all: original | original | webp+original | original | webp+original
         w=320: original | original | webp | original | webp
@@ -312,8 +315,12 @@ fn animations() {
         frame=2&w=320: png | png | webp | avif | avif+webp
         frame=2&format=jpeg: jpeg | jpeg | jpeg | jpeg | jpeg
         w=16384&enlarge=true: original | original | original | original | original
-    "#]]);
-    check(animated(Format::Webp), &queries, expect![[r#"
+    "#]],
+    );
+    check(
+        animated(Format::Webp),
+        &queries,
+        expect![[r#"
         : original | original | original | original | original
         animation=all: original | original | original | original | original
         w=320: original | original | webp | original | webp
@@ -325,7 +332,8 @@ fn animations() {
         frame=2&w=320: jpeg | jpeg | webp | avif | avif+webp
         frame=2&format=jpeg: jpeg | jpeg | jpeg | jpeg | jpeg
         w=16384&enlarge=true: original | original | original | original | original
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
