@@ -43,6 +43,9 @@ pub(crate) const WALL_FACTOR: u32 = 8;
 /// the least accurate.
 const MEMORY_FLOOR_BYTES: u64 = 64 << 20;
 
+/// Maximum size of an animation in bytes.
+const ANIMATION_BYTES_MAX: u64 = 128 << 20;
+
 /// Factor for the maximum time to wait while another process converts the same picture. The CPU
 /// estimate of the plan is multiplied by this factor, and [`WAIT_FLOOR_MS`] is added.
 const WAIT_FACTOR: u64 = 4;
@@ -736,23 +739,36 @@ fn verified(
     Some((sealed.collect::<Option<Vec<Sealed>>>()?, placeholder))
 }
 
-/// Returns whether `sealed` is a picture of the planned format and size. Both are read from the
-/// encoded bytes, since the worker is not trusted. The size of a trimmed picture may be smaller than
-/// planned.
+/// Returns whether `sealed` is a picture of the planned format and size, with at most the planned
+/// number of frames. All are read from the encoded bytes, since the worker is not trusted. The size
+/// of a trimmed picture may be smaller than planned, and an animation may become a still picture if
+/// all its frames look the same.
 fn is_as_planned(sealed: &Sealed, plan: &Plan) -> bool {
     let facts = image_plan::probe(sealed, sealed.bytes);
     let format = plan.encoding.target().format();
+    let frames_max = plan.frames_max.map_or(1, |frames| frames.get());
     let (planned, is_trimmed) = (plan.target, plan.trim.is_some());
     let is_size = |size: Size| {
         let is_within = size.width_px <= planned.width_px && size.height_px <= planned.height_px;
         size == planned || (is_trimmed && is_within)
     };
-    facts.is_ok_and(|facts| facts.format == format && is_size(facts.stored) && !facts.animated)
+    facts.is_ok_and(|facts| {
+        facts.format == format
+            && is_size(facts.stored)
+            && facts.frames.counted() <= frames_max
+            && (!facts.animated || plan.frames_max.is_some())
+    })
 }
 
 /// Returns the maximum size of a result in bytes: uncompressed pixels, plus 1 MiB for headers and a
-/// colour profile.
+/// colour profile; of an animation at most [`ANIMATION_BYTES_MAX`].
 fn output_bytes_max(plan: &Plan) -> u64 {
     const CONTAINER_BYTES: u64 = 1 << 20;
-    plan.target.pixels() * 4 + CONTAINER_BYTES
+    let picture_bytes = plan.target.pixels() * 4 + CONTAINER_BYTES;
+    match plan.frames_max {
+        None => picture_bytes,
+        Some(frames) => picture_bytes
+            .saturating_mul(frames.get().into())
+            .min(ANIMATION_BYTES_MAX),
+    }
 }
