@@ -145,8 +145,7 @@ impl Service {
     ) -> Result<Choice, Problem> {
         for _ in 0..ATTEMPTS_MAX {
             let identity = self.identify(path).await?;
-            let page = recipe.page_number();
-            let facts = match self.facts_of_page(path, &identity, page).await? {
+            let facts = match self.facts_for(path, &identity, &recipe).await? {
                 Known::Picture(facts) => facts,
                 _ if originals == Originals::Withheld => return Err(Problem::OriginalWithheld),
                 other @ Known::Untouched(_) => return Ok(Choice::original(identity, other)),
@@ -175,7 +174,7 @@ impl Service {
             };
             // A drawing that no request changes is sent as it is to every client.
             let is_drawing = facts.format.is_drawing() && candidates.targets().next().is_none();
-            let is_convertible = !facts.animated && facts.unsupported.is_none() && !is_drawing;
+            let is_convertible = facts.is_convertible() && !is_drawing;
             let negotiated = recipe.format.is_none() && is_convertible;
             let request = ImageRequest {
                 path,

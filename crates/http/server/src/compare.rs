@@ -88,8 +88,7 @@ impl Service {
         for _ in 0..ATTEMPTS_MAX {
             let choice = self.choose(path, recipe, accepts, charged).await?;
             let identity = choice.identity;
-            let page = recipe.page_number();
-            let facts = match self.facts_of_page(path, &identity, page).await? {
+            let facts = match self.facts_for(path, &identity, &recipe).await? {
                 Known::Picture(facts) => facts,
                 Known::Damaged => return Err(Problem::Undecodable),
                 _ => return Err(Problem::Unsupported),
@@ -165,7 +164,8 @@ impl Service {
         plan: Plan,
         body: Body,
     ) -> Result<f64, NoScore> {
-        if COMPARED_PIXELS_MAX < plan.target.pixels() {
+        // Animations are not compared.
+        if COMPARED_PIXELS_MAX < plan.target.pixels() || plan.frames_max.is_some() {
             return Err(NoScore::Failed(Verdict::TooCostly));
         }
         let permit = Arc::clone(&self.comparisons).try_acquire_owned();

@@ -3,9 +3,10 @@
 
 use std::fmt::Write as _;
 use std::net::IpAddr;
+use std::num::NonZeroU16;
 use std::sync::Arc;
 
-use image_plan::{Accepts, Placeholder, Recipe, Stage, Target};
+use image_plan::{Accepts, Frames, Placeholder, Recipe, Stage, Target};
 use variants::library::{Identity, LibraryPath};
 
 use crate::blocking::blocking;
@@ -24,7 +25,8 @@ impl Service {
     /// The members `blurhash`, `thumbhash` and `colour` need the pixels. If the original was never
     /// converted, a tiny variant is created to compute them. These members are missing if the
     /// picture cannot be converted, and for pages other than the first. The member `pages` exists
-    /// if there are several pages.
+    /// if there are several pages, and the member `frames` if the picture is animated and all its
+    /// frames were counted.
     ///
     /// # Errors
     /// [`Problem`]: the file does not exist, is not a picture, or has an invalid header.
@@ -35,18 +37,21 @@ impl Service {
         charged: Option<IpAddr>,
     ) -> Result<String, Problem> {
         let identity = self.identify(path).await?;
-        let page = recipe.page_number();
-        let facts = match self.facts_of_page(path, &identity, page).await? {
+        let facts = match self.facts_for(path, &identity, &recipe).await? {
             Known::Picture(facts) => facts,
             Known::Damaged => return Err(Problem::Undecodable),
             _ => return Err(Problem::Unsupported),
         };
-        // Width and height are the same in all target formats, so they are computed for PNG. A
-        // picture that cannot be converted keeps its own width and height.
+        // Width and height are the same in all target formats that the picture can have. A picture
+        // that cannot be converted keeps its own width and height.
+        let target = match facts.animated {
+            true => Target::Webp,
+            false => Target::Png,
+        };
         let plan = image_plan::plan(
             &facts,
             &recipe,
-            Target::Png,
+            target,
             Stage::Quick,
             &self.settings.picture,
         );
@@ -67,11 +72,14 @@ impl Service {
             facts.animated, facts.alpha
         )
         .expect("writing to a string cannot fail");
+        if let (true, Frames::Exactly(frames)) = (facts.animated, facts.frames) {
+            write!(out, ",\"frames\":{frames}").expect("writing to a string cannot fail");
+        }
         if 1 < facts.pages {
             write!(out, ",\"pages\":{}", facts.pages).expect("writing to a string cannot fail");
         }
         // The placeholder of a file shows its first page.
-        let placeholder = match page {
+        let placeholder = match recipe.page_number() {
             1 => self.placeholder(path, &identity, charged).await?,
             _ => None,
         };
@@ -108,6 +116,8 @@ impl Service {
             width_px: Some(TINY_PX),
             height_px: Some(TINY_PX),
             format: Some(Target::Webp),
+            // Of an animation, the first frame. Still pictures have no other.
+            frame: Some(NonZeroU16::MIN),
             ..Recipe::default()
         };
         // If the conversion fails, there is no placeholder; a request for the picture reports the

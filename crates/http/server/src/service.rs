@@ -10,7 +10,7 @@ use conversion::convert::Converter;
 use conversion::flight::Flights;
 use conversion::quarantine::Quarantine;
 use conversion::transcode::Transcoder;
-use image_plan::{Accepts, Recipe};
+use image_plan::{Accepts, Facts, Frames, Recipe};
 use lru::LruCache;
 use openmetrics::Text;
 use tokio::sync::Semaphore;
@@ -352,14 +352,20 @@ impl Service {
         self.detect_once(path, identity, 1).await
     }
 
-    /// Does the same as [`Service::facts`], but returns the facts of the page with number `page`.
-    pub(crate) async fn facts_of_page(
+    /// Does the same as [`Service::facts`], but returns the facts of the page that `recipe`
+    /// requests. Fails if the picture has no such page or no such frame.
+    pub(crate) async fn facts_for(
         &self,
         path: &LibraryPath,
         identity: &Identity,
-        page: u16,
+        recipe: &Recipe,
     ) -> Result<Known, Problem> {
+        let page = recipe.page_number();
         match self.facts(path, identity).await? {
+            Known::Picture(Facts {
+                frames: Frames::Exactly(frames),
+                ..
+            }) if frames < recipe.frame_number().into() => Err(Problem::NoFrame { frames }),
             Known::Picture(first) if first.pages < page => {
                 Err(Problem::NoPage { pages: first.pages })
             }
