@@ -15,10 +15,12 @@ use super::value::Quality;
 
 /// Queries of the pictures that Pelton's own page requests, apart from `library.picture_sizes` and
 /// `library.cover_sizes`. Clients may always use them.
-const PAGE_QUERIES: [&str; 21] = [
+const PAGE_QUERIES: [&str; 23] = [
     // The grid, and the probes for the reason why a picture does not load.
     "h=240",
     "h=480",
+    "h=240&animation=first",
+    "h=480&animation=first",
     "h=8",
     "w=8",
     // The viewer, which requests the smallest sufficient width.
@@ -133,7 +135,7 @@ fn page_recipes(config: &Config) -> Vec<Recipe> {
     let heights = config.library.picture_sizes.0.iter();
     let sides = config.library.cover_sizes.0.iter();
     let prefetched = heights
-        .map(|height| format!("h={height}"))
+        .flat_map(|height| [format!("h={height}"), format!("h={height}&animation=first")])
         .chain(sides.map(|side| format!("w={side}&h={side}")));
     let recipes = fixed.chain(prefetched).map(|query| {
         let parsed = parse_query(&query);

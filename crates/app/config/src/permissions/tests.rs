@@ -22,7 +22,15 @@ fn the_sizes_of_the_page_are_permitted() {
     let mut config = Config::default();
     config.library.picture_sizes.0 = vec![123];
     let permissions = load(&config).expect("the settings are sound");
-    for query in ["h=240", "w=3840", "w=480&h=360&fit=cover", "h=123", "w=300"] {
+    for query in [
+        "h=240",
+        "h=240&animation=first",
+        "w=3840",
+        "w=480&h=360&fit=cover",
+        "h=123",
+        "h=123&frame=1",
+        "w=300",
+    ] {
         let parsed = parse_query(query).expect("a sound query");
         assert!(permissions.recipes.is_exempt(&parsed), "{query}");
     }
@@ -36,6 +44,7 @@ fn the_page_requests_these_sizes() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../..");
     for (file, text) in [
         ("web/src/photos/tile.ts", "const LADDER = [240, 480];"),
+        ("web/src/photos/tile.ts", "? \"&animation=first\" : \"\""),
         ("web/src/photos/tile.ts", "?h=8`"),
         ("web/src/photos/slide.ts", "?w=8`"),
         ("web/src/photos/zoom.ts", "= [960, 1600, 2560, 3840];"),

@@ -5,6 +5,7 @@ mod harness;
 
 mod access;
 mod admission;
+mod animations;
 mod backends;
 mod bad_input;
 mod cells;
