@@ -107,7 +107,9 @@ export class Tile {
     const saves = (navigator as { connection?: { saveData?: boolean } }).connection?.saveData;
     this.#started = performance.now();
     image.fetchPriority = isUrgent ? "high" : "auto";
-    image.srcset = (saves ? LADDER.slice(0, 1) : LADDER).map((height) => `${target}?h=${height} ${Math.max(1, Math.round(height * ratio))}w`).join(", ");
+    // Moving pictures would distract from all others. For still ones, the parameter changes nothing.
+    const first = /\.(gif|a?png|webp)$/i.test(picture.file) ? "&animation=first" : "";
+    image.srcset = (saves ? LADDER.slice(0, 1) : LADDER).map((height) => `${target}?h=${height}${first} ${Math.max(1, Math.round(height * ratio))}w`).join(", ");
   }
 
   /** Stops loading and forgets the picture. */
