@@ -109,5 +109,6 @@ pub(crate) fn fit(facts: &Facts, size: Size, encoding: Encoding) -> Plan {
         page: 1,
         effects: Effects::NONE,
         trim: None,
+        frames_max: None,
     }
 }
