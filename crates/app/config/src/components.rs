@@ -131,6 +131,7 @@ pub fn settings(config: &Config, concurrency: usize) -> Result<Settings, Error> 
         formats: Accepts {
             avif: reads(Target::Avif),
             webp: reads(Target::Webp),
+            jxl: true,
             heic: true,
             named: true,
         },

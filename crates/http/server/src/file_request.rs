@@ -129,12 +129,13 @@ impl<'r> FileRequest<'r> {
 
 /// Returns the formats that a request accepts.
 pub(crate) fn accepts(request: &Request<'_>) -> Accepts {
-    let formats = ["image/avif", "image/webp", "image/heic"];
-    let [avif, webp, heic] = accept::fold(request.accept(), &formats);
+    let formats = ["image/avif", "image/webp", "image/jxl", "image/heic"];
+    let [avif, webp, jxl, heic] = accept::fold(request.accept(), &formats);
     let named = accept::names(request.accept(), "image/");
     Accepts {
         avif,
         webp,
+        jxl,
         heic,
         named,
     }

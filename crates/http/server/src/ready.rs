@@ -154,10 +154,11 @@ fn write_key(key: &mut Vec<u8>, target: &Target<'_>, accepts: Accepts, relevance
     let Accepts {
         avif,
         webp,
+        jxl,
         heic,
         named,
     } = accepts;
-    let bits = [named, heic, avif, webp];
+    let bits = [named, heic, jxl, avif, webp];
     key.push(bits.iter().fold(0, |key, bit| key << 1 | u8::from(*bit)));
     key.extend_from_slice(target.path.as_bytes());
     let Some(query) = target.query else {

@@ -284,6 +284,7 @@ impl Service {
         Accepts {
             avif: accepts.avif && formats.avif,
             webp: accepts.webp && formats.webp,
+            jxl: accepts.jxl,
             heic: accepts.heic,
             named: accepts.named,
         }

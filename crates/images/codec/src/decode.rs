@@ -4,7 +4,9 @@ use image_plan::Format;
 
 use crate::animation::decode_frame;
 use crate::{DecodeOptions, Decoded, Error};
-use crate::{avif, bmp, gif, hdr, ico, jpeg, png, pnm, preview, psd, qoi, svg, tga, tiff, webp};
+use crate::{
+    avif, bmp, gif, hdr, ico, jpeg, jxl, png, pnm, preview, psd, qoi, svg, tga, tiff, webp,
+};
 
 /// Decodes `bytes`, which must begin with the magic bytes of `format`. Of an animation, only the
 /// frame of `options` is decoded, of an ICO the largest picture, of a TIFF the page of `options`.
@@ -44,6 +46,7 @@ pub fn decode(format: Format, bytes: &[u8], options: &DecodeOptions) -> Result<D
         Format::Hdr => hdr::decode(bytes, options),
         Format::Psd => psd::decode(bytes, options),
         Format::Heif | Format::Raw => preview::decode(format, bytes, options),
+        Format::Jxl => jxl::decode(bytes, options),
         Format::Svg | Format::Svgz => svg::decode(bytes, options),
     }
 }

@@ -10,7 +10,7 @@
 //! file ─► decode ─► Raster (planes or pixels) + ICC profile ─► `pixel` kernels ─► encode ─► file
 //!
 //! decoders: libjpeg-turbo · libwebp · dav1d in libavif · png, gif, image's BMP and ICO (Rust)
-//!           resvg: SVG and SVGZ; JPEGs embedded in HEIC and camera raw
+//!           jxl-oxide: JPEG XL; resvg: SVG and SVGZ; JPEGs embedded in HEIC and camera raw
 //!           own: TIFF around weezl, flate2 and libjpeg-turbo; TGA, QOI, PNM, Radiance HDR, PSD
 //! encoders: libjpeg-turbo · libwebp · libaom in libavif · png (Rust)
 //! ```
@@ -51,6 +51,7 @@ mod gif;
 mod hdr;
 mod ico;
 mod jpeg;
+mod jxl;
 mod options;
 mod packbits;
 mod png;

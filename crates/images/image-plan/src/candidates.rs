@@ -14,6 +14,8 @@ pub struct Accepts {
     pub avif: bool,
     /// True if the `Accept` field contains `image/webp`.
     pub webp: bool,
+    /// True if the `Accept` field contains `image/jxl`.
+    pub jxl: bool,
     /// True if the `Accept` field contains `image/heic`.
     pub heic: bool,
     /// True if the `Accept` field names at least one image format. Such a client gets an AVIF or
@@ -30,6 +32,7 @@ impl Accepts {
         match format {
             Format::Avif => self.avif,
             Format::Webp => self.webp,
+            Format::Jxl => self.jxl,
             Format::Heif => self.heic,
             other => other.is_shown_by_browsers(),
         }

@@ -3,7 +3,7 @@
 #[cfg(test)]
 mod tests;
 
-use crate::probe::{is_ico, is_pnm, is_raw};
+use crate::probe::{is_ico, is_jxl, is_pnm, is_raw};
 
 /// Number of bytes at the start of a file that [`Format::sniff`] examines.
 pub const SNIFF_BYTES: usize = 1024;
@@ -46,11 +46,13 @@ pub enum Format {
     Raw,
     /// SVG compressed with gzip. Only [`crate::probe`] detects it.
     Svgz,
+    /// JPEG XL, as a codestream or in boxes.
+    Jxl,
 }
 
 impl Format {
     /// All formats, in the order of their numbers in serialized plans.
-    pub const ALL: [Format; 17] = [
+    pub const ALL: [Format; 18] = [
         Format::Jpeg,
         Format::Png,
         Format::Gif,
@@ -68,6 +70,7 @@ impl Format {
         Format::Heif,
         Format::Raw,
         Format::Svgz,
+        Format::Jxl,
     ];
 
     /// Detects the format of a file that begins with `head`. The first [`SNIFF_BYTES`] of a file
@@ -90,6 +93,8 @@ impl Format {
             Some(Format::Heif)
         } else if is_raw(head) || ftyp_brands(head).next() == Some(b"crx ") {
             Some(Format::Raw)
+        } else if is_jxl(head) {
+            Some(Format::Jxl)
         } else if is_bmp(head) {
             Some(Format::Bmp)
         } else if is_tiff(head) {
@@ -132,7 +137,8 @@ impl Format {
             | Format::Psd
             | Format::Heif
             | Format::Raw
-            | Format::Svgz => false,
+            | Format::Svgz
+            | Format::Jxl => false,
         }
     }
 
@@ -169,6 +175,7 @@ impl Format {
             Format::Heif => "image/heic",
             Format::Raw => "image/x-dcraw",
             Format::Svgz => "image/svg+xml-compressed",
+            Format::Jxl => "image/jxl",
         }
     }
 
@@ -193,6 +200,7 @@ impl Format {
             Format::Heif => "heic",
             Format::Raw => "raw",
             Format::Svgz => "svgz",
+            Format::Jxl => "jxl",
         }
     }
 }
@@ -219,21 +227,13 @@ pub(crate) fn ftyp_brands(head: &[u8]) -> impl Iterator<Item = &[u8]> {
         .map(|(_, brand)| brand)
 }
 
-/// Returns the media type of a picture that Pelton recognizes but does not convert: JPEG XL or
-/// JPEG 2000. Returns `None` for all other files, including those of the formats
-/// that [`Format::sniff`] detects.
+/// Returns the media type of a picture that Pelton recognizes but does not convert: JPEG 2000.
+/// Returns `None` for all other files, including those of the formats that
+/// [`Format::sniff`] detects.
 #[must_use]
 pub fn untouched(head: &[u8]) -> Option<&'static str> {
-    const SIGNATURES: [(&[u8], &str); 3] = [
-        (b"\xff\x0a", "image/jxl"),
-        (b"\0\0\0\x0cJXL \r\n\x87\n", "image/jxl"),
-        (b"\0\0\0\x0cjP  \r\n\x87\n", "image/jp2"),
-    ];
-    if Format::sniff(head).is_some() {
-        return None;
-    }
-    let signature = SIGNATURES.iter().find(|(magic, _)| head.starts_with(magic));
-    signature.map(|(_, media_type)| *media_type)
+    const JPEG_2000: &[u8] = b"\0\0\0\x0cjP  \r\n\x87\n";
+    head.starts_with(JPEG_2000).then_some("image/jp2")
 }
 
 /// Returns the media type of a file of `format` that begins with `head`. For HEIF it is more precise

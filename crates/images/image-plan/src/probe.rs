@@ -11,6 +11,7 @@ mod head;
 mod heif;
 mod ico;
 mod jpeg;
+mod jxl;
 mod png;
 mod pnm;
 mod preview;
@@ -32,6 +33,7 @@ pub use hdr::{HdrHeader, read_header as hdr_header};
 pub use head::{PROBE_BYTES_MAX, PROBE_READ_BYTES_MAX, PROBE_READS_MAX};
 pub use ico::IcoEntry;
 pub(crate) use ico::is_ico;
+pub(crate) use jxl::is_jxl;
 pub(crate) use pnm::is_pnm;
 pub use pnm::{PnmCoding, PnmHeader, read_header as pnm_header};
 pub use preview::Preview;
@@ -100,6 +102,7 @@ pub fn probe_page(
         Format::Webp => webp::probe(&mut head)?,
         Format::Avif => avif::probe(&mut head)?,
         Format::Bmp => bmp::probe(&mut head)?,
+        Format::Jxl => jxl::probe(&mut head)?,
         Format::Svg => svg::probe(&mut head)?,
         Format::Svgz => svg::probe_compressed(&mut head)?.ok_or(ProbeError::unknown())?,
         Format::Tiff if is_camera_raw(&mut head)? => preview::find(&mut head, Format::Raw)?.facts,

@@ -6,30 +6,35 @@ use expect_test::{Expect, expect};
 const ANY: Accepts = Accepts {
     avif: false,
     webp: false,
+    jxl: false,
     heic: false,
     named: false,
 };
 const NEITHER: Accepts = Accepts {
     avif: false,
     webp: false,
+    jxl: false,
     heic: false,
     named: true,
 };
 const WEBP: Accepts = Accepts {
     avif: false,
     webp: true,
+    jxl: false,
     heic: false,
     named: true,
 };
 const AVIF: Accepts = Accepts {
     avif: true,
     webp: false,
+    jxl: false,
     heic: false,
     named: true,
 };
 const BOTH: Accepts = Accepts {
     avif: true,
     webp: true,
+    jxl: false,
     heic: false,
     named: true,
 };

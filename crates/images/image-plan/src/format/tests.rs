@@ -32,6 +32,9 @@ fn formats_are_detected_by_magic_bytes() {
         (b"FUJIFILMCCD-RAW 0201", Some(Format::Raw)),
         (b"IIRO\x08\0\0\0", Some(Format::Raw)),
         (b"IIU\0\x18\0\0\0", Some(Format::Raw)),
+        (b"\xff\x0a\x7f", Some(Format::Jxl)),
+        (b"\0\0\0\x0cJXL \r\n\x87\n", Some(Format::Jxl)),
+        (b"\0\0\0\x0cJXL \r\n", None),
         (BMP_HEAD, Some(Format::Bmp)),
         (b"BM is what a text about files may begin with", None),
         (b"II*\0\x08\0\0\0", Some(Format::Tiff)),
@@ -96,8 +99,6 @@ fn the_brands_of_heif_determine_its_media_type() {
 #[test]
 fn pictures_that_are_not_converted_have_their_own_types() {
     let table: &[(&[u8], Option<&str>)] = &[
-        (b"\xff\x0a\x7f", Some("image/jxl")),
-        (b"\0\0\0\x0cJXL \r\n\x87\n", Some("image/jxl")),
         (b"\0\0\0\x0cjP  \r\n\x87\n", Some("image/jp2")),
         // The heads below must not get a type: AVIF (whose brands may include those of HEIF), JPEG,
         // music and films in the same container format as HEIF, and files that are too short.
@@ -178,6 +179,7 @@ fn types_and_endings() {
         (Format::Heif, "image/heic", "heic"),
         (Format::Raw, "image/x-dcraw", "raw"),
         (Format::Svgz, "image/svg+xml-compressed", "svgz"),
+        (Format::Jxl, "image/jxl", "jxl"),
     ];
     assert_eq!(table.map(|(format, ..)| format), Format::ALL);
     for (format, media_type, extension) in table {

@@ -71,6 +71,12 @@ const DRAWING_BYTES: u128 = 96 << 20;
 /// CPU time to parse a drawing and to load the font, in milliseconds.
 const DRAWING_MS: u128 = 50;
 
+/// Bytes per pixel of the decoder of JPEG XL: planes of 32-bit floating-point numbers, twice. A
+/// generated picture of 24 megapixels needed 24 bytes if it was lossy, and 19 if it was lossless.
+const JXL_BYTES_PX: u128 = 28;
+/// CPU time of the decoder of JPEG XL in milliseconds per megapixel; 86 for the picture above.
+const JXL_MS_MP: u128 = 100;
+
 /// Bytes per pixel of the effects: the picture as RGBA before and after an effect, and three planes
 /// of 16 bits for a blur.
 const EFFECTS_BYTES_PX: u128 = 14;
@@ -194,6 +200,7 @@ const fn decode_rate(source: Format) -> Rate {
         Format::Webp => rate(4, 10),
         Format::Avif => rate(8, 15),
         Format::Bmp => rate(1, 3),
+        Format::Jxl => rate(JXL_BYTES_PX, JXL_MS_MP),
         // Layers of groups and filters, a few at a time.
         Format::Svg | Format::Svgz => rate(24, 60),
         // A strip of JPEG can be as large as the picture; its planes and pixels are held beside it.

@@ -501,8 +501,8 @@ fn malformed_plans_are_refused() {
     assert_eq!(Plan::from_bytes(&long), Err(MalformedPlan::Length));
     let table: &[(usize, &[u8], MalformedPlan)] = &[
         (3, b"1", MalformedPlan::Magic),
-        // Source format: 17 stands for nothing.
-        (4, &[17], MalformedPlan::Value),
+        // Source format: 18 stands for nothing.
+        (4, &[18], MalformedPlan::Value),
         // Orientation: only 1 to 8 are defined.
         (5, &[0], MalformedPlan::Value),
         (5, &[9], MalformedPlan::Value),

@@ -92,7 +92,7 @@ fn locate(
     let id_version = u8::from(version == 2);
     let count = item_id(head, iloc, 6, id_version)?;
     let mut fields = Fields {
-        box_: iloc,
+        content: iloc,
         at: 6 + item_id_bytes(id_version),
     };
     let mut found = Vec::new();
@@ -124,7 +124,7 @@ fn locate(
 
 /// Sequence of numbers in a box.
 struct Fields<'a> {
-    box_: &'a Range<u64>,
+    content: &'a Range<u64>,
     /// Offset of the next number in the box.
     at: u64,
 }
@@ -136,9 +136,9 @@ impl Fields<'_> {
         self.at += u64::from(len_bytes);
         Ok(match len_bytes {
             0 => 0,
-            2 => u16::from_be_bytes(head.field(self.box_, at)?).into(),
-            4 => u32::from_be_bytes(head.field(self.box_, at)?).into(),
-            8 => u64::from_be_bytes(head.field(self.box_, at)?),
+            2 => u16::from_be_bytes(head.field(self.content, at)?).into(),
+            4 => u32::from_be_bytes(head.field(self.content, at)?).into(),
+            8 => u64::from_be_bytes(head.field(self.content, at)?),
             _ => return Err(ProbeError::malformed("heif with numbers of odd size")),
         })
     }

@@ -91,6 +91,7 @@ fn planned(facts: &Facts, recipe: &Recipe) {
     let accepts = Accepts {
         avif: true,
         webp: true,
+        jxl: true,
         heic: true,
         named: true,
     };

@@ -252,6 +252,7 @@ fn settings(root: &std::path::Path) -> Settings {
         formats: Accepts {
             avif: true,
             webp: true,
+            jxl: true,
             heic: true,
             named: true,
         },

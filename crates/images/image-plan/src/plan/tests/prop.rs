@@ -259,10 +259,11 @@ proptest! {
         recipe in any_recipe(),
         avif in any::<bool>(),
         webp in any::<bool>(),
+        jxl in any::<bool>(),
         heic in any::<bool>(),
         named in any::<bool>(),
     ) {
-        let accepts = Accepts { avif, webp, heic, named };
+        let accepts = Accepts { avif, webp, jxl, heic, named };
         let candidates = candidates(&facts, &recipe, accepts);
         let targets: Vec<Target> = candidates.targets().collect();
         prop_assert!(candidates.original_competes || !targets.is_empty());
