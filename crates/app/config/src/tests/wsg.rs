@@ -31,13 +31,12 @@ fn a_stock_file() {
             data = ./exhaust  from config.json:6
             quality = 70  from config.json:4
             formats = webp  from config.json:9
-            allowed_types = jxl  from config.json:8
+            allowed_types =   from config.json:8
             only_types = jpg,png,jpeg,gif,bmp,svg,heic,nef,webp,avif,jxl  from config.json:8
             queries = meta-only  from config.json:11
             img_map =   from config.json:7
             Taken: config.json:4: QUALITY 80 is on WebP's own scale: it becomes quality 70 on Pelton's scale, where a number gives the same visible quality in every format
             Taken: config.json:6: EXHAUST_PATH is used as the data directory: files that WebP Server Go left there are neither used nor removed
-            Taken: config.json:8: ALLOWED_TYPES lists jxl: these files are sent as they are, since Pelton does not convert them yet
             NoEffect: config.json:12: EXTRA_PARAMS_CROP_INTERESTING has no effect: crops keep the centre
             NoEffect: config.json:13: READ_BUFFER_SIZE has no effect, as in WebP Server Go
             NoEffect: config.json:14: CONCURRENCY has no effect, as in WebP Server Go

@@ -14,13 +14,11 @@ use crate::value::{Raw, Value, is_remote};
 
 /// Extensions of the pictures that Pelton recognises by content, so that `allowed_types` need not
 /// list them.
-const PICTURES: [&str; 31] = [
+const PICTURES: [&str; 32] = [
     "jpg", "jpeg", "png", "gif", "bmp", "webp", "avif", "svg", "tif", "tiff", "ico", "tga", "qoi",
     "pbm", "pgm", "ppm", "pnm", "pam", "hdr", "psd", "psb", "heic", "heif", "cr2", "cr3", "nef",
-    "arw", "dng", "raf", "orf", "rw2",
+    "arw", "dng", "raf", "orf", "rw2", "jxl",
 ];
-/// Extensions of pictures that WebP Server Go converts, but Pelton does not.
-const UNCONVERTED: [&str; 1] = ["jxl"];
 
 /// Result of the translation by [`WsgSettings::meaning`].
 pub(crate) struct Taken {
@@ -303,17 +301,6 @@ fn allowed_types(entry: Entry, taken: &mut Taken) {
     if listed.first().is_some_and(|first| first == "*") {
         taken.assign("allowed_types", Raw::Text("*".to_owned()), entry.source);
         return;
-    }
-    let unconverted: Vec<&str> = UNCONVERTED
-        .into_iter()
-        .filter(|other| listed.iter().any(|extension| extension == other))
-        .collect();
-    if !unconverted.is_empty() {
-        let unconverted = unconverted.join(", ");
-        let text = format!(
-            "lists {unconverted}: these files are sent as they are, since Pelton does not convert them yet"
-        );
-        taken.note(NoteKind::Taken, &entry, &text);
     }
     // In WebP Server Go, "*" has an effect only as the first element of the list.
     let admitted: Vec<String> = listed.into_iter().filter(|it| it != "*").collect();

@@ -192,3 +192,32 @@ fn heic_and_camera_raw_without_a_preview_are_refused() {
     assert_eq!(server.metrics().jobs(), 0);
     server.stop();
 }
+
+/// JPEG XL of 32 × 48 pixels, which states an orientation.
+const JXL: &[u8] = include_bytes!("../../../../images/codec/testdata/turned.jxl");
+
+#[test]
+fn jpeg_xl_is_converted_for_clients_that_do_not_name_it() {
+    let home = Home::with(&[("a.jxl", JXL), ("misnamed.jpg", JXL)]);
+    let server = Server::plain(&home, &[]);
+    for target in ["/a.jxl", "/misnamed.jpg"] {
+        for (accept, media_type) in [
+            ("", "image/png"),
+            ("image/webp", "image/webp"),
+            ("image/avif,image/webp", "image/avif"),
+        ] {
+            let response = server.get_as(target, accept);
+            assert_eq!(
+                (response.status, response.content_type()),
+                (200, media_type)
+            );
+            assert_eq!(response.size(), (32, 48), "{target} for {accept}");
+        }
+        let original = server.get_as(target, "image/jxl");
+        assert_eq!((original.status, &original.body[..]), (200, JXL));
+        assert_eq!(original.content_type(), "image/jxl");
+        let small = server.get_as(&format!("{target}?w=8"), "image/jxl");
+        assert_eq!((small.content_type(), small.size()), ("image/png", (8, 12)));
+    }
+    server.stop();
+}
