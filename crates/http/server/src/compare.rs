@@ -71,8 +71,8 @@ impl Service {
     /// result as a JSON document. Converts the original if necessary.
     ///
     /// # Errors
-    /// The [`Problem`] that a request for the picture would get, [`Problem::Overloaded`] if too many
-    /// comparisons run, or [`Problem::BadParameter`] if `recipe` has a trim.
+    /// The [`Problem`] that a request for the picture would get, [`Problem::Overloaded`] if too
+    /// many comparisons run, or [`Problem::BadParameter`] if `recipe` has a trim.
     async fn compare(
         self: &Arc<Self>,
         path: &LibraryPath,

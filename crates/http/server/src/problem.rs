@@ -46,8 +46,8 @@ pub enum Problem {
     Undecodable,
     /// The requested conversion is not supported for an original of this type, or for an animation.
     Unsupported,
-    /// The original is HEIC, HEIF or camera raw without an embedded JPEG preview, and the client does
-    /// not name its format.
+    /// The original is HEIC, HEIF or camera raw without an embedded JPEG preview, and the client
+    /// does not name its format.
     NoPreview,
     /// The picture cannot be converted, and its original must not be sent.
     OriginalWithheld,

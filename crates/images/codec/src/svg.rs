@@ -1,5 +1,5 @@
-//! SVG and SVGZ, rendered by resvg at the size that the caller expects: no scripts, no animation, no
-//! network and no files. Text has the one font that is built in. Embedded pictures must be data
+//! SVG and SVGZ, rendered by resvg at the size that the caller expects: no scripts, no animation,
+//! no network and no files. Text has the one font that is built in. Embedded pictures must be data
 //! URLs.
 //!
 //! A small file can describe a large tree by `use`, and a deep one by nesting. Both are counted

@@ -82,9 +82,9 @@ impl Candidates {
 /// ```
 /// "Pixels are unchanged" means that the recipe neither rotates, mirrors, trims, scales, crops nor
 /// pads the picture, and has no effects on it. A client that names no image format accepts every
-/// original that browsers show. The original of an ICO contains the picture in several sizes, and an
-/// SVG can have any size, so no variant replaces them. The baseline is JPEG for opaque outputs of lossy originals and PNG for all
-/// others.
+/// original that browsers show. The original of an ICO contains the picture in several sizes, and
+/// an SVG can have any size, so no variant replaces them. The baseline is JPEG for opaque outputs
+/// of lossy originals and PNG for all others.
 ///
 /// Two kinds of targets are left out: those that cannot be smaller than a competing original, and
 /// formats that are too small for the output. If the request names such a small format, it is kept,

@@ -236,8 +236,8 @@ pub fn untouched(head: &[u8]) -> Option<&'static str> {
     head.starts_with(JPEG_2000).then_some("image/jp2")
 }
 
-/// Returns the media type of a file of `format` that begins with `head`. For HEIF it is more precise
-/// than [`Format::media_type`].
+/// Returns the media type of a file of `format` that begins with `head`. For HEIF it is more
+/// precise than [`Format::media_type`].
 #[must_use]
 pub fn media_type_of_head(format: Format, head: &[u8]) -> &'static str {
     match format {

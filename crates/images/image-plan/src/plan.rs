@@ -214,9 +214,9 @@ pub struct Rect {
     pub size: Size,
 }
 
-/// Steps of one conversion, in this order: decode, orient, trim, crop, scale, rotate by the angle of
-/// the effects, the other effects up to `pad`, round the corners, encode. If the plan has a trim,
-/// the crop and the sizes after it are only bounds; see [`Plan::trimmed`].
+/// Steps of one conversion, in this order: decode, orient, trim, crop, scale, rotate by the angle
+/// of the effects, the other effects up to `pad`, round the corners, encode. If the plan has a
+/// trim, the crop and the sizes after it are only bounds; see [`Plan::trimmed`].
 ///
 /// ```text
 /// stored ─ orientation ─► oriented ─ crop ─► region ─ scale ─► inner
@@ -308,9 +308,9 @@ impl Plan {
         shrink.unwrap_or(1)
     }
 
-    /// Returns the plan of a drawing, in which `stored` is the size at which the drawing is rendered.
-    /// It is rendered so large that nothing needs to be scaled, unless that would be more than
-    /// [`DRAWN_PIXELS_MAX`] pixels, or unless the size of the output is not known.
+    /// Returns the plan of a drawing, in which `stored` is the size at which the drawing is
+    /// rendered. It is rendered so large that nothing needs to be scaled, unless that would be more
+    /// than [`DRAWN_PIXELS_MAX`] pixels, or unless the size of the output is not known.
     fn drawn(self) -> Plan {
         let (oriented, crop, inner) = (self.oriented(), self.crop, self.inner);
         let scaled = |length: u32, inner: u32, crop: u32| {

@@ -127,8 +127,8 @@ pub fn probe_page(
     })
 }
 
-/// Returns the size of the upright picture in a HEIC or HEIF file. Pelton converts only its preview,
-/// which is usually smaller, so [`probe`] returns the preview's size.
+/// Returns the size of the upright picture in a HEIC or HEIF file. Pelton converts only its
+/// preview, which is usually smaller, so [`probe`] returns the preview's size.
 ///
 /// # Errors
 /// [`ProbeError`] if the bytes are not HEIC or HEIF, or not valid.

@@ -1,6 +1,6 @@
 //! Removal of borders of one colour. The worker finds the borders after it has decoded the picture,
-//! so a plan with a [`Trim`] has bounds instead of final sizes. [`Plan::trimmed`] computes the final
-//! sizes.
+//! so a plan with a [`Trim`] has bounds instead of final sizes. [`Plan::trimmed`] computes the
+//! final sizes.
 
 #[cfg(test)]
 pub(crate) mod tests;

@@ -11,8 +11,9 @@
 //!         ► to_planes | to_packed
 //! ```
 //!
-//! Before that, [`without_borders`] finds the part of a picture that remains if borders of one colour
-//! are removed. In addition, [`shrink_for_placeholder`] and [`placeholder`] compute a picture's placeholder.
+//! Before that, [`without_borders`] finds the part of a picture that remains if borders of one
+//! colour are removed. In addition, [`shrink_for_placeholder`] and [`placeholder`] compute a
+//! picture's placeholder.
 //!
 //! - **Gamma.** Filters work on the encoded (non-linear) samples, as in libvips, imgproxy and
 //!   browsers. Filtering in linear light would be more accurate for thin bright lines. But the

@@ -1,5 +1,5 @@
-//! Search for borders of one colour. Rows are compared whole, without branches, so that the compiler
-//! vectorises the loops.
+//! Search for borders of one colour. Rows are compared whole, without branches, so that the
+//! compiler vectorises the loops.
 
 use crate::rgb::to_packed;
 use image_plan::{Layout, Packed, Plane, Raster, Rect, Size, Yuv};

@@ -1,5 +1,5 @@
-//! Originals that browsers do not show: TIFF, TGA, QOI, PNM, Radiance HDR, PSD, HEIC and camera raw;
-//! and icons.
+//! Originals that browsers do not show: TIFF, TGA, QOI, PNM, Radiance HDR, PSD, HEIC and camera
+//! raw; and icons.
 
 use testkit::stills::{self, HEIGHT, Page, Tiff, WIDTH};
 

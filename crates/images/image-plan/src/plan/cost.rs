@@ -15,8 +15,7 @@
 //! largest picture is the largest of `inner`, `rotated` and `target`. The phase of the effects
 //! exists only if there are any, and that of the trim only if the plan has one. An animation has
 //! all phases but the last for each frame, and keeps the canvases of decoder and encoder meanwhile.
-//! The last phase, which measures the quality of the output, exists
-//! for lossy encodings only.
+//! The last phase, which measures the quality of the output, exists for lossy encodings only.
 
 use super::{Encoding, Plan};
 use crate::{Effects, Format, Padding};

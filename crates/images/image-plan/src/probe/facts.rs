@@ -95,8 +95,8 @@ impl Facts {
         }
     }
 
-    /// Returns `recipe` as it applies to this picture: a drawing is rendered at the size of the box,
-    /// so it may become larger. If it is trimmed, its size is that which it states.
+    /// Returns `recipe` as it applies to this picture: a drawing is rendered at the size of the
+    /// box, so it may become larger. If it is trimmed, its size is that which it states.
     #[must_use]
     pub(crate) fn applied(&self, recipe: &Recipe) -> Recipe {
         Recipe {

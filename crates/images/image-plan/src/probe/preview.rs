@@ -33,8 +33,8 @@ pub(super) struct Candidate {
 /// Returns the largest preview of a file of `format`.
 ///
 /// # Errors
-/// [`ProbeErrorKind::NoPreview`] if no preview is found, because there is none or because the file is
-/// malformed; [`ProbeErrorKind::Io`] if the file cannot be read.
+/// [`ProbeErrorKind::NoPreview`] if no preview is found, because there is none or because the file
+/// is malformed; [`ProbeErrorKind::Io`] if the file cannot be read.
 pub(super) fn find(head: &mut HeaderReader<'_>, format: Format) -> Result<Preview, ProbeError> {
     let candidates = match format {
         Format::Heif => heif::candidates(head),

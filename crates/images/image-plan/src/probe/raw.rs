@@ -7,8 +7,9 @@
 //! RAF        @0 "FUJIFILMCCD-RAW " · @84 offset of the preview u32 · @88 its length u32
 //! ```
 //! A preview is the only strip of a page, or the JPEG of the tags 513 and 514, in the chain of
-//! directories or in a SubIFD; in RW2 it is the value of tag 46, and in ORF it is in the maker note.
-//! Sources: TIFF 6.0; TIFF/EP (ISO 12234-2); the DNG specification; ExifTool's tables of tags.
+//! directories or in a SubIFD; in RW2 it is the value of tag 46, and in ORF it is in the maker
+//! note. Sources: TIFF 6.0; TIFF/EP (ISO 12234-2); the DNG specification; ExifTool's tables of
+//! tags.
 
 use super::facts::{ProbeError, ProbeErrorKind};
 use super::head::HeaderReader;

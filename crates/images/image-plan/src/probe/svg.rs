@@ -1,7 +1,7 @@
 //! SVG and SVGZ: the size that the root element states.
 //!
-//! `width` and `height` are lengths in CSS units. Without one of them, or with a length that depends
-//! on the surrounding page, `viewBox` determines the proportions. Source: SVG 2 §7 and §8.
+//! `width` and `height` are lengths in CSS units. Without one of them, or with a length that
+//! depends on the surrounding page, `viewBox` determines the proportions. Source: SVG 2 §7 and §8.
 
 use super::facts::{Colour, Facts, ProbeError, Unsupported};
 use super::head::HeaderReader;

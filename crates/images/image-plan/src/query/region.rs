@@ -1,5 +1,5 @@
-//! Parameters that rotate, mirror, trim and crop a picture: `rotate`, `flip`, `flop`, `trim`, `crop`,
-//! `focus`, `gravity`.
+//! Parameters that rotate, mirror, trim and crop a picture: `rotate`, `flip`, `flop`, `trim`,
+//! `crop`, `focus`, `gravity`.
 
 use super::effects::hundredths;
 use super::{Parameter, QueryError, RawParameters, contradiction, digits};

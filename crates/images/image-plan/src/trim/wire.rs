@@ -1,12 +1,12 @@
-//! Serialized trim, a part of a serialized plan. In the table, `@` precedes the offset of a field in
-//! bytes; numbers are little-endian.
+//! Serialized trim, a part of a serialized plan. In the table, `@` precedes the offset of a field
+//! in bytes; numbers are little-endian.
 //!
 //! ```text
 //! @0 flags u8 · threshold u8 · fit u8 · kind of crop u8 · @4 focus: x u16 · y u16
 //! @8 box: width u32 · height u32 · @16 crop: 4 × u32 · @32 end
 //! ```
-//! All fields of a plan without a trim are 0. A box without a side has 0 in its place, and a crop of
-//! fewer than four numbers ends with zeros.
+//! All fields of a plan without a trim are 0. A box without a side has 0 in its place, and a crop
+//! of fewer than four numbers ends with zeros.
 
 use super::Trim;
 use crate::{Crop, FRACTION_ONE, Fit, Focus, REQUESTED_SIDE_PX_MAX};

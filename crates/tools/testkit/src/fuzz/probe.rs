@@ -63,7 +63,8 @@ fn contained(bytes: &[u8], len_bytes: u64) -> Option<Facts> {
             assert_ne!(facts.stored.pixels(), 0);
             assert_eq!(facts.oriented().pixels(), facts.stored.pixels());
             assert_ne!(facts.jpeg_quality, Some(0));
-            // TGA has no magic bytes, those of SVGZ are those of gzip, and most raw files have those of TIFF.
+            // TGA has no magic bytes, those of SVGZ are those of gzip, and most raw files have
+            // those of TIFF.
             let sniffed = Format::sniff(bytes).unwrap_or(Format::Tga);
             let is_raw = sniffed == Format::Tiff && facts.format == Format::Raw;
             let is_packed = sniffed == Format::Tga && facts.format == Format::Svgz;
