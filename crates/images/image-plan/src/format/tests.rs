@@ -27,14 +27,6 @@ fn formats_are_detected_by_magic_bytes() {
         (b"\0\0\0\x10ftypmif1\0\0\0\0avif", Some(Format::Heif)),
         (b"\0\0\0\0ftypavif\0\0\0\0", None),
         (b"\xff\xff\xff\xffftypavif", Some(Format::Avif)),
-        (b"\0\0\0\x14ftypM4A \0\0\0\0M4A ", None),
-        (b"\0\0\0\x18ftypcrx \0\0\0\x01crx isom", Some(Format::Raw)),
-        (b"FUJIFILMCCD-RAW 0201", Some(Format::Raw)),
-        (b"IIRO\x08\0\0\0", Some(Format::Raw)),
-        (b"IIU\0\x18\0\0\0", Some(Format::Raw)),
-        (b"\xff\x0a\x7f", Some(Format::Jxl)),
-        (b"\0\0\0\x0cJXL \r\n\x87\n", Some(Format::Jxl)),
-        (b"\0\0\0\x0cJXL \r\n", None),
         (BMP_HEAD, Some(Format::Bmp)),
         (b"BM is what a text about files may begin with", None),
         (b"II*\0\x08\0\0\0", Some(Format::Tiff)),
@@ -74,6 +66,23 @@ fn formats_are_detected_by_magic_bytes() {
         (b"P5 640 480 0\n", None),
         (b"P7 332\n", None),
         (b"", None),
+    ];
+    for (head, format) in table {
+        assert_eq!(Format::sniff(head), *format, "{}", head.escape_ascii());
+    }
+}
+
+#[test]
+fn raw_files_and_jpeg_xl_are_detected_by_magic_bytes() {
+    let table: &[(&[u8], Option<Format>)] = &[
+        (b"\0\0\0\x14ftypM4A \0\0\0\0M4A ", None),
+        (b"\0\0\0\x18ftypcrx \0\0\0\x01crx isom", Some(Format::Raw)),
+        (b"FUJIFILMCCD-RAW 0201", Some(Format::Raw)),
+        (b"IIRO\x08\0\0\0", Some(Format::Raw)),
+        (b"IIU\0\x18\0\0\0", Some(Format::Raw)),
+        (b"\xff\x0a\x7f", Some(Format::Jxl)),
+        (b"\0\0\0\x0cJXL \r\n\x87\n", Some(Format::Jxl)),
+        (b"\0\0\0\x0cJXL \r\n", None),
     ];
     for (head, format) in table {
         assert_eq!(Format::sniff(head), *format, "{}", head.escape_ascii());
