@@ -5,6 +5,12 @@ use proptest::prelude::*;
 use super::*;
 
 const SEED: Seed = Seed(1, 2);
+/// Number of items in a table that grows and shrinks several times. It is smaller under Miri, which
+/// takes about a millisecond per operation.
+const ITEMS: u32 = if cfg!(miri) { 1_000 } else { 20_000 };
+/// Maximum number of steps in a random sequence. A step inserts or removes up to 1,500 items, so
+/// there are fewer steps under Miri.
+const STEPS_MAX: usize = if cfg!(miri) { 16 } else { 60 };
 
 #[derive(Clone, Debug)]
 struct Pair {
@@ -53,29 +59,30 @@ fn scan_all(dict: &Dict<Pair>) -> Vec<u32> {
 #[test]
 fn behaves_like_a_map() {
     let mut dict = Dict::new(SEED);
-    for number in 0..20_000 {
+    for number in 0..ITEMS {
         dict.insert(pair(number));
     }
-    for number in 0..20_000 {
+    for number in 0..ITEMS {
         assert_eq!(
             dict.get(number.to_string().as_bytes()).map(|it| it.value),
             Some(number)
         );
     }
-    assert!(dict.get(b"20000").is_none());
+    assert!(dict.get(ITEMS.to_string().as_bytes()).is_none());
     let mut seen = scan_all(&dict);
     seen.sort_unstable();
-    assert_eq!(seen, (0..20_000).collect::<Vec<_>>());
+    assert_eq!(seen, (0..ITEMS).collect::<Vec<_>>());
 
-    for number in 0..20_000 {
+    for number in 0..ITEMS {
         if number % 50 != 0 {
             assert!(dict.remove(number.to_string().as_bytes()).is_some());
         }
     }
-    assert_eq!(dict.len(), 400);
-    assert!(dict.heads.len() <= 400 * BUCKETS_PER_ENTRY_MAX);
+    let left = ITEMS as usize / 50;
+    assert_eq!(dict.len(), left);
+    assert!(dict.heads.len() <= left * BUCKETS_PER_ENTRY_MAX);
     let seen: BTreeSet<u32> = scan_all(&dict).into_iter().collect();
-    assert_eq!(seen.len(), 400);
+    assert_eq!(seen.len(), left);
 }
 
 #[test]
@@ -109,7 +116,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
         Just(Step::Scan),
         (1..4000usize).prop_map(Step::Compact),
     ];
-    prop::collection::vec(step, 1..60)
+    prop::collection::vec(step, 1..STEPS_MAX)
 }
 
 proptest! {

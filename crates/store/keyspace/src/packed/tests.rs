@@ -2,6 +2,10 @@ use proptest::prelude::*;
 
 use super::*;
 
+/// Maximum number of steps in a random sequence. Each step compares all elements with the model, so
+/// the time grows with the cube of this number, and it is smaller under Miri.
+const STEPS_MAX: usize = if cfg!(miri) { 24 } else { 80 };
+
 fn texts(packed: &Packed) -> Vec<Vec<u8>> {
     packed
         .iter()
@@ -30,7 +34,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
         1 => (any::<usize>(), 0..3usize).prop_map(|(at, many)| Step::RemoveRange(at, many)),
         1 => any::<usize>().prop_map(Step::Split),
     ];
-    prop::collection::vec(step, 0..80)
+    prop::collection::vec(step, 0..STEPS_MAX)
 }
 
 proptest! {

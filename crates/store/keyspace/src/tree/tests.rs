@@ -2,6 +2,12 @@ use proptest::prelude::*;
 
 use super::*;
 
+/// Maximum number of steps in a random sequence. A step inserts or removes up to 700 items, so there
+/// are fewer steps under Miri.
+const STEPS_MAX: usize = if cfg!(miri) { 12 } else { 40 };
+/// Number of items of the larger tree. Under Miri it still has several leaves below its root.
+const ITEMS: u32 = if cfg!(miri) { 1_000 } else { 10_000 };
+
 fn all(tree: &Tree<u32>) -> Vec<u32> {
     let mut items = Vec::new();
     tree.ascend(0..tree.len, &mut |item| {
@@ -30,7 +36,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(if cfg!(miri) { 2 } else { 48 }))]
 
     #[test]
-    fn behaves_like_a_sorted_vector(steps in prop::collection::vec((0..4000u32, 0..700u32, prop::bool::weighted(0.6)), 1..40)) {
+    fn behaves_like_a_sorted_vector(steps in prop::collection::vec((0..4000u32, 0..700u32, prop::bool::weighted(0.6)), 1..STEPS_MAX)) {
         let mut tree = Tree::new();
         let mut model = std::collections::BTreeSet::new();
         for (start, many, adds) in steps {
@@ -58,11 +64,11 @@ proptest! {
 #[test]
 fn descending_and_alternating_inserts() {
     let mut tree = Tree::new();
-    for item in (0..10_000u32).rev() {
+    for item in (0..ITEMS).rev() {
         tree.insert(item ^ 0x155, &Ord::cmp);
     }
     assert_sound(&tree.root);
-    assert_eq!(tree.len, 10_000);
+    assert_eq!(tree.len, ITEMS as usize);
     let items = all(&tree);
     assert!(items.is_sorted());
 }
