@@ -10,9 +10,15 @@ use crate::rdb::{LoadOptions, Loader, Options};
 use crate::{Keyspace, Limits, Session};
 
 const FIRST_MS: u64 = 1_700_000_000_000;
-const KEYS: usize = 3_000;
+/// Number of keys. Ranges of keys, and the budgets of defragmentation and snapshots, are shares of
+/// this number, so that fewer keys under Miri do not make the sequences simpler.
+const KEYS: usize = if cfg!(miri) { 150 } else { 3_000 };
 /// Number of random sequences of commands.
 const SEEDS: u64 = if cfg!(miri) { 1 } else { 24 };
+/// Number of steps of a sequence.
+const STEPS: usize = if cfg!(miri) { 80 } else { 150 };
+/// Maximum bytes of the snapshot that one call writes.
+const PART_BYTES_MAX: usize = if cfg!(miri) { 10_000 } else { 50_000 };
 const TAGS: usize = 4;
 
 /// Expected state of a key.
@@ -46,7 +52,7 @@ impl ModelledStore {
         let limits = Limits {
             // The limit is low, so that the removal of expired or invalidated keys takes many turns
             // of the event loop.
-            expire_keys_per_turn: 20,
+            expire_keys_per_turn: KEYS / 150,
             ..Limits::default()
         };
         ModelledStore {
@@ -109,7 +115,7 @@ impl ModelledStore {
     /// Makes one random step, with keys from a random range of all keys.
     fn step(&mut self, rng: &mut fastrand::Rng) {
         let from = rng.usize(..KEYS);
-        let many = from..KEYS.min(from + rng.usize(..1_500));
+        let many = from..KEYS.min(from + rng.usize(..KEYS / 2));
         match rng.usize(..20) {
             0..4 => many.for_each(|number| self.set(number, rng)),
             4..7 => many.for_each(|number| self.delete(number)),
@@ -119,10 +125,10 @@ impl ModelledStore {
             10 => self.pass_time(rng.u64(..20_000)),
             15 => _ = self.keyspace.turn(self.now_ms),
             11 => self.begin_snapshot(),
-            12 => self.write_snapshot_part(rng.usize(1..50_000)),
+            12 => self.write_snapshot_part(rng.usize(1..PART_BYTES_MAX)),
             13 => self.keyspace.start_defrag(),
             14 if rng.u8(..4) == 0 => self.flush(),
-            _ => _ = self.keyspace.continue_defrag(rng.usize(1..600)),
+            _ => _ = self.keyspace.continue_defrag(rng.usize(1..KEYS / 5)),
         }
         self.check(rng.usize(..KEYS));
     }
@@ -144,7 +150,7 @@ impl ModelledStore {
         self.keyspace.start_defrag();
         for _ in 0..6 {
             self.keyspace.turn(self.now_ms);
-            self.keyspace.continue_defrag(100);
+            self.keyspace.continue_defrag(KEYS / 30);
         }
     }
 
@@ -208,8 +214,14 @@ impl ModelledStore {
             }
             None => b"$-1\r\n".to_vec(),
         };
-        let (reply, expected) = (reply.escape_ascii(), expected.escape_ascii());
-        assert_eq!(reply.to_string(), expected.to_string(), "{}", name(number));
+        let escape = |bytes: &[u8]| bytes.escape_ascii().to_string();
+        assert!(
+            reply == expected,
+            "{}: {} instead of {}",
+            name(number),
+            escape(&reply),
+            escape(&expected)
+        );
     }
 
     /// Compares with the model: every key with its value and deadline, and the numbers of keys,
@@ -240,15 +252,15 @@ fn defragmentation_preserves_all_keys() {
     for seed in 0..SEEDS {
         let mut rng = fastrand::Rng::with_seed(seed);
         let mut modelled_store = ModelledStore::new();
-        for _ in 0..150 {
+        for _ in 0..STEPS {
             modelled_store.step(&mut rng);
         }
         modelled_store.check_all();
         while modelled_store.keyspace.has_snapshot() {
-            modelled_store.write_snapshot_part(50_000);
+            modelled_store.write_snapshot_part(PART_BYTES_MAX);
         }
         modelled_store.keyspace.start_defrag();
-        while modelled_store.keyspace.continue_defrag(1_000) {}
+        while modelled_store.keyspace.continue_defrag(KEYS / 3) {}
         modelled_store.check_all();
     }
 }
