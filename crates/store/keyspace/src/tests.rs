@@ -220,19 +220,22 @@ fn the_journal_is_exact() {
 
 #[test]
 fn deadlines_pass_and_memory_is_bounded() {
+    // Numbers of keys that are written at first, and then with each policy. Miri takes milliseconds
+    // per command.
+    const KEYS: u64 = if cfg!(miri) { 500 } else { 5_000 };
     let mut client = Client::new();
-    for number in 0..5000 {
+    for number in 0..KEYS {
         client.send(&format!(
             "SET k{number} {} PX {}",
             "x".repeat(100),
             1 + number
         ));
     }
-    client.now_ms += 1000;
+    client.now_ms += KEYS / 5;
     assert_eq!(client.send("GET k7"), "$-1");
     while client.keyspace.turn(client.now_ms) {}
-    assert_eq!(client.send("DBSIZE"), ":4000");
-    assert_eq!(client.keyspace.stats().expired, 1000);
+    assert_eq!(client.send("DBSIZE"), format!(":{}", KEYS - KEYS / 5));
+    assert_eq!(client.keyspace.stats().expired, KEYS / 5);
 
     let used = client.keyspace.used_bytes();
     for policy in [
@@ -249,7 +252,7 @@ fn deadlines_pass_and_memory_is_bounded() {
         limits.maxmemory_bytes = used as u64;
         limits.policy = Policy::from_name(policy.as_bytes()).expect("known");
         client.keyspace.set_limits(limits);
-        for number in 0..500 {
+        for number in 0..KEYS / 10 {
             let reply = client.send(&format!("SET {policy}{number} {} EX 9999", "y".repeat(300)));
             assert_eq!(reply, "+OK", "{policy}");
         }
@@ -349,8 +352,10 @@ fn command_without_arguments_lists_all_commands() {
 
 #[test]
 fn eviction_is_bounded_in_each_turn_and_command() {
+    // Miri takes milliseconds per command.
+    const KEYS: usize = if cfg!(miri) { 200 } else { 5_000 };
     let mut client = Client::new();
-    for number in 0..5000 {
+    for number in 0..KEYS {
         client.send(&format!("SET k{number} {}", "x".repeat(100)));
     }
     let limits = Limits {
@@ -371,7 +376,8 @@ fn eviction_is_bounded_in_each_turn_and_command() {
 
 #[test]
 fn a_tag_is_dropped_at_once_and_its_keys_are_freed_in_turns() {
-    const KEYS: u64 = if cfg!(miri) { 2_000 } else { 20_000 };
+    // Miri takes milliseconds per command. Two turns are needed to free all keys even then.
+    const KEYS: u64 = if cfg!(miri) { 1_000 } else { 20_000 };
     let mut client = Client::new();
     for number in 0..KEYS {
         client.send(&format!("SET k{number} value TAG all"));
@@ -566,12 +572,13 @@ fn prefetch_changes_no_reply() {
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "too slow: 90,000 commands")]
 fn large_collections_are_freed_in_turns() {
-    const ELEMENTS: usize = 30_000;
+    // Miri takes milliseconds per command. A collection of at most 512 elements is freed at once, so
+    // there are more even then.
+    const ELEMENTS: usize = if cfg!(miri) { 600 } else { 30_000 };
     let mut client = Client::new();
     let limits = Limits {
-        free_elements_per_turn: 1_000,
+        free_elements_per_turn: ELEMENTS / 30,
         ..Limits::default()
     };
     client.keyspace.set_limits(limits);
@@ -593,8 +600,7 @@ fn large_collections_are_freed_in_turns() {
     assert_eq!(client.send("SET other string"), "+OK");
     assert_eq!(client.send("EXISTS set zset"), ":0");
     assert_eq!(client.keyspace.discarded(), 2);
-    // The set and the sorted set have 30,000 members each, and a turn frees 1,000 elements. In a
-    // sorted set, the tree is freed first, leaf by leaf, and then the members.
+    // A turn frees one thirtieth of the members of the set or of the sorted set. In a sorted set, the tree is freed first, leaf by leaf, and then the members.
     let needed = turns(&mut client);
     assert!((60..70).contains(&needed), "{needed} turns");
     assert_eq!(client.keyspace.discarded(), 0);
@@ -607,8 +613,7 @@ fn large_collections_are_freed_in_turns() {
         "queued values no longer count as data"
     );
     let needed = turns(&mut client);
-    // A turn frees 1,000 elements. There are 30,000 keys, which are freed first, and 30,000
-    // deadlines.
+    // The keys are freed first, in 30 turns, and then as many deadlines.
     assert!((60..70).contains(&needed), "{needed} turns");
 }
 
@@ -652,10 +657,13 @@ fn cache(policy: Policy, small_bytes: u64, blob_bytes: u64) -> Client {
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "too slow: over 100,000 commands")]
 fn small_data_and_blobs_have_separate_limits() {
-    const MB: u64 = 1 << 20;
-    let blob = "b".repeat(100_000);
+    // Miri takes milliseconds per command, so the limits and the numbers of keys are an eighth.
+    const SHARE: usize = if cfg!(miri) { 8 } else { 1 };
+    const MB: u64 = (1 << 20) / SHARE as u64;
+    const BLOB_BYTES: usize = if cfg!(miri) { 16_500 } else { 100_000 };
+    const SMALL: usize = 3_000 / SHARE;
+    let blob = "b".repeat(BLOB_BYTES);
     for policy in [
         Policy::AllKeysLru,
         Policy::AllKeysLfu,
@@ -667,29 +675,39 @@ fn small_data_and_blobs_have_separate_limits() {
         let mut client = cache(policy, MB, MB);
         let blobs = |client: &Client| client.keyspace.blob_bytes();
         let small = |client: &Client| client.keyspace.used_bytes() - client.keyspace.blob_bytes();
-        for number in 0..3_000 {
+        for number in 0..SMALL {
             assert_eq!(
                 client.send(&format!("SET small{number} value EX 1000")),
                 "+OK"
             );
         }
-        for number in 0..40 {
+        for number in 0..if cfg!(miri) { 15 } else { 40 } {
             assert_eq!(
                 client.send(&format!("SET blob{number} {blob} EX 1000")),
                 "+OK"
             );
-            assert!(blobs(&client) <= MB as usize + 110_000, "{policy:?}");
+            assert!(
+                blobs(&client) <= MB as usize + BLOB_BYTES * 11 / 10,
+                "{policy:?}"
+            );
         }
         client.keyspace.turn(client.now_ms);
-        assert!((1..=10).contains(&(blobs(&client) / 100_000)), "{policy:?}");
+        assert!(
+            (1..=10).contains(&(blobs(&client) / BLOB_BYTES)),
+            "{policy:?}"
+        );
         // No small key was evicted to make room for blobs.
         assert_eq!(
-            client.send("EXISTS small0 small1500 small2999"),
+            client.send(&format!(
+                "EXISTS small0 small{} small{}",
+                SMALL / 2,
+                SMALL - 1
+            )),
             ":3",
             "{policy:?}"
         );
         let kept = blobs(&client);
-        for number in 3_000..20_000 {
+        for number in SMALL..20_000 / SHARE {
             assert_eq!(
                 client.send(&format!("SET small{number} value EX 1000")),
                 "+OK"
@@ -712,15 +730,17 @@ fn small_data_and_blobs_have_separate_limits() {
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "too slow: over 40,000 commands")]
 fn sieve_protects_used_keys_from_unused_large_values() {
-    const HOT: u64 = 200;
-    let large = "x".repeat(60_000);
+    // Miri takes milliseconds per command, so keys, rounds and memory are a tenth.
+    const SHARE: u64 = if cfg!(miri) { 10 } else { 1 };
+    const HOT: u64 = 200 / SHARE;
+    const ROUNDS: u64 = 20_000 / SHARE;
+    let large = Bytes::from(vec![b'x'; 60_000 / SHARE as usize]);
     let hits = |policy| {
-        let mut client = cache(policy, 512 << 10, 0);
+        let mut client = cache(policy, (512 << 10) / SHARE, 0);
         let mut rng = fastrand::Rng::with_seed(1);
         let mut hits = 0;
-        for round in 0..20_000 {
+        for round in 0..ROUNDS {
             // A few keys are read often. Between these reads, keys with large values are written,
             // and are never read.
             let key = (rng.f64().powi(3) * HOT as f64) as u64;
@@ -729,8 +749,10 @@ fn sieve_protects_used_keys_from_unused_large_values() {
             } else {
                 hits += 1;
             }
-            if round % 20 == 0 {
-                client.send(&format!("SET scan{round} {large}"));
+            if round % (20 / SHARE) == 0 {
+                let key = Bytes::from(format!("scan{round}"));
+                let args = ["SET".into(), key, large.clone()];
+                client.run(&args, &mut Out::new(Proto::Resp2));
             }
             client.now_ms += 50;
         }
@@ -738,36 +760,38 @@ fn sieve_protects_used_keys_from_unused_large_values() {
     };
     let (sieve, lru) = (hits(Policy::AllKeysSieve), hits(Policy::AllKeysLru));
     assert!(lru <= sieve, "{sieve} hits with SIEVE, {lru} with LRU");
-    // With SIEVE, fewer than 2 × HOT of the 20,000 reads miss.
-    assert!(20_000 - 2 * HOT < sieve, "{sieve}");
+    // With SIEVE, fewer than 2 × HOT of the reads miss.
+    assert!(ROUNDS - 2 * HOT < sieve, "{sieve}");
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "too slow: over 30,000 commands")]
 fn keys_in_use_are_not_evicted_by_recent_keys() {
+    // Miri takes milliseconds per command, so keys and memory are a tenth.
+    const SHARE: usize = if cfg!(miri) { 10 } else { 1 };
+    const HOT: usize = 200 / SHARE;
     for policy in [Policy::VolatileLru, Policy::AllKeysLru] {
-        let mut client = cache(policy, 1 << 20, 0);
+        let mut client = cache(policy, (1 << 20) / SHARE as u64, 0);
         let hot = |number: usize| format!("hot:{number}");
-        for number in 0..200 {
+        for number in 0..HOT {
             client.send(&format!("SET {} v EX 1000", hot(number)));
         }
-        // Ten thousand other keys are written in two seconds. Memory has room for about five
-        // thousand keys, so keys must be evicted while the hot keys stay in use.
+        // Fifty times as many other keys are written in two seconds. Memory has room for about half
+        // of them, so keys must be evicted while the hot keys stay in use.
         for round in 0..200 {
             client.now_ms += 10;
-            for number in 0..50 {
+            for number in 0..50 / SHARE {
                 let value = "v".repeat(100);
                 client.send(&format!("SET cold:{round}:{number} {value} EX 1000"));
             }
-            for number in (0..200).filter(|number| number % 5 == round % 5) {
+            for number in (0..HOT).filter(|number| number % 5 == round % 5) {
                 client.send(&format!("GET {}", hot(number)));
             }
         }
         assert!(0 < client.keyspace.stats().evicted);
         let there =
-            (0..200).filter(|number| client.send(&format!("EXISTS {}", hot(*number))) == ":1");
+            (0..HOT).filter(|number| client.send(&format!("EXISTS {}", hot(*number))) == ":1");
         let there = there.count();
-        assert!(190 <= there, "{policy:?}: {there} of 200 are there");
+        assert!(HOT * 19 / 20 <= there, "{policy:?}: {there} of {HOT}");
     }
 }
 
@@ -784,14 +808,14 @@ fn the_mean_of_extreme_deadlines_does_not_overflow() {
 }
 
 #[test]
-#[cfg_attr(
-    miri,
-    ignore = "too slow: over 15,000 commands; `defrag::tests` run with fewer seeds"
-)]
 fn defragmentation_moves_everything_and_changes_nothing() {
+    // Miri takes milliseconds per command, so keys, elements and the work per turn are a tenth.
+    const SHARE: usize = if cfg!(miri) { 10 } else { 1 };
+    const KEYS: usize = 4_000 / SHARE;
     let mut client = Client::new();
-    let long = |number: usize| format!("a-key-that-stands-on-the-heap:{number}");
-    for number in 0..4000 {
+    // Elements of more than 64 bytes are not stored in compact encodings.
+    let long = |number: usize| format!("a-key-that-stands-on-the-heap:{number:040}");
+    for number in 0..KEYS {
         let key = long(number);
         client.send(&format!("SET {key} {}", "v".repeat(30 + number % 50)));
         match number % 10 {
@@ -801,7 +825,7 @@ fn defragmentation_moves_everything_and_changes_nothing() {
             _ => String::new(),
         };
     }
-    for number in 0..1500 {
+    for number in 0..1_500 / SHARE {
         let text = long(number);
         client.send(&format!("HSET hash {text} {text}"));
         client.send(&format!("SADD set {text}"));
@@ -809,7 +833,7 @@ fn defragmentation_moves_everything_and_changes_nothing() {
         client.send(&format!("RPUSH list {text}"));
         client.send(&format!("SADD small:{number} {number}"));
     }
-    let removed = (0..4000).filter(|number| number % 13 != 3);
+    let removed = (0..KEYS).filter(|number| number % 13 != 3);
     for number in removed {
         client.send(&format!("DEL {}", long(number)));
     }
@@ -821,7 +845,7 @@ fn defragmentation_moves_everything_and_changes_nothing() {
 
     client.keyspace.start_defrag();
     let mut turns = 0;
-    while client.keyspace.continue_defrag(100) {
+    while client.keyspace.continue_defrag(100 / SHARE) {
         turns += 1;
     }
 
@@ -832,9 +856,9 @@ fn defragmentation_moves_everything_and_changes_nothing() {
     // Defragmentation has removed the vacant slots of the key table, which use 64 bytes each. No
     // other structure has grown.
     let left = client.keyspace.used_bytes();
-    assert!(left + 60 * 3500 < used, "{left} of {used} bytes");
+    assert!(left + 60 * 3_500 / SHARE < used, "{left} of {used} bytes");
     // Deadlines, tags and blobs still belong to their keys.
-    let tagged = (0..4000).filter(|number| number % 13 == 3 && number % 10 == 9);
+    let tagged = (0..KEYS).filter(|number| number % 13 == 3 && number % 10 == 9);
     assert_eq!(
         client.send("TAG INVALIDATE red"),
         format!(":{}", tagged.count())
@@ -843,7 +867,7 @@ fn defragmentation_moves_everything_and_changes_nothing() {
     while client.keyspace.turn(now_ms) {}
     assert_eq!(client.keyspace.blob_bytes(), 0);
     let (_, with_deadline, _) = client.keyspace.db_figures(0, now_ms);
-    let due = (0..4000).filter(|number| number % 13 == 3 && number % 10 == 3);
+    let due = (0..KEYS).filter(|number| number % 13 == 3 && number % 10 == 3);
     assert_eq!(with_deadline, due.count());
     let later_ms = now_ms + 2_000_000;
     while client.keyspace.turn(later_ms) {}
