@@ -3,8 +3,8 @@
 //! scales only with JPEG's own scaling.
 //!
 //! Principal functions: [`decode`] and [`encode`]; for animations, [`AnimationReader`] and
-//! [`AnimationEncoder`], which hold one frame at a time. Pixels are passed as [`image_plan::Raster`], in
-//! the memory layout of the codec:
+//! [`AnimationEncoder`], which hold one frame at a time. Pixels are passed as
+//! [`image_plan::Raster`], in the memory layout of the codec:
 //!
 //! ```text
 //! file ─► decode ─► Raster (planes or pixels) + ICC profile ─► `pixel` kernels ─► encode ─► file

@@ -75,8 +75,8 @@ pub(super) fn profile(
     })
 }
 
-/// Reads the rows of a picture of `size` as 8-bit samples into `samples`, until the end of the file or of the valid data.
-/// Returns whether all rows were read.
+/// Reads the rows of a picture of `size` as 8-bit samples into `samples`, until the end of the file
+/// or of the valid data. Returns whether all rows were read.
 pub(super) fn read_rows(
     reader: &mut Reader<Cursor<&[u8]>>,
     depth: BitDepth,

@@ -165,11 +165,6 @@ fn originals_that_are_refused() {
         animated: true,
         ..photo()
     };
-    let gif = |frames| Facts {
-        animated: true,
-        frames: Frames::Exactly(frames),
-        ..facts(Format::Gif, (320, 240))
-    };
     let unsupported = |why| Facts {
         unsupported: Some(why),
         ..photo()
@@ -186,15 +181,6 @@ fn originals_that_are_refused() {
             (profile(4 << 20), "w=10", Target::Webp),
             (profile((4 << 20) + 1), "w=10", Target::Webp),
             (animated, "w=10", Target::Webp),
-            (gif(2_000), "w=10", Target::Webp),
-            (gif(2_000), "w=10", Target::Avif),
-            (gif(2_001), "w=10", Target::Webp),
-            (gif(2_001), "w=10&frame=2000", Target::Avif),
-            (gif(2_001), "w=10&frame=2001", Target::Avif),
-            (gif(2_001), "w=10&frame=2002", Target::Avif),
-            (gif(700), "h=480&enlarge=true", Target::Webp),
-            (gif(100), "h=480&enlarge=true", Target::Webp),
-            (photo(), "frame=2", Target::Webp),
             (unsupported(Unsupported::Hdr), "w=10", Target::Webp),
             (unsupported(Unsupported::Precision), "", Target::Jpeg),
             (unsupported(Unsupported::Vector), "", Target::Png),
@@ -210,15 +196,6 @@ fn originals_that_are_refused() {
             4000x3000 w=10 Webp: 10x8
             4000x3000 w=10 Webp: original's colour profile of 4194305 bytes exceeds the limit
             4000x3000 w=10 Webp: original is animated
-            320x240 w=10 Webp: 10x8
-            320x240 w=10 Avif: original is animated
-            320x240 w=10 Webp: animation of 2001 or more frames is too long, at most 2000 are decoded
-            320x240 w=10&frame=2000 Avif: 10x8
-            320x240 w=10&frame=2001 Avif: animation of 2001 or more frames is too long, at most 2000 are decoded
-            320x240 w=10&frame=2002 Avif: original has no such frame, its frames are numbered from 1 to 2001
-            320x240 h=480&enlarge=true Webp: animation of 215040000 or more pixels in all frames is too large, at most 200000000 are converted
-            320x240 h=480&enlarge=true Webp: 640x480
-            4000x3000 frame=2 Webp: original has no such frame, its frames are numbered from 1 to 1
             4000x3000 w=10 Webp: original is not converted: high dynamic range
             4000x3000  Jpeg: original is not converted: jpeg with a precision other than 8 bits
             4000x3000  Png: original is not converted: svg that is too large
@@ -559,6 +536,39 @@ fn malformed_plans_are_refused() {
         bytes[*at..at + patch.len()].copy_from_slice(patch);
         assert_eq!(Plan::from_bytes(&bytes), Err(*error), "{patch:?} at {at}");
     }
+}
+
+#[test]
+fn animations_that_are_refused() {
+    let gif = |frames| Facts {
+        animated: true,
+        frames: Frames::Exactly(frames),
+        ..facts(Format::Gif, (320, 240))
+    };
+    check_refusals(
+        &[
+            (gif(2_000), "w=10", Target::Webp),
+            (gif(2_000), "w=10", Target::Avif),
+            (gif(2_001), "w=10", Target::Webp),
+            (gif(2_001), "w=10&frame=2000", Target::Avif),
+            (gif(2_001), "w=10&frame=2001", Target::Avif),
+            (gif(2_001), "w=10&frame=2002", Target::Avif),
+            (gif(700), "h=480&enlarge=true", Target::Webp),
+            (gif(100), "h=480&enlarge=true", Target::Webp),
+            (photo(), "frame=2", Target::Webp),
+        ],
+        expect![[r#"
+            320x240 w=10 Webp: 10x8
+            320x240 w=10 Avif: original is animated
+            320x240 w=10 Webp: animation of 2001 or more frames is too long, at most 2000 are decoded
+            320x240 w=10&frame=2000 Avif: 10x8
+            320x240 w=10&frame=2001 Avif: animation of 2001 or more frames is too long, at most 2000 are decoded
+            320x240 w=10&frame=2002 Avif: original has no such frame, its frames are numbered from 1 to 2001
+            320x240 h=480&enlarge=true Webp: animation of 215040000 or more pixels in all frames is too large, at most 200000000 are converted
+            320x240 h=480&enlarge=true Webp: 640x480
+            4000x3000 frame=2 Webp: original has no such frame, its frames are numbered from 1 to 1
+        "#]],
+    );
 }
 
 #[test]
