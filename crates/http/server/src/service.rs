@@ -366,7 +366,7 @@ impl Service {
             Known::Picture(Facts {
                 frames: Frames::Exactly(frames),
                 ..
-            }) if frames < recipe.frame_number().into() => Err(Problem::NoFrame { frames }),
+            }) if frames < u32::from(recipe.frame_number()) => Err(Problem::NoFrame { frames }),
             Known::Picture(first) if first.pages < page => {
                 Err(Problem::NoPage { pages: first.pages })
             }
