@@ -2,16 +2,23 @@
 //! and added to the output before the next frame is decoded.
 //!
 //! Unlike still pictures, frames are not measured: the quality floor of lossy outputs does not apply
-//! to them. Each frame becomes lossy or lossless, whichever is smaller. If borders of one colour are
-//! removed, those of the first frame are removed from all frames.
+//! to them. In a lossy output, each frame becomes lossy or lossless, whichever is smaller. At high
+//! effort, a lossless output is made too, and the smaller output is kept: drawings are often smaller
+//! if all of their frames are lossless, because equal parts of successive frames then stay equal.
+//!
+//! If borders of one colour are removed, those of the first frame are removed from all frames.
 
 use crate::convert::{ConvertedPicture, profile_action, shaped, with_final_sizes};
 use crate::{Error, ErrorKind};
 use codec::{AnimationEncoder, AnimationReader, DecodeOptions};
-use image_plan::{Plan, Raster, Subsampling};
+use image_plan::{Encoding, Plan, Raster, Subsampling};
 use pixel::colour::{ProfileAction, SmallProfiles};
 use pixel::to_packed;
 use std::num::NonZeroU32;
+
+/// Lowest method of WebP, that is, lowest effort, at which a lossless output is made beside a lossy
+/// one. Clients do not wait for conversions at such an effort.
+const LOSSLESS_METHOD_MIN: u8 = 3;
 
 /// Converts an animated original of at most `frames_max` frames to an animation.
 ///
@@ -32,36 +39,42 @@ pub(crate) fn convert_animation(
         remarks.push("unreadable colour profile treated as sRGB".to_owned());
     }
     let profile = reader.profile().map(<[u8]>::to_vec);
-    let mut output: Option<(AnimationEncoder, ProfileAction, Plan)> = None;
+    let mut output: Option<(Vec<AnimationEncoder>, ProfileAction, Plan)> = None;
     while let Some(frame) = reader.next_frame().map_err(|error| Error::decode(&error))? {
         let duration_ms = frame.duration_ms;
         let raster = Raster::Packed(frame.picture.clone());
-        let (encoder, action, plan) = match &mut output {
+        let (encoders, action, plan) = match &mut output {
             Some(output) => output,
             none => {
                 let plan = with_final_sizes(plan, &raster);
                 let action = action_for(&plan, profile.as_deref(), &raster, &mut remarks);
-                let encoder = new_encoder(&plan, profile.as_deref(), &action)?;
-                none.insert((encoder, action, plan))
+                let encoders = new_encoders(&plan, profile.as_deref(), &action)?;
+                none.insert((encoders, action, plan))
             }
         };
-        let shaped = shaped(plan, raster, action, Subsampling::S444);
-        encoder
-            .add(&to_packed(shaped), duration_ms)
-            .map_err(|error| Error::encode(&error))?;
+        let picture = to_packed(shaped(plan, raster, action, Subsampling::S444));
+        for encoder in encoders {
+            let added = encoder.add(&picture, duration_ms);
+            added.map_err(|error| Error::encode(&error))?;
+        }
     }
-    let Some((encoder, _, plan)) = output else {
-        return Err(Error::new(
-            ErrorKind::Undecodable,
-            "animation without a frame",
-        ));
+    let (encoders, size) = match output {
+        Some((encoders, _, plan)) => (encoders, plan.target),
+        None => (Vec::new(), plan.target),
     };
-    let bytes = encoder
-        .finish(reader.plays())
+    let files = encoders
+        .into_iter()
+        .map(|encoder| encoder.finish(reader.plays()));
+    let files: Vec<Vec<u8>> = files
+        .collect::<Result<_, _>>()
         .map_err(|error| Error::encode(&error))?;
+    let Some(bytes) = files.into_iter().min_by_key(Vec::len) else {
+        let detail = "animation without a frame";
+        return Err(Error::new(ErrorKind::Undecodable, detail));
+    };
     Ok(ConvertedPicture {
         bytes,
-        size: plan.target,
+        size,
         remarks,
     })
 }
@@ -84,12 +97,28 @@ fn action_for(
     action
 }
 
-fn new_encoder(
+/// Returns the encoders whose smallest output is kept.
+fn new_encoders(
     plan: &Plan,
     profile: Option<&[u8]>,
     action: &ProfileAction,
-) -> Result<AnimationEncoder, Error> {
+) -> Result<Vec<AnimationEncoder>, Error> {
     let carried = profile.filter(|_| matches!(action, ProfileAction::Carry));
-    AnimationEncoder::new(plan.target, carried, plan.encoding)
+    let lossless = match plan.encoding {
+        Encoding::Webp {
+            quality,
+            method: method @ LOSSLESS_METHOD_MIN..,
+            lossless: false,
+        } => Some(Encoding::Webp {
+            quality,
+            method,
+            lossless: true,
+        }),
+        _ => None,
+    };
+    let encodings = std::iter::once(plan.encoding).chain(lossless);
+    let encoders = encodings.map(|encoding| AnimationEncoder::new(plan.target, carried, encoding));
+    encoders
+        .collect::<Result<_, _>>()
         .map_err(|error| Error::encode(&error))
 }

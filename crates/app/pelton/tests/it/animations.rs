@@ -99,7 +99,10 @@ fn an_animation_becomes_webp_for_clients_that_accept_it() {
         ("image/webp", whole.body)
     );
     let still = server.get_as("/a.gif?format=jpeg", "*/*");
-    assert_eq!((still.content_type(), still.body.clone()), ("image/gif", gif));
+    assert_eq!(
+        (still.content_type(), still.body.clone()),
+        ("image/gif", gif)
+    );
     server.stop();
 }
 

@@ -234,10 +234,11 @@ const fn encode_rate(encoding: Encoding) -> Rate {
 }
 
 /// Returns the cost of the encoder of animations, per frame. It keeps four canvases of 4 bytes per
-/// pixel, and encodes many frames both lossy and lossless.
+/// pixel, and encodes many frames both lossy and lossless. At methods above 2, there is a second
+/// encoder for a lossless output.
 const fn animation_rate(encoding: Encoding) -> Rate {
     match encoding {
         Encoding::Webp { method: 0..=2, .. } => rate(46, 120),
-        _ => rate(46, 400),
+        _ => rate(62, 700),
     }
 }

@@ -201,3 +201,20 @@ fn a_palette_is_cheaper_as_lossless_frames_in_a_lossy_animation() {
         );
     }
 }
+
+/// The output at high effort is never larger than a lossless one.
+#[test]
+fn at_high_effort_the_smaller_of_two_outputs_is_kept() {
+    let with_method = |method, lossless| {
+        let encoding = Encoding::Webp {
+            quality: 90,
+            method,
+            lossless,
+        };
+        done(&plan(encoding), &animation()).bytes
+    };
+    let (quick, better) = (with_method(2, false), with_method(4, false));
+    let lossless = with_method(4, true);
+    assert!(better.len() <= lossless.len());
+    assert!(better.len() <= quick.len());
+}
