@@ -23,7 +23,7 @@ const COLOURS = { bg: ["ffffff"], duotone: ["000000", "ffffff"] } as const;
 /** Controls of the operations on pixels, in the order in which the server executes them. */
 export function Effects({ recipe, problem, change }: Props) {
   const row = { recipe, problem, change };
-  const isOpen = useRef([...EFFECTS, "kernel" as const, "page" as const].some((name) => recipe[name] !== ""));
+  const isOpen = useRef([...EFFECTS, "kernel" as const, "page" as const, "animation" as const, "frame" as const].some((name) => recipe[name] !== ""));
   const amount = (name: keyof typeof RANGES) => (
     <Row {...row} names={[name]}>
       <Field {...row} name={name} />
@@ -36,6 +36,11 @@ export function Effects({ recipe, problem, change }: Props) {
       <Row {...row} names={["kernel", "page"]}>
         <Choice {...row} name="kernel" first="lanczos3" values={KERNELS} />
         <Field {...row} name="page" />
+      </Row>
+      <Row {...row} names={["animation", "frame", "trim"]}>
+        <Choice {...row} name="animation" first="all" values={["first"]} />
+        <Field {...row} name="frame" />
+        <Field {...row} name="trim" />
       </Row>
       {amount("gamma")}
       {amount("brightness")}

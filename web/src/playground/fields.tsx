@@ -35,6 +35,8 @@ const LINES: Readonly<Partial<Record<Parameter, Parameter>>> = {
   flop: "flip",
   q: "format",
   page: "kernel",
+  frame: "animation",
+  trim: "animation",
   sepia: "grayscale",
   invert: "grayscale",
 };
@@ -50,6 +52,8 @@ const MODES: Readonly<Partial<Record<Parameter, "numeric" | "decimal">>> = {
   h: "numeric",
   q: "numeric",
   page: "numeric",
+  frame: "numeric",
+  trim: "numeric",
   pixelate: "numeric",
   dpr: "decimal",
   gamma: "decimal",
@@ -78,7 +82,7 @@ const PLACEHOLDERS: Readonly<Partial<Record<Parameter, string>>> = {
 
 /** Parameters of each kind of control. */
 type Flag = "enlarge" | "flip" | "flop" | "grayscale" | "sepia" | "invert";
-type Choices = "fit" | "format" | "kernel";
+type Choices = "fit" | "format" | "kernel" | "animation";
 type Text = Exclude<Parameter, Flag | Choices>;
 
 export function Check({ recipe, problem, change, name }: Props & { name: Flag }) {

@@ -2,14 +2,13 @@ import { angledSize, partOf } from "./geometry.ts";
 
 /** Names of the operations on pixels, in the order in which the server executes them. */
 export const EFFECTS = [
-  "gamma", "brightness", "contrast", "saturation", "grayscale", "sepia", "duotone", "invert",
+  "trim", "gamma", "brightness", "contrast", "saturation", "grayscale", "sepia", "duotone", "invert",
   "blur", "sharpen", "unsharp", "pixelate", "bg", "pad", "round",
-  // `trim`: add its name here, and its control to `effects.tsx`.
 ] as const;
 
 /** Names of the parameters of a picture's URL, in the order in which the URL has them. */
 export const PARAMETERS = [
-  "page", "rotate", "flip", "flop", "crop", "focus", "w", "h", "fit", "kernel", "dpr", "enlarge",
+  "page", "animation", "frame", "rotate", "flip", "flop", "crop", "focus", "w", "h", "fit", "kernel", "dpr", "enlarge",
   ...EFFECTS, "q", "format",
 ] as const;
 

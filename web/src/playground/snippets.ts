@@ -110,7 +110,7 @@ function turnsBeforeOthers(recipe: Recipe): Parameter[] {
 
 /** Returns the parameters of the recipe that other servers lack, except those that `known` names. */
 function lackedEffects(recipe: Recipe, known: Readonly<Record<string, unknown>>): Parameter[] {
-  const names = [...EFFECTS, "page", "kernel"] as const;
+  const names = [...EFFECTS, "page", "animation", "frame", "kernel"] as const;
   const lacks: Parameter[] = names.filter((name) => recipe[name] !== "" && !(name in known));
   return isAngled(recipe) ? [...lacks, "rotate"] : lacks;
 }

@@ -1,1 +1,0 @@
-import{l as r}from"./chunk-VMQDRMXV.js";import{F as o,H as t}from"./chunk-JY64MVTH.js";async function m(e){try{let[a]=await Promise.all([import("./share-dialog-3XI6LZ5X.js"),o("share")]);a.show(e)}catch{r(t("error.unreachable"))}}export{m as a};
