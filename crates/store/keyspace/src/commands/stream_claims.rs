@@ -4,7 +4,7 @@ use bytes::Bytes;
 use resp::Out;
 
 use super::stream_groups::{
-    consumer_created, consumer_of, journal_acknowledged, journal_claims, journal_position,
+    Names, consumer_created, consumer_of, journal_acknowledged, journal_claims, journal_position,
     no_key_or_group,
 };
 use super::streams::{parse_id, parse_start, send_entry, send_id};
@@ -88,7 +88,7 @@ impl Claimed {
     }
 
     /// Records the changes of the group.
-    fn record(&self, cx: &mut Context<'_>, names: (&Bytes, &Bytes, &Bytes), time_ms: i64) {
+    fn record(&self, cx: &mut Context<'_>, names: Names<'_>, time_ms: i64) {
         if self.has_new_consumer {
             consumer_created(cx, names);
         }
@@ -97,7 +97,7 @@ impl Claimed {
             let ids: Vec<Id> = same.iter().map(|it| it.0).collect();
             journal_claims(cx, names, &ids, (time_ms, same[0].1));
         }
-        journal_acknowledged(cx, (names.0, names.1), &self.missing);
+        journal_acknowledged(cx, names, &self.missing);
     }
 
     fn send(&self, stream: &Stream, shown: Shown, out: &mut Out) {
@@ -203,6 +203,11 @@ impl ClaimOptions {
 pub(crate) fn xclaim(cx: &mut Context<'_>, out: &mut Out) -> Done {
     let args = cx.args;
     let (key, name, consumer) = (&args[1], &args[2], &args[3]);
+    let names = Names {
+        key,
+        group: name,
+        consumer,
+    };
     let stream = cx.read_as::<Stream>(key)?;
     if stream.is_none_or(|stream| stream.group(name).is_none()) {
         return Err(no_key_or_group(key, name));
@@ -231,10 +236,10 @@ pub(crate) fn xclaim(cx: &mut Context<'_>, out: &mut Out) -> Done {
         (claimed, position)
     })?;
     let (claimed, position) = claimed.expect("seen above");
-    claimed.record(cx, (key, name, consumer), options.time_ms);
+    claimed.record(cx, names, options.time_ms);
     if let Some(position) = position {
         cx.dirty += 1;
-        journal_position(cx, (key, name), position);
+        journal_position(cx, names, position);
     }
     Ok(())
 }
@@ -311,6 +316,11 @@ impl AutoClaimOptions {
 pub(crate) fn xautoclaim(cx: &mut Context<'_>, out: &mut Out) -> Done {
     let args = cx.args;
     let (key, name, consumer) = (&args[1], &args[2], &args[3]);
+    let names = Names {
+        key,
+        group: name,
+        consumer,
+    };
     let options = AutoClaimOptions::parse(cx)?;
     let stream = cx.read_as::<Stream>(key)?;
     if stream.is_none_or(|stream| stream.group(name).is_none()) {
@@ -335,6 +345,6 @@ pub(crate) fn xautoclaim(cx: &mut Context<'_>, out: &mut Out) -> Done {
     let claimed = claimed.expect("seen above");
     out.array(claimed.missing.len());
     claimed.missing.iter().for_each(|&id| send_id(id, out));
-    claimed.record(cx, (key, name, consumer), cx.now);
+    claimed.record(cx, names, cx.now);
     Ok(())
 }

@@ -11,6 +11,14 @@ use crate::value::Kind;
 
 type Done = Result<(), Fault>;
 
+/// Stream, group and consumer that a command names.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Names<'a> {
+    pub(super) key: &'a Bytes,
+    pub(super) group: &'a Bytes,
+    pub(super) consumer: &'a Bytes,
+}
+
 /// Returns the error for a key or a group that does not exist.
 pub(super) fn no_key_or_group(key: &[u8], group: &[u8]) -> Fault {
     no_group([b"No such key '", key, b"' or consumer group '", group, b"'"])
@@ -355,7 +363,7 @@ fn send_summary(group: &Group, out: &mut Out) {
 /// Records in the append-only file that a pending entry belongs to a consumer.
 pub(super) fn journal_claims(
     cx: &mut Context<'_>,
-    (key, group, consumer): (&Bytes, &Bytes, &Bytes),
+    names: Names<'_>,
     ids: &[Id],
     (time_ms, count): (i64, u64),
 ) {
@@ -364,9 +372,9 @@ pub(super) fn journal_claims(
     }
     let mut call = vec![
         Bytes::from_static(b"XCLAIM"),
-        key.clone(),
-        group.clone(),
-        consumer.clone(),
+        names.key.clone(),
+        names.group.clone(),
+        names.consumer.clone(),
         Bytes::from_static(b"0"),
     ];
     call.extend(ids.iter().map(|&id| id_text(id)));
@@ -383,13 +391,10 @@ pub(super) fn journal_claims(
 
 /// Records in the append-only file that pending entries, which the stream no longer has, were
 /// removed.
-pub(super) fn journal_acknowledged(
-    cx: &mut Context<'_>,
-    (key, group): (&Bytes, &Bytes),
-    ids: &[Id],
-) {
+pub(super) fn journal_acknowledged(cx: &mut Context<'_>, names: Names<'_>, ids: &[Id]) {
     if !ids.is_empty() {
-        let mut call = vec![Bytes::from_static(b"XACK"), key.clone(), group.clone()];
+        let (key, group) = (names.key.clone(), names.group.clone());
+        let mut call = vec![Bytes::from_static(b"XACK"), key, group];
         call.extend(ids.iter().map(|&id| id_text(id)));
         cx.rewrite_as(call);
     }
@@ -398,7 +403,7 @@ pub(super) fn journal_acknowledged(
 /// Records in the append-only file how far a group has read.
 pub(super) fn journal_position(
     cx: &mut Context<'_>,
-    (key, name): (&Bytes, &Bytes),
+    names: Names<'_>,
     (last_id, entries_read): (Id, Option<u64>),
 ) {
     let words = [b"XGROUP".as_slice(), b"SETID", b"ENTRIESREAD"].map(Bytes::from_static);
@@ -407,8 +412,8 @@ pub(super) fn journal_position(
     cx.rewrite([
         xgroup,
         setid,
-        key.clone(),
-        name.clone(),
+        names.key.clone(),
+        names.group.clone(),
         id_text(last_id),
         entriesread,
         Bytes::from(count),
@@ -416,12 +421,14 @@ pub(super) fn journal_position(
 }
 
 /// Records a consumer that a command has created: the event, and the entry in the append-only file.
-pub(super) fn consumer_created(
-    cx: &mut Context<'_>,
-    (key, group, consumer): (&Bytes, &Bytes, &Bytes),
-) {
-    cx.changed_inside(key, "xgroup-createconsumer");
+pub(super) fn consumer_created(cx: &mut Context<'_>, names: Names<'_>) {
+    cx.changed_inside(names.key, "xgroup-createconsumer");
     let words = [b"XGROUP".as_slice(), b"CREATECONSUMER"].map(Bytes::from_static);
     let [xgroup, create] = words;
+    let Names {
+        key,
+        group,
+        consumer,
+    } = names;
     cx.rewrite([xgroup, create, key.clone(), group.clone(), consumer.clone()]);
 }

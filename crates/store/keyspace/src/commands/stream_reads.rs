@@ -4,7 +4,7 @@ use bytes::Bytes;
 use resp::{Out, Proto};
 
 use super::stream_groups::{
-    consumer_created, consumer_of, journal_claims, journal_position, no_group_to_read,
+    Names, consumer_created, consumer_of, journal_claims, journal_position, no_group_to_read,
 };
 use super::streams::{id_text, parse_count, parse_id, send_entry, send_id, send_range};
 use crate::command::Block;
@@ -306,7 +306,11 @@ fn deliver(
         _ => deliver_new(stream, (reader, options), now, out),
     })?;
     let delivered = delivered.expect("the stream exists");
-    let names = (key, reader.group, reader.consumer);
+    let names = Names {
+        key,
+        group: reader.group,
+        consumer: reader.consumer,
+    };
     if delivered.has_new_consumer {
         consumer_created(cx, names);
     }
@@ -316,7 +320,7 @@ fn deliver(
         journal_claims(cx, names, &ids, (now, same[0].1));
     }
     match delivered.position {
-        Some(position) => journal_position(cx, (key, reader.group), position),
+        Some(position) => journal_position(cx, names, position),
         // The command itself must not be recorded: it would deliver entries a second time.
         None => cx.skip_journal(),
     }
