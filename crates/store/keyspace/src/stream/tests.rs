@@ -10,6 +10,11 @@ const LIMITS: NodeLimits = NodeLimits {
     entries_max: 7,
 };
 
+/// Number of random changes of a stream.
+const CHANGES: usize = if cfg!(miri) { 100 } else { 3000 };
+/// Number of random changes of a map.
+const MAP_CHANGES: usize = if cfg!(miri) { 500 } else { 10_000 };
+
 /// A stream as a plain list of entries: an obviously right version.
 type Plain = Vec<(Id, Vec<Bytes>)>;
 
@@ -69,7 +74,7 @@ fn assert_same_range(stream: &Stream, expected: &Plain, start: Id, end: Id) {
 fn random_changes_agree_with_a_plain_list() {
     let mut rng = Rng::with_seed(1);
     let (mut stream, mut expected) = (Stream::new(), Plain::new());
-    for step in 0..3000 {
+    for step in 0..CHANGES {
         let shared = (rng.u8(..20) == 0).then(|| (stream.share(), expected.clone()));
         match rng.u8(..10) {
             0 => {
@@ -187,7 +192,7 @@ fn pending_entries_agree_with_a_plain_map() {
     let mut rng = Rng::with_seed(2);
     let (mut map, mut expected) = (IdMap::new(), BTreeMap::new());
     let mut shared = (map.clone(), expected.clone());
-    for step in 0..10_000 {
+    for step in 0..MAP_CHANGES {
         let id = Id::new(rng.u64(..2000), 0);
         match rng.u8(..3) {
             0 => assert_eq!(map.remove(id), expected.remove(&id)),

@@ -113,8 +113,9 @@ fn the_types_of_redis_5_to_7_2_are_read() {
 
 #[test]
 fn a_written_stream_is_read_with_its_groups() {
+    const ENTRIES: usize = if cfg!(miri) { 300 } else { 3000 };
     let mut keyspace = Keyspace::new(Limits::default(), 1);
-    for number in 0..3000 {
+    for number in 0..ENTRIES {
         let fields = ["f v", "g 1 h -70000", "f 18446744073709551615"][number % 3];
         run(
             &mut keyspace,
@@ -152,7 +153,7 @@ fn a_written_stream_is_read_with_its_groups() {
         run(keyspace, &format!("XACK s all {}-0", 6 + changes));
         run(keyspace, &format!("XDEL s {}-1", 60 + changes));
     }
-    assert!(20 < changes);
+    assert!(20 < changes || cfg!(miri));
     let mut restored = load(&file, 1000).expect("sound");
     let after: Vec<Bytes> = LINES.iter().map(|line| run(&mut restored, line)).collect();
     assert!(before == after);
