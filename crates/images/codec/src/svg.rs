@@ -129,8 +129,8 @@ fn usvg_options() -> Options<'static> {
     }
 }
 
-/// Returns the picture of a data URL, or `None` if it is no JPEG, PNG, GIF or WebP, or exceeds what
-/// is left of the pixels of embedded pictures. The file is then drawn without the picture.
+/// Returns the picture of a data URL, or `None` if it is not a JPEG, PNG, GIF or WebP, or exceeds
+/// what is left of the pixels of embedded pictures. The file is then drawn without the picture.
 fn embedded(data: Arc<Vec<u8>>, pixels_left: &AtomicU64) -> Option<ImageKind> {
     let facts = probe(&data[..], data.len() as u64).ok()?;
     let kind = match facts.format {

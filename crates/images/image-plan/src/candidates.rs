@@ -94,7 +94,7 @@ pub fn candidates(facts: &Facts, recipe: &Recipe, accepts: Accepts) -> Candidate
     if facts.unsupported.is_some() || is_sent_as_it_is(facts, recipe, accepts) {
         return Candidates::ORIGINAL;
     }
-    let recipe = &facts.applied(recipe);
+    let recipe = &recipe.applied_to(facts);
     let rotated = facts.rotated(recipe.orientation);
     let is_readable = match recipe.format {
         Some(target) => target.format() == facts.format,
@@ -134,7 +134,7 @@ impl Candidates {
         accepts: Accepts,
         original_competes: bool,
     ) -> Candidates {
-        let recipe = &facts.applied(recipe);
+        let recipe = &recipe.applied_to(facts);
         let geometry = Geometry::planned(facts.rotated(recipe.orientation), recipe);
         let is_candidate = |target: &Target| !original_competes || may_beat(facts, recipe, *target);
         let modern = |target: &Target| {

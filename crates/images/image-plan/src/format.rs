@@ -3,7 +3,7 @@
 #[cfg(test)]
 mod tests;
 
-use crate::probe::{is_ico, is_jxl, is_pnm, is_raw};
+use crate::probe::{is_ico, is_pnm};
 
 /// Number of bytes at the start of a file that [`Format::sniff`] examines.
 pub const SNIFF_BYTES: usize = 1024;
@@ -91,7 +91,7 @@ impl Format {
             Some(Format::Avif)
         } else if heif(head).is_some() {
             Some(Format::Heif)
-        } else if is_raw(head) || ftyp_brands(head).next() == Some(b"crx ") {
+        } else if is_raw(head) {
             Some(Format::Raw)
         } else if is_jxl(head) {
             Some(Format::Jxl)
@@ -244,6 +244,20 @@ pub fn media_type_of_head(format: Format, head: &[u8]) -> &'static str {
         Format::Heif => heif(head).unwrap_or(format.media_type()),
         _ => format.media_type(),
     }
+}
+
+/// Returns whether a file that begins with `head` is a camera raw file that has magic bytes of its
+/// own. Others have those of TIFF.
+fn is_raw(head: &[u8]) -> bool {
+    const SIGNATURES: [&[u8]; 5] = [b"FUJIFILMCCD-RAW ", b"IIRO", b"IIRS", b"MMOR", b"IIU\0"];
+    SIGNATURES.iter().any(|magic| head.starts_with(magic))
+        || ftyp_brands(head).next() == Some(b"crx ")
+}
+
+/// Returns whether a file that begins with `head` is JPEG XL: a codestream, or a codestream in
+/// boxes.
+fn is_jxl(head: &[u8]) -> bool {
+    head.starts_with(b"\xff\x0a") || head.starts_with(b"\0\0\0\x0cJXL \r\n\x87\n")
 }
 
 /// Returns the media type of a HEIF file (ISO/IEC 23008-12). A file may name several brands; the

@@ -471,7 +471,7 @@ pub fn plan(
         return Err(Refusal::UnsupportedSource(unsupported));
     }
     animation::check_request(facts, recipe, target)?;
-    let recipe = &facts.applied(recipe);
+    let recipe = &recipe.applied_to(facts);
     let geometry = Geometry::planned(facts.rotated(recipe.orientation), recipe);
     let size = geometry.target;
     let trim = Trim::of(recipe);

@@ -1,7 +1,7 @@
 //! Normalized parameters of a request. Requests for the same picture have equal recipes.
 
 use crate::effects::Hundredths;
-use crate::{Effects, Orientation, Target};
+use crate::{Effects, Facts, Orientation, Target};
 use std::fmt;
 use std::num::NonZeroU16;
 
@@ -138,6 +138,17 @@ impl Recipe {
     #[must_use]
     pub fn frame_number(&self) -> u16 {
         self.frame.map_or(1, NonZeroU16::get)
+    }
+
+    /// Returns the recipe as it applies to a picture with `facts`: a drawing is rendered at the
+    /// size of the box, so it may become larger. If it is trimmed, its size is that which it
+    /// states.
+    #[must_use]
+    pub(crate) fn applied_to(&self, facts: &Facts) -> Recipe {
+        Recipe {
+            enlarge: self.enlarge || (facts.format.is_drawing() && self.trim.is_none()),
+            ..*self
+        }
     }
 
     /// Returns the number of the requested page, counted from 1.

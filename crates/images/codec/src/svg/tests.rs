@@ -106,7 +106,7 @@ fn embedded_pictures_come_only_from_data_urls() {
     };
     let shown = image(&format!("data:image/png;base64,{base64}"));
     assert_eq!(shown.data, [255, 0, 0].repeat(8));
-    // A type that lies is no matter; the content decides.
+    // A wrong type has no effect; the content decides.
     let shown = image(&format!("data:image/jpeg;base64,{base64}"));
     assert_eq!(shown.data, [255, 0, 0].repeat(8));
     for href in [

@@ -4,7 +4,7 @@ use std::{fmt, io};
 
 use thiserror::Error;
 
-use crate::{Format, Orientation, Recipe, Size, Subsampling};
+use crate::{Format, Orientation, Size, Subsampling};
 
 /// Properties of a picture, as stated by its header. Nothing was decoded, so a decoder may still
 /// find that the header is wrong.
@@ -92,16 +92,6 @@ impl Facts {
             unsupported: None,
             pages: 1,
             frames: Frames::Exactly(1),
-        }
-    }
-
-    /// Returns `recipe` as it applies to this picture: a drawing is rendered at the size of the
-    /// box, so it may become larger. If it is trimmed, its size is that which it states.
-    #[must_use]
-    pub(crate) fn applied(&self, recipe: &Recipe) -> Recipe {
-        Recipe {
-            enlarge: recipe.enlarge || (self.format.is_drawing() && recipe.trim.is_none()),
-            ..*recipe
         }
     }
 

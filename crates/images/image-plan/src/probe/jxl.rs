@@ -22,7 +22,6 @@ const EXTRA_CHANNELS_MAX: u32 = 16;
 const NAME_BYTES_MAX: u32 = 1024;
 
 const CODESTREAM: [u8; 2] = [0xff, 0x0a];
-const CONTAINER: [u8; 12] = *b"\0\0\0\x0cJXL \r\n\x87\n";
 
 /// Types of extra channels.
 const ALPHA: u32 = 0;
@@ -33,11 +32,6 @@ const FILTER_ARRAY: u32 = 5;
 /// Transfer functions of high dynamic range.
 const PQ: u32 = 16;
 const HLG: u32 = 18;
-
-/// Returns whether a file that begins with `head` is JPEG XL.
-pub(crate) fn is_jxl(head: &[u8]) -> bool {
-    head.starts_with(&CODESTREAM) || head.starts_with(&CONTAINER)
-}
 
 pub(super) fn probe(head: &mut HeaderReader<'_>) -> Result<Facts, ProbeError> {
     let codestream = codestream(head)?;

@@ -26,13 +26,6 @@ const SUBDIRECTORIES_MAX: u32 = 8;
 
 const RAF_MAGIC: &[u8; 16] = b"FUJIFILMCCD-RAW ";
 
-/// Returns whether a file that begins with `head` is a camera raw file that has magic bytes of its
-/// own. Others have those of TIFF.
-pub(crate) fn has_magic(head: &[u8]) -> bool {
-    const MAGICS: [&[u8]; 5] = [RAF_MAGIC, b"IIRO", b"IIRS", b"MMOR", b"IIU\0"];
-    MAGICS.iter().any(|magic| head.starts_with(magic))
-}
-
 /// Returns the places of the previews, in the order in which they occur in the directories.
 pub(super) fn candidates(head: &mut HeaderReader<'_>) -> Result<Vec<Candidate>, ProbeError> {
     if head.len_bytes() >= RAF_MAGIC.len() as u64 && head.array(0)? == *RAF_MAGIC {
