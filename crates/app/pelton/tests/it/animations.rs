@@ -175,20 +175,20 @@ fn animations_beyond_the_limits_are_not_converted() {
     let gif = moving();
     let home = Home::with(&[("a.gif", &gif)]);
     for limit in [
-        "--limits-animation-frames-max=11",
-        "--limits-animation-pixels-max=230000",
+        ["--limits-animation-frames-max", "11"],
+        ["--limits-animation-pixels-max", "230000"],
     ] {
-        let server = Server::plain(&home, &[limit]);
+        let server = Server::plain(&home, &limit);
         let whole = server.get_as("/a.gif", "image/webp");
-        assert_eq!((whole.status, &whole.body), (200, &gif), "{limit}");
+        assert_eq!((whole.status, &whole.body), (200, &gif), "{limit:?}");
         assert_eq!(
             server.get_as("/a.gif?w=80", "image/webp").status,
             422,
-            "{limit}"
+            "{limit:?}"
         );
-        assert_eq!(server.metrics().jobs(), 0, "{limit}");
+        assert_eq!(server.metrics().jobs(), 0, "{limit:?}");
         let first = server.get_as("/a.gif?w=80&animation=first", "image/webp");
-        assert_eq!((first.status, first.size()), (200, (80, 60)), "{limit}");
+        assert_eq!((first.status, first.size()), (200, (80, 60)), "{limit:?}");
         server.stop();
     }
 }
