@@ -5,6 +5,7 @@
 mod tests;
 
 use std::fs::File;
+use std::num::NonZeroU32;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::fs::FileExt;
 use std::sync::Arc;
@@ -746,7 +747,7 @@ fn verified(
 fn is_as_planned(sealed: &Sealed, plan: &Plan) -> bool {
     let facts = image_plan::probe(sealed, sealed.bytes);
     let format = plan.encoding.target().format();
-    let frames_max = plan.frames_max.map_or(1, |frames| frames.get());
+    let frames_max = plan.frames_max.map_or(1, NonZeroU32::get);
     let (planned, is_trimmed) = (plan.target, plan.trim.is_some());
     let is_size = |size: Size| {
         let is_within = size.width_px <= planned.width_px && size.height_px <= planned.height_px;
