@@ -8,6 +8,7 @@ import { href } from "../router.ts";
 import { logOut, session } from "../session.ts";
 import { chosenLanguage, scheme } from "../settings.ts";
 import { Button } from "../ui/button.tsx";
+import { Icon } from "../ui/icon.tsx";
 import { ShareList } from "../share/share-list.tsx";
 import { Sessions } from "./sessions.tsx";
 
@@ -45,8 +46,9 @@ export default function Settings() {
           </select>
         </label>
       </section>
-      <a class="card" href={href("playground")}>
+      <a class="card card-link" href={href("playground")}>
         <h2>{t("nav.playground")}</h2>
+        <Icon name="forward" />
       </a>
       {name !== null && <Lists key={name} />}
     </div>
