@@ -31,8 +31,8 @@ impl Core {
         let text = format!(
             "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><meta name=\"viewport\" \
              content=\"width=device-width,initial-scale=1\"><title>Not found · Pelton</title>\
-             <style>{STYLE}</style><h1>There is no such page</h1><p>The link may be wrong, or what \
-             it showed was moved or deleted.<p><a href=\"{root}-/\">To the start page</a>"
+             <style>{STYLE}</style><main><h1>There is no such page</h1><p>The link may be wrong, or what \
+             it showed was moved or deleted.<p><a href=\"{root}-/\">To the start page</a></main>"
         );
         response.fields = Fields::Listed(vec![
             ("content-type".into(), "text/html; charset=utf-8".into()),
