@@ -7,6 +7,8 @@ use crate::players::user;
 
 const FLAC: &[u8] = include_bytes!("../../../../library/tags/testdata/sine.flac");
 
+const FILM: &[u8] = include_bytes!("../../../../library/tags/testdata/film.mp4");
+
 fn home() -> Home {
     let home = Home::with(&[
         ("Band/1.flac", FLAC),
@@ -31,6 +33,48 @@ fn items(server: &Server, list: &str, fields: &str) -> Vec<Value> {
 fn original(list: &str, item: &Value) -> String {
     let id = item["id"].as_str().expect("text");
     format!("/-/api/{list}/{id}/original")
+}
+
+/// Returns a motion photo in Google's first notation: a JPEG whose XMP says how many bytes before
+/// the end of the file the video begins.
+fn motion_photo() -> Vec<u8> {
+    let photo = media::photo(480, 320, 3);
+    let bytes = FILM.len();
+    let xmp = format!("http://ns.adobe.com/xap/1.0/\0<x GCamera:MicroVideoOffset=\"{bytes}\"/>");
+    let length = (xmp.len() as u16 + 2).to_be_bytes();
+    let segment = [&b"\xff\xe1"[..], &length, xmp.as_bytes()].concat();
+    [&photo[..2], &segment, &photo[2..], FILM].concat()
+}
+
+#[test]
+fn the_video_of_a_motion_photo_is_sent_with_validators_of_its_own() {
+    let home = home();
+    home.put("2019/motion.jpg", &motion_photo());
+    let server = Server::plain(&home, &[]);
+    let pictures = items(&server, "pictures", "");
+    let named = |name: &str| pictures.iter().find(|it| it["name"] == name);
+    let id = named("motion.jpg").expect("it is indexed")["id"].clone();
+    let id = id.as_str().expect("text");
+    let details = server.get(&format!("/-/api/pictures/{id}"));
+    let details: Value = serde_json::from_str(details.text()).expect("JSON");
+    let target = details["motion"].as_str().expect("it has a video");
+    assert_eq!(target, format!("/-/api/pictures/{id}/motion"));
+    let whole = server.get(target);
+    assert_eq!((whole.status, whole.content_type()), (200, "video/mp4"));
+    assert_eq!(whole.body, FILM);
+    let part = server.send("GET", target, "range: bytes=4-7\r\n");
+    assert_eq!((part.status, &part.body[..]), (206, &b"ftyp"[..]));
+    let held = format!("if-none-match: {}\r\n", whole.etag());
+    assert_eq!(server.send("GET", target, &held).status, 304);
+    let head = server.send("HEAD", target, "");
+    let length = FILM.len().to_string();
+    assert_eq!(head.field("content-length"), Some(&*length));
+    let mut http2 = Http2::connect(server.address());
+    assert_eq!(http2.send("GET", target, "").body, FILM);
+    let plain = original("pictures", named("c.jpg").expect("it is indexed"));
+    let plain = plain.replace("/original", "/motion");
+    assert_eq!(server.get(&plain).status, 404);
+    server.stop();
 }
 
 #[test]
