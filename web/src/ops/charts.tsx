@@ -176,6 +176,11 @@ function dataOf(chart: Chart): uPlot.AlignedData {
   return [times, ...chart.lines.map((line) => [...line.values(rows)])];
 }
 
+/** Returns labels of an axis without those that repeat the one before: several lines may be in one minute. */
+function withoutRepeats(labels: readonly string[]): string[] {
+  return labels.map((label, index) => (label === labels[index - 1] ? "" : label));
+}
+
 function options(chart: Chart, element: HTMLElement): uPlot.Options {
   const style = getComputedStyle(element);
   const colour = (token: string) => style.getPropertyValue(token).trim();
@@ -196,7 +201,7 @@ function options(chart: Chart, element: HTMLElement): uPlot.Options {
     cursor: { sync: { key: SYNC }, drag: { x: true, y: false } },
     scales: { y: chart.isLogarithmic ? { distr: 3 } : { range: (_, __, max) => [0, max > 0 ? max * 1.05 : 1] } },
     axes: [
-      { ...axis, space: 70, size: 30, values: (_, splits) => splits.map(clock) },
+      { ...axis, space: 70, size: 30, values: (_, splits) => withoutRepeats(splits.map(clock)) },
       { ...axis, grid, size: 78, values: (_, splits) => splits.map((value) => (value === null ? "" : chart.format(value))) },
     ],
     series: [

@@ -87,7 +87,7 @@ type Text = Exclude<Parameter, Flag | Choices>;
 
 export function Check({ recipe, problem, change, name }: Props & { name: Flag }) {
   return (
-    <label class="play-check">
+    <label class="check">
       <input
         type="checkbox"
         checked={recipe[name] === "true"}

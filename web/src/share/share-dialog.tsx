@@ -74,9 +74,9 @@ function ShareDialog({ subject, onClose }: { subject: Subject; onClose: () => vo
             <input type="text" dir="auto" value={description.value} onInput={(event) => (description.value = event.currentTarget.value)} />
           </label>
           {hasPhotos && (
-            <label class="field">
-              <span>{t("share.originals")}</span>
+            <label class="check">
               <input type="checkbox" checked={originals.value} onChange={(event) => (originals.value = event.currentTarget.checked)} />
+              <span>{t("share.originals")}</span>
             </label>
           )}
           {error.value && <p role="alert">{error.value}</p>}
