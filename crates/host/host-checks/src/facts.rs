@@ -68,7 +68,7 @@ pub struct Kernel {
     pub clock_source: Fact<String>,
     /// State of the audit of system calls.
     pub audit: Fact<Audit>,
-    /// Whether `irqbalance` runs.
+    /// True if `irqbalance` runs.
     pub has_irqbalance: Fact<bool>,
 }
 

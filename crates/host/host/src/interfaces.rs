@@ -156,8 +156,8 @@ fn with_text<T>(mut fact: Fact<T>, text: impl FnOnce(&T) -> String) -> Fact<T> {
     fact
 }
 
-/// Lists the interrupts of a card. They are named after the interface or, in virtual machines, after
-/// its device. Other drivers only number them, at the device or at its parent.
+/// Lists the interrupts of a card. They are named after the interface or, in virtual machines,
+/// after its device. Other drivers only number them, at the device or at its parent.
 fn interrupts(roots: &Roots, folder: &Path, name: &str) -> Fact<Vec<Interrupt>> {
     let list = roots.proc.join("interrupts");
     let device = std::fs::read_link(folder.join("device"));

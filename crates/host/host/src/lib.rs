@@ -1,6 +1,6 @@
 //! Facts of the machine below: whether a disk is rotational, and at which offset of its device a
-//! file begins; settings, network cards and other facts that `pelton doctor` reports. The crate also
-//! maps files into memory. The crate changes nothing on the host.
+//! file begins; settings, network cards and other facts that `pelton doctor` reports. The crate
+//! also maps files into memory. The crate changes nothing on the host.
 //!
 //! Principal items: [`gather`], [`rotates`], [`first_extent`] and [`Mapped`].
 //!

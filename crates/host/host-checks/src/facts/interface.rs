@@ -21,7 +21,7 @@ pub struct Interface {
     pub receive_flows: Fact<u64>,
     /// Processors that use each transmit queue.
     pub transmit_cpus: Fact<Vec<Cpus>>,
-    /// Whether threads process received packets.
+    /// True if threads process received packets.
     pub is_threaded: Fact<bool>,
     /// Number of times that interrupts stay deferred.
     pub deferred_interrupts: Fact<u64>,
@@ -39,7 +39,7 @@ pub struct Interface {
     pub features: Fact<Vec<String>>,
     /// Queueing disciplines.
     pub qdiscs: Fact<Vec<Qdisc>>,
-    /// Whether an XDP program is attached.
+    /// True if an XDP program is attached.
     pub has_xdp: Fact<bool>,
 }
 
@@ -73,7 +73,7 @@ pub struct Rings {
 /// Moderation of receive interrupts. A field that the driver does not report is `None`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Coalescing {
-    /// Whether the card adapts the moderation to the load.
+    /// True if the card adapts the moderation to the load.
     pub is_adaptive: Option<bool>,
     /// Delay in microseconds.
     pub receive_us: Option<u32>,
@@ -84,8 +84,8 @@ pub struct Coalescing {
 pub struct Qdisc {
     /// Kind, such as `fq_codel`.
     pub kind: String,
-    /// Whether it is the root of the interface.
+    /// True if it is the root of the interface.
     pub is_root: bool,
-    /// Whether it filters received packets.
+    /// True if it filters received packets.
     pub is_ingress: bool,
 }

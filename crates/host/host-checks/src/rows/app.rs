@@ -1,5 +1,7 @@
 //! Rows about the program and its threads.
 
+use std::collections::BTreeMap;
+
 use crate::check::{Check, Class, Judged};
 use crate::verdict::{REQUESTS_MIN, SMALL, fine, gain, metrics, not_applicable, problem, tradeoff};
 use crate::{Cpus, Facts};
@@ -122,16 +124,18 @@ fn throttled(facts: &Facts) -> Judged {
 fn pinned(facts: &Facts) -> Judged {
     facts.server.pid.get()?;
     let threads = &facts.process.threads;
-    let cores: Vec<&Cpus> = threads
-        .get()?
-        .iter()
-        .filter(|thread| is_core(&thread.name))
-        .map(|thread| &thread.allowed)
-        .collect();
+    // The store has cores of its own, unpinned and with the same names, which serve few requests.
+    let mut cores: BTreeMap<&str, Option<&Cpus>> = BTreeMap::new();
+    for thread in threads.get()?.iter().filter(|one| is_core(&one.name)) {
+        let pinned = cores.entry(&thread.name).or_default();
+        if thread.allowed.len() == 1 {
+            *pinned = Some(&thread.allowed);
+        }
+    }
     if cores.is_empty() {
         return Ok(not_applicable("the process has no threads named core-N").seen(threads));
     }
-    let loose = cores.iter().filter(|cpus| cpus.len() != 1).count();
+    let loose = cores.values().filter(|pinned| pinned.is_none()).count();
     if 0 < loose {
         let state = format!(
             "{loose} of {} cores are not pinned to one processor",
@@ -139,7 +143,11 @@ fn pinned(facts: &Facts) -> Judged {
         );
         return Ok(gain(state).seen(threads));
     }
-    let pinned: Cpus = cores.iter().flat_map(|cpus| cpus.iter()).collect();
+    let pinned: Cpus = cores
+        .values()
+        .flatten()
+        .flat_map(|cpus| cpus.iter())
+        .collect();
     let shared = facts.cpu.siblings.ok().is_some_and(|groups| {
         groups
             .iter()

@@ -61,23 +61,23 @@ pub(super) const ROWS: &[Check] = &[
 fn reuseport(facts: &Facts) -> Judged {
     let listeners = facts.server.listeners.get()?;
     let cores = metrics(facts)?.steering.cores();
-    let fewest = listeners
+    // The addresses of the store and of the admin have few sockets. Those of the server have most.
+    let most = listeners
         .iter()
-        .map(|listener| {
-            listeners
+        .map(|one| {
+            let own = listeners
                 .iter()
-                .filter(|other| other.address == listener.address)
-                .count()
+                .filter(|other| other.address == one.address);
+            (own.count(), &one.address)
         })
-        .min();
-    let Some(fewest) = fewest else {
+        .max();
+    let Some((most, address)) = most else {
         return Ok(
             not_applicable("the server has no listening TCP socket").seen(&facts.server.listeners)
         );
     };
-    let state = format!("each address has at least {fewest} sockets for {cores} cores");
-    // A handover may leave the address of the admin with one socket; the store's has one per core.
-    let judgement = match (fewest as u64) < cores {
+    let state = format!("{address} has sockets: {most}, cores: {cores}");
+    let judgement = match (most as u64) < cores {
         true => gain(state),
         false => fine(state),
     };

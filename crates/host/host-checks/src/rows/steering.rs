@@ -77,7 +77,9 @@ pub(super) const ROWS: &[Check] = &[
 
 fn interrupts(facts: &Facts, interface: &Interface) -> Judged {
     if !interface.kind.is_empty() {
-        return Ok(not_applicable("a virtual interface without interrupts"));
+        return Ok(
+            not_applicable("a virtual interface without interrupts").seen(&interface.interrupts)
+        );
     }
     let found = &interface.interrupts;
     let all = found.get()?;
@@ -104,10 +106,8 @@ fn interrupts(facts: &Facts, interface: &Interface) -> Judged {
 
 fn channels(facts: &Facts, interface: &Interface) -> Judged {
     if !interface.kind.is_empty() {
-        return Ok(not_applicable(format!(
-            "a virtual interface of kind {}",
-            interface.kind
-        )));
+        let state = format!("a virtual interface of kind {}", interface.kind);
+        return Ok(not_applicable(state).seen(&interface.channels));
     }
     let usable = processors(facts)?;
     let found = &interface.channels;
