@@ -20,6 +20,8 @@ mod cpus;
 mod fact;
 mod facts;
 mod rows;
+#[cfg(test)]
+mod tests;
 mod verdict;
 
 pub use check::{Check, Class, Finding, Judgement, Report, Standing};
