@@ -1,0 +1,582 @@
+//! Rows about the kernel, limits, TCP and what else is in the path.
+
+use expect_test::expect;
+
+use super::{check, kernel, known};
+use crate::{Audit, Bounds, Cpus, Fact, Facts, Interface, Qdisc, Quota, Tap, Throttling, Unread};
+
+#[test]
+fn backlog() {
+    let backlog = |accept, syn| {
+        let mut facts = Facts::default();
+        facts.network.somaxconn = known(accept);
+        facts.network.syn_backlog = known(syn);
+        facts
+    };
+    check(
+        "tcp.backlog",
+        &backlog(128, 4096),
+        expect![
+            "gain: at most 128 connections may wait for accept; the server asks for 4096 (2 pieces of evidence)"
+        ],
+    );
+    check(
+        "tcp.backlog",
+        &backlog(4096, 512),
+        expect!["gain: at most 512 handshakes may be in progress (2 pieces of evidence)"],
+    );
+    check(
+        "tcp.backlog",
+        &backlog(4096, 1024),
+        expect!["fine: 4096 connections and 1024 handshakes may wait (2 pieces of evidence)"],
+    );
+    let mut denied = backlog(4096, 1024);
+    denied.network.syn_backlog = Fact::unknown("/proc/x", Unread::Denied);
+    check(
+        "tcp.backlog",
+        &denied,
+        expect!["unknown: /proc/x: permission denied; root can read it (1 pieces of evidence)"],
+    );
+}
+
+#[test]
+fn overflows() {
+    let overflows = |overflows, drops| {
+        let mut facts = Facts::default();
+        facts.network.listen_overflows = known(overflows);
+        facts.network.listen_drops = known(drops);
+        facts
+    };
+    check(
+        "tcp.overflows",
+        &overflows(0, 0),
+        expect!["fine: no backlog overflowed since boot (3 pieces of evidence)"],
+    );
+    check(
+        "tcp.overflows",
+        &overflows(0, 3),
+        expect![
+            "tradeoff: 3 handshakes were dropped since boot, none because of a full backlog, by the sockets of all programs (3 pieces of evidence)"
+        ],
+    );
+    check(
+        "tcp.overflows",
+        &overflows(7, 9),
+        expect![
+            "problem: 7 handshakes found a full backlog since boot, by the sockets of all programs; a second report shows if the number still grows (3 pieces of evidence)"
+        ],
+    );
+}
+
+#[test]
+fn congestion_control() {
+    let with = |name: &str, qdisc: Option<&str>| {
+        let mut facts = Facts::default();
+        facts.network.congestion_control = known(name.to_owned());
+        facts.interfaces = match qdisc {
+            None => Fact::unknown("netlink RTM_GETLINK", Unread::TimedOut),
+            Some(kind) => known(vec![Interface {
+                name: "eth0".to_owned(),
+                qdiscs: known(vec![Qdisc {
+                    kind: kind.to_owned(),
+                    is_root: true,
+                    is_ingress: false,
+                }]),
+                ..Interface::default()
+            }]),
+        };
+        facts
+    };
+    check(
+        "tcp.cc",
+        &with("bbr", Some("pfifo_fast")),
+        expect![
+            "gain: bbr without the queueing discipline fq: the kernel paces each connection by its own timer (3 pieces of evidence)"
+        ],
+    );
+    check(
+        "tcp.cc",
+        &with("bbr", Some("fq")),
+        expect!["fine: bbr (3 pieces of evidence)"],
+    );
+    check(
+        "tcp.cc",
+        &with("bbr", None),
+        expect!["unknown: netlink RTM_GETLINK: no reply in time (1 pieces of evidence)"],
+    );
+    check(
+        "tcp.cc",
+        &with("cubic", None),
+        expect!["fine: cubic (2 pieces of evidence)"],
+    );
+    check(
+        "tcp.cc",
+        &with("reno", None),
+        expect![
+            "tradeoff: reno: right in a local network, slow over long distances (2 pieces of evidence)"
+        ],
+    );
+}
+
+#[test]
+fn media_and_migration() {
+    let mut facts = kernel(5, 10);
+    facts.network.slow_start_after_idle = known(1);
+    facts.network.write_bytes_max = known(65_536);
+    facts.network.migrate_requests = known(0);
+    check(
+        "tcp.media",
+        &facts,
+        expect![
+            "gain: connections start slowly again after a pause; send buffers end at 65536 bytes (3 pieces of evidence)"
+        ],
+    );
+    check(
+        "tcp.migrate",
+        &facts,
+        expect!["notApplicable: kernel 5.10 lacks it, which needs 5.14 (1 pieces of evidence)"],
+    );
+    facts.network.slow_start_after_idle = known(0);
+    facts.network.write_bytes_max = known(4 << 20);
+    facts.kernel.release = kernel(6, 1).kernel.release;
+    check(
+        "tcp.media",
+        &facts,
+        expect![
+            "fine: connections keep their speed over a pause; the server sets TCP_NOTSENT_LOWAT itself (3 pieces of evidence)"
+        ],
+    );
+    check(
+        "tcp.migrate",
+        &facts,
+        expect![
+            "gain: off: closing a listening socket resets its handshakes in progress (1 pieces of evidence)"
+        ],
+    );
+    facts.network.migrate_requests = known(1);
+    check(
+        "tcp.migrate",
+        &facts,
+        expect!["fine: on (1 pieces of evidence)"],
+    );
+}
+
+#[test]
+fn limits() {
+    let mut facts = Facts::default();
+    facts.process.descriptors_max = known(Bounds {
+        soft: 1024,
+        hard: 4096,
+    });
+    facts.process.descriptors = known(900);
+    facts.process.locked_bytes_max = known(Bounds {
+        soft: 65_536,
+        hard: 65_536,
+    });
+    facts.network.conntrack = known(250);
+    facts.network.conntrack_max = known(300);
+    facts.network.ports = known(28_232);
+    facts.network.softnet_dropped = known(4);
+    check(
+        "lim.nofile",
+        &facts,
+        expect![
+            "gain: at most 4096 descriptors; 36864 allow 16,384 connections that each get a file (2 pieces of evidence)"
+        ],
+    );
+    check(
+        "lim.memlock",
+        &facts,
+        expect![
+            "notApplicable: at most 65536 bytes; the server locks no memory, as it lends pages to the kernel by vmsplice (1 pieces of evidence)"
+        ],
+    );
+    check(
+        "lim.conntrack",
+        &facts,
+        expect!["problem: 250 of 300 entries are in use (2 pieces of evidence)"],
+    );
+    check(
+        "lim.ports",
+        &facts,
+        expect!["fine: 28232 ports (1 pieces of evidence)"],
+    );
+    check(
+        "lim.packets",
+        &facts,
+        expect!["gain: 4 packets were dropped since boot (2 pieces of evidence)"],
+    );
+    // Only of a server are the open descriptors those that count.
+    facts.server.pid = known(7);
+    check(
+        "lim.nofile",
+        &facts,
+        expect!["problem: 900 of 1024 descriptors are open (2 pieces of evidence)"],
+    );
+    facts.process.descriptors_max = known(Bounds {
+        soft: 1024,
+        hard: u64::MAX,
+    });
+    facts.process.descriptors = known(12);
+    facts.network.conntrack = Fact::unknown("nf_conntrack_count", Unread::Absent);
+    facts.network.ports = known(1_000);
+    facts.network.softnet_dropped = known(0);
+    check(
+        "lim.nofile",
+        &facts,
+        expect!["fine: the server may open any number of descriptors (2 pieces of evidence)"],
+    );
+    check(
+        "lim.conntrack",
+        &facts,
+        expect!["notApplicable: the kernel tracks no connections (1 pieces of evidence)"],
+    );
+    check(
+        "lim.ports",
+        &facts,
+        expect!["gain: 1000 ports (1 pieces of evidence)"],
+    );
+    check(
+        "lim.packets",
+        &facts,
+        expect!["fine: no packet was dropped since boot (2 pieces of evidence)"],
+    );
+}
+
+#[test]
+fn firewall() {
+    let mut facts = Facts::default();
+    facts.network.conntrack = known(0);
+    facts.network.tables = Fact::unknown("ip_tables_names", Unread::Absent);
+    facts.network.chains = Fact::unknown("NFT_MSG_GETCHAIN", Unread::Denied);
+    check(
+        "nf.hooks",
+        &facts,
+        expect![
+            "unknown: NFT_MSG_GETCHAIN: permission denied; root can read it (1 pieces of evidence)"
+        ],
+    );
+    facts.network.chains = known(Vec::new());
+    check(
+        "nf.hooks",
+        &facts,
+        expect!["fine: no firewall and no connection tracking (3 pieces of evidence)"],
+    );
+    facts.network.chains = known(vec!["filter input".to_owned()]);
+    check(
+        "nf.hooks",
+        &facts,
+        expect![
+            "tradeoff: 1 base chains of nftables, 0 tables of iptables, 0 tracked connections (3 pieces of evidence)"
+        ],
+    );
+    facts.network.chains = Fact::unknown("NFT_MSG_GETCHAIN", Unread::Denied);
+    facts.network.conntrack = known(12);
+    check(
+        "nf.hooks",
+        &facts,
+        expect![
+            "tradeoff: 0 base chains of nftables, 0 tables of iptables, 12 tracked connections (3 pieces of evidence)"
+        ],
+    );
+}
+
+#[test]
+fn taps_audit_and_seccomp() {
+    let mut facts = Facts::default();
+    facts.network.taps = known(Vec::new());
+    facts.kernel.audit = known(Audit {
+        enabled: 1,
+        rules: 0,
+    });
+    facts.process.seccomp = known(0);
+    check(
+        "net.taps",
+        &facts,
+        expect!["fine: no packet socket is open (1 pieces of evidence)"],
+    );
+    check(
+        "sec.audit",
+        &facts,
+        expect!["fine: the audit is on, without rules for system calls (1 pieces of evidence)"],
+    );
+    check(
+        "sec.seccomp",
+        &facts,
+        expect!["fine: no filter (2 pieces of evidence)"],
+    );
+    facts.network.taps = known(vec![
+        Tap {
+            inode: 77,
+            owner: Some("dhclient (412)".to_owned()),
+        },
+        Tap {
+            inode: 78,
+            owner: None,
+        },
+    ]);
+    facts.kernel.audit = known(Audit {
+        enabled: 2,
+        rules: 3,
+    });
+    facts.process.seccomp = known(2);
+    facts.process.seccomp_filters = known(2);
+    check(
+        "net.taps",
+        &facts,
+        expect![
+            "tradeoff: 2 packet sockets are open, by dhclient (412), an unknown process (socket 78) (1 pieces of evidence)"
+        ],
+    );
+    check(
+        "sec.audit",
+        &facts,
+        expect![
+            "tradeoff: the audit is locked until the next boot, with 3 rules (1 pieces of evidence)"
+        ],
+    );
+    check(
+        "sec.seccomp",
+        &facts,
+        expect!["tradeoff: 2 filters run for every system call (2 pieces of evidence)"],
+    );
+    facts.kernel.audit = Fact::unknown("AUDIT_GET", Unread::Unsupported);
+    check(
+        "sec.audit",
+        &facts,
+        expect!["notApplicable: the kernel has no audit (1 pieces of evidence)"],
+    );
+    facts.kernel.audit = Fact::unknown("AUDIT_GET", Unread::Denied);
+    check(
+        "sec.audit",
+        &facts,
+        expect!["unknown: AUDIT_GET: permission denied; root can read it (1 pieces of evidence)"],
+    );
+}
+
+#[test]
+fn mitigations() {
+    let with = |states: &[(&str, &str)]| {
+        let states = states
+            .iter()
+            .map(|(name, state)| ((*name).to_owned(), (*state).to_owned()));
+        let mut facts = Facts::default();
+        facts.kernel.vulnerabilities = known(states.collect());
+        facts
+    };
+    check(
+        "sec.mitig",
+        &with(&[("mds", "Not affected")]),
+        expect![
+            "fine: the processors have none of the known vulnerabilities (2 pieces of evidence)"
+        ],
+    );
+    let open = [
+        ("mds", "Vulnerable: No microcode"),
+        ("spectre_v2", "Mitigation: IBRS"),
+    ];
+    check(
+        "sec.mitig",
+        &with(&open),
+        expect!["tradeoff: mitigated: spectre_v2; not mitigated: mds (2 pieces of evidence)"],
+    );
+    check(
+        "sec.mitig",
+        &with(&open[..1]),
+        expect!["tradeoff: not mitigated: mds (2 pieces of evidence)"],
+    );
+    check(
+        "sec.mitig",
+        &with(&open[1..]),
+        expect!["tradeoff: mitigated: spectre_v2 (2 pieces of evidence)"],
+    );
+}
+
+#[test]
+fn machine() {
+    let mut facts = kernel(4, 19);
+    facts.kernel.clock_source = known("hpet".to_owned());
+    facts.memory.huge_pages = known("never".to_owned());
+    facts.cpu.governors = known(vec!["powersave".to_owned()]);
+    facts.cpu.frequency_driver = known("acpi-cpufreq".to_owned());
+    check(
+        "kernel.version",
+        &facts,
+        expect![
+            "gain: kernel 4.19 lacks Landlock for the sandboxes (5.13), tcp_migrate_req (5.14), SO_INCOMING_CPU among sockets of one port (6.2), busy polling per epoll instance (6.9), suspended interrupts (6.13) (1 pieces of evidence)"
+        ],
+    );
+    check(
+        "cpu.clocksource",
+        &facts,
+        expect!["problem: hpet: every reading of the time is a system call (1 pieces of evidence)"],
+    );
+    check(
+        "mem.thp",
+        &facts,
+        expect!["gain: off: sandboxes touch new memory in pages of 4 KB (1 pieces of evidence)"],
+    );
+    check(
+        "cpu.freq",
+        &facts,
+        expect![
+            "gain: governor powersave: processors stay at their lowest frequency (2 pieces of evidence)"
+        ],
+    );
+    facts.kernel.release = kernel(6, 8).kernel.release;
+    facts.kernel.clock_source = known("tsc".to_owned());
+    facts.memory.huge_pages = known("madvise".to_owned());
+    facts.cpu.frequency_driver = known("intel_pstate".to_owned());
+    check(
+        "kernel.version",
+        &facts,
+        expect![
+            "tradeoff: kernel 6.8 lacks busy polling per epoll instance (6.9), suspended interrupts (6.13) (1 pieces of evidence)"
+        ],
+    );
+    check(
+        "cpu.clocksource",
+        &facts,
+        expect!["fine: tsc (1 pieces of evidence)"],
+    );
+    check(
+        "mem.thp",
+        &facts,
+        expect!["fine: madvise: sandboxes get huge pages (1 pieces of evidence)"],
+    );
+    check(
+        "cpu.freq",
+        &facts,
+        expect![
+            "tradeoff: governor powersave: processors need a moment to reach their full frequency (2 pieces of evidence)"
+        ],
+    );
+    facts.kernel.release = kernel(6, 18).kernel.release;
+    facts.kernel.clock_source = known("kvm-clock".to_owned());
+    facts.cpu.governors = Fact::unknown("scaling_governor", Unread::Absent);
+    check(
+        "kernel.version",
+        &facts,
+        expect!["fine: kernel 6.18 has all features that these rows name (1 pieces of evidence)"],
+    );
+    check(
+        "cpu.clocksource",
+        &facts,
+        expect![
+            "tradeoff: kvm-clock: read without a system call, but slower than tsc (1 pieces of evidence)"
+        ],
+    );
+    check(
+        "cpu.freq",
+        &facts,
+        expect![
+            "notApplicable: the host does not control frequencies, as in most virtual machines (1 pieces of evidence)"
+        ],
+    );
+    facts.cpu.governors = known(vec!["performance".to_owned()]);
+    check(
+        "cpu.freq",
+        &facts,
+        expect!["fine: governor performance (2 pieces of evidence)"],
+    );
+}
+
+#[test]
+fn quota() {
+    let mut facts = Facts::default();
+    facts.process.allowed = known(Cpus::from_iter(0..4));
+    facts.process.quota = known(Quota {
+        quota_us: None,
+        period_us: 100_000,
+    });
+    facts.process.throttling = Fact::unknown("cpu.stat", Unread::Malformed);
+    check(
+        "app.threads",
+        &facts,
+        expect!["fine: a server may use 4 processors: 0-3 (2 pieces of evidence)"],
+    );
+    check(
+        "app.throttled",
+        &facts,
+        expect!["fine: the control group has no quota (1 pieces of evidence)"],
+    );
+    facts.process.quota = known(Quota {
+        quota_us: Some(150_000),
+        period_us: 100_000,
+    });
+    check(
+        "app.threads",
+        &facts,
+        expect![
+            "problem: the quota allows 1.5 processors, but the server starts 4 cores (2 pieces of evidence)"
+        ],
+    );
+    check(
+        "app.throttled",
+        &facts,
+        expect!["unknown: cpu.stat: content in an unknown form (1 pieces of evidence)"],
+    );
+    facts.process.throttling = known(Throttling {
+        periods: 1_000,
+        throttled: 9,
+    });
+    check(
+        "app.throttled",
+        &facts,
+        expect![
+            "tradeoff: 9 of 1000 periods were throttled since the control group exists (2 pieces of evidence)"
+        ],
+    );
+    facts.process.throttling = known(Throttling {
+        periods: 1_000,
+        throttled: 10,
+    });
+    check(
+        "app.throttled",
+        &facts,
+        expect![
+            "problem: 10 of 1000 periods were throttled since the control group exists (2 pieces of evidence)"
+        ],
+    );
+}
+
+#[test]
+fn build_and_polling() {
+    let mut facts = kernel(6, 8);
+    facts.built_for = known(Vec::new());
+    facts.network.busy_poll = known(50);
+    facts.network.busy_read = known(0);
+    check(
+        "app.codegen",
+        &facts,
+        expect![
+            "tradeoff: compiled for every processor of its architecture (1 pieces of evidence)"
+        ],
+    );
+    check(
+        "poll.sysctl",
+        &facts,
+        expect![
+            "tradeoff: all sockets poll for 50 µs in poll and 0 µs in read (2 pieces of evidence)"
+        ],
+    );
+    check(
+        "poll.epoll",
+        &facts,
+        expect![
+            "notApplicable: this version of Pelton does not poll; kernel 6.8 lacks it, which needs 6.9 (2 pieces of evidence)"
+        ],
+    );
+    facts.built_for = known(vec!["avx2".to_owned()]);
+    facts.network.busy_poll = known(0);
+    check(
+        "app.codegen",
+        &facts,
+        expect!["fine: compiled for x86-64-v3 or newer (1 pieces of evidence)"],
+    );
+    check(
+        "poll.sysctl",
+        &facts,
+        expect!["fine: off, as recommended for a host with other programs (2 pieces of evidence)"],
+    );
+}
