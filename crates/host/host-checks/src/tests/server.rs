@@ -1,0 +1,285 @@
+//! Rows about a running server.
+
+use expect_test::expect;
+
+use super::{check, kernel, known};
+use crate::{Connection, Cpus, Facts, Listener, Metrics, Steering, Thread};
+
+/// Facts of a server with two cores that has served this many requests.
+fn server(metrics: Metrics) -> Facts {
+    let mut facts = kernel(6, 18);
+    facts.server.pid = known(7);
+    facts.server.metrics = known(metrics);
+    facts.process.allowed = known(Cpus::from_iter(0..2));
+    facts
+}
+
+fn busy() -> Metrics {
+    Metrics {
+        requests: 10_000,
+        system_calls: 21_000,
+        accepted: 2_000,
+        imbalance: 1.1,
+        located: 250,
+        local: 130,
+        steering: Steering {
+            hash: 2,
+            ..Steering::default()
+        },
+    }
+}
+
+fn listener(address: &str) -> Listener {
+    Listener {
+        address: address.to_owned(),
+        backlog: 4096,
+        ..Listener::default()
+    }
+}
+
+#[test]
+fn a_busy_server() {
+    let facts = server(busy());
+    check(
+        "app.threads",
+        &facts,
+        expect!["fine: the server has 2 cores on 2 processors (3 pieces of evidence)"],
+    );
+    check(
+        "app.syscalls",
+        &facts,
+        expect![
+            "fine: 2.10 system calls per request; a hit on an open connection needs 2 (1 pieces of evidence)"
+        ],
+    );
+    check(
+        "sock.incoming_cpu",
+        &facts,
+        expect![
+            "tradeoff: connections are spread by a hash; 52 % of 250 samples are local (2 pieces of evidence)"
+        ],
+    );
+    check(
+        "sock.cbpf",
+        &facts,
+        expect![
+            "notApplicable: kernel 6.18 makes the same choice by SO_INCOMING_CPU (2 pieces of evidence)"
+        ],
+    );
+    check(
+        "sock.balance",
+        &facts,
+        expect![
+            "fine: the busiest core accepted 1.10 times the mean of 2000 connections (1 pieces of evidence)"
+        ],
+    );
+    let wasteful = server(Metrics {
+        system_calls: 90_000,
+        imbalance: 1.9,
+        ..busy()
+    });
+    check(
+        "app.syscalls",
+        &wasteful,
+        expect![
+            "gain: 9.00 system calls per request; a hit on an open connection needs 2 (1 pieces of evidence)"
+        ],
+    );
+    check(
+        "sock.balance",
+        &wasteful,
+        expect![
+            "gain: the busiest core accepted 1.90 times the mean of 2000 connections (1 pieces of evidence)"
+        ],
+    );
+}
+
+#[test]
+fn an_idle_server() {
+    let facts = server(Metrics {
+        requests: 3,
+        accepted: 2,
+        located: 0,
+        local: 0,
+        ..busy()
+    });
+    check(
+        "app.syscalls",
+        &facts,
+        expect![
+            "notApplicable: only 3 requests so far, too few for a ratio (1 pieces of evidence)"
+        ],
+    );
+    check(
+        "sock.incoming_cpu",
+        &facts,
+        expect![
+            "notApplicable: connections are spread by a hash; only 0 were sampled, too few for a judgement (2 pieces of evidence)"
+        ],
+    );
+    check(
+        "sock.balance",
+        &facts,
+        expect![
+            "notApplicable: only 2 connections so far, too few for a judgement (1 pieces of evidence)"
+        ],
+    );
+}
+
+#[test]
+fn steering() {
+    let mut by_cpu = busy();
+    by_cpu.steering = Steering {
+        incoming_cpu: 2,
+        ..Steering::default()
+    };
+    check(
+        "sock.incoming_cpu",
+        &server(by_cpu),
+        expect![
+            "fine: connections are spread by SO_INCOMING_CPU; 52 % of 250 samples are local (2 pieces of evidence)"
+        ],
+    );
+    let mut by_program = busy();
+    by_program.steering = Steering {
+        cbpf: 2,
+        ..Steering::default()
+    };
+    let mut facts = server(by_program);
+    check(
+        "sock.cbpf",
+        &facts,
+        expect!["fine: 2 cores are steered by a BPF program (2 pieces of evidence)"],
+    );
+    facts.kernel = kernel(6, 1).kernel;
+    check(
+        "sock.incoming_cpu",
+        &facts,
+        expect![
+            "notApplicable: kernel 6.1 ignores SO_INCOMING_CPU among sockets of one port, which needs 6.2 (1 pieces of evidence)"
+        ],
+    );
+    facts.server.metrics = known(busy());
+    check(
+        "sock.cbpf",
+        &facts,
+        expect![
+            "tradeoff: kernel 6.1 needs the BPF program for locality, which is not attached (2 pieces of evidence)"
+        ],
+    );
+    let mut one_core = busy();
+    one_core.steering.hash = 1;
+    check(
+        "sock.incoming_cpu",
+        &server(one_core),
+        expect!["notApplicable: the server has one core (1 pieces of evidence)"],
+    );
+    check(
+        "app.threads",
+        &server(one_core),
+        expect!["gain: the server has 1 cores on 2 processors (3 pieces of evidence)"],
+    );
+}
+
+#[test]
+fn pinned_cores() {
+    let thread = |name: &str, list: &str| Thread {
+        name: name.to_owned(),
+        allowed: Cpus::parse_list(list).expect("a list"),
+    };
+    let mut facts = server(busy());
+    facts.process.threads = known(vec![
+        thread("core-0", "0"),
+        thread("core-1", "1"),
+        thread("core-1-file", "0-1"),
+        thread("core-0", "0-1"),
+    ]);
+    check(
+        "app.pin",
+        &facts,
+        expect!["fine: cores are pinned to 0-1 (2 pieces of evidence)"],
+    );
+    facts.cpu.siblings = known(vec![Cpus::from_iter([0, 1])]);
+    check(
+        "app.pin",
+        &facts,
+        expect![
+            "tradeoff: cores are pinned to 0-1, of which some are hardware threads of one core and share its execution units (2 pieces of evidence)"
+        ],
+    );
+    facts.process.threads = known(vec![thread("core-0", "0-1")]);
+    check(
+        "app.pin",
+        &facts,
+        expect!["gain: 1 of 1 cores are not pinned to one processor (1 pieces of evidence)"],
+    );
+    facts.process.threads = known(vec![thread("other", "0-1")]);
+    check(
+        "app.pin",
+        &facts,
+        expect!["notApplicable: the process has no threads named core-N (1 pieces of evidence)"],
+    );
+}
+
+#[test]
+fn listeners() {
+    let mut facts = server(busy());
+    facts.server.listeners = known(vec![
+        listener("127.0.0.1:80"),
+        listener("127.0.0.1:80"),
+        listener("127.0.0.1:6380"),
+    ]);
+    check(
+        "sock.reuseport",
+        &facts,
+        expect!["fine: 127.0.0.1:80 has sockets: 2, cores: 2 (1 pieces of evidence)"],
+    );
+    facts.server.listeners = known(vec![listener("127.0.0.1:80")]);
+    check(
+        "sock.reuseport",
+        &facts,
+        expect!["gain: 127.0.0.1:80 has sockets: 1, cores: 2 (1 pieces of evidence)"],
+    );
+    facts.server.listeners = known(Vec::new());
+    check(
+        "sock.reuseport",
+        &facts,
+        expect!["notApplicable: the server has no listening TCP socket (1 pieces of evidence)"],
+    );
+    let full = Listener {
+        waiting: 4096,
+        ..listener("127.0.0.1:80")
+    };
+    facts.server.listeners = known(vec![full]);
+    check(
+        "tcp.overflows",
+        &facts,
+        expect![
+            "problem: 127.0.0.1:80 is full: 4096 connections wait for accept (2 pieces of evidence)"
+        ],
+    );
+}
+
+#[test]
+fn queues_of_the_card() {
+    let mut facts = server(busy());
+    facts.server.connections = known(vec![Connection { napi_id: 0 }]);
+    check(
+        "poll.epoll",
+        &facts,
+        expect![
+            "notApplicable: this version of Pelton does not poll; the kernel could, but connections have no SO_INCOMING_NAPI_ID (2 pieces of evidence)"
+        ],
+    );
+    facts.server.connections = known(vec![
+        Connection { napi_id: 0 },
+        Connection { napi_id: 8193 },
+    ]);
+    check(
+        "poll.epoll",
+        &facts,
+        expect![
+            "notApplicable: this version of Pelton does not poll; the kernel and the card could (2 pieces of evidence)"
+        ],
+    );
+}
