@@ -1,6 +1,9 @@
 //! Tests on the local file system. They also pass if the file system supports neither FIEMAP nor
 //! leases.
 
+mod messages;
+mod tree;
+
 use std::fs::{self, File};
 use std::io::Write as _;
 
