@@ -113,7 +113,7 @@ fn write(
     let count = |standing| report.count(standing);
     writeln!(
         out,
-        "{} problems, {} gains, {} trade-offs, {} unknown, {} fine, {} not applicable",
+        "problems: {}, gains: {}, trade-offs: {}, unknown: {}, fine: {}, not applicable: {}",
         count(Standing::Problem),
         count(Standing::Gain),
         count(Standing::Tradeoff),
@@ -133,21 +133,22 @@ fn write(
         if rows.is_empty() {
             continue;
         }
-        writeln!(out)?;
-        let is_short = !is_full && !standing.is_finding();
-        match standing {
-            Standing::Fine | Standing::NotApplicable if is_short => {
-                let ids = rows.iter().map(|row| row.check.id);
-                let ids = ids.collect::<Vec<_>>().join(" ");
-                writeln!(out, "{}: {ids}", style.standing(standing))?;
+        if is_full || standing.is_finding() {
+            for row in rows {
+                writeln!(out)?;
+                write_row(out, row, style)?;
             }
-            _ if is_short => {
-                writeln!(out, "{}:", style.standing(standing))?;
-                for row in rows {
-                    writeln!(out, "  {:<16} {}", row.check.id, row.judgement.state)?;
-                }
-            }
-            _ => rows.iter().try_for_each(|row| write_row(out, row, style))?,
+            continue;
+        }
+        let name = style.standing(standing);
+        if matches!(standing, Standing::Fine | Standing::NotApplicable) {
+            let ids: Vec<&str> = rows.iter().map(|row| row.check.id).collect();
+            writeln!(out, "\n{name}: {}", ids.join(" "))?;
+            continue;
+        }
+        writeln!(out, "\n{name}:")?;
+        for row in rows {
+            writeln!(out, "  {:<18} {}", row.check.id, row.judgement.state)?;
         }
     }
     if !is_full {
@@ -176,5 +177,8 @@ fn write_row(out: &mut impl Write, row: &Finding, style: Style) -> io::Result<()
         row.change(),
         check.class.letter()
     )?;
-    writeln!(out, "  undo      {}\n", check.undo)
+    writeln!(out, "  undo      {}", check.undo)
 }
+
+#[cfg(test)]
+mod tests;

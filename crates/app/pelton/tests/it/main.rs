@@ -17,6 +17,7 @@ mod covers;
 mod crash;
 mod dashboard;
 mod disk;
+mod doctor;
 mod documents;
 mod downloads;
 mod efforts;

@@ -1,0 +1,108 @@
+//! Tests of the text of `pelton doctor`, with literal facts.
+
+use expect_test::{Expect, expect};
+use host_checks::{Fact, Facts, Release};
+
+use super::{Style, write};
+
+/// Facts of a host on which two rows are findings.
+fn facts() -> Facts {
+    let mut facts = Facts::default();
+    facts.kernel.release = Fact::known("osrelease", "6.1.0", Release(6, 1));
+    facts.network.somaxconn = Fact::known("somaxconn", "128", 128);
+    facts.network.syn_backlog = Fact::known("tcp_max_syn_backlog", "4096", 4096);
+    facts.network.listen_overflows = Fact::known("ListenOverflows", "7", 7);
+    facts.network.listen_drops = Fact::known("ListenDrops", "7", 7);
+    facts
+}
+
+/// Compares the lines of the report that contain `word`.
+fn check(is_full: bool, style: Style, word: &str, expected: Expect) {
+    let report = host_checks::judge(&facts());
+    let mut out = Vec::new();
+    write(&mut out, &report, Some(7), is_full, style).expect("memory takes every write");
+    let text = String::from_utf8(out).expect("the report is text");
+    let text = text.replace('\x1b', "ESC");
+    let lines = text.lines().filter(|line| line.contains(word));
+    expected.assert_eq(&lines.map(|line| format!("{line}\n")).collect::<String>());
+}
+
+#[test]
+fn findings_come_first_and_in_full() {
+    let report = host_checks::judge(&facts());
+    let mut out = Vec::new();
+    write(&mut out, &report, None, false, Style::Plain).expect("memory takes every write");
+    let text = String::from_utf8(out).expect("the report is text");
+    let begin: String = text
+        .lines()
+        .take(25)
+        .map(|line| format!("{line}\n"))
+        .collect();
+    expect![[r#"
+        problems: 1, gains: 2, trade-offs: 0, unknown: 37, fine: 0, not applicable: 2
+        server: none was found; --data or --pid names one
+
+        problem  tcp.overflows: listening sockets that overflowed
+          found     7 handshakes found a full backlog since boot, by the sockets of all programs; a second report shows if the number still grows
+          evidence  ListenOverflows: 7
+          evidence  ListenDrops: 7
+          evidence  : unknown: not read
+          gain      none measured by the article; an overflow delays a client by at least a second, or refuses it
+          for       all sizes, in bursts of new connections
+          risk      longer backlogs hold more memory during an attack
+          change    see tcp.backlog for the limits; if the server has too few processors, see app.threads and app.throttled (class S)
+          undo      write the old values
+
+        gain  tcp.backlog: backlogs of listening sockets
+          found     at most 128 connections may wait for accept; the server asks for 4096
+          evidence  somaxconn: 128
+          evidence  tcp_max_syn_backlog: 4096
+          gain      none measured by the article
+          for       all sizes, in bursts of new connections
+          risk      longer backlogs hold more memory during an attack
+          change    sysctl -w net.core.somaxconn=4096 net.ipv4.tcp_max_syn_backlog=4096, then restart the server (class T)
+          undo      sysctl -w with the old values, then restart the server
+
+        gain  kernel.version: kernel with the features that the server uses
+    "#]].assert_eq(&begin);
+}
+
+#[test]
+fn only_terminals_get_colours() {
+    check(
+        false,
+        Style::Plain,
+        "tcp.overflows:",
+        expect![[r#"
+        problem  tcp.overflows: listening sockets that overflowed
+    "#]],
+    );
+    check(
+        false,
+        Style::Coloured,
+        "tcp.overflows:",
+        expect![[r#"
+        ESC[31mproblemESC[0m  tcp.overflows: listening sockets that overflowed
+    "#]],
+    );
+}
+
+#[test]
+fn rows_without_a_finding_are_short_unless_asked_for() {
+    check(
+        false,
+        Style::Plain,
+        "cpu.clocksource",
+        expect![[r#"
+          cpu.clocksource    : not read
+    "#]],
+    );
+    check(
+        true,
+        Style::Plain,
+        "cpu.clocksource",
+        expect![[r#"
+        unknown  cpu.clocksource: clock that programs read without a system call
+    "#]],
+    );
+}

@@ -1,0 +1,267 @@
+//! Tests of `pelton doctor` on the host that runs them.
+
+use std::fs;
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
+use std::os::unix::process::CommandExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use expect_test::expect;
+use serde_json::Value;
+
+use crate::harness::{Home, Server, media, pelton};
+
+/// User and group that own nothing.
+const NOBODY: u32 = 65_534;
+
+/// Runs the doctor, and returns its report and exit code.
+fn doctor(command: &mut Command) -> (Value, i32) {
+    let Output {
+        status,
+        stdout,
+        stderr,
+    } = command.output().expect("the program starts");
+    assert_eq!(String::from_utf8_lossy(&stderr), "");
+    let report = serde_json::from_slice(&stdout).expect("the report is JSON");
+    (report, status.code().expect("the program was not killed"))
+}
+
+fn row<'a>(report: &'a Value, id: &str) -> &'a Value {
+    let rows = report["checks"].as_array().expect("the report has rows");
+    rows.iter()
+        .find(|row| row["id"] == id)
+        .expect("the report has the row")
+}
+
+fn ids(report: &Value) -> String {
+    let rows = report["checks"].as_array().expect("the report has rows");
+    let mut ids: Vec<&str> = rows.iter().filter_map(|row| row["id"].as_str()).collect();
+    ids.sort_unstable();
+    ids.join(" ")
+}
+
+#[test]
+fn the_report_has_every_row() {
+    let home = Home::new();
+    let (report, code) = doctor(&mut pelton(&home, ["doctor", "--json"]));
+    expect!["app.codegen app.pin app.syscalls app.threads app.throttled cpu.clocksource cpu.freq irq.affinity irq.coalesce kernel.version lim.conntrack lim.memlock lim.nofile lim.packets lim.ports mem.numa mem.thp net.bpf net.taps nf.hooks nic.gro nic.rings nic.rps_rfs nic.rss nic.threaded nic.xps poll.epoll poll.irqsuspend poll.sysctl q.noqueue sec.audit sec.mitig sec.seccomp sock.balance sock.cbpf sock.incoming_cpu sock.reuseport tcp.backlog tcp.cc tcp.media tcp.migrate tcp.overflows"].assert_eq(&ids(&report));
+    let rows = report["checks"].as_array().expect("the report has rows");
+    let has_findings = rows.iter().any(|row| row["isFinding"] == true);
+    assert_eq!(code, i32::from(has_findings));
+    for row in rows {
+        for member in [
+            "title",
+            "state",
+            "gain",
+            "responseSizes",
+            "risk",
+            "change",
+            "undo",
+        ] {
+            let text = row[member].as_str().expect("a text");
+            assert!(!text.is_empty(), "{member} of {row}");
+        }
+        let evidence = row["evidence"].as_array().expect("a list");
+        let sources = evidence
+            .iter()
+            .all(|one| one["source"].as_str().is_some_and(|text| !text.is_empty()));
+        assert!(!evidence.is_empty() && sources, "{row}");
+    }
+    assert_eq!(report["server"], Value::Null);
+    let state = row(&report, "app.pin")["state"].as_str().expect("a text");
+    assert!(
+        state.ends_with("no running server was found; --pid or --data names one"),
+        "{state}"
+    );
+}
+
+#[test]
+fn the_text_names_every_row() {
+    let home = Home::new();
+    let output = pelton(&home, ["doctor"])
+        .output()
+        .expect("the program starts");
+    let text = String::from_utf8(output.stdout).expect("the report is text");
+    let (report, code) = doctor(&mut pelton(&home, ["doctor", "--json"]));
+    for id in ids(&report).split(' ') {
+        assert!(text.contains(id), "{id}: {text}");
+    }
+    // A pipe is no terminal, so the text has no colours.
+    assert!(!text.contains('\x1b'), "{text}");
+    assert_eq!(output.status.code(), Some(code));
+}
+
+#[test]
+fn a_running_server_is_found_by_its_data_directory_and_by_its_id() {
+    let home = Home::with(&[("a.jpg", &media::photo(64, 48, 1))]);
+    let server = Server::plain(&home, &[]);
+    let data = home.data();
+    let data = data.to_str().expect("the test's directory is text");
+    let pid = server.pid().to_string();
+    let by_data = doctor(&mut pelton(&home, ["doctor", "--json", "--data", data])).0;
+    let by_id = doctor(&mut pelton(&home, ["doctor", "--json", "--pid", &pid])).0;
+    for report in [by_data, by_id] {
+        assert_eq!(report["server"], server.pid());
+        for id in ["app.pin", "sock.reuseport", "sock.cbpf", "lim.nofile"] {
+            let row = row(&report, id);
+            assert_ne!(row["standing"], "unknown", "{row}");
+        }
+        // Two cores and no request yet: the ratio needs more requests, which the metrics show.
+        let calls = row(&report, "app.syscalls");
+        assert_eq!(calls["standing"], "notApplicable", "{calls}");
+        assert!(
+            calls["evidence"][0]["source"]
+                .as_str()
+                .is_some_and(|source| source.ends_with("/-/metrics"))
+        );
+    }
+}
+
+#[test]
+fn a_data_directory_whose_server_has_ended_has_no_server() {
+    let home = Home::with(&[("a.jpg", &media::photo(64, 48, 1))]);
+    drop(Server::plain(&home, &[]));
+    assert!(home.data().join("lock").exists());
+    let data = home.data();
+    let data = data.to_str().expect("the test's directory is text");
+    let (report, _) = doctor(&mut pelton(&home, ["doctor", "--json", "--data", data]));
+    assert_eq!(report["server"], Value::Null);
+}
+
+#[test]
+fn an_unknown_process_is_an_error_of_usage() {
+    let home = Home::new();
+    let output = pelton(&home, ["doctor", "--pid", "4194305"])
+        .output()
+        .expect("the program starts");
+    let text = String::from_utf8(output.stderr).expect("errors are text");
+    assert_eq!(text, "pelton: --pid 4194305: there is no such process\n");
+    assert_eq!(output.status.code(), Some(2));
+}
+
+/// Copies the program to a directory that every user can enter.
+fn copy(test: &str) -> PathBuf {
+    let folder = std::env::temp_dir().join(format!("pelton-doctor-{test}-{}", std::process::id()));
+    fs::create_dir_all(&folder).expect("a temporary directory");
+    fs::set_permissions(&folder, fs::Permissions::from_mode(0o755)).expect("a temporary directory");
+    fs::copy(env!("CARGO_BIN_EXE_pelton"), folder.join("pelton")).expect("a temporary directory");
+    folder
+}
+
+#[test]
+fn a_user_without_privileges_gets_reasons_and_no_errors() {
+    let folder = copy("nobody");
+    let mut command = Command::new(folder.join("pelton"));
+    command
+        .args(["doctor", "--json"])
+        .current_dir("/")
+        .env_clear();
+    // Only root can become another user. A gate without root runs the doctor as its own user.
+    let is_root = fs::metadata("/proc/self")
+        .expect("the process exists")
+        .uid()
+        == 0;
+    if is_root {
+        command.uid(NOBODY).gid(NOBODY);
+    }
+    let (report, _) = doctor(&mut command);
+    fs::remove_dir_all(folder).expect("the directory exists");
+    // No user without privileges may read the rules of the audit or of the firewall.
+    let audit = row(&report, "sec.audit");
+    let reasons = [
+        "permission denied; root can read it",
+        "the kernel has no audit",
+    ];
+    let state = audit["state"].as_str().expect("a text");
+    assert!(
+        reasons.iter().any(|reason| state.ends_with(reason)),
+        "{audit}"
+    );
+    // Settings can be read by everybody.
+    assert_ne!(row(&report, "tcp.backlog")["standing"], "unknown");
+    assert_ne!(row(&report, "kernel.version")["standing"], "unknown");
+}
+
+/// Returns the lines of a trace that open a file for writing, create one, or write to another
+/// descriptor than stdout and stderr.
+fn writes(trace: &str) -> Vec<&str> {
+    let forbidden = |line: &&str| {
+        let call = line
+            .split_once(' ')
+            .map_or(*line, |(_, call)| call)
+            .trim_start();
+        let opens = call.starts_with("open") || call.starts_with("creat");
+        let makes = ["O_WRONLY", "O_RDWR", "O_CREAT", "O_TRUNC", "O_APPEND"];
+        let writes = call.starts_with("write") || call.starts_with("pwrite");
+        let is_output = ["write(1,", "write(2,", "writev(1,", "writev(2,"]
+            .iter()
+            .any(|own| call.starts_with(own));
+        call.starts_with("creat")
+            || opens && makes.iter().any(|flag| call.contains(flag))
+            || writes && !is_output
+    };
+    trace.lines().filter(forbidden).collect()
+}
+
+#[test]
+fn lines_of_a_trace_are_told_apart() {
+    let trace = "\
+12 openat(AT_FDCWD, \"/proc/cmdline\", O_RDONLY|O_CLOEXEC) = 3
+12 openat(AT_FDCWD, \"/x\", O_WRONLY|O_CREAT, 0666) = 3
+12 open(\"/x\", O_RDWR) = 3
+12 creat(\"/x\", 0666) = 3
+12 write(1, \"{\", 1) = 1
+12 write(3, \"{\", 1) = 1
+12 sendto(3, \"\", 20, 0, NULL, 0) = 20
+";
+    let numbers = writes(trace)
+        .into_iter()
+        .map(|line| trace.find(line).expect("a line of the trace"));
+    assert_eq!(numbers.collect::<Vec<_>>(), [61, 115, 141, 190]);
+}
+
+#[test]
+fn nothing_is_opened_for_writing() {
+    let home = Home::with(&[("a.jpg", &media::photo(64, 48, 1))]);
+    let trace = home.directory().join("trace");
+    if !can_trace(&trace) {
+        return;
+    }
+    let server = Server::plain(&home, &[]);
+    let mut command = Command::new("strace");
+    let calls = "trace=open,openat,openat2,creat,write,writev,pwrite64,pwritev,pwritev2";
+    command.args(["-f", "-qq", "-e", calls, "-o"]).arg(&trace);
+    command
+        .arg(env!("CARGO_BIN_EXE_pelton"))
+        .args(["doctor", "--json", "--data"])
+        .arg(home.data());
+    let (report, _) = doctor(command.current_dir(home.directory()));
+    assert_eq!(report["server"], server.pid());
+    let trace = fs::read_to_string(trace).expect("strace writes the trace");
+    assert!(
+        trace.contains("/proc/sys/net/core/somaxconn"),
+        "the trace lacks files: {trace}"
+    );
+    assert_eq!(writes(&trace), Vec::<&str>::new());
+}
+
+/// Returns whether strace is installed and may trace. Prints the reason if it may not.
+fn can_trace(trace: &Path) -> bool {
+    let tried = Command::new("strace")
+        .arg("-o")
+        .arg(trace)
+        .arg("true")
+        .stderr(Stdio::null())
+        .status();
+    match tried {
+        Ok(status) if status.success() => true,
+        Ok(status) => {
+            eprintln!("skipped: strace cannot trace here ({status})");
+            false
+        }
+        Err(err) => {
+            eprintln!("skipped: strace does not start: {err}");
+            false
+        }
+    }
+}
