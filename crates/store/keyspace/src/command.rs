@@ -212,7 +212,7 @@ fn streams(args: &[Bytes]) -> Option<Vec<usize>> {
         };
     }
     let count = args.len() - at - 1;
-    (count != 0 && count % 2 == 0).then(|| (at + 1..at + 1 + count / 2).collect())
+    (count != 0 && count.is_multiple_of(2)).then(|| (at + 1..at + 1 + count / 2).collect())
 }
 
 fn counted(args: &[Bytes], at: usize) -> Option<Vec<usize>> {

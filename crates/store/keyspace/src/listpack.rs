@@ -59,7 +59,7 @@ impl Listpack {
         let start = self.bytes.len();
         match text.len() {
             len @ ..64 => self.bytes.push(0x80 | len as u8),
-            len @ ..4096 => self.bytes.extend((0xe000 | len as u16).to_be_bytes()),
+            len @ 64..4096 => self.bytes.extend((0xe000 | len as u16).to_be_bytes()),
             len => {
                 self.bytes.push(0xf0);
                 let len = u32::try_from(len).expect("an entry of a stream is shorter than 4 GiB");
@@ -110,7 +110,7 @@ pub(crate) fn text_bytes(text: &[u8]) -> usize {
     }
     let head = match text.len() {
         ..64 => 1,
-        ..4096 => 2,
+        64..4096 => 2,
         _ => 5,
     };
     let len = head + text.len();

@@ -134,7 +134,7 @@ fn block_deadline(cx: &Context<'_>, at: usize) -> Result<Option<u64>, Fault> {
 /// Returns the keys among the arguments from `at` on: their first half.
 fn halve<'a>(cx: &Context<'a>, at: usize) -> Result<&'a [Bytes], Fault> {
     let rest = &cx.args[at..];
-    if rest.len() % 2 != 0 {
+    if !rest.len().is_multiple_of(2) {
         return Err(Fault::of(
             "ERR Unbalanced XREAD list of streams: for each stream key an ID or '$' must be specified.",
         ));

@@ -277,7 +277,7 @@ pub(crate) fn xadd(cx: &mut Context<'_>, out: &mut Out) -> Done {
     let args = cx.args;
     let key = &args[1];
     let fields = args.get(addition.id_at + 1..).unwrap_or_default();
-    if fields.is_empty() || fields.len() % 2 != 0 {
+    if fields.is_empty() || !fields.len().is_multiple_of(2) {
         return Err(Fault::arity("xadd"));
     }
     if addition.id == NewId::Exact(Id::MIN) {
@@ -496,11 +496,6 @@ pub(crate) fn xsetid(cx: &mut Context<'_>, out: &mut Out) -> Done {
     let id = parse_id(&args[2], 0)?;
     let options = SetIdOptions::parse(cx, id)?;
     let stream = cx.peek_as::<Stream>(key)?.ok_or(Fault::NO_KEY)?;
-    if id < stream.max_deleted_id {
-        return Err(Fault::of(
-            "ERR The ID specified in XSETID is smaller than current max_deleted_entry_id",
-        ));
-    }
     if stream.last_entry_id().is_some_and(|last| id < last) {
         return Err(Fault::of(
             "ERR The ID specified in XSETID is smaller than the target stream top item",
@@ -510,6 +505,11 @@ pub(crate) fn xsetid(cx: &mut Context<'_>, out: &mut Out) -> Done {
     if len != 0 && options.entries_added.is_some_and(|added| added < len) {
         return Err(Fault::of(
             "ERR The entries_added specified in XSETID is smaller than the target stream length",
+        ));
+    }
+    if id < stream.max_deleted_id {
+        return Err(Fault::of(
+            "ERR The ID specified in XSETID is smaller than current max_deleted_entry_id",
         ));
     }
     cx.edit::<Stream, _>(key, |stream| {

@@ -301,10 +301,11 @@ impl<'a> NodeReader<'a> {
             return Err(Stop::Bad("entry of a stream without fields"));
         }
         let mut fields = Vec::new();
-        for index in 0..len {
-            fields.push(match has_node_fields {
-                true => names[index].clone(),
-                false => self.piece()?.text(),
+        let mut shared = has_node_fields.then(|| names.iter().cloned());
+        for _ in 0..len {
+            fields.push(match &mut shared {
+                Some(names) => names.next().expect("`len` is the number of names"),
+                None => self.piece()?.text(),
             });
             fields.push(self.piece()?.text());
         }
