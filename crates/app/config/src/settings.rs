@@ -154,8 +154,8 @@ settings! {
         /// quality. A higher quality makes larger files.
         quality: Quality = Quality(DEFAULT_QUALITY_PCT), "1-100";
         /// Formats, avif or webp, to which pictures are converted for clients that accept them.
-        /// Other clients get a JPEG or PNG: the original file, or a conversion of it if browsers do
-        /// not show its format.
+        /// Other clients get the original file if browsers can show its format and the request
+        /// changes nothing, and otherwise a JPEG or PNG.
         formats: Formats = Formats(vec![Target::Avif, Target::Webp]), "formats";
         /// Extensions of files to serve in addition to pictures and audio files; * means all files.
         /// The default lists the videos that browsers can play.
@@ -214,8 +214,8 @@ settings! {
         steering: SteeringMode = SteeringMode(Steering::Auto), "mode";
         /// Addresses or networks of reverse proxies to trust. The server believes two of their
         /// header fields: X-Forwarded-Proto says whether the client uses HTTPS, and X-Forwarded-For
-        /// is the client's address for limits.address_conversions_max. These proxies may open any
-        /// number of connections.
+        /// says which address the client has. That address only counts for
+        /// limits.address_conversions_max. These proxies may open any number of connections.
         proxies: Networks = Networks::loopback(), "addresses";
         /// Parts of the server for which browsers must log in: off (none), music (music, covers,
         /// the API at /-/api, metrics and status) or all (everything except health checks and the
@@ -223,8 +223,8 @@ settings! {
         require_login: LoginNeed = LoginNeed(RequireLogin::Off), "off, music or all";
         /// Host names of this server, such as music.example.org or *.example.org. Always accepted,
         /// too: IP addresses, names without a dot, names in .local, .localhost, .internal or
-        /// .home.arpa, and names in the server's certificates. Under any other name, folder pages,
-        /// metrics and the API get the status 421. Files get it only if this list is not empty.
+        /// .home.arpa, and names in the server's certificates. Requests under any other name get
+        /// the status 421. Exception: while this list is empty, files are sent under every name.
         hosts: Hosts = Hosts(Vec::new()), "names";
         /// Origins of other web sites, such as https://photos.example.org, whose pages may use the
         /// API at /-/api. This server's own pages always may. For pages that only read files, see
@@ -529,9 +529,10 @@ settings! {
         /// Maximum length of the path and query of one request. A longer one gets the status 414.
         /// The limit cannot be set below 8000 bytes.
         target_bytes_max: Bytes = Bytes::kib(8), "bytes";
-        /// Maximum size of a request body that the server reads and ignores in order to keep the
-        /// connection open. If an ignored body is larger, the server closes an HTTP/1.1 connection
-        /// after its response; over HTTP/2 the request gets the status 413.
+        /// Some requests have a body that the server does not need, such as a GET of a file with a
+        /// body. The server reads and discards a body of up to this size, so that the connection
+        /// can be used again. If the body is larger, the server closes an HTTP/1.1 connection after
+        /// its response; over HTTP/2 the request gets the status 413.
         body_bytes_max: Bytes = Bytes::kib(64), "bytes";
         /// Maximum size of the body of one request to the API at /-/api, a program, or an endpoint
         /// for music players. A larger body gets the status 413. A compressed body counts with its
@@ -596,9 +597,10 @@ settings! {
         /// reading a response. Request bodies do not count. Beyond it, the server closes the
         /// connection.
         h2_idle_bytes_max: Bytes = Bytes::kib(256), "bytes";
-        /// Number by which the failed requests of one HTTP/2 connection may exceed its completed
-        /// ones. A request fails if the client cancels it or makes an error. Beyond it, the server
-        /// closes the connection.
+        /// Protection against clients that start and cancel many requests. On one HTTP/2
+        /// connection, the requests that the client cancels or breaks off with an error may
+        /// outnumber the completed requests by this number. Beyond it, the server closes the
+        /// connection.
         h2_resets_max: u32 = 256, "streams";
         /// Maximum time from the first byte of a request to the end of its header fields. A slower
         /// request gets the status 408.
