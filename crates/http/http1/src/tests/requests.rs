@@ -1,4 +1,5 @@
 use crate::{Connection, Framing, Limits, Method, Reject, Request, Version, parse};
+use std::collections::BTreeSet;
 use testkit::table::{check, rows};
 
 /// Renders the result of `parse` in one line.
@@ -54,9 +55,14 @@ fn every_row_gets_its_verdict() {
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "too slow: parses many prefixes of every row")]
 fn table_rows_keep_the_invariants() {
+    // Many prefixes of a row are parsed. Miri takes seconds for that, so under Miri only the first
+    // short row with each verdict is parsed.
+    let mut verdicts = BTreeSet::new();
     for row in rows(TABLE) {
+        if cfg!(miri) && (200 <= row.bytes.len() || !verdicts.insert(row.verdict)) {
+            continue;
+        }
         testkit::fuzz::request(&row.bytes);
     }
 }

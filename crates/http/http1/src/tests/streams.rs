@@ -8,6 +8,9 @@ use testkit::table::{check, rows};
 
 const TABLE: &str = include_str!("streams.txt");
 
+/// Length from which a row is long. Miri takes minutes to feed such a row byte by byte.
+const LONG_ROW_BYTES: usize = 1_000;
+
 /// Stand-in for a server, without responses. It parses requests and skips their bodies. It closes
 /// the connection after a rejected request, and after a request that does not keep the connection
 /// alive.
@@ -101,7 +104,13 @@ fn transcript<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> String {
 fn every_row_is_read_whole_and_byte_by_byte() {
     check(TABLE, |row| {
         let whole = transcript([&row.bytes[..]]);
-        assert_eq!(transcript(row.bytes.chunks(1)), whole, "{}", row.name);
+        // Under Miri the pieces of long rows end at all kinds of offsets, but are fewer.
+        let piece_bytes = match row.bytes.len() {
+            LONG_ROW_BYTES.. if cfg!(miri) => 4_099,
+            _ => 1,
+        };
+        let pieces = row.bytes.chunks(piece_bytes);
+        assert_eq!(transcript(pieces), whole, "{}", row.name);
         whole
     });
 }
@@ -113,7 +122,7 @@ fn every_row_is_read_in_any_pieces() {
     let tables = [TABLE, include_str!("requests.txt")];
     let rows = tables.into_iter().flat_map(rows);
     // Omits the long rows, which test limits, under Miri: there they would take hours.
-    let is_short = |bytes: &Vec<u8>| !cfg!(miri) || bytes.len() < 1_000;
+    let is_short = |bytes: &Vec<u8>| !cfg!(miri) || bytes.len() < LONG_ROW_BYTES;
     let rows: Vec<_> = rows.map(|row| row.bytes).filter(is_short).collect();
     let index = any::<proptest::sample::Index>;
     let cuts = proptest::collection::vec(index(), 0..8);
