@@ -94,8 +94,8 @@ fn rows_without_a_finding_are_short_unless_asked_for() {
         Style::Plain,
         "cpu.clocksource",
         expect![[r#"
-          cpu.clocksource    : not read
-    "#]],
+              cpu.clocksource    : not read
+        "#]],
     );
     check(
         true,

@@ -345,7 +345,7 @@ fn help_settings_lists_every_setting() {
     }
     let first: Vec<&str> = list.lines().take(15).collect();
     expect![[r#"
-        Each of the 153 settings can be set in the configuration file, by a variable or by a flag.
+        Each of the 155 settings can be set in the configuration file, by a variable or by a flag.
         A flag overrides a variable, and a variable overrides the file. In the file, a.b is the
         key b in the table [a]. pelton check shows the values and where each comes from.
 
@@ -441,8 +441,8 @@ fn help_of_serve_shows_ten_settings() {
                       quality. A higher quality makes larger files [default: 70]
                   --formats <FORMATS>
                       Formats, avif or webp, to which pictures are converted for clients that accept them. Other
-                      clients get a JPEG or PNG: the original file, or a conversion of it if browsers do not
-                      show its format [default: avif,webp]
+                      clients get the original file if browsers can show its format and the request changes
+                      nothing, and otherwise a JPEG or PNG [default: avif,webp]
                   --require-login <OFF, MUSIC OR ALL>
                       Parts of the server for which browsers must log in: off (none), music (music, covers, the
                       API at /-/api, metrics and status) or all (everything except health checks and the login
@@ -483,7 +483,7 @@ fn help_lists_commands() {
               serve       Serve a folder over HTTP
               convert     Convert one picture as the server would
               prefetch    Convert the pictures of a folder before clients request them
-              purge       Remove converted pictures from the cache of a running server
+              purge       Delete converted pictures from the cache of a running server
               scan        Index the music and pictures of a folder, and report the result
               user        Manage the users who log in with music players or on the web page
               quarantine  List or release files that are not converted, because their conversion crashed
@@ -532,8 +532,8 @@ fn short_help_shows_common_settings_only() {
                       quality. A higher quality makes larger files [default: 70]
                   --formats <FORMATS>
                       Formats, avif or webp, to which pictures are converted for clients that accept them. Other
-                      clients get a JPEG or PNG: the original file, or a conversion of it if browsers do not
-                      show its format [default: avif,webp]
+                      clients get the original file if browsers can show its format and the request changes
+                      nothing, and otherwise a JPEG or PNG [default: avif,webp]
                   --require-login <OFF, MUSIC OR ALL>
                       Parts of the server for which browsers must log in: off (none), music (music, covers, the
                       API at /-/api, metrics and status) or all (everything except health checks and the login
@@ -599,9 +599,9 @@ fn help_teaches() {
         Convert the pictures of a folder before clients request them.
 
         Converts every picture below ROOT, in its full size, to the formats of --formats. Also makes smaller
-        copies: of covers in the sizes of --library-cover-sizes, and of all other photographs in the heights
-        of --library-picture-sizes. `pelton serve` uses the results if it has the same settings, such as
-        --data and --quality.
+        copies: covers get the sizes in --library-cover-sizes, all other pictures the heights in
+        --library-picture-sizes. `pelton serve` uses the results if it has the same settings, such as --data
+        and --quality.
 
         Examples:
           pelton prefetch ~/Pictures
