@@ -109,7 +109,8 @@ export class Tile {
     image.fetchPriority = isUrgent ? "high" : "auto";
     // Moving pictures would distract from all others. For still ones, the parameter changes nothing.
     const first = /\.(gif|a?png|webp)$/i.test(picture.file) ? "&animation=first" : "";
-    image.srcset = (saves ? LADDER.slice(0, 1) : LADDER).map((height) => `${target}?h=${height}${first} ${Math.max(1, Math.round(height * ratio))}w`).join(", ");
+    const heights = saves ? LADDER.slice(0, 1) : LADDER;
+    image.srcset = heights.map((height) => `${target}?h=${height}${first} ${Math.max(1, Math.round(height * ratio))}w`).join(", ");
   }
 
   /** Stops loading and forgets the picture. */

@@ -495,8 +495,8 @@ settings! {
         /// original is sent, or a single frame if the request wants one.
         animation_frames_max: NonZeroU32 = NonZeroU32::new(image_plan::Limits::default().animation_frames_max).expect("not zero"), "frames";
         /// Maximum number of pixels of an animation that is converted: width × height × number of
-        /// frames, of the original and of the result. Of larger animations, the original is sent, or
-        /// a single frame if the request wants one.
+        /// frames, of the original and of the result. Of larger animations, the original is sent,
+        /// or a single frame if the request wants one.
         animation_pixels_max: NonZeroU64 = pixels(image_plan::Limits::default().animation_pixels_max), "pixels";
         /// Size of the largest colour profile (ICC) in a picture that is converted. A picture with
         /// a larger profile is sent unconverted.

@@ -1,6 +1,6 @@
-//! Commands that prepare or repair the data of a server: `pelton scan`, `prefetch`, `purge`,
-//! `user` and `quarantine`. Each command ends when its work is done, and may run while a server uses
-//! the same data directory. `purge` needs a running server, to which it sends a request.
+//! Commands that prepare or repair the data of a server: `pelton scan`, `prefetch`, `purge`, `user`
+//! and `quarantine`. Each command ends when its work is done, and may run while a server uses the
+//! same data directory. `purge` needs a running server, to which it sends a request.
 //!
 //! The crate reads no command line and starts no cells. The caller resolves the configuration and
 //! passes the values of the command's flags. For [`prefetch`], the caller also passes a service

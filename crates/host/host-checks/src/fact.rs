@@ -16,7 +16,7 @@ pub struct Fact<T> {
 /// Reason why a fact is unknown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unread {
-    /// Nobody tried to read the fact.
+    /// No attempt was made to read the fact.
     NotRead,
     /// The caller lacks a permission.
     Denied,

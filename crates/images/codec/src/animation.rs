@@ -59,7 +59,7 @@ impl<'a> AnimationReader<'a> {
     /// Reads the header of the animation `bytes`, whose canvas must have the size of `options`.
     ///
     /// # Errors
-    /// As [`decode`](crate::decode); also if the file is no animation, or if it has more than
+    /// As [`decode`](crate::decode); also if the file is not an animation, or if it has more than
     /// [`Limits::frames_max`](crate::Limits::frames_max) frames.
     pub fn open(
         format: Format,

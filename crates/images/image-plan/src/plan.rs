@@ -1,6 +1,5 @@
 //! Plan of one conversion, decided before any pixel is read.
 
-mod animation;
 mod cost;
 #[cfg(test)]
 pub(crate) mod tests;
@@ -9,7 +8,7 @@ mod wire;
 use crate::effects::EffectInput;
 use crate::fit::Geometry;
 use crate::{
-    Effects, Facts, Format, Kernel, Orientation, Recipe, Size, Trim, Unsupported, quality,
+    Effects, Facts, Format, Frames, Kernel, Orientation, Recipe, Size, Trim, Unsupported, quality,
 };
 use std::num::NonZeroU32;
 use thiserror::Error;
@@ -470,7 +469,7 @@ pub fn plan(
     if let Some(unsupported) = facts.unsupported {
         return Err(Refusal::UnsupportedSource(unsupported));
     }
-    animation::check_request(facts, recipe, target)?;
+    check_frames(facts, recipe, target)?;
     let recipe = &recipe.applied_to(facts);
     let geometry = Geometry::planned(facts.rotated(recipe.orientation), recipe);
     let size = geometry.target;
@@ -501,7 +500,7 @@ pub fn plan(
         },
         effects: recipe.effects.relevant(&input),
         trim,
-        frames_max: animation::frames_max(facts, recipe, size, limits)?,
+        frames_max: frames_max(facts, recipe, size, limits)?,
     };
     let plan = match facts.format.is_drawing() {
         true => plan.drawn(),
@@ -525,4 +524,68 @@ pub fn plan(
         return Err(Refusal::TargetTooLarge { size });
     }
     Ok(plan)
+}
+
+/// Fails if the requested frame does not exist, or if an animation would become a still picture
+/// although the request does not name a frame.
+fn check_frames(facts: &Facts, recipe: &Recipe, target: Target) -> Result<(), Refusal> {
+    if let Frames::Exactly(frames) = facts.frames
+        && frames < recipe.frame_number().into()
+    {
+        return Err(Refusal::NoFrame { frames });
+    }
+    let is_possible = match recipe.frame {
+        None => target == Target::Webp,
+        Some(_) => true,
+    };
+    match facts.animated && !(is_possible && facts.has_decodable_frames()) {
+        true => Err(Refusal::AnimatedSource),
+        false => Ok(()),
+    }
+}
+
+/// Returns the maximum number of frames of the output, whose size is `target`. Returns `None` for a
+/// still output.
+fn frames_max(
+    facts: &Facts,
+    recipe: &Recipe,
+    target: Size,
+    limits: &Limits,
+) -> Result<Option<NonZeroU32>, Refusal> {
+    if !facts.animated {
+        return Ok(None);
+    }
+    // All frames before a requested frame are decoded, too.
+    let counted = match recipe.frame {
+        None => facts.frames.counted(),
+        Some(frame) => frame.get().into(),
+    };
+    let frame_pixels = match recipe.frame {
+        None => facts.stored.pixels().max(target.pixels()).max(1),
+        Some(_) => facts.stored.pixels().max(1),
+    };
+    if limits.animation_frames_max < counted {
+        return Err(Refusal::TooManyFrames {
+            frames: counted,
+            frames_max: limits.animation_frames_max,
+        });
+    }
+    let pixels = frame_pixels.saturating_mul(counted.into());
+    if limits.animation_pixels_max < pixels {
+        return Err(Refusal::AnimationTooLarge {
+            pixels,
+            pixels_max: limits.animation_pixels_max,
+        });
+    }
+    let frames_max = match (recipe.frame, facts.frames) {
+        (Some(_), _) => return Ok(None),
+        (None, Frames::Exactly(frames)) => frames,
+        (None, Frames::AtLeast(_)) => {
+            let fitting = limits.animation_pixels_max / frame_pixels;
+            limits
+                .animation_frames_max
+                .min(u32::try_from(fitting).unwrap_or(u32::MAX))
+        }
+    };
+    Ok(NonZeroU32::new(frames_max))
 }

@@ -1,10 +1,11 @@
 //! Pipeline of an animation: each frame is decoded, scaled and changed as a still picture would be,
 //! and added to the output before the next frame is decoded.
 //!
-//! Unlike still pictures, frames are not measured: the quality floor of lossy outputs does not apply
-//! to them. In a lossy output, each frame becomes lossy or lossless, whichever is smaller. At high
-//! effort, a lossless output is made too, and the smaller output is kept: drawings are often smaller
-//! if all of their frames are lossless, because equal parts of successive frames then stay equal.
+//! Unlike still pictures, frames are not measured: the quality floor of lossy outputs does not
+//! apply to them. In a lossy output, each frame becomes lossy or lossless, whichever is smaller. At
+//! high effort, a lossless output is made too, and the smaller output is kept: drawings are often
+//! smaller if all of their frames are lossless, because equal parts of successive frames then stay
+//! equal.
 //!
 //! If borders of one colour are removed, those of the first frame are removed from all frames.
 

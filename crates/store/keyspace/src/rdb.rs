@@ -9,8 +9,8 @@
 //!
 //! The reader accepts versions 1 to 12, with every encoding of strings, lists, sets, hashes, sorted
 //! sets and streams. The writer uses the plain encodings, which every Redis since version 4 can
-//! load; Redis then packs the values by its own settings. Streams have no plain encoding: the writer
-//! uses the encoding of Redis 7.0, and that of Redis 7.2 in files of version 11.
+//! load; Redis then packs the values by its own settings. Streams have no plain encoding: the
+//! writer uses the encoding of Redis 7.0, and that of Redis 7.2 in files of version 11.
 //!
 //! Errors: input that violates the format yields [`Error`] with its offset. Lengths and counts in a
 //! file are checked against the input before they are used.

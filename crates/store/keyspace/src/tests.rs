@@ -573,8 +573,8 @@ fn prefetch_changes_no_reply() {
 
 #[test]
 fn large_collections_are_freed_in_turns() {
-    // Miri takes milliseconds per command. A collection of at most 512 elements is freed at once, so
-    // there are more even then.
+    // Miri takes milliseconds per command. A collection of at most 512 elements is freed at once,
+    // so there are more even then.
     const ELEMENTS: usize = if cfg!(miri) { 600 } else { 30_000 };
     let mut client = Client::new();
     let limits = Limits {
@@ -600,7 +600,8 @@ fn large_collections_are_freed_in_turns() {
     assert_eq!(client.send("SET other string"), "+OK");
     assert_eq!(client.send("EXISTS set zset"), ":0");
     assert_eq!(client.keyspace.discarded(), 2);
-    // A turn frees one thirtieth of the members of the set or of the sorted set. In a sorted set, the tree is freed first, leaf by leaf, and then the members.
+    // A turn frees one thirtieth of the members of the set or of the sorted set. In a sorted set,
+    // the tree is freed first, leaf by leaf, and then the members.
     let needed = turns(&mut client);
     assert!((60..70).contains(&needed), "{needed} turns");
     assert_eq!(client.keyspace.discarded(), 0);

@@ -83,8 +83,8 @@ const STRICTER: &[&str] = &["BITPOS", "BITCOUNT", "ZRANK", "ZREVRANK"];
 const ENCODINGS: &[&[u8]] = &[b"listpack", b"quicklist", b"hashtable", b"skiplist"];
 const TIMES: &[&str] = &["TTL", "PTTL", "EXPIRETIME", "PEXPIRETIME"];
 
-/// Fields in the replies of XINFO that depend on the clock, that only Redis 7.2 has, or that describe
-/// the tree in which Redis keeps a stream.
+/// Fields in the replies of XINFO that depend on the clock, that only Redis 7.2 has, or that
+/// describe the tree in which Redis keeps a stream.
 const STREAM_TIMES: &[&[u8]] = &[
     b"idle",
     b"inactive",

@@ -134,9 +134,9 @@ pub(crate) struct Prefetch {
 /// Delete converted pictures from the cache of a running server.
 ///
 /// Deletes converted pictures and tracks from disk and from memory. PATH selects one file or a
-/// folder, --tag the files with a tag, and --all all files. The originals stay, and the next request
-/// converts them again. Prints how many entries were deleted. Only admins may purge: pass the API
-/// key of an admin, or set --admin-token-file.
+/// folder, --tag the files with a tag, and --all all files. The originals stay, and the next
+/// request converts them again. Prints how many entries were deleted. Only admins may purge: pass
+/// the API key of an admin, or set --admin-token-file.
 #[derive(Args)]
 #[command(after_help = "Examples:
   pelton purge /2025/summer
@@ -157,8 +157,8 @@ pub(crate) struct Purge {
     /// address of --admin-listen, or else of --listen
     #[arg(long, value_name = "URL")]
     pub(crate) url: Option<String>,
-    /// File with a secret that permits the purge: the API key of an admin, or the server's token for
-    /// administration. Without this flag, the file of --admin-token-file is used
+    /// File with a secret that permits the purge: the API key of an admin, or the server's token
+    /// for administration. Without this flag, the file of --admin-token-file is used
     #[arg(long, value_name = "FILE")]
     pub(crate) key_file: Option<PathBuf>,
     #[command(flatten)]

@@ -86,7 +86,7 @@ fn the_text_names_every_row() {
     for id in ids(&report).split(' ') {
         assert!(text.contains(id), "{id}: {text}");
     }
-    // A pipe is no terminal, so the text has no colours.
+    // A pipe is not a terminal, so the text has no colours.
     assert!(!text.contains('\x1b'), "{text}");
     assert_eq!(output.status.code(), Some(code));
 }

@@ -83,7 +83,7 @@ fn overflows(facts: &Facts) -> Judged {
         );
         return Ok(problem(state).seen(listeners).seen(overflows));
     }
-    // The counters are those of the network namespace, and nobody can set them back.
+    // The counters are those of the network namespace, and they cannot be set back.
     let judgement = match (*overflows.get()?, *drops.get()?) {
         (0, 0) => fine("no backlog overflowed since boot"),
         (0, drops) => tradeoff(format!(

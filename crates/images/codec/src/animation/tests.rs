@@ -57,7 +57,8 @@ impl Drawn {
     }
 }
 
-/// Returns frames with every disposal. `Restore` and opaque replacement do not exist in all formats.
+/// Returns frames with every disposal. `Restore` and opaque replacement do not exist in all
+/// formats.
 fn scene(format: Format) -> Vec<Drawn> {
     let restore = match format {
         Format::Webp => Disposal::Clear,

@@ -39,7 +39,7 @@ impl AnimationEncoder {
     /// lossless, whichever is smaller.
     ///
     /// # Errors
-    /// [`ErrorKind::Failed`] if `encoding` is no WebP, [`ErrorKind::TooLarge`] if the format cannot
+    /// [`ErrorKind::Failed`] if `encoding` is not WebP, [`ErrorKind::TooLarge`] if the format cannot
     /// hold the size, and [`ErrorKind::OutOfMemory`] if memory cannot be allocated.
     pub fn new(
         size: Size,

@@ -95,6 +95,18 @@ impl Facts {
         }
     }
 
+    /// Returns whether the picture can be converted. The response to a request for it may then
+    /// depend on the formats that the client accepts.
+    #[must_use]
+    pub const fn is_convertible(&self) -> bool {
+        self.unsupported.is_none() && (!self.animated || self.has_decodable_frames())
+    }
+
+    /// Returns whether the frames of the original can be decoded.
+    pub(crate) const fn has_decodable_frames(&self) -> bool {
+        self.animated && matches!(self.format, Format::Gif | Format::Png | Format::Webp)
+    }
+
     /// Returns the size of the upright picture.
     #[must_use]
     pub const fn oriented(&self) -> Size {

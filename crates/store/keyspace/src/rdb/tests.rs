@@ -361,8 +361,8 @@ fn changes_between_turns_are_written_in_parts() {
 
 #[test]
 fn a_value_that_changes_while_it_is_written_keeps_its_old_state() {
-    // Under Miri there is less data, so a part is smaller, and the snapshot still has the parts that
-    // the rows below count.
+    // Under Miri there is less data, so a part is smaller, and the snapshot still has the parts
+    // that the rows below count.
     const BUDGET: usize = if cfg!(miri) { 4_000 } else { 10_000 };
     let mut quiet = huge();
     let expected: Vec<Bytes> = HUGE_QUERIES

@@ -10,8 +10,8 @@ const NOW_MS: u64 = 1_700_000_000_000;
 const BUDGET: usize = 10_000;
 /// Number of elements of a large collection.
 const ELEMENTS: usize = if cfg!(miri) { 200 } else { 4_000 };
-/// Bytes that lengthen the elements. Under Miri there are fewer elements, and only longer ones exceed
-/// the 64 KiB above which a snapshot writes a collection in parts.
+/// Bytes that lengthen the elements. Under Miri there are fewer elements, and only longer ones
+/// exceed the 64 KiB above which a snapshot writes a collection in parts.
 const PADDING_BYTES: usize = if cfg!(miri) { 350 } else { 0 };
 /// Length of the strings that are blobs, or large elements of collections.
 const BLOB_BYTES: usize = if cfg!(miri) { 20_000 } else { 100_000 };

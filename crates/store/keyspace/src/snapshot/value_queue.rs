@@ -4,8 +4,8 @@
 //! A queued value remains in its keyspace entry. Before a command changes the value, the value is
 //! protected. A protected hash, set or sorted set copies each element before the element's first
 //! change. For a list or a stream, the queue gets a copy that shares the nodes of the value. If a
-//! command removes the value from its entry, the queue keeps the value until it is written. So a change
-//! copies only the changed elements, even while the value is being written.
+//! command removes the value from its entry, the queue keeps the value until it is written. So a
+//! change copies only the changed elements, even while the value is being written.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -147,8 +147,9 @@ impl ValueQueue {
     }
 
     /// Keeps the present state of a value for the snapshot. Call it before the value changes in its
-    /// entry, while the value waits in the queue to be written. Of a list or a stream, only the table
-    /// of nodes is copied at once; of other values, each item is copied before its first change.
+    /// entry, while the value waits in the queue to be written. Of a list or a stream, only the
+    /// table of nodes is copied at once; of other values, each item is copied before its first
+    /// change.
     pub(crate) fn protect(&mut self, db: usize, slot: u32, dbs: &mut [Db]) {
         let copied_bytes = Arc::clone(&self.copied_bytes);
         let queued = self.find(Location::Db(db), slot);

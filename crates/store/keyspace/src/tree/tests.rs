@@ -2,8 +2,8 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// Maximum number of steps in a random sequence. A step inserts or removes up to 700 items, so there
-/// are fewer steps under Miri.
+/// Maximum number of steps in a random sequence. A step inserts or removes up to 700 items, so
+/// there are fewer steps under Miri.
 const STEPS_MAX: usize = if cfg!(miri) { 12 } else { 40 };
 /// Number of items of the larger tree. Under Miri it still has several leaves below its root.
 const ITEMS: u32 = if cfg!(miri) { 1_000 } else { 10_000 };

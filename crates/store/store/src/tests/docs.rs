@@ -34,8 +34,8 @@ fn commands_are_documented() {
     expect_file!["../../../../../docs/store-commands.md"].assert_eq(&text);
 }
 
-/// Returns the syntax of a command without the types that follow the names of arguments, and without
-/// the names of symbols, since the documentation omits both.
+/// Returns the syntax of a command without the types that follow the names of arguments, and
+/// without the names of symbols, since the documentation omits both.
 fn untyped(syntax: &str) -> String {
     let omitted = [
         ":integer",
