@@ -39,8 +39,8 @@ impl AnimationEncoder {
     /// lossless, whichever is smaller.
     ///
     /// # Errors
-    /// [`ErrorKind::Failed`] if `encoding` is not WebP, [`ErrorKind::TooLarge`] if the format cannot
-    /// hold the size, and [`ErrorKind::OutOfMemory`] if memory cannot be allocated.
+    /// [`ErrorKind::Failed`] if `encoding` is not WebP, [`ErrorKind::TooLarge`] if the format
+    /// cannot hold the size, and [`ErrorKind::OutOfMemory`] if memory cannot be allocated.
     pub fn new(
         size: Size,
         profile: Option<&[u8]>,
