@@ -30,8 +30,8 @@ pub struct AnimationReader<'a> {
 
 /// Undecoded frames of an animation, by format.
 enum Frames<'a> {
-    Gif(gif::Frames<'a>),
-    Png(png::Frames<'a>),
+    Gif(Box<gif::Frames<'a>>),
+    Png(Box<png::Frames<'a>>),
     Webp(webp::Frames<'a>),
 }
 
@@ -70,11 +70,11 @@ impl<'a> AnimationReader<'a> {
         match format {
             Format::Gif => {
                 let opened = gif::open_frames(bytes, options)?;
-                AnimationReader::new(opened, Frames::Gif, frames_max)
+                AnimationReader::new(opened, |frames| Frames::Gif(Box::new(frames)), frames_max)
             }
             Format::Png => {
                 let opened = png::open_frames(bytes, options)?;
-                AnimationReader::new(opened, Frames::Png, frames_max)
+                AnimationReader::new(opened, |frames| Frames::Png(Box::new(frames)), frames_max)
             }
             Format::Webp => {
                 let opened = webp::open_frames(bytes, options)?;

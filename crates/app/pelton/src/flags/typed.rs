@@ -493,9 +493,9 @@ pub(crate) struct Doctor {
 
 /// Run the Redis-compatible store alone, as a replacement for redis-server.
 ///
-/// Takes the arguments of redis-server: first a configuration file in the syntax of redis.conf, or
-/// - to read it from standard input; then directives, each with -- before its name. All of them are
-/// optional. By default, the store listens on 127.0.0.1:6379 and keeps its files in
+/// Takes the arguments of redis-server: first a configuration file in the syntax of redis.conf (the
+/// name - stands for standard input), then directives, each with -- before its name. All of them
+/// are optional. By default, the store listens on 127.0.0.1:6379 and keeps its files in
 /// pelton-data/store.
 #[derive(Args)]
 #[command(after_help = "Examples:

@@ -143,11 +143,10 @@ fn a_batch_also_makes_the_placeholder_of_the_first_frame() {
     for (plan, file) in plans.iter().zip(&outputs.files) {
         assert_eq!(*file, done(plan, &animation()).bytes);
     }
-    let placeholder =
-        Placeholder::from_bytes(outputs.files[2].as_slice().try_into().expect("its size"));
+    let placeholder = Placeholder::from_bytes(outputs.files[2].as_slice());
     let still = Batch::new(&[whole(Format::Png, SIZE, WEBP)], true);
     let still = convert_batch(&still, &png(&pictures()[0], None)).expect("sound");
-    let expected = Placeholder::from_bytes(still.files[1].as_slice().try_into().expect("its size"));
+    let expected = Placeholder::from_bytes(still.files[1].as_slice());
     assert_eq!(placeholder, expected);
 }
 
