@@ -157,14 +157,14 @@ fn what_prefetch_makes_is_what_requests_get() {
     assert_eq!((code, &stdout[..]), (0, ""), "{stderr}");
     let printed = made_line(&stderr);
     assert!(
-        printed.starts_with("5 files, 0 covers: 4 variants made ("),
+        printed.starts_with("5 files, 0 covers: 6 variants made ("),
         "{printed}"
     );
     assert!(
-        printed.ends_with("), 0 there already, 2 no smaller, 0 failed"),
+        printed.ends_with("), 0 there already, 3 no smaller, 0 failed"),
         "{printed}"
     );
-    assert_eq!(home.variants().len(), 6);
+    assert_eq!(home.variants().len(), 9);
     let server = Server::start(&home, &[]);
     for (target, accept, media_type) in [
         ("/p.jpg", "image/avif", "image/avif"),
@@ -196,7 +196,7 @@ fn what_prefetch_makes_is_what_requests_get() {
     assert_eq!(code, 0, "{stderr}");
     assert_eq!(
         printed,
-        "5 files, 0 covers: 0 variants made (0 B, from 0 B of originals), 6 there already, 0 no smaller, 0 failed"
+        "5 files, 0 covers: 0 variants made (0 B, from 0 B of originals), 9 there already, 0 no smaller, 0 failed"
     );
 }
 
