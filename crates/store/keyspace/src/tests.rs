@@ -840,20 +840,17 @@ fn defragmentation_moves_everything_and_changes_nothing() {
     let session = Session::new();
     client.keyspace.debug(&session, &arguments, &mut digest);
     let used = client.keyspace.used_bytes();
-
     client.keyspace.start_defrag();
     let mut turns = 0;
     while client.keyspace.continue_defrag(100 / SHARE) {
         turns += 1;
     }
-
     assert!(50 < turns, "{turns} turns");
     let mut after = Out::new(Proto::Resp2);
     client.keyspace.debug(&session, &arguments, &mut after);
     assert_eq!(after.to_bytes(), digest.to_bytes());
-    // Defragmentation has removed the vacant slots of the key table, which use 64 bytes each. No
-    // other structure has grown. Under Miri the slots are in the table's first chunk, which does not
-    // shrink.
+    // The vacant slots of the key table, of 64 bytes each, are freed, and no other structure has
+    // grown. Under Miri all slots are in the table's first chunk, which does not shrink.
     let left = client.keyspace.used_bytes();
     let freed = if cfg!(miri) { 0 } else { 60 * 3_500 };
     assert!(left + freed <= used, "{left} of {used} bytes");
