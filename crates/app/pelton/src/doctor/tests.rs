@@ -93,9 +93,7 @@ fn rows_without_a_finding_are_short_unless_asked_for() {
         false,
         Style::Plain,
         "cpu.clocksource",
-        expect![[r#"
-              cpu.clocksource    : not read
-        "#]],
+        expect!["  cpu.clocksource    : not read\n"],
     );
     check(
         true,

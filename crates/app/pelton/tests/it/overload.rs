@@ -183,7 +183,7 @@ fn first_answers(home: &Home, improve: &str) -> Vec<f64> {
 /// successful round is enough.
 #[test]
 fn improvements_delay_no_first_answer_beside_busy_neighbours() {
-    const ROUNDS: usize = 4;
+    const ROUNDS: usize = 8;
     let photo = media::photo(2400, 1600, 1);
     let home = Home::with(&[("a.jpg", &photo), ("b.jpg", &photo), ("c.jpg", &photo)]);
     let is_over = AtomicBool::new(false);

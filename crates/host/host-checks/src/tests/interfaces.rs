@@ -139,7 +139,7 @@ fn the_worst_interface_decides() {
         "nic.rss",
         &host(vec![virtio(), card(), veth()]),
         expect![
-            "gain: enp1s0: 2 of 8 possible queues receive (2 pieces of evidence) > ethtool -L enp1s0 combined 4"
+            "gain: enp1s0: 2 of 8 possible queues receive (3 pieces of evidence) > ethtool -L enp1s0 combined 4"
         ],
     );
     check(
