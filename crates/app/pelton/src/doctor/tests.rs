@@ -93,7 +93,9 @@ fn rows_without_a_finding_are_short_unless_asked_for() {
         false,
         Style::Plain,
         "cpu.clocksource",
-        expect!["  cpu.clocksource    : not read\n"],
+        expect![[r#"
+              cpu.clocksource    : not read
+        "#]],
     );
     check(
         true,

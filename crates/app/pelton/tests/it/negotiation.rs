@@ -163,7 +163,7 @@ fn every_kind_of_original_is_answered_with_the_smallest() {
         small.jpg  jpeg=*  jpeg=*  jpeg=*  jpeg=*  jpeg=*
         screen.png  png=*  png=*  webp*  avif*  avif*
         still.gif  gif=*  gif=*  webp*  gif=*  gif=*
-        moving.gif  gif=  gif=  gif=  gif=  gif=
+        moving.gif  gif=*  gif=*  webp*  gif=*  webp*
         paint.bmp  bmp=*  bmp=*  webp*  avif*  avif*
         drawing.svg  svg+xml=  svg+xml=  svg+xml=  svg+xml=  svg+xml=
         misnamed.png  jpeg=*  jpeg=*  webp*  avif*  avif*
@@ -182,7 +182,7 @@ fn every_kind_of_original_can_be_resized() {
         small.jpg  jpeg*  jpeg*  webp*  avif*  avif*
         screen.png  png*  png*  webp*  avif*  avif*
         still.gif  png*  png*  webp*  avif*  avif*
-        moving.gif  gif=  gif=  gif=  gif=  gif=
+        moving.gif  gif=*  gif=*  webp*  gif=*  webp*
         paint.bmp  png*  png*  webp*  avif*  avif*
         drawing.svg  png*  png*  webp*  avif*  avif*
         misnamed.png  jpeg*  jpeg*  webp*  avif*  avif*
