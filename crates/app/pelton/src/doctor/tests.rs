@@ -24,7 +24,7 @@ fn check(is_full: bool, style: Style, word: &str, expected: Expect) {
     let text = String::from_utf8(out).expect("the report is text");
     let text = text.replace('\x1b', "ESC");
     let lines = text.lines().filter(|line| line.contains(word));
-    expected.assert_eq(&lines.map(|line| format!("{line}\n")).collect::<String>());
+    expected.assert_eq(&lines.collect::<Vec<_>>().join("\n"));
 }
 
 #[test]
@@ -73,17 +73,13 @@ fn only_terminals_get_colours() {
         false,
         Style::Plain,
         "tcp.overflows:",
-        expect![[r#"
-        problem  tcp.overflows: listening sockets that overflowed
-    "#]],
+        expect!["problem  tcp.overflows: listening sockets that overflowed"],
     );
     check(
         false,
         Style::Coloured,
         "tcp.overflows:",
-        expect![[r#"
-        ESC[31mproblemESC[0m  tcp.overflows: listening sockets that overflowed
-    "#]],
+        expect!["ESC[31mproblemESC[0m  tcp.overflows: listening sockets that overflowed"],
     );
 }
 
@@ -93,16 +89,12 @@ fn rows_without_a_finding_are_short_unless_asked_for() {
         false,
         Style::Plain,
         "cpu.clocksource",
-        expect![[r#"
-              cpu.clocksource    : not read
-        "#]],
+        expect!["  cpu.clocksource    : not read"],
     );
     check(
         true,
         Style::Plain,
         "cpu.clocksource",
-        expect![[r#"
-        unknown  cpu.clocksource: clock that programs read without a system call
-    "#]],
+        expect!["unknown  cpu.clocksource: clock that programs read without a system call"],
     );
 }
