@@ -208,6 +208,15 @@ fn read_id(from: &mut Cursor<'_>) -> Result<Id, Stop> {
     Ok(Id::new(from.len()? as u64, from.len()? as u64))
 }
 
+/// Reads a number that commands state as a signed integer, so that a journal can repeat it.
+fn read_number(from: &mut Cursor<'_>) -> Result<u64, Stop> {
+    let number = from.len()? as u64;
+    match i64::try_from(number) {
+        Ok(_) => Ok(number),
+        Err(_) => Err(Stop::Bad("stream with an impossible number")),
+    }
+}
+
 fn read_ids(kind: u8, from: &mut Cursor<'_>, stream: &mut Stream) -> Result<(), Stop> {
     if from.len()? != stream.len() {
         return Err(Stop::Bad("stream with a wrong number of entries"));
@@ -218,7 +227,7 @@ fn read_ids(kind: u8, from: &mut Cursor<'_>, stream: &mut Stream) -> Result<(), 
         // The first id follows from the entries.
         read_id(from)?;
         stream.max_deleted_id = read_id(from)?;
-        stream.entries_added = from.len()? as u64;
+        stream.entries_added = read_number(from)?;
     }
     Ok(())
 }
@@ -268,10 +277,11 @@ impl<'a> NodeReader<'a> {
             let (flags, id, fields) = self.entry(&names)?;
             if flags & REMOVED != 0 {
                 found_removed += 1;
-            } else if let Some(node) = &mut node {
-                node.append(id, &fields);
             } else {
-                node = Some(Node::new(id, &fields));
+                // The names are those of the file, also if the first entry has others or was
+                // removed: otherwise each of the other entries would store its own copy of them.
+                let node = node.get_or_insert_with(|| Node::with_names(id, &names));
+                node.append(id, &fields);
             }
         }
         let found_live = node.as_ref().map_or(0, Node::len);
@@ -327,14 +337,18 @@ fn read_group(
     let last_id = read_id(from)?;
     let entries_read = match kind {
         kind::STREAM => stream.entries_until(last_id),
-        _ => Some(from.len()? as u64).filter(|&count| count != UNKNOWN),
+        _ => match from.len()? as u64 {
+            UNKNOWN => None,
+            count if i64::try_from(count).is_ok() => Some(count),
+            _ => return Err(Stop::Bad("group of a stream with an impossible number")),
+        },
     };
     let mut deliveries = IdMap::new();
     for _ in 0..from.len()? {
         let id = Id::from_bytes(from.array()?);
         let time_ms = i64::from_le_bytes(from.array()?);
         if deliveries
-            .insert(id, (time_ms, from.len()? as u64))
+            .insert(id, (time_ms, read_number(from)?))
             .is_some()
         {
             return Err(Stop::Bad("duplicate pending entry of a group"));

@@ -87,14 +87,23 @@ impl<'a> Entry<'a> {
 impl Node {
     /// Returns a node with one entry. `fields` are names and values in turn.
     pub(crate) fn new(id: Id, fields: &[impl AsRef<[u8]>]) -> Self {
+        let names: Vec<&[u8]> = fields.iter().step_by(2).map(AsRef::as_ref).collect();
+        let mut node = Self::with_names(id, &names);
+        node.append(id, fields);
+        node
+    }
+
+    /// Returns a node without entries, whose first id is `id`. Entries with the fields `names` store
+    /// only values.
+    pub(crate) fn with_names(id: Id, names: &[impl AsRef<[u8]>]) -> Self {
         let mut bytes = Vec::new();
-        put_number(&mut bytes, fields.len() as u64 / 2);
-        let mut listpack_bytes = listpack::int_bytes(fields.len() as i64 / 2);
-        for name in fields.iter().step_by(2) {
+        put_number(&mut bytes, names.len() as u64);
+        let mut listpack_bytes = listpack::int_bytes(names.len() as i64);
+        for name in names {
             put_text(&mut bytes, name.as_ref());
             listpack_bytes += listpack::text_bytes(name.as_ref());
         }
-        let mut node = Self {
+        Self {
             first: id,
             last: id,
             names_bytes: bytes.len(),
@@ -102,16 +111,14 @@ impl Node {
             entries: 0,
             removed: 0,
             listpack_bytes: listpack_bytes + listpack::int_bytes(0),
-        };
-        node.append(id, fields);
-        node
+        }
     }
 
     pub(crate) fn first(&self) -> Id {
         self.first
     }
 
-    /// Returns the last id that was appended, even if that entry was removed since.
+    /// Returns the id of the last entry.
     pub(crate) fn last(&self) -> Id {
         self.last
     }
@@ -274,6 +281,11 @@ impl Node {
                     self.bytes.drain(start..end);
                     self.entries -= 1;
                     self.removed += 1;
+                    // XSETID may lower the stream's last id to that of the last entry, and a later
+                    // entry then has an id between the two.
+                    if let Some(last) = self.entries().next_back() {
+                        self.last = last.id;
+                    }
                     return true;
                 }
             }

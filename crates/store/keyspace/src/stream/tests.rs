@@ -210,3 +210,19 @@ fn pending_entries_agree_with_a_plain_map() {
         }
     }
 }
+
+/// A file may have a node whose first entry has other fields than the node, or was removed.
+#[test]
+fn entries_share_the_names_of_their_node_whatever_the_first_entry_has() {
+    let name = [b'n'; 1_000];
+    let mut node = Node::with_names(Id::new(1, 1), &[name]);
+    node.append(Id::new(1, 1), &["a", "b"]);
+    for seq in 2..12 {
+        node.append(Id::new(1, seq), &[&name[..], b"v"]);
+    }
+    node.shrink();
+    assert!(node.heap_bytes() < 3_000, "{}", node.heap_bytes());
+    let last = node.entries().next_back().expect("it was appended");
+    let fields: Vec<_> = last.fields().collect();
+    assert_eq!(fields, [(&name[..], &b"v"[..])]);
+}

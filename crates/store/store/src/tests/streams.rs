@@ -137,3 +137,33 @@ fn changes_are_reported_as_events() {
         "#,
     );
 }
+
+/// XSETID lowers the stream's last id below that of an entry that was removed. The next entry is too
+/// long for the node of the removed one, so it begins a node of its own.
+#[test]
+fn a_lowered_last_id_does_not_collide_with_a_removed_entry() {
+    let long = "x".repeat(5_000);
+    let script = format!(
+        r#"
+        w> XADD s 5-1 f v
+        w< "5-1"
+        w> XADD s 10-1 f v
+        w< "10-1"
+        w> XDEL s 10-1
+        w< 1
+        w> XSETID s 10-1 ENTRIESADDED 2 MAXDELETEDID 1-1
+        w< OK
+        w> XSETID s 6-1
+        w< OK
+        w> XADD s 7-1 f {long}
+        w< "7-1"
+        w> XADD s 8-1 f v
+        w< "8-1"
+        w> XLEN s
+        w< 3
+        w> XREVRANGE s + - COUNT 1
+        w< [["8-1" ["f" "v"]]]
+        "#
+    );
+    check("", &script);
+}
