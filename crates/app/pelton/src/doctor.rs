@@ -36,6 +36,7 @@ pub(crate) fn run(typed: &Doctor, config: &Config) -> Result<u8, Vec<Error>> {
 
 /// Finds the server: by its process id, or by the lock of the data directory.
 fn subject(typed: &Doctor, config: &Config, roots: &Roots) -> Result<Subject, Error> {
+    let found = host::holder(roots, &config.data);
     let pid = match typed.pid {
         Some(pid) if !roots.proc.join(pid.to_string()).exists() => {
             return Err(Error::usage(format!(
@@ -43,20 +44,15 @@ fn subject(typed: &Doctor, config: &Config, roots: &Roots) -> Result<Subject, Er
             )));
         }
         Some(pid) => pid,
-        None => {
-            let found = host::holder(roots, &config.data);
-            match found.ok() {
-                Some(pid) => *pid,
-                None => return Ok(Subject::Caller(found)),
-            }
-        }
+        None => match found.ok() {
+            Some(pid) => *pid,
+            None => return Ok(Subject::Caller(found)),
+        },
     };
-    let token = config
-        .admin_token_file
-        .0
-        .as_deref()
-        .map(token)
-        .transpose()?;
+    // Another process that is named by --pid must not learn the token of the server.
+    let is_holder = found.ok() == Some(&pid);
+    let file = config.admin_token_file.0.as_deref();
+    let token = file.filter(|_| is_holder).map(token).transpose()?;
     Ok(Subject::Server { pid, token })
 }
 

@@ -4,7 +4,9 @@
 //! and closed at once. That needs the permission to trace the server.
 
 use std::collections::{BTreeSet, HashMap};
+use std::fs;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 use std::time::Instant;
 
@@ -63,7 +65,10 @@ pub fn holder(roots: &Roots, data: &Path) -> Fact<u32> {
             .and_then(|word| word.parse().ok());
         let pid: u32 = pid.ok_or(Unread::NoServer)?;
         let locks = files::read(&roots.proc.join("locks"))?;
-        match locks.lines().any(|line| is_flock_of(line, pid)) {
+        let inode = fs::metadata(&path)
+            .map_err(|err| files::unread(&err))?
+            .ino();
+        match locks.lines().any(|line| is_flock_of(line, pid, inode)) {
             true => Ok(pid),
             false => Err(Unread::NoServer),
         }
@@ -75,10 +80,14 @@ pub fn holder(roots: &Roots, data: &Path) -> Fact<u32> {
     fact(path.display().to_string(), found, u32::to_string)
 }
 
-/// Returns whether a line of `/proc/locks` is a lock of a file by the process `pid`.
-fn is_flock_of(line: &str, pid: u32) -> bool {
+/// Returns whether a line of `/proc/locks` is a lock of the file with the inode `inode` by the
+/// process `pid`. The file's device is not compared, because some file systems report another one.
+fn is_flock_of(line: &str, pid: u32, inode: u64) -> bool {
     let mut words = line.split_whitespace().skip(1);
-    words.next() == Some("FLOCK") && words.nth(2) == Some(pid.to_string().as_str())
+    let is_flock = words.next() == Some("FLOCK");
+    let is_own = words.nth(2) == Some(pid.to_string().as_str());
+    let file = words.next().and_then(|word| word.rsplit(':').next());
+    is_flock && is_own && file == Some(inode.to_string().as_str())
 }
 
 /// Returns the listening sockets among those of a process, with their descriptors.

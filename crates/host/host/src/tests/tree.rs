@@ -356,15 +356,17 @@ fn the_holder_of_a_data_directory() {
     let data = tree.0.join("data");
     let holder = || server::holder(&tree.roots(), &data).value;
     assert_eq!(holder(), Err(Unread::NoServer));
-    tree.put(
-        "proc/locks",
-        "2: -> FLOCK  ADVISORY  WRITE 41 fe:00:77 0 EOF\n",
-    );
-    assert_eq!(holder(), Err(Unread::NoServer));
-    tree.put(
-        "proc/locks",
-        "2: FLOCK  ADVISORY  WRITE 41 fe:00:77 0 EOF\n",
-    );
+    let file = std::fs::metadata(data.join("lock")).expect("it was written");
+    let inode = std::os::unix::fs::MetadataExt::ino(&file);
+    for line in [
+        format!("2: -> FLOCK  ADVISORY  WRITE 41 fe:00:{inode} 0 EOF\n"),
+        format!("2: FLOCK  ADVISORY  WRITE 41 fe:00:{} 0 EOF\n", inode + 1),
+    ] {
+        tree.put("proc/locks", &line);
+        assert_eq!(holder(), Err(Unread::NoServer), "{line}");
+    }
+    let held = format!("2: FLOCK  ADVISORY  WRITE 41 fe:00:{inode} 0 EOF\n");
+    tree.put("proc/locks", &held);
     assert_eq!(holder(), Ok(41));
     tree.put("data/lock", "");
     assert_eq!(holder(), Err(Unread::NoServer));
