@@ -93,8 +93,8 @@ impl Node {
         node
     }
 
-    /// Returns a node without entries, whose first id is `id`. Entries with the fields `names` store
-    /// only values.
+    /// Returns a node without entries, whose first id is `id`. Entries with the fields `names`
+    /// store only values.
     pub(crate) fn with_names(id: Id, names: &[impl AsRef<[u8]>]) -> Self {
         let mut bytes = Vec::new();
         put_number(&mut bytes, names.len() as u64);
