@@ -26,7 +26,8 @@ use crate::{DecodeOptions, Decoded, Error, ErrorKind, buffer};
 const NODES_MAX: u32 = 200_000;
 /// Maximum number of elements and texts after each `use` is replaced by its target.
 const EXPANDED_NODES_MAX: u64 = 500_000;
-/// Maximum depth of elements after each `use` is replaced by its target. The renderer is recursive.
+/// Maximum depth of elements after each `use`, and each reference such as `fill="url(#id)"`, is
+/// replaced by its target. The renderer is recursive.
 const DEPTH_MAX: u32 = 128;
 /// Maximum number of pixels of all embedded pictures together.
 const EMBEDDED_PIXELS_MAX: u64 = 32 << 20;
@@ -34,6 +35,8 @@ const EMBEDDED_PIXELS_MAX: u64 = 32 << 20;
 /// Open Sans Regular 1.11, Apache License 2.0: Latin, Greek and Cyrillic.
 const FONT: &[u8] = include_bytes!("../fonts/OpenSans-Regular.ttf");
 const FAMILY: &str = "Open Sans";
+/// Namespace of XLink.
+const XLINK: &str = "http://www.w3.org/1999/xlink";
 
 /// Fonts of all files: [`FONT`], which stands for every family.
 static FONTS: LazyLock<Arc<Database>> = LazyLock::new(|| {
@@ -160,7 +163,8 @@ impl Expansion<'_, '_> {
         };
         for node in document.descendants() {
             if let Some(id) = node.attribute("id") {
-                expansion.targets.insert(id, node);
+                // The renderer takes the first of several elements with the same id, too.
+                expansion.targets.entry(id).or_insert(node);
             }
         }
         expansion.of(document.root(), 0).map(drop)
@@ -187,6 +191,10 @@ impl<'a, 'input> Expansion<'a, 'input> {
                         return Err(too_large(&detail));
                     }
                 }
+                for target in self.painters(node) {
+                    let (_, deep) = self.of(target, depth + 1)?;
+                    below = below.max(deep + 1);
+                }
                 self.known.insert(node.id(), (nodes, below));
                 (nodes, below)
             }
@@ -202,10 +210,31 @@ impl<'a, 'input> Expansion<'a, 'input> {
         if node.tag_name().name() != "use" {
             return None;
         }
-        let mut attributes = node.attributes();
-        let href = attributes.find(|attribute| attribute.name() == "href")?;
-        let id = href.value().trim().strip_prefix('#')?;
+        // The renderer prefers the attribute without a namespace, too.
+        let href = |namespace: Option<&str>| {
+            let mut attributes = node.attributes();
+            let found = attributes.find(|it| it.name() == "href" && it.namespace() == namespace)?;
+            Some(found.value())
+        };
+        let href = href(None).or_else(|| href(Some(XLINK)))?;
+        let id = href.trim().strip_prefix('#')?;
         self.targets.get(id).copied()
+    }
+
+    /// Returns the elements that the attributes of `node` refer to by `url(#id)`: patterns, masks,
+    /// clip paths, markers and filters. References in style sheets are not found.
+    fn painters(&self, node: Node<'a, 'input>) -> Vec<Node<'a, 'input>> {
+        let references = node.attributes().flat_map(|attribute| {
+            let urls = attribute.value().split("url(").skip(1);
+            urls.filter_map(|rest| {
+                let rest = rest.trim_start().trim_start_matches(['"', '\'']);
+                let id = rest.strip_prefix('#')?;
+                id.split([')', '"', '\'']).next()
+            })
+        });
+        references
+            .filter_map(|id| self.targets.get(id.trim()).copied())
+            .collect()
     }
 }
 

@@ -172,6 +172,32 @@ fn bombs_end_at_the_limits() {
     );
     let each_other = "<g id='a'><use href='#b'/></g><g id='b'><use href='#a'/></g>";
     assert_eq!(refusal(each_other), ErrorKind::TooLarge);
+    // The first of two elements with the same id counts, and `href` before `xlink:href`.
+    let rects = "<rect width='9' height='9'/>".repeat(1_000);
+    let twice = format!(
+        "<g id='a'>{rects}</g><g id='a'/>{}",
+        "<use href='#a'/>".repeat(600)
+    );
+    assert_eq!(refusal(&twice), ErrorKind::TooLarge);
+    let hidden = "<g id='a'><use xlink:href='#none' href='#a'/></g>";
+    assert_eq!(refusal(hidden), ErrorKind::TooLarge);
+    // Patterns, masks and clip paths that contain each other.
+    for (name, property) in [
+        ("pattern", "fill"),
+        ("mask", "mask"),
+        ("clipPath", "clip-path"),
+    ] {
+        let cycle = [("a", "b"), ("b", "c"), ("c", "a")].map(|(id, next)| {
+            format!(
+                "<{name} id='{id}'><rect width='9' height='9' {property}='url(#{next})'/></{name}>"
+            )
+        });
+        let drawing = format!(
+            "{}<rect width='9' height='9' {property}='url(#a)'/>",
+            cycle.concat()
+        );
+        assert_eq!(refusal(&drawing), ErrorKind::TooLarge, "{name}");
+    }
     let deep = |depth: usize| format!("{}{}", "<g>".repeat(depth), "</g>".repeat(depth));
     assert_eq!(refusal(&deep(1_000)), ErrorKind::TooLarge);
     assert_eq!(refusal(&deep(100_000)), ErrorKind::TooLarge);
