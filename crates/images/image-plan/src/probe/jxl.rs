@@ -9,7 +9,7 @@
 //! 18181-1:2022, annexes B, D and E; ISO/IEC 18181-2 for the boxes.
 
 use super::avif::next_box;
-use super::facts::{Colour, Facts, ProbeError, Unsupported};
+use super::facts::{Colour, Facts, Frames, ProbeError, Unsupported};
 use super::head::HeaderReader;
 use crate::{Format, Size};
 use std::ops::Range;
@@ -57,6 +57,11 @@ pub(super) fn probe(head: &mut HeaderReader<'_>) -> Result<Facts, ProbeError> {
     Ok(Facts {
         bit_depth: metadata.bit_depth,
         animated: metadata.is_animated,
+        // The frames are not counted, because they are not converted.
+        frames: match metadata.is_animated {
+            true => Frames::AtLeast(1),
+            false => Frames::Exactly(1),
+        },
         alpha: metadata.has_alpha,
         lossless: !metadata.is_xyb,
         unsupported: if metadata.is_hdr {
