@@ -118,16 +118,34 @@ fn netfilter(facts: &Facts) -> Judged {
             .seen(&network.conntrack)
     };
     if 0 < chains + tables || 0 < tracked {
-        let state = format!(
-            "{chains} base chains of nftables, {tables} tables of iptables, {tracked} tracked connections"
-        );
-        return Ok(seen(tradeoff(state)));
+        let parts = [
+            counted(
+                chains,
+                network.chains.get().err(),
+                "base chains of nftables",
+            ),
+            counted(tables, network.tables.get().err(), "tables of iptables"),
+            counted(
+                tracked as usize,
+                network.conntrack.get().err(),
+                "tracked connections",
+            ),
+        ];
+        return Ok(seen(tradeoff(parts.join(", "))));
     }
     // Each of the three is needed before the path can be called free.
     network.conntrack.get().map(drop).or_else(allow_absent)?;
     network.chains.get().map(drop).or_else(allow_absent)?;
     network.tables.get().map(drop).or_else(allow_absent)?;
     Ok(seen(fine("no firewall and no connection tracking")))
+}
+
+/// Returns `number` with its name, or that the number is unknown if `missing` is set.
+fn counted(number: usize, missing: Option<Unknown>, name: &str) -> String {
+    match missing.map(allow_absent) {
+        None | Some(Ok(())) => format!("{number} {name}"),
+        Some(Err(_)) => format!("an unknown number of {name}"),
+    }
 }
 
 /// Accepts a missing fact if its part of the kernel is not loaded: nothing can use that part.

@@ -111,7 +111,7 @@ impl AnimationEncoder {
     ///
     /// # Errors
     /// [`ErrorKind::OutOfMemory`] if memory cannot be allocated, and [`ErrorKind::Failed`] if there
-    /// is no picture, or if the file of libwebp does not last as long as all pictures together.
+    /// is not a picture, or if the file of libwebp does not last as long as all pictures together.
     pub fn finish(self, plays: u16) -> Result<Vec<u8>, Error> {
         if self.time_ms == 0 {
             let detail = "webp: animation without a frame";
