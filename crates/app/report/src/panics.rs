@@ -28,13 +28,18 @@ const MESSAGE_BYTES_MAX: usize = 2_048;
 
 /// Maximum time for which a panicking thread waits for the log's thread to write the waiting lines.
 const LOG_WAIT_MAX: Duration = Duration::from_millis(200);
+/// Maximum time for which a panicking thread waits for stderr to accept the report. Lines of the
+/// log may have filled the pipe, and its reader may be slow.
+const REPORT_WAIT_MAX: Duration = Duration::from_secs(1);
 
 /// Makes every later panic of this process write a report to stderr and end the process by SIGABRT.
-/// Lines that wait in the log are written first, unless the log's output is blocked.
+/// Lines that wait in the log are written first, unless the log's output is blocked: the report
+/// would otherwise divide one of them.
 pub fn abort_on_panic() {
     std::panic::set_hook(Box::new(|info| {
-        report(&describe(info));
+        let text = describe(info);
         log::finish_within(LOG_WAIT_MAX);
+        report(&text);
         process::abort();
     }));
 }
@@ -52,16 +57,13 @@ fn describe(info: &PanicHookInfo<'_>) -> String {
     )
 }
 
-/// Writes `text` to stderr. If the write would block, drops the text: a full pipe must not delay
-/// the end of the process.
+/// Writes `text` to stderr. If stderr does not accept the text within [`REPORT_WAIT_MAX`], drops
+/// the text: a full pipe must not keep the process from ending.
 fn report(text: &str) {
     let stderr = io::stderr();
     let mut ready = [PollFd::new(&stderr, PollFlags::OUT)];
-    let at_once = Timespec {
-        tv_sec: 0,
-        tv_nsec: 0,
-    };
-    if poll(&mut ready, Some(&at_once)).is_ok_and(|ready| ready == 1) {
+    let wait = Timespec::try_from(REPORT_WAIT_MAX).expect("a short time");
+    if poll(&mut ready, Some(&wait)).is_ok_and(|ready| ready == 1) {
         // Without a reader the report is lost; the exit status still says SIGABRT.
         drop(stderr.lock().write_all(text.as_bytes()));
     }
