@@ -120,14 +120,14 @@ fn no_request_waits_longer_than_the_configured_time() {
 #[test]
 fn a_request_gets_the_memory_that_an_improvement_holds() {
     let home = Home::with(&[
-        ("a.jpg", &media::photo(4000, 3000, 1)),
-        ("b.jpg", &media::photo(4000, 3000, 2)),
+        ("a.jpg", &media::photo(2400, 1800, 1)),
+        ("b.jpg", &media::photo(2400, 1800, 2)),
     ]);
     let flags = [
         "--limits-convert-bytes-max",
-        "400MB",
+        "160MB",
         "--cell-max-work-memory",
-        "400MB",
+        "160MB",
     ];
     let server = Server::start(&home, &flags);
     assert_eq!(server.get_as("/a.jpg", "image/avif").status, 200);
