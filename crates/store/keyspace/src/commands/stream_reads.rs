@@ -4,7 +4,8 @@ use bytes::Bytes;
 use resp::{Out, Proto};
 
 use super::stream_groups::{
-    Names, consumer_created, consumer_of, journal_claims, journal_position, no_group_to_read,
+    Names, consumer_created, consumer_of, edit_group, journal_claims, journal_position,
+    no_group_to_read,
 };
 use super::streams::{id_text, parse_count, parse_id, send_entry, send_id, send_range};
 use crate::command::Block;
@@ -25,6 +26,16 @@ const GROUP_VANISHED: &str =
 struct Reader<'a> {
     group: &'a Bytes,
     consumer: &'a Bytes,
+}
+
+impl<'a> Reader<'a> {
+    fn names(self, key: &'a Bytes) -> Names<'a> {
+        Names {
+            key,
+            group: self.group,
+            consumer: self.consumer,
+        }
+    }
 }
 
 /// Record of deliveries by XREADGROUP.
@@ -195,6 +206,8 @@ pub(crate) fn xread(cx: &mut Context<'_>, out: &mut Out) -> Wait {
         let stream = cx.peek_as::<Stream>(key)?;
         if stream.is_some_and(|stream| has_entries(stream, position, group, read_count)) {
             ready.push((key, position));
+        } else if let Some(reader) = options.reader {
+            record_visit(cx, key, reader)?;
         }
     }
     if ready.is_empty() {
@@ -283,6 +296,21 @@ fn send_read(
     Ok(())
 }
 
+/// Records that a consumer asked for new entries of a stream that has none. As in Redis, the
+/// consumer is added to its group if it does not exist yet.
+fn record_visit(cx: &mut Context<'_>, key: &Bytes, reader: Reader<'_>) -> Result<(), Fault> {
+    let now = cx.now;
+    let is_new = edit_group(cx, key, reader.group, |group| {
+        let (consumer, is_new) = consumer_of(group, reader.consumer, now);
+        group.set_seen(consumer, now);
+        is_new
+    })?;
+    if is_new == Some(true) {
+        consumer_created(cx, reader.names(key));
+    }
+    Ok(())
+}
+
 /// Changes of a group by XREADGROUP, for the append-only file.
 struct Delivered {
     ids: Vec<(Id, u64)>,
@@ -306,11 +334,7 @@ fn deliver(
         _ => deliver_new(stream, (reader, options), now, out),
     })?;
     let delivered = delivered.expect("the stream exists");
-    let names = Names {
-        key,
-        group: reader.group,
-        consumer: reader.consumer,
-    };
+    let names = reader.names(key);
     if delivered.has_new_consumer {
         consumer_created(cx, names);
     }

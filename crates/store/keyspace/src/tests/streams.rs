@@ -209,6 +209,38 @@ fn groups_keep_pending_entries() {
 }
 
 #[test]
+fn a_read_without_new_entries_creates_its_consumer() {
+    let mut client = Client::new();
+    client.send("XGROUP CREATE s g $ MKSTREAM");
+    client.send("XADD t 1-1 f v");
+    client.send("XGROUP CREATE t g 0");
+    let before = client.keyspace.effects.changes;
+    let found = client.send("XREADGROUP GROUP g c STREAMS s t > >");
+    assert_eq!(found, "*1 *2 $1 t *1 *2 $3 1-1 *2 $1 f $1 v");
+    // Two consumers were created, and one entry was delivered.
+    assert_eq!(client.keyspace.effects.changes - before, 3);
+    client.now_ms += 5;
+    client.check(
+        "XINFO CONSUMERS s g
+         XINFO CONSUMERS t g
+         XREADGROUP GROUP g c BLOCK 0 STREAMS s >
+         XINFO CONSUMERS s g",
+        expect![[r#"
+            XINFO CONSUMERS s g
+                *1 *8 $4 name $1 c $7 pending :0 $4 idle :5 $8 inactive :-1
+            XINFO CONSUMERS t g
+                *1 *8 $4 name $1 c $7 pending :1 $4 idle :5 $8 inactive :5
+            XREADGROUP GROUP g c BLOCK 0 STREAMS s >
+                +waits for [b"s"]
+            XINFO CONSUMERS s g
+                *1 *8 $4 name $1 c $7 pending :0 $4 idle :0 $8 inactive :-1
+        "#]],
+    );
+    // The consumer exists, so that the command that waits has changed nothing.
+    assert_eq!(client.keyspace.effects.changes - before, 3);
+}
+
+#[test]
 fn the_lag_of_a_group_is_known_unless_entries_were_removed() {
     Client::new().check(
         "XADD s 1-1 f v
@@ -255,6 +287,7 @@ fn the_append_only_file_restores_groups() {
          XGROUP CREATE s g 0
          XREADGROUP GROUP g c COUNT 2 STREAMS s >
          XREADGROUP GROUP g d NOACK STREAMS s >
+         XREADGROUP GROUP g h STREAMS s >
          XADD s 1800000000000-1 f v
          XREADGROUP GROUP g c STREAMS s 0
          XCLAIM s g e 0 1700000000000-0 IDLE 100 RETRYCOUNT 9
