@@ -86,14 +86,6 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// Records nothing in the append-only file instead of the running command, unless other
-    /// commands were recorded.
-    pub(crate) fn skip_journal(&mut self) {
-        if let Journal::AsIs(_) = self.journal {
-            self.journal = Journal::Rewritten(Vec::new());
-        }
-    }
-
     #[inline]
     pub(crate) fn growth(&self) -> Growth {
         self.ks.growth()

@@ -311,11 +311,11 @@ fn record_visit(cx: &mut Context<'_>, key: &Bytes, reader: Reader<'_>) -> Result
     Ok(())
 }
 
-/// Changes of a group by XREADGROUP, for the append-only file.
+/// Changes of a group by new deliveries, for the append-only file.
 struct Delivered {
-    ids: Vec<(Id, u64)>,
+    ids: Vec<Id>,
     has_new_consumer: bool,
-    position: Option<(Id, Option<u64>)>,
+    position: (Id, Option<u64>),
 }
 
 /// Delivers entries of one stream to a consumer, and records the deliveries.
@@ -326,28 +326,28 @@ fn deliver(
     (reader, options): (Reader<'_>, &ReadOptions<'_>),
     out: &mut Out,
 ) -> Result<(), Fault> {
-    let now = cx.now;
-    let delivered = cx.edit::<Stream, _>(key, |stream| match position {
-        Position::Pending(after) => {
-            deliver_again(stream, reader, (after, options.count_max), now, out)
+    const STREAM_EXISTS: &str = "the stream has a part of the reply";
+    let (now, names) = (cx.now, reader.names(key));
+    if let Position::Pending(after) = position {
+        let range = (after, options.count_max);
+        let has_new_consumer = cx.edit::<Stream, _>(key, |stream| {
+            deliver_again(stream, reader, range, now, out)
+        })?;
+        if has_new_consumer.expect(STREAM_EXISTS) {
+            consumer_created(cx, names);
         }
-        _ => deliver_new(stream, (reader, options), now, out),
+        return Ok(());
+    }
+    let delivered = cx.edit::<Stream, _>(key, |stream| {
+        deliver_new(stream, (reader, options), now, out)
     })?;
-    let delivered = delivered.expect("the stream exists");
-    let names = reader.names(key);
+    let delivered = delivered.expect(STREAM_EXISTS);
     if delivered.has_new_consumer {
         consumer_created(cx, names);
     }
     cx.dirty += 1;
-    for same in delivered.ids.chunk_by(|left, right| left.1 == right.1) {
-        let ids: Vec<Id> = same.iter().map(|it| it.0).collect();
-        journal_claims(cx, names, &ids, (now, same[0].1));
-    }
-    match delivered.position {
-        Some(position) => journal_position(cx, names, position),
-        // The command itself must not be recorded: it would deliver entries a second time.
-        None => cx.skip_journal(),
-    }
+    journal_claims(cx, names, &delivered.ids, (now, 1));
+    journal_position(cx, names, delivered.position);
     Ok(())
 }
 
@@ -369,23 +369,23 @@ fn deliver_new(
     out.array(count);
     for entry in stream.range(start, Id::MAX).take(count) {
         send_entry(&entry, out);
-        ids.push((entry.id, 1));
+        ids.push(entry.id);
         entries_read = stream.entries_read_after(entries_read, entry.id);
     }
     let group = stream.group_mut(reader.group).expect(GROUP_EXISTS);
     group.entries_read = entries_read;
-    group.last_id = ids.last().map_or(group.last_id, |it| it.0);
-    let position = Some((group.last_id, entries_read));
+    group.last_id = ids.last().copied().unwrap_or(group.last_id);
+    let position = (group.last_id, entries_read);
     let (consumer, has_new_consumer) = consumer_of(group, reader.consumer, now);
     group.set_seen(consumer, now);
     group.set_active(consumer, Some(now));
     if options.acknowledgement == Acknowledgement::None {
         ids.clear();
     }
-    for &(id, count) in &ids {
+    for &id in &ids {
         let delivery = Delivery {
             time_ms: now,
-            count,
+            count: 1,
             consumer,
         };
         group.deliver(id, delivery);
@@ -397,14 +397,16 @@ fn deliver_new(
     }
 }
 
-/// Sends pending entries of a consumer once more.
+/// Sends pending entries of a consumer once more. As in Redis, this updates the times and counts of
+/// their deliveries, but does not count as a change: the append-only file does not record it.
+/// Returns whether the consumer was added to the group.
 fn deliver_again(
     stream: &mut Stream,
     reader: Reader<'_>,
     (after, count_max): (Id, usize),
     now: i64,
     out: &mut Out,
-) -> Delivered {
+) -> bool {
     const GROUP_EXISTS: &str = "the group was found";
     let group = stream.group_mut(reader.group).expect(GROUP_EXISTS);
     let (number, has_new_consumer) = consumer_of(group, reader.consumer, now);
@@ -418,7 +420,7 @@ fn deliver_again(
     for &id in &pending {
         if let Some(entry) = stream.get(id) {
             send_entry(&entry, out);
-            ids.push((id, 0));
+            ids.push(id);
         } else {
             out.array(2);
             send_id(id, out);
@@ -426,21 +428,16 @@ fn deliver_again(
         }
     }
     let group = stream.group_mut(reader.group).expect(GROUP_EXISTS);
-    for (id, count) in &mut ids {
-        let delivery = group.delivery_mut(*id);
-        let delivery = delivery.expect("a consumer's entries are pending in its group");
-        delivery.time_ms = now;
-        delivery.count = delivery.count.saturating_add(1);
-        *count = delivery.count;
-    }
     if !ids.is_empty() {
         group.set_active(number, Some(now));
     }
-    Delivered {
-        ids,
-        has_new_consumer,
-        position: None,
+    for id in ids {
+        let delivery = group.delivery_mut(id);
+        let delivery = delivery.expect("a consumer's entries are pending in its group");
+        delivery.time_ms = now;
+        delivery.count = delivery.count.saturating_add(1);
     }
+    has_new_consumer
 }
 
 impl crate::Keyspace {

@@ -241,6 +241,42 @@ fn a_read_without_new_entries_creates_its_consumer() {
 }
 
 #[test]
+fn reading_pending_entries_is_no_change() {
+    let mut client = Client::new();
+    client.keyspace.set_journaling(true);
+    for line in [
+        "XADD s 1-1 f v",
+        "XGROUP CREATE s g 0",
+        "XREADGROUP GROUP g c STREAMS s >",
+    ] {
+        client.send(line);
+    }
+    client.keyspace.effects = Effects::default();
+    client.check(
+        "XREADGROUP GROUP g c STREAMS s 0
+         XREADGROUP GROUP g c STREAMS s 1-1
+         XPENDING s g - + 9",
+        expect![[r#"
+            XREADGROUP GROUP g c STREAMS s 0
+                *1 *2 $1 s *1 *2 $3 1-1 *2 $1 f $1 v
+            XREADGROUP GROUP g c STREAMS s 1-1
+                *1 *2 $1 s *0
+            XPENDING s g - + 9
+                *1 *4 $3 1-1 $1 c :0 :2
+        "#]],
+    );
+    assert_eq!(client.keyspace.effects.changes, 0);
+    assert!(client.keyspace.effects.journal.is_empty());
+    // A consumer that did not exist is created, which is a change.
+    client.send("XREADGROUP GROUP g d STREAMS s 0");
+    assert_eq!(client.keyspace.effects.changes, 1);
+    let [(0, created)] = &client.keyspace.effects.journal[..] else {
+        panic!("{:?}", client.keyspace.effects.journal);
+    };
+    assert_eq!(created[..], ["XGROUP", "CREATECONSUMER", "s", "g", "d"]);
+}
+
+#[test]
 fn the_lag_of_a_group_is_known_unless_entries_were_removed() {
     Client::new().check(
         "XADD s 1-1 f v
