@@ -103,6 +103,9 @@ impl Claimed {
     fn send(&self, stream: &Stream, shown: Shown, out: &mut Out) {
         out.array(self.ids.len());
         for &(id, _) in &self.ids {
+            if out.is_full() {
+                return;
+            }
             match shown {
                 Shown::Id => send_id(id, out),
                 Shown::Entry => {
@@ -344,7 +347,12 @@ pub(crate) fn xautoclaim(cx: &mut Context<'_>, out: &mut Out) -> Done {
     })?;
     let claimed = claimed.expect("seen above");
     out.array(claimed.missing.len());
-    claimed.missing.iter().for_each(|&id| send_id(id, out));
+    for &id in &claimed.missing {
+        if out.is_full() {
+            break;
+        }
+        send_id(id, out);
+    }
     claimed.record(cx, names, cx.now);
     Ok(())
 }

@@ -326,6 +326,9 @@ pub(crate) fn xpending(cx: &mut Context<'_>, out: &mut Out) -> Done {
     let deliveries = filter.deliveries(group, now);
     out.array(deliveries.len());
     for (id, delivery) in deliveries {
+        if out.is_full() {
+            break;
+        }
         out.array(4);
         send_id(id, out);
         out.bulk(&group.consumer(delivery.consumer).name);
@@ -354,6 +357,9 @@ fn send_summary(group: &Group, out: &mut Out) {
     };
     out.array(busy().count());
     for consumer in busy() {
+        if out.is_full() {
+            return;
+        }
         out.array(2);
         out.bulk(&consumer.name);
         out.bulk_int(consumer.pending.len() as i64);

@@ -53,6 +53,9 @@ pub(crate) fn stream(cx: &mut Context<'_>, out: &mut Out) -> Done {
     out.bulk(b"groups");
     out.array(stream.groups().len());
     for group in stream.groups() {
+        if out.is_full() {
+            break;
+        }
         send_group(stream, group, limit, out);
     }
     Ok(())
@@ -108,6 +111,9 @@ fn send_group(stream: &Stream, group: &Group, limit: usize, out: &mut Out) {
     out.bulk(b"pending");
     out.array(group.pending().len().min(limit));
     for (id, delivery) in group.pending().iter_from(Id::MIN).take(limit) {
+        if out.is_full() {
+            return;
+        }
         out.array(4);
         send_id(id, out);
         out.bulk(&group.consumer(delivery.consumer).name);
@@ -117,6 +123,9 @@ fn send_group(stream: &Stream, group: &Group, limit: usize, out: &mut Out) {
     out.bulk(b"consumers");
     out.array(group.consumers().len());
     for consumer in group.consumers() {
+        if out.is_full() {
+            return;
+        }
         send_consumer(group, consumer, limit, out);
     }
 }
@@ -134,6 +143,9 @@ fn send_consumer(group: &Group, consumer: &Consumer, limit: usize, out: &mut Out
     out.bulk(b"pending");
     out.array(consumer.pending.len().min(limit));
     for (id, ()) in consumer.pending.iter_from(Id::MIN).take(limit) {
+        if out.is_full() {
+            return;
+        }
         let delivery = group.pending().get(id);
         let delivery = delivery.expect("a consumer's entries are pending in its group");
         out.array(3);
@@ -148,6 +160,9 @@ pub(crate) fn groups(cx: &mut Context<'_>, out: &mut Out) -> Done {
     let stream = cx.read_as::<Stream>(&args[2])?.ok_or(Fault::NO_KEY)?;
     out.array(stream.groups().len());
     for group in stream.groups() {
+        if out.is_full() {
+            break;
+        }
         out.map(6);
         out.bulk(b"name");
         out.bulk(&group.name);
@@ -167,6 +182,9 @@ pub(crate) fn consumers(cx: &mut Context<'_>, out: &mut Out) -> Done {
     let group = group.ok_or_else(|| no_such_group(&args[2], &args[3]))?;
     out.array(group.consumers().len());
     for consumer in group.consumers() {
+        if out.is_full() {
+            break;
+        }
         let since = |time_ms: i64| now.saturating_sub(time_ms).max(0);
         out.map(4);
         out.bulk(b"name");

@@ -368,6 +368,10 @@ fn deliver_new(
     let (mut ids, mut entries_read) = (Vec::with_capacity(count), group.entries_read);
     out.array(count);
     for entry in stream.range(start, Id::MAX).take(count) {
+        // Entries that the client cannot receive any more stay new.
+        if out.is_full() {
+            break;
+        }
         send_entry(&entry, out);
         ids.push(entry.id);
         entries_read = stream.entries_read_after(entries_read, entry.id);
@@ -418,6 +422,9 @@ fn deliver_again(
     let mut ids = Vec::new();
     out.array(pending.len());
     for &id in &pending {
+        if out.is_full() {
+            break;
+        }
         if let Some(entry) = stream.get(id) {
             send_entry(&entry, out);
             ids.push(id);

@@ -277,6 +277,44 @@ fn reading_pending_entries_is_no_change() {
 }
 
 #[test]
+fn replies_stop_when_they_are_full() {
+    let mut client = Client::new();
+    for number in 1..=100 {
+        client.send(&format!("XADD s {number}-1 f v"));
+        client.send(&format!("XGROUP CREATE s g{number} 0"));
+        client.send(&format!("XGROUP CREATECONSUMER s g1 idle{number}"));
+        client.send(&format!(
+            "XREADGROUP GROUP g1 c{number} COUNT 1 STREAMS s >"
+        ));
+        client.send("XREADGROUP GROUP g2 c COUNT 1 STREAMS s >");
+    }
+    for line in [
+        "XREAD STREAMS s 0",
+        "XREADGROUP GROUP g3 c STREAMS s >",
+        "XREADGROUP GROUP g2 c STREAMS s 0",
+        "XPENDING s g1",
+        "XPENDING s g2 - + 100",
+        "XINFO GROUPS s",
+        "XINFO CONSUMERS s g1",
+        "XINFO STREAM s FULL COUNT 1",
+        "XINFO STREAM s FULL COUNT 0",
+        "XAUTOCLAIM s g2 d 0 - COUNT 100",
+        "XAUTOCLAIM s g2 d 0 - COUNT 100 JUSTID",
+    ] {
+        let args = resp::split_line(line.as_bytes()).expect("a test's line is sound");
+        let mut out = Out::new(Proto::Resp2);
+        out.set_bytes_max(500);
+        client.run(&args, &mut out);
+        assert!((500..700).contains(&out.len()), "{line}: {}", out.len());
+    }
+    // The entries that the full reply of XREADGROUP left out are still new.
+    let delivered = client.send("XPENDING s g3");
+    assert!(delivered.starts_with("*4 :15 $3 1-1 $4 15-1"), "{delivered}");
+    let next = client.send("XREADGROUP GROUP g3 c COUNT 1 STREAMS s >");
+    assert!(next.contains("16-1"), "{next}");
+}
+
+#[test]
 fn the_lag_of_a_group_is_known_unless_entries_were_removed() {
     Client::new().check(
         "XADD s 1-1 f v
