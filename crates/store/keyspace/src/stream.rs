@@ -266,11 +266,21 @@ impl Stream {
             return false;
         }
         self.edit_node(at, |node| node.remove(id));
-        if self.nodes[at].len() == 0 {
-            self.take_node(at);
-        }
+        self.release_spare(at);
         self.len -= 1;
         true
+    }
+
+    /// Frees the memory of entries that were removed from a node. The last node, to which entries
+    /// are appended, may keep as much spare capacity as it has content.
+    fn release_spare(&mut self, at: usize) {
+        if self.nodes[at].len() == 0 {
+            self.take_node(at);
+        } else if at + 1 < self.nodes.len() {
+            self.edit_node(at, Node::shrink);
+        } else {
+            self.edit_node(at, Node::shrink_to_double);
+        }
     }
 
     /// Removes entries from the front, except those in `kept`.
@@ -331,9 +341,7 @@ impl Stream {
                 }
             })
         });
-        if self.nodes[0].len() == 0 {
-            self.take_node(0);
-        }
+        self.release_spare(0);
     }
 
     /// Returns the place of the group with this name; `Err` has the place at which it is missing.

@@ -141,6 +141,11 @@ impl Node {
         self.bytes.shrink_to_fit();
     }
 
+    /// Releases the spare capacity that is larger than the content.
+    pub(crate) fn shrink_to_double(&mut self) {
+        self.bytes.shrink_to(2 * self.bytes.len());
+    }
+
     /// Returns whether an entry belongs into this node rather than a new one. `text_bytes` are the
     /// bytes of its names and values.
     pub(crate) fn has_space(&self, text_bytes: usize, limits: NodeLimits) -> bool {

@@ -145,6 +145,35 @@ fn approximate_trimming_removes_whole_nodes() {
 }
 
 #[test]
+fn the_memory_of_removed_entries_is_freed() {
+    let mut stream = Stream::new();
+    let limits = NodeLimits {
+        bytes_max: 0,
+        entries_max: 100,
+    };
+    let fields = [Bytes::from("f"), Bytes::from(vec![b'v'; 1_000])];
+    for ms in 1..=200 {
+        stream.append(Id::new(ms, 0), &fields, limits);
+    }
+    assert_eq!(stream.nodes().len(), 2);
+    // In a node to which no entries are appended any more, entries are freed at once.
+    let before = stream.nodes[0].heap_bytes();
+    for ms in 41..=50 {
+        assert!(stream.remove(Id::new(ms, 0)));
+    }
+    assert!(stream.nodes[0].heap_bytes() + 8_000 < before);
+    stream.trim(Kept::From(Id::new(91, 0)), Precision::Exact);
+    assert!(stream.nodes[0].heap_bytes() < 13_000);
+    // The last node keeps at most twice the bytes of its entries.
+    for ms in 101..=190 {
+        stream.remove(Id::new(ms, 0));
+    }
+    assert!(stream.nodes[1].heap_bytes() < 25_000);
+    let nodes_bytes: usize = stream.nodes.iter().map(|node| node.heap_bytes()).sum();
+    assert_eq!(stream.nodes_bytes, nodes_bytes);
+}
+
+#[test]
 fn ids_end_at_the_largest_one() {
     assert_eq!(Id::MAX.next(), None);
     assert_eq!(Id::MIN.previous(), None);
