@@ -53,6 +53,8 @@ pub(crate) struct Group {
     pending: IdMap<Delivery>,
     /// Consumers by number.
     consumers: Vec<Option<Box<Consumer>>>,
+    /// Numbers that no consumer has.
+    vacant: Vec<ConsumerNumber>,
     /// Numbers of the consumers in the order of their names.
     by_name: Vec<ConsumerNumber>,
     /// Heap bytes of all consumers.
@@ -67,6 +69,7 @@ impl Group {
             entries_read,
             pending: IdMap::new(),
             consumers: Vec::new(),
+            vacant: Vec::new(),
             by_name: Vec::new(),
             consumers_bytes: 0,
         }
@@ -76,6 +79,7 @@ impl Group {
         allocated(self.name.len())
             + self.pending.heap_bytes()
             + room_bytes::<Option<Box<Consumer>>>(self.consumers.capacity())
+            + room_bytes::<ConsumerNumber>(self.vacant.capacity())
             + room_bytes::<ConsumerNumber>(self.by_name.capacity())
             + self.consumers_bytes
     }
@@ -121,24 +125,24 @@ impl Group {
             pending: IdMap::new(),
         });
         self.consumers_bytes += consumer.heap_bytes();
-        let free = self.consumers.iter().position(Option::is_none);
-        let index = free.filter(|_| self.by_name.len() < self.consumers.len());
-        let index = index.unwrap_or(self.consumers.len());
-        if index == self.consumers.len() {
+        let number = self.vacant.pop().unwrap_or_else(|| {
+            let next = u32::try_from(self.consumers.len());
             self.consumers.push(None);
-        }
-        self.consumers[index] = Some(consumer);
-        let number = ConsumerNumber(u32::try_from(index).expect("fewer consumers than 2³²"));
+            ConsumerNumber(next.expect("fewer consumers than 2³²"))
+        });
+        self.consumers[number.0 as usize] = Some(consumer);
         self.by_name.insert(place, number);
         Some(number)
     }
 
     /// Removes a consumer with its pending entries. Returns their number.
     pub(crate) fn remove_consumer(&mut self, number: ConsumerNumber) -> usize {
+        let place = self.place(&self.consumer(number).name);
+        self.by_name.remove(place.expect("numbers in use have a name"));
         let consumer = self.consumers[number.0 as usize].take();
         let consumer = consumer.expect("numbers in use have a consumer");
         self.consumers_bytes -= consumer.heap_bytes();
-        self.by_name.retain(|other| *other != number);
+        self.vacant.push(number);
         for (id, ()) in consumer.pending.iter_from(Id::MIN) {
             self.pending.remove(id);
         }

@@ -240,6 +240,28 @@ fn pending_entries_agree_with_a_plain_map() {
     }
 }
 
+#[test]
+fn the_number_of_a_removed_consumer_is_used_again() {
+    let mut group = Group::new(b"group", Id::MIN, None);
+    let numbers = [b"a", b"b", b"c"].map(|name| group.add_consumer(name, 1));
+    let [a, b, _] = numbers.map(|number| number.expect("the name is new"));
+    let delivery = Delivery {
+        time_ms: 1,
+        count: 1,
+        consumer: b,
+    };
+    group.deliver(Id::new(1, 0), delivery);
+    assert_eq!(group.remove_consumer(b), 1);
+    assert_eq!(group.remove_consumer(a), 0);
+    assert_eq!(group.add_consumer(b"c", 1), None);
+    let mut reused = [b"d", b"e", b"f"].map(|name| group.add_consumer(name, 1));
+    assert_eq!(reused[..2], [Some(a), Some(b)]);
+    assert!(reused[2].take().is_some_and(|number| number != a && number != b));
+    let names: Vec<&[u8]> = group.consumers().map(|consumer| &*consumer.name).collect();
+    assert_eq!(names, [b"c", b"d", b"e", b"f"]);
+    assert!(group.consumers().all(|consumer| consumer.pending.len() == 0));
+}
+
 /// A file may have a node whose first entry has other fields than the node, or was removed.
 #[test]
 fn entries_share_the_names_of_their_node_whatever_the_first_entry_has() {
