@@ -130,7 +130,8 @@ fn quality_rises_until_the_floor_is_met_and_not_for_ever() {
     assert!(1 < tried.len() && tried.len() <= 1 + ATTEMPTS_MAX as usize);
     assert!(!search.has_failed());
     let best = search.into_best();
-    let score = floor.score(WEBP, &best).expect("a picture");
+    let sample = floor.decode_sample(WEBP, &best).expect("a picture");
+    let score = floor.compare(&sample).expect("a score");
     assert!((SCORE_MIN..SCORE_MIN + 10.0).contains(&score), "{score}");
 }
 
@@ -172,4 +173,68 @@ fn a_search_ends_at_the_highest_quality_and_after_the_last_attempt() {
         Search::new(&floor).advance(WEBP, b"no picture".to_vec()),
         None
     );
+}
+
+/// Returns the part of the picture of 2 × 2 tiles that shows its tile `number`, counted by rows.
+fn tile_of(picture: &Packed, number: usize) -> Vec<u8> {
+    let tile_bytes = 3 * TILE_PX as usize;
+    let (column, row) = (number % 2, number / 2);
+    let rows = picture.data.chunks_exact(2 * tile_bytes);
+    let rows = rows.skip(row * TILE_PX as usize).take(TILE_PX as usize);
+    rows.flat_map(|line| line[column * tile_bytes..][..tile_bytes].to_vec())
+        .collect()
+}
+
+#[test]
+fn the_worst_tiles_are_those_with_the_most_damage_for_their_detail() {
+    let size = Size::new(4 * TILE_PX + 40, 2 * TILE_PX + 7);
+    let tile = |x: u32, y: u32| x / TILE_PX + 4 * (y / TILE_PX).min(1);
+    // Tiles 0 to 3 have fine detail, tiles 4 to 7 are smooth.
+    let value = |x: u32, y: u32| match tile(x, y) {
+        0..=3 => (x * 90 % 256) as u8,
+        number => 20 * number as u8,
+    };
+    let before = to_packed(drawn(size, |x, y| [value(x, y); 3]));
+    let with_errors = |errors: [u8; 9]| {
+        let value = |x, y| value(x, y).wrapping_add(errors[tile(x, y).min(8) as usize]);
+        to_packed(drawn(size, |x, y| [value(x, y); 3]))
+    };
+    let (_, after) =
+        worst::tiles(&before, &with_errors([6, 5, 0, 0, 2, 0, 4, 1, 0])).expect("tiles");
+    let colours: Vec<u8> = (0..3).map(|number| tile_of(&after, number)[0]).collect();
+    // The same error counts for more where the picture is smooth: tiles 6, 4 and 7 come before
+    // tile 0 with its larger error.
+    assert_eq!(colours, [6 * 20 + 4, 4 * 20 + 2, 7 * 20 + 1]);
+    assert_eq!(after.size, Size::new(2 * TILE_PX, 2 * TILE_PX));
+    assert_eq!(tile_of(&after, 3)[3], 90 + 6);
+}
+
+#[test]
+fn a_sample_of_few_tiles_has_no_worst_tiles() {
+    let picture = |width_px| to_packed(map(Size::new(width_px, 2 * TILE_PX)));
+    let few = picture(4 * TILE_PX - 1);
+    assert!(worst::tiles(&few, &few).is_none());
+    let enough = picture(4 * TILE_PX);
+    assert!(worst::tiles(&enough, &enough).is_some());
+    assert!(worst::tiles(&enough, &few).is_none(), "other sizes");
+}
+
+#[test]
+fn an_output_passes_by_its_worst_tiles_only_if_they_are_good() {
+    let size = Size::new(512, 512);
+    let raster = drawn(size, |x, y| {
+        [(x / 2) as u8, (y / 2) as u8, ((x + y) / 4) as u8]
+    });
+    let floor = Floor::of(&raster, WEBP).expect("a lossy encoding");
+    let clean = to_packed(raster);
+    assert!(floor.is_clearly_reached(&clean));
+    // One of sixteen tiles is ruined.
+    let mut ruined = clean.clone();
+    for (at, value) in ruined.data.iter_mut().enumerate() {
+        let (x, y) = (at / 3 % 512, at / 3 / 512);
+        if x < 128 && y < 128 {
+            *value = value.wrapping_add((x * 7 + y * 13) as u8 % 61);
+        }
+    }
+    assert!(!floor.is_clearly_reached(&ruined));
 }
