@@ -14,7 +14,7 @@ use std::sync::atomic::Ordering;
 
 use image_plan::{Comparison, Plan, SCORE_BYTES};
 use rustix::fs::{MemfdFlags, memfd_create};
-use sandbox::{Failure, FailureKind};
+use sandbox::{Failure, FailureKind, Pool};
 use sandbox_protocol::JobLimits;
 use variants::cache::Verdict;
 use variants::library::{Identity, LibraryPath, Missing};
@@ -85,15 +85,16 @@ impl Converter {
             tracing::error!(%path, %err, "original and variant cannot be copied to memory");
             NoScore::Host
         })?;
-        let failure = match self.run_comparison(&scored.comparison(), &input) {
-            Ok((score, cpu_us)) => {
-                self.metrics.scores.fetch_add(1, Ordering::Relaxed);
-                let score_cpu_us = &self.metrics.score_cpu_us;
-                score_cpu_us.fetch_add(cpu_us, Ordering::Relaxed);
-                return Ok(score);
-            }
-            Err(failure) => failure,
-        };
+        let failure =
+            match run_comparison(&self.pool, self.wall_ms_max, &scored.comparison(), &input) {
+                Ok((score, cpu_us)) => {
+                    self.metrics.scores.fetch_add(1, Ordering::Relaxed);
+                    let score_cpu_us = &self.metrics.score_cpu_us;
+                    score_cpu_us.fetch_add(cpu_us, Ordering::Relaxed);
+                    return Ok(score);
+                }
+                Err(failure) => failure,
+            };
         // A crash does not count against the original, which was already decoded without a crash
         // when the variant was made. The decoding of the variant or the computation of the score
         // may be at fault.
@@ -102,43 +103,73 @@ impl Converter {
             None => NoScore::Host,
         })
     }
+}
 
-    /// Runs a comparison in a cell. Returns the score and the CPU time of the job in microseconds.
-    fn run_comparison(&self, comparison: &Comparison, input: &File) -> Result<(f64, u64), Failure> {
-        let cost = comparison.cost();
-        let input_bytes = input.metadata().map_or(u64::MAX, |file| file.len());
-        let cpu_ms_max = cpu_limit_ms(cost.cpu_ms, input_bytes);
-        let finished = self.pool.run(sandbox::Task {
-            original: input.as_fd(),
-            plan: &comparison.to_bytes(),
-            size_px: None,
-            limits: JobLimits {
-                output_bytes_max: SCORE_BYTES as u64,
-                memory_bytes_max: memory_limit_bytes(cost.memory_bytes.saturating_add(input_bytes)),
-                cpu_ms_max,
-            },
-            wall_ms_max: self.wall_ms_max.min(cpu_ms_max.saturating_mul(WALL_FACTOR)),
-            idle: false,
-        })?;
-        let mut bytes = [0; SCORE_BYTES];
-        let is_whole = finished.output_bytes == SCORE_BYTES as u64
-            && finished.body.read_exact_at(&mut bytes, 0).is_ok();
-        let score = f64::from_le_bytes(bytes);
-        // SSIMULACRA2 scores have no lower bound; the highest score is 100.
-        if !is_whole || !score.is_finite() || 100.0 < score {
-            return Err(Failure {
-                kind: FailureKind::ProtocolViolation,
-                detail: "the reply is not a score".to_owned(),
-            });
-        }
-        let memory_peak_bytes = finished.memory_peak_bytes;
-        tracing::debug!(
-            score,
-            memory_peak_bytes,
-            "variant compared with its original"
-        );
-        Ok((score, finished.cpu_us))
+/// Computes the score of `variant`, which was converted from `original` as `plan` describes, in a
+/// cell of `pool`. The job may take `wall_ms_max` milliseconds.
+///
+/// # Errors
+/// When the job fails, or when the two files cannot be copied to memory.
+pub fn score(
+    pool: &Pool,
+    plan: &Plan,
+    original: &File,
+    variant: &[u8],
+    wall_ms_max: u32,
+) -> Result<f64, Failure> {
+    let host = |err: io::Error| Failure {
+        kind: FailureKind::Host,
+        detail: format!("original and variant cannot be copied to memory: {err}"),
+    };
+    let original_bytes = original.metadata().map_err(host)?.len();
+    let comparison = Comparison {
+        plan: *plan,
+        original_bytes,
+    };
+    let input = joined(original, original_bytes, variant).map_err(host)?;
+    run_comparison(pool, wall_ms_max, &comparison, &input).map(|(score, _)| score)
+}
+
+/// Runs a comparison in a cell. Returns the score and the CPU time of the job in microseconds.
+fn run_comparison(
+    pool: &Pool,
+    wall_ms_max: u32,
+    comparison: &Comparison,
+    input: &File,
+) -> Result<(f64, u64), Failure> {
+    let cost = comparison.cost();
+    let input_bytes = input.metadata().map_or(u64::MAX, |file| file.len());
+    let cpu_ms_max = cpu_limit_ms(cost.cpu_ms, input_bytes);
+    let finished = pool.run(sandbox::Task {
+        original: input.as_fd(),
+        plan: &comparison.to_bytes(),
+        size_px: None,
+        limits: JobLimits {
+            output_bytes_max: SCORE_BYTES as u64,
+            memory_bytes_max: memory_limit_bytes(cost.memory_bytes.saturating_add(input_bytes)),
+            cpu_ms_max,
+        },
+        wall_ms_max: wall_ms_max.min(cpu_ms_max.saturating_mul(WALL_FACTOR)),
+        idle: false,
+    })?;
+    let mut bytes = [0; SCORE_BYTES];
+    let is_whole = finished.output_bytes == SCORE_BYTES as u64
+        && finished.body.read_exact_at(&mut bytes, 0).is_ok();
+    let score = f64::from_le_bytes(bytes);
+    // SSIMULACRA2 scores have no lower bound; the highest score is 100.
+    if !is_whole || !score.is_finite() || 100.0 < score {
+        return Err(Failure {
+            kind: FailureKind::ProtocolViolation,
+            detail: "the reply is not a score".to_owned(),
+        });
     }
+    let memory_peak_bytes = finished.memory_peak_bytes;
+    tracing::debug!(
+        score,
+        memory_peak_bytes,
+        "variant compared with its original"
+    );
+    Ok((score, finished.cpu_us))
 }
 
 /// Returns a memory file with the original, which has `original_bytes` bytes, followed by the
