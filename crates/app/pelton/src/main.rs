@@ -12,7 +12,6 @@
 mod cells;
 mod certificates;
 mod check;
-mod convert;
 mod doctor;
 mod flags;
 mod life;
@@ -30,12 +29,12 @@ use std::io::Write as _;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use config::{Resolved, folders};
+use config::{Resolved, components, folders};
 use flags::{Command, Parsed, QuarantineCommand};
 use reactor::{CountingAllocator, Jemalloc};
 use report::{EXIT_OK, Error, log, panics, print};
 use server::mount::Mounts;
-use upkeep::{prefetch, purge, quarantine, scan, user};
+use upkeep::{convert, prefetch, purge, quarantine, scan, user};
 
 /// Counts the allocations of each core, so that tests can check that a cache hit allocates nothing.
 #[global_allocator]
@@ -65,7 +64,10 @@ fn run() -> Result<u8, Vec<Error>> {
         }
         Command::Convert(typed) => {
             let resolved = flags::resolve(typed.settings.clone(), variables)?;
-            convert::run(&typed, &resolved.config)
+            let job = typed.job().map_err(|err| vec![err])?;
+            let jobs = components::concurrency(&resolved.config).map_err(|err| vec![err])?;
+            let pool = wiring::pool(&resolved.config, jobs.min(job.conversions.len()));
+            convert::run(&job, &resolved.config, &pool.map_err(|err| vec![err])?)
         }
         Command::Prefetch(typed) => {
             let settings = flags::with_root(typed.settings.clone(), Some(typed.root));

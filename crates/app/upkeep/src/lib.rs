@@ -1,14 +1,16 @@
 //! Commands that prepare or repair the data of a server: `pelton scan`, `prefetch`, `purge`, `user`
-//! and `quarantine`. Each command ends when its work is done, and may run while a server uses the
-//! same data directory. `purge` needs a running server, to which it sends a request.
+//! and `quarantine`, and `pelton convert`, which needs no server. Each command ends when its work is
+//! done, and may run while a server uses the same data directory. `purge` needs a running server, to
+//! which it sends a request.
 //!
 //! The crate reads no command line and starts no cells. The caller resolves the configuration and
 //! passes the values of the command's flags. For [`prefetch`], the caller also passes a service
-//! with a pool of cells.
+//! with a pool of cells, and for [`convert`] a pool of cells.
 //!
 //! ```text
 //! scan        library ──────────────────────────► catalog
 //! prefetch    catalog, library ─► Service ──────► variants
+//! convert     pictures ─► cells ────────────────► files, report or table
 //! purge       path or tag ─► running server ────► number of removed entries on stdout
 //! user        password, question at the terminal ► journal of users, avatars, require_login
 //! quarantine  data directory ───────────────────► list on stdout, or removal of an entry
@@ -18,13 +20,14 @@
 //! all other limits. Errors: a command returns its exit code, or the errors to report. A file of
 //! the library that cannot be read or converted does not end the command: the command reports it,
 //! and returns the exit code for findings. Threads: `scan` and `prefetch` start one thread, which
-//! draws the progress bar on a terminal.
+//! draws the progress bar on a terminal; `convert` starts one thread per cell.
 
 #![forbid(unsafe_code)]
 // `eprintln!` and `println!` are denied: they panic if the line cannot be written, and block while
 // the reader of the output does not read.
 #![deny(clippy::print_stderr, clippy::print_stdout)]
 
+pub mod convert;
 pub mod prefetch;
 pub mod purge;
 pub mod quarantine;

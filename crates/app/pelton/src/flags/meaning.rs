@@ -6,8 +6,10 @@ use std::path::{Path, PathBuf};
 use config::{Assignment, Key, Raw, Resolved, Source};
 use image_plan::Target;
 use report::Error;
+use upkeep::convert;
 
 use super::settings::SettingFlags;
+use super::typed::Convert;
 
 /// Resolves the configuration of a command from its flags, the environment and the configuration
 /// file. The flags or the environment may name that file; otherwise the default file is used.
@@ -54,8 +56,56 @@ fn with(
     flags
 }
 
+impl Convert {
+    /// Returns the pictures to convert, and the changes to them.
+    ///
+    /// # Errors
+    /// When the files, --to and --query do not describe conversions.
+    pub(crate) fn job(&self) -> Result<convert::Job, Error> {
+        let query = image_plan::parse_query(&self.query)
+            .map_err(|err| Error::usage(format!("--query: {err}")))?;
+        let conversions = match &self.to {
+            Some(extension) => {
+                let target = Target::from_extension(extension).ok_or_else(|| {
+                    Error::usage(format!("--to: {extension}: not an output format"))
+                        .hint("the formats are avif, webp, jpg and png")
+                })?;
+                let extension = extension.to_ascii_lowercase();
+                convert::to_folder(&self.files, target, &extension, self.out.as_deref())?
+            }
+            None => vec![self.single()?],
+        };
+        let is_other = |format| conversions.iter().any(|it| it.target != format);
+        if query.meta || query.recipe.format.is_some_and(is_other) {
+            return Err(Error::usage(
+                "--query: OUT or --to selects the format, so meta and format cannot be used here",
+            ));
+        }
+        Ok(convert::Job {
+            conversions,
+            folder: self.out.clone(),
+            query,
+            with_scores: self.score,
+        })
+    }
+
+    /// Returns the conversion of IN to OUT.
+    fn single(&self) -> Result<convert::Conversion, Error> {
+        let [input, output] = self.files.as_slice() else {
+            let what = "without --to, exactly two files are needed: the picture and the result";
+            return Err(Error::usage(what)
+                .hint("pelton convert IN OUT, or pelton convert --to FORMAT IN..."));
+        };
+        Ok(convert::Conversion {
+            input: input.clone(),
+            output: output.clone(),
+            target: target(output)?,
+        })
+    }
+}
+
 /// Returns the format that the extension of OUT selects.
-pub(crate) fn target(output: &Path) -> Result<Target, Error> {
+pub(super) fn target(output: &Path) -> Result<Target, Error> {
     let extension = output.extension().and_then(|extension| extension.to_str());
     extension.and_then(Target::from_extension).ok_or_else(|| {
         Error::usage(format!(

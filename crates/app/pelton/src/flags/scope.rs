@@ -88,7 +88,7 @@ impl Scope for Purging {
     const SHOWN: &[&str] = Self::ACCEPTED;
 }
 
-/// Settings of `pelton convert`, which converts one picture.
+/// Settings of `pelton convert`.
 pub(crate) struct Conversion;
 
 impl Scope for Conversion {

@@ -51,18 +51,19 @@ fn check_serve(words: &str, expected: Expect) {
     check(words, show, expected);
 }
 
+fn described(conversion: &upkeep::convert::Conversion) -> String {
+    let (input, output) = (conversion.input.display(), conversion.output.display());
+    format!("{input} to {output}: {}\n", conversion.target.name())
+}
+
 fn check_convert(words: &str, expected: Expect) {
     let show = |convert: Convert| {
-        let (input, output) = (convert.input.display(), convert.output.display());
-        let target = match target(&convert.output) {
-            Ok(target) => target.name().to_owned(),
-            Err(err) => err.to_string(),
-        };
         let settings = shown(&convert.settings);
-        format!(
-            "{input} to {output} by {:?}: {target}\n{settings}",
-            convert.query
-        )
+        let conversions = match convert.job() {
+            Ok(job) => job.conversions.iter().map(described).collect(),
+            Err(err) => format!("{err}\n"),
+        };
+        format!("{conversions}by {:?}\n{settings}", convert.query)
     };
     check(words, show, expected);
 }
@@ -150,41 +151,100 @@ fn convert() {
     check_convert(
         "a.jpg b.avif",
         expect![[r#"
-        a.jpg to b.avif by "": avif
-    "#]],
+            a.jpg to b.avif: avif
+            by ""
+        "#]],
     );
     check_convert(
         "a.jpg b.JPEG --query w=640&q=80 --quality 50",
         expect![[r#"
-            a.jpg to b.JPEG by "w=640&q=80": jpeg
+            a.jpg to b.JPEG: jpeg
+            by "w=640&q=80"
             quality = "50"  from --quality
         "#]],
     );
     check_convert(
         "a.jpg b",
         expect![[r#"
-        a.jpg to b by "": pelton: OUT: b: the extension is not an output format
-        hint:   use a name that ends in .avif, .webp, .jpg or .png
-    "#]],
+            pelton: OUT: b: the extension is not an output format
+            hint:   use a name that ends in .avif, .webp, .jpg or .png
+            by ""
+        "#]],
     );
     check_convert(
         "a.jpg b.gif",
         expect![[r#"
-        a.jpg to b.gif by "": pelton: OUT: b.gif: the extension is not an output format
-        hint:   use a name that ends in .avif, .webp, .jpg or .png
+            pelton: OUT: b.gif: the extension is not an output format
+            hint:   use a name that ends in .avif, .webp, .jpg or .png
+            by ""
+        "#]],
+    );
+    check_convert(
+        "a.png b/c.heic --to jpg",
+        expect![[r#"
+        a.png to a.jpg: jpeg
+        b/c.heic to b/c.jpg: jpeg
+        by ""
+    "#]],
+    );
+    check_convert(
+        "a.png b/c.heic --to JPG -o small",
+        expect![[r#"
+            a.png to small/a.jpg: jpeg
+            b/c.heic to small/c.jpg: jpeg
+            by ""
+        "#]],
+    );
+    check_convert(
+        "a.png b.png --to avif --query format=webp",
+        expect![[r#"
+        pelton: --query: OUT or --to selects the format, so meta and format cannot be used here
+        by "format=webp"
+    "#]],
+    );
+    check_convert(
+        "a.png b.png --to gif",
+        expect![[r#"
+        pelton: --to: gif: not an output format
+        hint:   the formats are avif, webp, jpg and png
+        by ""
+    "#]],
+    );
+    check_convert(
+        "a.jpg b.png --to jpg",
+        expect![[r#"
+        pelton: a.jpg: a result would replace this picture
+        hint:   choose another folder with --out
+        by ""
+    "#]],
+    );
+    check_convert(
+        "a.png b.png c.png",
+        expect![[r#"
+        pelton: without --to, exactly two files are needed: the picture and the result
+        hint:   pelton convert IN OUT, or pelton convert --to FORMAT IN...
+        by ""
+    "#]],
+    );
+    check_convert(
+        "a.png b.avif --out small",
+        expect![[r#"
+        pelton: the following required arguments were not provided: --to <FORMAT>
+        hint:   pelton COMMAND --help explains the command, pelton help settings lists all settings
     "#]],
     );
     check_convert(
         "a.jpg",
         expect![[r#"
-            pelton: the following required arguments were not provided: <OUT>
-            hint:   pelton COMMAND --help explains the command, pelton help settings lists all settings
+            pelton: without --to, exactly two files are needed: the picture and the result
+            hint:   pelton convert IN OUT, or pelton convert --to FORMAT IN...
+            by ""
         "#]],
     );
     check_convert(
         "",
         expect![[r#"
-            pelton: the following required arguments were not provided: <IN> <OUT>
+            pelton: the following required arguments were not provided: <FILE>...
             hint:   pelton COMMAND --help explains the command, pelton help settings lists all settings
         "#]],
     );
@@ -481,7 +541,7 @@ fn help_lists_commands() {
 
             Commands:
               serve       Serve a folder over HTTP
-              convert     Convert one picture as the server would
+              convert     Convert pictures as the server would
               prefetch    Convert the pictures of a folder before clients request them
               purge       Delete converted pictures from the cache of a running server
               scan        Index the music and pictures of a folder, and report the result
@@ -585,15 +645,17 @@ fn help_teaches() {
           pelton serve ~/Pictures --store-listen 127.0.0.1:6380     (then look with redis-cli -p 6380)
     "#]]);
     check_help::<Convert>(expect![[r#"
-        Convert one picture as the server would.
+        Convert pictures as the server would.
 
-        Reads the picture IN, turns it upright, changes it as --query says, and writes it to OUT. The
-        extension of OUT selects the format. Without --query, the size stays the same. The conversion runs
-        in a sandbox.
+        Reads one picture and writes it to OUT, whose extension selects the format. With --to, converts many
+        pictures to one format, several at the same time, and prints a table of their sizes. Turns pictures
+        upright and changes them as --query says; without --query, their sizes stay the same. Each
+        conversion runs in a sandbox. An existing file is replaced when its new content is complete.
 
         Examples:
           pelton convert photo.jpg photo.avif
           pelton convert photo.jpg thumb.webp --query 'w=320&h=320&fit=cover&q=80'
+          pelton convert *.jpg --to avif --out small --score
     "#]]);
     check_help::<Prefetch>(expect![[r#"
         Convert the pictures of a folder before clients request them.
@@ -646,7 +708,7 @@ fn help_teaches() {
 }
 
 #[test]
-fn names_of_answers() {
+fn extensions_of_results() {
     let names = [
         "a.avif", "a.WEBP", "a.jpg", "a.jpeg", "a.b.png", ".png", "avif", "a.",
     ];

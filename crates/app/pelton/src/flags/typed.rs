@@ -86,22 +86,38 @@ pub(crate) struct Serve {
     pub(crate) settings: SettingsOf<Everything>,
 }
 
-/// Convert one picture as the server would.
+/// Convert pictures as the server would.
 ///
-/// Reads the picture IN, turns it upright, changes it as --query says, and writes it to OUT. The
-/// extension of OUT selects the format. Without --query, the size stays the same. The conversion
-/// runs in a sandbox.
+/// Reads one picture and writes it to OUT, whose extension selects the format. With --to, converts
+/// many pictures to one format, several at the same time, and prints a table of their sizes. Turns
+/// pictures upright and changes them as --query says; without --query, their sizes stay the same.
+/// Each conversion runs in a sandbox. An existing file is replaced when its new content is complete.
 #[derive(Args)]
-#[command(after_help = "Examples:
+#[command(
+    override_usage = "pelton convert [OPTIONS] <IN> <OUT>
+       pelton convert [OPTIONS] --to <FORMAT> <IN>...",
+    after_help = "Examples:
   pelton convert photo.jpg photo.avif
-  pelton convert photo.jpg thumb.webp --query 'w=320&h=320&fit=cover&q=80'")]
+  pelton convert photo.jpg thumb.webp --query 'w=320&h=320&fit=cover&q=80'
+  pelton convert *.jpg --to avif --out small --score"
+)]
 pub(crate) struct Convert {
-    /// Picture to read: JPEG, PNG, GIF, WebP, AVIF, BMP, TIFF, ICO, TGA, QOI, PNM, HDR or PSD
-    #[arg(value_name = "IN", id = "IN")]
-    pub(crate) input: PathBuf,
-    /// File to write, ending in .avif, .webp, .jpg or .png
-    #[arg(value_name = "OUT", id = "OUT")]
-    pub(crate) output: PathBuf,
+    /// Pictures to read, in any format that the server converts. Without --to: the picture to read,
+    /// then the file to write, which ends in .avif, .webp, .jpg or .png
+    #[arg(value_name = "FILE", required = true)]
+    pub(crate) files: Vec<PathBuf>,
+    /// Format of the results: avif, webp, jpg or png. Each result is named after its picture
+    #[arg(long, value_name = "FORMAT")]
+    pub(crate) to: Option<String>,
+    /// Folder for the results of --to, which is created if it is missing [default: the folder of
+    /// each picture]
+    #[arg(short, long, value_name = "FOLDER", requires = "to")]
+    pub(crate) out: Option<PathBuf>,
+    /// Also print the SSIMULACRA2 score of each result, which takes about as long as the
+    /// conversion: 100 is identical, 90 cannot be told apart, 70 is high and 50 medium quality.
+    /// Animations and results of more than 3 megapixels get no score
+    #[arg(long)]
+    pub(crate) score: bool,
     /// Parameters as in the URL of a picture. For example, w=640&q=80 means the width 640 and the
     /// quality 80
     #[arg(long, value_name = "QUERY", default_value = "")]

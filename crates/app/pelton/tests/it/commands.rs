@@ -62,6 +62,57 @@ fn convert_writes_one_picture() {
 }
 
 #[test]
+fn convert_writes_many_pictures_and_a_table() {
+    let home = Home::with(&[
+        ("a.jpg", &media::photo(96, 64, 1)),
+        ("b.png", &media::png(64, 96)),
+        ("broken.jpg", b"\xff\xd8\xff\xe0garbage"),
+        ("notes.txt", b"notes"),
+    ]);
+    let names = ["a.jpg", "broken.jpg", "b.png", "notes.txt"];
+    let inputs = names.map(|name| format!("library/{name}"));
+    let mut words = vec!["convert", "--to", "webp", "--out", "new/small", "--score"];
+    words.extend(["--query", "w=32"]);
+    words.extend(inputs.iter().map(String::as_str));
+    let (code, stdout, stderr) = run(&home, &words);
+    assert_eq!(code, 1, "{stderr}");
+    assert_eq!(facts(&home, "new/small/a.webp"), ("webp", (32, 21)));
+    assert_eq!(facts(&home, "new/small/b.webp"), ("webp", (32, 48)));
+    let errors: Vec<_> = stderr.lines().collect();
+    assert_eq!(errors.len(), 2, "{stderr}");
+    assert!(
+        errors[0].starts_with("pelton: cannot read library/broken.jpg: "),
+        "{stderr}"
+    );
+    assert!(
+        errors[1].starts_with("pelton: cannot read library/notes.txt: not a picture"),
+        "{stderr}"
+    );
+    let rows: Vec<Vec<_>> = stdout
+        .lines()
+        .map(|it| it.split_whitespace().collect())
+        .collect();
+    let column = |row: usize, column: usize| rows[row][column];
+    assert_eq!(rows.len(), 4, "{stdout}");
+    assert_eq!(column(0, 0), "output");
+    assert_eq!(
+        (column(1, 0), column(1, 6)),
+        ("new/small/a.webp", "32x21"),
+        "{stdout}"
+    );
+    assert_eq!(
+        (column(2, 0), column(2, 6)),
+        ("new/small/b.webp", "32x48"),
+        "{stdout}"
+    );
+    for row in [1, 2] {
+        let score: f64 = column(row, 8).parse().expect("a score");
+        assert!((60.0..=100.0).contains(&score), "{stdout}");
+    }
+    assert_eq!(rows[3][..2], ["2", "pictures"]);
+}
+
+#[test]
 fn convert_says_what_is_wrong() {
     let home = Home::with(&[
         ("p.jpg", &media::photo(96, 64, 1)),
@@ -114,7 +165,7 @@ fn convert_says_what_is_wrong() {
         (
             &["library/p.jpg", "a.avif", "--query", "format=webp"],
             2,
-            "pelton: --query: the extension of OUT",
+            "pelton: --query: OUT or --to selects the format",
         ),
         (
             &["library/p.jpg", "missing/a.avif"],
