@@ -330,9 +330,8 @@ fn deliver(
     let (now, names) = (cx.now, reader.names(key));
     if let Position::Pending(after) = position {
         let range = (after, options.count_max);
-        let has_new_consumer = cx.edit::<Stream, _>(key, |stream| {
-            deliver_again(stream, reader, range, now, out)
-        })?;
+        let has_new_consumer =
+            cx.edit::<Stream, _>(key, |stream| deliver_again(stream, reader, range, now, out))?;
         if has_new_consumer.expect(STREAM_EXISTS) {
             consumer_created(cx, names);
         }

@@ -138,7 +138,8 @@ impl Group {
     /// Removes a consumer with its pending entries. Returns their number.
     pub(crate) fn remove_consumer(&mut self, number: ConsumerNumber) -> usize {
         let place = self.place(&self.consumer(number).name);
-        self.by_name.remove(place.expect("numbers in use have a name"));
+        self.by_name
+            .remove(place.expect("numbers in use have a name"));
         let consumer = self.consumers[number.0 as usize].take();
         let consumer = consumer.expect("numbers in use have a consumer");
         self.consumers_bytes -= consumer.heap_bytes();

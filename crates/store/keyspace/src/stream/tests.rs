@@ -256,10 +256,18 @@ fn the_number_of_a_removed_consumer_is_used_again() {
     assert_eq!(group.add_consumer(b"c", 1), None);
     let mut reused = [b"d", b"e", b"f"].map(|name| group.add_consumer(name, 1));
     assert_eq!(reused[..2], [Some(a), Some(b)]);
-    assert!(reused[2].take().is_some_and(|number| number != a && number != b));
+    assert!(
+        reused[2]
+            .take()
+            .is_some_and(|number| number != a && number != b)
+    );
     let names: Vec<&[u8]> = group.consumers().map(|consumer| &*consumer.name).collect();
     assert_eq!(names, [b"c", b"d", b"e", b"f"]);
-    assert!(group.consumers().all(|consumer| consumer.pending.len() == 0));
+    assert!(
+        group
+            .consumers()
+            .all(|consumer| consumer.pending.len() == 0)
+    );
 }
 
 /// A file may have a node whose first entry has other fields than the node, or was removed.
