@@ -76,7 +76,7 @@ fn random_changes_agree_with_a_plain_list() {
     let (mut stream, mut expected) = (Stream::new(), Plain::new());
     for step in 0..CHANGES {
         let shared = (rng.u8(..20) == 0).then(|| (stream.share(), expected.clone()));
-        match rng.u8(..10) {
+        match rng.u8(..11) {
             0 => {
                 let id = random_id(&mut rng, stream.last_id);
                 let before = expected.len();
@@ -100,6 +100,14 @@ fn random_changes_agree_with_a_plain_list() {
             3 => {
                 let (start, end) = (random_id(&mut rng, stream.last_id), stream.last_id);
                 assert_same_range(&stream, &expected, start, random_id(&mut rng, end));
+            }
+            4 => {
+                // As XSETID does, which may also lower the id after the last entries were removed.
+                let lowest = stream.last_entry_id().unwrap_or(Id::MIN);
+                stream.last_id = match rng.bool() {
+                    true => lowest,
+                    false => Id::new(stream.last_id.ms, stream.last_id.seq + 1),
+                };
             }
             _ => {
                 let last = stream.last_id;

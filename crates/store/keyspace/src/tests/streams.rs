@@ -24,12 +24,24 @@ fn check_replay(script: &str) {
     }
     for line in [
         "XRANGE s - +",
+        "XINFO STREAM s",
         "XINFO GROUPS s",
         "XPENDING s g - + 100",
         "XPENDING s g",
     ] {
         assert_eq!(client.send(line), replay.send(line), "{line}");
     }
+    assert_eq!(consumers(&mut client), consumers(&mut replay));
+}
+
+/// Returns the names of the consumers of the group `g` with their numbers of pending entries. The
+/// append-only file does not have the times of their last commands.
+fn consumers(client: &mut Client) -> Vec<String> {
+    let reply = client.send("XINFO CONSUMERS s g");
+    let consumers = reply.split("$4 name ").skip(1);
+    let until_times =
+        consumers.map(|text| text.split(" $4 idle").next().unwrap_or(text).to_owned());
+    until_times.collect()
 }
 
 #[test]
@@ -373,7 +385,9 @@ fn the_append_only_file_restores_groups() {
          XREADGROUP GROUP g d STREAMS s >
          XTRIM s MAXLEN ~ 1 LIMIT 1
          XACK s g 1800000000000-1
-         XCLAIM s g e 0 1800000000000-1 LASTID 1900000000000-0",
+         XCLAIM s g e 0 1800000000000-1 LASTID 1900000000000-0
+         XGROUP DELCONSUMER s g d
+         XSETID s 2000000000000-0 ENTRIESADDED 9 MAXDELETEDID 1900000000000-0",
     );
 }
 
