@@ -150,8 +150,9 @@ impl Service {
                 _ if originals == Originals::Withheld => return Err(Problem::OriginalWithheld),
                 other @ Known::Untouched(_) => return Ok(Choice::original(identity, other)),
                 other @ Known::WithoutPreview(format, _) => {
-                    // A client that names the format can show the original.
-                    return match accepts.reads(format) {
+                    // A client that names the format can show the original, unless it asks for
+                    // another format.
+                    return match recipe.format.is_none() && accepts.reads(format) {
                         true => Ok(Choice {
                             negotiated: true,
                             is_only: false,

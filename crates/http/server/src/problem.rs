@@ -47,7 +47,7 @@ pub enum Problem {
     /// The requested conversion is not supported for an original of this type, or for an animation.
     Unsupported,
     /// The original is HEIC, HEIF or camera raw without an embedded JPEG preview, and the client
-    /// does not name its format.
+    /// asks for another format or does not name that of the original.
     NoPreview,
     /// The picture cannot be converted, and its original must not be sent.
     OriginalWithheld,

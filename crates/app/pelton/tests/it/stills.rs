@@ -188,7 +188,14 @@ fn heic_and_camera_raw_without_a_preview_are_refused() {
     assert_eq!((response.status, &response.body[..]), (200, &heic[..]));
     assert_eq!(response.content_type(), "image/heic");
     assert_eq!(response.field("vary"), Some("Accept"));
-    assert_eq!(server.get_as("/camera.dng", "image/heic").status, 415);
+    for target in [
+        "/camera.dng",
+        "/phone.heic?format=webp",
+        "/phone.heic?format=jpeg&w=9",
+    ] {
+        let response = server.get_as(target, "image/heic,image/webp");
+        assert_eq!(response.status, 415, "{target}");
+    }
     assert_eq!(server.metrics().jobs(), 0);
     server.stop();
 }
