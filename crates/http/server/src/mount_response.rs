@@ -171,11 +171,13 @@ impl Core {
         request: &Request<'_>,
     ) -> Response {
         let section = self.find_original(path).await.and_then(|original| {
-            let is_same = original.identity.etag() == wanted.etag;
+            if original.identity.etag() != wanted.etag {
+                // The client repeats the request, and the mount reads the new version.
+                return Err(Problem::Host);
+            }
+            // The mount has the range from the file, so a range beyond its end is damage.
             let section = original.section(&wanted.range, wanted.media_type);
-            let section = section.filter(|_| is_same);
-            // The client repeats the request, and the mount reads the new version.
-            section.ok_or(Problem::Host)
+            section.ok_or(Problem::Undecodable)
         });
         match section {
             Ok(section) => self.representation_response(Rc::new(section), request),
