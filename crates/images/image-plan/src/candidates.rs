@@ -170,7 +170,7 @@ fn is_sent_as_it_is(facts: &Facts, recipe: &Recipe, accepts: Accepts) -> bool {
         Some(target) => target == Target::Webp,
         None => {
             let rotated = facts.rotated(recipe.orientation);
-            let size = Geometry::of(rotated, recipe).target;
+            let size = Geometry::planned(rotated, recipe).target;
             accepts.reads(Format::Webp) && Target::Webp.holds(size)
         }
     };

@@ -341,6 +341,25 @@ fn animations() {
     );
 }
 
+/// `width` and `height` leave a picture as it is that is smaller than they are, and the size after
+/// a trim is not known.
+#[test]
+fn an_animation_that_webp_may_not_hold_after_its_trim_is_not_converted() {
+    let wide = Facts {
+        animated: true,
+        frames: Frames::Exactly(3),
+        ..facts(Format::Gif, (20_000, 480))
+    };
+    check(
+        wide,
+        &["width=100&height=100", "width=100&height=100&trim=9"],
+        expect![[r#"
+            width=100&height=100: original | original | webp | original | webp
+            width=100&height=100&trim=9: original | original | original | original | original
+        "#]],
+    );
+}
+
 #[test]
 fn what_is_never_converted() {
     let queries = ["", "w=320", "format=webp", "frame=2"];
