@@ -91,8 +91,10 @@ fn count_images(head: &mut HeaderReader<'_>, mut at: u64) -> Result<Frames, Prob
             }
             Ok(None) => break,
             Err(err) if err.kind == ProbeErrorKind::Io => return Err(err),
-            // The file is cut off inside a block, or needs too many reads.
-            Err(_) => break,
+            // The file is cut off inside a block.
+            Err(err) if err.kind == ProbeErrorKind::Truncated => break,
+            // To continue would take too many reads.
+            Err(_) => return Ok(Frames::AtLeast(images)),
         }
     }
     Ok(Frames::Exactly(images))

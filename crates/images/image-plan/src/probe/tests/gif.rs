@@ -100,3 +100,24 @@ fn blocks() {
         "#]],
     );
 }
+
+/// File that returns at most 32 bytes per read.
+struct Slow(Vec<u8>);
+
+impl ReadAt for Slow {
+    fn read_at(&self, offset: u64, buf: &mut [u8]) -> io::Result<usize> {
+        let count = buf.len().min(32);
+        self.0[..].read_at(offset, &mut buf[..count])
+    }
+}
+
+#[test]
+fn a_count_that_ends_at_the_limit_of_reads_is_not_exact() {
+    let bytes = gif(SIZE, &[gif_image(SIZE, &[9]), gif_image(SIZE, &[255; 500])]);
+    let length = bytes.len() as u64;
+    let facts = probe(&bytes[..], length).expect("sound");
+    assert_eq!(facts.frames, Frames::Exactly(2));
+    let facts = probe(&Slow(bytes), length).expect("the first image is sound");
+    assert_eq!(facts.frames, Frames::AtLeast(1));
+    assert!(facts.animated);
+}
