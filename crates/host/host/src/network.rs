@@ -27,6 +27,7 @@ pub(crate) fn network(roots: &Roots, deadline: Instant) -> Network {
         syn_backlog: number("ipv4/tcp_max_syn_backlog"),
         listen_overflows: counter(&netstat, "TcpExt:", "ListenOverflows"),
         listen_drops: counter(&netstat, "TcpExt:", "ListenDrops"),
+        packet_backlog: number("core/netdev_max_backlog"),
         softnet_dropped: column(&softnet, 1, "dropped"),
         softnet_squeezed: column(&softnet, 2, "squeezed"),
         busy_poll: number("core/busy_poll"),

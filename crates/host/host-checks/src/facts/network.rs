@@ -13,6 +13,8 @@ pub struct Network {
     pub listen_overflows: Fact<u64>,
     /// Handshakes that were dropped for any reason, since boot.
     pub listen_drops: Fact<u64>,
+    /// Maximum number of packets that wait for a processor: `net.core.netdev_max_backlog`.
+    pub packet_backlog: Fact<u64>,
     /// Packets that were dropped because a processor's queue was full, since boot.
     pub softnet_dropped: Fact<u64>,
     /// Rounds of packet processing that ended for lack of time, since boot.

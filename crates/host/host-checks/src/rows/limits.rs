@@ -4,6 +4,10 @@ use crate::check::{Check, Class, Judged};
 use crate::verdict::{fine, gain, not_applicable, problem};
 use crate::{Facts, Unread};
 
+/// Limits that the commands of these rows set at least.
+const DESCRIPTORS_SET: u64 = 65_536;
+const CONNTRACK_SET: u64 = 262_144;
+const PACKETS_SET: u64 = 4_096;
 /// Descriptors that the default limits of the server can use: two per connection, and files.
 const DESCRIPTORS: u64 = 2 * 16_384 + 4_096;
 /// Share of a limit, in percent, from which it is nearly reached.
@@ -75,7 +79,12 @@ fn descriptors(facts: &Facts) -> Judged {
     let used = open.ok().filter(|_| facts.server.pid.ok().is_some());
     let judgement = match used {
         Some(used) if bounds.soft / 100 * NEARLY_PCT <= *used => {
+            let limit = match bounds.hard {
+                u64::MAX => "infinity".to_owned(),
+                hard => DESCRIPTORS_SET.max(hard.saturating_mul(2)).to_string(),
+            };
             problem(format!("{used} of {} descriptors are open", bounds.soft))
+                .with_change(format!("LimitNOFILE={limit} in the service"))
         }
         // The server raises the soft limit to the hard one when it starts.
         _ if bounds.hard < DESCRIPTORS => gain(format!(
@@ -116,7 +125,12 @@ fn conntrack(facts: &Facts) -> Judged {
     let (used, most) = (*count.get()?, *limit.get()?);
     let state = format!("{used} of {most} entries are in use");
     let judgement = match most / 100 * NEARLY_PCT <= used {
-        true => problem(state),
+        true => {
+            let limit = CONNTRACK_SET.max(most.saturating_mul(2));
+            problem(state).with_change(format!(
+                "sysctl -w net.netfilter.nf_conntrack_max={limit}, or exempt the server as in nf.hooks"
+            ))
+        }
         false => fine(state),
     };
     Ok(judgement.seen(count).seen(limit))
@@ -137,9 +151,15 @@ fn packets(facts: &Facts) -> Judged {
         &facts.network.softnet_dropped,
         &facts.network.softnet_squeezed,
     );
+    let backlog = &facts.network.packet_backlog;
     let judgement = match *dropped.get()? {
         0 => fine("no packet was dropped since boot"),
-        count => gain(format!("{count} packets were dropped since boot")),
+        count => {
+            let length = PACKETS_SET.max(backlog.get()?.saturating_mul(2));
+            gain(format!("{count} packets were dropped since boot")).with_change(format!(
+                "sysctl -w net.core.netdev_max_backlog={length}; see also nic.rps_rfs and nic.rings"
+            ))
+        }
     };
-    Ok(judgement.seen(dropped).seen(squeezed))
+    Ok(judgement.seen(dropped).seen(squeezed).seen(backlog))
 }

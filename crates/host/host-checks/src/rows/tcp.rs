@@ -99,12 +99,19 @@ fn overflows(facts: &Facts) -> Judged {
 fn backlog(facts: &Facts) -> Judged {
     let (accept, syn) = (&facts.network.somaxconn, &facts.network.syn_backlog);
     let (accept_max, syn_max) = (*accept.get()?, *syn.get()?);
+    // Neither limit is lowered.
+    let change = format!(
+        "sysctl -w net.core.somaxconn={} net.ipv4.tcp_max_syn_backlog={}, then restart the server",
+        accept_max.max(BACKLOG),
+        syn_max.max(BACKLOG)
+    );
     let judgement = if accept_max < BACKLOG {
         gain(format!(
             "at most {accept_max} connections may wait for accept; the server asks for {BACKLOG}"
         ))
+        .with_change(change)
     } else if syn_max < BACKLOG / 4 {
-        gain(format!("at most {syn_max} handshakes may be in progress"))
+        gain(format!("at most {syn_max} handshakes may be in progress")).with_change(change)
     } else {
         fine(format!(
             "{accept_max} connections and {syn_max} handshakes may wait"
@@ -160,18 +167,23 @@ fn media(facts: &Facts) -> Judged {
         &facts.network.write_bytes_max,
     );
     let (restarts, bytes_max) = (*idle.get()? != 0, *bytes.get()?);
-    let mut faults = Vec::new();
+    let (mut faults, mut changes) = (Vec::new(), Vec::new());
     if restarts {
         faults.push("connections start slowly again after a pause".to_owned());
+        changes.push("sysctl -w net.ipv4.tcp_slow_start_after_idle=0".to_owned());
     }
     if bytes_max < WRITE_BYTES {
         faults.push(format!("send buffers end at {bytes_max} bytes"));
+        // The first two numbers of the setting stay.
+        changes.push(format!(
+            "sysctl -w net.ipv4.tcp_wmem=\"$(sysctl -n net.ipv4.tcp_wmem | cut -f 1,2) {WRITE_BYTES}\""
+        ));
     }
     let judgement = match faults.is_empty() {
         true => fine(
             "connections keep their speed over a pause; the server sets TCP_NOTSENT_LOWAT itself",
         ),
-        false => gain(faults.join("; ")),
+        false => gain(faults.join("; ")).with_change(changes.join("; ")),
     };
     Ok(judgement
         .seen(idle)

@@ -17,13 +17,15 @@ fn backlog() {
         "tcp.backlog",
         &backlog(128, 4096),
         expect![
-            "gain: at most 128 connections may wait for accept; the server asks for 4096 (2 pieces of evidence)"
+            "gain: at most 128 connections may wait for accept; the server asks for 4096 (2 pieces of evidence) > sysctl -w net.core.somaxconn=4096 net.ipv4.tcp_max_syn_backlog=4096, then restart the server"
         ],
     );
     check(
         "tcp.backlog",
-        &backlog(4096, 512),
-        expect!["gain: at most 512 handshakes may be in progress (2 pieces of evidence)"],
+        &backlog(65_535, 512),
+        expect![
+            "gain: at most 512 handshakes may be in progress (2 pieces of evidence) > sysctl -w net.core.somaxconn=65535 net.ipv4.tcp_max_syn_backlog=4096, then restart the server"
+        ],
     );
     check(
         "tcp.backlog",
@@ -128,7 +130,7 @@ fn media_and_migration() {
         "tcp.media",
         &facts,
         expect![
-            "gain: connections start slowly again after a pause; send buffers end at 65536 bytes (3 pieces of evidence)"
+            "gain: connections start slowly again after a pause; send buffers end at 65536 bytes (3 pieces of evidence) > sysctl -w net.ipv4.tcp_slow_start_after_idle=0; sysctl -w net.ipv4.tcp_wmem=\"$(sysctl -n net.ipv4.tcp_wmem | cut -f 1,2) 4194304\""
         ],
     );
     check(
@@ -136,8 +138,15 @@ fn media_and_migration() {
         &facts,
         expect!["notApplicable: kernel 5.10 lacks it, which needs 5.14 (1 pieces of evidence)"],
     );
-    facts.network.slow_start_after_idle = known(0);
     facts.network.write_bytes_max = known(4 << 20);
+    check(
+        "tcp.media",
+        &facts,
+        expect![
+            "gain: connections start slowly again after a pause (3 pieces of evidence) > sysctl -w net.ipv4.tcp_slow_start_after_idle=0"
+        ],
+    );
+    facts.network.slow_start_after_idle = known(0);
     facts.kernel.release = kernel(6, 1).kernel.release;
     check(
         "tcp.media",
@@ -177,6 +186,7 @@ fn limits() {
     facts.network.conntrack_max = known(300);
     facts.network.ports = known(28_232);
     facts.network.softnet_dropped = known(4);
+    facts.network.packet_backlog = known(1_000);
     check(
         "lim.nofile",
         &facts,
@@ -194,7 +204,9 @@ fn limits() {
     check(
         "lim.conntrack",
         &facts,
-        expect!["problem: 250 of 300 entries are in use (2 pieces of evidence)"],
+        expect![
+            "problem: 250 of 300 entries are in use (2 pieces of evidence) > sysctl -w net.netfilter.nf_conntrack_max=262144, or exempt the server as in nf.hooks"
+        ],
     );
     check(
         "lim.ports",
@@ -204,14 +216,48 @@ fn limits() {
     check(
         "lim.packets",
         &facts,
-        expect!["gain: 4 packets were dropped since boot (2 pieces of evidence)"],
+        expect![
+            "gain: 4 packets were dropped since boot (3 pieces of evidence) > sysctl -w net.core.netdev_max_backlog=4096; see also nic.rps_rfs and nic.rings"
+        ],
     );
     // Only of a server are the open descriptors those that count.
     facts.server.pid = known(7);
     check(
         "lim.nofile",
         &facts,
-        expect!["problem: 900 of 1024 descriptors are open (2 pieces of evidence)"],
+        expect![
+            "problem: 900 of 1024 descriptors are open (2 pieces of evidence) > LimitNOFILE=65536 in the service"
+        ],
+    );
+    // No command lowers a limit that is already high.
+    facts.process.descriptors_max = known(Bounds {
+        soft: 200_000,
+        hard: 200_000,
+    });
+    facts.process.descriptors = known(190_000);
+    facts.network.conntrack = known(1_000_000);
+    facts.network.conntrack_max = known(1_048_576);
+    facts.network.packet_backlog = known(250_000);
+    check(
+        "lim.nofile",
+        &facts,
+        expect![
+            "problem: 190000 of 200000 descriptors are open (2 pieces of evidence) > LimitNOFILE=400000 in the service"
+        ],
+    );
+    check(
+        "lim.conntrack",
+        &facts,
+        expect![
+            "problem: 1000000 of 1048576 entries are in use (2 pieces of evidence) > sysctl -w net.netfilter.nf_conntrack_max=2097152, or exempt the server as in nf.hooks"
+        ],
+    );
+    check(
+        "lim.packets",
+        &facts,
+        expect![
+            "gain: 4 packets were dropped since boot (3 pieces of evidence) > sysctl -w net.core.netdev_max_backlog=500000; see also nic.rps_rfs and nic.rings"
+        ],
     );
     facts.process.descriptors_max = known(Bounds {
         soft: 1024,
@@ -239,7 +285,7 @@ fn limits() {
     check(
         "lim.packets",
         &facts,
-        expect!["fine: no packet was dropped since boot (2 pieces of evidence)"],
+        expect!["fine: no packet was dropped since boot (3 pieces of evidence)"],
     );
 }
 
