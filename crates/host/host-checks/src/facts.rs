@@ -79,6 +79,8 @@ pub struct Audit {
     pub enabled: u32,
     /// Number of rules.
     pub rules: usize,
+    /// True if a rule `never,task` exempts the processes that start after it.
+    pub exempts_processes: bool,
 }
 
 /// Facts of the processors.

@@ -10,6 +10,9 @@ use crate::netlink::{Expect, Netlink, attribute, number, text};
 // linux/audit.h.
 const AUDIT_GET: u16 = 1000;
 const AUDIT_LIST_RULES: u16 = 1013;
+const AUDIT_FILTER_TASK: u32 = 1;
+const AUDIT_FILTER_PREPEND: u32 = 0x10;
+const AUDIT_NEVER: u32 = 0;
 // linux/netfilter/nfnetlink.h, linux/netfilter/nf_tables.h.
 const NFT_MSG_GETCHAIN: u16 = 10 << 8 | 4;
 const NFGENMSG_BYTES: usize = 4;
@@ -25,13 +28,23 @@ pub(crate) fn audit(deadline: Instant) -> Result<Audit, Unread> {
     // `enabled` is the second field of `struct audit_status`.
     let enabled = status.and_then(|message| number(&message.payload, 4));
     let rules = netlink.ask(AUDIT_LIST_RULES, Expect::List, &[])?;
-    let rules = rules
+    let rules: Vec<_> = rules
         .iter()
-        .filter(|message| message.kind == AUDIT_LIST_RULES);
+        .filter(|message| message.kind == AUDIT_LIST_RULES)
+        .collect();
     Ok(Audit {
         enabled: enabled.ok_or(Unread::Malformed)?,
-        rules: rules.count(),
+        rules: rules.len(),
+        exempts_processes: rules.iter().any(|rule| is_never_task(&rule.payload)),
     })
+}
+
+/// Returns whether a rule is `never,task` without a condition. `rule` is a `struct
+/// audit_rule_data`, which begins with the filter, the action and the number of conditions.
+pub(crate) fn is_never_task(rule: &[u8]) -> bool {
+    let [filter, action, conditions] = [0, 4, 8].map(|offset| number(rule, offset));
+    let filter = filter.map(|filter| filter & !AUDIT_FILTER_PREPEND);
+    (filter, action, conditions) == (Some(AUDIT_FILTER_TASK), Some(AUDIT_NEVER), Some(0))
 }
 
 /// Lists the base chains of nftables, as table and chain. Needs `CAP_NET_ADMIN`.

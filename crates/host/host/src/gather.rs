@@ -39,7 +39,14 @@ pub fn gather(roots: &Roots, subject: Subject) -> Facts {
         ..Facts::default()
     };
     facts.kernel.audit = fact("netlink AUDIT_GET", audit::audit(deadline), |audit| {
-        format!("enabled {}, {} rules", audit.enabled, audit.rules)
+        let exemption = match audit.exempts_processes {
+            true => ", never,task",
+            false => "",
+        };
+        format!(
+            "enabled {}, {} rules{exemption}",
+            audit.enabled, audit.rules
+        )
     });
     match subject {
         Subject::Server { pid, token } => {

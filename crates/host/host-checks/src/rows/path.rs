@@ -164,7 +164,12 @@ fn audit(facts: &Facts) -> Judged {
     let audit = *found.get()?;
     let judgement = match (audit.enabled, audit.rules) {
         (0, _) => fine("the audit is off"),
-        (_, 0) => fine("the audit is on, without rules for system calls"),
+        _ if audit.exempts_processes => {
+            fine("the audit is on, and a rule never,task exempts the processes that start after it")
+        }
+        (_, 0) => tradeoff(
+            "the audit is on without rules: it still prepares a record for every system call",
+        ),
         (2, rules) => tradeoff(format!(
             "the audit is locked until the next boot, with {rules} rules"
         )),

@@ -334,6 +334,7 @@ fn taps_audit_and_seccomp() {
     facts.kernel.audit = known(Audit {
         enabled: 1,
         rules: 0,
+        exempts_processes: false,
     });
     facts.process.seccomp = known(0);
     check(
@@ -344,7 +345,9 @@ fn taps_audit_and_seccomp() {
     check(
         "sec.audit",
         &facts,
-        expect!["fine: the audit is on, without rules for system calls (1 pieces of evidence)"],
+        expect![
+            "tradeoff: the audit is on without rules: it still prepares a record for every system call (1 pieces of evidence)"
+        ],
     );
     check(
         "sec.seccomp",
@@ -364,6 +367,7 @@ fn taps_audit_and_seccomp() {
     facts.kernel.audit = known(Audit {
         enabled: 2,
         rules: 3,
+        exempts_processes: false,
     });
     facts.process.seccomp = known(2);
     facts.process.seccomp_filters = known(2);
@@ -385,6 +389,18 @@ fn taps_audit_and_seccomp() {
         "sec.seccomp",
         &facts,
         expect!["tradeoff: 2 filters run for every system call (2 pieces of evidence)"],
+    );
+    facts.kernel.audit = known(Audit {
+        enabled: 1,
+        rules: 1,
+        exempts_processes: true,
+    });
+    check(
+        "sec.audit",
+        &facts,
+        expect![
+            "fine: the audit is on, and a rule never,task exempts the processes that start after it (1 pieces of evidence)"
+        ],
     );
     facts.kernel.audit = Fact::unknown("AUDIT_GET", Unread::Unsupported);
     check(

@@ -211,3 +211,19 @@ fn metrics_of_a_server() {
     let broken = METRICS.replace(" 9\n", " many\n");
     assert_eq!(metrics::parse(&broken), Err(Unread::Malformed));
 }
+
+#[test]
+fn a_rule_that_exempts_processes_is_recognized() {
+    let rule = |numbers: [u32; 3]| -> Vec<u8> {
+        let bytes = numbers.iter().flat_map(|number| number.to_ne_bytes());
+        bytes.chain([0; 1028]).collect()
+    };
+    assert!(audit::is_never_task(&rule([1, 0, 0])));
+    // Put in front of the other rules, as auditctl -A does.
+    assert!(audit::is_never_task(&rule([0x11, 0, 0])));
+    // A rule that always records, one for the exit of system calls, one with a condition.
+    for other in [[1, 2, 0], [4, 0, 0], [1, 0, 1]] {
+        assert!(!audit::is_never_task(&rule(other)), "{other:?}");
+    }
+    assert!(!audit::is_never_task(&[1, 0, 0]));
+}
