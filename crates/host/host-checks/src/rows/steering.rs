@@ -150,6 +150,10 @@ fn transmit(facts: &Facts, interface: &Interface) -> Judged {
 }
 
 fn software(facts: &Facts, interface: &Interface) -> Judged {
+    if !interface.kind.is_empty() {
+        let state = format!("a virtual interface of kind {}", interface.kind);
+        return Ok(not_applicable(state).seen(&interface.receive_queues));
+    }
     let usable = processors(facts)?;
     let queues = *interface.receive_queues.get()?;
     let (spread, flows) = (&interface.receive_cpus, &interface.receive_flows);

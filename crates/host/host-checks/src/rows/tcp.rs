@@ -131,32 +131,32 @@ fn congestion_control(facts: &Facts) -> Judged {
         Some(name) => name,
         None => host.get()?,
     };
-    let paced = facts.interfaces.ok().map(|all| {
-        all.iter().all(|interface| {
-            interface.qdiscs.ok().is_some_and(|qdiscs| {
-                qdiscs
-                    .iter()
-                    .filter(|one| !one.is_root && !one.is_ingress || one.kind != "mq")
-                    .any(|one| one.kind == "fq")
-            })
-        })
-    });
-    let judgement = match (name.as_str(), paced) {
-        ("bbr", Some(false)) => gain(
-            "bbr without the queueing discipline fq: the kernel paces each connection by its own timer",
-        ),
-        ("bbr", None) => {
-            return Err(facts
-                .interfaces
-                .get()
-                .expect_err("the interfaces are unknown in this arm"));
-        }
-        ("reno", _) => tradeoff("reno: right in a local network, slow over long distances"),
-        (name, _) => fine(name),
+    let judgement = match name.as_str() {
+        "bbr" => paced_by_card(facts)?,
+        "reno" => tradeoff("reno: right in a local network, slow over long distances"),
+        name => fine(name),
     };
     let mut judgement = judgement.seen(host).seen(&facts.server.listeners);
     for interface in facts.interfaces.ok().into_iter().flatten() {
         judgement = judgement.seen(&interface.qdiscs);
+    }
+    Ok(judgement)
+}
+
+/// Judges whether the network cards pace the connections, as bbr needs it. Virtual interfaces, such
+/// as bridges, only pass packets on to a card.
+fn paced_by_card(facts: &Facts) -> Judged {
+    let mut judgement = not_applicable(
+        "bbr; no network card is visible, whose queueing discipline would pace connections",
+    );
+    let all = facts.interfaces.get()?;
+    for card in all.iter().filter(|interface| interface.kind.is_empty()) {
+        if card.qdiscs.get()?.iter().all(|one| one.kind != "fq") {
+            return Ok(gain(
+                "bbr without the queueing discipline fq: the kernel paces each connection by its own timer",
+            ));
+        }
+        judgement = fine("bbr");
     }
     Ok(judgement)
 }

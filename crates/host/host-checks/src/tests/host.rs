@@ -101,6 +101,32 @@ fn congestion_control() {
         &with("bbr", Some("fq")),
         expect!["fine: bbr (3 pieces of evidence)"],
     );
+    // A bridge passes packets on to the card.
+    let mut bridged = with("bbr", Some("fq"));
+    let bridge = Interface {
+        name: "docker0".to_owned(),
+        kind: "bridge".to_owned(),
+        qdiscs: known(Vec::new()),
+        ..Interface::default()
+    };
+    if let Ok(interfaces) = &mut bridged.interfaces.value {
+        interfaces.push(bridge);
+    }
+    check(
+        "tcp.cc",
+        &bridged,
+        expect!["fine: bbr (4 pieces of evidence)"],
+    );
+    if let Ok(interfaces) = &mut bridged.interfaces.value {
+        interfaces.remove(0);
+    }
+    check(
+        "tcp.cc",
+        &bridged,
+        expect![
+            "notApplicable: bbr; no network card is visible, whose queueing discipline would pace connections (3 pieces of evidence)"
+        ],
+    );
     check(
         "tcp.cc",
         &with("bbr", None),

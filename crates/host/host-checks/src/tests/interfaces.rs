@@ -331,6 +331,11 @@ fn balanced_interrupts() {
 fn virtual_interfaces() {
     let mut facts = host(vec![veth()]);
     check(
+        "nic.rps_rfs",
+        &facts,
+        expect!["notApplicable: veth0: a virtual interface of kind veth (1 pieces of evidence)"],
+    );
+    check(
         "irq.affinity",
         &facts,
         expect![
