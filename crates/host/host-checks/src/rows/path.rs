@@ -1,7 +1,7 @@
 //! Rows about what else handles packets and system calls: steps 2, 3, 4 and 7 of the article. None
 //! of them is ever changed by Pelton.
 
-use crate::check::{Check, Class, Judged};
+use crate::check::{Check, Class, Judged, Judgement, Standing};
 use crate::fact::Unknown;
 use crate::verdict::{SMALL, each, fine, not_applicable, tradeoff};
 use crate::{Facts, Interface, Unread};
@@ -193,20 +193,47 @@ fn seccomp(facts: &Facts) -> Judged {
 fn mitigations(facts: &Facts) -> Judged {
     let found = &facts.kernel.vulnerabilities;
     let all = found.get()?;
-    let begins = |word: &str| -> Vec<&str> {
-        let rows = all.iter().filter(|(_, state)| state.starts_with(word));
-        rows.map(|(name, _)| name.as_str()).collect()
+    let named = |is_wanted: fn(&str) -> bool| {
+        let rows = all.iter().filter(|(_, state)| is_wanted(state));
+        let names: Vec<&str> = rows.map(|(name, _)| name.as_str()).collect();
+        names.join(", ")
     };
-    let (mitigated, open) = (begins("Mitigation"), begins("Vulnerable"));
-    let judgement = match (mitigated.is_empty(), open.is_empty()) {
-        (true, true) => fine("the processors have none of the known vulnerabilities"),
-        (true, false) => tradeoff(format!("not mitigated: {}", open.join(", "))),
-        (false, true) => tradeoff(format!("mitigated: {}", mitigated.join(", "))),
-        (false, false) => tradeoff(format!(
-            "mitigated: {}; not mitigated: {}",
-            mitigated.join(", "),
-            open.join(", ")
-        )),
+    let groups = [
+        ("mitigated", named(is_mitigated)),
+        ("not mitigated", named(is_open)),
+        (
+            "of unknown state",
+            named(|state| !is_mitigated(state) && !is_open(state) && state != "Not affected"),
+        ),
+    ];
+    let [mitigated, open, unknown] = &groups;
+    let parts = groups.iter().filter(|(_, names)| !names.is_empty());
+    let parts: Vec<String> = parts
+        .map(|(group, names)| format!("{group}: {names}"))
+        .collect();
+    let standing = match (
+        mitigated.1.is_empty() && open.1.is_empty(),
+        unknown.1.is_empty(),
+    ) {
+        (true, true) => {
+            let none = fine("the processors have none of the known vulnerabilities");
+            return Ok(none.seen(found).seen(&facts.kernel.arguments));
+        }
+        (true, false) => Standing::Unknown,
+        (false, _) => Standing::Tradeoff,
     };
+    let judgement = Judgement::new(standing, parts.join("; "));
     Ok(judgement.seen(found).seen(&facts.kernel.arguments))
+}
+
+/// Returns whether the kernel mitigates a vulnerability, itself or in virtual machines, such as
+/// `KVM: Mitigation: Split huge pages`.
+fn is_mitigated(state: &str) -> bool {
+    state.starts_with("Mitigation") || state.starts_with("KVM: Mitigation")
+}
+
+/// Returns whether a vulnerability is open.
+fn is_open(state: &str) -> bool {
+    let words = ["Vulnerable", "KVM: Vulnerable", "Processor vulnerable"];
+    words.iter().any(|word| state.starts_with(word))
 }

@@ -478,6 +478,23 @@ fn mitigations() {
         &with(&open[1..]),
         expect!["tradeoff: mitigated: spectre_v2 (2 pieces of evidence)"],
     );
+    let hidden = [
+        ("itlb_multihit", "KVM: Mitigation: VMX disabled"),
+        ("srbds", "Unknown: Dependent on hypervisor status"),
+        ("later", "Something new"),
+    ];
+    check(
+        "sec.mitig",
+        &with(&hidden),
+        expect![
+            "tradeoff: mitigated: itlb_multihit; of unknown state: srbds, later (2 pieces of evidence)"
+        ],
+    );
+    check(
+        "sec.mitig",
+        &with(&hidden[1..]),
+        expect!["unknown: of unknown state: srbds, later (2 pieces of evidence)"],
+    );
 }
 
 #[test]
