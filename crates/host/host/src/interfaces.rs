@@ -118,6 +118,7 @@ pub(crate) fn of_files(roots: &Roots, link: &Link) -> Interface {
             of_queues(&queues, "tx-", "xps_cpus", Cpus::parse_mask),
             |sets| joined(sets),
         ),
+        ring_drops: ring_drops(&folder.join("statistics")),
         is_threaded: files::number(&folder.join("threaded")).and_then(|number| Some(number != 0)),
         deferred_interrupts: files::number(&folder.join("napi_defer_hard_irqs")),
         flush_timeout_ns: files::number(&folder.join("gro_flush_timeout")),
@@ -126,6 +127,16 @@ pub(crate) fn of_files(roots: &Roots, link: &Link) -> Interface {
         kind: link.kind.clone(),
         ..Interface::default()
     }
+}
+
+/// Reads the number of packets that found the receive ring full. Drivers count them as missed or as
+/// errors of the FIFO.
+fn ring_drops(statistics: &Path) -> Fact<u64> {
+    let files = ["rx_missed_errors", "rx_fifo_errors"];
+    let counts = files.map(|name| files::number(&statistics.join(name)).value);
+    let sum = counts.into_iter().sum::<Result<u64, _>>();
+    let source = format!("{}/{}", statistics.display(), files.join(" + "));
+    fact(source, sum, u64::to_string)
 }
 
 /// Reads the file `name` of each queue.

@@ -33,6 +33,8 @@ pub struct Interface {
     pub channels: Fact<Channels>,
     /// Sizes of the rings.
     pub rings: Fact<Rings>,
+    /// Packets that the card dropped because its receive ring was full, since the interface exists.
+    pub ring_drops: Fact<u64>,
     /// Moderation of interrupts.
     pub coalescing: Fact<Coalescing>,
     /// Features that are on.

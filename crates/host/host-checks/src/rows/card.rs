@@ -113,7 +113,7 @@ fn coalescing(_: &Facts, interface: &Interface) -> Judged {
     Ok(judgement.seen(found))
 }
 
-fn rings(facts: &Facts, interface: &Interface) -> Judged {
+fn rings(_: &Facts, interface: &Interface) -> Judged {
     let found = &interface.rings;
     let rings = match found.value {
         Err(Unread::Unsupported) => {
@@ -125,18 +125,18 @@ fn rings(facts: &Facts, interface: &Interface) -> Judged {
         "the ring holds {} of at most {} packets",
         rings.receive, rings.receive_max
     );
-    let has_drops = facts
-        .network
-        .softnet_dropped
-        .ok()
-        .is_some_and(|dropped| 0 < *dropped);
-    let judgement = match rings.receive < rings.receive_max && has_drops {
-        true => tradeoff(format!("{state}, and packets were dropped since boot")).with_change(
-            format!("ethtool -G {} rx {}", interface.name, rings.receive_max),
-        ),
-        false => fine(state),
+    let drops = &interface.ring_drops;
+    let judgement = match *drops.get()? {
+        dropped if 0 < dropped && rings.receive < rings.receive_max => tradeoff(format!(
+            "{state}, and the card dropped {dropped} packets because it was full"
+        ))
+        .with_change(format!(
+            "ethtool -G {} rx {}",
+            interface.name, rings.receive_max
+        )),
+        _ => fine(state),
     };
-    Ok(judgement.seen(found).seen(&facts.network.softnet_dropped))
+    Ok(judgement.seen(found).seen(drops))
 }
 
 fn busy_polling(facts: &Facts) -> Judged {

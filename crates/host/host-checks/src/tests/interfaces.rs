@@ -42,6 +42,7 @@ fn virtio() -> Interface {
             receive_max: 256,
             receive: 256,
         }),
+        ring_drops: known(0),
         coalescing: Fact::unknown("COALESCE_GET", Unread::Unsupported),
         features: known(vec![
             "rx-gro".to_owned(),
@@ -87,6 +88,7 @@ fn card() -> Interface {
             receive_max: 4096,
             receive: 512,
         }),
+        ring_drops: known(3),
         coalescing: known(Coalescing {
             is_adaptive: Some(false),
             receive_us: Some(3),
@@ -263,7 +265,7 @@ fn several_queues() {
         "nic.rings",
         &facts,
         expect![
-            "tradeoff: enp1s0: the ring holds 512 of at most 4096 packets, and packets were dropped since boot (2 pieces of evidence) > ethtool -G enp1s0 rx 4096"
+            "tradeoff: enp1s0: the ring holds 512 of at most 4096 packets, and the card dropped 3 packets because it was full (2 pieces of evidence) > ethtool -G enp1s0 rx 4096"
         ],
     );
     check(

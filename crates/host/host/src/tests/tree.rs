@@ -300,6 +300,8 @@ fn files_of_an_interface() {
             ("sys/class/net/eth0/queues/rx-0/rps_cpus", "3\n"),
             ("sys/class/net/eth0/queues/rx-0/rps_flow_cnt", "4096\n"),
             ("sys/class/net/eth0/queues/tx-0/tx_timeout", "0\n"),
+            ("sys/class/net/eth0/statistics/rx_missed_errors", "5\n"),
+            ("sys/class/net/eth0/statistics/rx_fifo_errors", "2\n"),
             ("sys/class/net/eth0/threaded", "0\n"),
             ("sys/class/net/eth0/napi_defer_hard_irqs", "2\n"),
             ("sys/class/net/eth0/gro_flush_timeout", "200000\n"),
@@ -332,6 +334,7 @@ fn files_of_an_interface() {
     tree.check(&found.receive_flows.value, expect!["Ok(4096)"]);
     tree.check(&found.transmit_cpus, expect![[r#"Fact { source: "sys/class/net/eth0/queues/tx-*/xps_cpus", text: "", value: Err(Absent) }"#]]);
     tree.check(&found.interrupts, expect![[r#"Fact { source: "proc/interrupts", text: "34 on 0-1, 35 on 1", value: Ok([Interrupt { number: 34, cpus: Cpus({0, 1}) }, Interrupt { number: 35, cpus: Cpus({1}) }]) }"#]]);
+    tree.check(&found.ring_drops, expect![[r#"Fact { source: "sys/class/net/eth0/statistics/rx_missed_errors + rx_fifo_errors", text: "7", value: Ok(7) }"#]]);
     tree.check(&found.deferred_interrupts.value, expect!["Ok(2)"]);
     tree.check(
         &found.node,
