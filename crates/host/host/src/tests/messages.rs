@@ -127,6 +127,15 @@ fn properties_of_cards() {
             receive: 2
         }
     );
+    // Some cards have either receive queues or combined ones.
+    let reply = attributes(&[(2, &number(8)), (5, &number(8)), (9, &number(8))]);
+    assert_eq!(
+        ethtool::channels(&reply),
+        Channels {
+            receive_max: 8,
+            receive: 8
+        }
+    );
     let reply = attributes(&[(2, &number(4096)), (6, &number(512))]);
     assert_eq!(
         ethtool::rings(&reply),
