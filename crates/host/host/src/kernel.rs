@@ -62,11 +62,8 @@ fn runs(proc: &Path, name: &str) -> Fact<bool> {
 pub(crate) fn processors(roots: &Roots) -> Processors {
     let folder = roots.sys.join("devices/system/cpu");
     let online = files::text(&folder.join("online")).and_then(|text| Cpus::parse_list(&text));
-    let cpus: Vec<u32> = online
-        .ok()
-        .map(|cpus| cpus.iter().collect())
-        .unwrap_or_default();
     let of_each = |name: &str| -> Result<Vec<String>, Unread> {
+        let cpus = online.value.as_ref().map_err(|why| *why)?;
         let texts = cpus
             .iter()
             .map(|cpu| files::read(&folder.join(format!("cpu{cpu}/{name}"))));

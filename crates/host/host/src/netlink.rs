@@ -133,9 +133,11 @@ pub(crate) fn split(
                 payload: payload.to_vec(),
             }),
         }
-        datagram = datagram
-            .get(length.next_multiple_of(4)..)
-            .unwrap_or_default();
+        // The last message may lack its padding.
+        match datagram.get(length.next_multiple_of(4)..) {
+            Some(rest) => datagram = rest,
+            None => break,
+        }
     }
     Ok(expect == Expect::One && !reply.is_empty())
 }

@@ -136,15 +136,19 @@ fn taps(proc: &Path, deadline: Instant) -> Fact<Vec<Tap>> {
 /// without privileges.
 fn owners(proc: &Path, inodes: &[u64], deadline: Instant) -> HashMap<u64, String> {
     let mut owners = HashMap::new();
-    for pid in files::numbers(proc, "").unwrap_or_default() {
+    let Ok(pids) = files::numbers(proc, "") else {
+        return owners;
+    };
+    for pid in pids {
         if owners.len() == inodes.len() || deadline <= Instant::now() {
             break;
         }
         let folder = proc.join(pid.to_string());
-        for inode in sockets(&folder.join("fd"))
-            .unwrap_or_default()
-            .into_values()
-        {
+        // The sockets of processes of other users are unreadable, and so are their owners unknown.
+        let Ok(sockets) = sockets(&folder.join("fd")) else {
+            continue;
+        };
+        for inode in sockets.into_values() {
             if inodes.contains(&inode) {
                 let name = files::read(&folder.join("comm")).unwrap_or_else(|why| why.to_string());
                 owners.insert(inode, format!("{name} ({pid})"));

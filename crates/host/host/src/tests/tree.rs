@@ -139,10 +139,11 @@ fn content_in_another_form_is_unknown() {
         kernel::kernel(&tree.roots()).release.value,
         Err(Unread::Malformed)
     );
-    assert_eq!(
-        kernel::processors(&tree.roots()).online.value,
-        Err(Unread::Malformed)
-    );
+    let cpu = kernel::processors(&tree.roots());
+    assert_eq!(cpu.online.value, Err(Unread::Malformed));
+    // Without the list of processors, what each of them has is unknown, too.
+    assert_eq!(cpu.governors.value, Err(Unread::Malformed));
+    assert_eq!(cpu.siblings.value, Err(Unread::Malformed));
     assert_eq!(
         kernel::memory(&tree.roots()).huge_pages.value,
         Err(Unread::Malformed)
