@@ -84,7 +84,7 @@ impl Candidates {
 /// pads the picture, and has no effects on it. A client that names no image format accepts every
 /// original that browsers show. The original of an ICO contains the picture in several sizes, and
 /// an SVG can have any size, so no variant replaces them. The baseline is JPEG for opaque outputs
-/// of lossy originals and PNG for all others.
+/// of lossy originals, and for opaque outputs with a maximum length; it is PNG for all others.
 ///
 /// Two kinds of targets are left out: those that cannot be smaller than a competing original, and
 /// formats that are too small for the output. If the request names such a small format, it is kept,
@@ -154,7 +154,12 @@ impl Candidates {
         if targets == [None; 2] {
             let has_margins = geometry.may_have_margins(recipe);
             let has_alpha = recipe.effects.leaves_alpha(facts.alpha, has_margins);
-            targets[0] = Some(baseline(facts, has_alpha)).filter(is_candidate);
+            let baseline = match recipe.bytes_max {
+                // A PNG cannot be reduced.
+                Some(_) if !has_alpha => Target::Jpeg,
+                _ => baseline(facts, has_alpha),
+            };
+            targets[0] = Some(baseline).filter(is_candidate);
         }
         Candidates {
             targets,
@@ -181,6 +186,9 @@ fn is_sent_as_it_is(facts: &Facts, recipe: &Recipe, accepts: Accepts) -> bool {
 /// original's format and that the original's pixels are neither scaled nor cropped.
 fn may_beat(facts: &Facts, recipe: &Recipe, target: Target) -> bool {
     let requested = recipe.quality_pct;
+    if recipe.bytes_max.is_some() && target != Target::Png {
+        return true;
+    }
     match (facts.format, target) {
         // Encoding again at equal or higher quality loses detail and saves no bytes.
         (Format::Jpeg, Target::Jpeg) => {

@@ -250,6 +250,8 @@ pub struct Plan {
     /// Maximum number of frames of an animated output; an original with more frames is refused.
     /// `None` for a still output.
     pub frames_max: Option<NonZeroU32>,
+    /// Maximum length of a still output in bytes, for which the quality is lowered if necessary.
+    pub bytes_max: Option<NonZeroU32>,
 }
 
 impl Plan {
@@ -486,6 +488,7 @@ pub fn plan(
         is_flattened: target == Target::Jpeg,
     };
     let quality_pct = recipe.quality_pct.unwrap_or(quality::DEFAULT_QUALITY_PCT);
+    let frames_max = frames_max(facts, recipe, size, limits)?;
     let plan = Plan {
         source: facts.format,
         stored: facts.stored,
@@ -500,7 +503,9 @@ pub fn plan(
         },
         effects: recipe.effects.relevant(&input),
         trim,
-        frames_max: frames_max(facts, recipe, size, limits)?,
+        frames_max,
+        // An animation is not encoded again and again: that would take too long.
+        bytes_max: recipe.bytes_max.filter(|_| frames_max.is_none()),
     };
     let plan = match facts.format.is_drawing() {
         true => plan.drawn(),

@@ -7,7 +7,7 @@ mod region;
 mod tests;
 
 use std::borrow::Cow;
-use std::num::NonZeroU16;
+use std::num::{NonZeroU16, NonZeroU32};
 
 use percent_encoding::percent_decode_str;
 
@@ -122,6 +122,7 @@ enum Parameter {
     MaxWidth,
     MaxHeight,
     Q,
+    MaxBytes,
     Format,
     Meta,
     Kernel,
@@ -146,7 +147,7 @@ enum Parameter {
 }
 
 impl Parameter {
-    const ALL: [Parameter; 38] = [
+    const ALL: [Parameter; 39] = [
         Parameter::W,
         Parameter::H,
         Parameter::Fit,
@@ -164,6 +165,7 @@ impl Parameter {
         Parameter::MaxWidth,
         Parameter::MaxHeight,
         Parameter::Q,
+        Parameter::MaxBytes,
         Parameter::Format,
         Parameter::Meta,
         Parameter::Kernel,
@@ -206,6 +208,7 @@ impl Parameter {
             Parameter::MaxWidth => "max_width",
             Parameter::MaxHeight => "max_height",
             Parameter::Q => "q",
+            Parameter::MaxBytes => "max_bytes",
             Parameter::Format => "format",
             Parameter::Meta => "meta",
             Parameter::Kernel => "kernel",
@@ -365,6 +368,7 @@ impl RawParameters {
             quality_pct: quality_pct
                 .filter(|_| format != Some(Target::Png))
                 .map(|quality| quality as u8),
+            bytes_max: self.bytes_max(format)?,
             format,
             page: self.page()?,
             frame: self.frame()?,
@@ -539,6 +543,18 @@ impl RawParameters {
                     "must be auto, avif, webp, jpeg or png",
                 )),
             },
+        }
+    }
+
+    /// Returns the maximum length of the output in bytes, if any.
+    fn bytes_max(&self, format: Option<Target>) -> Result<Option<NonZeroU32>, QueryError> {
+        let bytes_max = self.number(Parameter::MaxBytes, u32::MAX)?;
+        match (bytes_max.and_then(NonZeroU32::new), format) {
+            (Some(_), Some(Target::Png)) => Err(contradiction(
+                Parameter::MaxBytes,
+                "cannot be combined with format=png, which is lossless",
+            )),
+            (bytes_max, _) => Ok(bytes_max),
         }
     }
 

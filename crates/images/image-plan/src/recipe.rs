@@ -3,7 +3,7 @@
 use crate::effects::Hundredths;
 use crate::{Effects, Facts, Orientation, Target};
 use std::fmt;
-use std::num::NonZeroU16;
+use std::num::{NonZeroU16, NonZeroU32};
 
 /// Maximum requested side in pixels, after multiplication with `dpr`.
 pub const REQUESTED_SIDE_PX_MAX: u32 = 16_384;
@@ -114,6 +114,10 @@ pub struct Recipe {
     pub enlarge: bool,
     /// Quality on the JPEG scale, 1…100; `None` means the default quality.
     pub quality_pct: Option<u8>,
+    /// Maximum length of the output in bytes, for which the quality is lowered if necessary. `None`
+    /// means no maximum. Animations and PNGs cannot be reduced, and other outputs not below what
+    /// the lowest quality takes.
+    pub bytes_max: Option<NonZeroU32>,
     /// Requested output format; `None` means the best one that the client accepts.
     pub format: Option<Target>,
     /// Number of the requested page, counted from 1. `None` means the first page, which is never
@@ -251,6 +255,7 @@ impl fmt::Display for Recipe {
         let last_fields = [
             ("format", self.format.map(|target| target.name().to_owned())),
             ("q", self.quality_pct.map(|quality| number(quality.into()))),
+            ("max_bytes", self.bytes_max.map(|bytes| bytes.to_string())),
             ("page", self.page.map(|page| page.to_string())),
             ("frame", self.frame.map(|frame| frame.to_string())),
         ];

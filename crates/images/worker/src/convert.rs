@@ -7,6 +7,7 @@ use crate::animation::convert_animation;
 use crate::effects::{apply_effects, margin_chroma};
 use crate::floor::{Floor, Search};
 use crate::form::EncoderInput;
+use crate::reduction;
 use codec::{DecodeOptions, Shrink};
 use image_plan::{
     Batch, Encoding, Layout, Placeholder, Plan, Raster, Rgba, Size, Subsampling, Target,
@@ -96,6 +97,7 @@ fn convert_animations(batch: &Batch, original: &[u8]) -> Result<BatchOutput, Err
     if batch.placeholder() {
         let first = Plan {
             frames_max: None,
+            bytes_max: None,
             ..batch.plans()[0]
         };
         let (raster, colours, _) = decode(&first, original)?;
@@ -179,11 +181,19 @@ fn produce_file(plan: &Plan, raster: Raster, colours: &Colours) -> Result<(Vec<u
     let profile = colours.profile.as_deref();
     let profile = profile.filter(|_| matches!(profile_action, ProfileAction::Carry));
     let size = raster.size();
+    let kept = plan.bytes_max.map(|bytes_max| (bytes_max, raster.clone()));
     // The sample for the quality floor is taken before the conversion to the encoder's input,
     // because that conversion reduces the resolution of chroma.
     let bytes = match Floor::of(&raster, plan.encoding) {
         None => encode(&form.convert_raster(raster), profile, plan.encoding)?,
         Some(floor) => encode_with_floor(&floor, raster, profile, plan.encoding)?,
+    };
+    let bytes = match kept {
+        Some((bytes_max, raster)) if (bytes_max.get() as usize) < bytes.len() => {
+            let encode = |raster: &Raster, encoding| encode(raster, profile, encoding);
+            reduction::reduce(raster, plan.encoding, bytes_max, bytes, encode)?
+        }
+        _ => bytes,
     };
     Ok((bytes, size))
 }

@@ -261,7 +261,7 @@ fn is_flat(picture: &Packed) -> bool {
 }
 
 /// Returns the quality setting of a lossy encoding, or `None` if the encoding is lossless.
-const fn quality(encoding: Encoding) -> Option<u8> {
+pub(crate) const fn quality(encoding: Encoding) -> Option<u8> {
     match encoding {
         Encoding::Jpeg { quality }
         | Encoding::Webp {
@@ -293,7 +293,7 @@ const fn tiles_for(encoding: Encoding) -> u32 {
     }
 }
 
-fn with_quality(mut encoding: Encoding, raised: u8) -> Encoding {
+pub(crate) fn with_quality(mut encoding: Encoding, raised: u8) -> Encoding {
     match &mut encoding {
         Encoding::Jpeg { quality }
         | Encoding::Webp { quality, .. }

@@ -196,6 +196,7 @@ pub fn warm_up() {
             effects: Effects::NONE,
             trim: None,
             frames_max: None,
+            bytes_max: None,
         };
         let output = convert(&plan, &jpeg).unwrap_or_else(|error| panic!("warm-up: {error}"));
         assert_eq!(output.size, plan.target, "warm-up: {encoding:?}");

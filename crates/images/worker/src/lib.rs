@@ -53,6 +53,7 @@ mod error;
 mod floor;
 mod form;
 mod job;
+mod reduction;
 mod similarity;
 
 pub use compare::compare;

@@ -10,4 +10,5 @@ mod formats;
 mod geometry;
 mod job;
 mod pictures;
+mod reduction;
 mod trim;

@@ -110,5 +110,6 @@ pub(crate) fn fit(facts: &Facts, size: Size, encoding: Encoding) -> Plan {
         effects: Effects::NONE,
         trim: None,
         frames_max: None,
+        bytes_max: None,
     }
 }

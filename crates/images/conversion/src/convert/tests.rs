@@ -18,6 +18,7 @@ fn plan(size: Size) -> Plan {
         effects: Effects::NONE,
         trim: None,
         frames_max: None,
+        bytes_max: None,
     }
 }
 

@@ -228,6 +228,7 @@ fn task(number: u64) -> Task {
         effects: Effects::NONE,
         trim: None,
         frames_max: None,
+        bytes_max: None,
     };
     let identity = Identity {
         device: 0,

@@ -25,6 +25,7 @@ const COMPARISON: Comparison = Comparison {
         effects: Effects::NONE,
         trim: None,
         frames_max: None,
+        bytes_max: None,
     },
     original_bytes: 0x0102_0304_0506,
 };

@@ -86,6 +86,9 @@ const SKIPPED_FRAME_MS_MP: u64 = 15;
 /// Milliseconds to compute SSIMULACRA2 of a sample of the output. The sample has a fixed size,
 /// except for small pictures.
 const MEASURE_MS: u128 = 24;
+/// Number of encodings of an output with a maximum length. There may be one more than twice as
+/// many, but few outputs need all.
+const ATTEMPTS: u128 = 4;
 /// Milliseconds per megapixel to decode the output, so that its quality can be measured.
 const MEASURE_MS_MP: u128 = 8;
 
@@ -141,13 +144,19 @@ impl Plan {
         };
         let trimming = decoded * (raster_bytes_px + trim_bytes_px);
         let shaping = (2 * decoded + inner) * raster_bytes_px;
-        let encoding = target * (raster_bytes_px + encode.bytes_px);
+        // For a maximum length, the picture is kept beside the encoder's input, and may be encoded
+        // at several qualities.
+        let (pictures, attempts) = match self.bytes_max {
+            Some(_) => (2, ATTEMPTS),
+            None => (1, 1),
+        };
+        let encoding = target * (pictures * raster_bytes_px + encode.bytes_px);
         let (measure_ms, measure_ms_mp) =
             match self.encoding.is_lossy() && self.frames_max.is_none() {
                 true => (MEASURE_MS, MEASURE_MS_MP),
                 false => (0, 0),
             };
-        let encode_ms_mp = encode.ms_mp + measure_ms_mp;
+        let encode_ms_mp = attempts * encode.ms_mp + measure_ms_mp;
         let effects_ms_mp = effects_ms_mp(&self.effects);
         let largest = inner.max(target).max(u128::from(self.rotated().pixels()));
         let effects = match effects_ms_mp {

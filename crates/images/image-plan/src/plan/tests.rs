@@ -85,6 +85,7 @@ fn a_plan_is_made_for_the_upright_picture() {
             effects: Effects::default(),
             trim: None,
             frames_max: None,
+            bytes_max: None,
         }
     );
     assert_eq!(plan.oriented(), Size::new(3000, 4000));
@@ -398,6 +399,7 @@ fn distinct() -> Plan {
         },
         trim: None,
         frames_max: None,
+        bytes_max: None,
     }
 }
 
@@ -465,7 +467,7 @@ fn the_cost_of_a_plan_with_the_longest_sides_is_the_largest() {
 fn the_wire_form_is_fixed() {
     let bytes = distinct().to_bytes();
     let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
-    expect!["504c4e33000600003d090300a00f0000b80b00000100000002000000b70b00009e0f00002c01000090010000f4010000580200000f010000dc00fdff04002c01010203040506960046003200080009000a000b000c000d000e0f101112000000000000000000000000000000000000000000000000000000000000000000000000000000"].assert_eq(&hex);
+    expect!["504c4e34000600003d090300a00f0000b80b00000100000002000000b70b00009e0f00002c01000090010000f4010000580200000f010000dc00fdff04002c01010203040506960046003200080009000a000b000c000d000e0f10111200000000000000000000000000000000000000000000000000000000000000000000000000000000000000"].assert_eq(&hex);
     assert_eq!(Plan::from_bytes(&bytes), Ok(distinct()));
 }
 

@@ -2,10 +2,11 @@
 //! the offset of a field in bytes; `inner` and `target` each consist of width u32 and height u32.
 //!
 //! ```text
-//! @0 "PLN3" · @4 source u8 · orientation u8 · encoder u8 · lossless u8
+//! @0 "PLN4" · @4 source u8 · orientation u8 · encoder u8 · lossless u8
 //! @8 quality u8 · effort u8 · page u16 · @12 stored: width u32 · height u32
 //! @20 crop: x u32 · y u32 · width u32 · height u32 · @36 inner · @44 target
-//! @52 effects · @96 trim · @128 maximum number of frames u32, 0 for a still output · @132 end
+//! @52 effects · @96 trim · @128 maximum number of frames u32, 0 for a still output
+//! @132 maximum length of the output u32, 0 for none · @136 end
 //! ```
 
 use super::{Encoding, Plan, Rect, Target};
@@ -17,7 +18,7 @@ use std::num::NonZeroU32;
 use thiserror::Error;
 
 /// Size of a serialized plan in bytes.
-pub const PLAN_BYTES: usize = FRAMES_AT + FRAMES_BYTES;
+pub const PLAN_BYTES: usize = BYTES_MAX_AT + BYTES_MAX_BYTES;
 
 /// Offset of the effects in bytes.
 const EFFECTS_AT: usize = 52;
@@ -26,8 +27,11 @@ const TRIM_AT: usize = EFFECTS_AT + EFFECTS_BYTES;
 /// Offset of the maximum number of frames in bytes.
 const FRAMES_AT: usize = TRIM_AT + TRIM_BYTES;
 const FRAMES_BYTES: usize = 4;
+/// Offset of the maximum length of the output in bytes.
+const BYTES_MAX_AT: usize = FRAMES_AT + FRAMES_BYTES;
+const BYTES_MAX_BYTES: usize = 4;
 
-const MAGIC: [u8; 4] = *b"PLN3";
+const MAGIC: [u8; 4] = *b"PLN4";
 
 /// Reason why bytes are not a valid plan. Malformed plans are the server's fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
@@ -90,7 +94,9 @@ impl Plan {
         bytes[EFFECTS_AT..TRIM_AT].copy_from_slice(&self.effects.to_bytes());
         bytes[TRIM_AT..FRAMES_AT].copy_from_slice(&Trim::to_bytes(self.trim.as_ref()));
         let frames_max = self.frames_max.map_or(0, NonZeroU32::get);
-        bytes[FRAMES_AT..].copy_from_slice(&frames_max.to_le_bytes());
+        bytes[FRAMES_AT..BYTES_MAX_AT].copy_from_slice(&frames_max.to_le_bytes());
+        let bytes_max = self.bytes_max.map_or(0, NonZeroU32::get);
+        bytes[BYTES_MAX_AT..].copy_from_slice(&bytes_max.to_le_bytes());
         bytes
     }
 
@@ -138,9 +144,11 @@ impl Plan {
             page: u16::from_le_bytes([bytes[10], bytes[11]]),
             effects: effects(bytes).ok_or(MalformedPlan::Value)?,
             trim: trim(bytes).ok_or(MalformedPlan::Value)?,
-            frames_max: frames_max(bytes),
+            frames_max: number(bytes, FRAMES_AT),
+            bytes_max: number(bytes, BYTES_MAX_AT),
         };
-        if plan.page == 0 || !plan.may_be_animated() {
+        let is_reduced_animation = plan.frames_max.is_some() && plan.bytes_max.is_some();
+        if plan.page == 0 || !plan.may_be_animated() || is_reduced_animation {
             return Err(MalformedPlan::Value);
         }
         if plan.is_consistent() {
@@ -187,9 +195,10 @@ fn effects(plan: &[u8; PLAN_BYTES]) -> Option<Effects> {
     Effects::from_bytes(plan[EFFECTS_AT..].first_chunk::<EFFECTS_BYTES>()?)
 }
 
-fn frames_max(plan: &[u8; PLAN_BYTES]) -> Option<NonZeroU32> {
-    let frames = plan.last_chunk::<FRAMES_BYTES>()?;
-    NonZeroU32::new(u32::from_le_bytes(*frames))
+/// Returns the number of 32 bits at offset `at`, unless it is 0.
+fn number(plan: &[u8; PLAN_BYTES], at: usize) -> Option<NonZeroU32> {
+    let number = plan[at..].first_chunk()?;
+    NonZeroU32::new(u32::from_le_bytes(*number))
 }
 
 fn trim(plan: &[u8; PLAN_BYTES]) -> Option<Option<Trim>> {

@@ -90,6 +90,28 @@ fn fits() {
 }
 
 #[test]
+fn maximum_lengths() {
+    check(
+        "max_bytes=20000
+         max_bytes=4294967295&w=9&q=80
+         max_bytes=0
+         max_bytes=20k
+         max_bytes=4294967296
+         max_bytes=9&format=png
+         max_bytes=9&format=webp",
+        expect![[r#"
+            max_bytes=20000 -> max_bytes=20000
+            max_bytes=4294967295&w=9&q=80 -> w=9&q=80&max_bytes=4294967295
+            max_bytes=0 -> Value: max_bytes: must be a whole number from 1 to 4294967295
+            max_bytes=20k -> Value: max_bytes: must be a whole number from 1 to 4294967295
+            max_bytes=4294967296 -> Value: max_bytes: must be a whole number from 1 to 4294967295
+            max_bytes=9&format=png -> Contradiction: max_bytes: cannot be combined with format=png, which is lossless
+            max_bytes=9&format=webp -> format=webp&max_bytes=9
+        "#]],
+    );
+}
+
+#[test]
 fn qualities_and_formats() {
     check(
         "q=80
@@ -357,12 +379,12 @@ fn unknown_names() {
             Width=1 -> Unknown: Width: unknown parameter, did you mean width?
             maxwidth=1 -> Unknown: maxwidth: unknown parameter, did you mean max_width?
             formt=webp -> Unknown: formt: unknown parameter, did you mean format?
-            quality=80 -> Unknown: quality: unknown parameter; known parameters are w, h, fit, dpr, enlarge, rotate, flip, flop, trim, crop, focus, gravity, width, height, max_width, max_height, q, format, meta, kernel, gamma, brightness, contrast, saturation, grayscale, sepia, duotone, invert, blur, sharpen, unsharp, pixelate, pad, bg, round, page, frame, animation
-            x=1 -> Unknown: x: unknown parameter; known parameters are w, h, fit, dpr, enlarge, rotate, flip, flop, trim, crop, focus, gravity, width, height, max_width, max_height, q, format, meta, kernel, gamma, brightness, contrast, saturation, grayscale, sepia, duotone, invert, blur, sharpen, unsharp, pixelate, pad, bg, round, page, frame, animation
-            utm_source=news -> Unknown: utm_source: unknown parameter; known parameters are w, h, fit, dpr, enlarge, rotate, flip, flop, trim, crop, focus, gravity, width, height, max_width, max_height, q, format, meta, kernel, gamma, brightness, contrast, saturation, grayscale, sepia, duotone, invert, blur, sharpen, unsharp, pixelate, pad, bg, round, page, frame, animation
-            a%0d%0ab=1 -> Unknown: a??b: unknown parameter; known parameters are w, h, fit, dpr, enlarge, rotate, flip, flop, trim, crop, focus, gravity, width, height, max_width, max_height, q, format, meta, kernel, gamma, brightness, contrast, saturation, grayscale, sepia, duotone, invert, blur, sharpen, unsharp, pixelate, pad, bg, round, page, frame, animation
-            a-name-that-goes-on-and-on-and-on-and-on=1 -> Unknown: a-name-that-goes-on-and-on-and-o: unknown parameter; known parameters are w, h, fit, dpr, enlarge, rotate, flip, flop, trim, crop, focus, gravity, width, height, max_width, max_height, q, format, meta, kernel, gamma, brightness, contrast, saturation, grayscale, sepia, duotone, invert, blur, sharpen, unsharp, pixelate, pad, bg, round, page, frame, animation
-            =1 -> Unknown: : unknown parameter; known parameters are w, h, fit, dpr, enlarge, rotate, flip, flop, trim, crop, focus, gravity, width, height, max_width, max_height, q, format, meta, kernel, gamma, brightness, contrast, saturation, grayscale, sepia, duotone, invert, blur, sharpen, unsharp, pixelate, pad, bg, round, page, frame, animation
+            quality=80 -> Unknown: quality: unknown parameter; known parameters are w, h, fit, dpr, enlarge, rotate, flip, flop, trim, crop, focus, gravity, width, height, max_width, max_height, q, max_bytes, format, meta, kernel, gamma, brightness, contrast, saturation, grayscale, sepia, duotone, invert, blur, sharpen, unsharp, pixelate, pad, bg, round, page, frame, animation
+            x=1 -> Unknown: x: unknown parameter; known parameters are w, h, fit, dpr, enlarge, rotate, flip, flop, trim, crop, focus, gravity, width, height, max_width, max_height, q, max_bytes, format, meta, kernel, gamma, brightness, contrast, saturation, grayscale, sepia, duotone, invert, blur, sharpen, unsharp, pixelate, pad, bg, round, page, frame, animation
+            utm_source=news -> Unknown: utm_source: unknown parameter; known parameters are w, h, fit, dpr, enlarge, rotate, flip, flop, trim, crop, focus, gravity, width, height, max_width, max_height, q, max_bytes, format, meta, kernel, gamma, brightness, contrast, saturation, grayscale, sepia, duotone, invert, blur, sharpen, unsharp, pixelate, pad, bg, round, page, frame, animation
+            a%0d%0ab=1 -> Unknown: a??b: unknown parameter; known parameters are w, h, fit, dpr, enlarge, rotate, flip, flop, trim, crop, focus, gravity, width, height, max_width, max_height, q, max_bytes, format, meta, kernel, gamma, brightness, contrast, saturation, grayscale, sepia, duotone, invert, blur, sharpen, unsharp, pixelate, pad, bg, round, page, frame, animation
+            a-name-that-goes-on-and-on-and-on-and-on=1 -> Unknown: a-name-that-goes-on-and-on-and-o: unknown parameter; known parameters are w, h, fit, dpr, enlarge, rotate, flip, flop, trim, crop, focus, gravity, width, height, max_width, max_height, q, max_bytes, format, meta, kernel, gamma, brightness, contrast, saturation, grayscale, sepia, duotone, invert, blur, sharpen, unsharp, pixelate, pad, bg, round, page, frame, animation
+            =1 -> Unknown: : unknown parameter; known parameters are w, h, fit, dpr, enlarge, rotate, flip, flop, trim, crop, focus, gravity, width, height, max_width, max_height, q, max_bytes, format, meta, kernel, gamma, brightness, contrast, saturation, grayscale, sepia, duotone, invert, blur, sharpen, unsharp, pixelate, pad, bg, round, page, frame, animation
         "#]],
     );
 }

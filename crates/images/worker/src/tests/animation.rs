@@ -111,6 +111,7 @@ fn each_frame_is_cropped_scaled_turned_and_changed_as_a_still_picture() {
         let still = Plan {
             source: Format::Png,
             frames_max: None,
+            bytes_max: None,
             ..plan
         };
         let expected = done(&still, &png(picture, None)).bytes;
@@ -123,6 +124,7 @@ fn each_frame_is_cropped_scaled_turned_and_changed_as_a_still_picture() {
         let by_number = Plan {
             page: number as u16 + 1,
             frames_max: None,
+            bytes_max: None,
             ..plan
         };
         let made = done(&by_number, &animation()).bytes;
@@ -169,6 +171,7 @@ fn damage_and_excess_end_the_conversion() {
     let later = Plan {
         page: 4,
         frames_max: None,
+        bytes_max: None,
         ..plan(WEBP)
     };
     let error = convert(&later, &file).expect_err("no such frame");

@@ -136,6 +136,7 @@ pub(super) fn whole(source: Format, stored: Size, encoding: Encoding) -> Plan {
         effects: Effects::NONE,
         trim: None,
         frames_max: None,
+        bytes_max: None,
     }
 }
 

@@ -150,6 +150,7 @@ fn plan(source: Format, stored: Size, inner: Size, encoding: Encoding) -> Plan {
         effects: Effects::NONE,
         trim: None,
         frames_max: None,
+        bytes_max: None,
     }
 }
 

@@ -2,7 +2,7 @@ use super::*;
 use crate::effects::tests::any_effects;
 use crate::{Crop, FRACTION_ONE, Fit, Focus, Frames, candidates};
 use proptest::prelude::*;
-use std::num::NonZeroU16;
+use std::num::{NonZeroU16, NonZeroU32};
 
 fn any_format() -> impl Strategy<Value = Format> {
     let convertible = |format: &Format| !format.is_drawing();
@@ -106,12 +106,13 @@ fn any_recipe() -> impl Strategy<Value = Recipe> {
     let part = (any_orientation(), any_crop(), any_focus(), trim);
     let size = (side(), side(), any_fit(), any::<bool>());
     let effects = prop_oneof![Just(Effects::default()), any_effects()];
-    let output = (quality, format, page, frame, effects);
+    let bytes_max = prop_oneof![3 => Just(None), 1 => any::<u32>().prop_map(NonZeroU32::new)];
+    let output = ((quality, bytes_max), format, page, frame, effects);
     (part, size, output).prop_map(
         |(
             (orientation, crop, focus, trim),
             (width_px, height_px, fit, enlarge),
-            (quality_pct, format, page, frame, effects),
+            ((quality_pct, bytes_max), format, page, frame, effects),
         )| {
             // A query with a trim is refused if nothing bounds the size of the output.
             let has_box = width_px.is_some() && height_px.is_some();
@@ -126,6 +127,8 @@ fn any_recipe() -> impl Strategy<Value = Recipe> {
                 fit,
                 enlarge,
                 quality_pct,
+                // A query with a maximum length is refused for PNG.
+                bytes_max: bytes_max.filter(|_| format != Some(Target::Png)),
                 format,
                 page,
                 frame,
