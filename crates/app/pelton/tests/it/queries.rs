@@ -5,7 +5,7 @@ use std::fs;
 use crate::harness::{Home, Server, media};
 
 /// Queries, and the size that each yields for a photograph of 240 × 160 pixels.
-const SIZES: [(&str, (u32, u32)); 66] = [
+const SIZES: [(&str, (u32, u32)); 67] = [
     ("", (240, 160)),
     ("w=120", (120, 80)),
     ("h=80", (120, 80)),
@@ -81,6 +81,7 @@ const SIZES: [(&str, (u32, u32)); 66] = [
     ("max_width=480&max_height=480", (240, 160)),
     // Quality and format do not affect the size.
     ("q=30", (240, 160)),
+    ("max_bytes=900", (240, 160)),
     ("w=120&format=auto", (120, 80)),
     ("w=120&q=100", (120, 80)),
 ];
@@ -95,6 +96,46 @@ fn sizes_come_out_exactly() {
             assert_eq!(response.status, 200, "{query}: {}", response.text());
             assert_eq!(response.size(), size, "{query}, {accept}");
         }
+    }
+    server.stop();
+}
+
+#[test]
+fn responses_are_no_longer_than_max_bytes() {
+    let home = Home::with(&[
+        ("p.jpg", &media::photo(240, 160, 1)),
+        ("d.png", &media::png(240, 160)),
+    ]);
+    let server = Server::plain(&home, &[]);
+    for accept in ["image/avif", "image/webp", "*/*"] {
+        let whole = server.get_as("/p.jpg?w=200", accept).body.len();
+        let bytes_max = whole * 3 / 4;
+        let reduced = server.get_as(&format!("/p.jpg?w=200&max_bytes={bytes_max}"), accept);
+        assert_eq!(reduced.status, 200, "{accept}");
+        assert_eq!(reduced.size(), (200, 133), "{accept}");
+        assert!(
+            reduced.body.len() <= bytes_max,
+            "{accept}: {}",
+            reduced.body.len()
+        );
+    }
+    // The original is longer than the maximum, so it is reduced although nothing else changes.
+    let original = fs::metadata(home.library().join("p.jpg")).expect("written above");
+    let bytes_max = original.len() as usize * 2 / 3;
+    let reduced = server.get_as(&format!("/p.jpg?max_bytes={bytes_max}"), "*/*");
+    assert_eq!(reduced.content_type(), "image/jpeg");
+    assert!(reduced.body.len() <= bytes_max, "{}", reduced.body.len());
+    // A PNG cannot be reduced, so an opaque one becomes a JPEG.
+    let reduced = server.get_as("/d.png?w=120&max_bytes=100000", "*/*");
+    assert_eq!(reduced.content_type(), "image/jpeg");
+    for wrong in ["max_bytes=0", "max_bytes=1k", "max_bytes=9&format=png"] {
+        let response = server.get_as(&format!("/p.jpg?{wrong}"), "*/*");
+        assert_eq!(response.status, 400, "{wrong}");
+        assert!(
+            response.text().contains("max_bytes"),
+            "{wrong}: {}",
+            response.text()
+        );
     }
     server.stop();
 }
