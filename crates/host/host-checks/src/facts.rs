@@ -31,6 +31,8 @@ pub struct Facts {
     pub network: Network,
     /// Interfaces that are up, other than loopback.
     pub interfaces: Fact<Vec<Interface>>,
+    /// Number of interfaces that are up and were not read, because there are too many.
+    pub unread_interfaces: usize,
     /// Processor features for which the program was compiled, such as `avx2`.
     pub built_for: Fact<Vec<String>>,
 }

@@ -54,6 +54,9 @@ pub(crate) fn each(facts: &Facts, judge: fn(&Facts, &Interface) -> Judged) -> Ju
         .clone()
         .map(|(name, judgement)| format!("{name}: {}", judgement.state));
     whole.state = states.collect::<Vec<_>>().join("; ");
+    if facts.unread_interfaces != 0 {
+        whole.state += &format!("; not read: {} more interfaces", facts.unread_interfaces);
+    }
     let changes: Vec<String> = decisive
         .filter_map(|(_, judgement)| judgement.change.clone())
         .collect();

@@ -3,6 +3,7 @@
 use std::fs::{self, File};
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
+use std::time::Instant;
 
 use host_checks::{Fact, Unread};
 
@@ -41,6 +42,14 @@ pub(crate) fn text(path: &Path) -> Fact<String> {
 /// Reads a file that contains one number.
 pub(crate) fn number(path: &Path) -> Fact<u64> {
     text(path).and_then(|text| text.parse().ok())
+}
+
+/// Fails if the deadline has passed. Loops over long lists call it before each item.
+pub(crate) fn check(deadline: Instant) -> Result<(), Unread> {
+    match deadline <= Instant::now() {
+        true => Err(Unread::TimedOut),
+        false => Ok(()),
+    }
 }
 
 /// Reads a file, and returns its text without white space at the end.

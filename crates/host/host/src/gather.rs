@@ -29,12 +29,14 @@ pub enum Subject {
 #[must_use]
 pub fn gather(roots: &Roots, subject: Subject) -> Facts {
     let deadline = Instant::now() + GATHER_MAX;
+    let (interfaces, unread_interfaces) = interfaces::interfaces(roots, deadline);
     let mut facts = Facts {
-        kernel: kernel::kernel(roots),
+        kernel: kernel::kernel(roots, deadline),
         cpu: kernel::processors(roots),
         memory: kernel::memory(roots),
         network: network::network(roots, deadline),
-        interfaces: interfaces::interfaces(roots, deadline),
+        interfaces,
+        unread_interfaces,
         built_for: built_for(),
         ..Facts::default()
     };
@@ -50,11 +52,11 @@ pub fn gather(roots: &Roots, subject: Subject) -> Facts {
     });
     match subject {
         Subject::Server { pid, token } => {
-            facts.process = process::process(roots, &pid.to_string());
+            facts.process = process::process(roots, &pid.to_string(), deadline);
             facts.server = server::server(roots, pid, token.as_deref(), deadline);
         }
         Subject::Caller(missing) => {
-            facts.process = process::process(roots, "self");
+            facts.process = process::process(roots, "self", deadline);
             let why = missing.value.err().unwrap_or(Unread::NoServer);
             let unknown = || missing.source.clone();
             facts.server.listeners = Fact::unknown(unknown(), why);

@@ -13,24 +13,28 @@ use crate::route::{self, Link};
 /// Maximum number of interfaces that are read. Hosts of many containers have more, all alike.
 const INTERFACES_MAX: usize = 32;
 
-/// Reads the facts of all interfaces that are up, other than loopback.
-pub(crate) fn interfaces(roots: &Roots, deadline: Instant) -> Fact<Vec<Interface>> {
+/// Reads the facts of the interfaces that are up, other than loopback. Returns them, and the number
+/// of interfaces that were not read: those after [`INTERFACES_MAX`], or after the deadline.
+pub(crate) fn interfaces(roots: &Roots, deadline: Instant) -> (Fact<Vec<Interface>>, usize) {
     const SOURCE: &str = "netlink RTM_GETLINK";
     let links = match route::links(deadline) {
         Ok(links) => links,
-        Err(why) => return Fact::unknown(SOURCE, why),
+        Err(why) => return (Fact::unknown(SOURCE, why), 0),
     };
     let qdiscs = route::qdiscs(deadline);
     let mut ethtool = Ethtool::open(deadline);
-    let links = links
+    let links: Vec<Link> = links
         .into_iter()
-        .filter(|link| link.is_up && !link.is_loopback);
+        .filter(|link| link.is_up && !link.is_loopback)
+        .collect();
     let interfaces: Vec<Interface> = links
+        .iter()
         .take(INTERFACES_MAX)
+        .take_while(|_| files::check(deadline).is_ok())
         .map(|link| {
-            let mut interface = of_files(roots, &link);
+            let mut interface = of_files(roots, link);
             of_ethtool(&mut ethtool, link.index, &mut interface);
-            interface.qdiscs = of_queue(&link, qdiscs.as_ref());
+            interface.qdiscs = of_queue(link, qdiscs.as_ref());
             let xdp = match link.has_xdp {
                 true => "attached",
                 false => "not attached",
@@ -43,8 +47,10 @@ pub(crate) fn interfaces(roots: &Roots, deadline: Instant) -> Fact<Vec<Interface
             interface
         })
         .collect();
+    let unread = links.len() - interfaces.len();
     let names = interfaces.iter().map(|interface| interface.name.as_str());
-    Fact::known(SOURCE, names.collect::<Vec<_>>().join(" "), interfaces)
+    let names = names.collect::<Vec<_>>().join(" ");
+    (Fact::known(SOURCE, names, interfaces), unread)
 }
 
 fn of_queue(link: &Link, all: Result<&Vec<(u32, Qdisc)>, &Unread>) -> Fact<Vec<Qdisc>> {

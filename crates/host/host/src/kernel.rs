@@ -1,16 +1,17 @@
 //! Facts of the kernel, the processors and the memory.
 
 use std::path::Path;
+use std::time::Instant;
 
 use host_checks::{Cpus, Fact, Kernel, Memory, Processors, Release, Unread};
 
 use crate::files::{self, Roots, fact};
 
-/// Maximum number of processes whose names are read, so that the report takes less than a second.
+/// Maximum number of processes whose names are read, so that time is left for other facts.
 const PROCESSES_MAX: usize = 8_192;
 
 /// Reads the facts of the kernel, except the audit, which needs netlink.
-pub(crate) fn kernel(roots: &Roots) -> Kernel {
+pub(crate) fn kernel(roots: &Roots, deadline: Instant) -> Kernel {
     let clock = "devices/system/clocksource/clocksource0/current_clocksource";
     let release = files::text(&roots.proc.join("sys/kernel/osrelease"));
     Kernel {
@@ -19,7 +20,7 @@ pub(crate) fn kernel(roots: &Roots) -> Kernel {
         vulnerabilities: vulnerabilities(&roots.sys.join("devices/system/cpu/vulnerabilities")),
         clock_source: files::text(&roots.sys.join(clock)),
         audit: Fact::default(),
-        has_irqbalance: runs(&roots.proc, "irqbalance"),
+        has_irqbalance: runs(&roots.proc, "irqbalance", deadline),
     }
 }
 
@@ -40,15 +41,19 @@ fn vulnerabilities(folder: &Path) -> Fact<Vec<(String, String)>> {
 }
 
 /// Returns whether a process with this name runs. On a host with too many processes to read them
-/// all, only a process that was found is known.
-fn runs(proc: &Path, name: &str) -> Fact<bool> {
+/// all in time, only a process that was found is known.
+fn runs(proc: &Path, name: &str, deadline: Instant) -> Fact<bool> {
     let found = files::numbers(proc, "").and_then(|pids| {
-        let mut first = pids.iter().take(PROCESSES_MAX);
-        let runs =
-            first.any(|pid| files::read(&proc.join(format!("{pid}/comm"))).as_deref() == Ok(name));
-        match runs {
-            false if PROCESSES_MAX < pids.len() => Err(Unread::TimedOut),
-            runs => Ok(runs),
+        let is_cut = PROCESSES_MAX < pids.len();
+        for pid in pids.into_iter().take(PROCESSES_MAX) {
+            files::check(deadline)?;
+            if files::read(&proc.join(format!("{pid}/comm"))).as_deref() == Ok(name) {
+                return Ok(true);
+            }
+        }
+        match is_cut {
+            true => Err(Unread::TimedOut),
+            false => Ok(false),
         }
     });
     let source = format!("{}/*/comm", proc.display());

@@ -1,16 +1,19 @@
 //! Facts of one process and of its control group.
 
 use std::path::{Path, PathBuf};
+use std::time::Instant;
 
 use host_checks::{Bounds, Cpus, Fact, Process, Quota, Thread, Throttling, Unread};
 
 use crate::files::{self, Roots, fact};
 
-/// Maximum number of threads that are read.
+/// Maximum number of threads that are read, so that time is left for other facts.
 const THREADS_MAX: usize = 4_096;
+/// Error of a read from a process or thread that has ended.
+const ESRCH: i32 = rustix::io::Errno::SRCH.raw_os_error();
 
 /// Reads the facts of the process `pid`, the name of a directory in `/proc`.
-pub(crate) fn process(roots: &Roots, pid: &str) -> Process {
+pub(crate) fn process(roots: &Roots, pid: &str, deadline: Instant) -> Process {
     let folder = roots.proc.join(pid);
     let status = files::read(&folder.join("status"));
     let status = |field: &str| line(&folder.join("status"), &status, field);
@@ -25,7 +28,7 @@ pub(crate) fn process(roots: &Roots, pid: &str) -> Process {
         cpuset: cpuset(roots, group),
         quota: quota(roots, group),
         throttling: throttling(roots, group),
-        threads: threads(&folder.join("task")),
+        threads: threads(&folder.join("task"), deadline),
         seccomp: status("Seccomp:").and_then(|text| text.parse().ok()),
         seccomp_filters: status("Seccomp_filters:").and_then(|text| text.parse().ok()),
         descriptors_max: limit("Max open files"),
@@ -62,18 +65,22 @@ fn bounds(text: &str) -> Option<Bounds> {
     })
 }
 
-fn threads(folder: &Path) -> Fact<Vec<Thread>> {
-    let threads = files::names(folder).map(|ids| {
-        // A thread that has ended meanwhile is left out.
-        let threads = ids.iter().take(THREADS_MAX).filter_map(|id| {
-            let name = files::read(&folder.join(id).join("comm")).ok()?;
-            let status = files::read(&folder.join(id).join("status")).ok()?;
-            let mut lines = status.lines();
-            let list = lines.find_map(|line| line.strip_prefix("Cpus_allowed_list:"))?;
-            let allowed = Cpus::parse_list(list)?;
-            Some(Thread { name, allowed })
-        });
-        threads.collect::<Vec<_>>()
+fn threads(folder: &Path, deadline: Instant) -> Fact<Vec<Thread>> {
+    let threads = files::names(folder).and_then(|ids| {
+        if THREADS_MAX < ids.len() {
+            return Err(Unread::TimedOut);
+        }
+        let mut threads = Vec::with_capacity(ids.len());
+        for id in ids {
+            files::check(deadline)?;
+            match thread(&folder.join(id)) {
+                Ok(thread) => threads.push(thread),
+                // The thread has ended meanwhile.
+                Err(Unread::Absent | Unread::Errno(ESRCH)) => {}
+                Err(why) => return Err(why),
+            }
+        }
+        Ok(threads)
     });
     let source = format!("{}/*/status Cpus_allowed_list", folder.display());
     fact(source, threads, |threads| {
@@ -87,6 +94,15 @@ fn threads(folder: &Path) -> Fact<Vec<Thread>> {
             cores.collect::<Vec<_>>().join(", ")
         )
     })
+}
+
+fn thread(folder: &Path) -> Result<Thread, Unread> {
+    let name = files::read(&folder.join("comm"))?;
+    let status = files::read(&folder.join("status"))?;
+    let mut lines = status.lines();
+    let list = lines.find_map(|line| line.strip_prefix("Cpus_allowed_list:"));
+    let allowed = list.and_then(Cpus::parse_list).ok_or(Unread::Malformed)?;
+    Ok(Thread { name, allowed })
 }
 
 /// Returns the directories of a process's control group for one controller, from its own to the

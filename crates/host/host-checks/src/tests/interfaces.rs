@@ -126,6 +126,15 @@ fn without_interfaces_nothing_applies() {
         &host(Vec::new()),
         expect!["notApplicable: no interface other than loopback is up (1 pieces of evidence)"],
     );
+    let mut facts = host(vec![veth()]);
+    facts.unread_interfaces = 9;
+    check(
+        "nic.rss",
+        &facts,
+        expect![
+            "notApplicable: veth0: a virtual interface of kind veth; not read: 9 more interfaces (1 pieces of evidence)"
+        ],
+    );
     let mut facts = host(Vec::new());
     facts.interfaces = Fact::unknown("RTM_GETLINK", Unread::Denied);
     check(

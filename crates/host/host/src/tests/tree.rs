@@ -93,7 +93,9 @@ fn kernel_processors_and_memory() {
             ),
         ],
     );
-    let found = kernel::kernel(&tree.roots());
+    let found = kernel::kernel(&tree.roots(), soon());
+    let late = kernel::kernel(&tree.roots(), Instant::now());
+    assert_eq!(late.has_irqbalance.value, Err(Unread::TimedOut));
     tree.check(&found.release, expect![[r#"Fact { source: "proc/sys/kernel/osrelease", text: "6.1.0-18-amd64", value: Ok(Release(6, 1)) }"#]]);
     tree.check(&found.vulnerabilities, expect![[r#"Fact { source: "sys/devices/system/cpu/vulnerabilities/*", text: "spectre_v2: Mitigation: IBRS; RSB filling", value: Ok([("mds", "Not affected"), ("spectre_v2", "Mitigation: IBRS; RSB filling")]) }"#]]);
     tree.check(&found.clock_source.value, expect![[r#"Ok("tsc")"#]]);
@@ -113,9 +115,9 @@ fn kernel_processors_and_memory() {
 fn an_empty_tree_yields_reasons_and_no_values() {
     let tree = Tree::new("empty", &[("proc/x", ""), ("sys/x", "")]);
     let facts = Facts {
-        kernel: kernel::kernel(&tree.roots()),
+        kernel: kernel::kernel(&tree.roots(), soon()),
         memory: kernel::memory(&tree.roots()),
-        process: process::process(&tree.roots(), "self"),
+        process: process::process(&tree.roots(), "self", soon()),
         ..Facts::default()
     };
     assert_eq!(facts.kernel.release.value, Err(Unread::Absent));
@@ -136,7 +138,7 @@ fn content_in_another_form_is_unknown() {
         ],
     );
     assert_eq!(
-        kernel::kernel(&tree.roots()).release.value,
+        kernel::kernel(&tree.roots(), soon()).release.value,
         Err(Unread::Malformed)
     );
     let cpu = kernel::processors(&tree.roots());
@@ -185,7 +187,9 @@ fn process_in_a_group_of_version_2() {
             ("sys/fs/cgroup/cpuset.cpus.effective", "0-3\n"),
         ],
     );
-    let found = process::process(&tree.roots(), "9");
+    let late = process::process(&tree.roots(), "9", Instant::now());
+    assert_eq!(late.threads.value, Err(Unread::TimedOut));
+    let found = process::process(&tree.roots(), "9", soon());
     tree.check(&found.allowed, expect![[r#"Fact { source: "proc/9/status Cpus_allowed_list", text: "0-1,3", value: Ok(Cpus({0, 1, 3})) }"#]]);
     tree.check(&found.quota, expect![[r#"Fact { source: "sys/fs/cgroup/system.slice/cpu.max", text: "150000 100000", value: Ok(Quota { quota_us: Some(150000), period_us: 100000 }) }"#]]);
     tree.check(&found.throttling, expect![[r#"Fact { source: "sys/fs/cgroup/system.slice/cpu.stat", text: "usage_usec 5 nr_periods 40 nr_throttled 3", value: Ok(Throttling { periods: 40, throttled: 3 }) }"#]]);
@@ -221,7 +225,7 @@ fn process_in_a_group_of_version_1() {
             ("sys/fs/cgroup/cpuset/cpuset.effective_cpus", "0-1\n"),
         ],
     );
-    let found = process::process(&tree.roots(), "9");
+    let found = process::process(&tree.roots(), "9", soon());
     tree.check(&found.quota, expect![[r#"Fact { source: "sys/fs/cgroup/cpu/docker/ab/cpu.cfs_quota_us", text: "50000", value: Ok(Quota { quota_us: Some(50000), period_us: 100000 }) }"#]]);
     tree.check(&found.throttling, expect![[r#"Fact { source: "sys/fs/cgroup/cpu/docker/ab/cpu.stat", text: "nr_periods 8 nr_throttled 8 throttled_time 5", value: Ok(Throttling { periods: 8, throttled: 8 }) }"#]]);
     tree.check(&found.cpuset.value, expect!["Ok(Cpus({0, 1}))"]);
