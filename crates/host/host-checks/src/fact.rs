@@ -28,6 +28,8 @@ pub enum Unread {
     TimedOut,
     /// There is no running server that could have the property.
     NoServer,
+    /// The content is longer than the program reads.
+    TooLong,
     /// The content has another form than documented.
     Malformed,
     /// The running server refused the request with this status.
@@ -54,6 +56,7 @@ impl fmt::Display for Unread {
             Unread::Unsupported => "not supported by this kernel or driver",
             Unread::TimedOut => "no reply in time",
             Unread::NoServer => "no running server was found; --pid or --data names one",
+            Unread::TooLong => "longer than this program reads",
             Unread::Malformed => "content in an unknown form",
             Unread::Refused(status) => {
                 return write!(f, "the server refused the request with status {status}");

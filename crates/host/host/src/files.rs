@@ -7,8 +7,8 @@ use std::time::Instant;
 
 use host_checks::{Fact, Unread};
 
-/// Maximum length of a file that is read.
-const FILE_BYTES_MAX: u64 = 1 << 20;
+/// Maximum length of a file that is read. The longest is `/proc/interrupts`: a column per processor.
+const FILE_BYTES_MAX: u64 = 4 << 20;
 /// Maximum length of the text that a fact shows as evidence.
 const TEXT_BYTES_MAX: usize = 160;
 
@@ -56,8 +56,11 @@ pub(crate) fn check(deadline: Instant) -> Result<(), Unread> {
 pub(crate) fn read(path: &Path) -> Result<String, Unread> {
     let mut bytes = Vec::new();
     File::open(path)
-        .and_then(|file| file.take(FILE_BYTES_MAX).read_to_end(&mut bytes))
+        .and_then(|file| file.take(FILE_BYTES_MAX + 1).read_to_end(&mut bytes))
         .map_err(|err| unread(&err))?;
+    if FILE_BYTES_MAX < bytes.len() as u64 {
+        return Err(Unread::TooLong);
+    }
     let text = String::from_utf8(bytes).map_err(|_| Unread::Malformed)?;
     Ok(text.trim_end().to_owned())
 }

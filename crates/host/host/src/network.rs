@@ -1,7 +1,7 @@
 //! Facts of a network namespace that belong to no interface: settings, counters, firewall, packet
 //! sockets.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::path::Path;
 use std::time::Instant;
@@ -10,9 +10,6 @@ use host_checks::{Fact, Network, Tap, Unread};
 
 use crate::audit;
 use crate::files::{self, Roots, fact};
-
-/// Maximum number of packet sockets that are listed.
-const TAPS_MAX: usize = 256;
 
 /// Reads the facts of the network namespace.
 pub(crate) fn network(roots: &Roots, deadline: Instant) -> Network {
@@ -110,7 +107,7 @@ fn tables(proc: &Path) -> Fact<Vec<String>> {
 fn taps(proc: &Path, deadline: Instant) -> Fact<Vec<Tap>> {
     let path = proc.join("net/packet");
     let inodes = files::read(&path).and_then(|text| {
-        let rows = text.lines().skip(1).take(TAPS_MAX);
+        let rows = text.lines().skip(1);
         let inodes = rows.map(|row| row.split_whitespace().nth(8)?.parse().ok());
         inodes
             .collect::<Option<Vec<u64>>>()
@@ -119,7 +116,7 @@ fn taps(proc: &Path, deadline: Instant) -> Fact<Vec<Tap>> {
     let taps = inodes.map(|inodes| {
         let mut owners = match inodes.is_empty() {
             true => HashMap::new(),
-            false => owners(proc, &inodes, deadline),
+            false => owners(proc, &inodes.iter().copied().collect(), deadline),
         };
         let taps = inodes.into_iter().map(|inode| Tap {
             inode,
@@ -134,7 +131,7 @@ fn taps(proc: &Path, deadline: Instant) -> Fact<Vec<Tap>> {
 
 /// Finds the processes that have these sockets. Processes of other users stay unknown to a caller
 /// without privileges.
-fn owners(proc: &Path, inodes: &[u64], deadline: Instant) -> HashMap<u64, String> {
+fn owners(proc: &Path, inodes: &HashSet<u64>, deadline: Instant) -> HashMap<u64, String> {
     let mut owners = HashMap::new();
     let Ok(pids) = files::numbers(proc, "") else {
         return owners;

@@ -6,6 +6,9 @@ use crate::fact::Unknown;
 use crate::verdict::{SMALL, each, fine, not_applicable, tradeoff};
 use crate::{Facts, Interface, Unread};
 
+/// Number of packet sockets whose owners are named.
+const OWNERS_MAX: usize = 16;
+
 pub(super) const ROWS: &[Check] = &[
     Check {
         id: "net.taps",
@@ -81,11 +84,14 @@ fn taps(facts: &Facts) -> Judged {
     if all.is_empty() {
         return Ok(fine("no packet socket is open").seen(found));
     }
-    let owners = all.iter().map(|tap| match &tap.owner {
+    let owners = all.iter().take(OWNERS_MAX).map(|tap| match &tap.owner {
         Some(owner) => owner.clone(),
         None => format!("an unknown process (socket {})", tap.inode),
     });
-    let owners: Vec<String> = owners.collect();
+    let mut owners: Vec<String> = owners.collect();
+    if owners.len() < all.len() {
+        owners.push(format!("and {} more", all.len() - owners.len()));
+    }
     let state = format!(
         "{} packet sockets are open, by {}",
         all.len(),

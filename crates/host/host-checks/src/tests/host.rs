@@ -3,7 +3,9 @@
 use expect_test::expect;
 
 use super::{check, kernel, known};
-use crate::{Audit, Bounds, Cpus, Fact, Facts, Interface, Qdisc, Quota, Tap, Throttling, Unread};
+use crate::{
+    Audit, Bounds, Cpus, Fact, Facts, Interface, Qdisc, Quota, Tap, Throttling, Unread, judge,
+};
 
 #[test]
 fn backlog() {
@@ -404,6 +406,16 @@ fn taps_audit_and_seccomp() {
             "tradeoff: 2 packet sockets are open, by dhclient (412), an unknown process (socket 78) (1 pieces of evidence)"
         ],
     );
+    let many = (0..18).map(|inode| Tap {
+        inode,
+        owner: Some("tcpdump (9)".to_owned()),
+    });
+    facts.network.taps = known(many.collect());
+    let report = judge(&facts);
+    let row = report.0.iter().find(|row| row.check.id == "net.taps");
+    let state = &row.expect("the table has the row").judgement.state;
+    assert!(state.starts_with("18 packet sockets are open, by tcpdump (9), "));
+    assert!(state.ends_with("tcpdump (9), and 2 more"), "{state}");
     check(
         "sec.audit",
         &facts,

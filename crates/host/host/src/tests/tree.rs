@@ -350,6 +350,14 @@ fn files_of_an_interface() {
 }
 
 #[test]
+fn a_file_beyond_the_limit_is_unknown() {
+    let long = "x".repeat((4 << 20) + 1);
+    let tree = Tree::new("long", &[("proc/cmdline", &long)]);
+    let found = kernel::kernel(&tree.roots(), soon());
+    assert_eq!(found.arguments.value, Err(Unread::TooLong));
+}
+
+#[test]
 fn the_holder_of_a_data_directory() {
     let tree = Tree::new(
         "holder",
