@@ -1,7 +1,7 @@
 //! Counters of a running server, from its metrics.
 
 use std::collections::BTreeSet;
-use std::io::{Read as _, Write as _};
+use std::io::{ErrorKind, Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
 use std::time::{Duration, Instant};
 
@@ -12,7 +12,7 @@ use crate::files;
 /// Path of the metrics.
 const PATH: &str = "/-/metrics";
 /// Maximum length of the metrics.
-const METRICS_BYTES_MAX: u64 = 4 << 20;
+const METRICS_BYTES_MAX: usize = 4 << 20;
 /// Maximum number of addresses that are tried. A server listens on few.
 const ADDRESSES_MAX: usize = 6;
 /// Maximum time for one address.
@@ -49,27 +49,18 @@ pub(crate) fn read(
 }
 
 fn fetch(address: SocketAddr, token: Option<&str>, deadline: Instant) -> Result<String, Unread> {
-    let left = deadline
-        .saturating_duration_since(Instant::now())
-        .min(WAIT_MAX);
-    if left.is_zero() {
-        return Err(Unread::TimedOut);
-    }
+    let deadline = deadline.min(Instant::now() + WAIT_MAX);
     let failed = |err: std::io::Error| files::unread(&err);
-    let mut stream = TcpStream::connect_timeout(&address, left).map_err(failed)?;
-    stream.set_read_timeout(Some(left)).map_err(failed)?;
-    stream.set_write_timeout(Some(left)).map_err(failed)?;
+    let mut stream = TcpStream::connect_timeout(&address, left(deadline)?).map_err(failed)?;
+    let timeout = Some(left(deadline)?);
+    stream.set_write_timeout(timeout).map_err(failed)?;
     let token = token.map_or(String::new(), |token| {
         format!("authorization: Bearer {token}\r\n")
     });
     let request =
         format!("GET {PATH} HTTP/1.1\r\nhost: {address}\r\nconnection: close\r\n{token}\r\n");
     stream.write_all(request.as_bytes()).map_err(failed)?;
-    let mut bytes = Vec::new();
-    stream
-        .take(METRICS_BYTES_MAX)
-        .read_to_end(&mut bytes)
-        .map_err(failed)?;
+    let bytes = read_until(&mut stream, deadline)?;
     let text = String::from_utf8(bytes).map_err(|_| Unread::Malformed)?;
     let (head, body) = text.split_once("\r\n\r\n").ok_or(Unread::Malformed)?;
     let status = head
@@ -79,6 +70,33 @@ fn fetch(address: SocketAddr, token: Option<&str>, deadline: Instant) -> Result<
         200 => Ok(body.to_owned()),
         status => Err(Unread::Refused(status)),
     }
+}
+
+/// Returns the time until `deadline`.
+fn left(deadline: Instant) -> Result<Duration, Unread> {
+    let left = deadline.saturating_duration_since(Instant::now());
+    match left.is_zero() {
+        true => Err(Unread::TimedOut),
+        false => Ok(left),
+    }
+}
+
+/// Reads to the end of a stream. Fails if the end does not come before `deadline`, even if bytes
+/// keep arriving.
+pub(crate) fn read_until(stream: &mut TcpStream, deadline: Instant) -> Result<Vec<u8>, Unread> {
+    let failed = |err: std::io::Error| files::unread(&err);
+    let (mut bytes, mut part) = (Vec::new(), vec![0; 16 << 10]);
+    while bytes.len() <= METRICS_BYTES_MAX {
+        let timeout = Some(left(deadline)?);
+        stream.set_read_timeout(timeout).map_err(failed)?;
+        match stream.read(&mut part) {
+            Ok(0) => return Ok(bytes),
+            Ok(count) => bytes.extend_from_slice(&part[..count]),
+            Err(err) if err.kind() == ErrorKind::Interrupted => {}
+            Err(err) => return Err(failed(err)),
+        }
+    }
+    Err(Unread::TooLong)
 }
 
 /// Parses the samples that the rows need. The text ends with the end mark of OpenMetrics.

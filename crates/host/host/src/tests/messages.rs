@@ -1,5 +1,10 @@
 //! Messages of the kernel over netlink, and metrics of a server.
 
+use std::io::Write as _;
+use std::net::{TcpListener, TcpStream};
+use std::thread;
+use std::time::{Duration, Instant};
+
 use expect_test::expect;
 use host_checks::{Channels, Coalescing, Rings, Unread};
 
@@ -235,4 +240,25 @@ fn a_rule_that_exempts_processes_is_recognized() {
         assert!(!audit::is_never_task(&rule(other)), "{other:?}");
     }
     assert!(!audit::is_never_task(&[1, 0, 0]));
+}
+
+/// A peer that sends one byte after the other resets every timeout for a single read.
+#[test]
+fn a_slow_server_does_not_delay_the_report() {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let address = listener.local_addr().expect("it is bound");
+    let peer = thread::spawn(move || {
+        let (mut stream, _) = listener.accept().expect("a client");
+        while stream.write_all(b"x").is_ok() {
+            thread::sleep(Duration::from_millis(5));
+        }
+    });
+    let mut stream = TcpStream::connect(address).expect("it listens");
+    let deadline = Instant::now() + Duration::from_millis(100);
+    assert_eq!(
+        metrics::read_until(&mut stream, deadline),
+        Err(Unread::TimedOut)
+    );
+    drop(stream);
+    peer.join().expect("the peer ends when its client has left");
 }
