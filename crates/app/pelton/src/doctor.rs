@@ -1,9 +1,7 @@
 //! `pelton doctor`: reports what the host and a running server on it give away. Reads only.
 
 use std::env;
-use std::fs;
 use std::io::{self, IsTerminal as _, Write};
-use std::path::Path;
 
 use config::Config;
 use host::{Roots, Subject};
@@ -52,15 +50,8 @@ fn subject(typed: &Doctor, config: &Config, roots: &Roots) -> Result<Subject, Er
     // Another process that is named by --pid must not learn the token of the server.
     let is_holder = found.ok() == Some(&pid);
     let file = config.admin_token_file.0.as_deref();
-    let token = file.filter(|_| is_holder).map(token).transpose()?;
+    let token = file.filter(|_| is_holder).map(host::token);
     Ok(Subject::Server { pid, token })
-}
-
-/// Reads the token with which the server shows its metrics.
-fn token(path: &Path) -> Result<String, Error> {
-    let text = fs::read_to_string(path);
-    let unreadable = |err| Error::usage(format!("admin_token_file: {}: {err}", path.display()));
-    Ok(text.map_err(unreadable)?.trim().to_owned())
 }
 
 /// Colours of the report.

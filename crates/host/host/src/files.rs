@@ -39,6 +39,13 @@ pub(crate) fn text(path: &Path) -> Fact<String> {
     }
 }
 
+/// Reads the token of the server's admin from its file. The text of the fact does not show it.
+#[must_use]
+pub fn token(path: &Path) -> Fact<String> {
+    let source = format!("admin_token_file {}", path.display());
+    fact(source, read(path), |_| String::new()).and_then(|token| Some(token.trim().to_owned()))
+}
+
 /// Reads a file that contains one number.
 pub(crate) fn number(path: &Path) -> Fact<u64> {
     text(path).and_then(|text| text.parse().ok())

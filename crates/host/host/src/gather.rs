@@ -18,8 +18,8 @@ pub enum Subject {
     Server {
         /// Process id.
         pid: u32,
-        /// Token for `Authorization: Bearer`.
-        token: Option<String>,
+        /// Token for `Authorization: Bearer`, as [`token`](crate::token) reads it.
+        token: Option<Fact<String>>,
     },
     /// The calling process, because there is no server. The fact is the reason.
     Caller(Fact<u32>),
@@ -53,7 +53,7 @@ pub fn gather(roots: &Roots, subject: Subject) -> Facts {
     match subject {
         Subject::Server { pid, token } => {
             facts.process = process::process(roots, &pid.to_string(), deadline);
-            facts.server = server::server(roots, pid, token.as_deref(), deadline);
+            facts.server = server::server(roots, pid, token.as_ref(), deadline);
         }
         Subject::Caller(missing) => {
             facts.process = process::process(roots, "self", deadline);

@@ -41,7 +41,7 @@ mod tests;
 
 pub use disk::rotates;
 pub use extent::first_extent;
-pub use files::Roots;
+pub use files::{Roots, token};
 pub use gather::{Subject, gather};
 pub use mapped::Mapped;
 pub use server::holder;

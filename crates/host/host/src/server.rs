@@ -25,7 +25,12 @@ const CONNECTIONS_MAX: usize = 32;
 
 /// Reads the facts of the server with this process id. `token` is the token of the admin, if the
 /// server needs one for its metrics.
-pub(crate) fn server(roots: &Roots, pid: u32, token: Option<&str>, deadline: Instant) -> Server {
+pub(crate) fn server(
+    roots: &Roots,
+    pid: u32,
+    token: Option<&Fact<String>>,
+    deadline: Instant,
+) -> Server {
     let folder = roots.proc.join(pid.to_string());
     let comm = files::text(&folder.join("comm"));
     let own = network::sockets(&folder.join("fd"));
@@ -50,7 +55,12 @@ pub(crate) fn server(roots: &Roots, pid: u32, token: Option<&str>, deadline: Ins
         pid: comm.and_then(|_| Some(pid)),
         listeners: fact(source, listeners, |all| described(all)),
         connections: connections(&folder, pid, own, listening),
-        metrics: metrics::read(&addresses, token, deadline),
+        metrics: match token.map(|token| (&token.source, &token.value)) {
+            None => metrics::read(&addresses, None, deadline),
+            Some((_, Ok(token))) => metrics::read(&addresses, Some(token), deadline),
+            // The server would refuse a request without the token.
+            Some((source, Err(why))) => Fact::unknown(source.clone(), *why),
+        },
     }
 }
 

@@ -118,6 +118,24 @@ fn a_running_server_is_found_by_its_data_directory_and_by_its_id() {
 }
 
 #[test]
+fn an_unreadable_token_makes_the_metrics_unknown() {
+    let home = Home::with(&[("a.jpg", &media::photo(64, 48, 1))]);
+    let server = Server::plain(&home, &[]);
+    let token = home.directory().join("absent");
+    let mut command = pelton(&home, ["doctor", "--json", "--data"]);
+    command
+        .arg(home.data())
+        .arg("--admin-token-file")
+        .arg(&token);
+    let (report, _) = doctor(&mut command);
+    assert_eq!(report["server"], server.pid());
+    let calls = row(&report, "app.syscalls");
+    assert_eq!(calls["standing"], "unknown");
+    let state = format!("admin_token_file {}: does not exist here", token.display());
+    assert_eq!(calls["state"], state);
+}
+
+#[test]
 fn a_data_directory_whose_server_has_ended_has_no_server() {
     let home = Home::with(&[("a.jpg", &media::photo(64, 48, 1))]);
     drop(Server::plain(&home, &[]));

@@ -358,6 +358,19 @@ fn a_file_beyond_the_limit_is_unknown() {
 }
 
 #[test]
+fn a_token_is_read_without_its_line_end_and_never_shown() {
+    let tree = Tree::new("token", &[("token", " secret\n")]);
+    tree.check(
+        &crate::token(&tree.0.join("token")),
+        expect![[r#"Fact { source: "admin_token_file token", text: "", value: Ok("secret") }"#]],
+    );
+    tree.check(
+        &crate::token(&tree.0.join("absent")),
+        expect![[r#"Fact { source: "admin_token_file absent", text: "", value: Err(Absent) }"#]],
+    );
+}
+
+#[test]
 fn the_holder_of_a_data_directory() {
     let tree = Tree::new(
         "holder",
