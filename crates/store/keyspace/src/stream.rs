@@ -37,7 +37,9 @@ pub(crate) struct Stream {
     /// Number of entries that were ever added.
     pub(crate) entries_added: u64,
     /// Groups in the order of their names.
-    groups: Vec<Group>,
+    groups: Vec<Arc<Group>>,
+    /// Heap bytes of all groups.
+    groups_bytes: usize,
     /// Heap bytes of all nodes.
     nodes_bytes: usize,
 }
@@ -84,7 +86,7 @@ impl Stream {
         &self.nodes
     }
 
-    pub(crate) fn groups(&self) -> &[Group] {
+    pub(crate) fn groups(&self) -> &[Arc<Group>] {
         &self.groups
     }
 
@@ -92,17 +94,17 @@ impl Stream {
         allocated(size_of::<Self>())
             + room_bytes::<Arc<Node>>(self.nodes.capacity())
             + self.nodes_bytes
-            + room_bytes::<Group>(self.groups.capacity())
-            + self.groups.iter().map(Group::heap_bytes).sum::<usize>()
+            + room_bytes::<Arc<Group>>(self.groups.capacity())
+            + self.groups_bytes
     }
 
     /// Returns the number of blocks of heap memory that hold entries, groups and consumers.
     pub(crate) fn parts(&self) -> usize {
-        self.nodes.len() + self.groups.iter().map(Group::parts).sum::<usize>()
+        self.nodes.len() + self.groups.iter().map(|group| group.parts()).sum::<usize>()
     }
 
-    /// Returns a copy that shares its nodes and pending entries with this stream. They are copied
-    /// before either stream changes them.
+    /// Returns a copy that shares its nodes and groups with this stream. They are copied before
+    /// either stream changes them.
     pub(crate) fn share(&self) -> Self {
         self.clone()
     }
@@ -114,8 +116,10 @@ impl Stream {
             if self.nodes.pop_back().is_some() {
                 *left -= 1;
             } else if let Some(group) = self.groups.last_mut() {
-                if group.free_some(left) {
+                // A group that a snapshot shares is freed with the snapshot's copy.
+                if Arc::get_mut(group).is_none_or(|group| group.free_some(left)) {
                     self.groups.pop();
+                    *left = left.saturating_sub(1);
                 }
             } else {
                 return true;
@@ -137,7 +141,7 @@ impl Stream {
                 1 + node.len() / 8
             } else {
                 let group = self.groups.get_mut(position - self.nodes.len());
-                group?.reallocate()
+                Arc::get_mut(group?).map_or(1, Group::reallocate)
             };
             *left = left.saturating_sub(work);
             position += 1;
@@ -351,19 +355,32 @@ impl Stream {
     }
 
     pub(crate) fn group(&self, name: &[u8]) -> Option<&Group> {
-        self.group_place(name).ok().map(|place| &self.groups[place])
+        self.group_place(name)
+            .ok()
+            .map(|place| &*self.groups[place])
     }
 
-    pub(crate) fn group_mut(&mut self, name: &[u8]) -> Option<&mut Group> {
+    /// Changes a group, which is copied first if a snapshot shares it. Returns `None` if there is no
+    /// group with this name.
+    pub(crate) fn edit_group<R>(
+        &mut self,
+        name: &[u8],
+        change: impl FnOnce(&mut Group) -> R,
+    ) -> Option<R> {
         let place = self.group_place(name).ok()?;
-        Some(&mut self.groups[place])
+        let group = &mut self.groups[place];
+        let before = group.heap_bytes();
+        let result = change(Arc::make_mut(group));
+        self.groups_bytes = self.groups_bytes + group.heap_bytes() - before;
+        Some(result)
     }
 
     /// Adds a group. Returns `false` if there is one with this name.
     pub(crate) fn add_group(&mut self, group: Group) -> bool {
         let place = self.group_place(&group.name);
         if let Err(place) = place {
-            self.groups.insert(place, group);
+            self.groups_bytes += group.heap_bytes();
+            self.groups.insert(place, Arc::new(group));
         }
         place.is_err()
     }
@@ -372,8 +389,12 @@ impl Stream {
     /// stream, for the caller to free, now or later.
     pub(crate) fn remove_group(&mut self, name: &[u8]) -> Option<Self> {
         let place = self.group_place(name).ok()?;
+        let group = self.groups.remove(place);
+        let groups_bytes = group.heap_bytes();
+        self.groups_bytes -= groups_bytes;
         Some(Self {
-            groups: vec![self.groups.remove(place)],
+            groups: vec![group],
+            groups_bytes,
             ..Self::new()
         })
     }

@@ -230,11 +230,14 @@ pub(crate) fn xclaim(cx: &mut Context<'_>, out: &mut Out) -> Done {
     let claimed = cx.edit::<Stream, _>(key, |stream| {
         let ids = options.ids.iter();
         let existing: Vec<bool> = ids.map(|&id| stream.get(id).is_some()).collect();
-        let group = stream.group_mut(name).expect("seen above");
-        let claimed = options.run(group, &claim, &existing);
-        let has_moved = group.last_id < options.last_id;
-        group.last_id = group.last_id.max(options.last_id);
-        let position = has_moved.then_some((group.last_id, group.entries_read));
+        let changed = stream.edit_group(name, |group| {
+            let claimed = options.run(group, &claim, &existing);
+            let has_moved = group.last_id < options.last_id;
+            group.last_id = group.last_id.max(options.last_id);
+            let position = has_moved.then_some((group.last_id, group.entries_read));
+            (claimed, position)
+        });
+        let (claimed, position) = changed.expect("seen above");
         claimed.send(stream, options.shown, out);
         (claimed, position)
     })?;
@@ -307,11 +310,13 @@ impl AutoClaimOptions {
         let start = last.map_or(Some(self.start), Id::next);
         let next = start.and_then(|start| group.pending().iter_from(start).next());
         let next = next.map_or(Id::MIN, |(id, _)| id);
-        let group = stream.group_mut(name).expect("seen above");
-        missing.into_iter().for_each(|id| claimed.forget(group, id));
-        for (id, before) in claims {
-            claimed.claim(group, claim, id, Some(before));
-        }
+        let changed = stream.edit_group(name, |group| {
+            missing.into_iter().for_each(|id| claimed.forget(group, id));
+            for (id, before) in claims {
+                claimed.claim(group, claim, id, Some(before));
+            }
+        });
+        changed.expect("seen above");
         (claimed, next)
     }
 }

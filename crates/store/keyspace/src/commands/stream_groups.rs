@@ -77,7 +77,7 @@ pub(super) fn edit_group<R>(
     group: &[u8],
     change: impl FnOnce(&mut Group) -> R,
 ) -> Result<Option<R>, Fault> {
-    let changed = cx.edit::<Stream, _>(key, |stream| stream.group_mut(group).map(change))?;
+    let changed = cx.edit::<Stream, _>(key, |stream| stream.edit_group(group, change))?;
     Ok(changed.flatten())
 }
 

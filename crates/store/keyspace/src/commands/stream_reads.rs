@@ -375,29 +375,30 @@ fn deliver_new(
         ids.push(entry.id);
         entries_read = stream.entries_read_after(entries_read, entry.id);
     }
-    let group = stream.group_mut(reader.group).expect(GROUP_EXISTS);
-    group.entries_read = entries_read;
-    group.last_id = ids.last().copied().unwrap_or(group.last_id);
-    let position = (group.last_id, entries_read);
-    let (consumer, has_new_consumer) = consumer_of(group, reader.consumer, now);
-    group.set_seen(consumer, now);
-    group.set_active(consumer, Some(now));
-    if options.acknowledgement == Acknowledgement::None {
-        ids.clear();
-    }
-    for &id in &ids {
-        let delivery = Delivery {
-            time_ms: now,
-            count: 1,
-            consumer,
-        };
-        group.deliver(id, delivery);
-    }
-    Delivered {
-        ids,
-        has_new_consumer,
-        position,
-    }
+    let delivered = stream.edit_group(reader.group, |group| {
+        group.entries_read = entries_read;
+        group.last_id = ids.last().copied().unwrap_or(group.last_id);
+        let (consumer, has_new_consumer) = consumer_of(group, reader.consumer, now);
+        group.set_seen(consumer, now);
+        group.set_active(consumer, Some(now));
+        if options.acknowledgement == Acknowledgement::None {
+            ids.clear();
+        }
+        for &id in &ids {
+            let delivery = Delivery {
+                time_ms: now,
+                count: 1,
+                consumer,
+            };
+            group.deliver(id, delivery);
+        }
+        Delivered {
+            ids,
+            has_new_consumer,
+            position: (group.last_id, entries_read),
+        }
+    });
+    delivered.expect(GROUP_EXISTS)
 }
 
 /// Sends pending entries of a consumer once more. As in Redis, this updates the times and counts of
@@ -411,9 +412,12 @@ fn deliver_again(
     out: &mut Out,
 ) -> bool {
     const GROUP_EXISTS: &str = "the group was found";
-    let group = stream.group_mut(reader.group).expect(GROUP_EXISTS);
-    let (number, has_new_consumer) = consumer_of(group, reader.consumer, now);
-    group.set_seen(number, now);
+    let visited = stream.edit_group(reader.group, |group| {
+        let (number, is_new) = consumer_of(group, reader.consumer, now);
+        group.set_seen(number, now);
+        (number, is_new)
+    });
+    let (number, has_new_consumer) = visited.expect(GROUP_EXISTS);
     let group = stream.group(reader.group).expect(GROUP_EXISTS);
     let start = after.next().unwrap_or(Id::MAX);
     let pending = group.consumer(number).pending.iter_from(start);
@@ -433,16 +437,18 @@ fn deliver_again(
             out.null_array();
         }
     }
-    let group = stream.group_mut(reader.group).expect(GROUP_EXISTS);
-    if !ids.is_empty() {
-        group.set_active(number, Some(now));
-    }
-    for id in ids {
-        let delivery = group.delivery_mut(id);
-        let delivery = delivery.expect("a consumer's entries are pending in its group");
-        delivery.time_ms = now;
-        delivery.count = delivery.count.saturating_add(1);
-    }
+    let delivered = stream.edit_group(reader.group, |group| {
+        if !ids.is_empty() {
+            group.set_active(number, Some(now));
+        }
+        for id in ids {
+            let delivery = group.delivery_mut(id);
+            let delivery = delivery.expect("a consumer's entries are pending in its group");
+            delivery.time_ms = now;
+            delivery.count = delivery.count.saturating_add(1);
+        }
+    });
+    delivered.expect(GROUP_EXISTS);
     has_new_consumer
 }
 

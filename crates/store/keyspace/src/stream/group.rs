@@ -5,10 +5,14 @@
 //!            consumers ─► by number: name, times, ids of its pending entries
 //! ```
 //!
-//! Each pending entry is in the map of its group and in the map of its consumer.
+//! Each pending entry is in the map of its group and in the map of its consumer. A consumer that a
+//! snapshot shares is copied before it changes.
+
+use std::sync::Arc;
 
 use super::id::Id;
 use super::id_map::IdMap;
+use super::node::ARC_BYTES;
 use crate::memory::{allocated, room_bytes};
 
 /// Delivery of a pending entry.
@@ -38,7 +42,9 @@ pub(crate) struct Consumer {
 
 impl Consumer {
     fn heap_bytes(&self) -> usize {
-        allocated(size_of::<Self>()) + allocated(self.name.len()) + self.pending.heap_bytes()
+        allocated(size_of::<Self>() + ARC_BYTES)
+            + allocated(self.name.len())
+            + self.pending.heap_bytes()
     }
 }
 
@@ -52,7 +58,7 @@ pub(crate) struct Group {
     pub(crate) entries_read: Option<u64>,
     pending: IdMap<Delivery>,
     /// Consumers by number.
-    consumers: Vec<Option<Box<Consumer>>>,
+    consumers: Vec<Option<Arc<Consumer>>>,
     /// Numbers that no consumer has.
     vacant: Vec<ConsumerNumber>,
     /// Numbers of the consumers in the order of their names.
@@ -76,9 +82,10 @@ impl Group {
     }
 
     pub(crate) fn heap_bytes(&self) -> usize {
-        allocated(self.name.len())
+        allocated(size_of::<Self>() + ARC_BYTES)
+            + allocated(self.name.len())
             + self.pending.heap_bytes()
-            + room_bytes::<Option<Box<Consumer>>>(self.consumers.capacity())
+            + room_bytes::<Option<Arc<Consumer>>>(self.consumers.capacity())
             + room_bytes::<ConsumerNumber>(self.vacant.capacity())
             + room_bytes::<ConsumerNumber>(self.by_name.capacity())
             + self.consumers_bytes
@@ -118,7 +125,7 @@ impl Group {
     /// Adds a consumer. Returns `None` if there is one with this name.
     pub(crate) fn add_consumer(&mut self, name: &[u8], now: i64) -> Option<ConsumerNumber> {
         let place = self.place(name).err()?;
-        let consumer = Box::new(Consumer {
+        let consumer = Arc::new(Consumer {
             name: name.into(),
             seen_ms: now,
             active_ms: None,
@@ -150,16 +157,16 @@ impl Group {
         consumer.pending.len()
     }
 
-    /// Changes a consumer and updates the memory accounting.
+    /// Changes a consumer, which is copied first if a snapshot shares it.
     fn edit_consumer<R>(
         &mut self,
         number: ConsumerNumber,
         change: impl FnOnce(&mut Consumer) -> R,
     ) -> R {
-        let consumer = self.consumers[number.0 as usize].as_deref_mut();
+        let consumer = self.consumers[number.0 as usize].as_mut();
         let consumer = consumer.expect("numbers in use have a consumer");
         let before = consumer.heap_bytes();
-        let result = change(consumer);
+        let result = change(Arc::make_mut(consumer));
         self.consumers_bytes = self.consumers_bytes + consumer.heap_bytes() - before;
         result
     }
@@ -213,7 +220,7 @@ impl Group {
             let Some(last) = self.consumers.last_mut() else {
                 return true;
             };
-            if let Some(consumer) = last
+            if let Some(consumer) = last.as_mut().and_then(Arc::get_mut)
                 && !consumer.pending.free_some(left)
             {
                 return false;
@@ -240,8 +247,12 @@ impl Group {
             .map(|at| self.pending.reallocate(at) / 8)
             .sum::<usize>();
         for consumer in self.consumers.iter_mut().flatten() {
+            work += 1;
+            let Some(consumer) = Arc::get_mut(consumer) else {
+                continue;
+            };
             let chunks = 0..consumer.pending.chunks();
-            work += 1 + chunks
+            work += chunks
                 .map(|at| consumer.pending.reallocate(at) / 8)
                 .sum::<usize>();
         }

@@ -278,6 +278,48 @@ fn the_number_of_a_removed_consumer_is_used_again() {
     );
 }
 
+#[test]
+fn a_shared_group_copies_only_the_consumers_that_change() {
+    let mut stream = Stream::new();
+    for name in [b"g", b"h"] {
+        assert!(stream.add_group(Group::new(name, Id::MIN, None)));
+        let added = stream.edit_group(name, |group| {
+            [b"a", b"b"].map(|name| group.add_consumer(name, 1).is_some())
+        });
+        assert_eq!(added, Some([true, true]));
+    }
+    let shared = stream.share();
+    stream.edit_group(b"g", |group| {
+        let consumer = group.find_consumer(b"a").expect("it was added");
+        group.set_seen(consumer, 2);
+    });
+    let consumer = |stream: &Stream, group: &[u8], name| {
+        let group = stream.group(group).expect("it was added");
+        let number = group.find_consumer(name).expect("it was added");
+        std::ptr::from_ref(group.consumer(number))
+    };
+    let is_same = |group, name| consumer(&stream, group, name) == consumer(&shared, group, name);
+    assert!(!is_same(b"g", b"a"));
+    assert!(is_same(b"g", b"b") && is_same(b"h", b"a"));
+    let seen = |stream: &Stream| {
+        let group = stream.group(b"g").expect("it was added");
+        let times = group.consumers().map(|consumer| consumer.seen_ms);
+        times.collect::<Vec<_>>()
+    };
+    assert_eq!((seen(&stream), seen(&shared)), (vec![2, 1], vec![1, 1]));
+    let bytes: usize = stream.groups.iter().map(|group| group.heap_bytes()).sum();
+    assert_eq!(stream.groups_bytes, bytes);
+    let removed = stream.remove_group(b"h").expect("it was added");
+    assert_eq!(removed.groups_bytes + stream.groups_bytes, bytes);
+    drop(shared);
+    let mut left = 100;
+    assert!(
+        [removed, stream]
+            .iter_mut()
+            .all(|part| part.free_some(&mut left))
+    );
+}
+
 /// A file may have a node whose first entry has other fields than the node, or was removed.
 #[test]
 fn entries_share_the_names_of_their_node_whatever_the_first_entry_has() {
