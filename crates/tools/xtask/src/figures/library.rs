@@ -2,8 +2,9 @@
 
 use toml::Value;
 
-use super::markdown::{Markdown, quantile, short, spread};
-use super::record::{Records, is, list, member, number, numbers, text};
+use super::markdown::Markdown;
+use crate::numbers::{quantile, short, spread};
+use crate::record::{Records, is, list, member, number, numbers, text};
 
 /// Renders the costs of scans and searches, of a full sync, in which a music player fetches all
 /// songs, and of the index in memory.

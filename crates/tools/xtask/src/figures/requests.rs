@@ -1,7 +1,8 @@
 //! Tables of the results of `lab http`, `lab hit` and `lab image`.
 
-use super::markdown::{Markdown, ratio, short, spread};
-use super::record::{Records, is, list, member, number, numbers, text};
+use super::markdown::{Markdown, ratio};
+use crate::numbers::{short, spread};
+use crate::record::{Records, is, list, member, number, numbers, text};
 
 /// Renders the costs of requests.
 pub(super) fn requests(records: &Records) -> Markdown {

@@ -2,8 +2,9 @@
 
 use toml::Value;
 
-use super::markdown::{Markdown, median, ratio, short, spread};
-use super::record::{Records, is, list, member, number, numbers, text};
+use super::markdown::{Markdown, ratio};
+use crate::numbers::{median, short, spread};
+use crate::record::{Records, is, list, member, number, numbers, text};
 
 /// Renders the throughput with each kind of cell.
 pub(super) fn cells(records: &Records) -> Markdown {

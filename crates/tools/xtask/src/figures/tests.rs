@@ -1,11 +1,12 @@
 use super::*;
+use crate::numbers::short;
 
 #[test]
 fn the_committed_tables_are_those_of_the_newest_records() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(3);
     let root = root.expect("the crate is three folders below the checkout");
     let document = fs::read_to_string(root.join(DOCUMENT)).expect("it is committed");
-    let records = Records::read(&root.join(RECORDS)).expect("they are committed");
+    let records = Records::read(root).expect("they are committed");
     let renewed = renewed(&document, &records).expect("all tables have a place");
     assert!(
         document == renewed,
@@ -42,6 +43,6 @@ fn numbers_have_two_digits_or_more() {
         (1_044_304.0, "1,044,304"),
     ];
     for (number, text) in table {
-        assert_eq!(markdown::short(number), text);
+        assert_eq!(short(number), text);
     }
 }

@@ -12,16 +12,19 @@ use std::path::Path;
 use toml::Value;
 use toolkit::stop::{Stop, at};
 
+/// Folder of the records, relative to the checkout.
+const FOLDER: &str = "lab/record";
+
 /// Record of one run of a benchmark.
-pub(super) struct Record {
+pub(crate) struct Record {
     /// Name of the file, without its extension.
-    pub(super) name: String,
+    pub(crate) name: String,
     /// Content of the file.
-    pub(super) value: Value,
+    pub(crate) value: Value,
 }
 
 /// All records of the benchmarks.
-pub(super) struct Records {
+pub(crate) struct Records {
     /// Records from the newest to the oldest.
     newest_first: Vec<Record>,
     /// Names of the records that a table cites.
@@ -29,17 +32,18 @@ pub(super) struct Records {
 }
 
 /// Row of a table, with the record that it comes from.
-pub(super) struct Row<'a> {
-    pub(super) record: &'a str,
-    pub(super) value: &'a Value,
+pub(crate) struct Row<'a> {
+    pub(crate) record: &'a str,
+    pub(crate) value: &'a Value,
 }
 
 impl Records {
-    /// Reads every record in `folder`.
+    /// Reads every record in the checkout at `root`.
     ///
     /// # Errors
     /// When a file cannot be read, or is not TOML.
-    pub(super) fn read(folder: &Path) -> Result<Records, Stop> {
+    pub(crate) fn read(root: &Path) -> Result<Records, Stop> {
+        let folder = &root.join(FOLDER);
         let mut newest_first = Vec::new();
         for entry in fs::read_dir(folder).map_err(at(folder))? {
             let path = entry.map_err(at(folder))?.path();
@@ -62,7 +66,7 @@ impl Records {
 
     /// Returns the value called `part` from the newest record of the benchmark `lab` that has such
     /// a value.
-    pub(super) fn newest(&self, lab: &str, part: &str) -> Row<'_> {
+    pub(crate) fn newest(&self, lab: &str, part: &str) -> Row<'_> {
         let row = self.all(lab, part).into_iter().next();
         let row = row.unwrap_or_else(|| panic!("no record of {lab} has {part}"));
         self.cited.borrow_mut().insert(row.record.to_owned());
@@ -72,7 +76,7 @@ impl Records {
     /// Returns the rows of the list `part` in the records of the benchmark `lab`. The record with
     /// the most rows decides which rows are returned, and in which order. Each row is taken from
     /// the newest record that has the row. `key` names the value that distinguishes the rows.
-    pub(super) fn rows(&self, lab: &str, part: &str, key: &str) -> Vec<Row<'_>> {
+    pub(crate) fn rows(&self, lab: &str, part: &str, key: &str) -> Vec<Row<'_>> {
         let all = self.all(lab, part);
         let most = all.iter().map(|record| list(record.value).len()).max();
         let whole = all.iter().find(|it| Some(list(it.value).len()) == most);
@@ -92,7 +96,7 @@ impl Records {
     }
 
     /// Returns the records that a table has cited so far, the oldest first.
-    pub(super) fn cited(&self) -> Vec<&Record> {
+    pub(crate) fn cited(&self) -> Vec<&Record> {
         let cited = self.cited.borrow();
         let records = self.newest_first.iter().rev();
         records
@@ -113,7 +117,7 @@ impl Records {
 }
 
 /// Returns the member `name`, which may be a path of names with dots in between.
-pub(super) fn member<'a>(value: &'a Value, name: &str) -> &'a Value {
+pub(crate) fn member<'a>(value: &'a Value, name: &str) -> &'a Value {
     name.split('.').fold(value, |value, name| {
         value
             .get(name)
@@ -122,20 +126,20 @@ pub(super) fn member<'a>(value: &'a Value, name: &str) -> &'a Value {
 }
 
 /// Returns the elements of a list.
-pub(super) fn list(value: &Value) -> &[Value] {
+pub(crate) fn list(value: &Value) -> &[Value] {
     value
         .as_array()
         .unwrap_or_else(|| panic!("not a list: {value:?}"))
 }
 
 /// Returns the number in the member `name` of each row for which `is_wanted` returns true.
-pub(super) fn numbers(rows: &Value, name: &str, is_wanted: impl Fn(&Value) -> bool) -> Vec<f64> {
+pub(crate) fn numbers(rows: &Value, name: &str, is_wanted: impl Fn(&Value) -> bool) -> Vec<f64> {
     let rows = list(rows).iter().filter(|row| is_wanted(row));
     rows.map(|row| number(row, name)).collect()
 }
 
 /// Returns the number in the member `name`.
-pub(super) fn number(value: &Value, name: &str) -> f64 {
+pub(crate) fn number(value: &Value, name: &str) -> f64 {
     let value = member(value, name);
     let integer = value.as_integer().map(|integer| integer as f64);
     value
@@ -145,7 +149,7 @@ pub(super) fn number(value: &Value, name: &str) -> f64 {
 }
 
 /// Returns the text in the member `name`.
-pub(super) fn text<'a>(value: &'a Value, name: &str) -> &'a str {
+pub(crate) fn text<'a>(value: &'a Value, name: &str) -> &'a str {
     let value = member(value, name);
     value
         .as_str()
@@ -153,6 +157,6 @@ pub(super) fn text<'a>(value: &'a Value, name: &str) -> &'a str {
 }
 
 /// Returns whether the text or boolean in the member `name` is `expected`.
-pub(super) fn is(value: &Value, name: &str, expected: impl Into<Value>) -> bool {
+pub(crate) fn is(value: &Value, name: &str, expected: impl Into<Value>) -> bool {
     member(value, name) == &expected.into()
 }
