@@ -73,6 +73,26 @@ impl Records {
         row
     }
 
+    /// Returns the value called `part` from the newest record of the benchmark `lab` in which the
+    /// list `part` has a row that satisfies `is_wanted`; `None` if there is no such record.
+    pub(crate) fn newest_with(
+        &self,
+        lab: &str,
+        part: &str,
+        is_wanted: impl Fn(&Value) -> bool,
+    ) -> Option<Row<'_>> {
+        let mut rows = self.all(lab, part).into_iter();
+        let row = rows.find(|row| list(row.value).iter().any(&is_wanted))?;
+        self.cited.borrow_mut().insert(row.record.to_owned());
+        Some(row)
+    }
+
+    /// Returns the value called `part` of the record called `name`, if the record has it.
+    pub(crate) fn part(&self, name: &str, part: &str) -> Option<&Value> {
+        let mut records = self.newest_first.iter();
+        records.find(|record| record.name == name)?.value.get(part)
+    }
+
     /// Returns the rows of the list `part` in the records of the benchmark `lab`. The record with
     /// the most rows decides which rows are returned, and in which order. Each row is taken from
     /// the newest record that has the row. `key` names the value that distinguishes the rows.
