@@ -22,6 +22,7 @@ use toolkit::stop::{Stop, at};
 
 use crate::record::Records;
 use markdown::Markdown;
+pub(crate) use markdown::version;
 
 /// Document that contains the tables.
 const DOCUMENT: &str = "docs/FIGURES.md";

@@ -10,20 +10,27 @@ use toolkit::build::Build;
 use toolkit::stop::Stop;
 use toolkit::{debian, tools};
 
-use crate::demo;
+use crate::{demo, report};
 
 /// Number of tracks in the music library that the benchmark `scan` reads.
 const LIBRARY_TRACKS: u32 = 16_000;
 const LIBRARY_SEED: u64 = 1;
 
-/// Runs the benchmark called `name`. The program `lab` gets the paths of the server and the worker
-/// as flags, because environment variables that begin with `PELTON_` would configure the servers
-/// that `lab` starts.
+/// Name in place of that of a benchmark, which stands for the report of all benchmarks.
+const REPORT: &str = "report";
+
+/// Runs the benchmark called `name`, or writes the report of all benchmarks. The program `lab` gets
+/// the paths of the server and the worker as flags, because environment variables that begin with
+/// `PELTON_` would configure the servers that `lab` starts.
 ///
 /// # Errors
 /// When a package cannot be installed, a library of test files cannot be prepared, or a program
 /// cannot be built or started.
 pub(crate) fn run(root: PathBuf, name: &str, arguments: &[OsString]) -> Result<ExitCode, Stop> {
+    if name == REPORT {
+        report::write(&root)?;
+        return Ok(ExitCode::SUCCESS);
+    }
     let mut build = Build::open(root)?;
     debian::ensure(debian::peers(name))?;
     demo::prepare(build.root())?;

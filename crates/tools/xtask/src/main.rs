@@ -28,6 +28,7 @@ mod media;
 mod numbers;
 mod prose;
 mod record;
+mod report;
 mod tidy;
 mod web;
 mod workspace;
@@ -127,9 +128,9 @@ enum Typed {
     Messages,
     /// Write the newest results of the benchmarks into the tables of docs/FIGURES.md
     Figures,
-    /// Benchmark Pelton against comparable programs
+    /// Benchmark Pelton against comparable programs, or write docs/report from the newest results
     Lab {
-        /// Name of the benchmark
+        /// Name of the benchmark; `report` writes the report
         name: String,
         /// Arguments for the benchmark, such as --help
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
@@ -170,10 +171,7 @@ fn run(typed: Typed) -> Result<ExitCode, Stop> {
         Typed::Media { tracks, seed, out } => media::run(tracks, seed, out),
         Typed::ProseSample { seed, count } => prose::sample(&root, seed, count),
         Typed::Messages => prose::messages(&root),
-        Typed::Figures => {
-            figures::write(&root)?;
-            Ok(ExitCode::SUCCESS)
-        }
+        Typed::Figures => figures::write(&root).map(|()| ExitCode::SUCCESS),
         Typed::Lab { name, args } => lab::run(root, &name, &args),
     }
 }

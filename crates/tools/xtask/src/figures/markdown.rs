@@ -65,7 +65,7 @@ pub(super) fn records(records: &Records) -> Markdown {
 /// Returns the version number in `printed`, the line with which a program states its version. The
 /// number is in the first word that has a digit before a dot. Text in front of the number is cut
 /// off: `nginx/1.26.0` gives `1.26.0`.
-pub(super) fn version(printed: &str) -> Option<&str> {
+pub(crate) fn version(printed: &str) -> Option<&str> {
     let mut words = printed.split_whitespace();
     let word = words.find(|word| {
         let mut dots = word.match_indices('.');

@@ -1,0 +1,161 @@
+//! `cargo xtask lab report`: writes the public report of the benchmarks, a page of plots, from the
+//! newest records.
+//!
+//! ```text
+//! lab/record/*.toml ─► plots ─┐
+//! stories of five systems ────┴─► HTML with SVG ─► docs/report/index.html
+//! ```
+//!
+//! The page is one file without scripts, and requests nothing. A test checks that the committed
+//! page equals the generated one.
+
+mod chart;
+mod html;
+mod page;
+mod plot;
+mod program;
+mod servers;
+mod story;
+#[cfg(test)]
+mod tests;
+mod web;
+
+use std::fs;
+use std::path::Path;
+
+use toolkit::stop::{Stop, at};
+
+use crate::record::Records;
+use page::{Group, Section};
+
+/// Generated page.
+const DOCUMENT: &str = "docs/report/index.html";
+
+/// Writes the page into the checkout at `root`.
+///
+/// # Errors
+/// When a record cannot be read, or the page cannot be written.
+pub(crate) fn write(root: &Path) -> Result<(), Stop> {
+    let path = root.join(DOCUMENT);
+    let folder = path.parent().expect("the page is in a folder");
+    fs::create_dir_all(folder).map_err(at(folder))?;
+    fs::write(&path, rendered(&Records::read(root)?)).map_err(at(&path))?;
+    eprintln!("xtask: wrote {}", path.display());
+    Ok(())
+}
+
+/// Returns the page that shows `records`.
+fn rendered(records: &Records) -> String {
+    let sections = [
+        images(records),
+        requests(records),
+        cells(records),
+        store(records),
+        library(records),
+    ];
+    page::html(&sections, records)
+}
+
+fn images(records: &Records) -> Section {
+    let (cpu, bytes) = web::conversions(records);
+    Section {
+        story: &story::IMAGES,
+        groups: vec![
+            Group {
+                title: "CPU time of conversions",
+                method: "One photograph after another, with an empty cache. Each program has the setting at \
+                    which its results score like those of “Pelton quick”, by SSIMULACRA2. “Pelton better” \
+                    includes the second, slower encoding in the background. Ratios are those of “Pelton \
+                    quick”.",
+                plots: cpu,
+            },
+            Group {
+                title: "Bytes of the same conversions",
+                method: "Sum over all photographs, at about equal quality: the mean score is beside the name. \
+                    Ratios are those of “Pelton quick”, the first response.",
+                plots: bytes,
+            },
+            Group {
+                title: "Hits of converted pictures",
+                method: "CPU time of the server for a variant that exists already, with 64 connections, one \
+                    core for the server and one for the client. nginx sends a file.",
+                plots: web::hits(records),
+            },
+        ],
+    }
+}
+
+fn requests(records: &Records) -> Section {
+    Section {
+        story: &story::REQUESTS,
+        groups: vec![
+            Group {
+                title: "Small JSON responses, requests per second of one core",
+                method: "As fast as the client on the other core can ask. Ratios come from the ranges.",
+                plots: web::throughput(records),
+            },
+            Group {
+                title: "CPU time per request",
+                method: "All servers send the same bytes on one core. “hyper” is a minimal server on the Rust \
+                    library of this name, without limits, timeouts and metrics.",
+                plots: web::requests(records),
+            },
+        ],
+    }
+}
+
+fn cells(records: &Records) -> Section {
+    Section {
+        story: &story::CELLS,
+        groups: vec![Group {
+            title: "Throughput of small jobs",
+            method: "Conversions over HTTP with all cores busy, and calls. “kept” cells are not wiped. “no cell” \
+                is the same worker as a plain process; ratios are those of a cell to it.",
+            plots: servers::cells(records),
+        }],
+    }
+}
+
+fn store(records: &Records) -> Section {
+    Section {
+        story: &story::STORE,
+        groups: vec![
+            Group {
+                title: "CPU time of commands",
+                method: "P16 means that 16 commands are sent together. All stores have one thread on one core.",
+                plots: servers::commands(records),
+            },
+            Group {
+                title: "Memory, and latency beside heavy work",
+                method: "Ratios come from the ranges over the rounds.",
+                plots: servers::store(records),
+            },
+        ],
+    }
+}
+
+fn library(records: &Records) -> Section {
+    Section {
+        story: &story::LIBRARY,
+        groups: vec![
+            Group {
+                title: "CPU time of a first scan",
+                method: "16,000 generated tracks, in the page cache. Pelton's time includes its index. “lofty” \
+                    is the Rust library of this name with its defaults; “Musium's pattern” is Pelton's \
+                    reader with the threads and reads of Musium. Both make no index. Ratios come from the \
+                    ranges.",
+                plots: servers::reads(records),
+            },
+            Group {
+                title: "Travel of the disk's head",
+                method: "Computed from the positions of the files on the disk, not timed: no disk here seeks.",
+                plots: servers::travel(records),
+            },
+            Group {
+                title: "Later scans",
+                method: "Wall time of a scan that finds nothing or little to do. There are no peers.",
+                plots: servers::library(records),
+            },
+        ],
+    }
+}
