@@ -1,7 +1,7 @@
 //! Commands that prepare or repair the data of a server: `pelton scan`, `prefetch`, `purge`, `user`
-//! and `quarantine`, and `pelton convert`, which needs no server. Each command ends when its work is
-//! done, and may run while a server uses the same data directory. `purge` needs a running server, to
-//! which it sends a request.
+//! and `quarantine`, and `pelton convert`, which needs no server. Each command ends when its work
+//! is done, and may run while a server uses the same data directory. `purge` needs a running
+//! server, to which it sends a request.
 //!
 //! The crate reads no command line and starts no cells. The caller resolves the configuration and
 //! passes the values of the command's flags. For [`prefetch`], the caller also passes a service

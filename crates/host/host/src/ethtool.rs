@@ -96,8 +96,8 @@ fn value(bytes: &[u8], kind: u16) -> Option<u32> {
 }
 
 /// Parses a reply to `CHANNELS_GET`. A queue that receives is a receive or a combined queue; the
-/// driver omits the kinds that it does not have. A card that can have both uses one kind in place of
-/// the other, so its maxima do not add up.
+/// driver omits the kinds that it does not have. A card that can have both uses one kind in place
+/// of the other, so its maxima do not add up.
 pub(crate) fn channels(reply: &[u8]) -> Channels {
     let counts = |kinds: [u16; 2]| kinds.map(|kind| value(reply, kind).unwrap_or(0));
     let [receive, combined] = counts([6, 9]);

@@ -511,6 +511,13 @@ pub fn plan(
         true => plan.drawn(),
         false => plan,
     };
+    check_sizes(&plan, facts, limits)?;
+    Ok(plan)
+}
+
+/// Fails if the original or the output is too large.
+fn check_sizes(plan: &Plan, facts: &Facts, limits: &Limits) -> Result<(), Refusal> {
+    let (size, target) = (plan.target, plan.encoding.target());
     if limits.source_pixels_max < plan.decoded_pixels() {
         return Err(Refusal::TooManyPixels {
             pixels: facts.stored.pixels(),
@@ -528,7 +535,7 @@ pub fn plan(
     if limits.target_pixels_max < size.pixels() || !target.holds(size) {
         return Err(Refusal::TargetTooLarge { size });
     }
-    Ok(plan)
+    Ok(())
 }
 
 /// Fails if the requested frame does not exist, or if an animation would become a still picture

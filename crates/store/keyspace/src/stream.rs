@@ -360,8 +360,8 @@ impl Stream {
             .map(|place| &*self.groups[place])
     }
 
-    /// Changes a group, which is copied first if a snapshot shares it. Returns `None` if there is no
-    /// group with this name.
+    /// Changes a group, which is copied first if a snapshot shares it. Returns `None` if there is
+    /// no group with this name.
     pub(crate) fn edit_group<R>(
         &mut self,
         name: &[u8],

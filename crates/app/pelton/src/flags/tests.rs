@@ -650,7 +650,7 @@ fn help_teaches() {
         Reads one picture and writes it to OUT, whose extension selects the format. With --to, converts many
         pictures to one format, several at the same time, and prints a table of their sizes. Turns pictures
         upright and changes them as --query says; without --query, their sizes stay the same. Each
-        conversion runs in a sandbox. An existing file is replaced when its new content is complete.
+        conversion runs in a sandbox. An existing file is replaced only by a complete result.
 
         Examples:
           pelton convert photo.jpg photo.avif

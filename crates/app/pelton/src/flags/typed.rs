@@ -91,7 +91,7 @@ pub(crate) struct Serve {
 /// Reads one picture and writes it to OUT, whose extension selects the format. With --to, converts
 /// many pictures to one format, several at the same time, and prints a table of their sizes. Turns
 /// pictures upright and changes them as --query says; without --query, their sizes stay the same.
-/// Each conversion runs in a sandbox. An existing file is replaced when its new content is complete.
+/// Each conversion runs in a sandbox. An existing file is replaced only by a complete result.
 #[derive(Args)]
 #[command(
     override_usage = "pelton convert [OPTIONS] <IN> <OUT>
@@ -114,7 +114,7 @@ pub(crate) struct Convert {
     #[arg(short, long, value_name = "FOLDER", requires = "to")]
     pub(crate) out: Option<PathBuf>,
     /// Also print the SSIMULACRA2 score of each result, which takes about as long as the
-    /// conversion: 100 is identical, 90 cannot be told apart, 70 is high and 50 medium quality.
+    /// conversion: 100 is identical, 90 shows no difference, 70 is high and 50 medium quality.
     /// Animations and results of more than 3 megapixels get no score
     #[arg(long)]
     pub(crate) score: bool,

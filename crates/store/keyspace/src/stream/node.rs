@@ -18,8 +18,8 @@ use super::id::Id;
 use crate::listpack;
 use crate::memory::{allocated, reallocate_vec};
 
-/// Bytes of the two counters of an [`Arc`](std::sync::Arc), in which a stream keeps each node, group
-/// and consumer.
+/// Bytes of the two counters of an [`Arc`](std::sync::Arc), in which a stream keeps each node,
+/// group and consumer.
 pub(super) const ARC_BYTES: usize = 16;
 /// Maximum bytes of a node, even if `stream-node-max-bytes` is larger or 0.
 pub(crate) const NODE_BYTES_MAX: usize = 1 << 30;
