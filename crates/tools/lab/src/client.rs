@@ -13,6 +13,9 @@ use toolkit::stop::Stop;
 /// Maximum time to wait for bytes of a response: longer than the server lets any conversion take.
 const ANSWER_TIME_MAX: Duration = Duration::from_secs(150);
 
+/// Number of bytes that are read at once.
+const READ_BYTES: usize = 1 << 16;
+
 /// Complete HTTP response.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Response {
@@ -56,8 +59,33 @@ fn exchange(server: SocketAddr, target: &str, fields: &[String]) -> io::Result<V
         format!("GET {target} HTTP/1.1\r\nHost: {server}\r\n{fields}Connection: close\r\n\r\n");
     stream.write_all(head.as_bytes())?;
     let mut bytes = Vec::new();
-    stream.read_to_end(&mut bytes)?;
+    let mut buffer = vec![0; READ_BYTES];
+    // Not every server closes the connection when it is asked to, so the length decides.
+    while missing_bytes(&bytes) != Some(0) {
+        let count = stream.read(&mut buffer)?;
+        if count == 0 {
+            break;
+        }
+        bytes.extend_from_slice(&buffer[..count]);
+    }
     Ok(bytes)
+}
+
+/// Returns the number of bytes that a response lacks at its end. `None` if the head is incomplete
+/// or states no length.
+fn missing_bytes(bytes: &[u8]) -> Option<usize> {
+    let end = bytes.windows(4).position(|four| four == b"\r\n\r\n")?;
+    let head = str::from_utf8(&bytes[..end]).ok()?;
+    let response = Response {
+        status: head.strip_prefix("HTTP/1.1 ")?.get(..3)?.parse().ok()?,
+        head: head.to_owned(),
+        body: Vec::new(),
+    };
+    let length: usize = match response.status {
+        304 => 0,
+        _ => response.field("content-length")?.parse().ok()?,
+    };
+    Some(length.saturating_sub(bytes.len() - end - 4))
 }
 
 /// Parses a response. Returns `None` if the head is incomplete, or if the body does not have the

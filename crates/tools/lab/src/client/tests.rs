@@ -11,6 +11,25 @@ fn a_field_is_found_in_any_case() {
 }
 
 #[test]
+fn a_response_is_complete_by_its_length() {
+    for (bytes, expected) in [
+        (
+            &b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nabc"[..],
+            Some(1),
+        ),
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nabc", Some(0)),
+        (
+            b"HTTP/1.1 304 Not Modified\r\nContent-Length: 3\r\n\r\n",
+            Some(0),
+        ),
+        (b"HTTP/1.1 200 OK\r\n\r\nabc", None),
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 3\r\n", None),
+    ] {
+        assert_eq!(missing_bytes(bytes), expected, "{bytes:?}");
+    }
+}
+
+#[test]
 fn a_body_cut_short_is_no_answer() {
     for bytes in [
         &b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nabc"[..],
