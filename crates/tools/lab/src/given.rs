@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 
 use toolkit::stop::{Stop, at};
 
+use crate::peer::{PeerName, PeerProgram};
+
 /// Flags that all benchmarks share.
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct SharedFlags {
@@ -38,6 +40,16 @@ pub(crate) struct SharedFlags {
     /// Path of Pelton's worker, the program that converts files in sandboxes
     #[arg(long, global = true, value_name = "FILE", env = "PELTON_WORKER")]
     pub(crate) worker: Option<PathBuf>,
+    /// Program of a peer that is built elsewhere (webp-server-go, imgproxy or libreactor), as
+    /// lab/peers.md describes; may be repeated. In the variable, commas separate several
+    #[arg(
+        long = "peer",
+        global = true,
+        value_name = "NAME=FILE",
+        env = "LAB_PEERS",
+        value_delimiter = ','
+    )]
+    pub(crate) peers: Vec<PeerProgram>,
 }
 
 impl SharedFlags {
@@ -69,6 +81,11 @@ impl SharedFlags {
             Stop::usage("--pelton is missing")
                 .hint("run cargo xtask lab, which builds it and passes this flag")
         })
+    }
+
+    /// Returns the program of a peer that is built elsewhere, if it is given.
+    pub(crate) fn peer(&self, name: PeerName) -> Option<&PeerProgram> {
+        self.peers.iter().find(|program| program.name == name)
     }
 
     /// Returns the path of the worker's program.

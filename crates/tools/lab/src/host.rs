@@ -52,28 +52,35 @@ fn read(path: &str) -> String {
     fs::read_to_string(path).map_or_else(|_| "unknown".to_owned(), |text| text.trim().to_owned())
 }
 
-/// Returns the version line of each program: the first non-empty line of its stdout and stderr,
-/// even if the program exits with an error. The line is `absent` if the program cannot be run or
+/// Returns the version line of each program: the first line of its stdout and stderr that has a
+/// version number, or else the first non-empty line, even if the program exits with an error. The
+/// line is `absent` if the program cannot be run or
 /// prints nothing.
 pub(crate) fn versions(programs: &[&[&str]]) -> BTreeMap<String, String> {
     let mut versions = BTreeMap::new();
     for words in programs {
-        let output = Command::new(words[0]).args(&words[1..]).output();
-        let line = output.ok().and_then(|output| {
-            let output_text = [output.stdout, output.stderr].concat();
-            let output_text = String::from_utf8_lossy(&output_text).into_owned();
-            output_text
-                .lines()
-                .map(str::trim)
-                .find(|line| !line.is_empty())
-                .map(str::to_owned)
-        });
-        versions.insert(
-            words[0].to_owned(),
-            line.unwrap_or_else(|| "absent".to_owned()),
-        );
+        versions.insert(words[0].to_owned(), version(words));
     }
     versions
+}
+
+/// Returns the version line of the program that the command `words` runs, as [`versions`] does.
+pub(crate) fn version(words: &[&str]) -> String {
+    let output = Command::new(words[0]).args(&words[1..]).output();
+    let line = output.ok().and_then(|output| {
+        let output_text = [output.stdout, output.stderr].concat();
+        let output_text = String::from_utf8_lossy(&output_text).into_owned();
+        let lines = output_text.lines().map(str::trim);
+        let mut lines = lines.filter(|line| !line.is_empty()).peekable();
+        // A banner may stand above the version, which is a number with a dot.
+        let first = lines.peek().copied();
+        let is_version = |line: &&str| {
+            let mut dots = line.match_indices('.');
+            dots.any(|(at, _)| line[..at].ends_with(|char: char| char.is_ascii_digit()))
+        };
+        lines.find(is_version).or(first).map(str::to_owned)
+    });
+    line.unwrap_or_else(|| "absent".to_owned())
 }
 
 /// Returns the commit of the checkout at `root`, followed by `-dirty` if it has uncommitted

@@ -1,5 +1,5 @@
 //! `cargo xtask lab`: benchmarks of Pelton against comparable programs (peers) from Debian's
-//! packages.
+//! packages, and against peers that are built elsewhere.
 //!
 //! Each benchmark is a module. A benchmark reads its definition under `lab/definitions`, and
 //! verifies the responses before it measures time. Then it prints its tables, and writes a record
@@ -38,6 +38,7 @@ mod loopback;
 mod meter;
 mod netpbm;
 mod nginx;
+mod peer;
 mod record;
 mod scratch;
 mod server;

@@ -15,6 +15,7 @@ use toolkit::stop::{Stop, at};
 
 use crate::corpus::{self, Photograph};
 use crate::host::{self, Host};
+use crate::peer::PeerProgram;
 
 /// Context and samples of one run of a benchmark.
 #[derive(Serialize)]
@@ -53,6 +54,11 @@ impl Record {
             definition,
             tables: toml::Table::new(),
         }
+    }
+
+    /// Adds the versions of the peers that were built elsewhere.
+    pub(crate) fn add_versions(&mut self, peers: &[PeerProgram]) {
+        self.versions.extend(peers.iter().map(PeerProgram::version));
     }
 
     /// Adds samples, or a summary of samples, under a name.
