@@ -44,6 +44,7 @@ mod scratch;
 mod server;
 mod stats;
 mod table;
+mod timeline;
 mod usage;
 mod wrk;
 

@@ -24,6 +24,9 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// hundred megapixels must be encoded as AVIF at speed 6.
 const IMPROVING_TIME_MAX: Duration = Duration::from_secs(600);
 const POLL: Duration = Duration::from_millis(20);
+/// Time without CPU time after which a server counts as quiet: ten ticks of the clock by which the
+/// kernel accounts CPU time.
+const QUIET: Duration = Duration::from_millis(100);
 /// Interval between readiness checks of a starting server. It limits the resolution of measured
 /// start times.
 const START_POLL: Duration = Duration::from_millis(1);
@@ -141,6 +144,25 @@ impl Server {
     /// Returns an error if the server has exited.
     pub(crate) fn cpu_us(&self) -> Result<u64, Stop> {
         Tree::cpu_us(self.pid())
+    }
+
+    /// Waits until the server and its children use no CPU time any more, for servers that do not
+    /// tell whether they work.
+    ///
+    /// # Errors
+    /// Returns an error if this takes too long.
+    pub(crate) fn wait_quiet(&self) -> Result<(), Stop> {
+        let deadline = Instant::now() + PATIENCE;
+        let mut before_us = self.cpu_us()?;
+        while Instant::now() < deadline {
+            thread::sleep(QUIET);
+            let now_us = self.cpu_us()?;
+            if now_us == before_us {
+                return Ok(());
+            }
+            before_us = now_us;
+        }
+        Err(Stop::findings("the server did not become quiet in time"))
     }
 
     /// Waits until no conversion runs or is queued, including background conversions to better
