@@ -1,5 +1,5 @@
-//! `lab image`: CPU time, bytes and quality of conversions, compared with `vips`, `cwebp` and
-//! `avifenc`.
+//! `lab image`: CPU time, bytes and quality of conversions, compared with `vips`, `cwebp`,
+//! `avifenc`, and the servers WebP Server Go and imgproxy.
 //!
 //! ```text
 //! photographs ─► contender ─► results ─ decoder ─► SSIMULACRA2 ─► its setting of equal quality
@@ -21,6 +21,7 @@ use crate::judge::{self, Reference};
 use crate::record::Record;
 use crate::scratch::Scratch;
 use crate::stats::{Ratio, Spread};
+use crate::timeline::Moment;
 use crate::{SharedFlags, lanczos, stats, table};
 use contender::{Contender, Peer};
 
@@ -112,6 +113,7 @@ pub(crate) fn run(given: &SharedFlags, only: Option<Part>) -> Result<(), Stop> {
         &["avifdec", "--version"],
     ];
     let mut record = Record::begin("image", &raw, &peers, &photographs);
+    record.add_versions(&given.peers);
     let rounds = given.rounds.unwrap_or(definition.rounds);
     let wanted = |part| only.is_none_or(|only| only == part);
     let mut results = Results::default();
@@ -129,6 +131,7 @@ pub(crate) fn run(given: &SharedFlags, only: Option<Part>) -> Result<(), Stop> {
     record.add("summaries", &results.summaries);
     record.add("samples", &results.samples);
     record.add("looks", &results.qualities);
+    record.add("timelines", &results.timelines);
     if wanted(Part::Cell) {
         let jobs = overhead::run(given, &definition.cell, &photographs, rounds)?;
         record.add("cell", &jobs);
@@ -136,11 +139,21 @@ pub(crate) fn run(given: &SharedFlags, only: Option<Part>) -> Result<(), Stop> {
     record.write(&given.record)
 }
 
+/// CPU time and memory of one contender's server over time, while it converts all photographs once.
+#[derive(Serialize)]
+struct Timeline {
+    race: String,
+    contender: String,
+    peak_bytes: Option<u64>,
+    moments: Vec<Moment>,
+}
+
 #[derive(Default)]
 struct Results {
     qualities: Vec<Scores>,
     samples: Vec<Sample>,
     summaries: Vec<Summary>,
+    timelines: Vec<Timeline>,
 }
 
 /// Comparison for one output format, with the photographs and the number of rounds.
@@ -173,11 +186,18 @@ impl Comparison<'_> {
         }
         let goal = qualities[0].ssim2_mean;
         for peer in &self.race.peers {
+            if !peer.is_given(self.given) {
+                eprintln!("lab: {}: {} is not given", self.name(), peer.name);
+                continue;
+            }
             let (contender, quality) = self.calibrated(peer, goal)?;
             contenders.push(contender);
             qualities.push(quality);
         }
         let samples = self.rounds(&contenders)?;
+        for contender in contenders.iter().filter(|it| !it.is_control()) {
+            results.timelines.extend(self.timeline(contender)?);
+        }
         let summaries = self.summaries(&contenders, &samples);
         print(&self.name(), &qualities, &summaries);
         results.qualities.extend(qualities);
@@ -251,7 +271,7 @@ impl Comparison<'_> {
         let mut nearest: Option<(Contender, Scores)> = None;
         while worse <= better {
             let middle = (worse + better) / 2;
-            let contender = Contender::peer(peer, middle);
+            let contender = Contender::peer(peer, middle, self.given, &self.race.format);
             let quality = self.measure_quality(&contender)?;
             if quality.ssim2_mean < goal {
                 worse = middle + 1;
@@ -267,6 +287,17 @@ impl Comparison<'_> {
             }
         }
         nearest.ok_or_else(|| Stop::usage(format!("{}: no settings between its bounds", peer.name)))
+    }
+
+    /// Runs a contender once more and samples its server. `None` if the contender is not a server.
+    fn timeline(&self, contender: &Contender) -> Result<Option<Timeline>, Stop> {
+        let moments = contender.watch(self.photographs)?;
+        Ok(moments.map(|moments| Timeline {
+            race: self.name(),
+            contender: contender.name.clone(),
+            peak_bytes: moments.iter().map(|moment| moment.memory_bytes).max(),
+            moments,
+        }))
     }
 
     fn rounds(&self, contenders: &[Contender]) -> Result<Vec<Sample>, Stop> {
