@@ -20,7 +20,7 @@ use crate::{SharedFlags, loopback};
 /// Parts of the benchmark.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Part {
-    /// CPU time per hit, compared with nginx
+    /// CPU time per hit, compared with nginx and WebP Server Go
     Cost,
     /// Latency of hits while conversions use every core
     Latency,
@@ -44,6 +44,7 @@ pub(crate) fn run(given: &SharedFlags, only: Option<Part>) -> Result<(), Stop> {
     let (definition, raw): (Definition, _) = given.definition("hit")?;
     let peers: [&[&str]; 2] = [&["nginx", "-v"], &["wrk", "-v"]];
     let mut record = Record::begin("hit", &raw, &peers, &[]);
+    record.add_versions(&given.peers);
     let wanted = |part| only.is_none_or(|only| only == part);
     if wanted(Part::Cost) {
         record.add("cost", &cost::run(given, &definition.cost)?);

@@ -1,10 +1,12 @@
-//! CPU time of the server per hit, compared with nginx, which serves the same bytes from a file.
+//! CPU time of the server per hit, compared with nginx, which serves the same bytes from a file,
+//! and with WebP Server Go, which serves a converted picture of about the same size.
 
 use serde::{Deserialize, Serialize};
 use toolkit::stop::Stop;
 
 use crate::meter::{self, Sample};
 use crate::nginx;
+use crate::peer::{PeerName, PictureServer};
 use crate::scratch::Scratch;
 use crate::server::Server;
 use crate::stats::{self, Ratio, Spread};
@@ -24,15 +26,26 @@ pub(super) struct Definition {
     client_cpu: u32,
 }
 
-const CONTENDERS: [&str; 3] = ["pelton", "nginx", "pelton again"];
+/// Names of the contenders, Pelton first.
+const PELTON: &str = "pelton";
+const NGINX: &str = "nginx";
+const WEBP_SERVER_GO: &str = PeerName::WebpServerGo.name();
+const AGAIN: &str = "pelton again";
 const ACCEPT: &str = "image/webp";
+/// WebP Server Go's default quality. Its bodies are compared by size only.
+const GO_QUALITY: u8 = 80;
 
 /// Results for one body size over all rounds.
 #[derive(Serialize)]
 pub(super) struct Cost {
     body_bytes: usize,
     ours_over_nginx: Ratio,
+    /// Absent if WebP Server Go is not given.
+    ours_over_webp_server_go: Option<Ratio>,
     ours_over_ours: Ratio,
+    /// Size of the body that WebP Server Go sends: a variant of about the same size, by its own
+    /// encoder.
+    webp_server_go_bytes: Option<usize>,
     samples: Vec<Sample>,
 }
 
@@ -42,7 +55,7 @@ pub(super) fn run(given: &SharedFlags, definition: &Definition) -> Result<Vec<Co
     let ours = ours(given, &data, definition.server_cpu)?;
     let mut bodies = Vec::new();
     for bytes in &definition.bodies_bytes {
-        bodies.push(body(&ours, &definition.photograph, *bytes)?);
+        bodies.push(body(&ours, (&definition.photograph, "w"), *bytes)?);
     }
     ours.wait_idle()?;
     for body in &mut bodies {
@@ -57,15 +70,22 @@ pub(super) fn run(given: &SharedFlags, definition: &Definition) -> Result<Vec<Co
         "",
         &format!("/{}", bodies[0].file),
     )?;
-    let track = Comparison {
-        ours: &ours,
-        theirs: &theirs,
-        definition,
-    };
+    let go_folder = Scratch::new("webp-server-go")?;
+    let go = webp_server_go(given, &go_folder, definition.server_cpu)?;
     let rounds = given.rounds.unwrap_or(definition.rounds);
     let mut costs = Vec::new();
-    for body in &bodies {
-        costs.push(track.run(body, rounds)?);
+    for body in bodies {
+        let file = Body {
+            target: format!("/{}", body.file),
+            ..body.clone()
+        };
+        let mut sides = vec![(PELTON, &ours, body.clone()), (NGINX, &theirs, file)];
+        if let Some(go) = &go {
+            let near = body_near(go, definition, body.bytes.len())?;
+            sides.push((WEBP_SERVER_GO, go, near));
+        }
+        sides.push((AGAIN, &ours, body));
+        costs.push(Comparison { sides, definition }.run(rounds)?);
     }
     print(&costs);
     Ok(costs)
@@ -81,19 +101,55 @@ fn ours(given: &SharedFlags, data: &Scratch, cpu: u32) -> Result<Server, Stop> {
     )
 }
 
+/// Starts WebP Server Go on the core `cpu`, if it is given.
+fn webp_server_go(given: &SharedFlags, folder: &Scratch, cpu: u32) -> Result<Option<Server>, Stop> {
+    let Some(program) = given.peer(PeerName::WebpServerGo) else {
+        eprintln!("lab: hits: {WEBP_SERVER_GO} is not given");
+        return Ok(None);
+    };
+    let server = PictureServer {
+        given,
+        program,
+        folder: folder.path(),
+        cpu: Some(cpu),
+        quality: GO_QUALITY,
+        format: "webp",
+    };
+    server.start().map(Some)
+}
+
+/// Returns a variant of WebP Server Go with a body of about `wanted_bytes`.
+fn body_near(go: &Server, definition: &Definition, wanted_bytes: usize) -> Result<Body, Stop> {
+    let near = body(go, (&definition.photograph, "width"), wanted_bytes)?;
+    if near.bytes.len().abs_diff(wanted_bytes) * 10 > wanted_bytes {
+        eprintln!(
+            "lab: hits: {WEBP_SERVER_GO} has {} bytes for {wanted_bytes}",
+            near.bytes.len()
+        );
+    }
+    Ok(near)
+}
+
 /// Variant with a body of about the size that one entry of `bodies_bytes` states.
+#[derive(Clone)]
 struct Body {
     target: String,
     file: String,
     bytes: Vec<u8>,
 }
 
-fn body(server: &Server, photograph: &str, wanted_bytes: usize) -> Result<Body, Stop> {
+/// Finds the width, which the query sends as `parameter`, at which the variant of `photograph` has
+/// a body of about `wanted_bytes`.
+fn body(
+    server: &Server,
+    (photograph, parameter): (&str, &str),
+    wanted_bytes: usize,
+) -> Result<Body, Stop> {
     let (mut narrow, mut wide) = (16, 4096);
     let mut nearest: Option<Body> = None;
     while narrow <= wide {
         let width = (narrow + wide) / 2;
-        let target = format!("/{photograph}?w={width}");
+        let target = format!("/{photograph}?{parameter}={width}");
         let bytes = server.get(&target, ACCEPT)?.body;
         if bytes.len() < wanted_bytes {
             narrow = width + 1;
@@ -116,53 +172,45 @@ fn body(server: &Server, photograph: &str, wanted_bytes: usize) -> Result<Body, 
     nearest.ok_or_else(|| Stop::findings("no width was tried"))
 }
 
+/// Comparison for one body size.
 struct Comparison<'a> {
-    ours: &'a Server,
-    theirs: &'a Server,
+    /// Contenders by name, with their servers and bodies.
+    sides: Vec<(&'static str, &'a Server, Body)>,
     definition: &'a Definition,
 }
 
 impl Comparison<'_> {
-    fn run(&self, body: &Body, rounds: usize) -> Result<Cost, Stop> {
-        let static_target = format!("/{}", body.file);
-        let sides = [
-            (self.ours, body.target.as_str()),
-            (self.theirs, static_target.as_str()),
-            (self.ours, body.target.as_str()),
-        ];
+    fn run(&self, rounds: usize) -> Result<Cost, Stop> {
+        let body_bytes = self.sides[0].2.bytes.len();
         let mut samples = Vec::new();
         for round in 0..rounds {
-            eprintln!(
-                "lab: {} bytes: round {} of {rounds}",
-                body.bytes.len(),
-                round + 1
-            );
-            for index in stats::order(CONTENDERS.len(), round) {
-                let (server, target) = sides[index];
-                let found = client::get(server.address, target, ACCEPT)?;
+            eprintln!("lab: {body_bytes} bytes: round {} of {rounds}", round + 1);
+            for index in stats::order(self.sides.len(), round) {
+                let (name, server, body) = &self.sides[index];
+                let found = client::get(server.address, &body.target, ACCEPT)?;
                 if found.status != 200 || found.body != body.bytes {
                     return Err(Stop::findings(format!(
-                        "{}: not a 200 with the expected body",
-                        CONTENDERS[index]
+                        "{name}: not a 200 with the expected body"
                     )));
                 }
-                samples.push(self.sample(index, round, server, target)?);
+                samples.push(self.sample((name, round), server, &body.target)?);
             }
         }
         let of = |name: &str| meter::us_a_request(&samples, name);
-        let [ours, theirs, again] = CONTENDERS.map(of);
+        let go = self.sides.iter().find(|(name, ..)| *name == WEBP_SERVER_GO);
         Ok(Cost {
-            body_bytes: body.bytes.len(),
-            ours_over_nginx: Ratio::of(&ours, &theirs),
-            ours_over_ours: Ratio::of(&again, &ours),
+            body_bytes,
+            ours_over_nginx: Ratio::of(&of(PELTON), &of(NGINX)),
+            ours_over_webp_server_go: go.map(|(name, ..)| Ratio::of(&of(PELTON), &of(name))),
+            ours_over_ours: Ratio::of(&of(AGAIN), &of(PELTON)),
+            webp_server_go_bytes: go.map(|(_, _, body)| body.bytes.len()),
             samples,
         })
     }
 
     fn sample(
         &self,
-        index: usize,
-        round: usize,
+        (name, round): (&'static str, usize),
         server: &Server,
         target: &str,
     ) -> Result<Sample, Stop> {
@@ -187,33 +235,33 @@ impl Comparison<'_> {
             requests_a_connection: None,
         };
         let metered = (server, server_cpu);
-        Sample::take(CONTENDERS[index], round, metered, seconds, || {
-            wrk::run(load, &requests)
-        })
+        Sample::take(name, round, metered, seconds, || wrk::run(load, &requests))
     }
 }
 
 fn print(costs: &[Cost]) {
     let mut rows = Vec::new();
     for cost in costs {
-        for name in CONTENDERS {
+        for name in [PELTON, NGINX, WEBP_SERVER_GO, AGAIN] {
             let us = meter::us_a_request(&cost.samples, name);
+            if us.is_empty() {
+                continue;
+            }
             let Spread { median, min, max } = Spread::of(&us);
             let ratio = match name {
-                "nginx" => cost.ours_over_nginx,
-                _ => cost.ours_over_ours,
+                NGINX => Some(cost.ours_over_nginx),
+                WEBP_SERVER_GO => cost.ours_over_webp_server_go,
+                AGAIN => Some(cost.ours_over_ours),
+                _ => None,
             };
-            let ratio = format!("{:.3} ({:.3}…{:.3})", ratio.median, ratio.low, ratio.high);
             rows.push(vec![
                 format!("{} bytes, {name}", cost.body_bytes),
                 format!("{median:.2}"),
                 format!("{min:.2}…{max:.2}"),
                 format!("{:.0}", meter::rate(&cost.samples, name)),
-                if name == CONTENDERS[0] {
-                    String::new()
-                } else {
-                    ratio
-                },
+                ratio.map_or_else(String::new, |ratio| {
+                    format!("{:.3} ({:.3}…{:.3})", ratio.median, ratio.low, ratio.high)
+                }),
             ]);
         }
     }
