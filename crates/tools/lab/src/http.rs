@@ -1,6 +1,6 @@
 //! `lab http`: CPU time per request, for each kind of request. Pelton is compared with nginx, h2o
-//! and a minimal hyper server, which send the same bytes. The server runs on one core and the
-//! client on another, on a loopback without other traffic.
+//! and a minimal hyper server, which send the same bytes, and for small responses with libreactor.
+//! The server runs on one core and the client on another, on a loopback without other traffic.
 
 mod contender;
 mod hyper;
@@ -18,7 +18,7 @@ use crate::scratch::Scratch;
 use crate::stats::{self, Ratio, Spread};
 use crate::wrk::{self, Load};
 use crate::{SharedFlags, client, h2load, loopback, table};
-use contender::{Contender, NAMES};
+use contender::Contender;
 
 /// Content of `lab/definitions/http.toml`.
 #[derive(Deserialize)]
@@ -96,6 +96,7 @@ pub(crate) fn run(given: &SharedFlags, only: Option<&str>) -> Result<(), Stop> {
         &["openssl", "version"],
     ];
     let mut record = Record::begin("http", &raw, &peers, &[]);
+    record.add_versions(&given.peers);
     let files = Scratch::new("http")?;
     let wanted = |row: &&Row| only.is_none_or(|only| only == row.name);
     let rows: Vec<&Row> = definition.rows.iter().filter(wanted).collect();
@@ -118,7 +119,7 @@ pub(crate) fn run(given: &SharedFlags, only: Option<&str>) -> Result<(), Stop> {
     for row in rows {
         let rounds = given.rounds.unwrap_or(definition.rounds);
         let cost = measure(&definition, row, &contenders, rounds)?;
-        print(&cost);
+        print(&cost, &contenders);
         costs.push(cost);
     }
     record.add("costs", &costs);
@@ -147,10 +148,10 @@ fn measure(
     contenders: &[Contender],
     rounds: usize,
 ) -> Result<Cost, Stop> {
-    // Contenders that do not support the transport are left out of the row.
+    // Contenders that do not support the requests are left out of the row.
     let taking_part: Vec<_> = contenders
         .iter()
-        .filter(|contender| contender.address(row.transport).is_some())
+        .filter(|contender| contender.takes_part(row))
         .collect();
     let mut samples = Vec::new();
     for round in 0..rounds {
@@ -168,7 +169,7 @@ fn measure(
             )?);
         }
     }
-    let ours = meter::us_a_request(&samples, NAMES[0]);
+    let ours = meter::us_a_request(&samples, contenders[0].name);
     let others = taking_part.iter().skip(1).map(|contender| Over {
         contender: contender.name,
         ratio: Ratio::of(&ours, &meter::us_a_request(&samples, contender.name)),
@@ -244,17 +245,17 @@ fn load(
     }
 }
 
-fn print(cost: &Cost) {
+fn print(cost: &Cost, contenders: &[Contender]) {
     let mut rows = Vec::new();
-    for name in NAMES {
+    for Contender { name, .. } in contenders {
         let us = meter::us_a_request(&cost.samples, name);
         if us.is_empty() {
             continue;
         }
         let Spread { median, min, max } = Spread::of(&us);
-        let over = cost.ours_over.iter().find(|over| over.contender == name);
+        let over = cost.ours_over.iter().find(|over| over.contender == *name);
         rows.push(vec![
-            name.to_owned(),
+            (*name).to_owned(),
             format!("{median:.2}"),
             format!("{min:.2}…{max:.2}"),
             format!("{:.0}", meter::rate(&cost.samples, name)),

@@ -8,14 +8,18 @@ use std::rc::Rc;
 
 use toolkit::stop::{Stop, at};
 
-use super::Transport;
+use super::{Row, Transport, target};
+use crate::peer::{self, PeerName};
 use crate::scratch::Scratch;
 use crate::server::{self, Server};
 use crate::{SharedFlags, nginx, usage};
 
-/// Names of the contenders, in the order of the tables. `pelton again` is the control: it is the
-/// same process as `pelton`, measured a second time.
-pub(super) const NAMES: [&str; 5] = ["pelton", "nginx", "h2o", "hyper", "pelton again"];
+/// Names of the contenders. `pelton again` is the control: it is the same process as `pelton`,
+/// measured a second time.
+const NAMES: [&str; 5] = ["pelton", "nginx", "h2o", "hyper", "pelton again"];
+
+/// Size of the file that libreactor serves.
+const LIBREACTOR_BYTES: usize = 150;
 
 /// One server of the comparison.
 pub(super) struct Contender {
@@ -23,9 +27,25 @@ pub(super) struct Contender {
     pub(super) server: Rc<Server>,
     tls: Option<SocketAddr>,
     h2: Option<SocketAddr>,
+    /// Size of the only file that the contender serves; `None` if it serves all files.
+    only_bytes: Option<usize>,
 }
 
 impl Contender {
+    /// Returns whether the contender can answer the requests of a row.
+    pub(super) fn takes_part(&self, row: &Row) -> bool {
+        let has_file = match self.only_bytes {
+            // Such a contender supports neither ranges nor conditions, and keeps its connections.
+            Some(bytes) => {
+                bytes == row.file_bytes
+                    && row.field.is_none()
+                    && row.requests_a_connection.is_none()
+            }
+            None => true,
+        };
+        has_file && self.address(row.transport).is_some()
+    }
+
     /// Returns the address at which the server offers `transport`, or `None` if the server does not
     /// support it.
     pub(super) fn address(&self, transport: Transport) -> Option<SocketAddr> {
@@ -46,8 +66,8 @@ struct Site<'a> {
     target: String,
 }
 
-/// Starts all contenders in the order of [`NAMES`]. They serve the files in the subfolder `files`
-/// of `folder`.
+/// Starts all contenders, Pelton first, and libreactor if it is given. They serve the files in the
+/// subfolder `files` of `folder`.
 pub(super) fn start_all(
     given: &SharedFlags,
     folder: &Scratch,
@@ -69,13 +89,10 @@ pub(super) fn start_all(
         server: Rc::clone(&pelton.server),
         ..pelton
     };
-    Ok(vec![
-        pelton,
-        site.nginx()?,
-        site.h2o()?,
-        site.hyper()?,
-        again,
-    ])
+    let mut contenders = vec![pelton, site.nginx()?, site.h2o()?, site.hyper()?];
+    contenders.extend(site.libreactor(given)?);
+    contenders.push(again);
+    Ok(contenders)
 }
 
 impl Site<'_> {
@@ -133,6 +150,7 @@ impl Site<'_> {
             server: Rc::new(server),
             tls: Some(tls),
             h2: Some(h2),
+            only_bytes: None,
         })
     }
 
@@ -149,6 +167,7 @@ impl Site<'_> {
             server: Rc::new(server),
             tls: Some(tls),
             h2: Some(h2),
+            only_bytes: None,
         })
     }
 
@@ -181,6 +200,7 @@ impl Site<'_> {
             server: Rc::new(server),
             tls: Some(tls),
             h2: Some(address),
+            only_bytes: None,
         })
     }
 
@@ -198,7 +218,28 @@ impl Site<'_> {
             server: Rc::new(server),
             tls: None,
             h2: Some(address),
+            only_bytes: None,
         })
+    }
+
+    /// Starts libreactor, if it is given and its file was written. It serves a single file.
+    fn libreactor(&self, given: &SharedFlags) -> Result<Option<Contender>, Stop> {
+        let name = PeerName::Libreactor;
+        let file = self
+            .folder
+            .join("files")
+            .join(&target(LIBREACTOR_BYTES)[1..]);
+        let Some(program) = given.peer(name).filter(|_| file.exists()) else {
+            eprintln!("lab: {} does not take part", name.name());
+            return Ok(None);
+        };
+        Ok(Some(Contender {
+            name: name.name(),
+            server: Rc::new(peer::libreactor(program, &file, self.cpu)?),
+            tls: None,
+            h2: None,
+            only_bytes: Some(LIBREACTOR_BYTES),
+        }))
     }
 
     fn pinned(&self, program: &str) -> Command {
