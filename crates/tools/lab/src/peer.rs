@@ -133,8 +133,6 @@ impl PictureServer<'_> {
                     .env("WEBP_QUALITY", self.quality.to_string())
                     .env("WEBP_CONVERT_TYPES", self.format)
                     .env("WEBP_ENABLE_EXTRA_PARAMS", "true")
-                    // The value of the server's sample file. Without it, small pictures keep
-                    // 36 KB of metadata.
                     .env("WEBP_STRIP_METADATA", "true")
                     .args(["-config", "config.json", "-verbosity", "0"]);
                 "/healthz"
