@@ -6,12 +6,13 @@ use crate::record::{Records, is, list, member, number, numbers, text};
 
 /// Renders the costs of requests.
 pub(super) fn requests(records: &Records) -> Markdown {
-    const PEERS: [&str; 4] = ["nginx", "h2o", "hyper", "pelton again"];
+    const PEERS: [&str; 5] = ["nginx", "h2o", "hyper", "libreactor", "pelton again"];
     let mut table = Markdown::new(&[
         "request",
         "nginx",
         "h2o",
         "hyper",
+        "libreactor",
         "control (Pelton against itself)",
         "record",
     ]);
@@ -30,12 +31,21 @@ pub(super) fn requests(records: &Records) -> Markdown {
 
 /// Renders the costs of cache hits.
 pub(super) fn hits(records: &Records) -> Markdown {
-    let mut table = Markdown::new(&["body", "nginx", "control (Pelton against itself)", "record"]);
+    let mut table = Markdown::new(&[
+        "body",
+        "nginx",
+        "WebP Server Go",
+        "control (Pelton against itself)",
+        "record",
+    ]);
     for row in records.rows("hit", "cost", "body_bytes") {
         let kilobytes = number(row.value, "body_bytes") / 1e3;
         table.row(&[
             format!("{} KB", short(kilobytes)),
             ratio(member(row.value, "ours_over_nginx")),
+            row.value
+                .get("ours_over_webp_server_go")
+                .map_or_else(|| "–".to_owned(), ratio),
             ratio(member(row.value, "ours_over_ours")),
             row.record.to_owned(),
         ]);
