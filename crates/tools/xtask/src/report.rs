@@ -11,6 +11,7 @@
 
 mod chart;
 mod html;
+mod lines;
 mod page;
 mod plot;
 mod program;
@@ -58,6 +59,7 @@ fn rendered(records: &Records) -> String {
 
 fn images(records: &Records) -> Section {
     let (cpu, bytes) = web::conversions(records);
+    let (lines, peaks) = web::timelines(records);
     Section {
         story: &story::IMAGES,
         groups: vec![
@@ -67,18 +69,30 @@ fn images(records: &Records) -> Section {
                     which its results score like those of “Pelton quick”, by SSIMULACRA2. “Pelton better” \
                     includes the second, slower encoding in the background. Ratios are those of “Pelton \
                     quick”.",
+                lines: Vec::new(),
                 plots: cpu,
             },
             Group {
                 title: "Bytes of the same conversions",
                 method: "Sum over all photographs, at about equal quality: the mean score is beside the name. \
                     Ratios are those of “Pelton quick”, the first response.",
+                lines: Vec::new(),
                 plots: bytes,
+            },
+            Group {
+                title: "CPU and memory over time",
+                method: "Each server converts all photographs once, one after another; its process tree is \
+                    sampled every 100 ms. All rows of a plot have the same scales, and end when the \
+                    server is done. Memory counts pages that processes share once; the bars show its \
+                    maximum.",
+                lines,
+                plots: peaks,
             },
             Group {
                 title: "Hits of converted pictures",
                 method: "CPU time of the server for a variant that exists already, with 64 connections, one \
                     core for the server and one for the client. nginx sends a file.",
+                lines: Vec::new(),
                 plots: web::hits(records),
             },
         ],
@@ -92,12 +106,14 @@ fn requests(records: &Records) -> Section {
             Group {
                 title: "Small JSON responses, requests per second of one core",
                 method: "As fast as the client on the other core can ask. Ratios come from the ranges.",
+                lines: Vec::new(),
                 plots: web::throughput(records),
             },
             Group {
                 title: "CPU time per request",
                 method: "All servers send the same bytes on one core. “hyper” is a minimal server on the Rust \
                     library of this name, without limits, timeouts and metrics.",
+                lines: Vec::new(),
                 plots: web::requests(records),
             },
         ],
@@ -111,6 +127,7 @@ fn cells(records: &Records) -> Section {
             title: "Throughput of small jobs",
             method: "Conversions over HTTP with all cores busy, and calls. “kept” cells are not wiped. “no cell” \
                 is the same worker as a plain process; ratios are those of a cell to it.",
+            lines: Vec::new(),
             plots: servers::cells(records),
         }],
     }
@@ -123,11 +140,13 @@ fn store(records: &Records) -> Section {
             Group {
                 title: "CPU time of commands",
                 method: "P16 means that 16 commands are sent together. All stores have one thread on one core.",
+                lines: Vec::new(),
                 plots: servers::commands(records),
             },
             Group {
                 title: "Memory, and latency beside heavy work",
                 method: "Ratios come from the ranges over the rounds.",
+                lines: Vec::new(),
                 plots: servers::store(records),
             },
         ],
@@ -144,16 +163,19 @@ fn library(records: &Records) -> Section {
                     is the Rust library of this name with its defaults; “Musium's pattern” is Pelton's \
                     reader with the threads and reads of Musium. Both make no index. Ratios come from the \
                     ranges.",
+                lines: Vec::new(),
                 plots: servers::reads(records),
             },
             Group {
                 title: "Travel of the disk's head",
                 method: "Computed from the positions of the files on the disk, not timed: no disk here seeks.",
+                lines: Vec::new(),
                 plots: servers::travel(records),
             },
             Group {
                 title: "Later scans",
                 method: "Wall time of a scan that finds nothing or little to do. There are no peers.",
+                lines: Vec::new(),
                 plots: servers::library(records),
             },
         ],

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use super::chart;
 use super::html::{Table, escaped};
+use super::lines::{self, Lines};
 use super::plot::{Bar, Better, Plot, Verdict};
 use super::program;
 use super::story::Story;
@@ -38,6 +39,8 @@ pub(super) struct Group {
     pub(super) title: &'static str,
     /// Method of the measurement, in a few sentences.
     pub(super) method: &'static str,
+    /// Values over time, which stand before the plots.
+    pub(super) lines: Vec<Lines>,
     pub(super) plots: Vec<Plot>,
 }
 
@@ -142,6 +145,9 @@ fn group_html(group: &Group, records: &Records) -> String {
         "<h3>{}</h3>\n<p class=\"soft\">{}</p>\n<div class=\"plots\">\n",
         group.title, group.method
     );
+    for over_time in &group.lines {
+        html += &figure(&over_time.title, over_time.unit, &lines::svg(over_time));
+    }
     let unit = group.plots[0].unit;
     let is_one_unit = group.plots.iter().all(|plot| plot.unit == unit);
     let unit = is_one_unit.then_some(unit);
@@ -160,12 +166,8 @@ fn group_html(group: &Group, records: &Records) -> String {
             Better::Less => "less is better",
             Better::More => "more is better",
         };
-        html += &format!(
-            "<figure><figcaption>{}<small>{}; {direction}</small></figcaption>\n{}</figure>\n",
-            escaped(&plot.title),
-            plot.unit,
-            chart::svg(plot, version),
-        );
+        let unit_and_direction = format!("{}; {direction}", plot.unit);
+        html += &figure(&plot.title, &unit_and_direction, &chart::svg(plot, version));
         for bar in &plot.bars {
             let measured = match unit {
                 Some(_) => escaped(&plot.title),
@@ -175,6 +177,14 @@ fn group_html(group: &Group, records: &Records) -> String {
         }
     }
     html + "</div>\n" + &table.html()
+}
+
+/// Returns a drawing with its caption.
+fn figure(title: &str, unit: &str, svg: &str) -> String {
+    format!(
+        "<figure><figcaption>{}<small>{unit}</small></figcaption>\n{svg}</figure>\n",
+        escaped(title)
+    )
 }
 
 /// Appends the row of a bar to the table below the plots.

@@ -1,3 +1,4 @@
+use super::lines::{Lines, Series};
 use super::plot::{Better, Interval, Plot, Verdict};
 use super::*;
 
@@ -74,4 +75,26 @@ fn bars_begin_at_zero_and_the_longest_interval_fills_the_width() {
     "#]].assert_eq(&chart::svg(&plot, |bar| {
         (bar.name == "nginx").then(|| "1.22.1".to_owned())
     }));
+}
+
+#[test]
+fn rows_over_time_share_their_scales() {
+    let series = |name: &str, points: &[(f64, f64)]| Series {
+        name: name.to_owned(),
+        points: points.to_vec(),
+    };
+    let lines = Lines {
+        title: "fit".to_owned(),
+        unit: "MB",
+        series: vec![
+            series("pelton quick", &[(0.0, 10.0), (1.0, 20.0)]),
+            series("imgproxy", &[(0.0, 10.0), (4.0, 40.0)]),
+        ],
+    };
+    expect_test::expect![[r#"
+        <svg viewBox="0 0 340 124" role="img" aria-label="fit">
+        <g class="pelton"><text x="4" y="13">Pelton quick</text><text class="end" x="340" y="13">peak 20, 1.0 s</text><path class="area" d="M0 55L0.0 46.0L85.0 37.0V55Z"/><path class="zero" d="M0 55H340"/><path class="zero" d="M85.0 55v-4"/></g>
+        <g class="imgproxy"><text x="4" y="75">imgproxy</text><text class="end" x="340" y="75">peak 40, 4.0 s</text><path class="area" d="M0 117L0.0 108.0L340.0 81.0V117Z"/><path class="zero" d="M0 117H340"/><path class="zero" d="M340.0 117v-4"/></g>
+        </svg>
+    "#]].assert_eq(&lines::svg(&lines));
 }

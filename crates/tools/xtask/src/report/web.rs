@@ -2,19 +2,23 @@
 
 use toml::Value;
 
+use super::lines::{Lines, Series};
 use super::plot::{Better, Interval, Plot};
 use crate::record::{Records, is, list, member, number, text};
+
+/// Kinds of conversions, in the order of the report.
+const RACES: [&str; 5] = [
+    "full size to webp",
+    "full size to avif",
+    "fit 512 to jpeg",
+    "fit 512 to webp",
+    "fit 512 to avif",
+];
 
 /// Returns the plots of conversions: CPU time, then bytes, by kind of conversion.
 pub(super) fn conversions(records: &Records) -> (Vec<Plot>, Vec<Plot>) {
     let (mut cpu, mut bytes) = (Vec::new(), Vec::new());
-    for race in [
-        "full size to webp",
-        "full size to avif",
-        "fit 512 to jpeg",
-        "fit 512 to webp",
-        "fit 512 to avif",
-    ] {
+    for race in RACES {
         let in_race = |row: &Value| is(row, "race", race);
         let Some(summaries) = records.newest_with("image", "summaries", in_race) else {
             continue;
@@ -49,6 +53,56 @@ pub(super) fn conversions(records: &Records) -> (Vec<Plot>, Vec<Plot>) {
         bytes.push(sizes);
     }
     (cpu, bytes)
+}
+
+/// Returns memory and CPU time over time of each server while it converts all photographs, and the
+/// plots of its largest memory. Empty if no record has them.
+pub(super) fn timelines(records: &Records) -> (Vec<Lines>, Vec<Plot>) {
+    let (mut lines, mut peaks) = (Vec::new(), Vec::new());
+    for race in RACES {
+        let in_race = |row: &Value| is(row, "race", race);
+        let Some(timelines) = records.newest_with("image", "timelines", in_race) else {
+            continue;
+        };
+        let graph = |unit| Lines {
+            title: race.to_owned(),
+            unit,
+            series: Vec::new(),
+        };
+        let (mut cpu, mut memory) = (graph("cores in use"), graph("MB of memory"));
+        let mut peak = Plot::new(race, "MB, largest memory", Better::Less, timelines.record);
+        for row in list(timelines.value).iter().filter(|row| in_race(row)) {
+            let name = text(row, "contender");
+            let series = |points| Series {
+                name: name.to_owned(),
+                points,
+            };
+            let moments = list(member(row, "moments"));
+            cpu.series.push(series(cores_in_use(moments)));
+            let megabytes = moments.iter().map(|moment| {
+                let [at, bytes] = ["at_us", "memory_bytes"].map(|it| number(moment, it) / 1e6);
+                (at, bytes)
+            });
+            memory.series.push(series(megabytes.collect()));
+            let largest = Interval::exact(number(row, "peak_bytes") / 1e6);
+            peak = add(peak, name, largest, None);
+        }
+        lines.extend([cpu, memory]);
+        peaks.push(peak);
+    }
+    (lines, peaks)
+}
+
+/// Returns the number of cores that a server used, on average, between each moment and the one
+/// before.
+fn cores_in_use(moments: &[Value]) -> Vec<(f64, f64)> {
+    let pairs = moments.windows(2).map(|pair| {
+        let grown = |name| number(&pair[1], name) - number(&pair[0], name);
+        // The time of a child that has just ended may be missing from one sample.
+        let cores = (grown("cpu_us") / grown("at_us")).max(0.0);
+        (number(&pair[1], "at_us") / 1e6, cores)
+    });
+    pairs.collect()
 }
 
 /// Returns the plots of cache hits: CPU time per hit, by size of the body.
