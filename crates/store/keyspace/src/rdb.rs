@@ -31,7 +31,7 @@ use crc::{CRC_64_REDIS, Crc, Table};
 pub(crate) use blobs::{Blob, Blobs};
 pub(crate) use decode::{Cursor, Stop, read_value};
 pub(crate) use encode::{
-    Writer, value_kind, write_count, write_part, write_protected, write_value,
+    Position, Writer, value_kind, write_count, write_part, write_protected, write_value,
 };
 
 /// Maximum format version that can be read.

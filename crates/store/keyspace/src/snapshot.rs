@@ -31,7 +31,9 @@ use bytes::Bytes;
 use crate::db::{Db, IN_VALUE_QUEUE};
 use crate::dict::Seed;
 use crate::discard::LazyFreeQueue;
-use crate::rdb::{Options, TAGS_FIELD, Writer, crc64, opcode, value_kind, write_count, write_part};
+use crate::rdb::{
+    Options, Position, TAGS_FIELD, Writer, crc64, opcode, value_kind, write_count, write_part,
+};
 use crate::value::Value;
 
 use buffer::Buffer;
@@ -118,7 +120,8 @@ impl Snapshot {
         let mut writer = to.writer(compress).with_version(self.options.version);
         select(&mut self.selected, number, &mut writer);
         write_entry_head(db, slot, &mut writer);
-        let rest = write_part(&db.dict.at(slot).value, 0, usize::MAX, &mut writer);
+        let start = Position::default();
+        let rest = write_part(&db.dict.at(slot).value, start, usize::MAX, &mut writer);
         assert!(
             rest.is_none(),
             "without a work limit, the whole value is written"

@@ -161,6 +161,27 @@ impl<'a> Writer<'a> {
     }
 }
 
+/// Place in a value at which writing continues. The default is the start.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Position {
+    /// Index of an element or of a slot of a table; for a stream, of a node, and after the nodes of
+    /// the ids and of a group.
+    pub(crate) index: usize,
+    /// Index of a part of a stream's group.
+    pub(super) part: usize,
+    /// Index of a part of a group's consumer.
+    pub(super) chunk: usize,
+}
+
+impl Position {
+    pub(super) fn at(index: usize) -> Self {
+        Self {
+            index,
+            ..Self::default()
+        }
+    }
+}
+
 /// Returns the type of a value in the format `version`.
 pub(crate) fn value_kind(value: &Value, version: u16) -> u8 {
     match value {
@@ -185,7 +206,7 @@ pub(crate) fn write_value(value: &Value, writer: &mut Writer<'_>) {
             true
         }),
         other => {
-            let rest = write_part(other, 0, usize::MAX, writer);
+            let rest = write_part(other, Position::default(), usize::MAX, writer);
             assert!(
                 rest.is_none(),
                 "without a work limit, the whole value is written"
@@ -206,23 +227,23 @@ pub(crate) fn write_count(value: &Value, writer: &mut Writer<'_>) {
     }
 }
 
-/// Writes elements from `position` on (0 is the start) until the work of the writer reaches
-/// `work_max`. Returns the next position, or `None` if the value is complete. Positions are valid
-/// until the value changes; the positions in a table are its slots.
+/// Writes elements from `position` on until the work of the writer reaches `work_max`. Returns the
+/// next position, or `None` if the value is complete. Positions are valid until the value changes.
 pub(crate) fn write_part(
     value: &Value,
-    position: usize,
+    position: Position,
     work_max: usize,
     writer: &mut Writer<'_>,
-) -> Option<usize> {
+) -> Option<Position> {
+    let index = position.index;
     match value {
         Value::Str(string) => {
             writer.str(string);
             None
         }
         Value::List(list) => {
-            let mut next = position;
-            for piece in list.range(position..list.len()) {
+            let mut next = index;
+            for piece in list.range(index..list.len()) {
                 match piece {
                     Piece::Short(bytes) => writer.string(bytes),
                     Piece::Blob(blob) => writer.blob(blob),
@@ -232,20 +253,29 @@ pub(crate) fn write_part(
                     break;
                 }
             }
-            (next < list.len()).then_some(next)
+            (next < list.len()).then_some(Position::at(next))
         }
-        Value::Set(set) => set.each_from(position, |name| {
-            writer.string(name);
-            writer.work < work_max
-        }),
-        Value::Zset(zset) => zset.each_from(position, |name, score| {
-            writer.scored(name, score);
-            writer.work < work_max
-        }),
-        Value::Hash(hash) => hash.each_from(position, |name, value| {
-            writer.field(name, value);
-            writer.work < work_max
-        }),
+        Value::Set(set) => {
+            let rest = set.each_from(index, |name| {
+                writer.string(name);
+                writer.work < work_max
+            });
+            rest.map(Position::at)
+        }
+        Value::Zset(zset) => {
+            let rest = zset.each_from(index, |name, score| {
+                writer.scored(name, score);
+                writer.work < work_max
+            });
+            rest.map(Position::at)
+        }
+        Value::Hash(hash) => {
+            let rest = hash.each_from(index, |name, value| {
+                writer.field(name, value);
+                writer.work < work_max
+            });
+            rest.map(Position::at)
+        }
         Value::Stream(stream) => streams::write_part(stream, position, work_max, writer),
     }
 }

@@ -20,7 +20,7 @@ use std::borrow::Cow;
 
 use super::decode::Reading;
 use super::packs::{self, Piece};
-use super::{Cursor, Stop, Writer, kind};
+use super::{Cursor, Position, Stop, Writer, kind};
 use crate::listpack::Listpack;
 use crate::stream::{Consumer, Delivery, Group, Id, IdMap, Node, Stream};
 
@@ -52,42 +52,64 @@ enum Part<'a> {
 /// Returns the next position, or `None` if the stream is complete.
 pub(super) fn write_part(
     stream: &Stream,
-    position: usize,
+    mut position: Position,
     work_max: usize,
     writer: &mut Writer<'_>,
-) -> Option<usize> {
-    let nodes = stream.nodes();
-    let first = position.min(nodes.len());
-    let rest = parts_after_nodes(stream).skip(position - first);
-    let parts = nodes
-        .range(first..)
-        .map(|node| Part::Node(node))
-        .chain(rest);
-    for (index, part) in parts.enumerate() {
+) -> Option<Position> {
+    while let Some((part, next)) = part_at(stream, position) {
         part.write(writer);
         if work_max <= writer.work {
-            return Some(position + index + 1);
+            return Some(next);
         }
+        position = next;
     }
     None
 }
 
-fn parts_after_nodes(stream: &Stream) -> impl Iterator<Item = Part<'_>> {
-    let groups = stream.groups().iter().flat_map(|group| {
-        let consumers = group.consumers().flat_map(|consumer| {
-            let ids = chunks(&consumer.pending).map(Part::Pending);
-            std::iter::once(Part::Consumer(consumer)).chain(ids)
-        });
-        std::iter::once(Part::Group(group))
-            .chain(chunks(group.pending()).map(Part::Deliveries))
-            .chain(std::iter::once(Part::ConsumerCount(group)))
-            .chain(consumers)
-    });
-    std::iter::once(Part::Ids(stream)).chain(groups)
-}
-
-fn chunks<V: Clone>(map: &IdMap<V>) -> impl Iterator<Item = &[(Id, V)]> {
-    (0..map.chunks()).map(|index| map.chunk(index))
+/// Returns the part at a position, and the position of the part after it.
+fn part_at(stream: &Stream, at: Position) -> Option<(Part<'_>, Position)> {
+    let after = Position::at(at.index + 1);
+    if let Some(node) = stream.nodes().get(at.index) {
+        return Some((Part::Node(node), after));
+    }
+    let Some(index) = (at.index - stream.nodes().len()).checked_sub(1) else {
+        return Some((Part::Ids(stream), after));
+    };
+    let group = stream.groups().get(index)?;
+    let next_part = Position {
+        part: at.part + 1,
+        chunk: 0,
+        ..at
+    };
+    // The parts of a group: its head, its deliveries, the number of its consumers, its consumers.
+    let Some(part) = at.part.checked_sub(1) else {
+        return Some((Part::Group(group), next_part));
+    };
+    let Some(part) = part.checked_sub(group.pending().chunks()) else {
+        return Some((Part::Deliveries(group.pending().chunk(part)), next_part));
+    };
+    let Some(place) = part.checked_sub(1) else {
+        let next = match group.consumers_len() {
+            0 => after,
+            _ => next_part,
+        };
+        return Some((Part::ConsumerCount(group), next));
+    };
+    let consumer = group.consumer_at(place);
+    let next = if at.chunk < consumer.pending.chunks() {
+        Position {
+            chunk: at.chunk + 1,
+            ..at
+        }
+    } else if place + 1 < group.consumers_len() {
+        next_part
+    } else {
+        after
+    };
+    Some(match at.chunk.checked_sub(1) {
+        None => (Part::Consumer(consumer), next),
+        Some(chunk) => (Part::Pending(consumer.pending.chunk(chunk)), next),
+    })
 }
 
 impl Part<'_> {

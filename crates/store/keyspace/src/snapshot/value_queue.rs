@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::db::{Db, IN_VALUE_QUEUE};
-use crate::rdb::{Writer, write_part, write_protected};
+use crate::rdb::{Position, Writer, write_part, write_protected};
 use crate::value::Value;
 
 /// Database that contains the entry of a queued value.
@@ -41,7 +41,7 @@ struct QueuedValue {
     head: Vec<u8>,
     source: ValueSource,
     /// Position of the next element to write, unless the value is protected.
-    position: usize,
+    position: Position,
     is_protected: bool,
 }
 
@@ -74,7 +74,7 @@ impl ValueQueue {
             number,
             head,
             source: ValueSource::Entry(location, slot),
-            position: 0,
+            position: Position::default(),
             is_protected: false,
         });
     }
@@ -157,7 +157,7 @@ impl ValueQueue {
         if queued.is_protected {
             return;
         }
-        let position = queued.position;
+        let position = queued.position.index;
         match &mut entry.value {
             Value::Str(_) => unreachable!("a string is written at once"),
             // A copy that shares its nodes with the value counts as 0 bytes.

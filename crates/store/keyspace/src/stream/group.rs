@@ -101,6 +101,11 @@ impl Group {
         self.by_name.iter().map(|&number| self.consumer(number))
     }
 
+    /// Returns the consumer at this place in the order of names.
+    pub(crate) fn consumer_at(&self, place: usize) -> &Consumer {
+        self.consumer(self.by_name[place])
+    }
+
     /// Returns the number of consumers.
     pub(crate) fn consumers_len(&self) -> usize {
         self.by_name.len()

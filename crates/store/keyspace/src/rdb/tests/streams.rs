@@ -3,7 +3,9 @@
 use super::versions::{entry, file as file_of, string};
 use super::*;
 use crate::listpack::Listpack;
-use crate::stream::Id;
+use crate::rdb::{Position, Writer, write_part};
+use crate::stream::{Delivery, Group, Id, NodeLimits, Stream};
+use crate::value::Kind;
 
 /// Elements of a listpack.
 enum Element {
@@ -157,6 +159,49 @@ fn a_written_stream_is_read_with_its_groups() {
     let mut restored = load(&file, 1000).expect("sound");
     let after: Vec<Bytes> = LINES.iter().map(|line| run(&mut restored, line)).collect();
     assert!(before == after);
+}
+
+#[test]
+fn a_stream_is_the_same_in_one_part_and_in_many() {
+    let mut stream = Stream::new();
+    let limits = NodeLimits {
+        bytes_max: 0,
+        entries_max: 0,
+    };
+    stream.append(Id::new(1, 0), &["f", "v"].map(Bytes::from), limits);
+    assert!(stream.add_group(Group::new(b"empty", Id::MIN, None)));
+    assert!(stream.add_group(Group::new(b"full", Id::MIN, None)));
+    let delivered = stream.edit_group(b"full", |group| {
+        let numbers = [b"a", b"b"].map(|name| group.add_consumer(name, 1));
+        let [Some(consumer), Some(_)] = numbers else {
+            return false;
+        };
+        for ms in 0..200 {
+            let delivery = Delivery {
+                time_ms: 1,
+                count: 1,
+                consumer,
+            };
+            group.deliver(Id::new(ms, 0), delivery);
+        }
+        true
+    });
+    assert_eq!(delivered, Some(true));
+    let value = stream.into_value();
+    let mut whole = Vec::new();
+    let mut writer = Writer::new(&mut whole, false);
+    let rest = write_part(&value, Position::default(), usize::MAX, &mut writer);
+    assert_eq!(rest, None);
+    let (mut parts, mut calls) = (Vec::new(), 0);
+    let mut position = Some(Position::default());
+    while let Some(at) = position {
+        position = write_part(&value, at, 1, &mut Writer::new(&mut parts, false));
+        calls += 1;
+    }
+    assert!(parts == whole);
+    // The node, two groups, two parts of deliveries in the group and in the consumer, two
+    // consumers, and the end.
+    assert_eq!(calls, 10);
 }
 
 /// Commands whose replies show everything that a stream holds.
