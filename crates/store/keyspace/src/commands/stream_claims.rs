@@ -5,12 +5,11 @@ use resp::Out;
 
 use super::stream_groups::{
     Names, consumer_created, consumer_of, journal_acknowledged, journal_claims, journal_position,
-    no_key_or_group,
 };
 use super::streams::{parse_id, parse_start, send_entry, send_id};
 use crate::context::Context;
 use crate::fault::Fault;
-use crate::stream::{Delivery, Group, Id, Stream};
+use crate::stream::{ConsumerNumber, Delivery, Group, Id, Stream};
 
 type Done = Result<(), Fault>;
 
@@ -55,11 +54,26 @@ struct Claimed {
 }
 
 impl Claimed {
+    /// Begins a claim. As in Redis 7.2, its consumer is added to the group if it does not exist yet,
+    /// even if no entry is claimed then.
+    fn begin(group: &mut Group, claim: &Claim<'_>) -> (Self, ConsumerNumber) {
+        let (consumer, has_new_consumer) = consumer_of(group, claim.consumer, claim.now);
+        group.set_seen(consumer, claim.now);
+        let claimed = Self {
+            has_new_consumer,
+            ..Self::default()
+        };
+        (claimed, consumer)
+    }
+
     /// Gives an entry of the stream to the claim's consumer. `before` is the previous delivery of
     /// the entry, if it is pending.
-    fn claim(&mut self, group: &mut Group, claim: &Claim<'_>, id: Id, before: Option<Delivery>) {
-        let (consumer, is_new) = consumer_of(group, claim.consumer, claim.now);
-        self.has_new_consumer |= is_new;
+    fn claim(
+        &mut self,
+        (group, consumer): (&mut Group, ConsumerNumber),
+        claim: &Claim<'_>,
+        (id, before): (Id, Option<Delivery>),
+    ) {
         let count = before.map_or(1, |before| before.count);
         let count = match claim.counting {
             Counting::Keep => count,
@@ -75,7 +89,6 @@ impl Claimed {
                 consumer,
             },
         );
-        group.set_seen(consumer, claim.now);
         group.set_active(consumer, Some(claim.now));
         self.ids.push((id, count));
     }
@@ -186,7 +199,7 @@ impl ClaimOptions {
 
     /// Claims the entries. Pending entries that are not in `existing` are forgotten.
     fn run(&self, group: &mut Group, claim: &Claim<'_>, existing: &[bool]) -> Claimed {
-        let mut claimed = Claimed::default();
+        let (mut claimed, consumer) = Claimed::begin(group, claim);
         for (&id, &exists) in self.ids.iter().zip(existing) {
             let before = group.pending().get(id).copied();
             let is_idle = |before: Delivery| {
@@ -196,7 +209,7 @@ impl ClaimOptions {
             if !exists {
                 claimed.forget(group, id);
             } else if before.map_or(self.is_forced, is_idle) {
-                claimed.claim(group, claim, id, before);
+                claimed.claim((group, consumer), claim, (id, before));
             }
         }
         claimed
@@ -204,17 +217,8 @@ impl ClaimOptions {
 }
 
 pub(crate) fn xclaim(cx: &mut Context<'_>, out: &mut Out) -> Done {
-    let args = cx.args;
-    let (key, name, consumer) = (&args[1], &args[2], &args[3]);
-    let names = Names {
-        key,
-        group: name,
-        consumer,
-    };
-    let stream = cx.read_as::<Stream>(key)?;
-    if stream.is_none_or(|stream| stream.group(name).is_none()) {
-        return Err(no_key_or_group(key, name));
-    }
+    let names = Names::of_group(cx)?;
+    let (key, name) = (names.key, names.group);
     let options = ClaimOptions::parse(cx)?;
     let counting = match (options.count, options.shown) {
         (Some(count), _) => Counting::Set(count),
@@ -222,7 +226,7 @@ pub(crate) fn xclaim(cx: &mut Context<'_>, out: &mut Out) -> Done {
         (None, Shown::Entry) => Counting::Increment,
     };
     let claim = Claim {
-        consumer,
+        consumer: names.consumer,
         time_ms: options.time_ms,
         counting,
         now: cx.now,
@@ -290,7 +294,6 @@ impl AutoClaimOptions {
 
     /// Claims idle entries. Returns them, and the id at which the next call continues.
     fn run(&self, stream: &mut Stream, name: &[u8], claim: &Claim<'_>) -> (Claimed, Id) {
-        let mut claimed = Claimed::default();
         let group = stream.group(name).expect("the caller found the group");
         let examined_max = self.count_max.saturating_mul(EXAMINED_FACTOR);
         let (mut claims, mut missing) = (Vec::new(), Vec::new());
@@ -311,31 +314,23 @@ impl AutoClaimOptions {
         let next = start.and_then(|start| group.pending().iter_from(start).next());
         let next = next.map_or(Id::MIN, |(id, _)| id);
         let changed = stream.edit_group(name, |group| {
+            let (mut claimed, consumer) = Claimed::begin(group, claim);
             missing.into_iter().for_each(|id| claimed.forget(group, id));
             for (id, before) in claims {
-                claimed.claim(group, claim, id, Some(before));
+                claimed.claim((group, consumer), claim, (id, Some(before)));
             }
+            claimed
         });
-        changed.expect("seen above");
-        (claimed, next)
+        (changed.expect("seen above"), next)
     }
 }
 
 pub(crate) fn xautoclaim(cx: &mut Context<'_>, out: &mut Out) -> Done {
-    let args = cx.args;
-    let (key, name, consumer) = (&args[1], &args[2], &args[3]);
-    let names = Names {
-        key,
-        group: name,
-        consumer,
-    };
     let options = AutoClaimOptions::parse(cx)?;
-    let stream = cx.read_as::<Stream>(key)?;
-    if stream.is_none_or(|stream| stream.group(name).is_none()) {
-        return Err(no_key_or_group(key, name));
-    }
+    let names = Names::of_group(cx)?;
+    let (key, name) = (names.key, names.group);
     let claim = Claim {
-        consumer,
+        consumer: names.consumer,
         time_ms: cx.now,
         counting: match options.shown {
             Shown::Entry => Counting::Increment,

@@ -19,6 +19,24 @@ pub(super) struct Names<'a> {
     pub(super) consumer: &'a Bytes,
 }
 
+impl<'a> Names<'a> {
+    /// Returns the first three arguments of a command. The error is that of a stream or a group that
+    /// does not exist.
+    pub(super) fn of_group(cx: &mut Context<'a>) -> Result<Self, Fault> {
+        let args = cx.args;
+        let [key, group, consumer] = [&args[1], &args[2], &args[3]];
+        let stream = cx.read_as::<Stream>(key)?;
+        if stream.is_none_or(|stream| stream.group(group).is_none()) {
+            return Err(no_key_or_group(key, group));
+        }
+        Ok(Self {
+            key,
+            group,
+            consumer,
+        })
+    }
+}
+
 /// Returns the error for a key or a group that does not exist.
 pub(super) fn no_key_or_group(key: &[u8], group: &[u8]) -> Fault {
     no_group([b"No such key '", key, b"' or consumer group '", group, b"'"])

@@ -253,6 +253,25 @@ fn a_read_without_new_entries_creates_its_consumer() {
 }
 
 #[test]
+fn a_claim_of_nothing_creates_its_consumer() {
+    let mut client = Client::new();
+    client.send("XGROUP CREATE s g $ MKSTREAM");
+    client.check(
+        "XCLAIM s g c 0 1-1
+         XAUTOCLAIM s g d 0 -
+         XINFO CONSUMERS s g",
+        expect![[r#"
+            XCLAIM s g c 0 1-1
+                *0
+            XAUTOCLAIM s g d 0 -
+                *3 $3 0-0 *0 *0
+            XINFO CONSUMERS s g
+                *2 *8 $4 name $1 c $7 pending :0 $4 idle :0 $8 inactive :-1 *8 $4 name $1 d $7 pending :0 $4 idle :0 $8 inactive :-1
+        "#]],
+    );
+}
+
+#[test]
 fn reading_pending_entries_is_no_change() {
     let mut client = Client::new();
     client.keyspace.set_journaling(true);
@@ -385,6 +404,7 @@ fn the_append_only_file_restores_groups() {
          XREADGROUP GROUP g d STREAMS s >
          XTRIM s MAXLEN ~ 1 LIMIT 1
          XACK s g 1800000000000-1
+         XAUTOCLAIM s g i 99999999 0
          XCLAIM s g e 0 1800000000000-1 LASTID 1900000000000-0
          XGROUP DELCONSUMER s g d
          XSETID s 2000000000000-0 ENTRIESADDED 9 MAXDELETEDID 1900000000000-0",
