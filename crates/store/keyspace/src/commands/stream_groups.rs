@@ -20,8 +20,8 @@ pub(super) struct Names<'a> {
 }
 
 impl<'a> Names<'a> {
-    /// Returns the first three arguments of a command. The error is that of a stream or a group that
-    /// does not exist.
+    /// Returns the first three arguments of a command. The error is that of a stream or a group
+    /// that does not exist.
     pub(super) fn of_group(cx: &mut Context<'a>) -> Result<Self, Fault> {
         let args = cx.args;
         let [key, group, consumer] = [&args[1], &args[2], &args[3]];
