@@ -145,6 +145,9 @@ fn compare(commands: u64, seed: u64) -> Result<u64, Stop> {
             sentence.write(&mut rng, &mut fill, &mut words);
             corrupt(&mut rng, &mut words);
             let args: Vec<Bytes> = words.into_iter().map(Bytes::from).collect();
+            for creation in consumer_creations(&args) {
+                differences += u64::from(!pair.agree(&creation)?);
+            }
             differences += u64::from(!pair.agree(&args)?);
             if count % WHOLE_EVERY == 0 || count == commands {
                 differences += pair.compare_all()?;
@@ -158,6 +161,35 @@ fn compare(commands: u64, seed: u64) -> Result<u64, Stop> {
         );
     }
     Ok(differences)
+}
+
+/// Returns the commands that create the consumer of a command on groups of streams. From Redis 7.2
+/// on, such a command creates its consumer itself even if it has no entries for it, as in our store.
+fn consumer_creations(args: &[Bytes]) -> Vec<Vec<Bytes>> {
+    let after = |word: &str| {
+        let mut words = args.iter();
+        let found = words.position(|arg| arg.eq_ignore_ascii_case(word.as_bytes()));
+        found.map_or(args.len(), |at| at + 1)
+    };
+    let (keys, group) = match &args[0].to_ascii_uppercase()[..] {
+        b"XCLAIM" | b"XAUTOCLAIM" => (args.get(1..2), args.get(2..4)),
+        b"XREADGROUP" => {
+            let (first, group) = (after("STREAMS"), after("GROUP"));
+            let keys = (args.len() - first) / 2;
+            (args.get(first..first + keys), args.get(group..group + 2))
+        }
+        _ => (None, None),
+    };
+    let (Some(keys), Some(group)) = (keys, group) else {
+        return Vec::new();
+    };
+    let creations = keys.iter().map(|key| {
+        let mut call = words(&["XGROUP", "CREATECONSUMER"]);
+        call.push(key.clone());
+        call.extend_from_slice(group);
+        call
+    });
+    creations.collect()
 }
 
 /// Returns a random value for a placeholder of the grammar.
