@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use host_checks::{Fact, Unread};
 
-/// Maximum length of a file that is read. The longest is `/proc/interrupts`, which has a column per
+/// Maximum length of a file that is read. The longest is `/proc/interrupts`: a column per
 /// processor.
 const FILE_BYTES_MAX: u64 = 4 << 20;
 /// Maximum length of the text that a fact shows as evidence.

@@ -164,7 +164,8 @@ fn compare(commands: u64, seed: u64) -> Result<u64, Stop> {
 }
 
 /// Returns the commands that create the consumer of a command on groups of streams. From Redis 7.2
-/// on, such a command creates its consumer itself even if it has no entries for it, as in our store.
+/// on, such a command creates its consumer itself even if it has no entries for it, as in our
+/// store.
 fn consumer_creations(args: &[Bytes]) -> Vec<Vec<Bytes>> {
     let after = |word: &str| {
         let mut words = args.iter();

@@ -54,8 +54,8 @@ struct Claimed {
 }
 
 impl Claimed {
-    /// Begins a claim. As in Redis 7.2, the consumer of the claim is added to the group if it does
-    /// not exist yet, even if no entry is claimed then.
+    /// Begins a claim. As in Redis 7.2, its consumer is added to the group if it does not exist
+    /// yet, even if no entry is claimed then.
     fn begin(group: &mut Group, claim: &Claim<'_>) -> (Self, ConsumerNumber) {
         let (consumer, has_new_consumer) = consumer_of(group, claim.consumer, claim.now);
         group.set_seen(consumer, claim.now);
