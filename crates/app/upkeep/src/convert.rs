@@ -14,7 +14,7 @@ use std::thread;
 use config::Config;
 use conversion::convert::Pace;
 use conversion::score;
-use image_plan::{COMPARED_PIXELS_MAX, Facts, ImageQuery, Plan, Recipe, Size, Stage, Target};
+use image_plan::{COMPARED_PIXELS_MAX, Facts, ImageQuery, Plan, Size, Stage, Target};
 use indicatif::{HumanBytes, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use report::{EXIT_OK, Error};
 use sandbox::{FailureKind, Pool};
@@ -246,11 +246,7 @@ fn plan(
     facts: &Facts,
     query: &ImageQuery,
 ) -> Result<Plan, Error> {
-    let quality_pct = query.recipe.quality_pct.or(Some(config.quality.0));
-    let recipe = Recipe {
-        quality_pct,
-        ..query.recipe
-    };
+    let recipe = query.recipe.with_default_quality(config.quality.0);
     let limits = image_plan::Limits {
         source_pixels_max: config.limits.source_pixels_max.get(),
         target_pixels_max: config.limits.target_pixels_max.get(),

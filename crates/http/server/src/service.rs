@@ -292,10 +292,7 @@ impl Service {
 
     /// Returns `recipe`, with the operator's default quality if the request specifies none.
     pub(crate) fn planned(&self, recipe: Recipe) -> Recipe {
-        Recipe {
-            quality_pct: recipe.quality_pct.or(Some(self.settings.quality)),
-            ..recipe
-        }
+        recipe.with_default_quality(self.settings.quality)
     }
 
     /// Returns the rule that decides which parameters of a query distinguish responses.

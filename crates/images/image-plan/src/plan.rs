@@ -10,7 +10,7 @@ use crate::fit::Geometry;
 use crate::{
     Effects, Facts, Format, Frames, Kernel, Orientation, Recipe, Size, Trim, Unsupported, quality,
 };
-use std::num::NonZeroU32;
+use std::num::{NonZeroU8, NonZeroU32};
 use thiserror::Error;
 
 pub use cost::Cost;
@@ -252,6 +252,10 @@ pub struct Plan {
     pub frames_max: Option<NonZeroU32>,
     /// Maximum length of a still output in bytes, for which the quality is lowered if necessary.
     pub bytes_max: Option<NonZeroU32>,
+    /// SSIMULACRA2 score, 1…100, for which the lowest sufficient quality of a lossy still output is
+    /// searched. `None` keeps the quality of `encoding` unless the output is below the quality
+    /// floor.
+    pub score_min: Option<NonZeroU8>,
 }
 
 impl Plan {
@@ -506,6 +510,8 @@ pub fn plan(
         frames_max,
         // An animation is not encoded again and again: that would take too long.
         bytes_max: recipe.bytes_max.filter(|_| frames_max.is_none()),
+        score_min: quality::AUTO_SCORE
+            .filter(|_| recipe.is_quality_auto && frames_max.is_none() && target != Target::Png),
     };
     let plan = match facts.format.is_drawing() {
         true => plan.drawn(),

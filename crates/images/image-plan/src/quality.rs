@@ -4,11 +4,17 @@
 #[cfg(test)]
 mod tests;
 
+use std::num::NonZeroU8;
+
 use crate::{Stage, Target};
 
 /// Quality that is used if the request names none. It gives a SSIMULACRA2 score of 76 on
 /// photographs and corresponds to 80 on WebP's scale, which is WebP's usual setting.
 pub const DEFAULT_QUALITY_PCT: u8 = 70;
+
+/// Score of SSIMULACRA2 that `q=auto` aims at, for a sample of the output. A score of 70 means high
+/// quality; the whole picture scores up to 3.5 points less than the sample. Never `None`.
+pub(crate) const AUTO_SCORE: Option<NonZeroU8> = NonZeroU8::new(72);
 
 /// Settings that give equal mean SSIMULACRA2 scores, one row per JPEG quality. Columns: JPEG; WebP
 /// at [`Stage::Quick`] and [`Stage::Better`]; AVIF at the same two stages.

@@ -351,7 +351,8 @@ impl RawParameters {
         let (width_px, height_px, fit, enlarge, dpr_pct) = self.size()?;
         let (orientation, angle) = self.rotation()?;
         let format = self.format()?;
-        let quality_pct = self.number(Parameter::Q, 100)?;
+        let is_lossless = format == Some(Target::Png);
+        let (quality_pct, is_quality_auto) = self.quality()?;
         let crop = self.crop()?;
         let has_ratio = matches!(crop, Some(Crop::Ratio { .. }));
         let is_cropped = has_ratio || matches!(fit, Fit::Cover | Fit::CoverOrKeep);
@@ -365,9 +366,8 @@ impl RawParameters {
             fit,
             enlarge,
             // PNG is lossless: every quality gives the same recipe.
-            quality_pct: quality_pct
-                .filter(|_| format != Some(Target::Png))
-                .map(|quality| quality as u8),
+            quality_pct: quality_pct.filter(|_| !is_lossless),
+            is_quality_auto: is_quality_auto && !is_lossless,
             bytes_max: self.bytes_max(format)?,
             format,
             page: self.page()?,
@@ -543,6 +543,20 @@ impl RawParameters {
                     "must be auto, avif, webp, jpeg or png",
                 )),
             },
+        }
+    }
+
+    /// Returns the quality, if any, and whether it is chosen for each picture.
+    fn quality(&self) -> Result<(Option<u8>, bool), QueryError> {
+        if self.value(Parameter::Q) == Some("auto") {
+            return Ok((None, true));
+        }
+        match self.number(Parameter::Q, 100) {
+            Ok(quality) => Ok((quality.map(|quality| quality as u8), false)),
+            Err(_) => Err(QueryError::value(
+                Parameter::Q,
+                "must be auto or a whole number from 1 to 100",
+            )),
         }
     }
 

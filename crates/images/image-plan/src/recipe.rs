@@ -114,6 +114,8 @@ pub struct Recipe {
     pub enlarge: bool,
     /// Quality on the JPEG scale, 1…100; `None` means the default quality.
     pub quality_pct: Option<u8>,
+    /// True if the quality is chosen for each picture, by its score. Then `quality_pct` is `None`.
+    pub is_quality_auto: bool,
     /// Maximum length of the output in bytes, for which the quality is lowered if necessary. `None`
     /// means no maximum. Animations and PNGs cannot be reduced, and other outputs not below what
     /// the lowest quality takes.
@@ -136,6 +138,18 @@ impl Recipe {
     #[must_use]
     pub fn is_identity(&self) -> bool {
         *self == Recipe::default()
+    }
+
+    /// Returns the recipe with the quality `quality_pct`, unless the recipe has a quality.
+    #[must_use]
+    pub fn with_default_quality(self, quality_pct: u8) -> Recipe {
+        Recipe {
+            quality_pct: match self.is_quality_auto {
+                true => None,
+                false => self.quality_pct.or(Some(quality_pct)),
+            },
+            ..self
+        }
     }
 
     /// Returns the number of the requested frame, counted from 1; 1 if all frames are requested.
@@ -252,9 +266,13 @@ impl fmt::Display for Recipe {
             ("fit", fit.map(str::to_owned)),
             ("enlarge", flag(self.enlarge)),
         ];
+        let quality = match self.is_quality_auto {
+            true => Some("auto".to_owned()),
+            false => self.quality_pct.map(|quality| number(quality.into())),
+        };
         let last_fields = [
             ("format", self.format.map(|target| target.name().to_owned())),
-            ("q", self.quality_pct.map(|quality| number(quality.into()))),
+            ("q", quality),
             ("max_bytes", self.bytes_max.map(|bytes| bytes.to_string())),
             ("page", self.page.map(|page| page.to_string())),
             ("frame", self.frame.map(|frame| frame.to_string())),

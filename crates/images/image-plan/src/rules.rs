@@ -169,7 +169,12 @@ impl RecipeRules {
         let formats: Vec<_> = self.formats.iter().map(|target| target.name()).collect();
         require(recipe.width_px, &self.widths_px, RecipeRule::Width)?;
         require(recipe.height_px, &self.heights_px, RecipeRule::Height)?;
-        require(recipe.quality_pct, &self.qualities_pct, RecipeRule::Quality)?;
+        let qualities: Vec<_> = self.qualities_pct.iter().map(u8::to_string).collect();
+        let quality = match recipe.is_quality_auto {
+            true => Some("auto".to_owned()),
+            false => recipe.quality_pct.map(|quality| quality.to_string()),
+        };
+        require(quality, &qualities, RecipeRule::Quality)?;
         let format = recipe.format.map(Target::name);
         require(format, &formats, RecipeRule::Format)
     }
@@ -216,7 +221,7 @@ pub fn check_preset(name: &str, query: &str) -> Result<(), String> {
 }
 
 /// Checks that `value`, if given, is one of `allowed`, unless that list is empty.
-fn require<T: Copy + PartialEq + fmt::Display>(
+fn require<T: PartialEq + fmt::Display>(
     value: Option<T>,
     allowed: &[T],
     rule: RecipeRule,

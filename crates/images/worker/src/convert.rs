@@ -98,6 +98,7 @@ fn convert_animations(batch: &Batch, original: &[u8]) -> Result<BatchOutput, Err
         let first = Plan {
             frames_max: None,
             bytes_max: None,
+            score_min: None,
             ..batch.plans()[0]
         };
         let (raster, colours, _) = decode(&first, original)?;

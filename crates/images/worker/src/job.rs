@@ -197,6 +197,7 @@ pub fn warm_up() {
             trim: None,
             frames_max: None,
             bytes_max: None,
+            score_min: None,
         };
         let output = convert(&plan, &jpeg).unwrap_or_else(|error| panic!("warm-up: {error}"));
         assert_eq!(output.size, plan.target, "warm-up: {encoding:?}");

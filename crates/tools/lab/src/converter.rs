@@ -111,5 +111,6 @@ pub(crate) fn fit(facts: &Facts, size: Size, encoding: Encoding) -> Plan {
         trim: None,
         frames_max: None,
         bytes_max: None,
+        score_min: None,
     }
 }

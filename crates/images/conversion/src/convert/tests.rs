@@ -19,6 +19,7 @@ fn plan(size: Size) -> Plan {
         trim: None,
         frames_max: None,
         bytes_max: None,
+        score_min: None,
     }
 }
 

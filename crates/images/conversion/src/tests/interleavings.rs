@@ -229,6 +229,7 @@ fn task(number: u64) -> Task {
         trim: None,
         frames_max: None,
         bytes_max: None,
+        score_min: None,
     };
     let identity = Identity {
         device: 0,

@@ -26,6 +26,7 @@ const COMPARISON: Comparison = Comparison {
         trim: None,
         frames_max: None,
         bytes_max: None,
+        score_min: None,
     },
     original_bytes: 0x0102_0304_0506,
 };

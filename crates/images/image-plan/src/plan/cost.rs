@@ -86,8 +86,8 @@ const SKIPPED_FRAME_MS_MP: u64 = 15;
 /// Milliseconds to compute SSIMULACRA2 of a sample of the output. The sample has a fixed size,
 /// except for small pictures.
 const MEASURE_MS: u128 = 24;
-/// Number of encodings of an output with a maximum length. There may be one more than twice as
-/// many, but few outputs need all.
+/// Number of encodings of an output whose quality is searched: the maximum for a score. For a
+/// maximum length, there may be one more than twice as many, but few outputs need all.
 const ATTEMPTS: u128 = 4;
 /// Milliseconds per megapixel to decode the output, so that its quality can be measured.
 const MEASURE_MS_MP: u128 = 8;
@@ -146,14 +146,16 @@ impl Plan {
         let shaping = (2 * decoded + inner) * raster_bytes_px;
         // For a maximum length, the picture is kept beside the encoder's input, and may be encoded
         // at several qualities.
-        let (pictures, attempts) = match self.bytes_max {
-            Some(_) => (2, ATTEMPTS),
-            None => (1, 1),
+        let (pictures, attempts) = match (self.bytes_max, self.score_min) {
+            (Some(_), _) => (2, ATTEMPTS),
+            (None, Some(_)) => (1, ATTEMPTS),
+            (None, None) => (1, 1),
         };
+        let measured = self.score_min.map_or(1, |_| ATTEMPTS);
         let encoding = target * (pictures * raster_bytes_px + encode.bytes_px);
         let (measure_ms, measure_ms_mp) =
             match self.encoding.is_lossy() && self.frames_max.is_none() {
-                true => (MEASURE_MS, MEASURE_MS_MP),
+                true => (measured * MEASURE_MS, measured * MEASURE_MS_MP),
                 false => (0, 0),
             };
         let encode_ms_mp = attempts * encode.ms_mp + measure_ms_mp;

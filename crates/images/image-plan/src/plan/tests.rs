@@ -86,6 +86,7 @@ fn a_plan_is_made_for_the_upright_picture() {
             trim: None,
             frames_max: None,
             bytes_max: None,
+            score_min: None,
         }
     );
     assert_eq!(plan.oriented(), Size::new(3000, 4000));
@@ -400,6 +401,7 @@ fn distinct() -> Plan {
         trim: None,
         frames_max: None,
         bytes_max: None,
+        score_min: NonZeroU8::new(72),
     }
 }
 
@@ -460,14 +462,14 @@ fn the_cost_of_a_plan_with_the_longest_sides_is_the_largest() {
     };
     let read = Plan::from_bytes(&plan.to_bytes()).expect("sides of 32 bits");
     assert_eq!(read.cost().memory_bytes, u64::MAX);
-    assert_eq!(read.cost().cpu_ms, 276_701_160_976_870);
+    assert_eq!(read.cost().cpu_ms, 276_701_160_976_969);
 }
 
 #[test]
 fn the_wire_form_is_fixed() {
     let bytes = distinct().to_bytes();
     let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
-    expect!["504c4e34000600003d090300a00f0000b80b00000100000002000000b70b00009e0f00002c01000090010000f4010000580200000f010000dc00fdff04002c01010203040506960046003200080009000a000b000c000d000e0f10111200000000000000000000000000000000000000000000000000000000000000000000000000000000000000"].assert_eq(&hex);
+    expect!["504c4e35000600003d090300a00f0000b80b00000100000002000000b70b00009e0f00002c01000090010000f4010000580200000f010000dc00fdff04002c01010203040506960046003200080009000a000b000c000d000e0f1011120000000000000000000000000000000000000000000000000000000000000000000000000000000000000048000000"].assert_eq(&hex);
     assert_eq!(Plan::from_bytes(&bytes), Ok(distinct()));
 }
 
@@ -489,6 +491,10 @@ fn malformed_plans_are_refused() {
         // for the crop.
         (5, &[1], MalformedPlan::Geometry),
         (6, &[4], MalformedPlan::Value),
+        // The quality is searched for a score of at most 100, and only of lossy outputs.
+        (136, &[101], MalformedPlan::Value),
+        (137, &[1], MalformedPlan::Value),
+        (7, &[1], MalformedPlan::Value),
         (7, &[2], MalformedPlan::Value),
         (8, &[101], MalformedPlan::Value),
         (9, &[11], MalformedPlan::Value),

@@ -2,11 +2,12 @@
 //! the offset of a field in bytes; `inner` and `target` each consist of width u32 and height u32.
 //!
 //! ```text
-//! @0 "PLN4" · @4 source u8 · orientation u8 · encoder u8 · lossless u8
+//! @0 "PLN5" · @4 source u8 · orientation u8 · encoder u8 · lossless u8
 //! @8 quality u8 · effort u8 · page u16 · @12 stored: width u32 · height u32
 //! @20 crop: x u32 · y u32 · width u32 · height u32 · @36 inner · @44 target
 //! @52 effects · @96 trim · @128 maximum number of frames u32, 0 for a still output
-//! @132 maximum length of the output u32, 0 for none · @136 end
+//! @132 maximum length of the output u32, 0 for none
+//! @136 score that the quality is searched for u32, 1…100, 0 for none · @140 end
 //! ```
 
 use super::{Encoding, Plan, Rect, Target};
@@ -14,11 +15,11 @@ use crate::effects::EFFECTS_BYTES;
 use crate::fit::Geometry;
 use crate::trim::TRIM_BYTES;
 use crate::{Effects, Format, Orientation, Size, Trim};
-use std::num::NonZeroU32;
+use std::num::{NonZeroU8, NonZeroU32};
 use thiserror::Error;
 
 /// Size of a serialized plan in bytes.
-pub const PLAN_BYTES: usize = BYTES_MAX_AT + BYTES_MAX_BYTES;
+pub const PLAN_BYTES: usize = SCORE_MIN_AT + SCORE_MIN_BYTES;
 
 /// Offset of the effects in bytes.
 const EFFECTS_AT: usize = 52;
@@ -30,8 +31,11 @@ const FRAMES_BYTES: usize = 4;
 /// Offset of the maximum length of the output in bytes.
 const BYTES_MAX_AT: usize = FRAMES_AT + FRAMES_BYTES;
 const BYTES_MAX_BYTES: usize = 4;
+/// Offset of the score that the quality is searched for in bytes.
+const SCORE_MIN_AT: usize = BYTES_MAX_AT + BYTES_MAX_BYTES;
+const SCORE_MIN_BYTES: usize = 4;
 
-const MAGIC: [u8; 4] = *b"PLN4";
+const MAGIC: [u8; 4] = *b"PLN5";
 
 /// Reason why bytes are not a valid plan. Malformed plans are the server's fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
@@ -96,7 +100,9 @@ impl Plan {
         let frames_max = self.frames_max.map_or(0, NonZeroU32::get);
         bytes[FRAMES_AT..BYTES_MAX_AT].copy_from_slice(&frames_max.to_le_bytes());
         let bytes_max = self.bytes_max.map_or(0, NonZeroU32::get);
-        bytes[BYTES_MAX_AT..].copy_from_slice(&bytes_max.to_le_bytes());
+        bytes[BYTES_MAX_AT..SCORE_MIN_AT].copy_from_slice(&bytes_max.to_le_bytes());
+        let score_min = self.score_min.map_or(0, |score| u32::from(score.get()));
+        bytes[SCORE_MIN_AT..].copy_from_slice(&score_min.to_le_bytes());
         bytes
     }
 
@@ -146,9 +152,16 @@ impl Plan {
             trim: trim(bytes).ok_or(MalformedPlan::Value)?,
             frames_max: number(bytes, FRAMES_AT),
             bytes_max: number(bytes, BYTES_MAX_AT),
+            score_min: score_min(bytes).ok_or(MalformedPlan::Value)?,
         };
         let is_reduced_animation = plan.frames_max.is_some() && plan.bytes_max.is_some();
-        if plan.page == 0 || !plan.may_be_animated() || is_reduced_animation {
+        let is_searched = plan.score_min.is_some();
+        let may_be_searched = plan.encoding.is_lossy() && plan.frames_max.is_none();
+        if plan.page == 0
+            || !plan.may_be_animated()
+            || is_reduced_animation
+            || (is_searched && !may_be_searched)
+        {
             return Err(MalformedPlan::Value);
         }
         if plan.is_consistent() {
@@ -199,6 +212,16 @@ fn effects(plan: &[u8; PLAN_BYTES]) -> Option<Effects> {
 fn number(plan: &[u8; PLAN_BYTES], at: usize) -> Option<NonZeroU32> {
     let number = plan[at..].first_chunk()?;
     NonZeroU32::new(u32::from_le_bytes(*number))
+}
+
+/// Returns the score that the quality is searched for, if any. Returns `None` for an impossible
+/// score.
+fn score_min(plan: &[u8; PLAN_BYTES]) -> Option<Option<NonZeroU8>> {
+    let Some(score) = number(plan, SCORE_MIN_AT) else {
+        return Some(None);
+    };
+    let score = NonZeroU8::try_from(score).ok()?;
+    (score.get() <= 100).then_some(Some(score))
 }
 
 fn trim(plan: &[u8; PLAN_BYTES]) -> Option<Option<Trim>> {

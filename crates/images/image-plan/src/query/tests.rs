@@ -123,6 +123,11 @@ fn qualities_and_formats() {
          format=jpg
          format=PNG
          format=png&q=80
+         q=auto
+         q=auto&w=9&max_bytes=900
+         format=png&q=auto
+         q=Auto
+         q=auto&q=80
          meta=full
          q=1&format=webp&h=9&meta=full",
         expect![[r#"
@@ -135,6 +140,11 @@ fn qualities_and_formats() {
             format=jpg -> format=jpeg
             format=PNG -> format=png
             format=png&q=80 -> format=png
+            q=auto -> q=auto
+            q=auto&w=9&max_bytes=900 -> w=9&q=auto&max_bytes=900
+            format=png&q=auto -> format=png
+            q=Auto -> Value: q: must be auto or a whole number from 1 to 100
+            q=auto&q=80 -> Duplicate: q: given more than once
             meta=full ->  with meta
             q=1&format=webp&h=9&meta=full -> h=9&format=webp&q=1 with meta
         "#]],
@@ -252,9 +262,9 @@ fn values_out_of_range() {
             w=%zz -> Value: w: malformed percent-encoding
             w=%ff -> Value: w: malformed percent-encoding
             %ff=1 -> Value: %ff: malformed percent-encoding
-            q=0 -> Value: q: must be a whole number from 1 to 100
-            q=101 -> Value: q: must be a whole number from 1 to 100
-            q=high -> Value: q: must be a whole number from 1 to 100
+            q=0 -> Value: q: must be auto or a whole number from 1 to 100
+            q=101 -> Value: q: must be auto or a whole number from 1 to 100
+            q=high -> Value: q: must be auto or a whole number from 1 to 100
         "#]],
     );
 }

@@ -92,7 +92,7 @@ fn values_must_be_in_their_lists() {
         &rules(),
         Grammar::Pelton,
         "w=200 w=201 w=200&dpr=2 w=200&dpr=3 h=100 h=101 h=240 h=240&q=60 w=400&h=100&fit=fill
-         q=60 q=61 format=webp format=png format=auto w=%32%30%31 other=1 meta=full crop=1:1
+         q=60 q=61 q=auto format=webp format=png format=auto w=%32%30%31 other=1 meta=full crop=1:1
          w=200&rotate=90 w=200&%72otate=90 p=small p=small&w=200 p=small&q=80 p=small&q=80&w=200",
         expect![[r#"
             w=200 -> w=200
@@ -106,6 +106,7 @@ fn values_must_be_in_their_lists() {
             w=400&h=100&fit=fill -> w=400&h=100&fit=fill
             q=60 -> q=60
             q=61 -> Quality: the quality 61 is not permitted; the permitted qualities are 60, 80
+            q=auto -> Quality: the quality auto is not permitted; the permitted qualities are 60, 80
             format=webp -> format=webp
             format=png -> Format: the format png is not permitted; the permitted formats are webp, jpeg
             format=auto -> 

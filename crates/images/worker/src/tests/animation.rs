@@ -112,6 +112,7 @@ fn each_frame_is_cropped_scaled_turned_and_changed_as_a_still_picture() {
             source: Format::Png,
             frames_max: None,
             bytes_max: None,
+            score_min: None,
             ..plan
         };
         let expected = done(&still, &png(picture, None)).bytes;
@@ -125,6 +126,7 @@ fn each_frame_is_cropped_scaled_turned_and_changed_as_a_still_picture() {
             page: number as u16 + 1,
             frames_max: None,
             bytes_max: None,
+            score_min: None,
             ..plan
         };
         let made = done(&by_number, &animation()).bytes;
@@ -172,6 +174,7 @@ fn damage_and_excess_end_the_conversion() {
         page: 4,
         frames_max: None,
         bytes_max: None,
+        score_min: None,
         ..plan(WEBP)
     };
     let error = convert(&later, &file).expect_err("no such frame");

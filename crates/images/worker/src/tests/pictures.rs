@@ -137,6 +137,7 @@ pub(super) fn whole(source: Format, stored: Size, encoding: Encoding) -> Plan {
         trim: None,
         frames_max: None,
         bytes_max: None,
+        score_min: None,
     }
 }
 

@@ -151,6 +151,7 @@ fn plan(source: Format, stored: Size, inner: Size, encoding: Encoding) -> Plan {
         trim: None,
         frames_max: None,
         bytes_max: None,
+        score_min: None,
     }
 }
 

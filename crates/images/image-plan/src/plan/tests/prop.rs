@@ -99,7 +99,8 @@ fn any_recipe() -> impl Strategy<Value = Recipe> {
     };
     let format =
         prop_oneof![3 => Just(None), 1 => (0..4usize).prop_map(|at| Some(Target::ALL[at]))];
-    let quality = prop_oneof![Just(None), (1..=100u8).prop_map(Some)];
+    // Quality 0 stands for `q=auto`.
+    let quality = prop_oneof![Just(None), (0..=100u8).prop_map(Some)];
     let page = prop_oneof![Just(None), (2..=3u16).prop_map(NonZeroU16::new)];
     let trim = prop_oneof![3 => Just(None), 1 => any::<u8>().prop_map(Some)];
     let frame = prop_oneof![4 => Just(None), 1 => (1..=3u16).prop_map(NonZeroU16::new)];
@@ -126,7 +127,9 @@ fn any_recipe() -> impl Strategy<Value = Recipe> {
                 height_px,
                 fit,
                 enlarge,
-                quality_pct,
+                quality_pct: quality_pct.filter(|quality| *quality != 0),
+                // PNG has no quality.
+                is_quality_auto: quality_pct == Some(0) && format != Some(Target::Png),
                 // A query with a maximum length is refused for PNG.
                 bytes_max: bytes_max.filter(|_| format != Some(Target::Png)),
                 format,
