@@ -185,7 +185,8 @@ fn produce_file(plan: &Plan, raster: Raster, colours: &Colours) -> Result<(Vec<u
     let kept = plan.bytes_max.map(|bytes_max| (bytes_max, raster.clone()));
     // The sample for the quality floor is taken before the conversion to the encoder's input,
     // because that conversion reduces the resolution of chroma.
-    let bytes = match Floor::of(&raster, plan.encoding) {
+    let floor = Floor::of(&raster, plan.encoding);
+    let bytes = match floor.map(|floor| floor.aiming_at(plan.score_min)) {
         None => encode(&form.convert_raster(raster), profile, plan.encoding)?,
         Some(floor) => encode_with_floor(&floor, raster, profile, plan.encoding)?,
     };
@@ -227,7 +228,8 @@ fn encode(raster: &Raster, profile: Option<&[u8]>, encoding: Encoding) -> Result
 }
 
 /// Encodes the picture with `encoding`. If the result is below the quality floor, encodes again:
-/// lossless, with full chroma, or at higher quality.
+/// lossless, with full chroma, or at higher quality. If the floor aims at a score, a lower quality
+/// is tried, too.
 fn encode_with_floor(
     floor: &Floor,
     raster: Raster,
@@ -245,7 +247,8 @@ fn encode_with_floor(
     let mut next = search.advance(encoding, first);
     let mut exact = None;
     if let (Some(pixels), Some(lossless)) = (&pixels, floor.lossless(encoding))
-        && (floor.is_flat() || next.is_some() && !floor.is_exceeded_by(&raster))
+        && (floor.is_flat()
+            || next.is_some() && search.has_failed() && !floor.is_exceeded_by(&raster))
     {
         let pixels = EncoderInput::of(lossless).convert_raster(pixels.clone());
         // If lossless encoding fails for lack of memory or time, the lossy output is used.
@@ -258,6 +261,7 @@ fn encode_with_floor(
         }
     }
     if next.is_some()
+        && search.has_failed()
         && let Some(pixels) = pixels
         && !floor.is_exceeded_by(&raster)
         && let Some((form, full)) = EncoderInput::with_full_chroma(encoding)

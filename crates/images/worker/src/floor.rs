@@ -21,6 +21,7 @@ mod tests;
 mod worst;
 
 use std::cell::OnceCell;
+use std::num::NonZeroU8;
 
 use crate::similarity::{slice, with_alpha};
 use fast_ssim2::Ssimulacra2Reference;
@@ -39,6 +40,14 @@ const ATTEMPTS_MAX: u32 = 4;
 const POINTS_PER_STEP: f64 = 0.8;
 /// Minimum points above [`SCORE_MIN`] at which a lower quality is tried, to save bytes.
 const SURPLUS_POINTS: f64 = 2.5;
+/// Maximum number of times that an output is encoded again to reach a requested score.
+const ATTEMPTS_FOR_SCORE_MAX: u32 = 3;
+/// Minimum points above a requested score at which a lower quality is tried.
+const SURPLUS_POINTS_FOR_SCORE: f64 = 1.0;
+/// Minimum quality that is tried for a requested score, in the encoder's unit.
+const QUALITY_MIN: u8 = 10;
+/// Points above the goal at which a quality between two others is interpolated.
+const INTERPOLATED_POINTS: f64 = 1.0;
 /// Maximum quality that is tried. Above it, an encoder adds many bytes and little quality.
 const QUALITY_MAX: u8 = 98;
 
@@ -64,10 +73,20 @@ const TILES: u32 = 4;
 /// costs far more than comparing a larger sample.
 const TILES_BETTER: u32 = 6;
 
+/// Score that the search for a quality aims at.
+#[derive(Clone, Copy)]
+enum Goal {
+    /// An output of at least [`SCORE_MIN`], not below the quality of the plan.
+    Floor,
+    /// The lowest quality with at least this score.
+    Score(f64),
+}
+
 /// Parts of a picture before it was encoded. Outputs are compared with them, to check that their
 /// quality is not below the floor.
 pub(crate) struct Floor {
     size: Size,
+    goal: Goal,
     /// Maximum number of sampled tiles along each side of the picture.
     tiles: u32,
     has_alpha: bool,
@@ -91,11 +110,28 @@ impl Floor {
         Some(Floor {
             tiles,
             size: raster.size(),
+            goal: Goal::Floor,
             has_alpha: sample.layout == Layout::Rgba,
             is_flat: matches!(raster, Raster::Packed(_)) && is_flat(&sample),
             sample,
             reference: OnceCell::new(),
         })
+    }
+
+    /// Returns the floor with the score that a plan requests, if any.
+    pub(crate) fn aiming_at(self, score: Option<NonZeroU8>) -> Floor {
+        let goal = match score {
+            None => Goal::Floor,
+            Some(score) => Goal::Score(score.get().into()),
+        };
+        Floor { goal, ..self }
+    }
+
+    fn score_min(&self) -> f64 {
+        match self.goal {
+            Goal::Floor => SCORE_MIN,
+            Goal::Score(score) => score,
+        }
     }
 
     /// Returns the lossless form of the encoding, or `None` if it is not worth trying. It is worth
@@ -145,13 +181,15 @@ impl Floor {
     }
 
     /// Returns whether the worst tiles of `sample` alone score so high that the whole sample is
-    /// certain to reach the floor. Costs a fraction of [`compare`](Floor::compare).
+    /// certain to reach the floor. Returns false if a certain score is requested, because that
+    /// needs the score of the whole sample. Costs a fraction of [`compare`](Floor::compare).
     fn is_clearly_reached(&self, sample: &Packed) -> bool {
         let score = || {
             let (reference, output) = worst::tiles(&self.sample, sample)?;
             fast_ssim2::compute_ssimulacra2(&slice(&reference)?, &slice(&output)?).ok()
         };
-        score().is_some_and(|score| SCORE_MIN + WORST_POINTS_MIN <= score)
+        matches!(self.goal, Goal::Floor)
+            && score().is_some_and(|score| SCORE_MIN + WORST_POINTS_MIN <= score)
     }
 
     /// Returns the score of `sample`, or `None` if it has no score, for example because it is too
@@ -180,7 +218,10 @@ impl<'floor> Search<'floor> {
     pub(crate) fn new(floor: &'floor Floor) -> Search<'floor> {
         Search {
             floor,
-            attempts_left: ATTEMPTS_MAX,
+            attempts_left: match floor.goal {
+                Goal::Floor => ATTEMPTS_MAX,
+                Goal::Score(_) => ATTEMPTS_FOR_SCORE_MAX,
+            },
             points_per_step: POINTS_PER_STEP,
             below: None,
             reaching: None,
@@ -200,13 +241,15 @@ impl<'floor> Search<'floor> {
             self.best = output;
             return None;
         };
-        if SCORE_MIN <= score {
+        if self.floor.score_min() <= score {
+            if let Some((higher, higher_score)) = self.reaching {
+                self.learn_slope(higher - quality, higher_score - score);
+            }
             self.reaching = Some((quality, score));
             self.best = output;
         } else {
             if let Some((lower, lower_score)) = self.below {
-                let points = (score - lower_score) / f64::from(quality - lower);
-                self.points_per_step = points.clamp(POINTS_PER_STEP / 4.0, POINTS_PER_STEP * 4.0);
+                self.learn_slope(quality - lower, score - lower_score);
             }
             self.below = Some((quality, score));
             if self.reaching.is_none() {
@@ -217,21 +260,41 @@ impl<'floor> Search<'floor> {
         Some(with_quality(encoding, self.next_quality()?))
     }
 
-    /// Returns the quality to try next, if any. While no output reaches the floor, the next quality
-    /// is a higher one. If an output exceeds the floor by far, the next quality lies between the
-    /// lowest quality that reached the floor and the highest that did not.
+    /// Computes the points per step of the quality from the scores of two outputs.
+    fn learn_slope(&mut self, steps: u8, points: f64) {
+        self.points_per_step =
+            (points / f64::from(steps)).clamp(POINTS_PER_STEP / 4.0, POINTS_PER_STEP * 4.0);
+    }
+
+    /// Returns the quality to try next, if any. While no output reaches the score of the goal, the
+    /// next quality is a higher one. While every output exceeds a requested score, it is a lower
+    /// one. Otherwise, if an output exceeds the goal by far, the next quality lies between the
+    /// lowest quality that reached the goal and the highest that did not.
     fn next_quality(&self) -> Option<u8> {
-        let (low, low_score) = self.below?;
+        let goal = self.floor.score_min();
+        let surplus = match self.floor.goal {
+            Goal::Floor => SURPLUS_POINTS,
+            Goal::Score(_) => SURPLUS_POINTS_FOR_SCORE,
+        };
+        let Some((low, low_score)) = self.below else {
+            let (high, high_score) = self.reaching?;
+            let is_lowered = matches!(self.floor.goal, Goal::Score(_))
+                && goal + surplus < high_score
+                && QUALITY_MIN < high;
+            let steps = ((high_score - goal) / self.points_per_step).floor();
+            let next = high.saturating_sub(steps.clamp(1.0, 20.0) as u8);
+            return is_lowered.then(|| next.max(QUALITY_MIN));
+        };
         match self.reaching {
             None => {
-                let steps = ((SCORE_MIN - low_score) / self.points_per_step).ceil();
+                let steps = ((goal - low_score) / self.points_per_step).ceil();
                 let next = low + steps.clamp(3.0, 20.0) as u8;
                 (low < QUALITY_MAX).then_some(next.min(QUALITY_MAX))
             }
             Some((high, high_score)) => {
-                let share = (SCORE_MIN + 1.0 - low_score) / (high_score - low_score);
+                let share = (goal + INTERPOLATED_POINTS - low_score) / (high_score - low_score);
                 let next = low + (share * f64::from(high - low)).round() as u8;
-                (SCORE_MIN + SURPLUS_POINTS < high_score && 2 < high - low)
+                (goal + surplus < high_score && 2 < high - low)
                     .then(|| next.clamp(low + 1, high - 1))
             }
         }

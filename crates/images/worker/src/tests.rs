@@ -11,4 +11,5 @@ mod geometry;
 mod job;
 mod pictures;
 mod reduction;
+mod score;
 mod trim;

@@ -136,6 +136,50 @@ fn quality_rises_until_the_floor_is_met_and_not_for_ever() {
 }
 
 #[test]
+fn a_requested_score_is_reached_by_a_lower_quality_if_possible() {
+    let size = Size::new(320, 240);
+    let noise = |x: u32, y: u32| (x * 7919 + y * 104_729 + (x * y) % 251) % 5;
+    let raster = drawn(size, |x, y| {
+        [x / 2 + noise(x, y), y / 2 + noise(y, x), (x + y) / 3].map(|value| value as u8)
+    });
+    let planes = to_planes(
+        raster.clone(),
+        Subsampling::S420,
+        Range::Limited,
+        Matrix::Bt601,
+    );
+    let planes = Raster::Yuv(planes);
+    let file = |encoding| codec::encode(&planes, None, encoding).expect("its form");
+    let found = |score_min: u8, start: u8| {
+        let floor = Floor::of(&raster, WEBP).expect("a lossy encoding");
+        let floor = floor.aiming_at(NonZeroU8::new(score_min));
+        let mut search = Search::new(&floor);
+        let mut tried = vec![with_quality(WEBP, start)];
+        while let Some(next) = search.advance(tried[tried.len() - 1], file(tried[tried.len() - 1]))
+        {
+            assert!(!tried.contains(&next), "{next:?} was tried already");
+            tried.push(next);
+        }
+        assert!(tried.len() <= 1 + ATTEMPTS_FOR_SCORE_MAX as usize);
+        let best = search.into_best();
+        let sample = floor.decode_sample(WEBP, &best).expect("a picture");
+        (best, floor.compare(&sample).expect("a score"))
+    };
+    let first = file(with_quality(WEBP, 95));
+    let scores = [60, 65, 70].map(|score_min| {
+        let (best, score) = found(score_min, 95);
+        assert!(f64::from(score_min) <= score, "{score} for {score_min}");
+        assert!(best.len() < first.len(), "{score_min}: {}", best.len());
+        score
+    });
+    assert!(scores.is_sorted(), "{scores:?}");
+    // From a quality that is too low, the search rises.
+    let (best, score) = found(70, 20);
+    assert!(70.0 <= score, "{score}");
+    assert!(file(with_quality(WEBP, 20)).len() < best.len());
+}
+
+#[test]
 fn a_quality_below_the_default_has_no_floor() {
     let raster = map(Size::new(20, 20));
     let default = default_quality(Target::Webp);
