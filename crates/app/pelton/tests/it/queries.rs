@@ -5,7 +5,7 @@ use std::fs;
 use crate::harness::{Home, Server, media};
 
 /// Queries, and the size that each yields for a photograph of 240 × 160 pixels.
-const SIZES: [(&str, (u32, u32)); 67] = [
+const SIZES: [(&str, (u32, u32)); 68] = [
     ("", (240, 160)),
     ("w=120", (120, 80)),
     ("h=80", (120, 80)),
@@ -81,6 +81,7 @@ const SIZES: [(&str, (u32, u32)); 67] = [
     ("max_width=480&max_height=480", (240, 160)),
     // Quality and format do not affect the size.
     ("q=30", (240, 160)),
+    ("q=auto", (240, 160)),
     ("max_bytes=900", (240, 160)),
     ("w=120&format=auto", (120, 80)),
     ("w=120&q=100", (120, 80)),
@@ -96,6 +97,29 @@ fn sizes_come_out_exactly() {
             assert_eq!(response.status, 200, "{query}: {}", response.text());
             assert_eq!(response.size(), size, "{query}, {accept}");
         }
+    }
+    server.stop();
+}
+
+#[test]
+fn an_automatic_quality_is_a_variant_of_its_own() {
+    let home = Home::with(&[("p.jpg", &media::photo(240, 160, 1))]);
+    let server = Server::plain(&home, &[]);
+    for accept in ["image/avif", "image/webp", "*/*"] {
+        let default = server.get_as("/p.jpg?w=200", accept);
+        let auto = server.get_as("/p.jpg?w=200&q=auto", accept);
+        assert_eq!(auto.status, 200, "{accept}");
+        assert_eq!(auto.size(), (200, 133), "{accept}");
+        assert_eq!(auto.content_type(), default.content_type(), "{accept}");
+    }
+    for wrong in ["q=Auto", "q=0", "q=101", "q=", "q=auto&q=80"] {
+        let response = server.get_as(&format!("/p.jpg?{wrong}"), "*/*");
+        assert_eq!(response.status, 400, "{wrong}");
+        assert!(
+            response.text().contains("q:"),
+            "{wrong}: {}",
+            response.text()
+        );
     }
     server.stop();
 }
