@@ -9,10 +9,10 @@ use image_plan::{Format, Packed, Raster, Size};
 
 use crate::{DecodeOptions, Decoded, Error, ErrorKind, buffer, gif, png, webp};
 
-/// Longest duration of a frame that browsers replace, in milliseconds. Such durations come from old
-/// programs, which could not show frames as fast as that.
+/// Longest frame duration that browsers replace by a longer one, in milliseconds. It occurs in old
+/// files, made for programs that could not show frames so fast.
 const REPLACED_MS_MAX: u32 = 10;
-/// Duration with which browsers replace shorter ones, in milliseconds.
+/// Duration by which browsers replace durations of at most [`REPLACED_MS_MAX`], in milliseconds.
 const REPLACEMENT_MS: u32 = 100;
 /// Maximum duration of a frame in milliseconds, about 4.6 hours: WebP stores it in 24 bits. Longer
 /// durations of other formats are shortened.
@@ -35,17 +35,17 @@ enum Frames<'a> {
     Webp(webp::Frames<'a>),
 }
 
-/// Header of an animation.
+/// Animation whose header was read, with the properties that the header states.
 pub(crate) struct Opened<F> {
     pub(crate) frames: F,
     /// Size of the canvas.
     pub(crate) size: Size,
     pub(crate) profile: Option<Vec<u8>>,
-    /// True if a profile could not be read.
+    /// True if the file has a profile that could not be read.
     pub(crate) damaged: bool,
 }
 
-/// Picture of an animation at a time.
+/// Picture that an animation shows for a time.
 #[derive(Clone, Copy, Debug)]
 pub struct AnimationFrame<'a> {
     /// Canvas after the frame was drawn, in RGBA.
@@ -56,11 +56,10 @@ pub struct AnimationFrame<'a> {
 }
 
 impl<'a> AnimationReader<'a> {
-    /// Reads the header of the animation `bytes`, whose canvas must have the size of `options`.
+    /// Reads the header of the animation `bytes`, whose canvas must have the size `options.stored`.
     ///
     /// # Errors
-    /// As [`decode`](crate::decode); also if the file is not an animation, or if it has more than
-    /// [`Limits::frames_max`](crate::Limits::frames_max) frames.
+    /// As [`decode`](crate::decode); also if the file is not an animation.
     pub fn open(
         format: Format,
         bytes: &'a [u8],
@@ -105,8 +104,9 @@ impl<'a> AnimationReader<'a> {
     /// Decodes the next frame. Returns `None` after the last frame.
     ///
     /// # Errors
-    /// [`ErrorKind::Undecodable`] if the file is damaged or cut off, even if all frames before are
-    /// intact; [`ErrorKind::TooLarge`] if there are too many frames.
+    /// [`ErrorKind::Undecodable`] if the file is damaged or cut off, even if all earlier frames are
+    /// intact; [`ErrorKind::TooLarge`] if the animation has more than
+    /// [`Limits::frames_max`](crate::Limits::frames_max) frames.
     pub fn next_frame(&mut self) -> Result<Option<AnimationFrame<'_>>, Error> {
         let frame = match &mut self.frames {
             Frames::Gif(frames) => frames.next_frame(self.canvas.size())?,
@@ -138,7 +138,8 @@ impl<'a> AnimationReader<'a> {
         }))
     }
 
-    /// Returns how often the animation is played, as far as the file was read; 0 means endlessly.
+    /// Returns how often the animation is played; 0 means endlessly. The number is final only after
+    /// the last frame was read.
     #[must_use]
     pub fn plays(&self) -> u16 {
         match &self.frames {
@@ -161,7 +162,7 @@ impl<'a> AnimationReader<'a> {
     }
 }
 
-/// Decodes the frame with the number `options.page`, counted from 1, of an animation.
+/// Decodes one frame of an animation, the one with the number `options.page`, counted from 1.
 pub(crate) fn decode_frame(
     format: Format,
     bytes: &[u8],

@@ -64,7 +64,7 @@ pub(crate) fn unpremultiply(pixel: &mut [u8]) {
     let alpha = u32::from(*alpha);
     for sample in colours {
         let numerator = u32::from(*sample) * 255 + alpha / 2;
-        // Without alpha, there is no colour.
+        // The colours of a fully transparent pixel become 0.
         *sample = numerator.checked_div(alpha).unwrap_or(0).min(255) as u8;
     }
 }

@@ -8,19 +8,20 @@ use crate::{
     avif, bmp, gif, hdr, ico, jpeg, jxl, png, pnm, preview, psd, qoi, svg, tga, tiff, webp,
 };
 
-/// Decodes `bytes`, which must begin with the magic bytes of `format`. Of an animation, only the
-/// frame of `options` is decoded, of an ICO the largest picture, of a TIFF the page of `options`.
+/// Decodes one picture of `bytes`, which must be a file of `format`: of an animation or a TIFF, the
+/// frame or page with the number `options.page`; of an ICO, the largest picture.
 ///
 /// | format | result |
 /// |---|---|
 /// | JPEG | full-range BT.601 planes in the file's subsampling; CMYK for CMYK and YCCK; else RGB |
-/// | PNG | RGB or RGBA; full-range grey planes with or without alpha |
-/// | GIF, BMP | RGB or RGBA |
+/// | PNG, JPEG XL | RGB or RGBA; full-range grey planes with or without alpha |
+/// | GIF, BMP, SVG | RGB or RGBA |
 /// | WebP | limited-range BT.601 planes at 4:2:0 with or without alpha; RGB or RGBA if lossless |
 /// | TIFF, PSD, PNM, TGA | RGB, RGBA or CMYK; full-range grey planes with or without alpha |
 /// | ICO, QOI | RGB or RGBA; the grey planes of a PNG in an ICO |
 /// | Radiance HDR | RGB, tone-mapped |
 /// | AVIF | planes as in the file, with or without alpha; RGB or RGBA with the identity matrix |
+/// | HEIC, camera raw | the largest embedded JPEG, as above |
 ///
 /// Samples of more than 8 bits are rounded to 8. Alpha is straight, and omitted if all pixels are
 /// opaque.

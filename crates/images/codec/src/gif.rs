@@ -1,6 +1,6 @@
-//! GIF, decoded by the `gif` crate. The result is the first frame, painted on a canvas, or the
-//! frames one after the other. The canvas is the file's logical screen, enlarged if the first frame
-//! extends beyond the screen.
+//! GIF, decoded by the `gif` crate. [`decode`] returns the first frame, painted on a canvas;
+//! [`open_frames`] returns a decoder of all frames. The canvas is the file's logical screen,
+//! enlarged if the first frame extends beyond the screen.
 
 mod frames;
 
@@ -53,7 +53,8 @@ fn open<'a>(bytes: &'a [u8], options: &DecodeOptions) -> Result<FirstFrame<'a>, 
     Ok((decoder, frame, size))
 }
 
-/// Returns the colours of `frame`, the frame that the decoder has reached: three bytes per colour.
+/// Returns the colours of `frame`, three bytes per colour. The decoder must have reached this
+/// frame.
 fn colours(decoder: &Decoder<Cursor<&[u8]>>, frame: &Frame<'_>) -> Result<Vec<u8>, Error> {
     match &frame.palette {
         Some(local) => Ok(local.clone()),
@@ -61,8 +62,8 @@ fn colours(decoder: &Decoder<Cursor<&[u8]>>, frame: &Frame<'_>) -> Result<Vec<u8
     }
 }
 
-/// Paints the frame's rows until the end of the valid data, at the distances `(left, top)` from the
-/// edges of the canvas. Returns whether all rows were painted.
+/// Paints the rows of a frame up to the end of the valid data. `(left, top)` are the frame's
+/// distances from the edges of the canvas. Returns whether all rows were painted.
 fn paint(
     decoder: &mut Decoder<Cursor<&[u8]>>,
     frame: &Frame<'_>,

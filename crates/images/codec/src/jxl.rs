@@ -30,7 +30,7 @@ pub(crate) fn decode(bytes: &[u8], options: &DecodeOptions) -> Result<Decoded, E
     let size = Size::new(image.width(), image.height());
     limits.admit("jxl", size, options.stored)?;
     image.set_render_spot_color(true);
-    // The profile of the file is that of its samples, unless they are XYB.
+    // The profile in the file describes the samples, unless the samples are XYB.
     let is_xyb = image.image_header().metadata.xyb_encoded;
     let profile = match image.original_icc().filter(|_| !is_xyb) {
         Some(profile) => buffer::copy(profile)?,
@@ -68,8 +68,8 @@ pub(crate) fn decode(bytes: &[u8], options: &DecodeOptions) -> Result<Decoded, E
     })
 }
 
-/// Converts an error of jxl-oxide. Its type does not tell a lack of memory from damage, except by
-/// the chain of its sources.
+/// Converts an error of jxl-oxide. Only the chain of sources of the error shows whether the memory
+/// limit was exceeded or the file is damaged.
 fn error(err: &(dyn std::error::Error + 'static)) -> Error {
     let mut source = Some(err);
     while let Some(err) = source {

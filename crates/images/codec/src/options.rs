@@ -98,7 +98,7 @@ impl Limits {
         scratch_bytes_max: 1 << 30,
         // libjpeg writes 10 scans, optimizers up to 20.
         jpeg_scans_max: 100,
-        // The caller sets the number that its plan allows.
+        // Unlimited, because only callers that decode animations set a limit.
         frames_max: u32::MAX,
     };
 

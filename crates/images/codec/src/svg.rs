@@ -1,10 +1,10 @@
 //! SVG and SVGZ, rendered by resvg at the size that the caller expects: no scripts, no animation,
-//! no network and no files. Text has the one font that is built in. Embedded pictures must be data
+//! no network and no files. Text is drawn in the one built-in font. Embedded pictures must be data
 //! URLs.
 //!
-//! A small file can describe a large tree by `use`, and a deep one by nesting. Both are counted
-//! before the tree is built, and refused beyond a limit. Filters and patterns can still take long;
-//! the sandbox's limits on CPU time and memory end them.
+//! A small file can describe a large tree by `use`, and a deep tree by nesting. The nodes and the
+//! depth are computed before the tree is built, and a file beyond the limits is refused. Filters
+//! and patterns can still take long; the sandbox's limits on CPU time and memory end them.
 //!
 //! Sources: SVG 2; the contract of the crates `usvg` and `resvg`.
 
@@ -27,7 +27,7 @@ const NODES_MAX: u32 = 200_000;
 /// Maximum number of elements and texts after each `use` is replaced by its target.
 const EXPANDED_NODES_MAX: u64 = 500_000;
 /// Maximum depth of elements after each `use`, and each reference such as `fill="url(#id)"`, is
-/// replaced by its target. The renderer is recursive.
+/// replaced by its target. The depth is limited because the renderer is recursive.
 const DEPTH_MAX: u32 = 128;
 /// Maximum number of pixels of all embedded pictures together.
 const EMBEDDED_PIXELS_MAX: u64 = 32 << 20;
@@ -51,14 +51,14 @@ static FONTS: LazyLock<Arc<Database>> = LazyLock::new(|| {
 });
 
 pub(crate) fn decode(bytes: &[u8], options: &DecodeOptions) -> Result<Decoded, Error> {
-    // A drawing can have any size, so the file states none that could differ.
+    // A drawing can be rendered at any size, so there is no stored size to compare with.
     options
         .limits
         .admit("svg", options.stored, options.stored)?;
     let text = text(bytes)?;
     let xml = ParsingOptions {
-        // A declaration of the document type is common. The parser loads no external entities, and
-        // limits the depth and number of internal ones.
+        // Many files begin with a document type declaration. The parser loads no external entities,
+        // and limits the depth and number of internal ones.
         allow_dtd: true,
         nodes_limit: NODES_MAX,
         ..ParsingOptions::default()
@@ -125,15 +125,15 @@ fn usvg_options() -> Options<'static> {
         fontdb: Arc::clone(&FONTS),
         image_href_resolver: ImageHrefResolver {
             resolve_data: Box::new(move |_, data, _| embedded(data, &pixels_left)),
-            // A reference to a file or to another server.
+            // Ignores pictures in other files and on other servers.
             resolve_string: Box::new(|_, _| None),
         },
         ..Options::default()
     }
 }
 
-/// Returns the picture of a data URL, or `None` if it is not a JPEG, PNG, GIF or WebP, or exceeds
-/// what is left of the pixels of embedded pictures. The file is then drawn without the picture.
+/// Returns the picture of a data URL. Returns `None` if the picture is not a JPEG, PNG, GIF or
+/// WebP, or has more than `pixels_left` pixels. The drawing is then rendered without the picture.
 fn embedded(data: Arc<Vec<u8>>, pixels_left: &AtomicU64) -> Option<ImageKind> {
     let facts = probe(&data[..], data.len() as u64).ok()?;
     let kind = match facts.format {
@@ -155,7 +155,8 @@ struct Expansion<'a, 'input> {
 }
 
 impl Expansion<'_, '_> {
-    /// Fails if the document is too large or too deep. A `use` that contains itself is too deep.
+    /// Fails if the document is too large or too deep. A `use` that contains itself counts as too
+    /// deep.
     fn check(document: &Document<'_>) -> Result<(), Error> {
         let mut expansion = Expansion {
             targets: HashMap::new(),
@@ -163,7 +164,7 @@ impl Expansion<'_, '_> {
         };
         for node in document.descendants() {
             if let Some(id) = node.attribute("id") {
-                // The renderer takes the first of several elements with the same id, too.
+                // Like the renderer, chooses the first of several elements with the same id.
                 expansion.targets.entry(id).or_insert(node);
             }
         }
@@ -210,7 +211,7 @@ impl<'a, 'input> Expansion<'a, 'input> {
         if node.tag_name().name() != "use" {
             return None;
         }
-        // The renderer prefers the attribute without a namespace, too.
+        // Like the renderer, prefers the attribute without a namespace.
         let href = |namespace: Option<&str>| {
             let mut attributes = node.attributes();
             let found = attributes.find(|it| it.name() == "href" && it.namespace() == namespace)?;

@@ -89,7 +89,7 @@ impl Task {
         self.pace == Pace::Idle || self.replaces.is_some()
     }
 
-    /// Returns the details of the result `body`.
+    /// Returns the details of the variant whose bytes are `body`.
     fn made(&self, body: &Sealed) -> Result<VariantDetails, ProbeError> {
         let size = match self.plan.trim {
             None => self.plan.target,
@@ -741,9 +741,9 @@ fn verified(
 }
 
 /// Returns whether `sealed` is a picture of the planned format and size, with at most the planned
-/// number of frames. All are read from the encoded bytes, since the worker is not trusted. The size
-/// of a trimmed picture may be smaller than planned, and an animation may become a still picture if
-/// all its frames look the same.
+/// number of frames. These properties are read from the encoded bytes, because the worker is not
+/// trusted. A trimmed picture may be smaller than planned, and an animation may become a still
+/// picture if all its frames look the same.
 fn is_as_planned(sealed: &Sealed, plan: &Plan) -> bool {
     let facts = image_plan::probe(sealed, sealed.bytes);
     let format = plan.encoding.target().format();
@@ -762,7 +762,7 @@ fn is_as_planned(sealed: &Sealed, plan: &Plan) -> bool {
 }
 
 /// Returns the maximum size of a result in bytes: uncompressed pixels, plus 1 MiB for headers and a
-/// colour profile; of an animation at most [`ANIMATION_BYTES_MAX`].
+/// colour profile. For an animation, the maximum is at most [`ANIMATION_BYTES_MAX`].
 fn output_bytes_max(plan: &Plan) -> u64 {
     const CONTAINER_BYTES: u64 = 1 << 20;
     let picture_bytes = plan.target.pixels() * 4 + CONTAINER_BYTES;

@@ -48,7 +48,7 @@ enum Kind {
 /// Treatment of small profiles that are not sRGB.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SmallProfiles {
-    /// They are embedded in the output.
+    /// The profile is embedded in the output.
     Carry,
     /// The pixels are converted to sRGB, because colours in sRGB will be added to the picture.
     Convert,

@@ -8,8 +8,8 @@ use std::ops::Range;
 /// Returns the part of the picture that remains if its borders are removed. A row or column at an
 /// edge belongs to a border if all its pixels are like the top left pixel: no component differs by
 /// more than `threshold` levels. The components are those of the decoded picture: red, green and
-/// blue; luma and chroma; or inks. Colours are multiplied with alpha before they are compared, so
-/// that all transparent pixels are alike. If the whole picture is one border, it remains as it is.
+/// blue; luma and chroma; or inks. Colours are multiplied by alpha before they are compared, so
+/// that all transparent pixels are alike. If the whole picture is one border, nothing is removed.
 #[must_use]
 pub fn without_borders(raster: &Raster, threshold: u8) -> Rect {
     let size = raster.size();
@@ -29,8 +29,8 @@ pub fn without_borders(raster: &Raster, threshold: u8) -> Rect {
 /// Columns and rows that are not part of a border.
 type Kept = (Range<usize>, Range<usize>);
 
-/// Finds the columns and rows of a picture without alpha that has planes. Returns `None` if all are
-/// part of a border.
+/// Finds the columns and rows to keep of a picture that has planes and no alpha. Returns `None` if
+/// all are part of a border.
 fn planes(yuv: &Yuv, threshold: u8) -> Option<Kept> {
     let (across, down) = yuv.subsampling.divisors();
     let (across, down) = (across as usize, down as usize);
@@ -72,7 +72,8 @@ fn pixels(packed: &Packed, threshold: u8) -> Option<Kept> {
     }
 }
 
-/// Finds the columns and rows of a picture without alpha, of `N` interleaved components.
+/// Finds the columns and rows to keep of a picture that has `N` interleaved components and no
+/// alpha.
 fn opaque<const N: usize>(packed: &Packed, threshold: u8) -> Option<Kept> {
     let (pixels, _) = packed.data.as_chunks::<N>();
     let background = *pixels.first()?;
@@ -87,7 +88,7 @@ fn opaque<const N: usize>(packed: &Packed, threshold: u8) -> Option<Kept> {
     find(packed.size, |y| &pixels[y * width..][..width], is_like)
 }
 
-/// Finds the columns and rows of a picture with alpha.
+/// Finds the columns and rows to keep of a picture with alpha.
 fn translucent(packed: &Packed, threshold: u8) -> Option<Kept> {
     let (pixels, _) = packed.data.as_chunks::<4>();
     let background = premultiplied(*pixels.first()?);
@@ -102,7 +103,7 @@ fn translucent(packed: &Packed, threshold: u8) -> Option<Kept> {
     find(packed.size, |y| &pixels[y * width..][..width], is_like)
 }
 
-/// Multiplies the colours of a pixel with its alpha, rounded to nearest.
+/// Multiplies the colours of a pixel by its alpha, rounded to nearest.
 fn premultiplied([red, green, blue, alpha]: [u8; 4]) -> [u8; 4] {
     let times = |sample: u8| ((u16::from(sample) * u16::from(alpha) + 127) / 255) as u8;
     [times(red), times(green), times(blue), alpha]

@@ -17,8 +17,8 @@ use pixel::colour::{ProfileAction, SmallProfiles};
 use pixel::to_packed;
 use std::num::NonZeroU32;
 
-/// Lowest method of WebP, that is, lowest effort, at which a lossless output is made beside a lossy
-/// one. Clients do not wait for conversions at such an effort.
+/// Lowest method of WebP, the measure of effort, at which a lossy conversion also makes a lossless
+/// output. Clients do not wait for conversions at such an effort.
 const LOSSLESS_METHOD_MIN: u8 = 3;
 
 /// Converts an animated original of at most `frames_max` frames to an animation.
@@ -98,7 +98,7 @@ fn action_for(
     action
 }
 
-/// Returns the encoders whose smallest output is kept.
+/// Returns one or two encoders of the animation. The caller keeps the smallest output.
 fn new_encoders(
     plan: &Plan,
     profile: Option<&[u8]>,

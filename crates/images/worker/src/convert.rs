@@ -84,8 +84,8 @@ pub fn convert_batch(batch: &Batch, original: &[u8]) -> Result<BatchOutput, Erro
     Ok(BatchOutput { files, remarks })
 }
 
-/// Executes the plans of a batch that become animations, one after the other. The placeholder shows
-/// the first frame.
+/// Executes a batch of animations, one plan after the other. A placeholder, if requested, shows the
+/// first frame.
 fn convert_animations(batch: &Batch, original: &[u8]) -> Result<BatchOutput, Error> {
     let mut files = Vec::with_capacity(batch.outputs());
     let mut remarks = Vec::new();
@@ -117,7 +117,7 @@ fn placeholder_of(plan: &Plan, raster: &Raster, colours: &Colours) -> Placeholde
 struct Colours {
     profile: Option<Vec<u8>>,
     profile_action: ProfileAction,
-    /// Treatment for plans that add colours in sRGB, once such a plan is produced.
+    /// Treatment for plans that add colours in sRGB, computed for the first such plan.
     action_for_srgb: OnceCell<ProfileAction>,
 }
 
@@ -130,7 +130,7 @@ impl Colours {
         }
     }
 
-    /// Returns the treatment of the profile of `raster`, the decoded picture, by `plan`.
+    /// Returns how `plan` treats the profile of the decoded picture `raster`.
     fn action(&self, plan: &Plan, raster: &Raster) -> &ProfileAction {
         if !plan.effects.adds_srgb_colour() {
             return &self.profile_action;

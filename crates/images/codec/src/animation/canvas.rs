@@ -156,7 +156,7 @@ fn over(drawn: [u8; 4], under: [u8; 4]) -> [u8; 4] {
         (0, _) => return under,
         _ => {}
     }
-    // Shares of both colours, in 255² parts.
+    // Weights of the two colours, in units of 1 / 255².
     let drawn_share = u32::from(drawn[3]) * 255;
     let under_share = u32::from(under[3]) * (255 - u32::from(drawn[3]));
     let share = drawn_share + under_share;

@@ -28,12 +28,12 @@ const FORMATS: [Format; 3] = [Format::Gif, Format::Png, Format::Webp];
 /// Frame of a test file.
 #[derive(Clone, Copy)]
 struct Drawn {
-    /// Distances from the left and upper edge, width and height.
+    /// Distance from the left edge, distance from the upper edge, width and height.
     area: (u32, u32, u32, u32),
     is_over: bool,
     disposal: Disposal,
     duration_ms: u32,
-    /// Number of the first colour, and whether some colours are translucent.
+    /// Index of the first colour in [`COLOURS`], and whether the frame has translucent pixels.
     start: usize,
     is_translucent: bool,
 }
@@ -57,8 +57,7 @@ impl Drawn {
     }
 }
 
-/// Returns frames with every disposal. `Restore` and opaque replacement do not exist in all
-/// formats.
+/// Returns frames with every disposal and blending that `format` has.
 fn scene(format: Format) -> Vec<Drawn> {
     let restore = match format {
         Format::Webp => Disposal::Clear,
@@ -84,7 +83,7 @@ fn scene(format: Format) -> Vec<Drawn> {
     ]
 }
 
-/// Returns the canvas after each frame, composed as the formats' specifications say.
+/// Returns the canvas after each frame, composed as the specifications of the formats say.
 fn compose(frames: &[Drawn]) -> Vec<Vec<u8>> {
     let mut canvas = vec![[0_u8; 4]; CANVAS.pixels() as usize];
     let mut pictures = Vec::new();
@@ -158,7 +157,7 @@ fn write_gif(frames: &[Drawn]) -> Vec<u8> {
             .map(|pixel| index(pixel).expect("a known colour") as u8);
         let mut indexes: Vec<u8> = indexes.collect();
         if number == 1 {
-            // Rows of an interlaced frame of three rows are stored in another order.
+            // The rows of an interlaced frame of three rows are stored in the order 0, 2, 1.
             let rows: Vec<Vec<u8>> = indexes.chunks(3).map(<[u8]>::to_vec).collect();
             indexes = [&rows[0][..], &rows[2], &rows[1]].concat();
         }
@@ -199,7 +198,8 @@ fn write_png(frames: &[Drawn], has_still: bool) -> Vec<u8> {
     }
     for frame in frames {
         let (x, y, width, height) = frame.area;
-        // The writer checks each change against the position of the frame before.
+        // The encoder compares a new size with the position of the previous frame, so the position
+        // is reset first.
         writer.set_frame_position(0, 0).expect("inside");
         writer.set_frame_dimension(width, height).expect("inside");
         writer.set_frame_position(x, y).expect("inside");

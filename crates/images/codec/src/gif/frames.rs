@@ -12,7 +12,7 @@ use crate::{DecodeOptions, Error, ErrorKind, buffer};
 /// Frames that are not decoded yet.
 pub(crate) struct Frames<'a> {
     decoder: Decoder<Cursor<&'a [u8]>>,
-    /// Header of the next frame, if it was read already.
+    /// Header of the next frame, if it was already read.
     next: Option<gif::Frame<'static>>,
 }
 
@@ -42,7 +42,7 @@ impl Frames<'_> {
             },
         };
         let size = Size::new(frame.width.into(), frame.height.into());
-        // Such a frame would take more memory and time than the canvas accounts for.
+        // The caller has reserved memory and time only for frames up to the size of the canvas.
         if canvas.width_px < size.width_px || canvas.height_px < size.height_px {
             let detail = "gif: a frame is larger than the canvas";
             return Err(Error::new(ErrorKind::Unsupported, detail));
@@ -66,13 +66,13 @@ impl Frames<'_> {
                 DisposalMethod::Background => Disposal::Clear,
                 DisposalMethod::Previous => Disposal::Restore,
             },
-            // The delay is stated in hundredths of a second.
+            // The file states the delay in hundredths of a second.
             duration_ms: u32::from(frame.delay) * 10,
         }))
     }
 
-    /// Returns how often the animation is played; 0 means endlessly. The file states the number of
-    /// repetitions after the first time.
+    /// Returns how often the animation is played; 0 means endlessly. The file states how often it
+    /// is repeated after the first time.
     pub(crate) fn plays(&self) -> u16 {
         match self.decoder.repeat() {
             Repeat::Infinite => 0,

@@ -43,8 +43,8 @@ pub(crate) fn decode(bytes: &[u8], options: &DecodeOptions) -> Result<Decoded, E
 }
 
 /// Decodes a JPEG to pixels of `layout`, RGB or CMYK, in the colours that its header states. Inks
-/// are not inverted. `fits` returns whether the picture may have a size. Also returns whether the
-/// file is damaged, so that a part of the pixels is missing.
+/// are not inverted. `fits` returns whether a picture of the given size is permitted. Also returns
+/// whether the file is damaged, so that some pixels are missing.
 pub(crate) fn decode_pixels(
     bytes: &[u8],
     layout: Layout,

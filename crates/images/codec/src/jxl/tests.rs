@@ -35,7 +35,7 @@ fn packed(decoded: Decoded) -> Packed {
     }
 }
 
-/// Returns the pixel of a picture with colours.
+/// Returns the pixel at column `x` of row `y`.
 fn pixel(picture: &Packed, x: u32, y: u32) -> &[u8] {
     let channels = picture.layout.channels();
     let at = (y * picture.size.width_px + x) as usize * channels;
@@ -103,7 +103,7 @@ fn grey_of_16_bits_becomes_a_plane() {
 #[test]
 fn the_orientation_is_applied() {
     let picture = packed(decoded(TURNED));
-    // The upper edge, which is red, becomes the right edge.
+    // The upper edge of the stored picture is red, and becomes the right edge.
     assert_near(pixel(&picture, 31, 20), &[254, 0, 0]);
     assert_near(pixel(&picture, 0, 20), &[0, 0, 254]);
 }
@@ -113,7 +113,7 @@ fn the_profile_is_returned() {
     let decoded = decoded(WIDE);
     let profile = decoded.profile.clone().expect("a profile");
     assert_eq!((profile.len(), &profile[36..40]), (940, &b"acsp"[..]));
-    // The samples are those of the file, not yet converted.
+    // The samples are those of the file: they were not converted to sRGB.
     assert_eq!(pixel(&packed(decoded), 5, 0), [255, 0, 0]);
 }
 
@@ -176,7 +176,7 @@ fn a_huge_size_in_a_small_file_is_not_decoded() {
 
 #[test]
 fn damages_are_harmless() {
-    // The others take long, since each has thousands of bits.
+    // The other files have thousands of bits, so flipping each of their bits would take too long.
     for file in [LOSSY, GREY_16] {
         assert_damage_is_harmless(Format::Jxl, file, facts(file).stored);
     }

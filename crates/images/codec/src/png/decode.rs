@@ -12,7 +12,8 @@ use crate::{DecodeOptions, Decoded, Error, ErrorKind, animation, buffer, cicp};
 pub(crate) fn decode(bytes: &[u8], options: &DecodeOptions) -> Result<Decoded, Error> {
     let mut reader = open(bytes, options)?;
     let is_animated = reader.info().animation_control.is_some();
-    // The first picture is also the first frame, unless it has no control chunk.
+    // The first picture of the file is also the first frame, unless no frame control chunk precedes
+    // it.
     if is_animated && (options.page != 1 || reader.info().frame_control.is_none()) {
         return animation::decode_frame(Format::Png, bytes, options);
     }

@@ -32,7 +32,8 @@ pub(crate) fn open_frames<'a>(
         frames: Frames {
             left: animation.num_frames,
             plays: u16::try_from(animation.num_plays).unwrap_or(u16::MAX),
-            // A picture before the first frame is for programs that show no animations.
+            // A picture without a frame control chunk precedes the first frame. It is meant for
+            // programs that do not support animations.
             is_at_frame: reader.info().frame_control.is_some(),
             reader,
         },

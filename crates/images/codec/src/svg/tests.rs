@@ -106,7 +106,7 @@ fn embedded_pictures_come_only_from_data_urls() {
     };
     let shown = image(&format!("data:image/png;base64,{base64}"));
     assert_eq!(shown.data, [255, 0, 0].repeat(8));
-    // A wrong type has no effect; the content decides.
+    // The content determines the format; a wrong media type has no effect.
     let shown = image(&format!("data:image/jpeg;base64,{base64}"));
     assert_eq!(shown.data, [255, 0, 0].repeat(8));
     for href in [
@@ -158,7 +158,7 @@ fn embedded_pictures_beyond_the_limit_are_left_out() {
 
 #[test]
 fn bombs_end_at_the_limits() {
-    // Each group draws the one before ten times.
+    // Each group draws the previous group ten times.
     let mut nested = "<g id='a0'><rect width='9' height='9'/></g>".to_owned();
     for level in 1..12 {
         let uses = format!("<use xlink:href='#a{}'/>", level - 1).repeat(10);
@@ -172,7 +172,8 @@ fn bombs_end_at_the_limits() {
     );
     let each_other = "<g id='a'><use href='#b'/></g><g id='b'><use href='#a'/></g>";
     assert_eq!(refusal(each_other), ErrorKind::TooLarge);
-    // The first of two elements with the same id counts, and `href` before `xlink:href`.
+    // The renderer chooses the first of two elements with the same id, and prefers `href` to
+    // `xlink:href`.
     let rects = "<rect width='9' height='9'/>".repeat(1_000);
     let twice = format!(
         "<g id='a'>{rects}</g><g id='a'/>{}",
@@ -202,7 +203,7 @@ fn bombs_end_at_the_limits() {
     assert_eq!(refusal(&deep(1_000)), ErrorKind::TooLarge);
     assert_eq!(refusal(&deep(100_000)), ErrorKind::TooLarge);
     assert!(drawn(&deep(100), Size::new(4, 4)).is_ok());
-    // A chain of elements that is as deep as the nesting.
+    // A chain of elements that is as deep as elements nested in each other.
     let chain: String = (0..1_000)
         .map(|at| format!("<g id='c{at}'><use href='#c{}'/></g>", at + 1))
         .collect();

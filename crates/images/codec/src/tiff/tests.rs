@@ -466,7 +466,8 @@ fn a_truncated_jpeg_strip_is_damage() {
 
 #[test]
 fn inverted_grey_is_divided_by_alpha_before_it_is_inverted() {
-    // Grey levels that are stored inverted: 255 is black. 60 of 120 is a stored level of 128.
+    // Grey levels stored inverted, so that 255 is black, and multiplied by alpha: 60 with alpha 120
+    // is the level 128.
     let pixels = [[255, 255], [0, 255], [60, 120], [0, 0]];
     let page = Page::new((4, 1), &[8; 2], 0, PLAIN, vec![pixels.concat()]).with(338, &[1]);
     let file = Tiff::of(page).to_bytes();

@@ -14,7 +14,7 @@ use crate::animation::DURATION_MS_MAX;
 use crate::{Error, ErrorKind, buffer};
 
 /// Encoder of animated WebP. It keeps the encoded frames and a few copies of the last picture, but
-/// no other picture.
+/// no earlier picture.
 pub struct AnimationEncoder {
     handle: Handle,
     config: webp::WebPConfig,
@@ -35,8 +35,8 @@ impl Drop for Handle {
 }
 
 impl AnimationEncoder {
-    /// Creates an encoder for pictures of `size`. Of a lossy encoding, each frame becomes lossy or
-    /// lossless, whichever is smaller.
+    /// Creates an encoder for pictures of `size`. If `encoding` is lossy, each frame becomes lossy
+    /// or lossless, whichever is smaller.
     ///
     /// # Errors
     /// [`ErrorKind::Failed`] if `encoding` is not WebP, [`ErrorKind::TooLarge`] if the format
@@ -79,8 +79,8 @@ impl AnimationEncoder {
     /// Adds a picture that is shown for `duration_ms` milliseconds.
     ///
     /// # Errors
-    /// [`ErrorKind::Failed`] if the picture has another size than the animation, its pixels are
-    /// neither RGB nor RGBA, or the duration is 0 or too long for the format.
+    /// [`ErrorKind::Failed`] if the size of the picture differs from that of the animation, if the
+    /// pixels are neither RGB nor RGBA, or if the duration is 0 or too long for the format.
     /// [`ErrorKind::OutOfMemory`] if memory cannot be allocated; the animation is then lost.
     pub fn add(&mut self, picture: &Packed, duration_ms: u32) -> Result<(), Error> {
         let bytes = picture.layout.channels() as u64 * picture.size.pixels();
@@ -110,15 +110,16 @@ impl AnimationEncoder {
     /// Returns the file of the animation, which is played `plays` times; 0 means endlessly.
     ///
     /// # Errors
-    /// [`ErrorKind::OutOfMemory`] if memory cannot be allocated, and [`ErrorKind::Failed`] if there
-    /// is not a picture, or if the file of libwebp does not last as long as all pictures together.
+    /// [`ErrorKind::OutOfMemory`] if memory cannot be allocated, and [`ErrorKind::Failed`] if no
+    /// picture was added, or if the encoded file does not last as long as all pictures together.
     pub fn finish(self, plays: u16) -> Result<Vec<u8>, Error> {
         if self.time_ms == 0 {
             let detail = "webp: animation without a frame";
             return Err(Error::new(ErrorKind::Failed, detail));
         }
         let (encoder, end) = (self.handle.0.as_ptr(), self.timestamp());
-        // SAFETY: the encoder is live; no picture marks the end, at which the last picture ends.
+        // SAFETY: the encoder is live. The callee accepts a null picture and configuration: they
+        // end the last picture at the time `end`.
         let ok = unsafe {
             webp::WebPAnimEncoderAdd(encoder, std::ptr::null_mut(), end, std::ptr::null())
         };
@@ -173,8 +174,8 @@ impl Handle {
             bytes: profile.as_ptr(),
             size: profile.len(),
         };
-        // SAFETY: the encoder is live, the name has four letters and an end, and `data` states the
-        // address and length of `profile`, which the callee copies.
+        // SAFETY: the encoder is live, the name is a C string of four letters, and `data` states
+        // the address and length of `profile`, which the callee copies.
         let outcome = unsafe {
             webp::WebPAnimEncoderSetChunk(self.0.as_ptr(), c"ICCP".as_ptr(), &raw const data, 1)
         };

@@ -67,7 +67,7 @@ fn size(features: &webp::WebPBitstreamFeatures) -> Size {
     Size::new(side(features.width), side(features.height))
 }
 
-/// Decodes the frame of an animation, which must have the given size, to RGBA.
+/// Decodes one frame of an animation to RGBA. The frame must have the size `size`.
 pub(super) fn decode_rgba(frame: &[u8], size: Size) -> Result<Packed, Error> {
     let header = read_header(frame)?.filter(|header| header.size == size);
     let Some(header) = header else {

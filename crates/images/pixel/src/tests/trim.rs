@@ -42,8 +42,8 @@ fn a_part_at_every_position_is_found() {
         rect(0, 3, 12, 5),
     ] {
         let picture = framed((12, 11), part, &[250, 250, 250], &[10, 250, 250]);
-        // The top left pixel is that of the border, except where the part covers it. Then
-        // everything else differs from the part.
+        // If the part covers the top left corner, borders must have the colour of the part. No row
+        // or column at an edge has only that colour, so nothing is removed.
         let expected = match (part.x, part.y) {
             (0, 0) => rect(0, 0, 12, 11),
             _ => part,
@@ -114,7 +114,7 @@ fn planes_are_compared_with_all_their_components() {
     }
 }
 
-/// Finds the part that remains pixel by pixel, from the definition.
+/// Computes the part that remains directly from the definition, pixel by pixel.
 fn naive(packed: &Packed, threshold: u8) -> Rect {
     let channels = packed.layout.channels();
     let (width, height) = (packed.size.width_px, packed.size.height_px);
@@ -160,7 +160,7 @@ proptest! {
         let layout = [Layout::Rgb, Layout::Rgba, Layout::Cmyk][layout];
         let size = Size::new(width, height);
         let count = size.pixels() as usize * layout.channels();
-        // Most samples are equal, so that there are borders.
+        // Most samples are equal, so that the picture has borders.
         let noise = noise(seed, count);
         let data = (0..count).map(|at| match noise[at] as usize % sparse {
             0 => noise[count - 1 - at],

@@ -121,7 +121,7 @@ fn each_frame_is_cropped_scaled_turned_and_changed_as_a_still_picture() {
             opaque(&read(&still, &expected).0),
             "{number}"
         );
-        // The same frame, requested by its number.
+        // The same frame, if the plan requests it by its number.
         let by_number = Plan {
             page: number as u16 + 1,
             frames_max: None,

@@ -105,7 +105,7 @@ fn wide_colours_are_right_after_conversion() {
     }
 }
 
-/// A background is given in sRGB, so the picture around which it lies is converted to sRGB.
+/// A background colour is given in sRGB, so a picture with a background is converted to sRGB.
 #[test]
 fn a_background_has_its_colour_beside_a_wide_picture() {
     let picture = patches();
