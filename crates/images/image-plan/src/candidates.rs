@@ -6,8 +6,8 @@ mod tests;
 use crate::fit::Geometry;
 use crate::{Facts, Format, Orientation, Recipe, Target};
 
-/// Image formats that a client accepts, extracted from its `Accept` field. `*/*` and `image/*`
-/// count as none of them.
+/// Image formats that a client accepts, extracted from its `Accept` field. The wildcards `*/*` and
+/// `image/*` are ignored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 pub struct Accepts {
     /// True if the `Accept` field contains `image/avif`.
@@ -71,20 +71,21 @@ impl Candidates {
 ///
 /// ```text
 /// unsupported                  the original
-/// animated                     animated WebP if accepted; also the original, as below
-/// ··· if that is impossible    the original: the client accepts no WebP, the format is another
-///                              one, WebP cannot hold the size, or the original is an AVIF
-/// animated, one frame          as if the original were a still picture
-/// ICO, SVG, nothing requested  the original, if accepted
+/// animated                     animated WebP; also the original, as below
+/// ··· WebP is impossible       the original: the client does not accept WebP, another format is
+///                              requested, WebP cannot hold the size, or the original is an AVIF
+/// animated, frame=N            as for a still picture whose pixels change
+/// ICO or SVG, no change        the original, if accepted and if no format is requested
 /// format=F                     F; also the original, if its format is F and no pixel changes
 /// pixels change                AVIF and WebP if accepted, else the baseline
 /// pixels are unchanged         as if pixels change; also the original, if accepted
 /// ```
 /// "Pixels are unchanged" means that the recipe neither rotates, mirrors, trims, scales, crops nor
-/// pads the picture, and has no effects on it. A client that names no image format accepts every
-/// original that browsers show. The original of an ICO contains the picture in several sizes, and
-/// an SVG can have any size, so no variant replaces them. The baseline is JPEG for opaque outputs
-/// of lossy originals, and for opaque outputs with a maximum length; it is PNG for all others.
+/// pads the picture, and that its effects do not change the picture. A client that names no image
+/// format accepts every original that browsers show. An ICO contains the picture in several sizes,
+/// and an SVG can be rendered at any size, so no variant replaces them. The baseline is JPEG for
+/// opaque outputs of lossy originals, and for opaque outputs with a maximum length; it is PNG for
+/// all others.
 ///
 /// Two kinds of targets are left out: those that cannot be smaller than a competing original, and
 /// formats that are too small for the output. If the request names such a small format, it is kept,
@@ -168,8 +169,8 @@ impl Candidates {
     }
 }
 
-/// Returns whether the picture is an animation of which all frames are requested, but which cannot
-/// become an animated WebP for this client; or whether its frames cannot be decoded.
+/// Returns whether the original is the only candidate because the picture is animated: its frames
+/// cannot be decoded, or all frames are requested and the output cannot be an animated WebP.
 fn is_sent_as_it_is(facts: &Facts, recipe: &Recipe, accepts: Accepts) -> bool {
     let becomes_webp = match recipe.format {
         Some(target) => target == Target::Webp,

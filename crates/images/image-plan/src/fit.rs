@@ -32,9 +32,9 @@ impl Geometry {
         geometry.framed(recipe)
     }
 
-    /// Returns the geometry by which `recipe` is planned, before the picture is decoded: the final
-    /// geometry, or bounds of it if the recipe trims the picture. A trimmed picture has at most the
-    /// sizes of the bounds, whatever remains of it.
+    /// Returns the geometry by which `recipe` is planned before the picture is decoded: the final
+    /// geometry, or bounds of it if the recipe trims the picture. No size of the trimmed picture
+    /// exceeds the bounds, whatever part of the picture remains.
     pub(crate) fn planned(rotated: Size, recipe: &Recipe) -> Geometry {
         if recipe.trim.is_none() {
             return Geometry::of(rotated, recipe);
@@ -50,7 +50,7 @@ impl Geometry {
         let has_box = recipe.width_px.is_some() && recipe.height_px.is_some();
         let inner = match recipe.fit {
             Fit::CoverOrKeep => rotated,
-            // Without both sides of the box, nothing is enlarged.
+            // Without both sides of a box, a trimmed picture is never enlarged.
             _ if recipe.enlarge && has_box => sides,
             _ => smaller,
         };
@@ -65,7 +65,7 @@ impl Geometry {
         bounds.framed(recipe)
     }
 
-    /// Returns this geometry with the target that the recipe's rotation and margins lead to.
+    /// Returns this geometry with the target that follows from the recipe's rotation and margins.
     fn framed(mut self, recipe: &Recipe) -> Geometry {
         let frame = recipe.effects.angle.frame(self.inner);
         let frame = if recipe.fit == Fit::Contain {
@@ -137,9 +137,9 @@ impl Geometry {
         *self == Geometry::scaled(rotated, rotated)
     }
 
-    /// Returns whether the picture gets margins, be it by `pad` or by [`Fit::Contain`], or because
-    /// it is rotated by the recipe's angle. If the picture is trimmed, `Contain` may add margins
-    /// that are not known yet.
+    /// Returns whether the picture gets margins: by `pad`, by [`Fit::Contain`], or because the
+    /// recipe rotates it by an angle. Also returns true if the recipe trims the picture and has
+    /// `Contain`, because the margins are then not known yet.
     pub(crate) fn may_have_margins(&self, recipe: &Recipe) -> bool {
         self.inner != self.target || (recipe.trim.is_some() && recipe.fit == Fit::Contain)
     }

@@ -23,7 +23,7 @@ pub enum Format {
     Avif,
     /// Windows bitmap.
     Bmp,
-    /// SVG, sent unchanged unless a request changes it.
+    /// SVG. Requests that change nothing get the original.
     Svg,
     /// TIFF 6.0 and BigTIFF.
     Tiff,
@@ -46,7 +46,7 @@ pub enum Format {
     Raw,
     /// SVG compressed with gzip. Only [`crate::probe`] detects it.
     Svgz,
-    /// JPEG XL, as a codestream or in boxes.
+    /// JPEG XL, as a bare codestream or in boxes.
     Jxl,
 }
 
@@ -236,8 +236,8 @@ pub fn untouched(head: &[u8]) -> Option<&'static str> {
     head.starts_with(JPEG_2000).then_some("image/jp2")
 }
 
-/// Returns the media type of a file of `format` that begins with `head`. For HEIF it is more
-/// precise than [`Format::media_type`].
+/// Returns the media type of a file of `format` that begins with `head`. For HEIF, the result is
+/// more precise than [`Format::media_type`].
 #[must_use]
 pub fn media_type_of_head(format: Format, head: &[u8]) -> &'static str {
     match format {
@@ -246,15 +246,15 @@ pub fn media_type_of_head(format: Format, head: &[u8]) -> &'static str {
     }
 }
 
-/// Returns whether a file that begins with `head` is a camera raw file that has magic bytes of its
-/// own. Others have those of TIFF.
+/// Returns whether a file that begins with `head` is a camera raw file with its own magic bytes.
+/// Other camera raw files have the magic bytes of TIFF.
 fn is_raw(head: &[u8]) -> bool {
     const SIGNATURES: [&[u8]; 5] = [b"FUJIFILMCCD-RAW ", b"IIRO", b"IIRS", b"MMOR", b"IIU\0"];
     SIGNATURES.iter().any(|magic| head.starts_with(magic))
         || ftyp_brands(head).next() == Some(b"crx ")
 }
 
-/// Returns whether a file that begins with `head` is JPEG XL: a codestream, or a codestream in
+/// Returns whether a file that begins with `head` is JPEG XL: a bare codestream, or a codestream in
 /// boxes.
 fn is_jxl(head: &[u8]) -> bool {
     head.starts_with(b"\xff\x0a") || head.starts_with(b"\0\0\0\x0cJXL \r\n\x87\n")
@@ -306,8 +306,8 @@ fn is_bmp(head: &[u8]) -> bool {
         && 14 + header_bytes <= pixels_at
 }
 
-/// Returns the text from the root element on, if it is `svg` or `PREFIX:svg`. Skips everything that
-/// XML permits before the root element.
+/// Returns the text from the root element on, if that element is `svg` or `PREFIX:svg`. Skips
+/// everything that XML permits before the root element.
 pub(crate) fn svg_root(head: &[u8]) -> Option<&[u8]> {
     let mut rest = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head);
     loop {

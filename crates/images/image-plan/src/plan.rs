@@ -199,7 +199,7 @@ const HALVED_PIXELS_MIN: u64 = 240_000;
 /// quarter or an eighth; see [`Plan::shrink`].
 const DECODED_PIXELS_MIN: u64 = 360_000;
 
-/// Maximum number of pixels at which a drawing is rendered so that nothing needs to be scaled.
+/// Maximum number of pixels of a drawing that is rendered so large that scaling is unnecessary.
 const DRAWN_PIXELS_MAX: u32 = 32 << 20;
 
 /// Rectangle inside a picture, in pixels.
@@ -225,7 +225,8 @@ pub struct Rect {
 pub struct Plan {
     /// Format of the original, detected by magic bytes.
     pub source: Format,
-    /// Size stated by the file, before orientation. Of a drawing, the size at which it is rendered.
+    /// Size stated by the file, before orientation; for a drawing, the size at which it is
+    /// rendered.
     pub stored: Size,
     /// Rotation and mirroring: first the orientation that the file states, then the orientation of
     /// the recipe.
@@ -278,9 +279,9 @@ impl Plan {
     /// Returns the factor by which a JPEG decoder may shrink each side in its DCT: 1, 2, 4 or 8.
     ///
     /// DCT shrinking averages blocks, which is coarser than the scaler's filter. A picture that is
-    /// scaled by [`Kernel::Nearest`], without averaging, is therefore not shrunk, and neither is a
-    /// picture that is trimmed, because the size of the rest is not known. Two conditions limit the
-    /// factor for other pictures:
+    /// scaled by [`Kernel::Nearest`], without averaging, is therefore not shrunk. A picture that is
+    /// trimmed is not shrunk either, because the size of the remaining part is not known. Two
+    /// conditions limit the factor for other pictures:
     ///
     /// - After shrinking, the scaler must still reduce both axes by a factor of at least 2, as in
     ///   libvips. A factor of 5/3 suffices if the decoder only halves the sides. If the decoder did
@@ -313,9 +314,9 @@ impl Plan {
         shrink.unwrap_or(1)
     }
 
-    /// Returns the plan of a drawing, in which `stored` is the size at which the drawing is
-    /// rendered. It is rendered so large that nothing needs to be scaled, unless that would be more
-    /// than [`DRAWN_PIXELS_MAX`] pixels, or unless the size of the output is not known.
+    /// Returns the plan of a drawing with the final size `stored`, at which the drawing is
+    /// rendered. That size makes scaling unnecessary. A drawing with a trim, or with more than
+    /// [`DRAWN_PIXELS_MAX`] pixels at that size, keeps the size that it states.
     fn drawn(self) -> Plan {
         let (oriented, crop, inner) = (self.oriented(), self.crop, self.inner);
         let scaled = |length: u32, inner: u32, crop: u32| {
@@ -328,8 +329,8 @@ impl Plan {
         if self.trim.is_some() || !is_moderate {
             return self;
         }
-        // Neither side exceeds the number of pixels, which has 32 bits. The crop keeps its place up
-        // to half a pixel.
+        // The casts lose nothing: no side exceeds the number of pixels, which has 32 bits. Rounding
+        // moves the crop by at most half a pixel.
         let rendered = Size::new(width as u32, height as u32);
         Plan {
             stored: match self.orientation.transposes() {
@@ -364,8 +365,8 @@ pub struct Limits {
     pub profile_bytes_max: u64,
     /// Maximum number of frames of an animation that is decoded.
     pub animation_frames_max: u32,
-    /// Maximum number of pixels of an animation: those of a whole frame, of the original or of the
-    /// output, multiplied with the number of frames.
+    /// Maximum number of pixels of an animation: the pixels of the original's or the output's
+    /// canvas, whichever is larger, multiplied by the number of frames.
     pub animation_pixels_max: u64,
 }
 
@@ -380,7 +381,8 @@ impl Default for Limits {
             profile_bytes_max: 4 << 20,
             // 40 seconds at 50 frames per second.
             animation_frames_max: 2_000,
-            // 650 frames of 640 × 480 pixels: about 15 seconds of CPU time, while a client waits.
+            // 650 frames of 640 × 480 pixels: about 15 seconds of CPU time, for which a client
+            // waits.
             animation_pixels_max: 200_000_000,
         }
     }
@@ -410,7 +412,7 @@ pub enum Refusal {
     /// The original has far too few bytes for its pixels; see [`Facts::sparse`].
     #[error("original has too few bytes for its pixels")]
     SparseSource,
-    /// The original is animated, but the output cannot be; a conversion would keep one frame only.
+    /// The original is animated, but the output cannot be; a conversion would keep only one frame.
     #[error("original is animated")]
     AnimatedSource,
     /// The animation has more frames than [`Limits::animation_frames_max`].
@@ -482,7 +484,8 @@ pub fn plan(
     let trim = Trim::of(recipe);
     let has_box = recipe.width_px.is_some() || recipe.height_px.is_some();
     let input = EffectInput {
-        // A frame may make parts of the canvas transparent, whatever the first frame is like.
+        // A later frame may make parts of the canvas transparent, even if the first frame is
+        // opaque.
         has_alpha: facts.alpha || facts.animated,
         is_scaled: match trim {
             None => geometry.inner != geometry.crop.size,
@@ -544,8 +547,8 @@ fn check_sizes(plan: &Plan, facts: &Facts, limits: &Limits) -> Result<(), Refusa
     Ok(())
 }
 
-/// Fails if the requested frame does not exist, or if an animation would become a still picture
-/// although the request does not name a frame.
+/// Fails if the requested frame does not exist, if the frames of an animation cannot be decoded, or
+/// if an animation would become a still picture although the request does not name a frame.
 fn check_frames(facts: &Facts, recipe: &Recipe, target: Target) -> Result<(), Refusal> {
     if let Frames::Exactly(frames) = facts.frames
         && frames < recipe.frame_number().into()
@@ -562,8 +565,8 @@ fn check_frames(facts: &Facts, recipe: &Recipe, target: Target) -> Result<(), Re
     }
 }
 
-/// Returns the maximum number of frames of the output, whose size is `target`. Returns `None` for a
-/// still output.
+/// Returns the maximum number of frames of the output, whose size is `target`, or `None` for a
+/// still output. Fails if the animation exceeds the limits.
 fn frames_max(
     facts: &Facts,
     recipe: &Recipe,
@@ -573,7 +576,7 @@ fn frames_max(
     if !facts.animated {
         return Ok(None);
     }
-    // All frames before a requested frame are decoded, too.
+    // All frames before a requested frame are decoded too, so they count.
     let counted = match recipe.frame {
         None => facts.frames.counted(),
         Some(frame) => frame.get().into(),

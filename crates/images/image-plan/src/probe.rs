@@ -125,8 +125,8 @@ pub fn probe_page(
     })
 }
 
-/// Returns the size of the upright picture in a HEIC or HEIF file. Pelton converts only its
-/// preview, which is usually smaller, so [`probe`] returns the preview's size.
+/// Returns the size of the upright picture in a HEIC or HEIF file. Pelton converts only the preview
+/// in the file, which is usually smaller, so [`probe`] returns the preview's size.
 ///
 /// # Errors
 /// [`ProbeError`] if the bytes are not HEIC or HEIF, or not valid.
@@ -138,8 +138,8 @@ pub fn heif_size(source: &(impl ReadAt + ?Sized), len_bytes: u64) -> Result<Size
     }
 }
 
-/// Returns whether a TIFF is a raw file of a camera. A file with a malformed first directory is
-/// none.
+/// Returns whether a TIFF is a raw file of a camera. A file with a malformed first directory is not
+/// one.
 fn is_camera_raw(head: &mut HeaderReader<'_>) -> Result<bool, ProbeError> {
     match tiff::is_camera_raw(head) {
         Err(err) if err.kind == ProbeErrorKind::Io => Err(err),

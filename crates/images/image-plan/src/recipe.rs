@@ -158,9 +158,8 @@ impl Recipe {
         self.frame.map_or(1, NonZeroU16::get)
     }
 
-    /// Returns the recipe as it applies to a picture with `facts`: a drawing is rendered at the
-    /// size of the box, so it may become larger. If it is trimmed, its size is that which it
-    /// states.
+    /// Returns the recipe as it applies to a picture with `facts`. A drawing is rendered at the
+    /// size of the box, so it may become larger than it states, unless the recipe trims it.
     #[must_use]
     pub(crate) fn applied_to(&self, facts: &Facts) -> Recipe {
         Recipe {

@@ -64,8 +64,8 @@ impl Trim {
 
 impl Plan {
     /// Returns the plan with its final crop and sizes, if the borders around `kept` are removed.
-    /// `kept` is a part of the oriented picture. No size exceeds that of `self`. A plan without a
-    /// trim is returned unchanged.
+    /// `kept` is a part of the oriented picture. No size exceeds the bound in `self`. A plan
+    /// without a trim is returned unchanged.
     ///
     /// # Panics
     /// If `kept` is not inside the oriented picture.

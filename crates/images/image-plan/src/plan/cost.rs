@@ -60,27 +60,29 @@ const fn raster_bytes_px(source: Format) -> u128 {
 const SHAPE_MS_MP: u128 = 3;
 
 /// Milliseconds per decoded megapixel to find the borders of a picture with alpha, which is
-/// converted to RGBA for that; other pictures need less.
+/// converted to RGBA first. Other pictures need less.
 const TRIM_MS_MP: u128 = 6;
-/// Bytes per pixel of that RGBA picture.
+/// Bytes per decoded pixel of the RGBA copy in which the borders are searched.
 const TRIM_BYTES_PX: u128 = 4;
 
-/// Memory for the elements of a drawing in bytes, whatever its size.
+/// Memory for the elements of a drawing, in bytes. It does not depend on the size of the picture.
 const DRAWING_BYTES: u128 = 96 << 20;
 /// CPU time to parse a drawing and to load the font, in milliseconds.
 const DRAWING_MS: u128 = 50;
 
-/// Bytes per pixel of the decoder of JPEG XL: planes of 32-bit floating-point numbers, twice. A
-/// generated picture of 24 megapixels needed 24 bytes if it was lossy, and 19 if it was lossless.
+/// Bytes per pixel of the decoder of JPEG XL, which holds two copies of the planes as 32-bit
+/// floats. A generated picture of 24 megapixels needed 24 bytes if it was lossy, and 19 if it was
+/// lossless.
 const JXL_BYTES_PX: u128 = 28;
-/// CPU time of the decoder of JPEG XL in milliseconds per megapixel; 86 for the picture above.
+/// CPU time of the decoder of JPEG XL in milliseconds per megapixel; the picture of 24 megapixels
+/// needed 86.
 const JXL_MS_MP: u128 = 100;
 
 /// Bytes per pixel of the effects: the picture as RGBA before and after an effect, and three planes
 /// of 16 bits for a blur.
 const EFFECTS_BYTES_PX: u128 = 14;
 
-/// Milliseconds per megapixel to decode a frame of an animation that is not part of the output.
+/// Milliseconds per megapixel to decode a frame that precedes the requested frame of an animation.
 const SKIPPED_FRAME_MS_MP: u64 = 15;
 
 /// Milliseconds to compute SSIMULACRA2 of a sample of the output. The sample has a fixed size,
@@ -100,7 +102,8 @@ impl Plan {
         let one = self.picture_cost();
         match self.frames_max {
             None if self.source == Format::Tiff || self.page == 1 => one,
-            // A still output of an animation: the frames before the requested one are decoded, too.
+            // A still output of an animation: the frames before the requested frame are decoded
+            // too.
             None => {
                 let frame_ms = self.stored.pixels().saturating_mul(SKIPPED_FRAME_MS_MP) / 1_000_000;
                 let skipped_ms = (1 + frame_ms).saturating_mul(u64::from(self.page));
@@ -196,8 +199,9 @@ fn effects_ms_mp(effects: &Effects) -> u128 {
         + has(effects.round_px != 0, 5)
 }
 
-/// Returns the cost of the decoder for `source`. The time of JPEG was measured, and doubled to
-/// allow for progressive files; the other rates are estimates from published throughput.
+/// Returns the cost of the decoder for `source`. The times of JPEG and JPEG XL were measured; that
+/// of JPEG is doubled to allow for progressive files. The other rates are estimates from published
+/// throughput.
 const fn decode_rate(source: Format) -> Rate {
     match source {
         // The decoder of a progressive file holds all coefficients: 2 bytes × 3 components at
@@ -211,7 +215,7 @@ const fn decode_rate(source: Format) -> Rate {
         Format::Avif => rate(8, 15),
         Format::Bmp => rate(1, 3),
         Format::Jxl => rate(JXL_BYTES_PX, JXL_MS_MP),
-        // Layers of groups and filters, a few at a time.
+        // The renderer holds a few layers at a time, for groups and filters.
         Format::Svg | Format::Svgz => rate(24, 60),
         // A strip of JPEG can be as large as the picture; its planes and pixels are held beside it.
         Format::Tiff => rate(8, 20),
@@ -244,9 +248,9 @@ const fn encode_rate(encoding: Encoding) -> Rate {
     }
 }
 
-/// Returns the cost of the encoder of animations, per frame. It keeps four canvases of 4 bytes per
-/// pixel, and encodes many frames both lossy and lossless. At methods above 2, there is a second
-/// encoder for a lossless output.
+/// Returns the cost of the encoder of animations; its time is that of one frame. The encoder keeps
+/// four canvases of 4 bytes per pixel, and encodes many frames both lossy and lossless. At methods
+/// above 2, a second encoder makes a lossless output.
 const fn animation_rate(encoding: Encoding) -> Rate {
     match encoding {
         Encoding::Webp { method: 0..=2, .. } => rate(46, 120),

@@ -482,7 +482,7 @@ fn malformed_plans_are_refused() {
     assert_eq!(Plan::from_bytes(&long), Err(MalformedPlan::Length));
     let table: &[(usize, &[u8], MalformedPlan)] = &[
         (3, b"1", MalformedPlan::Magic),
-        // Source format: 18 stands for nothing.
+        // Source format: no format has the number 18.
         (4, &[18], MalformedPlan::Value),
         // Orientation: only 1 to 8 are defined.
         (5, &[0], MalformedPlan::Value),

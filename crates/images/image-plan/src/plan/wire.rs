@@ -180,7 +180,7 @@ impl Plan {
 
     /// Returns whether the parts of the plan are consistent: no size is empty, the crop lies inside
     /// the upright picture, the rotated picture and the margins lie inside `target`, the output
-    /// format supports `target`, and the sizes of a plan with a trim are its bounds.
+    /// format supports `target`, and a plan with a trim has the bounds that follow from the trim.
     fn is_consistent(&self) -> bool {
         let within = |offset: u32, length: u32, whole: u32| {
             length != 0 && u64::from(offset) + u64::from(length) <= u64::from(whole)

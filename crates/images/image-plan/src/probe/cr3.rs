@@ -36,7 +36,7 @@ pub(super) fn is_cr3(head: &mut HeaderReader<'_>) -> Result<bool, ProbeError> {
     Ok(12 <= head.len_bytes() && head.array(4)? == *b"ftypcrx ")
 }
 
-/// Returns the places of the previews.
+/// Returns the places of possible previews.
 pub(super) fn candidates(head: &mut HeaderReader<'_>) -> Result<Vec<Candidate>, ProbeError> {
     let mut found = Vec::new();
     let mut orientation = None;
@@ -80,7 +80,7 @@ fn stated(
     }
 }
 
-/// Adds the picture of each track; only some of them are JPEG.
+/// Adds the place of each track's picture. Only some of these pictures are JPEGs.
 fn tracks(
     head: &mut HeaderReader<'_>,
     moov: &Range<u64>,
@@ -128,12 +128,12 @@ fn picture(
     Ok(start.checked_add(len_bytes.into()).map(|end| start..end))
 }
 
-/// Returns the place of the JPEG in a box `PRVW`, after a few fields.
+/// Returns the place of the JPEG in a `PRVW` box inside `area`. A few fields precede the JPEG.
 fn preview(
     head: &mut HeaderReader<'_>,
     area: Range<u64>,
 ) -> Result<Option<Range<u64>>, ProbeError> {
-    // The box is preceded by eight bytes.
+    // Eight bytes precede the box.
     let Some(content) = find(head, &(area.start.saturating_add(8)..area.end), b"PRVW")? else {
         return Ok(None);
     };

@@ -12,8 +12,8 @@ use crate::{Format, Orientation, Size, Subsampling};
 pub struct Facts {
     /// Format, detected by magic bytes.
     pub format: Format,
-    /// Size of the picture as stored, before orientation. Of a drawing, the size that it states, or
-    /// 1 × 1 if that is not known.
+    /// Size of the picture as stored, before orientation. For a drawing: the size that the file
+    /// states, or 1 × 1 if that size is not known.
     pub stored: Size,
     /// Transformation that makes the picture upright, from EXIF, or from AVIF's `irot` and `imir`.
     pub orientation: Orientation,
@@ -47,7 +47,7 @@ pub struct Facts {
     pub unsupported: Option<Unsupported>,
     /// Number of pages of the file; more than 1 only for TIFF. At most [`crate::PAGES_MAX`].
     pub pages: u16,
-    /// Number of frames; `Exactly(1)` unless the picture is animated.
+    /// Number of frames; `Exactly(1)` for a still picture.
     pub frames: Frames,
 }
 
@@ -55,7 +55,7 @@ pub struct Facts {
 /// limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Frames {
-    /// The file has this number of frames, or states that it has.
+    /// The file has, or claims to have, this number of frames.
     Exactly(u32),
     /// The file has at least this number of frames; the probe stopped before the end.
     AtLeast(u32),

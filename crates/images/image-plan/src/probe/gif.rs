@@ -15,8 +15,9 @@ use super::head::HeaderReader;
 use crate::{Format, Size};
 
 /// Maximum number of bytes in which images are counted. If the first image extends beyond this
-/// limit, the file counts as animated. Such a mistake only costs time: a still picture is converted
-/// to an animation of one frame. The opposite mistake would lose the frames of an animation.
+/// limit, the file counts as animated. For a still picture this mistake only costs time: the
+/// picture is converted to an animation of one frame. The opposite mistake would lose the frames of
+/// an animation.
 const WALK_BYTES_MAX: u64 = 2 << 20;
 
 const SCREEN_END: u64 = 13;

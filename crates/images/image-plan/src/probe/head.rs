@@ -61,7 +61,7 @@ impl<'a> HeaderReader<'a> {
         self.len_bytes
     }
 
-    /// Returns whether fewer than half of the permitted reads were made.
+    /// Returns whether less than half of the permitted reads and bytes were used.
     pub(super) fn has_spare_reads(&self) -> bool {
         PROBE_READS_MAX / 2 < self.reads_left && PROBE_BYTES_MAX / 2 < self.bytes_left
     }
@@ -71,8 +71,8 @@ impl<'a> HeaderReader<'a> {
         self.window_bytes = PROBE_READ_BYTES_MAX;
     }
 
-    /// Returns the result of `parse` on a reader of the bytes in `part`, which count from 0. The
-    /// limits hold for the reads of both readers together.
+    /// Returns the result of `parse` on a reader of `part`, whose offsets count from the start of
+    /// `part`. The reads of both readers count towards the same limits.
     pub(super) fn within<T>(
         &mut self,
         part: Range<u64>,

@@ -38,7 +38,7 @@ pub(super) fn candidates(head: &mut HeaderReader<'_>) -> Result<Vec<Candidate>, 
     }
     let mut candidates = Vec::new();
     for (item, range) in locate(head, &places, &jpegs)? {
-        // HEIF ignores the orientation in EXIF; only properties count.
+        // In HEIF, only properties state the orientation; EXIF is ignored.
         let orientation = Some(stated_orientation(head, &meta, item)?);
         candidates.push(Candidate { range, orientation });
     }

@@ -5,8 +5,8 @@
 //!             bit depth · extra channels · XYB u1 · colour encoding …
 //! boxes       "JXL " · ftyp · … · jxlc: codestream, or jxlp: index u32 · part of the codestream
 //! ```
-//! Numbers are little-endian in bits. `U32` chooses one of four forms by two bits. Source: ISO/IEC
-//! 18181-1:2022, annexes B, D and E; ISO/IEC 18181-2 for the boxes.
+//! Bits are read from the least significant one on. Two bits before each `U32` choose one of four
+//! forms. Source: ISO/IEC 18181-1:2022, annexes B, D and E; ISO/IEC 18181-2 for the boxes.
 
 use super::avif::next_box;
 use super::facts::{Colour, Facts, Frames, ProbeError, Unsupported};
@@ -57,7 +57,7 @@ pub(super) fn probe(head: &mut HeaderReader<'_>) -> Result<Facts, ProbeError> {
     Ok(Facts {
         bit_depth: metadata.bit_depth,
         animated: metadata.is_animated,
-        // The frames are not counted, because they are not converted.
+        // The frames are not counted, because an animated JPEG XL is not converted.
         frames: match metadata.is_animated {
             true => Frames::AtLeast(1),
             false => Frames::Exactly(1),
@@ -69,7 +69,7 @@ pub(super) fn probe(head: &mut HeaderReader<'_>) -> Result<Facts, ProbeError> {
         } else {
             metadata.has_black.then_some(Unsupported::Samples)
         },
-        // The decoder applies the orientation.
+        // The orientation stays upright, because the decoder applies it.
         ..Facts::new(Format::Jxl, stored, colour)
     })
 }
@@ -96,7 +96,7 @@ fn codestream(head: &mut HeaderReader<'_>) -> Result<Range<u64>, ProbeError> {
 
 /// Metadata of a picture, as far as the probe needs them.
 struct Metadata {
-    /// Value of the EXIF tag.
+    /// Orientation, as a value of the EXIF tag.
     orientation: u32,
     is_animated: bool,
     bit_depth: u8,
@@ -136,7 +136,7 @@ impl Metadata {
             }
         }
         metadata.bit_depth = bits.depth()?;
-        // Whether 16 bits suffice for the buffers.
+        // Skips the flag that states that buffers of 16 bits suffice.
         bits.flag()?;
         let count = bits.u32([(0, 0), (1, 0), (2, 4), (1, 12)])?;
         if EXTRA_CHANNELS_MAX < count {
@@ -218,7 +218,7 @@ impl Bits<'_, '_> {
         self.u32([(0, 0), (1, 0), (2, 4), (18, 6)])
     }
 
-    /// Reads a size. The width may be stated by the proportions.
+    /// Reads a size. The file may state the proportions instead of the width.
     fn size(&mut self) -> Result<Size, ProbeError> {
         let is_small = self.flag()?;
         let side = |bits: &mut Self| match is_small {
@@ -246,7 +246,8 @@ impl Bits<'_, '_> {
         Ok(())
     }
 
-    /// Reads the proportions of a picture of this height. Returns `None` if the width follows.
+    /// Reads the proportions of a picture of this height, and returns the width that follows from
+    /// them. Returns `None` if the file states the width itself.
     fn ratio(&mut self, height: u32) -> Result<Option<u32>, ProbeError> {
         const RATIOS: [(u64, u64); 7] = [(1, 1), (12, 10), (4, 3), (3, 2), (16, 9), (5, 4), (2, 1)];
         let Some(index) = (self.number(3)? as usize).checked_sub(1) else {
@@ -269,7 +270,7 @@ impl Bits<'_, '_> {
         let bits = match self.flag()? {
             true => {
                 let bits = self.u32([(32, 0), (16, 0), (24, 0), (1, 6)])?;
-                // Bits of the exponent.
+                // Skips the number of bits of the exponent.
                 self.number(4)?;
                 bits
             }
@@ -293,7 +294,7 @@ impl Bits<'_, '_> {
         self.bit += 8 * u64::from(name_bytes);
         match kind {
             ALPHA => drop(self.flag()?),
-            // Four numbers of 16 bits.
+            // Skips the colour, four numbers of 16 bits.
             SPOT => self.bit += 64,
             FILTER_ARRAY => drop(self.u32([(1, 0), (0, 2), (3, 4), (19, 8)])?),
             _ => {}

@@ -99,7 +99,7 @@ pub fn read_header(head: &[u8]) -> Option<PnmHeader> {
 }
 
 /// Returns whether a file that begins with `head` is a PNM. Prose can begin like a header, such as
-/// "P1 10 20 minutes", so samples as text must not contain anything but digits.
+/// "P1 10 20 minutes", so samples as text must consist of digits, white space and comments.
 pub(crate) fn is_pnm(head: &[u8]) -> bool {
     read_header(head).is_some_and(|header| {
         header.coding != PnmCoding::Text || are_text_samples(&head[header.samples_at - 1..])

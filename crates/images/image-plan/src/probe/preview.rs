@@ -10,7 +10,7 @@ use std::ops::Range;
 /// Maximum number of embedded JPEGs whose headers are read. Cameras write two to four.
 const PREVIEWS_MAX: usize = 16;
 
-/// Embedded JPEG of a picture.
+/// Embedded JPEG preview of a picture.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Preview {
     /// Offset of the JPEG in the file.
@@ -43,7 +43,7 @@ pub(super) fn find(head: &mut HeaderReader<'_>, format: Format) -> Result<Previe
     };
     let candidates = match candidates {
         Err(err) if err.kind == ProbeErrorKind::Io => return Err(err),
-        // Where the file is malformed, there is nothing to show either.
+        // A malformed file counts as a file without previews.
         Err(_) => Vec::new(),
         Ok(candidates) => candidates,
     };

@@ -33,7 +33,7 @@ pub(super) fn candidates(head: &mut HeaderReader<'_>) -> Result<Vec<Candidate>, 
         let len_bytes = u64::from(u32::from_be_bytes(head.array(88)?));
         return Ok(vec![Candidate {
             range: start..start + len_bytes,
-            // The JPEG of a RAF has an EXIF block, and the RAF has none.
+            // The orientation is stated in the EXIF block of the JPEG.
             orientation: None,
         }]);
     }
@@ -43,7 +43,8 @@ pub(super) fn candidates(head: &mut HeaderReader<'_>) -> Result<Vec<Candidate>, 
     while let Some(directory) = walk.waiting.pop() {
         match walk.directory(head, &directory) {
             Err(err) if err.kind == ProbeErrorKind::Io => return Err(err),
-            // A directory that is cut off, or whose offset is wrong, hides no other one.
+            // A directory that is cut off or has a wrong offset does not end the search in the
+            // others.
             _ => {}
         }
     }
@@ -78,7 +79,7 @@ struct Directory {
 struct Walk {
     is_big_endian: bool,
     waiting: Vec<Directory>,
-    /// Offsets of all directories that were found, so that none is read twice.
+    /// Offsets of all directories that were found, so that no directory is read twice.
     known: Vec<u64>,
     /// Ranges of the file that may contain a preview.
     found: Vec<Range<u64>>,
@@ -200,7 +201,8 @@ impl Walk {
         }))
     }
 
-    /// Reads the value with this index. Values that are neither SHORT nor LONG count as 0.
+    /// Reads one of the values of `entry`, the one with this index. Values that are neither SHORT
+    /// nor LONG count as 0.
     fn value(
         &self,
         head: &mut HeaderReader<'_>,
@@ -215,7 +217,7 @@ impl Walk {
         })
     }
 
-    /// Stores what an entry states about previews and other directories.
+    /// Stores the places of previews and other directories that an entry states.
     fn take(
         &mut self,
         head: &mut HeaderReader<'_>,
@@ -225,7 +227,8 @@ impl Walk {
     ) -> Result<(), ProbeError> {
         let is_single = entry.count == 1;
         match (directory.kind, entry.tag) {
-            // StripOffsets, StripByteCounts, and the same of old JPEG; a preview has one strip.
+            // 273 StripOffsets, 279 StripByteCounts: a preview consists of one strip. 513 and 514
+            // are the offset and the length of a JPEG.
             (Kind::Main, 273) if is_single => places.strip = Some(self.value(head, entry, 0)?),
             (Kind::Main, 279) if is_single => {
                 places.strip_bytes = Some(self.value(head, entry, 0)?);

@@ -38,7 +38,7 @@ pub(super) fn probe_compressed(head: &mut HeaderReader<'_>) -> Result<Option<Fac
     let mut text = vec![0; HEAD_BYTES as usize];
     let mut reader = MultiGzDecoder::new(packed);
     let mut filled = 0;
-    // The stream is cut off after `packed`, so an error is only the end of what can be examined.
+    // The stream is cut off after `packed`, so an error at that point is expected.
     while let Ok(count @ 1..) = reader.read(&mut text[filled..]) {
         filled += count;
     }
@@ -46,7 +46,7 @@ pub(super) fn probe_compressed(head: &mut HeaderReader<'_>) -> Result<Option<Fac
     Ok(root.map(|root| facts(Format::Svgz, root, len_bytes)))
 }
 
-/// Returns the facts of a drawing whose root element begins `root`.
+/// Returns the facts of a drawing. `root` is the text from the root element on.
 fn facts(format: Format, root: &[u8], len_bytes: u64) -> Facts {
     let size = size(root);
     let is_drawn = size.is_some() && len_bytes <= SVG_BYTES_MAX;
@@ -87,7 +87,8 @@ fn size(root: &[u8]) -> Option<Size> {
             height.unwrap_or(DEFAULT_SIDE_PX),
         ),
     };
-    // A larger drawing has the largest size of its proportions; it can be drawn at any size.
+    // A drawing above the maximum counts as smaller, with the same proportions. Nothing is lost,
+    // because drawings can be rendered at any size.
     let factor = (f64::from(REQUESTED_SIDE_PX_MAX) / width.max(height)).min(1.0);
     // The cast saturates.
     let side = |length: f64| (length * factor).round().max(1.0) as u32;
@@ -110,7 +111,8 @@ fn attribute(text: &[u8]) -> Option<(&[u8], &[u8], &[u8])> {
     Some((name, value, &rest[1..]))
 }
 
-/// Returns a length in pixels. Returns `None` if it is not positive, or depends on something else.
+/// Returns a length in pixels. Returns `None` if the length is not positive, or is relative to the
+/// font or to the surrounding page.
 fn length(value: &[u8]) -> Option<f64> {
     let text = str::from_utf8(value.trim_ascii()).ok()?;
     let is_digit = |char: char| char.is_ascii_digit() || matches!(char, '+' | '-' | '.');

@@ -84,7 +84,7 @@ fn extended(head: &mut HeaderReader<'_>, data: &Range<u64>) -> Result<Facts, Pro
     let mut at = FIRST_CHUNK;
     while at + CHUNK_HEAD_BYTES <= head.len_bytes() {
         if facts.animated && has_image && !head.has_spare_reads() {
-            // An orientation, if any, stands behind the frames and stays unknown.
+            // An orientation would follow the frames; it stays unknown.
             facts.frames = Frames::AtLeast(frames.max(1));
             break;
         }

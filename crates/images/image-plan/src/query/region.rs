@@ -44,8 +44,8 @@ impl RawParameters {
         Ok((orientation, Angle { centidegrees }))
     }
 
-    /// Interprets `trim`. The size of a trimmed picture is known only once it is decoded. So it has
-    /// no description by `meta`, and may only be enlarged into a box of both sides, which bounds
+    /// Interprets `trim`. The size of a trimmed picture is not known before the picture is decoded.
+    /// So `meta` cannot describe a trimmed picture, and `enlarge` needs `w` and `h`, which bound
     /// its size.
     pub(super) fn trim(&self) -> Result<Option<u8>, QueryError> {
         let Some(text) = self.value(Parameter::Trim) else {

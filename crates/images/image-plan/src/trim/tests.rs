@@ -148,7 +148,7 @@ fn the_wire_form_is_fixed() {
 #[test]
 fn malformed_trims_are_refused() {
     let table: &[(usize, &[u8])] = &[
-        // No trim, but its fields; an unknown flag, fit and kind of crop.
+        // Fields other than 0 without a trim; an unknown flag, fit and kind of crop.
         (0, &[0]),
         (0, &[7]),
         (2, &[5]),

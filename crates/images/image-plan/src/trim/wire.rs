@@ -5,8 +5,8 @@
 //! @0 flags u8 · threshold u8 · fit u8 · kind of crop u8 · @4 focus: x u16 · y u16
 //! @8 box: width u32 · height u32 · @16 crop: 4 × u32 · @32 end
 //! ```
-//! All fields of a plan without a trim are 0. A box without a side has 0 in its place, and a crop
-//! of fewer than four numbers ends with zeros.
+//! All fields of a plan without a trim are 0. A side that the box lacks is 0, and a crop of fewer
+//! than four numbers ends with zeros.
 
 use super::Trim;
 use crate::{Crop, FRACTION_ONE, Fit, Focus, REQUESTED_SIDE_PX_MAX};
@@ -52,7 +52,7 @@ impl Trim {
         bytes[..4].copy_from_slice(&[PRESENT | enlarge, trim.threshold, trim.fit as u8, kind]);
         bytes[4..6].copy_from_slice(&trim.focus.x.to_le_bytes());
         bytes[6..8].copy_from_slice(&trim.focus.y.to_le_bytes());
-        // A requested side is never 0.
+        // A requested side is never 0, so 0 means that the side is absent.
         let sides = [trim.width_px, trim.height_px].map(|side| side.unwrap_or(0));
         let numbers = sides.into_iter().chain(crop);
         for (field, number) in bytes[8..].chunks_exact_mut(4).zip(numbers) {
@@ -89,8 +89,8 @@ impl Trim {
         is_valid.then_some(Some(trim))
     }
 
-    /// Returns whether the sides of the box are in the range of a recipe, and present where `fit`
-    /// and `enlarge` need them.
+    /// Returns whether the sides of the box are in the range of a recipe, and present if `fit` or
+    /// `enlarge` needs them.
     fn is_in_range(&self) -> bool {
         let sides = [self.width_px, self.height_px];
         let has_both = sides.iter().all(Option::is_some);

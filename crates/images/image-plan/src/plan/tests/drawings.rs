@@ -1,8 +1,9 @@
-//! Plans of drawings, which are rendered at the size that is asked for.
+//! Plans of drawings, which are rendered at the requested size.
 
 use super::*;
 
-/// Returns the rendered size, the crop and the output for each query, for a drawing of 40 × 20.
+/// Returns the rendered size, the crop, the inner size and the output size for each query, for a
+/// drawing of 40 × 20.
 fn table(queries: &[&str]) -> String {
     let drawing = Facts {
         alpha: true,

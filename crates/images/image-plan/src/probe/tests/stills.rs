@@ -320,7 +320,7 @@ fn files_without_a_usable_preview() {
 
 #[test]
 fn directories_in_a_loop_are_read_once() {
-    // The first directory follows itself, and is its own SubIFD.
+    // The first directory is its own successor and its own SubIFD.
     let mut file = b"II*\0\x08\0\0\0".to_vec();
     file.extend([3, 0]);
     for (tag, value) in [(271_u16, 0_u32), (330, 8), (50_706, 1)] {
