@@ -390,8 +390,8 @@ fn millis(timeout: Timeout) -> u32 {
     millis.as_millis() as u32
 }
 
-/// Returns one recipe per height in `library.picture_sizes`. Of an animation, it shows the first
-/// frame, as the page's grid does. For other pictures, that makes no difference.
+/// Returns one recipe per height in `library.picture_sizes`. It requests the first frame of an
+/// animation, as the web page's grid does; other pictures have only one frame.
 ///
 /// # Panics
 /// Never: the setting accepts only heights that are valid in a query.

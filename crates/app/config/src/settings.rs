@@ -491,11 +491,11 @@ settings! {
         /// Number of pixels (width × height) of the largest picture that a client may request. A
         /// request for a larger one gets the status 400.
         target_pixels_max: NonZeroU64 = pixels(image_plan::Limits::default().target_pixels_max), "pixels";
-        /// Maximum number of frames of an animation that is converted. Of longer animations, the
+        /// Maximum number of frames of an animation that is converted. For longer animations, the
         /// original is sent, or a single frame if the request wants one.
         animation_frames_max: NonZeroU32 = NonZeroU32::new(image_plan::Limits::default().animation_frames_max).expect("not zero"), "frames";
         /// Maximum number of pixels of an animation that is converted: width × height × number of
-        /// frames, of the original and of the result. Of larger animations, the original is sent,
+        /// frames, of the original and of the result. For larger animations, the original is sent,
         /// or a single frame if the request wants one.
         animation_pixels_max: NonZeroU64 = pixels(image_plan::Limits::default().animation_pixels_max), "pixels";
         /// Size of the largest colour profile (ICC) in a picture that is converted. A picture with

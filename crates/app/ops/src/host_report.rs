@@ -3,11 +3,11 @@
 use host_checks::{Finding, Report, Standing};
 use serde_json::{Map, Value, json};
 
-/// Version of the document. A change that readers could misunderstand increases it.
+/// Version of the JSON document. A change that breaks programs that read the document increases it.
 const VERSION: u32 = 1;
 
-/// Returns the report as JSON. `server` is the process id of the server whose facts it contains, if
-/// one was found.
+/// Returns the report as JSON. `server` is the process id of the server that the report describes,
+/// if one was found.
 #[must_use]
 pub fn host_report(report: &Report, server: Option<u32>) -> Value {
     let counts = Standing::ALL.map(|standing| {

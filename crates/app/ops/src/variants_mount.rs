@@ -51,8 +51,8 @@ enum Purge {
 }
 
 impl Purge {
-    /// Parses the query of a request. Returns `None` if the query selects nothing, or more than one
-    /// thing.
+    /// Parses the query of a request: `tag=TAG`, `path=PATH`, or an empty query for all variants.
+    /// Returns `None` for any other query.
     fn parse(query: Option<&str>) -> Option<Purge> {
         if let Some(tag) = query.and_then(|query| query.strip_prefix("tag=")) {
             let tag = percent_decode_str(tag).decode_utf8().ok()?;

@@ -1,4 +1,5 @@
-//! `pelton doctor`: reports what the host and a running server on it give away. Reads only.
+//! `pelton doctor`: reports which properties of the host and of a running server cost performance
+//! or safety. Only reads.
 
 use std::env;
 use std::io::{self, IsTerminal as _, Write};
@@ -47,7 +48,8 @@ fn subject(typed: &Doctor, config: &Config, roots: &Roots) -> Result<Subject, Er
             None => return Ok(Subject::Caller(found)),
         },
     };
-    // Another process that is named by --pid must not learn the token of the server.
+    // `--pid` may name a process other than the server of the data directory. Such a process must
+    // not receive the server's token.
     let is_holder = found.ok() == Some(&pid);
     let file = config.admin_token_file.0.as_deref();
     let token = file.filter(|_| is_holder).map(host::token);

@@ -33,8 +33,8 @@ const LOG_WAIT_MAX: Duration = Duration::from_millis(200);
 const REPORT_WAIT_MAX: Duration = Duration::from_secs(1);
 
 /// Makes every later panic of this process write a report to stderr and end the process by SIGABRT.
-/// Lines that wait in the log are written first, unless the log's output is blocked: the report
-/// would otherwise divide one of them.
+/// Lines that wait in the log are written first, unless the log's output is blocked. Otherwise the
+/// report could be written into the middle of a line.
 pub fn abort_on_panic() {
     std::panic::set_hook(Box::new(|info| {
         let text = describe(info);

@@ -30,9 +30,9 @@ pub enum Selection<'a> {
     Tag(&'a str),
 }
 
-/// Sends the purge to the server at `url`, or at the address in the configuration, and prints how
-/// much was removed. The request contains the key or token in `key_file`, or else the token of
-/// `admin_token_file`, if any.
+/// Sends the purge to the server at `url`, or at the address in the configuration, and prints the
+/// number and size of the removed entries. The request contains the key or token in `key_file`, or
+/// else the token of `admin_token_file`, if any.
 pub fn run(
     config: &Config,
     selection: Selection<'_>,
@@ -56,8 +56,8 @@ pub fn run(
     }
 }
 
-/// Returns the URL of the server that runs with `config` on this machine. The address for
-/// administration comes first, because it needs no login.
+/// Returns the URL of the server that runs with `config` on this machine. Prefers the address for
+/// administration, because it needs no login.
 fn address(config: &Config) -> String {
     let mut address = config.admin_listen.0.unwrap_or(config.listen);
     if address.ip().is_unspecified() {
@@ -83,8 +83,8 @@ fn read_key(path: &Path) -> Result<String, Error> {
     Ok(text.trim().to_owned())
 }
 
-/// Sends the request. Returns the status of the response, and its document; a response that is not
-/// JSON gives null.
+/// Sends the request. Returns the status and the JSON document of the response; the document is
+/// null if the response is not JSON.
 fn send(base: &str, selection: Selection<'_>, key: Option<&str>) -> Result<(u16, Value), Error> {
     let encoded = |text: &str| utf8_percent_encode(text, NON_ALPHANUMERIC).to_string();
     let query = match selection {
@@ -113,7 +113,7 @@ fn send(base: &str, selection: Selection<'_>, key: Option<&str>) -> Result<(u16,
     Ok((status, serde_json::from_slice(&body).unwrap_or(Value::Null)))
 }
 
-/// Returns the error for a response that reports no purge.
+/// Returns the error for a response that does not report the result of a purge.
 fn refusal(base: &str, status: u16, document: &Value) -> Error {
     let title = document.get("title").and_then(Value::as_str);
     let title = title.unwrap_or("no reason given");

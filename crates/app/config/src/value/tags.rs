@@ -43,7 +43,8 @@ impl Value for Tags {
     }
 }
 
-/// Returns the pairs of a tag in a file: with one path, or with each path of a list.
+/// Returns a pair of `tag` and each path. In a configuration file, `paths` is one path or a list of
+/// paths.
 fn of_tag(tag: &str, paths: &Raw) -> Option<Vec<(String, String)>> {
     let paths = match paths {
         Raw::List(paths) => paths.as_slice(),

@@ -16,7 +16,7 @@ fn facts() -> Facts {
     facts
 }
 
-/// Compares the lines of the report that contain `word`.
+/// Asserts that the lines of the report that contain `word` are as expected.
 fn check(is_full: bool, style: Style, word: &str, expected: Expect) {
     let report = host_checks::judge(&facts());
     let mut out = Vec::new();

@@ -80,7 +80,8 @@ impl Scope for Prefetching {
     ];
 }
 
-/// Settings of `pelton purge`, which tell where the server is and how it recognizes admins.
+/// Settings of `pelton purge`: they state the address of the server and its token for
+/// administration.
 pub(crate) struct Purging;
 
 impl Scope for Purging {
@@ -170,7 +171,8 @@ impl Scope for DataAndLogin {
     const SHOWN: &[&str] = Self::ACCEPTED;
 }
 
-/// Settings of `pelton doctor`, which finds the server by its data directory and reads its metrics.
+/// Settings of `pelton doctor`: the server is found by its data directory, and its token permits
+/// the command to read metrics.
 pub(crate) struct Diagnosis;
 
 impl Scope for Diagnosis {

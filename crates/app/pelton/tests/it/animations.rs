@@ -10,7 +10,7 @@ const WIDTH: u16 = 160;
 const HEIGHT: u16 = 120;
 const FRAMES: u16 = 12;
 
-/// Returns a GIF in which a disc moves over noise. As WebP, it is smaller.
+/// Returns a GIF in which a disc moves over noise. The same animation is smaller as a WebP.
 fn moving() -> Vec<u8> {
     let palette: Vec<u8> = (0..=255_u8).flat_map(|at| [at, at / 2, 255 - at]).collect();
     let mut gif = Vec::new();

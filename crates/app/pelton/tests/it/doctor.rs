@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use crate::harness::{Home, Server, media, pelton};
 
-/// User and group that own nothing.
+/// Id of the user and group `nobody`, which own no files.
 const NOBODY: u32 = 65_534;
 
 /// Runs the doctor, and returns its report and exit code.
@@ -106,7 +106,7 @@ fn a_running_server_is_found_by_its_data_directory_and_by_its_id() {
             let row = row(&report, id);
             assert_ne!(row["standing"], "unknown", "{row}");
         }
-        // Two cores and no request yet: the ratio needs more requests, which the metrics show.
+        // The row needs more requests than this server has got. The metrics show their number.
         let calls = row(&report, "app.syscalls");
         assert_eq!(calls["standing"], "notApplicable", "{calls}");
         assert!(
@@ -174,7 +174,7 @@ fn a_user_without_privileges_gets_reasons_and_no_errors() {
         .args(["doctor", "--json"])
         .current_dir("/")
         .env_clear();
-    // Only root can become another user. A gate without root runs the doctor as its own user.
+    // Only root can become another user. Without root, the doctor runs as the user of the test.
     let is_root = fs::metadata("/proc/self")
         .expect("the process exists")
         .uid()
@@ -184,7 +184,7 @@ fn a_user_without_privileges_gets_reasons_and_no_errors() {
     }
     let (report, _) = doctor(&mut command);
     fs::remove_dir_all(folder).expect("the directory exists");
-    // No user without privileges may read the rules of the audit or of the firewall.
+    // Without privileges, a user must not read the rules of the audit or of the firewall.
     let audit = row(&report, "sec.audit");
     let reasons = [
         "permission denied; root can read it",
@@ -195,7 +195,7 @@ fn a_user_without_privileges_gets_reasons_and_no_errors() {
         reasons.iter().any(|reason| state.ends_with(reason)),
         "{audit}"
     );
-    // Settings can be read by everybody.
+    // Every user can read these settings.
     assert_ne!(row(&report, "tcp.backlog")["standing"], "unknown");
     assert_ne!(row(&report, "kernel.version")["standing"], "unknown");
 }

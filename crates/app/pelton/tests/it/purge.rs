@@ -50,8 +50,8 @@ fn the_command_purges_a_path_a_tag_or_everything() {
             .strip_prefix("purged ")
             .and_then(|it| it.split(' ').next());
         let number = number.and_then(|number| number.parse::<u64>().ok());
-        // A core sends a response that it holds in memory until its clock, which is set twice per
-        // second, shows that `limits.revalidate_after` has passed.
+        // A core may send a response from its memory until `limits.revalidate_after` has passed on
+        // its clock, which advances twice per second.
         std::thread::sleep(std::time::Duration::from_millis(2_200));
         number.expect("a number")
     };

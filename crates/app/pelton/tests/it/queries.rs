@@ -66,7 +66,7 @@ const SIZES: [(&str, (u32, u32)); 68] = [
         "gamma=2&brightness=5&contrast=-5&saturation=9&sepia=1&invert=1&duotone=000,fff",
         (240, 160),
     ),
-    // Every picture is one border if all levels are alike, and such a picture is kept.
+    // With this threshold, all pixels belong to a border, and such a picture is not trimmed.
     ("trim=255", (240, 160)),
     ("trim=255&w=120", (120, 80)),
     // Parameter names of WebP Server Go.

@@ -89,7 +89,7 @@ fn drawings_are_left_alone_and_run_nothing() {
         }
     }
     assert_eq!(server.metrics().jobs(), 0);
-    // A request that changes a drawing gets its pixels, at any size.
+    // A request that changes a drawing gets pixels, rendered at any size.
     for (accept, media_type) in [("*/*", "image/png"), ("image/webp", "image/webp")] {
         let response = server.get_as("/d.svg?w=45", accept);
         assert_eq!(
@@ -128,7 +128,7 @@ fn drawings_that_browsers_do_not_unpack_are_converted() {
         );
         assert_eq!(response.size(), size);
     }
-    // The drawing itself is sent to browsers, which have limits of their own.
+    // Browsers get the drawing itself; they have their own limits.
     assert_eq!(server.get("/bomb.svg").content_type(), "image/svg+xml");
     assert_eq!(server.get("/bomb.svg?w=90").status, 422);
     server.stop();
