@@ -173,7 +173,8 @@ impl Service {
                         .ok_or(Problem::OriginalWithheld)?
                 }
             };
-            // A drawing that no request changes is sent as it is to every client.
+            // A drawing that the request does not change has no targets: every client gets the
+            // original.
             let is_drawing = facts.format.is_drawing() && candidates.targets().next().is_none();
             let is_convertible = facts.is_convertible() && !is_drawing;
             let negotiated = recipe.format.is_none() && is_convertible;

@@ -164,7 +164,7 @@ impl Service {
         plan: Plan,
         body: Body,
     ) -> Result<f64, NoScore> {
-        // Animations are not compared.
+        // An animation counts as too costly to compare.
         if COMPARED_PIXELS_MAX < plan.target.pixels() || plan.frames_max.is_some() {
             return Err(NoScore::Failed(Verdict::TooCostly));
         }

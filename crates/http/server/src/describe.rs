@@ -116,7 +116,7 @@ impl Service {
             width_px: Some(TINY_PX),
             height_px: Some(TINY_PX),
             format: Some(Target::Webp),
-            // Of an animation, the first frame. Still pictures have no other.
+            // Selects the first frame of an animation. A still picture has only one frame.
             frame: Some(NonZeroU16::MIN),
             ..Recipe::default()
         };

@@ -84,7 +84,8 @@ pub(crate) fn detect(
             let mut head = [0; HEAD_BYTES];
             let length = file.read_at(&mut head, 0).map_err(unreadable)?;
             let head = &head[..length];
-            // Raw files with the structure of a TIFF begin like a TIFF.
+            // The format is HEIF or raw. A raw file with the structure of a TIFF is detected as
+            // TIFF here.
             let format = Format::sniff(head).filter(|format| *format == Format::Heif);
             let format = format.unwrap_or(Format::Raw);
             Known::WithoutPreview(format, image_plan::media_type_of_head(format, head))

@@ -15,8 +15,8 @@ const STYLE: &str = "body{margin:20vh auto;max-width:30rem;padding:0 1rem;font:1
                      background:Canvas;color:CanvasText}h1{font-size:1.5rem}";
 
 impl Core {
-    /// Responds to a request whose target does not exist: to browsers that open it as a page with
-    /// a page that has a link to the web page, and to other clients with a problem document.
+    /// Responds to a request whose target does not exist. Clients that accept HTML get a page with
+    /// a link to the start page, and other clients get a problem document.
     pub(crate) fn not_found_response(&self, request: &Request<'_>, shape: Shape) -> Response {
         let shape = Shape {
             negotiable: true,

@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 
 use variants::library::LibraryPath;
 
-/// Maximum length of a tag in bytes. CDNs accept longer tags, but limit the length of the field.
+/// Maximum length of a tag in bytes. CDNs accept longer tags, but limit the length of the whole
+/// field.
 pub const TAG_BYTES_MAX: usize = 64;
 
 /// Tags with the files and folders that have them. A folder's tags apply to everything below it.

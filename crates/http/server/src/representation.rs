@@ -308,8 +308,8 @@ impl Representation {
         }
     }
 
-    /// Returns the representation of a range of this one's bytes as a resource of its own, with its
-    /// own validators. Returns `None` if the range exceeds the bytes.
+    /// Returns a representation of `range` of the bytes, as a separate resource with its own
+    /// validators. Returns `None` if the range exceeds the bytes, or for a variant.
     pub(crate) fn section(
         &self,
         range: &Range<u64>,
@@ -328,7 +328,7 @@ impl Representation {
         };
         let etag = format!("{}-{start}-{end}\"", self.etag.trim_end_matches('"'));
         let mut fields = self.fields.clone();
-        // Says how much smaller a variant is than its original.
+        // The field states how much smaller a variant is than its original.
         fields.retain(|(name, _)| name != "x-compression-rate");
         for (name, value) in &mut fields {
             match &**name {

@@ -350,8 +350,8 @@ impl Service {
         self.detect_once(path, identity, 1).await
     }
 
-    /// Does the same as [`Service::facts`], but returns the facts of the page that `recipe`
-    /// requests. Fails if the picture has no such page or no such frame.
+    /// Returns the facts as [`Service::facts`] does, but of the page that `recipe` requests. Fails
+    /// if the picture has no such page or no such frame.
     pub(crate) async fn facts_for(
         &self,
         path: &LibraryPath,
