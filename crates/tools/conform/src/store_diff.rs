@@ -92,9 +92,9 @@ const STREAM_TIMES: &[&[u8]] = &[
     b"active-time",
     b"radix-tree-nodes",
 ];
-/// Number of ids of stream entries that were given so far.
+/// Number of ids of stream entries that the program has made so far.
 static NEW_IDS: AtomicU64 = AtomicU64::new(IDS_PER_MS);
-/// Number of these ids with the same time.
+/// Number of successive ids with the same time.
 const IDS_PER_MS: u64 = 4;
 /// Entries per node of a stream on both servers: few, so that trimming removes whole nodes.
 const NODE_ENTRIES_MAX: usize = 5;

@@ -1,5 +1,6 @@
 //! Writers of small pictures in formats that no encoder of the tests writes: TIFF, ICO, TGA, QOI,
-//! PNM, Radiance HDR, PSD, HEIC and camera raw. The pixels are generated, and equal for each call.
+//! PNM, Radiance HDR, PSD, HEIC and camera raw. The pixels are generated; each call returns the
+//! same.
 
 mod previews;
 mod tiff;

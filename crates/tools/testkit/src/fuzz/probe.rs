@@ -76,7 +76,8 @@ fn contained(bytes: &[u8], len_bytes: u64) -> Option<Facts> {
             assert_ne!(facts.pages, 0);
             if facts.format.is_decoded_as_jpeg() && facts.format != Format::Jpeg {
                 let preview = image_plan::preview(bytes, facts.format);
-                // Zeros after the file are not among `bytes`.
+                // The source may add zeros to `bytes`; a preview inside the zeros is not found
+                // here.
                 assert!(preview.is_ok() || bytes.len() as u64 != len_bytes);
             }
             Some(facts)

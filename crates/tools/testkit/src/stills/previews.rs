@@ -26,7 +26,7 @@ const SHORT: u16 = 3;
 const LONG: u16 = 4;
 const UNDEFINED: u16 = 7;
 
-/// Entry of a directory: tag, type, number of values, and value or offset.
+/// Entry of a directory: tag, type, number of values, and value or its offset.
 type Entry = (u16, u16, u32, u32);
 
 /// Writer of files with the structure of a TIFF. Every part is appended.
@@ -65,7 +65,7 @@ impl Writer {
         }
     }
 
-    /// Returns a directory that is followed by the one at `next`.
+    /// Returns a directory whose successor is at the offset `next`.
     fn directory(&self, entries: &[Entry], next: u32) -> Vec<u8> {
         let mut bytes = self.u16(entries.len() as u16).to_vec();
         for (tag, kind, count, value) in entries {
@@ -86,7 +86,7 @@ impl Writer {
         self.put(&bytes)
     }
 
-    /// Returns the file, whose first directory is the one at `at`.
+    /// Returns the file. Its first directory is at the offset `at`.
     fn finish(mut self, at: u32) -> Vec<u8> {
         let at = self.u32(at);
         self.bytes[4..8].copy_from_slice(&at);
@@ -102,12 +102,12 @@ const fn short(tag: u16, value: u16) -> Entry {
     (tag, SHORT, 1, value as u32)
 }
 
-/// Returns the strip of `jpeg` at `at`.
+/// Returns the entries of a strip at the offset `at` that contains `jpeg`.
 const fn strip(at: u32, jpeg: &[u8]) -> [Entry; 2] {
     [long(273, at), long(279, jpeg.len() as u32)]
 }
 
-/// Returns the tags of old JPEG for `jpeg` at `at`.
+/// Returns the entries 513 and 514, which state the place of `jpeg` at the offset `at`.
 const fn old_jpeg(at: u32, jpeg: &[u8]) -> [Entry; 2] {
     [long(513, at), long(514, jpeg.len() as u32)]
 }
@@ -197,7 +197,8 @@ fn dng() -> Vec<u8> {
     file.finish(first)
 }
 
-/// Returns a file whose preview is in the maker note, relative to its start.
+/// Returns a file whose preview is in the maker note. The offset of the preview is relative to the
+/// note.
 fn orf() -> Vec<u8> {
     let mut file = Writer::new(b"IIRO");
     let mut note = b"OLYMPUS\0II\x03\0".to_vec();
@@ -237,7 +238,7 @@ fn iso(kind: &[u8; 4], content: &[u8]) -> Vec<u8> {
     [&size.to_be_bytes()[..], kind, content].concat()
 }
 
-/// Returns a CR3 whose large preview is a track, and whose small one is in a box.
+/// Returns a CR3 whose large preview is a track, and whose small preview is in a `PRVW` box.
 fn cr3() -> Vec<u8> {
     const PREVIEW: [u8; 16] = *b"\xea\xf4\x2b\x5e\x1c\x98\x4b\x88\xb9\xfb\xb7\xdc\x40\x6e\x4d\x16";
     let head = iso(b"ftyp", b"crx \0\0\0\x01crx isom");
