@@ -98,7 +98,7 @@ function TopBar() {
     // While the user types, the text of the field is newer than that in the address.
     if (input.current && document.activeElement !== input.current) input.current.value = text;
   }, [text]);
-  // In the areas that show what is found, each pause in typing starts a search.
+  // In the areas with search results, each pause in typing starts a search.
   const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
   const type = () => {
     clearTimeout(timer.current);

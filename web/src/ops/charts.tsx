@@ -176,7 +176,7 @@ function dataOf(chart: Chart): uPlot.AlignedData {
   return [times, ...chart.lines.map((line) => [...line.values(rows)])];
 }
 
-/** Returns labels of an axis without those that repeat the one before: several lines may be in one minute. */
+/** Returns the labels of an axis, with "" for each label that equals the previous label. */
 function withoutRepeats(labels: readonly string[]): string[] {
   return labels.map((label, index) => (label === labels[index - 1] ? "" : label));
 }

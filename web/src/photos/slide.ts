@@ -171,7 +171,7 @@ export class Slide {
     const answer = await this.#probe();
     if (this.#isGone) return;
     // If the server can decode the picture, the first load may have been interrupted.
-    // A busy server says when it has time.
+    // A busy server states in Retry-After when to retry. Such attempts do not count.
     const isBusy = answer?.status === 429 || answer?.status === 503;
     if ((answer && isFinal(answer)) || (!isBusy && attempt > (answer?.ok ? 0 : 6))) {
       this.#fail(answer && !answer.ok ? await titleOf(answer) : "");

@@ -83,7 +83,7 @@ export class Source {
     for (const [index, load] of this.#loads) {
       if (index >= first - 1 && index <= last + 1) continue;
       load.abort();
-      // So that the section is loaded again if it is wanted before the load has noticed its end.
+      // The aborted load ends later. Until then, its entry would prevent another load.
       this.#loads.delete(index);
     }
     for (let index = first; index <= last; index += 1) {
@@ -166,7 +166,7 @@ export class Source {
     const pause = backoff(attempt, error instanceof ApiError ? error.retryAfter : undefined);
     const again = () => {
       this.#timers.delete(index);
-      // If the timeline has changed, the sections are others.
+      // If the timeline has changed, its sections are different ones.
       void (status === 409 ? this.loadMonths() : this.loadSection(index));
     };
     if (status === 409 && attempt === 0) {

@@ -5,9 +5,9 @@ import { type Axis, FITTED, type Point, type Pose, SpeedMeter, axisOf, turnOf, z
 const SPACE = 24;
 /** Time within which two taps are one double tap. */
 const DOUBLE_MS = 280;
-/** Time after which a finger or button that does not move holds the picture. */
+/** Time after which pressing the picture without movement counts as holding it. */
 const HOLD_MS = 350;
-/** Distance within which it does not move, in pixels. */
+/** Movement up to this distance, in pixels, does not end the wait for a hold. */
 const HOLD_DISTANCE = 8;
 /** Length of a downward drag after which the viewer closes. */
 const CLOSE_DISTANCE = 110;
@@ -26,9 +26,9 @@ export interface StageEvents {
   tap(): void;
   /** The size of the picture has changed. */
   zoomed(): void;
-  /** The picture is held. Returns whether that has an effect; if not, the gesture goes on. */
+  /** Called when the picture is held. Returns false if the gesture shall continue. */
   hold(): boolean;
-  /** The picture is not held any more. */
+  /** Called when the picture is no longer held. */
   release(): void;
 }
 

@@ -107,7 +107,7 @@ export class Tile {
     const saves = (navigator as { connection?: { saveData?: boolean } }).connection?.saveData;
     this.#started = performance.now();
     image.fetchPriority = isUrgent ? "high" : "auto";
-    // Moving pictures would distract from all others. For still ones, the parameter changes nothing.
+    // Moving pictures would distract. The parameter does not affect still pictures.
     const first = /\.(gif|a?png|webp)$/i.test(picture.file) ? "&animation=first" : "";
     const heights = saves ? LADDER.slice(0, 1) : LADDER;
     image.srcset = heights.map((height) => `${target}?h=${height}${first} ${Math.max(1, Math.round(height * ratio))}w`).join(", ");
@@ -147,7 +147,7 @@ export class Tile {
   }
 
   #loaded(): void {
-    // The event of an earlier picture may come after the tile got another one, whose load waits.
+    // Without a `srcset`, the load has not started, and the event is that of an earlier picture.
     if (!this.picture || !this.#image.srcset) return;
     const isSlow = performance.now() - this.#started > FADE_AFTER_MS;
     this.element.classList.add("ready");
@@ -171,7 +171,7 @@ export class Tile {
     if (this.picture !== picture) return;
     const status = answer?.status ?? 0;
     const isFinal = status >= 400 && status < 500 && ![401, 429].includes(status);
-    // A busy server says when it has time; that is not a failure of the picture.
+    // A busy server states in Retry-After when to retry. Such attempts do not count as failures.
     const isBusy = status === 429 || status === 503;
     if (isFinal || (!isBusy && this.#attempt > 8)) {
       this.element.classList.add("failed");

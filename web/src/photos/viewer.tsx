@@ -36,7 +36,7 @@ interface Props {
   onLeave: (id: string, month: string) => void;
 }
 
-/** Returns whether the person wants as little motion as possible. */
+/** Returns whether the user prefers reduced motion. */
 const isStill = () => matchMedia("(prefers-reduced-motion: reduce)").matches;
 
 /** Time for which the slide show shows a picture, in milliseconds. */

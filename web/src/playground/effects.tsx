@@ -17,7 +17,7 @@ const RANGES = {
   pad: [0, 200, 1, 0],
   round: [0, 500, 5, 0],
 } as const;
-/** Colours at which the pickers stand while the URL has none. */
+/** Colours that the pickers show if the URL has none. */
 const COLOURS = { bg: ["ffffff"], duotone: ["000000", "ffffff"] } as const;
 
 /** Controls of the operations on pixels, in the order in which the server executes them. */

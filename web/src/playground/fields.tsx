@@ -5,7 +5,7 @@ import { t } from "../i18n/messages.ts";
 import type { Problem } from "./problem.ts";
 import type { Parameter, Recipe } from "./recipe.ts";
 
-/** Range of a slider: minimum, maximum, step, and the value at which it stands while the URL has none. */
+/** Range of a slider: minimum, maximum, step, and the value that it shows if the URL has none. */
 export type Range = readonly [min: number, max: number, step: number, usual: number];
 
 export interface Props {
@@ -27,7 +27,7 @@ export function Row({ names, problem, children }: Props & { names: readonly Para
   );
 }
 
-/** First parameter of the row of each parameter that is not the first one itself. */
+/** Map from each parameter that is not the first of its row to the first parameter of that row. */
 const LINES: Readonly<Partial<Record<Parameter, Parameter>>> = {
   h: "w",
   dpr: "fit",
@@ -59,7 +59,7 @@ const MODES: Readonly<Partial<Record<Parameter, "numeric" | "decimal">>> = {
   gamma: "decimal",
   blur: "decimal",
 };
-/** Placeholders of the fields whose default is not automatic. */
+/** Placeholders of the fields whose default is not "auto": the default, or an example. */
 const PLACEHOLDERS: Readonly<Partial<Record<Parameter, string>>> = {
   dpr: "1",
   crop: "16:9",
@@ -99,7 +99,7 @@ export function Check({ recipe, problem, change, name }: Props & { name: Flag })
   );
 }
 
-/** Slider beside the field of a parameter. At its usual value, the URL has no such parameter. */
+/** Slider beside the field of a parameter. Its usual value removes the parameter from the URL. */
 export function Slider({ recipe, change, name, range: [min, max, step, usual] }: Props & { name: Text; range: Range }) {
   const value = parseFloat(recipe[name]);
   return (

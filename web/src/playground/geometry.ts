@@ -36,7 +36,7 @@ function degreesOf({ rotate }: Recipe): number {
   return ((Number(rotate) % 360) + 360) % 360 || 0;
 }
 
-/** Returns the rotation before the crop, which exchanges whole pixels: 0, 90, 180 or 270 degrees. */
+/** Returns the rotation before the crop in degrees: 0, 90, 180 or 270, or 0 for any other angle. */
 export function quartersOf(recipe: Recipe): number {
   const degrees = degreesOf(recipe);
   return degrees % 90 === 0 ? degrees : 0;

@@ -50,7 +50,7 @@ const SPELLINGS: Readonly<Partial<Record<Parameter, ReadonlyMap<string, string>>
   format: new Map([["auto", ""]]),
 };
 
-/** Names in WebP Server Go of the sides of the box; the first two crop, as `fit=cover` does. */
+/** Sides of the box by their names in WebP Server Go. The first two crop, as `fit=cover` does. */
 export const SIDES = { width: "w", height: "h", max_width: "w", max_height: "h" } as const;
 
 /**
@@ -105,7 +105,7 @@ export function outputSize(recipe: Recipe, original: Size): Size {
   return { width: width + left + right, height: height + top + bottom };
 }
 
-/** Returns the margins that `pad` names, after `dpr`. */
+/** Returns the margins that `pad` states, multiplied by `dpr`. */
 function marginsOf({ pad, dpr }: Recipe): Readonly<Record<"top" | "right" | "bottom" | "left", number>> {
   const [top = 0, right = top, bottom = top, left = right] = pad.split(",").map((side) => Math.round(Number(side) * Number(dpr || 1)) || 0);
   return { top, right, bottom, left };

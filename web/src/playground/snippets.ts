@@ -38,7 +38,7 @@ interface Responsive {
   readonly size: Size;
 }
 
-/** Operations with lengths that only `dpr` multiplies. */
+/** Operations with lengths in pixels, which depend on `dpr` but not on the width of the picture. */
 const LENGTHS: readonly Parameter[] = ["blur", "sharpen", "unsharp", "pixelate", "pad", "round"];
 
 /** Returns the candidates for a picture of the recipe's size in CSS pixels. */
@@ -132,9 +132,9 @@ export function webpServerGoOf({ address, natural }: Subject, recipe: Recipe): S
   return { text: withQuery(address, sides.filter(Boolean).join("&")) };
 }
 
-/** Options of imgproxy that have the value of a parameter. Numbers of `pad` have the order of CSS. */
+/** Options of imgproxy with the values of a parameter. Numbers of `pad` are in the order of CSS. */
 const OPTIONS: Readonly<Partial<Record<Parameter, string>>> = { blur: "bl", sharpen: "sh", pixelate: "pix", bg: "bg", pad: "pd" };
-/** Colour that imgproxy takes. */
+/** Colours that imgproxy accepts. */
 const HEX = /^([\da-f]{3}|[\da-f]{6})$/i;
 
 /** Resizing types of imgproxy by fit. */

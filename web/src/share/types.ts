@@ -21,7 +21,7 @@ export interface Subject {
   /** Path of a folder. */
   readonly folder?: string;
   readonly name: string;
-  /** True for a folder of which only the videos can be shared, which are originals. */
+  /** True for a folder that contains only videos; videos are always shared as originals. */
   readonly hasOnlyVideos?: boolean;
 }
 
