@@ -142,8 +142,8 @@ pub enum Keys {
         /// True if the command accepts the option STORE.
         stores: bool,
     },
-    /// Keys of XREAD and XREADGROUP: the first half of the arguments after STREAMS, which follows
-    /// the options at the earliest at index `from`.
+    /// Keys of XREAD and XREADGROUP: the first half of the arguments after the word STREAMS,
+    /// which follows the options.
     Streams {
         /// Smallest index of the word STREAMS.
         from: usize,

@@ -312,8 +312,8 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// Records a change of a stream that leaves its entries as they are: counts the change and
-    /// sends the event. As in Redis, it does not invalidate watches of the key.
+    /// Counts a change of a stream that leaves its entries as they are, and sends the event. As in
+    /// Redis, the change does not invalidate watches of the key.
     pub(crate) fn changed_inside(&mut self, key: &[u8], event: &'static str) {
         self.dirty += 1;
         self.ks.emit_event(self.db, Class::Stream, event, key);

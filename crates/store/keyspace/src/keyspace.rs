@@ -356,8 +356,8 @@ impl Keyspace {
         }
     }
 
-    /// Marks a key as ready after its value was removed, if clients block on the key: a client that
-    /// waits in XREADGROUP gets an error when the stream is removed.
+    /// Marks the key of a removed stream as ready, if clients block on the key: clients that wait
+    /// in XREADGROUP get an error. For other values, does nothing.
     #[inline]
     pub(crate) fn removed(&mut self, db: usize, key: &[u8], value: &Value) {
         if matches!(value, Value::Stream(_)) {

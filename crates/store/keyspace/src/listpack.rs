@@ -70,7 +70,8 @@ impl Listpack {
         self.end_element(start);
     }
 
-    /// Appends the length of the element that begins at `start`, to be read backwards.
+    /// Appends the length of the element that begins at `start`, in the form that readers decode
+    /// from the last byte to the first.
     fn end_element(&mut self, start: usize) {
         let len = self.bytes.len() - start;
         let width = back_bytes(len);
@@ -93,7 +94,7 @@ impl Listpack {
     }
 }
 
-/// Returns the bytes that an integer takes in a listpack.
+/// Returns the number of bytes that an integer takes in a listpack.
 pub(crate) fn int_bytes(number: i64) -> usize {
     let len = match number {
         0..=127 => 1,
@@ -103,7 +104,7 @@ pub(crate) fn int_bytes(number: i64) -> usize {
     len + back_bytes(len)
 }
 
-/// Returns the bytes that a text takes in a listpack.
+/// Returns the number of bytes that a text takes in a listpack.
 pub(crate) fn text_bytes(text: &[u8]) -> usize {
     if let Some(number) = integer(text) {
         return int_bytes(number);
@@ -122,7 +123,8 @@ fn integer(text: &[u8]) -> Option<i64> {
     number.flatten()
 }
 
-/// Returns the bytes of a number outside the range that shares a byte with the encoding.
+/// Returns the number of bytes after the encoding byte, for an integer that is too large to share
+/// that byte.
 fn int_data_bytes(number: i64) -> usize {
     const INT24: std::ops::RangeInclusive<i64> = -0x80_0000..=0x7f_ffff;
     if i16::try_from(number).is_ok() {
@@ -136,7 +138,7 @@ fn int_data_bytes(number: i64) -> usize {
     }
 }
 
-/// Returns the bytes of the length behind an element of `len` bytes.
+/// Returns the number of bytes of the length that follows an element of `len` bytes.
 pub(crate) fn back_bytes(len: usize) -> usize {
     match len {
         0..=127 => 1,

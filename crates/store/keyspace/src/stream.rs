@@ -184,7 +184,7 @@ impl Stream {
         self.entries_added = self.entries_added.saturating_add(1);
     }
 
-    /// Appends a node that was built apart.
+    /// Appends a complete node. Does not update the number of entries: see [`Stream::recount`].
     ///
     /// # Panics
     /// If its ids are not above those of the last node.
@@ -195,7 +195,7 @@ impl Stream {
         self.nodes.push_back(Arc::new(node));
     }
 
-    /// Sets the number of entries after [`Stream::push_node`], which does not count them.
+    /// Counts the entries of all nodes anew, as needed after [`Stream::push_node`].
     pub(crate) fn recount(&mut self) {
         self.len = self.nodes.iter().map(|node| node.len()).sum();
     }
@@ -348,7 +348,7 @@ impl Stream {
         self.release_spare(0);
     }
 
-    /// Returns the place of the group with this name; `Err` has the place at which it is missing.
+    /// Returns the index of the group with this name, or as `Err` the index for a new group.
     fn group_place(&self, name: &[u8]) -> Result<usize, usize> {
         self.groups
             .binary_search_by(|group| (*group.name).cmp(name))
@@ -421,8 +421,7 @@ impl Stream {
         before_first.map(|before| before.saturating_add(u64::from(id == first_id)))
     }
 
-    /// Returns the value of [`Group::entries_read`] after the group has read one more entry, the
-    /// one with this id.
+    /// Returns the value of [`Group::entries_read`] after the group has also read the entry `id`.
     pub(crate) fn entries_read_after(&self, entries_read: Option<u64>, id: Id) -> Option<u64> {
         match entries_read {
             Some(count) if !self.has_gap(id) => Some(count.saturating_add(1)),
@@ -431,8 +430,8 @@ impl Stream {
         }
     }
 
-    /// Returns the number of entries that a group has not read, if it is known. A group whose
-    /// counter was set too high has a negative number.
+    /// Returns the number of entries that a group has not read, if it is known. The number is
+    /// negative if a client has set the group's counter too high.
     pub(crate) fn lag(&self, group: &Group) -> Option<i64> {
         let read = match group.entries_read {
             _ if self.entries_added == 0 => return Some(0),

@@ -220,8 +220,8 @@ fn the_journal_is_exact() {
 
 #[test]
 fn deadlines_pass_and_memory_is_bounded() {
-    // Numbers of keys that are written at first, and then with each policy. Miri takes milliseconds
-    // per command.
+    // Number of keys at first; each policy then adds a tenth of it. Miri takes milliseconds per
+    // command.
     const KEYS: u64 = if cfg!(miri) { 500 } else { 5_000 };
     let mut client = Client::new();
     for number in 0..KEYS {
@@ -376,7 +376,7 @@ fn eviction_is_bounded_in_each_turn_and_command() {
 
 #[test]
 fn a_tag_is_dropped_at_once_and_its_keys_are_freed_in_turns() {
-    // Miri takes milliseconds per command. Two turns are needed to free all keys even then.
+    // Miri takes milliseconds per command. Even the smaller number takes two turns to free.
     const KEYS: u64 = if cfg!(miri) { 1_000 } else { 20_000 };
     let mut client = Client::new();
     for number in 0..KEYS {
@@ -574,7 +574,7 @@ fn prefetch_changes_no_reply() {
 #[test]
 fn large_collections_are_freed_in_turns() {
     // Miri takes milliseconds per command. A collection of at most 512 elements is freed at once,
-    // so there are more even then.
+    // so even the smaller number is above 512.
     const ELEMENTS: usize = if cfg!(miri) { 600 } else { 30_000 };
     let mut client = Client::new();
     let limits = Limits {
@@ -614,7 +614,7 @@ fn large_collections_are_freed_in_turns() {
         "queued values no longer count as data"
     );
     let needed = turns(&mut client);
-    // The keys are freed first, in 30 turns, and then as many deadlines.
+    // The keys are freed first, in 30 turns, and then the deadlines, in 30 turns.
     assert!((60..70).contains(&needed), "{needed} turns");
 }
 

@@ -147,7 +147,7 @@ fn send_spec(spec: &Spec, out: &mut Out) {
         KeyPosition::Range { at, last, step } => {
             (index(at), range(i64::from(last), step as i64, 0))
         }
-        // The limit 2 means that the keys are the first half of the arguments in the range.
+        // For clients, a limit of 2 means that the keys are the first half of the range.
         KeyPosition::Keyword { from } => (
             ("keyword", vec![("startfrom", from as i64)]),
             range(-1, 1, 2),

@@ -20,14 +20,14 @@ const EXAMINED_FACTOR: usize = 10;
 /// Maximum of COUNT of XAUTOCLAIM, as in Redis.
 const CLAIMED_MAX: i64 = i64::MAX / 16;
 
-/// Content of the reply for each claimed entry.
+/// Form of each claimed entry in the reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Shown {
     Entry,
     Id,
 }
 
-/// Change of the number of deliveries of a claimed entry.
+/// Change that a claim makes to an entry's number of deliveries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Counting {
     Keep,
@@ -35,7 +35,7 @@ enum Counting {
     Set(u64),
 }
 
-/// Delivery that the claimed entries get, except for their counts.
+/// Consumer, time and change of the delivery count, the same for all entries that a command claims.
 struct Claim<'a> {
     consumer: &'a Bytes,
     time_ms: i64,
@@ -48,7 +48,8 @@ struct Claim<'a> {
 struct Claimed {
     /// Ids of the claimed entries with their numbers of deliveries.
     ids: Vec<(Id, u64)>,
-    /// Ids of pending entries that the stream no longer has. They are not pending any more.
+    /// Ids of entries that were pending although the stream no longer has them. The command made
+    /// them not pending.
     missing: Vec<Id>,
     has_new_consumer: bool,
 }
@@ -93,14 +94,14 @@ impl Claimed {
         self.ids.push((id, count));
     }
 
-    /// Removes a pending entry that the stream no longer has.
+    /// Removes the pending entry with this id, because the stream no longer has the entry.
     fn forget(&mut self, group: &mut Group, id: Id) {
         if group.acknowledge(id) {
             self.missing.push(id);
         }
     }
 
-    /// Records the changes of the group.
+    /// Records the changes of the group in the append-only file.
     fn record(&self, cx: &mut Context<'_>, names: Names<'_>, time_ms: i64) {
         if self.has_new_consumer {
             consumer_created(cx, names);
@@ -197,7 +198,8 @@ impl ClaimOptions {
         Ok(at + 2)
     }
 
-    /// Claims the entries. Pending entries that are not in `existing` are forgotten.
+    /// Claims the entries. `existing` says for each id whether the stream has the entry; if not,
+    /// the id is removed from the pending entries.
     fn run(&self, group: &mut Group, claim: &Claim<'_>, existing: &[bool]) -> Claimed {
         let (mut claimed, consumer) = Claimed::begin(group, claim);
         for (&id, &exists) in self.ids.iter().zip(existing) {

@@ -384,7 +384,7 @@ fn send_summary(group: &Group, out: &mut Out) {
     }
 }
 
-/// Records in the append-only file that a pending entry belongs to a consumer.
+/// Records in the append-only file that pending entries belong to a consumer.
 pub(super) fn journal_claims(
     cx: &mut Context<'_>,
     names: Names<'_>,
@@ -444,7 +444,7 @@ pub(super) fn journal_position(
     ]);
 }
 
-/// Records a consumer that a command has created: the event, and the entry in the append-only file.
+/// Sends the event of a new consumer, and records the consumer in the append-only file.
 pub(super) fn consumer_created(cx: &mut Context<'_>, names: Names<'_>) {
     cx.changed_inside(names.key, "xgroup-createconsumer");
     let words = [b"XGROUP".as_slice(), b"CREATECONSUMER"].map(Bytes::from_static);

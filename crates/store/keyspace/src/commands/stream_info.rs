@@ -66,7 +66,8 @@ fn send_figures(stream: &Stream, out: &mut Out) {
     out.int(stream.len() as i64);
     out.bulk(b"radix-tree-keys");
     out.int(stream.nodes().len() as i64);
-    // Redis has a tree here; our nodes hang on one root.
+    // Redis counts the inner nodes of its radix tree too. This store has no tree, and reports
+    // one root in addition to the nodes.
     out.bulk(b"radix-tree-nodes");
     out.int(stream.nodes().len() as i64 + 1);
     let ids = [

@@ -142,7 +142,7 @@ fn block_deadline(cx: &Context<'_>, at: usize) -> Result<Option<u64>, Fault> {
     Ok((timeout_ms != 0).then_some(deadline_ms.unsigned_abs()))
 }
 
-/// Returns the keys among the arguments from `at` on: their first half.
+/// Returns the keys, which are the first half of the arguments from index `at` on.
 fn halve<'a>(cx: &Context<'a>, at: usize) -> Result<&'a [Bytes], Fault> {
     let rest = &cx.args[at..];
     if !rest.len().is_multiple_of(2) {
@@ -199,7 +199,7 @@ pub(crate) fn xread(cx: &mut Context<'_>, out: &mut Out) -> Wait {
     }
     let mut ready: Vec<(&Bytes, Position)> = Vec::new();
     for (key, &position) in options.keys.iter().zip(&positions) {
-        // A key may be given twice: entries that are sent the first time are not new any more.
+        // A key may occur twice. The entries that its first occurrence gets are then no longer new.
         let earlier = ready.iter().filter(|&&it| it == (key, position)).count();
         let read_count = earlier.saturating_mul(options.count_max);
         let group = options.reader.map(|reader| &reader.group[..]);
@@ -230,8 +230,8 @@ pub(crate) fn xread(cx: &mut Context<'_>, out: &mut Out) -> Wait {
     Ok(None)
 }
 
-/// Returns whether the reply has a part for this stream. Of the entries that the group has not
-/// read, the first `read_count` are in an earlier part.
+/// Returns whether the reply has a part for this stream. `read_count` is the number of new entries
+/// of the group that earlier parts of the same reply already contain.
 fn has_entries(
     stream: &Stream,
     position: Position,
@@ -254,7 +254,7 @@ fn has_entries(
     }
 }
 
-/// Returns the keys and the deadline of the command, which must wait. If the client must not block,
+/// Returns the keys for which the command waits, and its deadline. If the client must not block,
 /// writes a null array and returns `None`.
 fn wait(
     cx: &Context<'_>,
@@ -267,7 +267,8 @@ fn wait(
         return None;
     }
     let mut block = super::block(cx, options.keys, options.deadline_ms, out)?;
-    // When the command runs again, `$` and `+` still mean the entries after this moment.
+    // Ids replace `$` and `+`, which would otherwise mean a later moment when the command runs
+    // again.
     let mut again = cx.args.to_vec();
     for (id, position) in again[options.ids_at..].iter_mut().zip(positions) {
         if let Position::After(after) = position {

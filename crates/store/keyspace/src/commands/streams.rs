@@ -17,7 +17,7 @@ const INVALID_ID: Fault = Fault::of("ERR Invalid stream ID specified as stream c
 const ID_TOO_SMALL: Fault =
     Fault::of("ERR The ID specified in XADD is equal or smaller than the target stream top item");
 
-/// Number of nodes that approximate trimming without LIMIT removes at most.
+/// Number of full nodes whose entries approximate trimming without LIMIT removes at most.
 const TRIMMED_NODES_MAX: usize = 100;
 /// Number of entries that approximate trimming without LIMIT removes at most, if
 /// `stream-node-max-entries` sets no limit.
@@ -163,7 +163,7 @@ impl TrimOptions {
         Ok(at + 1)
     }
 
-    /// Checks the options together. Returns `None` if nothing is to be removed.
+    /// Checks that the options fit together. Returns `None` without MAXLEN and MINID.
     fn finish(self, cx: &Context<'_>) -> Result<Option<Trim>, Fault> {
         let Some(kept) = self.kept else {
             return match self.limit.filter(|&limit| limit != 0) {

@@ -57,7 +57,7 @@ impl<'a> Writer<'a> {
         self.to.push(byte);
     }
 
-    /// Writes bytes of a fixed length.
+    /// Writes bytes without their length, which readers know.
     pub(crate) fn raw(&mut self, bytes: &[u8]) {
         self.work += bytes.len();
         self.to.extend_from_slice(bytes);
@@ -215,7 +215,8 @@ pub(crate) fn write_value(value: &Value, writer: &mut Writer<'_>) {
     }
 }
 
-/// Writes the number of elements, for values that have elements; for a stream, of its nodes.
+/// Writes the number of elements of a collection, or of nodes of a stream. Writes nothing for a
+/// string.
 pub(crate) fn write_count(value: &Value, writer: &mut Writer<'_>) {
     match value {
         Value::Str(_) => {}

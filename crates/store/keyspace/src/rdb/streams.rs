@@ -230,7 +230,8 @@ fn read_id(from: &mut Cursor<'_>) -> Result<Id, Stop> {
     Ok(Id::new(from.len()? as u64, from.len()? as u64))
 }
 
-/// Reads a number that commands state as a signed integer, so that a journal can repeat it.
+/// Reads a number, and refuses one above `i64::MAX`: the commands of the append-only file, which
+/// repeat these numbers, take signed integers.
 fn read_number(from: &mut Cursor<'_>) -> Result<u64, Stop> {
     let number = from.len()? as u64;
     match i64::try_from(number) {
@@ -246,7 +247,7 @@ fn read_ids(kind: u8, from: &mut Cursor<'_>, stream: &mut Stream) -> Result<(), 
     stream.last_id = read_id(from)?;
     stream.entries_added = stream.len() as u64;
     if kind != kind::STREAM {
-        // The first id follows from the entries.
+        // The first id is ignored, because the entries determine it.
         read_id(from)?;
         stream.max_deleted_id = read_id(from)?;
         stream.entries_added = read_number(from)?;
@@ -257,7 +258,7 @@ fn read_ids(kind: u8, from: &mut Cursor<'_>, stream: &mut Stream) -> Result<(), 
 /// Reader of the entries in the listpack of one node.
 struct NodeReader<'a> {
     pieces: std::slice::Iter<'a, Piece<'a>>,
-    /// First id of the node, from which the ids of its entries count.
+    /// First id of the node; the file stores the ids of entries as differences from it.
     first: Id,
     /// Last id that was read, in this node or an earlier one.
     last: Id,
@@ -279,7 +280,7 @@ impl<'a> NodeReader<'a> {
         }
     }
 
-    /// Reads a number that counts some of the node's elements.
+    /// Reads a number of elements of the node, which cannot exceed the elements that are left.
     fn count(&mut self) -> Result<usize, Stop> {
         let count = usize::try_from(self.int()?).ok();
         let count = count.filter(|&count| count <= self.pieces.len());
@@ -300,8 +301,8 @@ impl<'a> NodeReader<'a> {
             if flags & REMOVED != 0 {
                 found_removed += 1;
             } else {
-                // The names are those of the file, also if the first entry has others or was
-                // removed: otherwise each of the other entries would store its own copy of them.
+                // The node keeps the names of the file, even if the first entry has other names or
+                // was removed. Otherwise each of the other entries would store its own names.
                 let node = node.get_or_insert_with(|| Node::with_names(id, &names));
                 node.append(id, &fields);
             }

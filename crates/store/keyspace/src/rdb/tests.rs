@@ -192,8 +192,9 @@ fn a_cancelled_snapshot_leaves_no_state() {
 
 /// Number of elements of each collection that [`huge`] creates.
 const HUGE_ELEMENTS: usize = if cfg!(miri) { 300 } else { 20_000 };
-/// Bytes that lengthen the elements, except the first ten. Under Miri there are fewer elements, and
-/// only longer ones exceed the 64 KiB above which a snapshot writes a collection in parts.
+/// Number of bytes by which all elements but the first ten are lengthened. Under Miri there are
+/// fewer elements, so only longer ones exceed the 64 KiB above which a snapshot writes a collection
+/// in parts.
 const HUGE_PADDING_BYTES: usize = if cfg!(miri) { 250 } else { 0 };
 /// Length of the string that [`huge`] creates.
 const HUGE_BLOB_BYTES: usize = if cfg!(miri) { 40_000 } else { 300_000 };

@@ -10,8 +10,8 @@ const NOW_MS: u64 = 1_700_000_000_000;
 const BUDGET: usize = 10_000;
 /// Number of elements of a large collection.
 const ELEMENTS: usize = if cfg!(miri) { 200 } else { 4_000 };
-/// Bytes that lengthen the elements. Under Miri there are fewer elements, and only longer ones
-/// exceed the 64 KiB above which a snapshot writes a collection in parts.
+/// Number of bytes by which the elements are lengthened. Under Miri there are fewer elements, so
+/// only longer ones exceed the 64 KiB above which a snapshot writes a collection in parts.
 const PADDING_BYTES: usize = if cfg!(miri) { 350 } else { 0 };
 /// Length of the strings that are blobs, or large elements of collections.
 const BLOB_BYTES: usize = if cfg!(miri) { 20_000 } else { 100_000 };
@@ -43,7 +43,7 @@ fn digest(keyspace: &mut Keyspace) -> Bytes {
     out.to_bytes()
 }
 
-/// Returns the name of an element.
+/// Returns the name of an element, lengthened by [`PADDING_BYTES`].
 fn long_name(kind: &str, number: usize) -> String {
     format!("{kind}{}{number:020}", "0".repeat(PADDING_BYTES))
 }
@@ -108,7 +108,7 @@ fn load(file: &[u8]) -> Keyspace {
 
 /// Returns a random command on the data of [`filled`].
 fn any_command(rng: &mut fastrand::Rng) -> String {
-    // Some numbers are those of no element.
+    // The last hundred numbers do not belong to an element.
     let number = rng.usize(..ELEMENTS + 100);
     let at = rng.usize(..2 * ELEMENTS) as i64 - ELEMENTS as i64;
     let member = || long_name("member", number);
@@ -231,8 +231,8 @@ fn a_cancelled_snapshot_guards_nothing() {
 /// the collection.
 #[test]
 fn a_change_of_a_large_value_copies_only_changed_elements() {
-    // Numbers of parts that are written before the changes: below the first number, in steps of the
-    // second. Each creates the whole data, so there are fewer under Miri.
+    // End and step of the numbers of parts that are written before the changes. Each repetition
+    // creates all data anew, so there are fewer under Miri.
     const TURNS: (usize, usize) = if cfg!(miri) { (40, 13) } else { (100, 7) };
     let changes = [
         "HSET hash field7 changed".to_owned(),

@@ -5,7 +5,7 @@
 //! protected. A protected hash, set or sorted set copies each element before the element's first
 //! change. For a list or a stream, the queue gets a copy that shares the nodes of the value. If a
 //! command removes the value from its entry, the queue keeps the value until it is written. So a
-//! change copies only the changed elements, even while the value is being written.
+//! change copies only the changed elements or nodes, even while the value is being written.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -160,7 +160,7 @@ impl ValueQueue {
         let position = queued.position.index;
         match &mut entry.value {
             Value::Str(_) => unreachable!("a string is written at once"),
-            // A copy that shares its nodes with the value counts as 0 bytes.
+            // The copy shares its nodes with the value, so it counts as 0 bytes.
             Value::List(list) => {
                 queued.source = ValueSource::Own(Value::List(Box::new(list.share())), 0);
                 entry.access &= !IN_VALUE_QUEUE;

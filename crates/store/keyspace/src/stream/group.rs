@@ -54,7 +54,7 @@ pub(crate) struct Group {
     pub(crate) name: Box<[u8]>,
     /// Id of the last entry that was delivered as new.
     pub(crate) last_id: Id,
-    /// Number of entries, among all that were ever added, up to `last_id`; `None` if unknown.
+    /// Number of entries up to `last_id` that were ever added; `None` if unknown.
     pub(crate) entries_read: Option<u64>,
     pending: IdMap<Delivery>,
     /// Consumers by number.
@@ -211,7 +211,7 @@ impl Group {
         true
     }
 
-    /// Returns the delivery of a pending entry for a change that keeps its consumer.
+    /// Returns the delivery of a pending entry. The caller must not change its consumer.
     pub(crate) fn delivery_mut(&mut self, id: Id) -> Option<&mut Delivery> {
         self.pending.get_mut(id)
     }

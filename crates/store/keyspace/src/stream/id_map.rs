@@ -63,8 +63,8 @@ impl<V: Clone> IdMap<V> {
         after.saturating_sub(1)
     }
 
-    /// Returns the indices of the chunk and of the item with this id; `Err` has the indices at
-    /// which the item is missing.
+    /// Returns the index of the chunk and, within the chunk, of the item with this id; as `Err`,
+    /// the indices at which a new item would be inserted.
     fn position(&self, id: Id) -> Result<(usize, usize), (usize, usize)> {
         let at = self.chunk_index(id);
         let Some(chunk) = self.chunks.get(at) else {
@@ -103,7 +103,7 @@ impl<V: Clone> IdMap<V> {
         if len < CHUNK_MAX {
             self.edit(at, |chunk| chunk.insert(within, (id, value)));
         } else if within == len || self.chunks.is_empty() {
-            // Ids are usually added in ascending order, so that full chunks stay full.
+            // Ids are usually added in ascending order. A new chunk leaves the full one full.
             let next = (at + 1).min(self.chunks.len());
             self.put_chunk(next, vec![(id, value)]);
         } else {

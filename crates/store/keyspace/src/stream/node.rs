@@ -6,10 +6,11 @@
 //! name, text:  length │ bytes
 //! ```
 //!
-//! The names are those of the fields of the node's first entry. An entry with the same fields has
-//! the shape 0, and its texts are values only. Any other entry has its number of fields as its
-//! shape, and its texts are names and values in turn. `ms` counts from the first id of the node;
-//! `seq` does too if `ms` is 0. `size` is the number of bytes of the entry before it.
+//! The names are the node's field names: those of the first entry that was added, or those in the
+//! RDB file. An entry with the same fields has the shape 0, and its texts are values only. Any
+//! other entry has its number of fields as its shape, and its texts are names and values in turn.
+//! `ms` counts from the first id of the node; `seq` does too if `ms` is 0. `size` is the number of
+//! bytes of the entry without `size` itself.
 //!
 //! All numbers are varints: seven bits per byte, the lowest first, and the top bit set in all bytes
 //! but the last. The bytes of `size` are reversed, so that a walk can start at the end.
@@ -37,7 +38,7 @@ pub(crate) struct NodeLimits {
 #[derive(Clone, Debug)]
 pub(crate) struct Node {
     first: Id,
-    /// Last id that was appended, even if that entry was removed since.
+    /// Id of the last entry.
     last: Id,
     bytes: Vec<u8>,
     /// Bytes of the node's field names at the start of `bytes`.
@@ -79,7 +80,7 @@ impl<'a> Entry<'a> {
         })
     }
 
-    /// Returns whether the entry has the fields of its node's first entry.
+    /// Returns whether the entry has the field names of its node.
     pub(crate) fn has_node_fields(&self) -> bool {
         self.names.is_some()
     }
@@ -214,12 +215,12 @@ impl Node {
         }
     }
 
-    /// Returns the number of the node's field names, and the names.
+    /// Returns the encoded number of the node's field names, and the encoded names.
     fn names(&self) -> &[u8] {
         &self.bytes[..self.names_bytes]
     }
 
-    /// Returns the names of the fields of the first entry.
+    /// Returns the node's field names.
     pub(crate) fn field_names(&self) -> impl Iterator<Item = &[u8]> {
         let mut names = self.names();
         let count = take_number(&mut names);
@@ -287,8 +288,8 @@ impl Node {
                     self.bytes.drain(start..end);
                     self.entries -= 1;
                     self.removed += 1;
-                    // XSETID may lower the stream's last id to that of the last entry, and a later
-                    // entry then has an id between the two.
+                    // Do not keep the id of a removed last entry: XSETID may lower the stream's
+                    // last id, and the next entry then gets an id below that of the removed one.
                     if let Some(last) = self.entries().next_back() {
                         self.last = last.id;
                     }

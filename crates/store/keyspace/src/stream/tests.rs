@@ -15,7 +15,7 @@ const CHANGES: usize = if cfg!(miri) { 100 } else { 3000 };
 /// Number of random changes of a map.
 const MAP_CHANGES: usize = if cfg!(miri) { 500 } else { 10_000 };
 
-/// A stream as a plain list of entries: an obviously right version.
+/// Model of a stream: a plain list of its entries.
 type Plain = Vec<(Id, Vec<Bytes>)>;
 
 fn fields(rng: &mut Rng) -> Vec<Bytes> {

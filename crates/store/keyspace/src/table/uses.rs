@@ -188,8 +188,7 @@ pub(crate) enum KeyPosition {
     Range { at: usize, last: i32, step: usize },
     /// Keys after the argument at index `at`, which gives their number.
     Counted { at: usize },
-    /// The first half of the arguments after the word STREAMS, which is at the index `from` or
-    /// behind it.
+    /// The first half of the arguments after the word STREAMS, which is at index `from` or later.
     Keyword { from: usize },
     /// Positions that only the command itself can determine.
     Unknown,

@@ -138,8 +138,8 @@ fn changes_are_reported_as_events() {
     );
 }
 
-/// XSETID lowers the stream's last id below that of an entry that was removed. The next entry is
-/// too long for the node of the removed one, so it begins a node of its own.
+/// XSETID lowers the stream's last id below the id of a removed entry. The next entry is too long
+/// for the node of the removed entry, so it begins a new node.
 #[test]
 fn a_lowered_last_id_does_not_collide_with_a_removed_entry() {
     let long = "x".repeat(5_000);

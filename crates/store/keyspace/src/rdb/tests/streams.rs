@@ -1,4 +1,4 @@
-//! Streams in files: written and read again, as Redis 5 to 7.2 write them, and corrupt ones.
+//! Streams in files: our own files, files as Redis 5 to 7.2 write them, and corrupt files.
 
 use super::versions::{entry, file as file_of, string};
 use super::*;
@@ -26,10 +26,11 @@ fn listpack(elements: &[Element]) -> Vec<u8> {
     pack.finish()
 }
 
-/// Returns a node with the entries 5-1 (removed), 5-2 and 6-0, of which the last has own fields.
+/// Returns a node with the entries 5-1 (removed), 5-2 and 6-0. Entry 6-0 does not have the node's
+/// fields.
 fn node() -> Vec<Element> {
     vec![
-        // Two entries, one of them removed, of one field `f`.
+        // Two live entries, one removed entry, and one field: `f`.
         Int(2),
         Int(1),
         Int(1),
