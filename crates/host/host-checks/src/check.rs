@@ -12,15 +12,16 @@ pub struct Check {
     pub title: &'static str,
     /// Class, which says how the property can be changed.
     pub class: Class,
-    /// Gain that the article measured, or our own measurement; says so if there is none.
+    /// Gain, as measured by the article (see the crate's documentation) or by us. If neither has
+    /// measured a gain, the text says so.
     pub gain: &'static str,
     /// Responses and loads for which the gain can be expected.
     pub sizes: &'static str,
-    /// Harm that the change may do.
+    /// Harm that the change may cause.
     pub risk: &'static str,
     /// Command or key that makes the change. A judgement may replace it by a more exact command.
     pub change: &'static str,
-    /// Command or key that takes the change back.
+    /// Command or key that reverts the change.
     pub undo: &'static str,
     /// Judges the property.
     pub(crate) judge: fn(&Facts) -> Judged,
@@ -32,18 +33,19 @@ pub(crate) type Judged = Result<Judgement, Unknown>;
 /// Kind of change that a row describes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Class {
-    /// Per process: the server does it, or a setting of the server or its service does.
+    /// Change of the server's process, by the server itself or by a setting of the server or of its
+    /// service.
     Process,
-    /// Setting of the host that can be changed and taken back while it runs.
+    /// Setting of the host that can be changed and reverted while the host runs.
     Tunable,
-    /// Protection or part of another program: reported, never changed by Pelton.
+    /// Protection or part of another program, which Pelton reports and never changes.
     ReportOnly,
     /// Argument of the kernel at boot, or a new kernel.
     Boot,
 }
 
 impl Class {
-    /// Returns the letter of the catalogue: S, T, X or B.
+    /// Returns the letter of the class in reports and documents: S, T, X or B.
     #[must_use]
     pub fn letter(self) -> &'static str {
         match self {
@@ -58,11 +60,12 @@ impl Class {
 /// Outcome of a row. The variants are in the order of the report, the worst first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Standing {
-    /// Something fails or is about to fail. A finding.
+    /// Something fails or is about to fail. This is a finding.
     Problem,
-    /// The host gives speed away that a change would return. A finding.
+    /// A change would make the server faster. This is a finding.
     Gain,
-    /// Speed is paid for a protection or another purpose. No finding: the operator decides.
+    /// The property costs speed, but has another purpose such as protection, so the operator
+    /// decides. This is not a finding.
     Tradeoff,
     /// A fact could not be read.
     Unknown,
@@ -157,8 +160,8 @@ impl Finding {
         own.unwrap_or(self.check.change)
     }
 
-    /// Returns whether the row's gain can be expected on this host: `Some(true)` if the change is
-    /// still open, `None` if a fact is missing.
+    /// Returns whether the row's change would bring its gain on this host: `Some(false)` if the
+    /// change is made or does not matter, `None` if a fact is missing.
     #[must_use]
     pub fn is_gain_expected(&self) -> Option<bool> {
         match self.judgement.standing {

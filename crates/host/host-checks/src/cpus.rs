@@ -8,7 +8,7 @@ use std::fmt;
 pub struct Cpus(BTreeSet<u32>);
 
 impl Cpus {
-    /// Upper bound of the numbers. Linux has at most 8,192 processors.
+    /// Bound above all numbers. Linux supports at most 8,192 processors.
     pub const END: u32 = 8192;
 
     /// Parses a list such as `0-3,8`. An empty list is an empty set. Returns `None` if `text` is

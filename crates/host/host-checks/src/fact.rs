@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// Property of the host with the place that it was read from.
+/// Property of the host, and the place from which it was read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fact<T> {
     /// Path, netlink attribute or system call that yields the value.
@@ -91,8 +91,8 @@ impl<T> Fact<T> {
         }
     }
 
-    /// Converts the value, which keeps its source and text. A value for which `convert` returns
-    /// `None` becomes unknown.
+    /// Converts the value. The new fact has the same source and text. It is unknown if `convert`
+    /// returns `None`.
     pub fn and_then<U>(self, convert: impl FnOnce(T) -> Option<U>) -> Fact<U> {
         let value = self
             .value
@@ -108,7 +108,7 @@ impl<T> Fact<T> {
         }
     }
 
-    /// Returns the value, or the evidence that it is unknown, which a row passes on with `?`.
+    /// Returns the value, or as error the evidence that the value is unknown.
     pub(crate) fn get(&self) -> Result<&T, Unknown> {
         self.value.as_ref().map_err(|why| Unknown {
             evidence: self.evidence(),

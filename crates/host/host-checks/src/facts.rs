@@ -17,13 +17,13 @@ pub use server::{Connection, Listener, Metrics, Server, Steering};
 /// Facts that the rows judge. Every fact is unknown in the default value.
 #[derive(Clone, Debug, Default)]
 pub struct Facts {
-    /// Kernel, and what it spends on protection.
+    /// Kernel, with its protections.
     pub kernel: Kernel,
     /// Processors.
     pub cpu: Processors,
     /// Memory.
     pub memory: Memory,
-    /// Process of the server, or the process that reads the facts.
+    /// Process of the server; without a server, the process that reads the facts.
     pub process: Process,
     /// Running server.
     pub server: Server,
@@ -66,7 +66,7 @@ pub struct Kernel {
     pub arguments: Fact<String>,
     /// State of each known vulnerability of the processors, as name and state.
     pub vulnerabilities: Fact<Vec<(String, String)>>,
-    /// Clock that the kernel uses.
+    /// Hardware clock that the kernel reads for the time.
     pub clock_source: Fact<String>,
     /// State of the audit of system calls.
     pub audit: Fact<Audit>,
@@ -88,13 +88,13 @@ pub struct Audit {
 /// Facts of the processors.
 #[derive(Clone, Debug, Default)]
 pub struct Processors {
-    /// Processors that run.
+    /// Processors that are online.
     pub online: Fact<Cpus>,
     /// Groups of hardware threads that share a core.
     pub siblings: Fact<Vec<Cpus>>,
     /// Frequency governors in use, without repetitions.
     pub governors: Fact<Vec<String>>,
-    /// Driver of the frequencies.
+    /// Driver that sets the frequencies.
     pub frequency_driver: Fact<String>,
 }
 

@@ -8,10 +8,11 @@
 //! ```
 //!
 //! Units and limits: names of fields end in their unit; [`Cpus`] holds numbers below
-//! [`Cpus::END`]. Errors: a fact that could not be read is a [`Fact`] with its reason, and the rows
-//! that need it are unknown. Threads: none. Sources: `Documentation/admin-guide/sysctl/net.rst`,
-//! `Documentation/networking/scaling.rst` and `napi.rst` of Linux; Marc Richards, "Extreme HTTP
-//! Performance Tuning", 2021, for the gains.
+//! [`Cpus::END`]. Errors: a fact that could not be read is a [`Fact`] with the reason, and the rows
+//! that need the fact are unknown. Threads: none. Sources:
+//! `Documentation/admin-guide/sysctl/net.rst`, `Documentation/networking/scaling.rst` and
+//! `napi.rst` of Linux; for the gains, Marc Richards, "Extreme HTTP Performance Tuning", 2021, here
+//! called "the article", whose steps have numbers.
 
 #![forbid(unsafe_code)]
 

@@ -1,4 +1,4 @@
-//! The table of checks, in groups, in the order of the article's steps within each group.
+//! The table of checks, in groups.
 
 mod app;
 mod card;

@@ -15,15 +15,15 @@ fn known<T>(value: T) -> Fact<T> {
     Fact::known("source", "text", value)
 }
 
-/// Facts of a host with a kernel of this version, and nothing else known.
+/// Returns facts of which only the kernel's version is known.
 fn kernel(major: u32, minor: u32) -> Facts {
     let mut facts = Facts::default();
     facts.kernel.release = known(Release(major, minor));
     facts
 }
 
-/// Compares the judgement of the row `id`: outcome, state, number of pieces of evidence, and the
-/// exact command if there is one.
+/// Compares the judgement of the row `id` with `expected`: outcome, state, number of pieces of
+/// evidence, and the exact command, if any.
 fn check(id: &str, facts: &Facts, expected: Expect) {
     let report = judge(facts);
     let row = report.0.iter().find(|row| row.check.id == id);

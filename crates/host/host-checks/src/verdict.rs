@@ -1,13 +1,15 @@
-//! Steps that several rows share: judgements by their outcome, and a judgement of all interfaces.
+//! Functions that several rows share: constructors of judgements, and a judgement of all
+//! interfaces.
 
 use crate::check::{Judged, Judgement, Standing, unknown};
 use crate::fact::Unknown;
 use crate::{Facts, Interface, Metrics};
 
-/// Expectation of rows that only save work per request or packet.
+/// Text of `Check::sizes` for rows whose change only saves work per request or packet.
 pub(crate) const SMALL: &str = "small responses (up to about 2 KB) at more than 50,000 requests/s; not at 50 KB and more, where copying and segmentation dominate";
 
-/// Minimum numbers of requests and of connections from which ratios are judged.
+/// Minimum number of requests for a judgement of a ratio. The next two constants are minimums for
+/// accepted connections and for sampled connections.
 pub(crate) const REQUESTS_MIN: u64 = 1_000;
 pub(crate) const CONNECTIONS_MIN: u64 = 1_000;
 pub(crate) const LOCATED_MIN: u64 = 100;

@@ -21,15 +21,15 @@ pub struct Interface {
     pub receive_flows: Fact<u64>,
     /// Processors that use each transmit queue.
     pub transmit_cpus: Fact<Vec<Cpus>>,
-    /// True if threads process received packets.
+    /// True if threads process received packets, instead of software interrupts.
     pub is_threaded: Fact<bool>,
-    /// Number of times that interrupts stay deferred.
+    /// Number of empty polls for which interrupts stay deferred: `napi_defer_hard_irqs`.
     pub deferred_interrupts: Fact<u64>,
-    /// Time after which deferred packets are processed, in nanoseconds.
+    /// Maximum delay of deferred packets, in nanoseconds: `gro_flush_timeout`.
     pub flush_timeout_ns: Fact<u64>,
     /// Memory node of the card; -1 if there is none.
     pub node: Fact<i64>,
-    /// Queues that the card can have and has.
+    /// Numbers of queues, in use and at most.
     pub channels: Fact<Channels>,
     /// Sizes of the rings.
     pub rings: Fact<Rings>,
@@ -57,18 +57,18 @@ pub struct Interrupt {
 /// Numbers of queues of a network card.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Channels {
-    /// Maximum number of queues that receive.
+    /// Maximum number of receive queues.
     pub receive_max: u32,
-    /// Number of queues that receive.
+    /// Number of receive queues in use.
     pub receive: u32,
 }
 
 /// Sizes of the receive ring of a network card, in packets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Rings {
-    /// Maximum.
+    /// Maximum size.
     pub receive_max: u32,
-    /// Size.
+    /// Present size.
     pub receive: u32,
 }
 
@@ -86,8 +86,8 @@ pub struct Coalescing {
 pub struct Qdisc {
     /// Kind, such as `fq_codel`.
     pub kind: String,
-    /// True if it is the root of the interface.
+    /// True if the discipline is the root of its interface.
     pub is_root: bool,
-    /// True if it filters received packets.
+    /// True if the discipline filters received packets.
     pub is_ingress: bool,
 }

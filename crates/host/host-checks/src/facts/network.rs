@@ -17,7 +17,7 @@ pub struct Network {
     pub packet_backlog: Fact<u64>,
     /// Packets that were dropped because a processor's queue was full, since boot.
     pub softnet_dropped: Fact<u64>,
-    /// Rounds of packet processing that ended for lack of time, since boot.
+    /// Rounds of packet processing that ended at their limit of time or packets, since boot.
     pub softnet_squeezed: Fact<u64>,
     /// `net.core.busy_poll`.
     pub busy_poll: Fact<u64>,

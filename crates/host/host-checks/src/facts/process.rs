@@ -7,9 +7,9 @@ use crate::{Cpus, Fact};
 pub struct Process {
     /// Processors that the process may use.
     pub allowed: Fact<Cpus>,
-    /// Processors that its control group may use.
+    /// Processors that the process's control group may use.
     pub cpuset: Fact<Cpus>,
-    /// Processor time that its control group may use.
+    /// Processor time that the process's control group may use.
     pub quota: Fact<Quota>,
     /// Counts of the quota's periods.
     pub throttling: Fact<Throttling>,

@@ -9,9 +9,9 @@ pub struct Server {
     pub pid: Fact<u32>,
     /// Listening sockets.
     pub listeners: Fact<Vec<Listener>>,
-    /// Options of some of its open connections.
+    /// Options of some open connections.
     pub connections: Fact<Vec<Connection>>,
-    /// Counters of its metrics.
+    /// Counters from the server's metrics.
     pub metrics: Fact<Metrics>,
 }
 
@@ -46,13 +46,13 @@ pub struct Metrics {
     pub system_calls: u64,
     /// Accepted connections.
     pub accepted: u64,
-    /// Connections of the busiest core, divided by the mean.
+    /// Connections that the busiest core accepted, divided by the mean of all cores.
     pub imbalance: f64,
-    /// Connections sampled for the processor that they arrived on.
+    /// Connections in the sample that records on which processor a connection arrives.
     pub located: u64,
-    /// Sampled connections that arrived on the processor of their core.
+    /// Connections in the sample that arrived on the processor of their core.
     pub local: u64,
-    /// Cores that are steered by each mode.
+    /// Numbers of cores per steering mode.
     pub steering: Steering,
 }
 

@@ -6,9 +6,9 @@ use crate::check::{Check, Class, Judged};
 use crate::verdict::{REQUESTS_MIN, SMALL, fine, gain, metrics, not_applicable, problem, tradeoff};
 use crate::{Cpus, Facts};
 
-/// Share of periods, in percent, from which throttling is a problem.
+/// Share of throttled periods, in percent, from which throttling is a problem.
 const THROTTLED_PCT: u64 = 1;
-/// System calls per request above which requests cost more than the protocol needs.
+/// Number of system calls per request above which some of them are unnecessary.
 const CALLS_PER_REQUEST_MAX: f64 = 8.0;
 
 pub(super) const ROWS: &[Check] = &[
@@ -124,7 +124,8 @@ fn throttled(facts: &Facts) -> Judged {
 fn pinned(facts: &Facts) -> Judged {
     facts.server.pid.get()?;
     let threads = &facts.process.threads;
-    // The store has cores of its own, unpinned and with the same names, which serve few requests.
+    // The store's threads have the same names and are not pinned, so a name counts as pinned if one
+    // of its threads is.
     let mut cores: BTreeMap<&str, Option<&Cpus>> = BTreeMap::new();
     for thread in threads.get()?.iter().filter(|one| is_core(&one.name)) {
         let pinned = cores.entry(&thread.name).or_default();

@@ -1,14 +1,16 @@
-//! Rows about the network card, its queueing disciplines and busy polling: steps 6, 8 and 9.
+//! Rows about the network card, its queueing disciplines and busy polling: steps 6, 8 and 9 of the
+//! article.
 
 use crate::check::{Check, Class, Judged};
 use crate::verdict::{SMALL, each, fine, gain, not_applicable, tradeoff};
 use crate::{Facts, Interface, Qdisc, Release, Unread};
 
-/// First kernels with busy polling per epoll instance, and with suspended interrupts.
+/// First kernel with busy polling per epoll instance; the next constant is the first kernel with
+/// suspended interrupts.
 const EPOLL_POLLING: Release = Release(6, 9);
 const IRQ_SUSPENSION: Release = Release(6, 13);
 
-/// Queueing disciplines without classes and shaping, which can be created again from their names.
+/// Queueing disciplines without classes and shaping, which a command can create again by name.
 const SIMPLE: [&str; 6] = ["mq", "noqueue", "pfifo_fast", "pfifo", "fq_codel", "fq"];
 
 pub(super) const ROWS: &[Check] = &[
@@ -213,7 +215,7 @@ fn offloads(_: &Facts, interface: &Interface) -> Judged {
     let found = &interface.features;
     let on = found.get()?;
     let is_on = |name: &str| on.iter().any(|feature| feature == name);
-    // A card without TSO still gains from GSO, which cuts packets as late as possible.
+    // A card without TSO still gains from GSO, which segments just before the driver.
     let segments = is_on("tx-tcp-segmentation") || is_on("tx-generic-segmentation");
     let gro = match is_on("rx-gro") {
         true => "on, which uploads need",

@@ -10,9 +10,9 @@ const CONNTRACK_SET: u64 = 262_144;
 const PACKETS_SET: u64 = 4_096;
 /// Descriptors that the default limits of the server can use: two per connection, and files.
 const DESCRIPTORS: u64 = 2 * 16_384 + 4_096;
-/// Share of a limit, in percent, from which it is nearly reached.
+/// Share of a limit, in percent, from which the limit counts as nearly reached.
 const NEARLY_PCT: u64 = 80;
-/// Ports from which outgoing connections rarely run out.
+/// Minimum number of ports, so that outgoing connections rarely need more.
 const PORTS_MIN: u64 = 16_384;
 
 pub(super) const ROWS: &[Check] = &[
@@ -86,7 +86,7 @@ fn descriptors(facts: &Facts) -> Judged {
             problem(format!("{used} of {} descriptors are open", bounds.soft))
                 .with_change(format!("LimitNOFILE={limit} in the service"))
         }
-        // The server raises the soft limit to the hard one when it starts.
+        // Only the hard limit matters, because the server raises the soft limit to it at start.
         _ if bounds.hard < DESCRIPTORS => gain(format!(
             "at most {} descriptors; {DESCRIPTORS} allow 16,384 connections that each get a file",
             bounds.hard

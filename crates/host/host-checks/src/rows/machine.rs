@@ -4,10 +4,10 @@ use crate::check::{Check, Class, Judged};
 use crate::verdict::{fine, gain, not_applicable, problem, tradeoff};
 use crate::{Facts, Release, Unread};
 
-/// Clocks that programs read without a system call, and quickly.
+/// Clocks that programs read fast and without a system call.
 const FAST_CLOCKS: [&str; 3] = ["tsc", "arch_sys_counter", "hyperv_clocksource_tsc_page"];
 
-/// Features of the kernel that the server uses or these rows name, with their first kernels.
+/// Kernel features that the server uses or that rows mention, with the first kernel that has them.
 const FEATURES: [(Release, &str); 5] = [
     (Release(5, 13), "Landlock for the sandboxes"),
     (Release(5, 14), "tcp_migrate_req"),
@@ -73,7 +73,8 @@ fn frequency(facts: &Facts) -> Judged {
     }
     let governors = found.get()?;
     let driver = &facts.cpu.frequency_driver;
-    // These drivers leave the choice to the processor, which is fast under each governor.
+    // With these drivers, the processor itself chooses its frequency, and is fast under any
+    // governor.
     let is_active = driver
         .ok()
         .is_some_and(|name| matches!(name.as_str(), "intel_pstate" | "amd-pstate-epp"));

@@ -1,5 +1,5 @@
-//! Rows about what else handles packets and system calls: steps 2, 3, 4 and 7 of the article. None
-//! of them is ever changed by Pelton.
+//! Rows about firewalls, packet taps, audit, seccomp and mitigations, which add work to packets and
+//! system calls: steps 2, 3, 4 and 7 of the article. Pelton never changes them.
 
 use crate::check::{Check, Class, Judged, Judgement, Standing};
 use crate::fact::Unknown;
@@ -139,14 +139,15 @@ fn netfilter(facts: &Facts) -> Judged {
         ];
         return Ok(seen(tradeoff(parts.join(", "))));
     }
-    // Each of the three is needed before the path can be called free.
+    // Without a firewall in sight, the row is unknown unless all three facts are known or absent.
     network.conntrack.get().map(drop).or_else(allow_absent)?;
     network.chains.get().map(drop).or_else(allow_absent)?;
     network.tables.get().map(drop).or_else(allow_absent)?;
     Ok(seen(fine("no firewall and no connection tracking")))
 }
 
-/// Returns `number` with its name, or that the number is unknown if `missing` is set.
+/// Returns a text with `number` and `name`. The text says "an unknown number" if the fact is
+/// `missing` and its part of the kernel may be loaded.
 fn counted(number: usize, missing: Option<Unknown>, name: &str) -> String {
     match missing.map(allow_absent) {
         None | Some(Ok(())) => format!("{number} {name}"),
@@ -154,7 +155,8 @@ fn counted(number: usize, missing: Option<Unknown>, name: &str) -> String {
     }
 }
 
-/// Accepts a missing fact if its part of the kernel is not loaded: nothing can use that part.
+/// Accepts a missing fact if its part of the kernel is not loaded, because that part then does
+/// nothing.
 fn allow_absent(missing: Unknown) -> Result<(), Unknown> {
     match missing.why {
         Unread::Absent | Unread::Unsupported => Ok(()),

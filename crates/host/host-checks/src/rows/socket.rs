@@ -8,7 +8,7 @@ use crate::{Facts, Release};
 
 /// First kernel in which `SO_INCOMING_CPU` works with `SO_REUSEPORT`.
 const INCOMING_CPU: Release = Release(6, 2);
-/// Imbalance from which the busiest core limits the server.
+/// Imbalance above which the busiest core limits the server.
 const IMBALANCE_MAX: f64 = 1.5;
 
 pub(super) const ROWS: &[Check] = &[
@@ -61,7 +61,7 @@ pub(super) const ROWS: &[Check] = &[
 fn reuseport(facts: &Facts) -> Judged {
     let listeners = facts.server.listeners.get()?;
     let cores = metrics(facts)?.steering.cores();
-    // The addresses of the store and of the admin have few sockets. Those of the server have most.
+    // The store and the admin have few sockets per address. The server has the most.
     let most = listeners
         .iter()
         .map(|one| {

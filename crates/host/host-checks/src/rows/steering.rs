@@ -181,7 +181,8 @@ fn software(facts: &Facts, interface: &Interface) -> Judged {
         .seen(&facts.network.flow_entries))
 }
 
-/// Returns the mask of the processors that the process may use, in the form of the kernel.
+/// Returns the kernel's mask of the processors that the process may use, for a command; `MASK` if
+/// they are unknown.
 fn mask(facts: &Facts) -> String {
     match facts.process.allowed.ok() {
         Some(cpus) => cpus.mask(),

@@ -6,7 +6,7 @@ use crate::{Facts, Release};
 
 /// Backlog with which the server listens.
 const BACKLOG: u64 = 4096;
-/// Send buffer that 100 Mbit/s over 300 ms can fill.
+/// Bytes that a connection of 100 Mbit/s sends in a round trip of 300 ms, rounded up.
 const WRITE_BYTES: u64 = 4 << 20;
 /// First kernel with `tcp_migrate_req`.
 const MIGRATION: Release = Release(5, 14);
@@ -83,7 +83,7 @@ fn overflows(facts: &Facts) -> Judged {
         );
         return Ok(problem(state).seen(listeners).seen(overflows));
     }
-    // The counters are those of the network namespace, and they cannot be set back.
+    // The counters belong to the network namespace, and cannot be reset.
     let judgement = match (*overflows.get()?, *drops.get()?) {
         (0, 0) => fine("no backlog overflowed since boot"),
         (0, drops) => tradeoff(format!(

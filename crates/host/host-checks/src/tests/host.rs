@@ -1,4 +1,4 @@
-//! Rows about the kernel, limits, TCP and what else is in the path.
+//! Rows about the kernel, limits, TCP, firewalls, packet taps, audit and seccomp.
 
 use expect_test::expect;
 
@@ -248,7 +248,7 @@ fn limits() {
             "gain: 4 packets were dropped since boot (3 pieces of evidence) > sysctl -w net.core.netdev_max_backlog=4096; see also nic.rps_rfs and nic.rings"
         ],
     );
-    // Only of a server are the open descriptors those that count.
+    // The row judges the number of open descriptors only if the process is a server.
     facts.server.pid = known(7);
     check(
         "lim.nofile",

@@ -9,7 +9,7 @@ fn cpus(list: &str) -> Cpus {
     Cpus::parse_list(list).expect("a list")
 }
 
-/// Facts of a process on four processors with these interfaces.
+/// Returns facts of a process on four processors with these interfaces.
 fn host(interfaces: Vec<Interface>) -> Facts {
     let mut facts = kernel(6, 18);
     facts.process.allowed = known(cpus("0-3"));
@@ -17,7 +17,7 @@ fn host(interfaces: Vec<Interface>) -> Facts {
     facts
 }
 
-/// Network card with one queue of a virtual machine.
+/// Returns the network card of a virtual machine, with one queue.
 fn virtio() -> Interface {
     Interface {
         name: "eth0".to_owned(),
@@ -58,7 +58,7 @@ fn virtio() -> Interface {
     }
 }
 
-/// Network card with eight queues, badly configured.
+/// Returns a badly configured network card with eight queues.
 fn card() -> Interface {
     Interface {
         name: "enp1s0".to_owned(),

@@ -5,7 +5,7 @@ use expect_test::expect;
 use super::{check, kernel, known};
 use crate::{Connection, Cpus, Facts, Listener, Metrics, Steering, Thread};
 
-/// Facts of a server with two cores that has served this many requests.
+/// Returns facts of a server on two processors, with these metrics.
 fn server(metrics: Metrics) -> Facts {
     let mut facts = kernel(6, 18);
     facts.server.pid = known(7);
