@@ -57,7 +57,8 @@ pub(crate) fn chains(deadline: Instant) -> Result<Vec<String>, Unread> {
         .collect())
 }
 
-/// Returns the name of a chain, or `None` if no packets enter the chain by themselves.
+/// Returns the table and name of a base chain. Returns `None` for other chains, which packets enter
+/// only by a jump.
 pub(crate) fn base_chain(message: &[u8]) -> Option<String> {
     let attributes = message.get(NFGENMSG_BYTES..)?;
     attribute(attributes, NFTA_CHAIN_HOOK)?;

@@ -1,4 +1,4 @@
-//! Listening sockets, by sock_diag.
+//! Listening sockets, by requests to `sock_diag` of the kernel.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::time::Instant;

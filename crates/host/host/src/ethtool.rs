@@ -18,7 +18,8 @@ const FEATURES_GET: u8 = 11;
 const RINGS_GET: u8 = 15;
 const CHANNELS_GET: u8 = 17;
 const COALESCE_GET: u8 = 19;
-/// Type of the header in every request, and of the index in the header; both have the same number.
+/// Type of the header attribute in a request. The next constant is the type of the attribute in the
+/// header that holds the interface's index.
 const HEADER: u16 = 1;
 const HEADER_DEV_INDEX: u16 = 1;
 const NLA_F_NESTED: u16 = 0x8000;
@@ -31,7 +32,7 @@ pub(crate) struct Ethtool {
 }
 
 impl Ethtool {
-    /// Looks the family up.
+    /// Opens a socket, and looks up the number of the family.
     pub(crate) fn open(deadline: Instant) -> Result<Ethtool, Unread> {
         let mut netlink = Netlink::open(Some(GENERIC), deadline)?;
         let mut payload = command(CTRL_CMD_GETFAMILY);
@@ -65,7 +66,7 @@ impl Ethtool {
         Ok(coalescing(&reply))
     }
 
-    /// Returns the names of the features of the interface `index` that are on.
+    /// Returns the names of the active features of the interface `index`.
     pub(crate) fn features(&mut self, index: u32) -> Result<Vec<String>, Unread> {
         let reply = self.get(FEATURES_GET, index)?;
         features(&reply).ok_or(Unread::Malformed)

@@ -91,7 +91,7 @@ pub(crate) fn names(path: &Path) -> Result<Vec<String>, Unread> {
     let mut names = Vec::new();
     for entry in entries {
         let name = entry.map_err(|err| unread(&err))?.file_name();
-        // The kernel's own names are ASCII.
+        // Names that are not UTF-8 do not come from the kernel.
         names.extend(name.into_string().ok());
     }
     names.sort_unstable();
@@ -109,7 +109,7 @@ pub(crate) fn numbers(path: &Path, prefix: &str) -> Result<Vec<u32>, Unread> {
     Ok(numbers)
 }
 
-/// Returns the reason why a file is unknown.
+/// Converts an error of reading a file into the reason why a fact is unknown.
 pub(crate) fn unread(err: &io::Error) -> Unread {
     match err.kind() {
         io::ErrorKind::PermissionDenied => Unread::Denied,
@@ -123,7 +123,7 @@ pub(crate) fn unread(err: &io::Error) -> Unread {
     }
 }
 
-/// Returns a text on one line of bounded length.
+/// Returns the text on one line, cut after [`TEXT_BYTES_MAX`] bytes.
 pub(crate) fn shown(text: &str) -> String {
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
     if line.len() <= TEXT_BYTES_MAX {

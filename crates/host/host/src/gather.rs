@@ -7,8 +7,8 @@ use host_checks::{Fact, Facts, Unread};
 use crate::files::{Roots, fact};
 use crate::{audit, interfaces, kernel, network, process, server};
 
-/// Time after which no further question is put to the kernel or the server. What is missing then is
-/// unknown.
+/// Time after which no further requests are sent to the kernel or the server. Facts that are
+/// missing by then are unknown.
 const GATHER_MAX: Duration = Duration::from_millis(800);
 
 /// Process whose facts are gathered.
@@ -21,7 +21,7 @@ pub enum Subject {
         /// Token for `Authorization: Bearer`, as [`token`](crate::token) reads it.
         token: Option<Fact<String>>,
     },
-    /// The calling process, because there is no server. The fact is the reason.
+    /// The calling process, because there is no server. The fact has the reason.
     Caller(Fact<u32>),
 }
 

@@ -1,4 +1,5 @@
-//! Facts of network interfaces: netlink says which there are, `/sys` and ethtool say more.
+//! Facts of network interfaces. Netlink lists the interfaces; `/sys` and ethtool have their
+//! properties.
 
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -10,7 +11,8 @@ use crate::files::{self, Roots, fact};
 use crate::kernel::joined;
 use crate::route::{self, Link};
 
-/// Maximum number of interfaces that are read. Hosts of many containers have more, all alike.
+/// Maximum number of interfaces that are read. Only hosts with many containers have more, and those
+/// interfaces are all alike.
 const INTERFACES_MAX: usize = 32;
 
 /// Reads the facts of the interfaces that are up, other than loopback. Returns them, and the number
@@ -173,8 +175,8 @@ fn with_text<T>(mut fact: Fact<T>, text: impl FnOnce(&T) -> String) -> Fact<T> {
     fact
 }
 
-/// Lists the interrupts of a card. They are named after the interface or, in virtual machines,
-/// after its device. Other drivers only number them, at the device or at its parent.
+/// Lists the interrupts of a card. `/proc/interrupts` names them after the interface or, in virtual
+/// machines, after its device. If it has no such names, the device or its parent lists the numbers.
 fn interrupts(roots: &Roots, folder: &Path, name: &str) -> Fact<Vec<Interrupt>> {
     let list = roots.proc.join("interrupts");
     let device = std::fs::read_link(folder.join("device"));
@@ -229,7 +231,8 @@ fn read_first(paths: &[PathBuf; 2]) -> Result<String, Unread> {
 }
 
 /// Returns the numbers of the interrupts whose last word is one of `names`, perhaps followed by a
-/// dash and the name of a queue. Interrupts for the configuration carry no packets.
+/// dash and the name of a queue. Leaves out interrupts for the configuration, which are not for
+/// packets.
 fn named_interrupts(list: &str, names: [&str; 2]) -> Vec<u32> {
     let numbers = list.lines().filter_map(|line| {
         let (number, rest) = line.split_once(':')?;

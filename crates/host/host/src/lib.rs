@@ -1,6 +1,6 @@
-//! Facts of the machine below: whether a disk is rotational, and at which offset of its device a
-//! file begins; settings, network cards and other facts that `pelton doctor` reports. The crate
-//! also maps files into memory. The crate changes nothing on the host.
+//! Facts of the host: whether a disk is rotational, and at which offset of its device a file
+//! begins; settings, network cards and other facts that `pelton doctor` reports. The crate also
+//! maps files into memory. It changes nothing on the host.
 //!
 //! Principal items: [`gather`], [`rotates`], [`first_extent`] and [`Mapped`].
 //!
@@ -13,9 +13,9 @@
 //! Units: device numbers hold the major number of `statx` in the upper 32 bits and the minor number
 //! in the lower 32 bits; extents are byte offsets on the device. Errors: if the kernel does not
 //! report a property, the result is `None`, or the kernel's error if that is more specific; a fact
-//! is unknown with its reason. Limits: [`gather`] asks nothing after 0.8 seconds, and bounds each
-//! list that it reads. Threads: all functions are synchronous and may block on the disk, the kernel
-//! or the server; each mapping has a thread that mostly sleeps. Sources:
+//! is unknown with its reason. Limits: [`gather`] sends no request after 0.8 seconds, and bounds
+//! each list that it reads. Threads: all functions are synchronous and may block on the disk, the
+//! kernel or the server; each mapping has a thread that mostly sleeps. Sources:
 //! `Documentation/ABI/stable/sysfs-block`, `Documentation/filesystems/fiemap.rst` and
 //! `Documentation/netlink/specs` of Linux.
 

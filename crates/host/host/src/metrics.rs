@@ -18,8 +18,8 @@ const ADDRESSES_MAX: usize = 6;
 /// Maximum time for one address.
 const WAIT_MAX: Duration = Duration::from_millis(200);
 
-/// Reads the metrics of the server that listens on `addresses`. Addresses of other protocols, such
-/// as that of the store, do not reply with metrics, and the next one is tried.
+/// Reads the metrics of the server that listens on `addresses`. Tries one address after the other,
+/// because some of them may have another protocol, such as that of the store.
 pub(crate) fn read(
     addresses: &BTreeSet<SocketAddr>,
     token: Option<&str>,
@@ -40,7 +40,8 @@ pub(crate) fn read(
                 );
                 return Fact::known(format!("http://{address}{PATH}"), text, metrics);
             }
-            // A refusal by the server says more than the silence of another protocol.
+            // Keep the status of a refusal. It says more than an error at an address with another
+            // protocol.
             Err(_) if matches!(why, Unread::Refused(_)) => {}
             Err(new) => why = new,
         }
@@ -110,7 +111,7 @@ pub(crate) fn parse(text: &str) -> Result<Metrics, Unread> {
             .filter(|(series, _)| series.split('{').next() == Some(name))
             .map(|(_, value)| value.parse::<u64>().map_err(|_| Unread::Malformed))
             .peekable();
-        // A family without a sample is one of another version of the server.
+        // If there is no sample, the server has another version, without this family.
         found.peek().ok_or(Unread::Unsupported)?;
         found.sum()
     };

@@ -1,4 +1,4 @@
-//! Requests to the kernel over netlink, which ask and never change anything.
+//! Requests to the kernel over netlink. They read properties and never change anything.
 
 use std::time::{Duration, Instant};
 
@@ -13,28 +13,29 @@ use rustix::net::{
     AddressFamily, Protocol, RecvFlags, SendFlags, SocketFlags, SocketType, recv, send, socket_with,
 };
 
-/// Maximum length of a datagram of the kernel, which is 32 KiB for dumps.
+/// Size of the buffer for a datagram. The kernel's datagrams have at most 32 KiB in dumps.
 const DATAGRAM_BYTES_MAX: usize = 64 << 10;
-/// Maximum number of messages in a reply. Interfaces, sockets and chains beyond it are not read.
+/// Maximum number of messages in a reply. A longer reply counts as malformed.
 const MESSAGES_MAX: usize = 65_536;
 /// Maximum time for which one datagram is awaited.
 const WAIT_MAX: Duration = Duration::from_millis(100);
 const HEADER_BYTES: usize = 16;
 
-/// End of the kernel's reply to a request.
+/// Way in which the kernel's reply to a request ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Expect {
     /// The kernel acknowledges the request after its reply.
     Acknowledgement,
-    /// The kernel sends all objects, and then a message that nothing follows.
+    /// The kernel sends all objects, and then the message `NLMSG_DONE`.
     Dump,
     /// As `Dump`, for requests that are not marked as dumps.
     List,
-    /// The kernel sends one message, and would acknowledge the request before it.
+    /// The kernel sends one message. An acknowledgement is not requested, because the kernel would
+    /// send it before that message.
     One,
 }
 
-/// Message of the kernel.
+/// Message from the kernel.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Message {
     pub(crate) kind: u16,
@@ -50,7 +51,7 @@ pub(crate) struct Netlink {
 }
 
 impl Netlink {
-    /// Opens a socket; without a protocol, one of rtnetlink. Requests fail after `deadline`.
+    /// Opens a socket of the protocol; `None` stands for rtnetlink. Requests fail after `deadline`.
     pub(crate) fn open(protocol: Option<Protocol>, deadline: Instant) -> Result<Netlink, Unread> {
         let family = AddressFamily::NETLINK;
         let socket = socket_with(family, SocketType::RAW, SocketFlags::CLOEXEC, protocol);
@@ -142,8 +143,8 @@ pub(crate) fn split(
     Ok(expect == Expect::One && !reply.is_empty())
 }
 
-/// Returns the error of an acknowledgement, if it has one. Errors of the kernel are negative, and
-/// above -4096.
+/// Returns the error in the payload of `NLMSG_ERROR`; `None` if it acknowledges the request. The
+/// kernel sends errors as numbers from -4095 to -1.
 fn error(payload: &[u8]) -> Result<Option<Errno>, Unread> {
     match number(payload, 0).map(|code| (code as i32).wrapping_neg()) {
         Some(0) => Ok(None),
@@ -155,7 +156,7 @@ fn error(payload: &[u8]) -> Result<Option<Errno>, Unread> {
 /// Returns the reason for which the kernel refused a request.
 pub(crate) fn refusal(errno: Errno) -> Unread {
     match errno {
-        // The audit refuses connections from other user namespaces.
+        // The audit refuses connections from other user namespaces with this error.
         Errno::PERM | Errno::ACCESS | Errno::CONNREFUSED => Unread::Denied,
         Errno::OPNOTSUPP
         | Errno::PROTONOSUPPORT

@@ -85,7 +85,7 @@ fn column(path: &Path, index: usize, name: &str) -> Fact<u64> {
     fact(format!("{} {name}", path.display()), sum, u64::to_string)
 }
 
-/// Lists the tables of the older modules of iptables, which only root can read.
+/// Lists the tables of the older iptables modules. Only root can read these files.
 fn tables(proc: &Path) -> Fact<Vec<String>> {
     let mut found = Vec::new();
     let mut missing = 0;
@@ -160,7 +160,7 @@ pub(crate) fn sockets(folder: &Path) -> Result<HashMap<u32, u64>, Unread> {
     let numbers = files::numbers(folder, "")?;
     let mut found = HashMap::new();
     for number in numbers {
-        // A descriptor that was closed meanwhile is left out.
+        // Leave out a descriptor that was closed after the listing.
         let target = match fs::read_link(folder.join(number.to_string())) {
             Ok(target) => target,
             Err(err) if files::unread(&err) == Unread::Absent => continue,

@@ -127,7 +127,8 @@ fn groups(
         }
     }
     let (mount, path, is_v2) = found.ok_or(Unread::Unsupported)?;
-    // A process in a container may see the path of its host, which does not exist inside.
+    // In a container, the path may be that of the host, which does not exist in the container. Some
+    // directories are then absent.
     let relative = Path::new(path.trim_start_matches('/'));
     let folders = relative.ancestors().map(|ancestor| mount.join(ancestor));
     Ok((folders.collect(), is_v2))
@@ -158,8 +159,8 @@ fn quota(roots: &Roots, group: Result<&str, Unread>) -> Fact<Quota> {
         true => files::text(&folder.join("cpu.max")).and_then(|text| quota_v2(&text)),
         false => quota_v1(folder),
     });
-    // The root has no quota, so a group without any readable file has none either, unless the
-    // reason is a permission.
+    // The root group never has a quota file. If all files are absent, there is no quota; any other
+    // error makes the quota unknown.
     let mut lowest: Option<Fact<Quota>> = None;
     for fact in facts {
         match &fact.value {
@@ -188,7 +189,7 @@ fn quota(roots: &Roots, group: Result<&str, Unread>) -> Fact<Quota> {
     })
 }
 
-/// Returns the share of a processor that a quota allows.
+/// Returns the number of processors that a quota allows; infinity without a limit.
 fn share(fact: &Fact<Quota>) -> f64 {
     let quota = fact
         .ok()
@@ -226,7 +227,7 @@ fn quota_v1(folder: &Path) -> Fact<Quota> {
     })
 }
 
-/// Returns the counts of the group, or of the parent, that was throttled most.
+/// Returns the counts of the group or the parent that was throttled most often.
 fn throttling(roots: &Roots, group: Result<&str, Unread>) -> Fact<Throttling> {
     let folders = match groups(roots, group, "cpu") {
         Ok((folders, _)) => folders,

@@ -1,7 +1,7 @@
 //! Facts of a running server: its sockets and its metrics.
 //!
-//! The socket options belong to the server, so its sockets are duplicated (`pidfd_getfd`), asked,
-//! and closed at once. That needs the permission to trace the server.
+//! To read the options of the server's sockets, this module duplicates the sockets (`pidfd_getfd`)
+//! and closes the duplicates at once. That needs the permission to trace the server.
 
 use std::collections::{BTreeSet, HashMap};
 use std::fs;
@@ -64,8 +64,9 @@ pub(crate) fn server(
     }
 }
 
-/// Returns the server that holds the data directory `data`, by the kernel's list of locks. The text
-/// of the lock file alone may be that of a process that has ended.
+/// Returns the process id of the server that has locked the data directory `data`. The id in the
+/// lock file counts only if the kernel's list of locks has it too, because the server may have
+/// ended.
 pub fn holder(roots: &Roots, data: &Path) -> Fact<u32> {
     let path = data.join("lock");
     let found = files::read(&path).and_then(|text| {
@@ -91,7 +92,8 @@ pub fn holder(roots: &Roots, data: &Path) -> Fact<u32> {
 }
 
 /// Returns whether a line of `/proc/locks` is a lock of the file with the inode `inode` by the
-/// process `pid`. The file's device is not compared, because some file systems report another one.
+/// process `pid`. The device is not compared, because `stat` reports another device on some file
+/// systems.
 fn is_flock_of(line: &str, pid: u32, inode: u64) -> bool {
     let mut words = line.split_whitespace().skip(1);
     let is_flock = words.next() == Some("FLOCK");
@@ -112,7 +114,7 @@ fn paired<'a>(
             Some((*number, socket))
         })
         .collect();
-    // A core has duplicates of its sockets, which have the same inode.
+    // Keep one descriptor per socket. A core has duplicates, which have the same inode.
     pairs.sort_unstable_by_key(|(number, socket)| (socket.inode, *number));
     pairs.dedup_by_key(|(_, socket)| socket.inode);
     pairs
@@ -188,7 +190,7 @@ fn connections(
                 Ok(socket) if is_connection(&socket) => found.push(Connection {
                     napi_id: incoming_napi_id(&socket)?,
                 }),
-                // The connection was closed meanwhile.
+                // Leave out other sockets, and connections that were closed after the listing.
                 Ok(_) | Err(Unread::Errno(_)) => {}
                 Err(why) => return Err(why),
             }
@@ -210,8 +212,8 @@ fn is_connection(socket: &OwnedFd) -> bool {
         && sockopt::socket_acceptconn(socket) == Ok(false)
 }
 
-/// Returns the identifier of the queue of the card that received the last packet; 0 if the
-/// interface has none.
+/// Returns the identifier of the card's queue that received the connection's last packet; 0 if the
+/// interface has no identifiers.
 fn incoming_napi_id(socket: &OwnedFd) -> Result<u32, Unread> {
     let mut id = 0_u32;
     let mut length = size_of::<u32>() as libc::socklen_t;

@@ -15,7 +15,7 @@ use crate::{interfaces, kernel, network, process, server};
 struct Tree(PathBuf);
 
 impl Tree {
-    /// Writes the files, given as path and text.
+    /// Creates the directory and writes the files. `files` are pairs of path and text.
     fn new(name: &str, files: &[(&str, &str)]) -> Tree {
         let root = std::env::temp_dir().join(format!("pelton-host-{name}-{}", std::process::id()));
         let tree = Tree(root);
