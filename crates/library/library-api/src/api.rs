@@ -282,7 +282,7 @@ impl ApiCall<'_> {
         }
         let mut out = Writer::new(false);
         let mut result = Ok(());
-        // Reads the file before the store is locked.
+        // The file is read before the store is locked, because reading may take long.
         let motion = match parts {
             ["pictures", id] => self
                 .picture_path(id)

@@ -48,9 +48,9 @@ const LYRICS: [&str; 6] = ["lrc", "LRC", "Lrc", "txt", "TXT", "Txt"];
 /// Maximum number of entries that a search for videos reads from a folder.
 const FOLDER_ENTRIES_MAX: usize = 20_000;
 
-/// Maximum number of folders that a search for videos reads, in the order of their depth.
+/// Maximum number of folders that a search for videos reads. Folders of lower depth come first.
 const VIDEO_FOLDERS_MAX: usize = 1_000;
-/// Maximum number of videos that a search in several folders finds.
+/// Maximum number of videos that a search in several folders returns.
 const VIDEOS_MAX: usize = 1_000;
 
 /// Server of the interfaces for players.
@@ -334,7 +334,7 @@ impl LibraryAccess for IndexedLibrary {
                 range,
             })),
             Err(err) if err.kind == tags::ErrorKind::Io => Err(io::Error::other(err)),
-            // The file exceeds a limit, so it is not read further.
+            // A file that exceeds a limit counts as one without a video.
             Err(_) => Ok(None),
         }
     }

@@ -75,7 +75,8 @@ impl ApiCall<'_> {
 
     fn create_share(&self) -> Result<String, Refusal> {
         let token = new_token();
-        // Others are refused before the folder is read. The store is not locked meanwhile.
+        // Users who may not share are refused before the folder is read. The store is not locked
+        // while the folder is read.
         self.context
             .store
             .read(|state| self.sharing_user(state))??;

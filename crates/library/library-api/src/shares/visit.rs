@@ -128,8 +128,8 @@ impl OpenShare<'_> {
         tracks.find(|owner| library.has_cover(&self.index, *owner))
     }
 
-    /// Returns the path of the shared folder, if visitors may get its videos: videos have no
-    /// variants, so they are originals.
+    /// Returns the path of the shared folder, if visitors may get its videos. Videos have no
+    /// variants, so the share must allow originals.
     fn video_folder(&self) -> Option<&str> {
         match &self.share.item {
             Some(SharedItem::Folder(path)) if self.share.allows_originals => Some(path),
@@ -137,7 +137,7 @@ impl OpenShare<'_> {
         }
     }
 
-    /// Returns the paths of the videos that visitors can play. Reads the folders.
+    /// Returns the paths of the videos that visitors can play. Reads the directories from disk.
     pub(super) fn videos(&self) -> Vec<Vec<u8>> {
         let library = &self.context.library;
         let folder = self.video_folder();
@@ -152,7 +152,7 @@ impl OpenShare<'_> {
         let inside = path.strip_prefix(self.video_folder()?)?;
         let (parent, name) = path.rsplit_once('/')?;
         let is_plain = |name: &str| !name.is_empty() && !name.starts_with('.');
-        // The first part is empty, because the name of the shared folder ends there.
+        // The first part is empty if the path continues with a slash after the shared folder.
         let mut parts = inside.split('/');
         if parts.next() != Some("") || !parts.all(is_plain) {
             return None;
