@@ -182,8 +182,8 @@ fn photo(source: &Source, seen: &FoundFile) -> Result<Content, String> {
     let probed = image_plan::probe(source, seen.stat.size);
     let is_raw = matches!(&probed, Err(err) if err.kind == ProbeErrorKind::NoPreview);
     let size = match probed {
-        // The preview of a HEIC is smaller than the picture. Its shape is that of the picture in
-        // most files, but not in all.
+        // The size of a HEIC is read below, because the probe returns the size of its preview. The
+        // preview is smaller, and in some files has another aspect ratio.
         Ok(facts) if facts.format != Format::Heif => facts.oriented(),
         Err(err) if err.kind == ProbeErrorKind::Io => return Err(with_source(&err)),
         Err(err)
@@ -194,7 +194,7 @@ fn photo(source: &Source, seen: &FoundFile) -> Result<Content, String> {
         {
             return Ok(Content::Unreadable(err.to_string()));
         }
-        // The file may be HEIC, whatever its name.
+        // The file may be HEIC, even if its name has another extension.
         _ => {
             match image_plan::heif_size(source, seen.stat.size) {
                 Ok(size) => size,
@@ -202,7 +202,7 @@ fn photo(source: &Source, seen: &FoundFile) -> Result<Content, String> {
                 // An image sequence has tracks and no size. Its size is stored as 0 × 0, which
                 // means unknown. It may still have a date and a position.
                 Err(err) if err.kind == ProbeErrorKind::Malformed => image_plan::Size::new(0, 0),
-                // Neither HEIC nor AVIF: a raw file without a preview has no size that is known.
+                // A camera raw file without a preview: its size is unknown.
                 Err(_) if is_raw => image_plan::Size::new(0, 0),
                 Err(err) => return Ok(Content::Unreadable(err.to_string())),
             }

@@ -1,5 +1,5 @@
-//! Motion photos: JPEG files with a short video after the picture. Three notations say where the
-//! video is:
+//! Motion photos: JPEG files with a short video after the picture. Three formats state the place of
+//! the video:
 //!
 //! ```text
 //! Google, version 1   XMP: MicroVideoOffset, the distance from the video to the end of the file
@@ -7,7 +7,8 @@
 //! Samsung             trailer: a directory of blocks, one of them called MotionPhoto_Data
 //! ```
 //!
-//! Editors drop the video and keep the XMP, so a range counts only if an MP4 file begins there.
+//! Editors of pictures may drop the video and keep the XMP, so a range counts only if an MP4 file
+//! begins there.
 
 use std::ops::Range;
 
@@ -73,7 +74,7 @@ struct Item {
     padding: u64,
 }
 
-/// Returns the range that the XMP of a JPEG file states.
+/// Returns the range of the video that the XMP of a JPEG file states.
 fn google(input: &mut Input<'_>) -> Result<Option<Range<u64>>, Error> {
     let Some(segment) = app1(input, XMP_PREFIX)? else {
         return Ok(None);
@@ -105,7 +106,8 @@ fn google(input: &mut Input<'_>) -> Result<Option<Range<u64>>, Error> {
     Ok(in_items(&items, len).or_else(|| Some(len.checked_sub(offset?)?..len)))
 }
 
-/// Returns the range of the video among `items`, which end where the file of `len` bytes ends.
+/// Returns the range of the video among `items`. The last item ends where the file of `len` bytes
+/// ends.
 fn in_items(items: &[Item], len: u64) -> Option<Range<u64>> {
     let at = items.iter().position(|item| item.is_video)?;
     // The primary item, which is the first, is the picture itself.
@@ -117,10 +119,10 @@ fn in_items(items: &[Item], len: u64) -> Option<Range<u64>> {
     Some(end.checked_sub(items[at].bytes)?..end)
 }
 
-/// Returns the range that a Samsung trailer states. The file ends with the trailer:
+/// Returns the range of the video that a Samsung trailer states. The file ends with the trailer:
 ///
 /// ```text
-/// blocks · SEFH · version u32 · count u32 · entries · bytes from SEFH to the last entry u32 · SEFT
+/// blocks · SEFH · version u32 · count u32 · entries · bytes from SEFH to here u32 · SEFT
 /// entry: 2 bytes · type u16 · distance from the block to SEFH u32 · bytes of the block u32
 /// block: 2 bytes · type u16 · bytes of the name u32 · name · data
 /// ```

@@ -12,8 +12,8 @@ pub(crate) enum Event<'t> {
     Value(&'t str, &'t str),
 }
 
-/// Returns the events of an XMP text. Text that is not XML ends them, or gives events that callers
-/// do not look for.
+/// Returns the events of an XMP text. A text that is not XML does not fail: it has fewer events, or
+/// events with names that callers ignore.
 pub(crate) fn events(text: &str) -> impl Iterator<Item = Event<'_>> {
     let mut tags = text.split('<').skip(1);
     std::iter::from_fn(move || tags.next()).flat_map(|part| {

@@ -98,7 +98,7 @@ fn trailer(name: &[u8], data: &[u8]) -> Vec<u8> {
 fn a_samsung_trailer_names_its_block() {
     let file = [jpeg(""), trailer(b"MotionPhoto_Data", VIDEO)].concat();
     assert_eq!(found(&file).as_deref(), Some(EXPECTED));
-    // An offset in XMP that is wrong, as after an edit, does not hide the trailer.
+    // If the offset in the XMP is wrong, as after an edit, the trailer is still found.
     let xmp = jpeg("<x GCamera:MicroVideoOffset='5'/>");
     let file = [xmp, trailer(b"MotionPhoto_Data", VIDEO)].concat();
     assert_eq!(found(&file).as_deref(), Some(EXPECTED));
