@@ -35,9 +35,10 @@ export function Controls({ recipe, problem, change }: Props) {
         <Check {...row} name="flip" />
         <Check {...row} name="flop" />
       </Row>
-      <Row {...row} names={["format", "q"]}>
+      <Row {...row} names={["format", "q", "max_bytes"]}>
         <Choice {...row} name="format" first={t("play.format.auto")} values={FORMATS} />
         <Field {...row} name="q" />
+        <Field {...row} name="max_bytes" />
       </Row>
       <Slider {...row} name="q" range={QUALITIES} />
       <Effects {...row} />

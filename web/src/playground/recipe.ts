@@ -9,7 +9,7 @@ export const EFFECTS = [
 /** Names of the parameters of a picture's URL, in the order in which the URL has them. */
 export const PARAMETERS = [
   "page", "animation", "frame", "rotate", "flip", "flop", "crop", "focus", "w", "h", "fit", "kernel", "dpr", "enlarge",
-  ...EFFECTS, "q", "format",
+  ...EFFECTS, "q", "max_bytes", "format",
 ] as const;
 
 export type Parameter = (typeof PARAMETERS)[number];

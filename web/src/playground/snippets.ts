@@ -110,7 +110,7 @@ function turnsBeforeOthers(recipe: Recipe): Parameter[] {
 
 /** Returns the parameters of the recipe that other servers lack, except those that `known` names. */
 function lackedEffects(recipe: Recipe, known: Readonly<Record<string, unknown>>): Parameter[] {
-  const names = [...EFFECTS, "page", "animation", "frame", "kernel"] as const;
+  const names = [...EFFECTS, "page", "animation", "frame", "kernel", "max_bytes"] as const;
   const lacks: Parameter[] = names.filter((name) => recipe[name] !== "" && !(name in known));
   return isAngled(recipe) ? [...lacks, "rotate"] : lacks;
 }
@@ -133,7 +133,7 @@ export function webpServerGoOf({ address, natural }: Subject, recipe: Recipe): S
 }
 
 /** Options of imgproxy with the values of a parameter. Numbers of `pad` are in the order of CSS. */
-const OPTIONS: Readonly<Partial<Record<Parameter, string>>> = { blur: "bl", sharpen: "sh", pixelate: "pix", bg: "bg", pad: "pd" };
+const OPTIONS: Readonly<Partial<Record<Parameter, string>>> = { blur: "bl", sharpen: "sh", pixelate: "pix", bg: "bg", pad: "pd", max_bytes: "mb" };
 /** Colours that imgproxy accepts. */
 const HEX = /^([\da-f]{3}|[\da-f]{6})$/i;
 

@@ -1,1 +1,0 @@
-import{l as r}from"./chunk-2I7ZUUPB.js";import{F as o,H as t}from"./chunk-RTTOOHGR.js";async function m(e){try{let[a]=await Promise.all([import("./share-dialog-JSFYCUGN.js"),o("share")]);a.show(e)}catch{r(t("error.unreachable"))}}export{m as a};
