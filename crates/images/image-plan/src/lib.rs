@@ -40,6 +40,9 @@ mod recipe;
 mod query;
 mod rules;
 
+/// URLs in the grammar of imgproxy.
+pub mod imgproxy;
+
 mod fit;
 
 mod candidates;

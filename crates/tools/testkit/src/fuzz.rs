@@ -7,6 +7,7 @@ mod cgi;
 mod conditional;
 mod control;
 mod h2;
+mod imgproxy;
 mod message;
 mod probe;
 mod query;
@@ -23,6 +24,7 @@ pub use cgi::cgi;
 pub use conditional::conditional;
 pub use control::control;
 pub use h2::h2;
+pub use imgproxy::imgproxy;
 pub use message::message;
 pub use probe::probe;
 pub use query::query;
@@ -43,7 +45,7 @@ pub struct Target {
 }
 
 /// All targets. `fuzz/fuzz_targets` has one program per target.
-pub const TARGETS: [Target; 23] = [
+pub const TARGETS: [Target; 24] = [
     Target {
         name: "accept",
         check: accept,
@@ -67,6 +69,10 @@ pub const TARGETS: [Target; 23] = [
     Target {
         name: "h2",
         check: h2,
+    },
+    Target {
+        name: "imgproxy",
+        check: imgproxy,
     },
     Target {
         name: "message",
