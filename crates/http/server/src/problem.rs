@@ -4,10 +4,12 @@
 use std::fmt::Write as _;
 
 use image_plan::Refusal;
+use image_plan::imgproxy::ImgproxyError;
 use variants::cache::Verdict;
 use variants::library::{LibraryPath, Missing};
 
 use crate::denial::Denial;
+use crate::imgproxy;
 use crate::request_id::RequestId;
 
 /// Reason why a request gets no representation.
@@ -22,6 +24,10 @@ pub enum Problem {
     },
     /// A query parameter is invalid; the text names the parameter.
     BadParameter(String),
+    /// An imgproxy URL is invalid.
+    Imgproxy(ImgproxyError),
+    /// An imgproxy URL has expired.
+    ExpiredUrl,
     /// The original does not exist, or it may not be served.
     NotFound,
     /// The original has fewer pages than the number of the requested page.
@@ -138,12 +144,14 @@ impl Problem {
         match self {
             Problem::BadRequest { status, .. } => *status,
             Problem::BadParameter(_) => 400,
+            Problem::Imgproxy(error) => imgproxy::status(error),
             Problem::Unauthorized | Problem::UnauthorizedPage => 401,
             Problem::NotAllowed
             | Problem::ForeignOrigin
             | Problem::ForeignSession
             | Problem::Denied { .. } => 403,
             Problem::NotFound
+            | Problem::ExpiredUrl
             | Problem::NoPage { .. }
             | Problem::NoFrame { .. }
             | Problem::OriginalWithheld => 404,
@@ -171,6 +179,7 @@ impl Problem {
         match self {
             Problem::Denied { denial, .. } => Some(*denial),
             Problem::TooManyConversions { .. } => Some(Denial::Rate),
+            Problem::ExpiredUrl => Some(Denial::Expired),
             _ => None,
         }
     }
@@ -190,6 +199,8 @@ impl Problem {
         match self {
             Problem::BadRequest { phrase, .. } => phrase,
             Problem::BadParameter(_) => "a query parameter is invalid",
+            Problem::Imgproxy(error) => imgproxy::title(error),
+            Problem::ExpiredUrl => "the URL has expired",
             Problem::NotFound => "no such picture",
             Problem::NoPage { .. } => "the picture has no such page",
             Problem::NoFrame { .. } => "the picture has no such frame",
@@ -237,6 +248,7 @@ impl Problem {
         write!(out, ",\"status\":{}", self.status()).expect("writing to a string cannot fail");
         let detail = match self {
             Problem::BadParameter(detail) => Some(detail.clone()),
+            Problem::Imgproxy(error) => Some(error.to_string()),
             Problem::Denied { detail, .. } => detail.clone(),
             Problem::NoPage { pages } => Some(Refusal::NoPage { pages: *pages }.to_string()),
             Problem::NoFrame { frames } => Some(Refusal::NoFrame { frames: *frames }.to_string()),

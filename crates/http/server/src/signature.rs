@@ -76,6 +76,21 @@ impl SignatureKey {
         Ok(SignatureKey { key, salt })
     }
 
+    /// Returns a key of any length, as imgproxy permits.
+    #[must_use]
+    pub fn new(key: &[u8], salt: &[u8]) -> SignatureKey {
+        SignatureKey {
+            key: hmac::Key::new(hmac::HMAC_SHA256, key),
+            salt: salt.to_vec(),
+        }
+    }
+
+    /// Returns the HMAC of the salt and `text`.
+    pub(crate) fn tag(&self, text: &str) -> Vec<u8> {
+        let signed = [&self.salt, text.as_bytes()].concat();
+        hmac::sign(&self.key, &signed).as_ref().to_vec()
+    }
+
     /// Returns the signature of a target: its path and its query. A pair `sig` of the query is not
     /// signed.
     #[must_use]
