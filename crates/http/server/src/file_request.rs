@@ -1,12 +1,15 @@
 //! Request for a file of the library. The request is parsed only once.
 
 use std::net::IpAddr;
+use std::rc::Rc;
 
 use http1::{Request, Target, accept};
+use image_plan::imgproxy::{Delivery, Disposition};
 use image_plan::{Accepts, ImageQuery};
 use variants::library::LibraryPath;
 
 use crate::coding::Coding;
+use crate::imgproxy::{Imgproxy, content_disposition};
 use crate::permission::{Permit, Sender};
 use crate::problem::Problem;
 use crate::quota::client_address;
@@ -30,12 +33,21 @@ pub(crate) struct FileRequest<'r> {
     pub(crate) is_foreign: bool,
     /// Address of the client, for the log; `None` if the server composed the request.
     pub(crate) peer: Option<IpAddr>,
-    /// Path in the library; `None` if the target cannot be the path of a file.
-    path: Option<LibraryPath>,
+    /// Meaning of the target.
+    meaning: Meaning,
+}
+
+/// Meaning of a target, in whatever grammar it is written.
+#[derive(Debug)]
+struct Meaning {
+    /// Path in the library, or the reason why the target does not name a file.
+    path: Result<LibraryPath, Problem>,
     /// Query parameters of the target, or the reason why they are invalid.
-    query: Result<ImageQuery, String>,
+    query: Result<ImageQuery, Problem>,
     /// Verdict of the operator's rules on the target.
     permit: Result<Permit, Problem>,
+    /// Parts of the meaning that only imgproxy URLs have; `None` for other targets.
+    imgproxy: Option<(Delivery, Disposition)>,
 }
 
 /// Origin of a target. The origin decides which folders the target may name.
@@ -59,22 +71,16 @@ impl<'r> FileRequest<'r> {
     ) -> FileRequest<'r> {
         let target = request.target;
         let library = service.library();
-        let path = match target_origin {
-            TargetOrigin::Public => library.path_for_clients(target.path),
-            TargetOrigin::Internal => LibraryPath::from_target(target.path),
+        let rules = &service.settings.permissions;
+        let imgproxy = service.settings.imgproxy.as_ref();
+        let imgproxy = imgproxy.filter(|_| target_origin == TargetOrigin::Public);
+        let meaning = match imgproxy.and_then(|it| Some((it, it.path_below(target.path)?))) {
+            Some((imgproxy, path)) => Meaning::by_imgproxy(imgproxy, path, (service, now_unix_s)),
+            None => Meaning::by_query(target, target_origin, sender, (service, now_unix_s)),
         };
-        let (rules, grammar) = (&service.settings.permissions, service.settings.grammar);
-        let parsed = rules.parse(target.query.unwrap_or(""), grammar);
-        let permit = match sender {
-            None => Ok(Permit::UNLIMITED),
-            Some(Sender { request, .. }) => {
-                let Target { path, query } = request.target;
-                let query = query.unwrap_or("");
-                rules.judge(path, query, &parsed, (grammar, now_unix_s))
-            }
-        };
-        let is_internal = path.as_ref().is_some_and(|path| library.is_internal(path));
-        let clients_until_unix_s = match &permit {
+        let Meaning { path, permit, .. } = &meaning;
+        let is_internal = path.as_ref().is_ok_and(|path| library.is_internal(path));
+        let clients_until_unix_s = match permit {
             _ if is_internal => 0,
             Ok(permit) if sender.is_some() || rules.is_open() => permit.until_unix_s,
             _ => 0,
@@ -90,18 +96,16 @@ impl<'r> FileRequest<'r> {
             charged: charged.and_then(|it| client_address(it.request, it.peer, &rules.proxies)),
             is_foreign: sender.is_some_and(|sender| rules.is_foreign(sender.request)),
             peer: sender.map(|sender| sender.peer),
-            path,
-            query: parsed.meaning,
-            permit,
+            meaning,
         }
     }
 
     /// Returns the path of the file.
     ///
     /// # Errors
-    /// [`Problem::NotFound`] if the target cannot name a file.
+    /// [`Problem::NotFound`] if the target cannot name a file, or the problem of an imgproxy URL.
     pub(crate) fn path(&self) -> Result<&LibraryPath, Problem> {
-        self.path.as_ref().ok_or(Problem::NotFound)
+        self.meaning.path.as_ref().map_err(Problem::clone)
     }
 
     /// Returns the query parameters.
@@ -110,20 +114,109 @@ impl<'r> FileRequest<'r> {
     /// [`Problem::BadParameter`] if they are invalid, or the problem of the operator's rule that
     /// the request violates.
     pub(crate) fn query(&self) -> Result<ImageQuery, Problem> {
-        let query = self.query.clone().map_err(Problem::BadParameter)?;
-        self.permit.clone().map(|_| query)
+        let query = self.meaning.query.clone()?;
+        self.meaning.permit.clone().map(|_| query)
     }
 
     /// Returns the Unix time in seconds at which the signature of the request becomes void;
     /// `u64::MAX` if it has none, or if it never does.
     pub(crate) fn signed_until_unix_s(&self) -> u64 {
-        let permit = self.permit.as_ref();
+        let permit = self.meaning.permit.as_ref();
         permit.map_or(u64::MAX, |permit| permit.until_unix_s)
     }
 
     /// Returns whether the client asks for the description of a picture.
     pub(crate) fn is_description(&self) -> bool {
-        self.query.as_ref().is_ok_and(|query| query.meta)
+        self.meaning.query.as_ref().is_ok_and(|query| query.meta)
+    }
+
+    /// Returns whether the target is an imgproxy URL, which never names a folder.
+    pub(crate) fn is_imgproxy(&self) -> bool {
+        self.meaning.imgproxy.is_some()
+    }
+
+    /// Returns the use of the unchanged file.
+    pub(crate) fn delivery(&self) -> &Delivery {
+        match &self.meaning.imgproxy {
+            Some((delivery, _)) => delivery,
+            None => &Delivery::Converted,
+        }
+    }
+
+    /// Returns the field Content-Disposition of a response with `media_type`, if the target asks
+    /// for one.
+    pub(crate) fn content_disposition(&self, media_type: &str) -> Option<Rc<str>> {
+        let (_, disposition) = self.meaning.imgproxy.as_ref()?;
+        let path = self.meaning.path.as_ref().ok()?;
+        let value = content_disposition(disposition, path.as_path(), media_type)?;
+        Some(value.into())
+    }
+}
+
+impl Meaning {
+    /// Interprets the path as that of a file, and the query by the grammar of the settings.
+    fn by_query(
+        target: Target<'_>,
+        target_origin: TargetOrigin,
+        sender: Option<Sender<'_>>,
+        (service, now_unix_s): (&Service, u64),
+    ) -> Meaning {
+        let path = match target_origin {
+            TargetOrigin::Public => service.library().path_for_clients(target.path),
+            TargetOrigin::Internal => LibraryPath::from_target(target.path),
+        };
+        let (rules, grammar) = (&service.settings.permissions, service.settings.grammar);
+        let parsed = rules.parse(target.query.unwrap_or(""), grammar);
+        let permit = match sender {
+            None => Ok(Permit::UNLIMITED),
+            Some(Sender { request, .. }) => {
+                let Target { path, query } = request.target;
+                let query = query.unwrap_or("");
+                rules.judge(path, query, &parsed, (grammar, now_unix_s))
+            }
+        };
+        Meaning {
+            path: path.ok_or(Problem::NotFound),
+            query: parsed.meaning.map_err(Problem::BadParameter),
+            permit,
+            imgproxy: None,
+        }
+    }
+
+    /// Interprets a path as an imgproxy URL. The query has no meaning.
+    fn by_imgproxy(
+        imgproxy: &Imgproxy,
+        path: &str,
+        (service, now_unix_s): (&Service, u64),
+    ) -> Meaning {
+        let url = match imgproxy.parse(path, now_unix_s) {
+            Ok(url) => url,
+            Err(problem) => {
+                return Meaning {
+                    path: Err(problem.clone()),
+                    query: Err(problem.clone()),
+                    permit: Err(problem),
+                    imgproxy: Some((Delivery::Converted, Disposition::default())),
+                };
+            }
+        };
+        let query = ImageQuery {
+            recipe: url.request.recipe,
+            meta: false,
+        };
+        let rules = &service.settings.permissions;
+        let permit = rules.judge_imgproxy(&query, url.is_signed.then_some(url.until_unix_s));
+        let permit = permit.map(|permit| Permit {
+            until_unix_s: url.until_unix_s,
+            ..permit
+        });
+        let path = service.library().path_for_clients(&url.request.path);
+        Meaning {
+            path: path.ok_or(Problem::NotFound),
+            query: Ok(query),
+            permit,
+            imgproxy: Some((url.request.delivery, url.request.disposition)),
+        }
     }
 }
 

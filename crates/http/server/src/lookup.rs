@@ -8,7 +8,8 @@ use std::time::Instant;
 
 use conversion::growing::Growing;
 use http1::Request;
-use image_plan::Accepts;
+use image_plan::imgproxy::Delivery;
+use image_plan::{Accepts, Target};
 use variants::cache::Key;
 use variants::library::LibraryPath;
 
@@ -18,6 +19,7 @@ use crate::coding::Coding;
 use crate::core::Core;
 use crate::denial::Denial;
 use crate::file_request::{FileRequest, TargetOrigin};
+use crate::known::Known;
 use crate::problem::Problem;
 use crate::ready::Entry;
 use crate::representation::{Conversion, Found, Representation};
@@ -28,6 +30,8 @@ pub(crate) struct ReadyResponse {
     pub(crate) representation: Rc<Representation>,
     /// Unix time in seconds until which clients may get the response.
     pub(crate) clients_until_unix_s: u64,
+    /// Value of the field Content-Disposition, if the target asks for one.
+    pub(crate) disposition: Option<Rc<str>>,
 }
 
 /// Maximum number of attempts to choose a representation and open it, since the representation may
@@ -62,6 +66,7 @@ impl Core {
         Some(ReadyResponse {
             representation,
             clients_until_unix_s: entry.clients_until_unix_s,
+            disposition: entry.disposition.clone(),
         })
     }
 
@@ -91,10 +96,14 @@ impl Core {
             // The original may change during a conversion. So the period in which the response is
             // reused without a check of the original begins before the conversion.
             let revalidate_at_ms = self.revalidate_at_ms();
-            let choice = self
-                .service
-                .choose(path, query.recipe, file.accepts, file.charged);
-            let choice = choice.await?;
+            let choice = match self.sends_original(file, path).await? {
+                true => self.service.choose_original(path).await?,
+                false => {
+                    let service = &self.service;
+                    let choice = service.choose(path, query.recipe, file.accepts, file.charged);
+                    choice.await?
+                }
+            };
             let conversion = Conversion::of(&choice, begun);
             let same = self.ready.borrow_mut().renew(
                 (&file.target, file.accepts),
@@ -119,6 +128,7 @@ impl Core {
                             coded: [const { None }; Coding::COUNT],
                             revalidate_at_ms,
                             clients_until_unix_s: file.clients_until_unix_s,
+                            disposition: file.content_disposition(representation.media_type()),
                         };
                         let ready = &mut *self.ready.borrow_mut();
                         ready.insert(&file.target, file.accepts, entry);
@@ -134,6 +144,25 @@ impl Core {
             }
         }
         Err(Problem::Host)
+    }
+
+    /// Returns whether the request asks for the unchanged file at `path`.
+    async fn sends_original(
+        &self,
+        file: &FileRequest<'_>,
+        path: &LibraryPath,
+    ) -> Result<bool, Problem> {
+        let skipped = match file.delivery() {
+            Delivery::Converted => return Ok(false),
+            Delivery::Original => return Ok(true),
+            Delivery::OriginalOf(skipped) => skipped,
+        };
+        let identity = self.service.identify(path).await?;
+        let Known::Picture(facts) = self.service.facts(path, &identity).await? else {
+            return Ok(false);
+        };
+        let target = file.query()?.recipe.format.map(Target::format);
+        Ok(skipped.contains(&facts.format) && target.is_none_or(|it| it == facts.format))
     }
 
     /// Returns `plain`, the response to the request `file`, encoded in `coding`.

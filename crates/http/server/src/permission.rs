@@ -151,8 +151,31 @@ impl Permissions {
             true => None,
             false => self.verify(path, query, now_unix_s)?,
         };
+        self.judge_recipe((&parsed.unsigned, grammar), meaning, signed_until)
+    }
+
+    /// Judges the meaning of an imgproxy URL by its recipe. `signed_until` is the Unix time until
+    /// which a valid signature permits the request, if it has one.
+    ///
+    /// # Errors
+    /// [`Problem::Denied`].
+    pub(crate) fn judge_imgproxy(
+        &self,
+        meaning: &ImageQuery,
+        signed_until: Option<u64>,
+    ) -> Result<Permit, Problem> {
+        let query = meaning.recipe.to_string();
+        self.judge_recipe((&query, Grammar::Pelton), meaning, signed_until)
+    }
+
+    fn judge_recipe(
+        &self,
+        (query, grammar): (&str, Grammar),
+        meaning: &ImageQuery,
+        signed_until: Option<u64>,
+    ) -> Result<Permit, Problem> {
         let recipes = &self.recipes;
-        let violation = recipes.check(&parsed.unsigned, grammar, meaning);
+        let violation = recipes.check(query, grammar, meaning);
         violation.map_err(|violation| Problem::Denied {
             denial: Denial::Recipe(violation.rule),
             detail: Some(violation.problem),

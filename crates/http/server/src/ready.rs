@@ -37,6 +37,8 @@ pub(crate) struct Entry {
     /// Unix time in seconds until which clients may get the response; 0 if they cannot request the
     /// target themselves, or if no request of a client was permitted yet.
     pub(crate) clients_until_unix_s: u64,
+    /// Value of the field Content-Disposition, if the target asks for one.
+    pub(crate) disposition: Option<Rc<str>>,
 }
 
 impl Entry {

@@ -54,6 +54,7 @@ impl Core {
         let ReadyResponse {
             representation,
             clients_until_unix_s,
+            disposition,
         } = ready;
         if self.is_refused_to(request, &representation) {
             return None;
@@ -61,6 +62,7 @@ impl Core {
         let admission = self.check_ready_access(listener, request, &representation)?;
         let mut response = self.representation_response(representation, request);
         self.limit_age(&mut response, clients_until_unix_s);
+        response.dispose(disposition);
         if admission == Admission::Known {
             response.make_private();
         }
@@ -177,14 +179,16 @@ impl Core {
         };
         match outcome {
             Ok((admission, found)) => {
+                let disposition = file.content_disposition(found.representation.media_type());
                 let mut response = self.respond_with(found, request);
                 self.limit_age(&mut response, file.signed_until_unix_s());
+                response.dispose(disposition);
                 if admission == Admission::Known {
                     response.make_private();
                 }
                 response
             }
-            Err(Problem::NotFound) => {
+            Err(Problem::NotFound) if !file.is_imgproxy() => {
                 self.respond_without_file(request, shape, context.listener)
                     .await
             }

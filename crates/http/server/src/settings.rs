@@ -12,6 +12,7 @@ use crate::access;
 use crate::fields::{Cors, Headers};
 use crate::gate::Gate;
 use crate::h2::limits::Limits as Http2Limits;
+use crate::imgproxy::Imgproxy;
 use crate::media_type::AllowedTypes;
 use crate::path_tags::PathTags;
 use crate::permission::Permissions;
@@ -73,6 +74,8 @@ pub struct Settings {
     pub gate: Gate,
     /// Rules for requests that change pictures.
     pub permissions: Permissions,
+    /// Settings for imgproxy URLs; `None` if no path is an imgproxy URL.
+    pub imgproxy: Option<Imgproxy>,
 }
 
 /// Limits of the service's caches and responses.

@@ -242,6 +242,7 @@ fn settings(root: &std::path::Path) -> Settings {
         shared_index: variants::shared_index::Limits::default(),
         gate: crate::gate::Gate::default(),
         permissions: crate::permission::Permissions::default(),
+        imgproxy: None,
         tags: crate::path_tags::PathTags::default(),
         mounts: vec![Directory {
             prefix: String::new(),
