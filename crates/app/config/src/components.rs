@@ -12,9 +12,9 @@ use server::{Cors, Settings};
 use tags::Splits;
 use variants::library::Mount;
 
-use super::permissions;
 use super::settings::Config;
 use super::value::{PerCore, Timeout, Types};
+use super::{imgproxy, permissions};
 
 /// Returns the number of concurrent conversions: the configured number, or one per core.
 pub fn concurrency(config: &Config) -> Result<usize, Error> {
@@ -183,6 +183,7 @@ pub fn settings(config: &Config, concurrency: usize) -> Result<Settings, Error> 
         shared_index: variants::shared_index::Limits::default(),
         gate: gate(config)?,
         permissions: permissions::load(config)?,
+        imgproxy: imgproxy::load(config)?,
     })
 }
 

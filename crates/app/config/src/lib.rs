@@ -18,6 +18,7 @@ mod credentials;
 mod file;
 pub mod folders;
 pub mod https;
+pub mod imgproxy;
 mod live;
 mod load;
 mod nearest;

@@ -66,6 +66,14 @@ const LIVE: &[&str] = &[
     "images.allowed_operations",
     "images.allowed_referrers",
     "images.empty_referrer",
+    "imgproxy.prefix",
+    "imgproxy.keys",
+    "imgproxy.salts",
+    "imgproxy.signature_size",
+    "imgproxy.trusted_signatures",
+    "imgproxy.presets",
+    "imgproxy.only_presets",
+    "imgproxy.base_url",
 ];
 
 impl Key {

@@ -1,7 +1,7 @@
 //! Resolution of all inputs into one configuration.
 //!
 //! ```text
-//! default ◄ file (TOML, or WebP Server Go's JSON) ◄ WEBP_… ◄ PELTON_… ◄ flags (rightmost wins)
+//! default ◄ file (TOML, or WebP Server Go's JSON) ◄ WEBP_…, IMGPROXY_… ◄ PELTON_… ◄ flags (rightmost wins)
 //! ```
 
 use std::collections::BTreeMap;
@@ -17,7 +17,7 @@ use super::nearest::nearest;
 use super::settings::{Config, KEYS, Key};
 use super::source::{Assignment, Note, NoteKind, Source};
 use super::value::{Queries, Raw, Value, Wrong};
-use super::{file, wsg};
+use super::{file, imgproxy, wsg};
 
 /// Environment variables that begin with `PELTON_` but set no setting. `PELTON_CONFIG` is the path
 /// of the configuration file. The other variables belong to the build and to upgrades.
@@ -40,7 +40,7 @@ pub struct Inputs {
     /// Path and text of the configuration file. If the name ends in `.json`, the file is parsed as
     /// a configuration of WebP Server Go, otherwise as TOML.
     pub file: Option<(PathBuf, String)>,
-    /// Environment variables. Only variables whose names begin with `PELTON_` or `WEBP_` are read.
+    /// Environment variables. Only variables whose names begin with `PELTON_`, `WEBP_` or `IMGPROXY_` are read.
     pub variables: Vec<(OsString, OsString)>,
     /// Values from the command line.
     pub flags: Vec<Assignment>,
@@ -51,7 +51,7 @@ pub struct Inputs {
 pub struct Resolved {
     /// Values of all settings.
     pub config: Config,
-    /// Notes to the operator about settings of WebP Server Go.
+    /// Notes to the operator about settings of WebP Server Go and of imgproxy.
     pub notes: Vec<Note>,
     sources: BTreeMap<&'static str, Source>,
 }
@@ -82,11 +82,13 @@ pub fn resolve(inputs: Inputs) -> Result<Resolved, Vec<Error>> {
         errors: Vec::new(),
         wsg_file: None,
         wsg_source: None,
+        imgproxy_source: None,
     };
     if let Some((path, text)) = inputs.file {
         resolver.file(path, &text);
     }
     resolver.wsg(wsg::variables(&inputs.variables));
+    resolver.imgproxy(&inputs.variables);
     resolver.variables(&inputs.variables);
     for flag in inputs.flags {
         resolver.assign(flag);
@@ -103,6 +105,8 @@ struct Resolver {
     wsg_file: Option<Arc<PathBuf>>,
     /// Origin of the first setting of WebP Server Go that was applied, if any.
     wsg_source: Option<Source>,
+    /// Origin of the first setting of imgproxy that was applied, if any.
+    imgproxy_source: Option<Source>,
 }
 
 impl Resolver {
@@ -133,6 +137,13 @@ impl Resolver {
         assignments.into_iter().for_each(|one| self.assign(one));
         self.notes.extend(notes);
         self.errors.extend(errors);
+    }
+
+    fn imgproxy(&mut self, variables: &[(OsString, OsString)]) {
+        let (assignments, notes) = imgproxy::variables(variables);
+        self.imgproxy_source = assignments.first().map(|one| one.source.clone());
+        assignments.into_iter().for_each(|one| self.assign(one));
+        self.notes.extend(notes);
     }
 
     fn variables(&mut self, variables: &[(OsString, OsString)]) {
@@ -207,6 +218,8 @@ impl Resolver {
             return Err(self.errors);
         }
         self.notes.extend(self.other_defaults());
+        let unused = imgproxy::unused(&self.config, self.imgproxy_source.as_ref());
+        self.notes.extend(unused);
         Ok(Resolved {
             config: self.config,
             notes: self.notes,

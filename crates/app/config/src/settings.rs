@@ -20,11 +20,12 @@ use tags::Splits;
 
 use super::programs::Programs;
 use super::value::{
-    AccessLog, Bytes, CellBackend, CorsOrigins, Files, Formats, HeaderFields, Hosts, LogLevel,
-    LoginNeed, Mappings, MaybeAddress, MaybeFile, MaybeFolder, MaybeUrl, MinIsolation, Networks,
-    Operations, OptionalDuration, Origins, PerCore, PermittedFormats, PermittedQualities,
-    PermittedSides, Presets, Quality, Queries, Raw, Redirect, ResourcePolicy, Sides, SignatureKeys,
-    Sources, SteeringMode, Tags, Texts, Timeout, Types, Value, WatchMeans, Wrong,
+    AccessLog, BaseUrl, Bytes, CellBackend, CorsOrigins, Files, Formats, HeaderFields, HexSecrets,
+    Hosts, ImgproxyPresets, LogLevel, LoginNeed, Mappings, MaybeAddress, MaybeFile, MaybeFolder,
+    MaybeUrl, MinIsolation, Networks, Operations, OptionalDuration, Origins, PerCore,
+    PermittedFormats, PermittedQualities, PermittedSides, Presets, Quality, Queries, Raw, Redirect,
+    ResourcePolicy, Sides, SignatureKeys, SignatureSize, Sources, SteeringMode, Tags, Texts,
+    Timeout, TrustedSignatures, Types, UrlPrefix, Value, WatchMeans, Wrong,
 };
 
 /// Setting: its name and description, and the functions that parse and format its value.
@@ -680,6 +681,33 @@ settings! {
         /// Send pictures to clients that do not state a referring page, such as mail programs. This
         /// setting has an effect only if images.allowed_referrers is not empty.
         empty_referrer: bool = true, "true or false";
+    }
+
+    /// imgproxy: URLs in the grammar of the image server imgproxy, whose sources local:///PATH are
+    /// files of this server. docs/migrate-imgproxy.md lists the options.
+    struct ImgproxyUrls as imgproxy {
+        /// Beginning of the URL paths that are imgproxy URLs, such as /imgproxy. If off, there are
+        /// none. With /, all paths are, except the web page at /-/ and the paths of music players;
+        /// the web page then shows no pictures.
+        prefix: UrlPrefix = UrlPrefix(None), "path or off";
+        /// Keys of signatures, in hexadecimal digits. A URL that is signed with any of the keys and
+        /// its salt is valid; others get the status 403. If empty, no signature is checked.
+        keys: HexSecrets = HexSecrets(Vec::new()), "keys";
+        /// Salts of the keys in imgproxy.keys, in the same order and in hexadecimal digits.
+        salts: HexSecrets = HexSecrets(Vec::new()), "salts";
+        /// Number of bytes of a signature before it is encoded. A whole signature has 32.
+        signature_size: SignatureSize = SignatureSize::WHOLE, "bytes";
+        /// Texts that are valid as signatures of every URL.
+        trusted_signatures: TrustedSignatures = TrustedSignatures(Vec::new()), "texts";
+        /// Names for options. For example, with thumb=rs:fill:96:96/q:70, URLs can contain
+        /// preset:thumb. The preset called default applies to all URLs. In a flag or variable,
+        /// separate several presets with |.
+        presets: ImgproxyPresets = ImgproxyPresets(Vec::new()), "name=options";
+        /// Accept only presets: the first segment after the signature lists their names, separated
+        /// by colons.
+        only_presets: bool = false, "true or false";
+        /// Text that precedes each source that does not begin with it, such as local:///photos/.
+        base_url: BaseUrl = BaseUrl(String::new()), "URL or off";
     }
 }
 

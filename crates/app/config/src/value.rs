@@ -4,6 +4,7 @@
 mod fields;
 mod gate;
 mod images;
+mod imgproxy;
 mod library;
 mod tags;
 #[cfg(test)]
@@ -13,6 +14,9 @@ pub(crate) use fields::{CorsOrigins, HeaderFields, ResourcePolicy};
 pub(crate) use gate::{Hosts, LoginNeed, MaybeFile, Origins};
 pub(crate) use images::{
     Operations, PermittedFormats, PermittedQualities, PermittedSides, Presets, SignatureKeys,
+};
+pub(crate) use imgproxy::{
+    BaseUrl, HexSecrets, ImgproxyPresets, SignatureSize, TrustedSignatures, UrlPrefix,
 };
 pub(crate) use library::{Sides, Sources, Texts, WatchMeans};
 pub(crate) use tags::Tags;

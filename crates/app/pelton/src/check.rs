@@ -1,6 +1,6 @@
 //! `pelton check`: problems of the configuration.
 
-use config::{Resolved, components, folders, https, permissions};
+use config::{Resolved, components, folders, https, imgproxy, permissions};
 use report::Error;
 
 /// Returns the problems of the configuration: errors that prevent the start of the server,
@@ -17,6 +17,7 @@ pub(crate) fn findings(resolved: &Resolved) -> Vec<Error> {
     findings.extend(components::limits(config).err());
     findings.extend(components::gate(config).err());
     findings.extend(permissions::load(config).err());
+    findings.extend(imgproxy::load(config).err());
     findings.extend(functions::findings(config));
     match https::load(config) {
         Ok(Some(loaded)) => {

@@ -47,37 +47,11 @@ impl Value for Presets {
     const EXPECTED: &'static str = "names with queries, in a file { thumb = \"w=96&h=96&fit=cover\" }, elsewhere \"thumb=w=96&h=96&fit=cover\" with | between several";
 
     fn read(raw: &Raw) -> Result<Presets, Wrong> {
-        let mut presets: Vec<(String, String)> = match raw {
-            Raw::Table(pairs) => {
-                let pair = |(name, value): &(String, Raw)| match value {
-                    Raw::Text(query) => Ok((name.clone(), query.clone())),
-                    other => Err(Wrong::found(other)),
-                };
-                pairs.iter().map(pair).collect::<Result<_, Wrong>>()?
-            }
-            Raw::Word(_) => {
-                let text = raw.text().ok_or_else(|| Wrong::found(raw))?;
-                let texts = text.split('|').map(str::trim);
-                let pair = |text: &str| match text.split_once('=') {
-                    Some((name, query)) => Ok((name.to_owned(), query.to_owned())),
-                    None => Err(Wrong::found(raw)),
-                };
-                let pairs = texts.filter(|text| !text.is_empty()).map(pair);
-                pairs.collect::<Result<_, Wrong>>()?
-            }
-            _ => return Err(Wrong::found(raw)),
-        };
-        presets.sort();
+        let presets = named_texts(raw)?;
         for (name, query) in &presets {
             image_plan::check_preset(name, query).map_err(Wrong::Because)?;
         }
-        match presets.windows(2).find(|two| two[0].0 == two[1].0) {
-            Some(two) => Err(Wrong::Because(format!(
-                "{}: given more than once",
-                two[0].0
-            ))),
-            None => Ok(Presets(presets)),
-        }
+        Ok(Presets(presets))
     }
 
     fn show(&self) -> String {
@@ -160,6 +134,39 @@ impl Value for Operations {
 
     fn show(&self) -> String {
         self.0.join(",")
+    }
+}
+
+/// Reads a table of names with texts, or texts `NAME=TEXT` with `|` between them. Returns the pairs
+/// in the order of the names, which must differ.
+pub(super) fn named_texts(raw: &Raw) -> Result<Vec<(String, String)>, Wrong> {
+    let mut pairs: Vec<(String, String)> = match raw {
+        Raw::Table(pairs) => {
+            let pair = |(name, value): &(String, Raw)| match value {
+                Raw::Text(query) => Ok((name.clone(), query.clone())),
+                other => Err(Wrong::found(other)),
+            };
+            pairs.iter().map(pair).collect::<Result<_, Wrong>>()?
+        }
+        Raw::Word(_) => {
+            let text = raw.text().ok_or_else(|| Wrong::found(raw))?;
+            let texts = text.split('|').map(str::trim);
+            let pair = |text: &str| match text.split_once('=') {
+                Some((name, query)) => Ok((name.to_owned(), query.to_owned())),
+                None => Err(Wrong::found(raw)),
+            };
+            let pairs = texts.filter(|text| !text.is_empty()).map(pair);
+            pairs.collect::<Result<_, Wrong>>()?
+        }
+        _ => return Err(Wrong::found(raw)),
+    };
+    pairs.sort();
+    match pairs.windows(2).find(|two| two[0].0 == two[1].0) {
+        Some(two) => Err(Wrong::Because(format!(
+            "{}: given more than once",
+            two[0].0
+        ))),
+        None => Ok(pairs),
     }
 }
 
