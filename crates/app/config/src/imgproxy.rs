@@ -4,6 +4,9 @@
 //! An empty variable counts as not set. A variable that Pelton handles differently, does not
 //! support or does not know causes a [`Note`]; nothing is ignored silently.
 
+#[cfg(test)]
+mod tests;
+
 use std::ffi::OsString;
 
 use image_plan::imgproxy::ImgproxyRules;
@@ -22,6 +25,8 @@ const PREFIX: &str = "IMGPROXY_";
 enum Meaning {
     /// The value is that of this setting of Pelton.
     Same(&'static str),
+    /// The value is a boolean in any of imgproxy's spellings, that of this setting.
+    Flag(&'static str),
     /// Address to listen at, which may lack the host.
     Bind,
     /// Seconds, the value of this setting.
@@ -51,7 +56,7 @@ const VARIABLES: &[(&str, Meaning)] = &[
     ),
     ("PATH_PREFIX", Meaning::Same("imgproxy.prefix")),
     ("PRESETS", Meaning::Presets),
-    ("ONLY_PRESETS", Meaning::Same("imgproxy.only_presets")),
+    ("ONLY_PRESETS", Meaning::Flag("imgproxy.only_presets")),
     ("BASE_URL", Meaning::Same("imgproxy.base_url")),
     ("LOCAL_FILESYSTEM_ROOT", Meaning::Same("root")),
     ("BIND", Meaning::Bind),
@@ -119,6 +124,7 @@ pub(crate) fn variables(variables: &[(OsString, OsString)]) -> (Vec<Assignment>,
         let text = value.to_string_lossy();
         let (setting, text) = match VARIABLES.iter().find(|row| row.0 == name).map(|row| row.1) {
             Some(Meaning::Same(setting)) => (setting, None),
+            Some(Meaning::Flag(setting)) => (setting, Some(flag(&text).to_owned())),
             Some(Meaning::Bind) if text.starts_with(':') => {
                 ("listen", Some(format!("0.0.0.0{text}")))
             }
@@ -155,6 +161,16 @@ pub(crate) fn variables(variables: &[(OsString, OsString)]) -> (Vec<Assignment>,
         assignments.push(Assignment { key, raw, source });
     }
     (assignments, notes)
+}
+
+/// Returns a boolean in Pelton's spelling. Any other text stays as it is, and the setting refuses
+/// it.
+fn flag(text: &str) -> &str {
+    match text {
+        "1" | "t" | "T" | "TRUE" | "True" => "true",
+        "0" | "f" | "F" | "FALSE" | "False" => "false",
+        other => other,
+    }
 }
 
 /// Returns a number of megapixels as pixels. A text that is no number stays as it is, and the

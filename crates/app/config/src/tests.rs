@@ -1,5 +1,6 @@
 //! Tests of the configuration as users see it: inputs, and the resolved values.
 
+mod imgproxy;
 mod wsg;
 
 use std::collections::BTreeSet;

@@ -1,4 +1,5 @@
-//! `pelton sign`: signs the URL of a picture, or verifies a signed URL.
+//! `pelton sign`: signs the URL of a picture, or verifies a signed URL. A URL below
+//! `imgproxy.prefix` gets a signature of imgproxy.
 
 #[cfg(test)]
 mod tests;
@@ -6,9 +7,10 @@ mod tests;
 use std::io::Write as _;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use config::{Config, parse_time, permissions};
+use config::{Config, imgproxy, parse_time, permissions};
 use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
 use report::{Error, print};
+use server::imgproxy::Imgproxy;
 use server::signature::{self, SignatureError, SignatureKey};
 
 use crate::flags::Sign;
@@ -39,6 +41,12 @@ struct Parts<'u> {
 
 /// Signs or verifies the URL of the command line.
 pub(crate) fn run(typed: &Sign, config: &Config) -> Result<u8, Vec<Error>> {
+    let parts = Parts::parse(&typed.url).map_err(|err| vec![err])?;
+    let imgproxy = imgproxy::load(config).map_err(|err| vec![err])?;
+    if let Some(imgproxy) = imgproxy.filter(|imgproxy| imgproxy.contains(&parts.path)) {
+        let line = sign_imgproxy(typed, &parts, &imgproxy).map_err(|err| vec![err])?;
+        return print(|out| writeln!(out, "{line}"));
+    }
     let keys = permissions::keys(config).map_err(|err| vec![err])?;
     let [first, ..] = &keys[..] else {
         let what = "sign: there is no key";
@@ -47,7 +55,6 @@ pub(crate) fn run(typed: &Sign, config: &Config) -> Result<u8, Vec<Error>> {
     };
     let now = SystemTime::now().duration_since(UNIX_EPOCH);
     let now_unix_s = now.map_or(0, |since| since.as_secs());
-    let parts = Parts::parse(&typed.url).map_err(|err| vec![err])?;
     if typed.check {
         let verdict = verdict(&parts, &keys, now_unix_s).map_err(|err| vec![err])?;
         return print(|out| writeln!(out, "{verdict}"));
@@ -57,6 +64,25 @@ pub(crate) fn run(typed: &Sign, config: &Config) -> Result<u8, Vec<Error>> {
     let until_unix_s = until_unix_s.map_err(|err| vec![err])?;
     let signed = parts.signed(first, until_unix_s);
     print(|out| writeln!(out, "{signed}"))
+}
+
+/// Returns the signed imgproxy URL, or the verdict on its signature.
+fn sign_imgproxy(typed: &Sign, parts: &Parts<'_>, imgproxy: &Imgproxy) -> Result<String, Error> {
+    if typed.check {
+        return match imgproxy.is_signed(&parts.path) {
+            true => Ok("valid".to_owned()),
+            false => Err(Error::finding("sign: no key has made the signature")),
+        };
+    }
+    if typed.expires.is_some() {
+        let what = "--expires: an imgproxy URL states its expiry as an option";
+        return Err(Error::usage(what).hint("add expires:UNIX_SECONDS to the options"));
+    }
+    let signed = imgproxy.sign(&parts.path).ok_or_else(|| {
+        let what = "sign: the URL is an imgproxy URL, but imgproxy.keys has no key";
+        Error::usage(what).hint("openssl rand -hex 32 makes a key and a salt")
+    })?;
+    Ok(format!("{}{signed}", parts.origin))
 }
 
 /// Returns the Unix time at which a URL expires that is valid for the time in `text`.

@@ -108,6 +108,20 @@ impl Imgproxy {
         Some(format!("{}/{}/{rest}", self.prefix, encode_base64url(&tag)))
     }
 
+    /// Returns whether `path` is an imgproxy URL.
+    #[must_use]
+    pub fn contains(&self, path: &str) -> bool {
+        self.path_below(path).is_some_and(|rest| rest.contains('/'))
+    }
+
+    /// Returns whether a key made the signature of `path`.
+    #[must_use]
+    pub fn is_signed(&self, path: &str) -> bool {
+        let parts = self.path_below(path).and_then(|rest| rest.split_once('/'));
+        let is_valid = |(signature, path)| self.is_valid(signature, &restored_path(path));
+        !self.keys.is_empty() && parts.is_some_and(is_valid)
+    }
+
     fn tag(&self, key: &SignatureKey, path: &str) -> Vec<u8> {
         let tag = key.tag(&format!("/{path}"));
         tag[..self.signature_bytes.min(tag.len())].to_vec()

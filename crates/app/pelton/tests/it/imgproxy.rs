@@ -71,9 +71,21 @@ fn statuses() {
     for (rest, status, detail) in [
         ("w:5/plain/local:///a.jpg", 200, ""),
         ("pr:small/plain/local:///a.jpg@png", 200, ""),
-        ("wm:1/plain/local:///a.jpg", 400, "wm: watermarks are not supported"),
-        ("w:x/plain/local:///a.jpg", 400, "w: must be whole numbers from 0 to 16384"),
-        ("pr:large/plain/local:///a.jpg", 400, "preset: there is no such preset"),
+        (
+            "wm:1/plain/local:///a.jpg",
+            400,
+            "wm: watermarks are not supported",
+        ),
+        (
+            "w:x/plain/local:///a.jpg",
+            400,
+            "w: must be whole numbers from 0 to 16384",
+        ),
+        (
+            "pr:large/plain/local:///a.jpg",
+            400,
+            "preset: there is no such preset",
+        ),
         ("w:5", 404, "the URL has no source"),
         ("w:5/plain/local:///b.jpg", 404, "no such picture"),
         ("w:5/plain/local:///../a.jpg", 404, "no such picture"),
@@ -105,31 +117,35 @@ fn signatures_of_imgproxy() {
     // The signature is right, so the response says what is wrong with the options.
     let published = "/imgproxy/oKfUtW34Dvo2BGQehJFR4Nr0_rIjOtdtzJ3QFsUcXH8/rs:fill:300:400:0/g:sm/\
                      aHR0cDovL2V4YW1w/bGUuY29tL2ltYWdl/cy9jdXJpb3NpdHku/anBn.png";
-    let jobs = |server: &Server| server.metrics().jobs();
-    for (url, status) in [
-        (good.as_str(), 200),
+    let merged = good.replace("local:///", "local:/");
+    let rows: [(&str, u16); 6] = [
         (&good, 200),
-        (&good.replace("%3A", ":").replace("local:///", "local:/"), 200),
+        (&good, 200),
+        (&merged, 200),
         (&later, 200),
         ("/imgproxy/friend/w:42/plain/local:///a.jpg@webp", 200),
         (published, 422),
-    ] {
+    ];
+    for (url, status) in rows {
         let response = server.get(url);
         assert_eq!(response.status, status, "{url}: {}", response.text());
     }
-    let before = jobs(&server);
-    for url in [
-        &good.replace("w:40", "w:43"),
-        &good.replace("@webp", ""),
+    let before = server.metrics().jobs();
+    let (wider, other) = (good.replace("w:40", "w:43"), good.replace("@webp", ""));
+    let wrong: [&str; 5] = [
+        &wider,
+        &other,
         "/imgproxy/insecure/w:43/plain/local:///a.jpg",
         "/imgproxy/insecure/nonsense:1/plain/local:///a.jpg",
         "/imgproxy/insecure",
-    ] {
+    ];
+    for url in wrong {
         let response = server.get(url);
         assert_eq!(response.status, 403, "{url}");
-        assert_eq!(problem(&response), "the signature does not match the URL", "{url}");
+        let title = "the signature does not match the URL";
+        assert_eq!(problem(&response), title, "{url}");
     }
-    assert_eq!(jobs(&server), before);
+    assert_eq!(server.metrics().jobs(), before);
     let wrong = "pelton_denied_requests_total{reason=\"signature\"}";
     assert_eq!(server.metrics().get(wrong), 5);
 }
@@ -144,7 +160,10 @@ fn originals_and_downloads() {
         assert_eq!(response.status, 200, "{url}: {}", response.text());
         response.field("content-disposition").map(str::to_owned)
     };
-    for rest in ["w:9/raw:1/plain/local:///dir/a.jpg@webp", "w:9/skp:png:jpg/plain/local:///dir/a.jpg"] {
+    for rest in [
+        "w:9/raw:1/plain/local:///dir/a.jpg@webp",
+        "w:9/skp:png:jpg/plain/local:///dir/a.jpg",
+    ] {
         let response = server.get(&format!("/imgproxy/_/{rest}"));
         assert_eq!(response.content_type(), "image/jpeg", "{rest}");
         assert_eq!(response.body, picture, "{rest}");
@@ -160,7 +179,10 @@ fn originals_and_downloads() {
         let expected = "inline; filename*=UTF-8''my%20cat.webp";
         assert_eq!(disposition(named).as_deref(), Some(expected));
     }
-    assert_eq!(disposition("/imgproxy/_/w:9/plain/local:///dir/a.jpg@webp"), None);
+    assert_eq!(
+        disposition("/imgproxy/_/w:9/plain/local:///dir/a.jpg@webp"),
+        None
+    );
 }
 
 #[test]
@@ -169,7 +191,10 @@ fn the_rules_for_recipes_apply() {
     let text = "\n[images]\nallowed_widths = [40]\nrequire_signature = true\n\
                 signature_keys = [\"000102030405060708090a0b0c0d0e0f\"]\n";
     let open = server(&home, text);
-    assert_eq!(open.get("/imgproxy/_/w:40/plain/local:///a.jpg").status, 403);
+    assert_eq!(
+        open.get("/imgproxy/_/w:40/plain/local:///a.jpg").status,
+        403
+    );
     drop(open);
     let keyed = server(&home, &format!("{KEYS}{text}"));
     assert_eq!(keyed.get(&signed("w:40/plain/local:///a.jpg")).status, 200);
@@ -177,6 +202,26 @@ fn the_rules_for_recipes_apply() {
     assert_eq!(wider.status, 403);
     let detail = "the width 41 is not permitted; the permitted widths are 40";
     assert_eq!(problem(&wider), detail);
+}
+
+#[test]
+fn sign_makes_signatures_of_imgproxy() {
+    let home = Home::new();
+    let text = format!("[imgproxy]\nprefix = \"/imgproxy\"\n{KEYS}");
+    fs::write(home.directory().join("pelton.toml"), text).expect("the home can be written");
+    let sign = |words: &[&str]| {
+        let mut command = pelton(&home, ["sign"]);
+        let Output { status, stdout, .. } = command.args(words).output().expect("it starts");
+        let text = String::from_utf8(stdout).expect("text");
+        (status.code(), text.trim_end().to_owned())
+    };
+    let rest = "w:40/plain/local:///a.jpg@webp";
+    let url = format!("https://example.org/imgproxy/_/{rest}");
+    let expected = format!("https://example.org{}", signed(rest));
+    assert_eq!(sign(&[&url]), (Some(0), expected.clone()));
+    assert_eq!(sign(&[&expected, "--check"]), (Some(0), "valid".to_owned()));
+    assert_eq!(sign(&[&url, "--check"]), (Some(1), String::new()));
+    assert_eq!(sign(&[&url, "--expires", "1h"]), (Some(2), String::new()));
 }
 
 #[test]
@@ -190,8 +235,13 @@ fn variables_of_imgproxy() {
     ]);
     let Output { stdout, .. } = command.output().expect("the program starts");
     let table = String::from_utf8(stdout).expect("text");
-    let rows = table.lines().filter(|line| line.starts_with("imgproxy.")).take(3);
-    let rows: Vec<_> = rows.map(|row| row.split_whitespace().collect::<Vec<_>>().join(" ")).collect();
+    let rows = table
+        .lines()
+        .filter(|line| line.starts_with("imgproxy."))
+        .take(3);
+    let rows: Vec<_> = rows
+        .map(|row| row.split_whitespace().collect::<Vec<_>>().join(" "))
+        .collect();
     assert_eq!(
         rows,
         [

@@ -37,6 +37,8 @@ fn the_published_signature_is_valid() {
     let signed = one.sign(&format!("/imgproxy/_/{SIGNED}"));
     assert_eq!(signed, Some(format!("/imgproxy/{SIGNATURE}/{SIGNED}")));
     assert_eq!(one.sign("/other/_/plain/local:///a"), None);
+    assert!(one.is_signed(&format!("/imgproxy/{SIGNATURE}/{SIGNED}")));
+    assert!(!one.is_signed(&format!("/imgproxy/_/{SIGNED}")));
 }
 
 #[test]

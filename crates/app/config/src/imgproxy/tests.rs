@@ -1,0 +1,31 @@
+use super::*;
+
+#[test]
+fn each_variable_names_a_setting() {
+    for (name, meaning) in VARIABLES {
+        let setting = match meaning {
+            Meaning::Same(setting)
+            | Meaning::Flag(setting)
+            | Meaning::Seconds(setting)
+            | Meaning::Megapixels(setting) => setting,
+            Meaning::Bind => "listen",
+            Meaning::Presets => "imgproxy.presets",
+            Meaning::Nothing(_) | Meaning::Unsupported => continue,
+        };
+        assert!(Key::named(setting).is_some(), "{name}");
+    }
+}
+
+#[test]
+fn each_key_has_a_salt() {
+    let mut config = Config::default();
+    config.imgproxy.keys.0 = vec![vec![1]];
+    let text = |config: &Config| load(config).map(|_| ()).map_err(|err| err.to_string());
+    let expected = "imgproxy.keys has 1 keys, but imgproxy.salts has 0 salts";
+    assert_eq!(text(&config), Err(expected.to_owned()));
+    config.imgproxy.salts.0 = vec![vec![2]];
+    assert_eq!(text(&config), Ok(()));
+    config.imgproxy.only_presets = true;
+    let expected = "imgproxy.only_presets: there are no presets";
+    assert_eq!(text(&config), Err(expected.to_owned()));
+}
