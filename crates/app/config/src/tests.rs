@@ -449,6 +449,30 @@ const EVERY_KEY: &[(&str, &str, &str)] = &[
         "example.org,*.example.net",
     ),
     ("images.empty_referrer", "false", "false"),
+    ("imgproxy.prefix", "\"/img/\"", "/img"),
+    (
+        "imgproxy.keys",
+        "[\"736563726574\", \"00FF\"]",
+        "736563726574,00ff",
+    ),
+    ("imgproxy.salts", "[\"68656c6c6f\"]", "68656c6c6f"),
+    ("imgproxy.signature_size", "8", "8"),
+    (
+        "imgproxy.trusted_signatures",
+        "[\"friend\", \"_\"]",
+        "friend,_",
+    ),
+    (
+        "imgproxy.presets",
+        "{ wide = \"w:1600\", thumb = \"rs:fill:96:96/q:70\" }",
+        "thumb=rs:fill:96:96/q:70|wide=w:1600",
+    ),
+    ("imgproxy.only_presets", "true", "true"),
+    (
+        "imgproxy.base_url",
+        "\"local:///photos/\"",
+        "local:///photos/",
+    ),
 ];
 
 /// Returns the value and origin of the setting `name`. The inputs `written` must set only this

@@ -151,8 +151,12 @@ impl Scope for CellsAndPrograms {
 pub(crate) struct Signing;
 
 impl Scope for Signing {
-    const ACCEPTED: &[&str] = &["images.signature_keys", "images.signature_key_file"];
-    const SHOWN: &[&str] = Self::ACCEPTED;
+    const ACCEPTED: &[&str] = &[
+        "images.signature_keys",
+        "images.signature_key_file",
+        "imgproxy.",
+    ];
+    const SHOWN: &[&str] = &["images.signature_keys", "images.signature_key_file"];
 }
 
 /// Settings of commands that need only the data directory.

@@ -419,7 +419,7 @@ pub(crate) struct Run {
 /// Prints the URL with a signature added. If images.require_signature is true, the server accepts
 /// parameters such as w=480 only in signed URLs. The first configured key signs. With --check,
 /// prints until when the URL is valid, or exits with 1 if no configured key has signed it or it has
-/// expired.
+/// expired. A URL below imgproxy.prefix gets a signature of imgproxy, by imgproxy.keys.
 #[derive(Args)]
 #[command(after_help = "Examples:
   pelton sign '/2019/a.jpg?w=480' --images-signature-key-file /etc/pelton.keys

@@ -202,6 +202,14 @@ fn every_key_and_limit_is_listed() {
         images.allowed_operations       -                                              parameters         default
         images.allowed_referrers        -                                              names              default
         images.empty_referrer           true                                           true or false      default
+        imgproxy.prefix                 off                                            path or off        default
+        imgproxy.keys                   -                                              keys               default
+        imgproxy.salts                  -                                              salts              default
+        imgproxy.signature_size         32                                             bytes              default
+        imgproxy.trusted_signatures     -                                              texts              default
+        imgproxy.presets                -                                              name=options       default
+        imgproxy.only_presets           false                                          true or false      default
+        imgproxy.base_url               off                                            URL or off         default
     "#]]
     .assert_eq(&stdout);
     assert_eq!((output.status.code(), output.stderr), (Some(0), Vec::new()));
