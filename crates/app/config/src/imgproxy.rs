@@ -173,7 +173,7 @@ fn flag(text: &str) -> &str {
     }
 }
 
-/// Returns a number of megapixels as pixels. A text that is no number stays as it is, and the
+/// Returns a number of megapixels as pixels. A text that is not a number stays as it is, and the
 /// setting refuses it.
 fn pixels(text: &str) -> String {
     match text.parse::<f64>() {

@@ -1,7 +1,7 @@
 //! Resolution of all inputs into one configuration.
 //!
 //! ```text
-//! default ◄ file (TOML, or WebP Server Go's JSON) ◄ WEBP_…, IMGPROXY_… ◄ PELTON_… ◄ flags (rightmost wins)
+//! default ◄ file ◄ WEBP_…, IMGPROXY_… ◄ PELTON_… ◄ flags (rightmost wins)
 //! ```
 
 use std::collections::BTreeMap;
@@ -40,7 +40,8 @@ pub struct Inputs {
     /// Path and text of the configuration file. If the name ends in `.json`, the file is parsed as
     /// a configuration of WebP Server Go, otherwise as TOML.
     pub file: Option<(PathBuf, String)>,
-    /// Environment variables. Only variables whose names begin with `PELTON_`, `WEBP_` or `IMGPROXY_` are read.
+    /// Environment variables. Only variables whose names begin with `PELTON_`, `WEBP_` or
+    /// `IMGPROXY_` are read.
     pub variables: Vec<(OsString, OsString)>,
     /// Values from the command line.
     pub flags: Vec<Assignment>,

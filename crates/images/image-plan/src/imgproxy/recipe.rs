@@ -1,5 +1,7 @@
 //! Meaning of the options of an imgproxy URL together, as a recipe.
 
+use std::num::NonZeroU32;
+
 use super::ImgproxyError;
 use super::options::{Gravity, Options, ResizingType};
 use crate::{
@@ -46,6 +48,9 @@ impl Options {
             fit,
             enlarge,
             quality_pct: self.quality_pct()?,
+            is_quality_auto: false,
+            // A PNG cannot be reduced; imgproxy ignores the option, too.
+            bytes_max: NonZeroU32::new(self.bytes_max).filter(|_| self.format != Some(Target::Png)),
             format: self.format,
             page: None,
             frame: None,

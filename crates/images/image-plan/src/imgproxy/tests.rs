@@ -312,9 +312,23 @@ fn output() {
 }
 
 #[test]
+fn maximum_lengths() {
+    check_options(
+        "mb:1000000 max_bytes:0 mb:1:2 mb:-1 mb:4294967296",
+        expect![[r#"
+            mb:1000000 -> max_bytes=1000000
+            max_bytes:0 -> 
+            mb:1:2 -> Option: mb: has too many arguments
+            mb:-1 -> Option: mb: must be a whole number of bytes below 4 GiB
+            mb:4294967296 -> Option: mb: must be a whole number of bytes below 4 GiB
+        "#]],
+    );
+}
+
+#[test]
 fn fixed_and_unsupported_options() {
     check_options(
-        "ar:1 ar:0 sm:1 sm:0 kcr:0 kcr:1 scp:0 ph:1 eth:1 wm:0 wm:0.5:ce mb:1000 exar:1 msr:5
+        "ar:1 ar:0 sm:1 sm:0 kcr:0 kcr:1 scp:0 ph:1 eth:1 wm:0 wm:0.5:ce exar:1 msr:5
          brightness:5 page:2 nonsense:1",
         expect![[r#"
             ar:1 -> 
@@ -328,7 +342,6 @@ fn fixed_and_unsupported_options() {
             eth:1 -> Option: eth: true is not supported
             wm:0 -> 
             wm:0.5:ce -> Option: wm: watermarks are not supported
-            mb:1000 -> Option: mb: this option is not supported
             exar:1 -> Option: exar: this option is not supported
             msr:5 -> Option: msr: this option is not supported
             brightness:5 -> Option: brightness: this option is not supported

@@ -259,6 +259,12 @@ impl Argument<'_> {
         })
     }
 
+    /// Reads a number of bytes.
+    pub(super) fn bytes(&self) -> Result<u32, ImgproxyError> {
+        let bytes = self.text.parse().ok();
+        bytes.ok_or_else(|| self.error("must be a whole number of bytes below 4 GiB"))
+    }
+
     pub(super) fn signed(&self) -> Result<f64, ImgproxyError> {
         let number: Option<f64> = self.text.parse().ok();
         let number = number.filter(|number| number.is_finite());
