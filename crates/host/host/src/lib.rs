@@ -34,6 +34,7 @@ mod netlink;
 mod network;
 mod process;
 mod route;
+mod sampling;
 mod server;
 
 #[cfg(test)]
@@ -44,4 +45,5 @@ pub use extent::first_extent;
 pub use files::{Roots, token};
 pub use gather::{Subject, gather};
 pub use mapped::Mapped;
+pub use sampling::{CpuSample, EVENTS_MAX, Mode, Record, Registers, Sampling, SamplingError};
 pub use server::holder;
