@@ -31,6 +31,7 @@ const LAYERS: &[(&str, u8)] = &[
     ("report", 3),
     ("toolkit", 3),
     ("mediagen", 4),
+    ("profile", 4),
     ("store", 4),
     ("server", 4),
     ("web-assets", 4),

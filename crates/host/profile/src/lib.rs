@@ -1,0 +1,31 @@
+//! CPU profiles of a running server and its worker processes.
+//!
+//! Principal items: [`take`], which samples for some seconds, and [`Profile`], its result. The
+//! modules `folded`, `pprof` and `svg` turn a profile into a file; they are pure functions.
+//!
+//! ```text
+//! host::Sampling ─► registers and stack ─► unwind ─► addresses ─► Stacks ─► names ─► Profile ─┬─► folded
+//!                        /proc/PID/maps ─► Spaces ────┘                       ELF ─┘           ├─► pprof
+//!                                                                                             └─► SVG
+//! ```
+//!
+//! Stacks are unwound with the tables that C++ and Rust use for exceptions (`.eh_frame`), so that
+//! no program needs frame pointers. Units and limits: a profile lasts 1 to 60 seconds; samples are
+//! merged as they arrive, and the merged stacks have at most [`FRAMES_MAX`] frames. Errors:
+//! [`Error`] says what the operator can do. Threads: [`take`] blocks its thread; it needs a thread
+//! of its own. Sources: perf_event_open(2), proc_pid_maps(5), google/pprof `profile.proto`.
+
+#![forbid(unsafe_code)]
+
+mod elf;
+mod folded;
+mod profile;
+mod spaces;
+mod stacks;
+mod take;
+
+pub use folded::folded;
+pub use profile::{Group, Profile, Stack};
+pub use spaces::Known;
+pub use stacks::FRAMES_MAX;
+pub use take::{Error, Of, Request, SECONDS_MAX, take};

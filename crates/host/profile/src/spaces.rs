@@ -1,0 +1,426 @@
+//! Address spaces of the sampled processes, and the executable files mapped into them.
+//!
+//! A process that forks without executing a file, as a zygote does, leaves its address space to its
+//! child. So the mappings of a child that has already ended are known from its parent.
+
+use std::collections::HashMap;
+use std::fs::{self, File};
+use std::io;
+use std::ops::Range;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+use std::sync::Arc;
+
+use framehop::{
+    CacheNative, MayAllocateDuringUnwind, Module, UnwindRegsNative, Unwinder as _, UnwinderNative,
+};
+use host::{CpuSample, Registers};
+use object::read::ReadCache;
+
+use crate::elf::{self, Outline};
+use crate::profile::{Image, Location};
+use crate::stacks::{DEPTH_MAX, Place};
+
+/// Maximum number of mappings of a process that are kept.
+const MAPPINGS_MAX: usize = 1_024;
+/// Images that exist from the start.
+const KERNEL: u32 = 0;
+const UNKNOWN: u32 = 1;
+
+/// Executable file that the caller has in memory, such as the worker, which is a memory file.
+#[derive(Clone, Copy, Debug)]
+pub struct Known {
+    /// Name that the profile shows.
+    pub name: &'static str,
+    /// Beginning of the path in `/proc/PID/maps`.
+    pub path: &'static str,
+    /// The file as it is executed.
+    pub elf: &'static [u8],
+    /// ELF file with the names of its functions, compressed by zlib. May be empty.
+    pub symbols: &'static [u8],
+}
+
+/// Address spaces by process.
+pub(crate) struct Spaces<'a> {
+    proc: PathBuf,
+    known: &'a [Known],
+    images: Vec<Loaded>,
+    /// Images by path, device and inode.
+    by_file: HashMap<(String, String, u64), u32>,
+    spaces: HashMap<u32, Rc<Space>>,
+    cache: CacheNative<MayAllocateDuringUnwind>,
+}
+
+/// Address space.
+pub(crate) struct Space {
+    mappings: Vec<Mapping>,
+    unwinder: UnwinderNative<Arc<[u8]>, MayAllocateDuringUnwind>,
+}
+
+/// Executable part of an address space.
+struct Mapping {
+    range: Range<u64>,
+    image: u32,
+    /// Difference between addresses in memory and in the file.
+    bias: u64,
+}
+
+/// Image whose names can be looked up.
+struct Loaded {
+    name: String,
+    outline: Option<Outline>,
+    names: Names,
+}
+
+/// File with the names of functions.
+enum Names {
+    None,
+    File(ReadCache<File>),
+    /// Symbols compressed by zlib.
+    Compressed(&'static [u8]),
+}
+
+impl<'a> Spaces<'a> {
+    pub(crate) fn new(proc: &Path, known: &'a [Known]) -> Spaces<'a> {
+        let nameless = |name: &str| Loaded {
+            name: name.to_owned(),
+            outline: None,
+            names: Names::None,
+        };
+        Spaces {
+            proc: proc.to_owned(),
+            known,
+            images: vec![nameless("kernel"), nameless("unknown")],
+            by_file: HashMap::new(),
+            spaces: HashMap::new(),
+            cache: CacheNative::new(),
+        }
+    }
+
+    /// Reads the mappings of a process, unless they are known.
+    pub(crate) fn load(&mut self, process: u32) -> Rc<Space> {
+        if let Some(space) = self.spaces.get(&process) {
+            return Rc::clone(space);
+        }
+        let path = self.proc.join(process.to_string()).join("maps");
+        // A process that has ended, or may not be read, has unknown mappings.
+        let maps = fs::read_to_string(path).unwrap_or_default();
+        let mut space = Space {
+            mappings: Vec::new(),
+            unwinder: UnwinderNative::new(),
+        };
+        for line in maps.lines().filter_map(Line::parse).take(MAPPINGS_MAX) {
+            let image = self.image(process, &line);
+            let mut bias = 0;
+            if let Some(outline) = &self.images[image as usize].outline
+                && let Some(found) = outline.bias(line.range.start, line.offset)
+            {
+                bias = found;
+                let name = line.path.clone();
+                let sections = outline.sections.clone();
+                let module = Module::new(name, line.range.clone(), bias, sections);
+                space.unwinder.add_module(module);
+            }
+            space.mappings.push(Mapping {
+                range: line.range,
+                image,
+                bias,
+            });
+        }
+        let space = Rc::new(space);
+        self.spaces.insert(process, Rc::clone(&space));
+        space
+    }
+
+    /// Notes that `child` has the address space of `parent`.
+    pub(crate) fn fork(&mut self, parent: u32, child: u32) {
+        let space = self.load(parent);
+        self.spaces.insert(child, space);
+    }
+
+    /// Notes that the mappings of a process have changed, or that it has ended.
+    pub(crate) fn forget(&mut self, process: u32) {
+        self.spaces.remove(&process);
+    }
+
+    /// Returns the places of a sample's stack, the innermost first.
+    pub(crate) fn unwind(&mut self, sample: &CpuSample) -> Vec<Place> {
+        let mut places = Vec::new();
+        if sample.is_kernel {
+            places.push(Place {
+                image: KERNEL,
+                address: 0,
+            });
+        }
+        let Some(registers) = sample.registers else {
+            return places;
+        };
+        let space = self.load(sample.process);
+        let mut read = |address: u64| {
+            let offset = address.checked_sub(registers.sp).ok_or(())?;
+            let begin = usize::try_from(offset).map_err(|_| ())?;
+            let end = begin.checked_add(8).ok_or(())?;
+            let word = sample.stack.get(begin..end).ok_or(())?;
+            Ok(u64::from_ne_bytes(word.try_into().map_err(|_| ())?))
+        };
+        let mut frames =
+            space
+                .unwinder
+                .iter_frames(registers.ip, native(registers), &mut self.cache, &mut read);
+        // An error is the normal end of a stack whose outermost functions have no table.
+        while places.len() < DEPTH_MAX
+            && let Ok(Some(frame)) = frames.next()
+        {
+            places.push(space.place(frame.address_for_lookup()));
+        }
+        places
+    }
+
+    /// Returns the image of a mapping.
+    fn image(&mut self, process: u32, line: &Line) -> u32 {
+        let key = (line.path.clone(), line.device.clone(), line.inode);
+        if let Some(image) = self.by_file.get(&key) {
+            return *image;
+        }
+        let loaded = match line.inode {
+            // No file, such as `[vdso]`.
+            0 => Loaded {
+                name: line.short_name().to_owned(),
+                outline: None,
+                names: Names::None,
+            },
+            _ => self.open(process, line),
+        };
+        let image = u32::try_from(self.images.len()).expect("each process has few images");
+        self.images.push(loaded);
+        self.by_file.insert(key, image);
+        image
+    }
+
+    /// Opens the file of a mapping: the executable of the process, a file that the caller has, or
+    /// the file at the path.
+    fn open(&self, process: u32, line: &Line) -> Loaded {
+        let known = self.known.iter().find(|it| line.path.starts_with(it.path));
+        let executable = self.proc.join(process.to_string()).join("exe");
+        let executable = File::open(executable).ok().filter(|file| {
+            let metadata = file.metadata();
+            metadata.is_ok_and(|metadata| metadata.ino() == line.inode)
+        });
+        let file = match (executable, known) {
+            (Some(file), _) => Some(file),
+            (None, Some(_)) => None,
+            (None, None) => File::open(&line.path).ok().filter(|file| {
+                let metadata = file.metadata();
+                metadata.is_ok_and(|metadata| metadata.ino() == line.inode && metadata.is_file())
+            }),
+        };
+        let name = known
+            .map_or(line.short_name(), |known| known.name)
+            .to_owned();
+        if let Some(file) = file {
+            let data = ReadCache::new(file);
+            return match Outline::read(&data) {
+                Ok(outline) => {
+                    let names = names(&outline, data, known);
+                    Loaded {
+                        name,
+                        outline: Some(outline),
+                        names,
+                    }
+                }
+                Err(_) => Loaded {
+                    name,
+                    outline: None,
+                    names: Names::None,
+                },
+            };
+        }
+        let outline = known.and_then(|known| Outline::read(known.elf).ok());
+        Loaded {
+            name,
+            names: match (&outline, known) {
+                (Some(_), Some(known)) => Names::Compressed(known.symbols),
+                _ => Names::None,
+            },
+            outline,
+        }
+    }
+
+    /// Returns the images and the named places.
+    pub(crate) fn name(&self, places: &[Place]) -> io::Result<(Vec<Image>, Vec<Location>)> {
+        let mut functions: Vec<Option<String>> = vec![None; places.len()];
+        let mut images = Vec::with_capacity(self.images.len());
+        for (number, image) in (0..).zip(&self.images) {
+            let of_image = places.iter().enumerate();
+            let (indexes, addresses): (Vec<usize>, Vec<u64>) = of_image
+                .filter(|(_, place)| place.image == number)
+                .map(|(index, place)| (index, place.address))
+                .unzip();
+            let names = match addresses.is_empty() {
+                true => Vec::new(),
+                false => image.names.find(&addresses)?,
+            };
+            images.push(Image {
+                name: image.name.clone(),
+                build_id: image.outline.as_ref().map_or_else(String::new, |outline| {
+                    let digits = outline.build_id.iter();
+                    digits.map(|byte| format!("{byte:02x}")).collect()
+                }),
+                has_names: !names.is_empty(),
+            });
+            for (index, name) in indexes.into_iter().zip(names) {
+                functions[index] = name;
+            }
+        }
+        let located = places.iter().zip(functions).map(|(place, function)| {
+            let image = place.image as usize;
+            Location {
+                image,
+                address: place.address,
+                function: function.unwrap_or_else(|| format!("[{}]", images[image].name)),
+            }
+        });
+        let located = located.collect();
+        Ok((images, located))
+    }
+}
+
+/// Chooses the file with the names of an image's functions: the image itself, or the symbols that
+/// the caller has of the same build.
+fn names(outline: &Outline, data: ReadCache<File>, known: Option<&Known>) -> Names {
+    if outline.has_symbols {
+        return Names::File(data);
+    }
+    match known {
+        Some(known)
+            if !known.symbols.is_empty()
+                && Outline::read(known.elf).is_ok_and(|it| it.build_id == outline.build_id) =>
+        {
+            Names::Compressed(known.symbols)
+        }
+        _ => Names::None,
+    }
+}
+
+impl Names {
+    /// Returns the name of the function at each address. The list is empty if no names are known.
+    fn find(&self, addresses: &[u64]) -> io::Result<Vec<Option<String>>> {
+        match self {
+            Names::None | Names::Compressed([]) => Ok(Vec::new()),
+            Names::File(data) => elf::names(data, addresses).map_err(io::Error::other),
+            Names::Compressed(bytes) => {
+                let mut symbols = Vec::new();
+                let mut reader = flate2::read::ZlibDecoder::new(*bytes);
+                io::copy(&mut reader, &mut symbols)?;
+                elf::names(symbols.as_slice(), addresses).map_err(io::Error::other)
+            }
+        }
+    }
+}
+
+impl Space {
+    fn place(&self, address: u64) -> Place {
+        let mapping = self.mappings.iter().find(|it| it.range.contains(&address));
+        match mapping {
+            Some(mapping) => Place {
+                image: mapping.image,
+                address: address.wrapping_sub(mapping.bias),
+            },
+            // The addresses of unknown code would only split equal stacks.
+            None => Place {
+                image: UNKNOWN,
+                address: 0,
+            },
+        }
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+fn native(registers: Registers) -> UnwindRegsNative {
+    UnwindRegsNative::new(registers.ip, registers.sp, registers.fp)
+}
+
+#[cfg(target_arch = "aarch64")]
+fn native(registers: Registers) -> UnwindRegsNative {
+    UnwindRegsNative::new(registers.lr, registers.sp, registers.fp)
+}
+
+/// Line of `/proc/PID/maps` with executable code.
+struct Line {
+    range: Range<u64>,
+    offset: u64,
+    device: String,
+    inode: u64,
+    path: String,
+}
+
+impl Line {
+    /// Parses a line. Returns `None` if the mapping is not executable.
+    fn parse(line: &str) -> Option<Line> {
+        let mut rest = line;
+        let mut word = || {
+            let (word, after) = rest.split_once(' ').unwrap_or((rest, ""));
+            rest = after.trim_start_matches(' ');
+            word
+        };
+        let (start, end) = word().split_once('-')?;
+        let permissions = word();
+        let offset = u64::from_str_radix(word(), 16).ok()?;
+        let device = word().to_owned();
+        let inode = word().parse().ok()?;
+        let range = u64::from_str_radix(start, 16).ok()?..u64::from_str_radix(end, 16).ok()?;
+        (permissions.as_bytes().get(2) == Some(&b'x')).then(|| Line {
+            range,
+            offset,
+            device,
+            inode,
+            path: rest.to_owned(),
+        })
+    }
+
+    /// Returns the last part of the path, without brackets.
+    fn short_name(&self) -> &str {
+        let path = self.path.trim_end_matches(" (deleted)");
+        let name = path.rsplit('/').next().unwrap_or(path);
+        match name.trim_matches(['[', ']']) {
+            "" => "anonymous",
+            name => name,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Line;
+
+    #[test]
+    fn executable_mappings() {
+        let parse = |line| {
+            let line = Line::parse(line)?;
+            let name = line.short_name().to_owned();
+            Some((line.range, line.offset, line.inode, line.path, name))
+        };
+        assert_eq!(
+            parse("7f00-7f80 r-xp 0029e000 00:01 1058                /memfd:worker (deleted)"),
+            Some((
+                0x7f00..0x7f80,
+                0x29_e000,
+                1_058,
+                "/memfd:worker (deleted)".to_owned(),
+                "memfd:worker".to_owned()
+            ))
+        );
+        assert_eq!(
+            parse("7f00-7f80 r-xp 00000000 00:00 0                   [vdso]"),
+            Some((0x7f00..0x7f80, 0, 0, "[vdso]".to_owned(), "vdso".to_owned()))
+        );
+        assert_eq!(
+            parse("7f00-7f80 r-xp 00000000 00:00 0 "),
+            Some((0x7f00..0x7f80, 0, 0, String::new(), "anonymous".to_owned()))
+        );
+        assert_eq!(parse("7f00-7f80 rw-p 00000000 00:00 0 [heap]"), None);
+        assert_eq!(parse("7f00 r-xp"), None);
+        assert_eq!(parse(""), None);
+    }
+}

@@ -1,0 +1,243 @@
+//! Takes a profile: samples for some seconds, unwinds each sample, and names the functions.
+
+use std::fmt;
+use std::io;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant, SystemTime};
+
+use host::{EVENTS_MAX, Mode, Record, Roots, Sampling, SamplingError};
+
+use crate::profile::{Group, Profile, Stack};
+use crate::spaces::{Known, Spaces};
+use crate::stacks::{FRAMES_MAX, Stacks};
+
+/// Maximum duration of a profile.
+pub const SECONDS_MAX: u64 = 60;
+/// Time between two looks at the ring buffers. A ring has room for ten samples, which at 99 Hz are
+/// taken in 100 ms.
+const READ_EVERY: Duration = Duration::from_millis(25);
+
+/// Settings of a profile.
+#[derive(Clone, Copy, Debug)]
+pub struct Request {
+    /// Process id of the server.
+    pub server: u32,
+    /// Duration, from 1 to [`SECONDS_MAX`] seconds.
+    pub seconds: u64,
+    /// Processes whose samples count.
+    pub of: Of,
+}
+
+impl Request {
+    /// Samples per second and CPU. The number is not a divisor of the frequencies at which programs
+    /// do their periodic work, so that the samples do not keep step with that work.
+    pub const FREQUENCY_HZ: u64 = 99;
+}
+
+/// Processes whose samples count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Of {
+    /// The server and its workers.
+    All,
+    /// The server.
+    Server,
+    /// The processes that the server started.
+    Workers,
+}
+
+impl Of {
+    /// All values with their names in queries and on the command line.
+    pub const NAMES: [(&str, Of); 3] = [
+        ("all", Of::All),
+        ("server", Of::Server),
+        ("workers", Of::Workers),
+    ];
+
+    fn has(self, group: Group) -> bool {
+        match self {
+            Of::All => true,
+            Of::Server => group == Group::Server,
+            Of::Workers => group == Group::Workers,
+        }
+    }
+}
+
+/// Reason why no profile was taken.
+#[derive(Debug)]
+pub enum Error {
+    /// The kernel does not allow this user to sample.
+    Refused {
+        /// Value of `kernel.perf_event_paranoid`, if it can be read.
+        paranoid: Option<i32>,
+        /// Error of the kernel.
+        error: io::Error,
+    },
+    /// The process does not exist.
+    NoProcess(u32),
+    /// There are more threads than can be sampled.
+    TooManyThreads {
+        /// Threads of all processes.
+        threads: usize,
+        /// CPUs of the machine.
+        cpus: usize,
+    },
+    /// The profile was cancelled.
+    Cancelled,
+    /// Another error of the host.
+    Host(io::Error),
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Error::Refused { paranoid, error } => {
+                write!(f, "the kernel refuses to sample: {error}")?;
+                match paranoid {
+                    Some(level) => write!(f, " (kernel.perf_event_paranoid is {level})"),
+                    None => write!(f, " (kernel.perf_event_paranoid cannot be read)"),
+                }
+            }
+            Error::NoProcess(pid) => write!(f, "there is no process {pid}"),
+            Error::TooManyThreads { threads, cpus } => write!(
+                f,
+                "{threads} threads on {cpus} CPUs need more descriptors than are allowed, \
+                 or more than {EVENTS_MAX}"
+            ),
+            Error::Cancelled => write!(f, "the profile was cancelled"),
+            Error::Host(error) => write!(f, "the host cannot sample: {error}"),
+        }
+    }
+}
+
+impl std::error::Error for Error {}
+
+impl Error {
+    /// Returns what the operator can do, if anything.
+    #[must_use]
+    pub fn hint(&self) -> Option<&'static str> {
+        match self {
+            Error::Refused {
+                paranoid: Some(3..),
+                ..
+            } => Some(
+                "sysctl -w kernel.perf_event_paranoid=2 lets users sample their own programs; \
+                 the capability CAP_PERFMON does it for one program",
+            ),
+            Error::Refused { .. } => Some(
+                "the process may belong to another user, or a seccomp filter or security module \
+                 (of a container, for example) denies perf_event_open: run as the server's user \
+                 or as root, and allow the call",
+            ),
+            Error::TooManyThreads { .. } => Some("ulimit -n raises the limit of descriptors"),
+            Error::NoProcess(_) | Error::Cancelled | Error::Host(_) => None,
+        }
+    }
+
+    fn new(error: SamplingError, roots: &Roots, server: u32) -> Error {
+        match error {
+            SamplingError::Refused(error) => Error::Refused {
+                paranoid: paranoid(&roots.proc),
+                error,
+            },
+            SamplingError::NoProcess => Error::NoProcess(server),
+            SamplingError::TooManyEvents { threads, cpus } => {
+                Error::TooManyThreads { threads, cpus }
+            }
+            SamplingError::Host(error) => Error::Host(error),
+        }
+    }
+}
+
+fn paranoid(proc: &Path) -> Option<i32> {
+    let text = std::fs::read_to_string(proc.join("sys/kernel/perf_event_paranoid"));
+    text.ok()?.trim().parse().ok()
+}
+
+/// Takes a profile. Blocks the thread for the whole time, or until `is_cancelled` becomes true.
+/// `known` are executable files that the caller has in memory.
+///
+/// # Errors
+/// When the kernel refuses, or the process does not exist.
+///
+/// # Panics
+/// If the duration is out of range.
+pub fn take(
+    request: Request,
+    known: &[Known],
+    is_cancelled: &AtomicBool,
+) -> Result<Profile, Error> {
+    assert!((1..=SECONDS_MAX).contains(&request.seconds), "{request:?}");
+    let roots = Roots::default();
+    let sampling = Sampling::start(&roots, request.server, Request::FREQUENCY_HZ);
+    let mut sampling = sampling.map_err(|err| Error::new(err, &roots, request.server))?;
+    let (begin, start) = (SystemTime::now(), Instant::now());
+    let mut recorder = Recorder {
+        request,
+        spaces: Spaces::new(&roots.proc, known),
+        stacks: Stacks::new(FRAMES_MAX),
+    };
+    for process in sampling.processes() {
+        recorder.spaces.load(*process);
+    }
+    let duration = Duration::from_secs(request.seconds);
+    while start.elapsed() < duration {
+        if is_cancelled.load(Ordering::Relaxed) {
+            return Err(Error::Cancelled);
+        }
+        thread::sleep(READ_EVERY.min(duration.saturating_sub(start.elapsed())));
+        sampling
+            .drain(|record| recorder.record(record))
+            .map_err(Error::Host)?;
+    }
+    sampling.stop().map_err(Error::Host)?;
+    let duration = start.elapsed();
+    sampling
+        .drain(|record| recorder.record(record))
+        .map_err(Error::Host)?;
+    let (places, stacks) = recorder.stacks.finish();
+    let (images, places) = recorder.spaces.name(&places).map_err(Error::Host)?;
+    let stacks = stacks.into_iter().map(|(group, frames, count)| Stack {
+        group,
+        frames: frames.iter().map(|index| *index as usize).collect(),
+        count,
+    });
+    Ok(Profile {
+        begin,
+        duration,
+        frequency_hz: Request::FREQUENCY_HZ,
+        images,
+        places,
+        stacks: stacks.collect(),
+        lost: sampling.lost(),
+        refused: sampling.refused(),
+        has_kernel: sampling.mode() == Mode::UserAndKernel,
+    })
+}
+
+/// State of a profile in progress.
+struct Recorder<'a> {
+    request: Request,
+    spaces: Spaces<'a>,
+    stacks: Stacks,
+}
+
+impl Recorder<'_> {
+    fn record(&mut self, record: Record) {
+        match record {
+            Record::Forked { parent, child } => self.spaces.fork(parent, child),
+            Record::Mapped { process } | Record::Ended { process } => self.spaces.forget(process),
+            Record::Sampled(sample) => {
+                let group = match sample.process == self.request.server {
+                    true => Group::Server,
+                    false => Group::Workers,
+                };
+                if self.request.of.has(group) {
+                    let stack = self.spaces.unwind(&sample);
+                    self.stacks.count(group, &stack);
+                }
+            }
+        }
+    }
+}
