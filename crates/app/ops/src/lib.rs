@@ -31,6 +31,7 @@ mod path_parameter;
 mod prefetch;
 mod prefetch_mount;
 mod present;
+mod profile_mount;
 mod reading;
 mod sampler;
 mod saved;

@@ -2,16 +2,20 @@
 
 use std::sync::Arc;
 
+use profile::Known;
 use server::mount::Mount;
 
 use crate::mount::OpsMount;
 use crate::prefetch_mount::PrefetchMount;
+use crate::profile_mount::{self, ProfileMount, Profiler};
 use crate::sampler::Ops;
 use crate::variants_mount::VariantsMount;
 
-/// Returns the mounts of the dashboard, with their paths.
+/// Returns the mounts of the dashboard, with their paths. `known` are executable files that are not
+/// on the disk, for profiles.
 #[must_use]
-pub fn mounts(ops: &Arc<Ops>) -> Vec<(String, Arc<dyn Mount>)> {
+pub fn mounts(ops: &Arc<Ops>, known: Vec<Known>) -> Vec<(String, Arc<dyn Mount>)> {
+    let profiler = Arc::new(Profiler::new(known));
     vec![
         (
             OpsMount::PATH.to_owned(),
@@ -24,6 +28,10 @@ pub fn mounts(ops: &Arc<Ops>) -> Vec<(String, Arc<dyn Mount>)> {
         (
             PrefetchMount::PATH.to_owned(),
             Arc::new(PrefetchMount(Arc::clone(ops))),
+        ),
+        (
+            profile_mount::PATH.to_owned(),
+            Arc::new(ProfileMount::new(&profiler)),
         ),
     ]
 }

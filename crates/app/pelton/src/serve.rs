@@ -121,7 +121,7 @@ fn handlers(
             music.mounts(config, &assets),
             page::mounts(assets),
             vec![Quarantine::mount(config)],
-            ops::mounts(ops),
+            ops::mounts(ops, vec![worker::known()]),
         ]
         .concat(),
         users: music.users(),

@@ -225,7 +225,7 @@ impl Gate {
     }
 
     /// Paths that need no login on the separate listener for administration.
-    pub const ADMIN_PARTS: [&str; 3] = ["/-/api", "/-/metrics", "/-/status"];
+    pub const ADMIN_PARTS: [&str; 4] = ["/-/api", "/-/metrics", "/-/profile", "/-/status"];
 
     /// Returns whether requests to `part` are restricted to admins. The restriction applies even if
     /// the part needs no login.

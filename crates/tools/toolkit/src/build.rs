@@ -72,7 +72,8 @@ impl Build {
     }
 
     /// Builds the worker, strips it, and returns its path. The server embeds the worker, so the
-    /// worker must be built before every crate that contains the server.
+    /// worker must be built before every crate that contains the server. The stripped names of
+    /// functions, which the server embeds for profiles, are in the file `worker.symbols` beside it.
     ///
     /// # Errors
     /// When the worker does not build.
@@ -87,12 +88,11 @@ impl Build {
         let program = self.program("worker")?;
         let stripped = self.target_dir.path().join("worker.stripped");
         succeed(Command::new("strip").arg("-o").arg(&stripped).arg(&program))?;
-        // The embedded file is replaced only if its content changed: a newer file would make cargo
-        // build the server again.
-        let fresh = fs::read(&stripped).map_err(at(&stripped))?;
-        if !fs::read(&embedded).is_ok_and(|old| old == fresh) {
-            fs::rename(&stripped, &embedded).map_err(at(&embedded))?;
-        }
+        let split = self.target_dir.path().join("worker.split");
+        let mut objcopy = Command::new("objcopy");
+        succeed(objcopy.arg("--only-keep-debug").arg(&program).arg(&split))?;
+        replace_if_changed(&split, &embedded.with_extension("symbols"))?;
+        replace_if_changed(&stripped, &embedded)?;
         Ok(self.worker.insert(embedded).clone())
     }
 
@@ -125,6 +125,16 @@ impl Build {
             .join(&self.triple)
             .join("release")
             .join(name)
+    }
+}
+
+/// Moves a file to `target`, unless the content of `target` is the same: a newer file would make
+/// cargo build the server again.
+fn replace_if_changed(file: &Path, target: &Path) -> Result<(), Stop> {
+    let fresh = fs::read(file).map_err(at(file))?;
+    match fs::read(target).is_ok_and(|old| old == fresh) {
+        true => Ok(()),
+        false => fs::rename(file, target).map_err(at(target)),
     }
 }
 
