@@ -19,13 +19,19 @@
 
 mod elf;
 mod folded;
+mod pprof;
 mod profile;
 mod spaces;
 mod stacks;
+mod svg;
 mod take;
+#[cfg(test)]
+mod tests;
 
 pub use folded::folded;
-pub use profile::{Group, Profile, Stack};
+pub use pprof::pprof;
+pub use profile::{Group, Image, Location, Profile, Stack};
 pub use spaces::Known;
 pub use stacks::FRAMES_MAX;
+pub use svg::svg;
 pub use take::{Error, Of, Request, SECONDS_MAX, take};
