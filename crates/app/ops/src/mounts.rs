@@ -33,5 +33,9 @@ pub fn mounts(ops: &Arc<Ops>, known: Vec<Known>) -> Vec<(String, Arc<dyn Mount>)
             profile_mount::PATH.to_owned(),
             Arc::new(ProfileMount::new(&profiler)),
         ),
+        (
+            profile_mount::GO_PATH.to_owned(),
+            Arc::new(ProfileMount::go(&profiler)),
+        ),
     ]
 }

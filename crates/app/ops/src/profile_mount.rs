@@ -16,10 +16,15 @@ use crate::mount::{json_reply, not_allowed, problem};
 
 /// Path whose query names duration, processes and format.
 pub(crate) const PATH: &str = "/-/profile";
+/// Path at which tools of Go expect a profile in the format pprof.
+pub(crate) const GO_PATH: &str = "/debug/pprof/profile";
 
 /// Mount that takes profiles, one at a time.
 pub(crate) struct ProfileMount {
     profiler: Arc<Profiler>,
+    path: &'static str,
+    /// Query without parameters.
+    default: Asked,
 }
 
 /// State that all paths of profiles share.
@@ -32,7 +37,17 @@ pub(crate) struct Profiler {
 /// Form of the response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Format {
+    Pprof,
     Folded,
+    Svg,
+}
+
+impl Format {
+    const NAMES: [(&str, Format); 3] = [
+        ("pprof", Format::Pprof),
+        ("folded", Format::Folded),
+        ("svg", Format::Svg),
+    ];
 }
 
 /// Parsed query.
@@ -54,21 +69,40 @@ impl Profiler {
 }
 
 impl ProfileMount {
-    /// Creates the mount of one path.
+    /// Creates the mount of [`PATH`].
     pub(crate) fn new(profiler: &Arc<Profiler>) -> ProfileMount {
         ProfileMount {
             profiler: Arc::clone(profiler),
+            path: PATH,
+            default: Asked {
+                seconds: 10,
+                format: Format::Pprof,
+                of: Of::All,
+            },
+        }
+    }
+
+    /// Creates the mount of [`GO_PATH`]. The default duration is that of Go's `net/http/pprof`.
+    pub(crate) fn go(profiler: &Arc<Profiler>) -> ProfileMount {
+        let mount = ProfileMount::new(profiler);
+        ProfileMount {
+            path: GO_PATH,
+            default: Asked {
+                seconds: 30,
+                ..mount.default
+            },
+            ..mount
         }
     }
 
     async fn reply(&self, request: MountRequest<'_>) -> Reply {
-        if request.path != PATH {
+        if request.path != self.path {
             return problem(404, "no such resource");
         }
         if request.method != "GET" {
             return not_allowed("GET");
         }
-        let asked = match parse(request.query.unwrap_or("")) {
+        let asked = match parse(self.default, request.query.unwrap_or("")) {
             Ok(asked) => asked,
             Err(why) => return problem(400, why),
         };
@@ -133,13 +167,9 @@ impl Mount for ProfileMount {
     }
 }
 
-/// Parses the query. Parameters that are left out have their defaults; unknown ones are errors.
-fn parse(query: &str) -> Result<Asked, &'static str> {
-    let mut asked = Asked {
-        seconds: 10,
-        format: Format::Folded,
-        of: Of::All,
-    };
+/// Parses the query. Parameters that are left out have the values of `asked`; unknown ones are
+/// errors.
+fn parse(mut asked: Asked, query: &str) -> Result<Asked, &'static str> {
     for pair in query.split('&').filter(|pair| !pair.is_empty()) {
         match pair.split_once('=') {
             Some(("seconds", text)) => {
@@ -148,8 +178,10 @@ fn parse(query: &str) -> Result<Asked, &'static str> {
                     .filter(|seconds| (1..=SECONDS_MAX).contains(seconds))
                     .ok_or("seconds must be a whole number from 1 to 60")?;
             }
-            Some(("format", "folded")) => asked.format = Format::Folded,
-            Some(("format", _)) => return Err("format must be folded"),
+            Some(("format", text)) => {
+                let found = Format::NAMES.iter().find(|(name, _)| *name == text);
+                asked.format = found.ok_or("format must be pprof, folded or svg")?.1;
+            }
             Some(("of", text)) => {
                 let found = Of::NAMES.iter().find(|(name, _)| *name == text);
                 asked.of = found.ok_or("of must be all, server or workers")?.1;
@@ -162,7 +194,12 @@ fn parse(query: &str) -> Result<Asked, &'static str> {
 
 fn written(format: Format, profile: &Profile) -> Reply {
     let (media_type, body) = match format {
+        Format::Pprof => match profile::pprof(profile) {
+            Ok(bytes) => ("application/octet-stream", bytes.into()),
+            Err(error) => return refusal(&Error::Host(error)),
+        },
         Format::Folded => ("text/plain; charset=utf-8", profile::folded(profile).into()),
+        Format::Svg => ("image/svg+xml", profile::svg(profile).into()),
     };
     let field = |name: &'static str, value: String| -> Field { (name.into(), value.into()) };
     Reply::Whole {
@@ -171,6 +208,7 @@ fn written(format: Format, profile: &Profile) -> Reply {
             field("content-type", media_type.to_owned()),
             field("cache-control", "no-store".to_owned()),
             field("x-content-type-options", "nosniff".to_owned()),
+            field("content-security-policy", "default-src 'none'".to_owned()),
             field("pelton-profile-samples", profile.samples().to_string()),
             field("pelton-profile-lost", profile.lost.to_string()),
             field("pelton-profile-refused", profile.refused.to_string()),
@@ -209,22 +247,28 @@ mod tests {
 
     #[test]
     fn queries() {
-        let asked = |seconds, of| Asked {
-            seconds,
-            format: Format::Folded,
-            of,
+        let default = Asked {
+            seconds: 10,
+            format: Format::Pprof,
+            of: Of::All,
         };
-        assert_eq!(parse(""), Ok(asked(10, Of::All)));
-        assert_eq!(
-            parse("of=workers&seconds=60&format=folded"),
-            Ok(asked(60, Of::Workers))
-        );
+        let parse = |query| parse(default, query);
+        assert_eq!(parse(""), Ok(default));
+        let asked = Asked {
+            seconds: 60,
+            format: Format::Svg,
+            of: Of::Workers,
+        };
+        assert_eq!(parse("of=workers&seconds=60&format=svg"), Ok(asked));
         let range = Err("seconds must be a whole number from 1 to 60");
         assert_eq!(parse("seconds=0"), range);
         assert_eq!(parse("seconds=61"), range);
         assert_eq!(parse("seconds=1.5"), range);
         assert_eq!(parse("of=me"), Err("of must be all, server or workers"));
-        assert_eq!(parse("format=png"), Err("format must be folded"));
+        assert_eq!(
+            parse("format=png"),
+            Err("format must be pprof, folded or svg")
+        );
         assert_eq!(
             parse("second=1"),
             Err("the parameters are seconds, format and of")

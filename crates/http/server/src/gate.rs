@@ -246,6 +246,7 @@ impl Gate {
             (Part::Music, "/-/plain/music"),
             (Part::Api, "/-/api"),
             (Part::Admin, "/-/metrics"),
+            (Part::Dashboard, "/-/profile"),
             (Part::Admin, "/-/status"),
         ];
         let open = parts.into_iter().filter(|(part, _)| self.is_open(*part));

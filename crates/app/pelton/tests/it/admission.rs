@@ -452,7 +452,7 @@ fn open_access_is_logged_if_other_machines_can_reach_it() {
     let reported = server.event("WARN", MESSAGE);
     assert_eq!(
         reported["open"],
-        "files, /-/at/, /-/plain/music, /-/api, /-/metrics, /-/status"
+        "files, /-/at/, /-/plain/music, /-/api, /-/metrics, /-/profile, /-/status"
     );
     server.stop();
     let server = beyond(&["--require-login", "music"]);

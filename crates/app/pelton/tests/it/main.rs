@@ -39,6 +39,7 @@ mod panics;
 mod paths;
 mod permissions;
 mod players;
+mod profile;
 mod programs;
 mod purge;
 mod queries;

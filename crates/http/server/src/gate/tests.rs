@@ -73,7 +73,7 @@ fn what_is_open_follows_from_the_settings() {
         assert_eq!(gate.is_open(Part::Dashboard), gate.is_open(Part::Admin));
         gate.open_parts().join(" ")
     };
-    let all = "files /-/at/ /-/plain/music /-/api /-/metrics /-/status";
+    let all = "files /-/at/ /-/plain/music /-/api /-/metrics /-/profile /-/status";
     assert_eq!(open(RequireLogin::Off, None, false), all);
     assert_eq!(
         open(RequireLogin::Off, None, true),

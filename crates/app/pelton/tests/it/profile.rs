@@ -1,0 +1,144 @@
+//! CPU profiles of a serving Pelton.
+
+use std::fs;
+use std::process::Command;
+use std::thread;
+
+use crate::harness::{Client, Home, Response, Server, eventually, media};
+
+const AVIF: &str = "accept: image/avif\r\n";
+
+/// Returns a library with pictures whose conversion takes a while.
+fn home() -> Home {
+    let photos: Vec<_> = (0..6)
+        .map(|seed| media::photo(1_600, 1_200, seed))
+        .collect();
+    let names = ["0.jpg", "1.jpg", "2.jpg", "3.jpg", "4.jpg", "5.jpg"];
+    let originals = names.iter().zip(&photos);
+    let originals: Vec<(&str, &[u8])> = originals
+        .map(|(name, bytes)| (*name, bytes.as_slice()))
+        .collect();
+    Home::with(&originals)
+}
+
+/// Asks for a profile, and has pictures converted until the profile is complete. Returns `None`
+/// and prints the reason if this host refuses to sample.
+fn profile(server: &Server, query: &str) -> Option<Response> {
+    let mut client = Client::connect(server.address());
+    client.request("GET", &format!("/-/profile?{query}"), "");
+    thread::scope(|scope| {
+        let busy = scope.spawn(|| {
+            for index in 0..6 {
+                let converted = server.send("GET", &format!("/{index}.jpg?w=900"), AVIF);
+                assert_eq!(converted.content_type(), "image/avif");
+            }
+        });
+        let response = client.response();
+        busy.join().expect("the pictures are converted");
+        if response.status == 503 {
+            eprintln!("skipped: {}", response.text());
+            return None;
+        }
+        assert_eq!(response.status, 200, "{}", response.text());
+        Some(response)
+    })
+}
+
+#[test]
+fn a_profile_names_functions_of_the_server_and_of_the_codecs() {
+    let home = home();
+    let server = Server::plain(&home, &[]);
+    let Some(response) = profile(&server, "seconds=3&format=folded") else {
+        return;
+    };
+    let folded = response.text();
+    let has = |begin: &str, function: &str| {
+        let mut lines = folded.lines();
+        lines.any(|line| line.starts_with(begin) && line.contains(function))
+    };
+    // libaom is C code in a worker, which was forked from a zygote and has ended.
+    assert!(has("workers;", "av1_"), "{folded}");
+    // The whole chain of callers is known, from the worker's main function to the encoder.
+    let is_whole = |line: &str| line.contains("worker::main") && line.contains("av1_");
+    assert!(folded.lines().any(is_whole), "{folded}");
+    assert!(has("server;", "server::"), "{folded}");
+    server.stop();
+}
+
+#[test]
+fn a_profile_is_pprof_unless_the_query_says_otherwise() {
+    let home = home();
+    let server = Server::plain(&home, &[]);
+    let Some(response) = profile(&server, "seconds=3&of=workers") else {
+        return;
+    };
+    assert_eq!(response.content_type(), "application/octet-stream");
+    let file = home.directory().join("profile.pb.gz");
+    fs::write(&file, &response.body).expect("the profile is written");
+    let svg = server.send("GET", "/-/profile?seconds=1&format=svg", "");
+    assert_eq!(svg.content_type(), "image/svg+xml");
+    assert!(svg.text().starts_with("<svg "), "{}", svg.text());
+    server.stop();
+    let go = ["go", "/usr/local/go/bin/go"].iter().find_map(|go| {
+        let mut command = Command::new(go);
+        command.args(["tool", "pprof", "-top", "-nodecount=50"]);
+        command.arg(&file).output().ok()
+    });
+    let Some(top) = go else {
+        eprintln!("skipped: there is no go tool pprof");
+        return;
+    };
+    let text = String::from_utf8_lossy(&top.stdout);
+    assert!(top.status.success(), "{text}");
+    assert!(text.contains("Type: cpu"), "{text}");
+    assert!(text.contains("av1_"), "{text}");
+}
+
+#[test]
+fn one_profile_at_a_time_and_only_with_the_token() {
+    let home = Home::new();
+    let token = home.directory().join("token");
+    let secret = "a-token-of-at-least-32-characters-for-profiles";
+    fs::write(&token, secret).expect("the token is written");
+    let path = token.to_str().expect("UTF-8");
+    let server = Server::plain(&home, &["--admin-token-file", path]);
+    let bearer = format!("authorization: Bearer {secret}\r\n");
+    for target in ["/-/profile?seconds=1", "/debug/pprof/profile?seconds=1"] {
+        assert_eq!(server.send("GET", target, "").status, 401, "{target}");
+        assert_eq!(server.send("POST", target, &bearer).status, 405, "{target}");
+    }
+    for query in ["seconds=0", "seconds=61", "format=png", "of=me", "x=1"] {
+        let refused = server.send("GET", &format!("/-/profile?{query}"), &bearer);
+        assert_eq!(refused.status, 400, "{query}");
+    }
+    let mut first = Client::connect(server.address());
+    first.request("GET", "/-/profile?seconds=60", &bearer);
+    let has_begun = eventually("the first profile has begun, or was refused", || {
+        let is_taken = threads(server.pid()).any(|name| name == "profile");
+        (is_taken || first.has_begun()).then_some(is_taken)
+    });
+    if !has_begun {
+        let refused = first.response();
+        assert_eq!(refused.status, 503, "{}", refused.text());
+        eprintln!("skipped: {}", refused.text());
+        return;
+    }
+    let second = server.send("GET", "/debug/pprof/profile?seconds=1", &bearer);
+    assert_eq!(second.status, 409);
+    assert_eq!(second.field("retry-after"), Some("60"));
+    // The profile ends when its client leaves.
+    drop(first);
+    eventually("another profile can be taken", || {
+        let third = server.send("GET", "/-/profile?seconds=1", &bearer);
+        (third.status == 200).then_some(())
+    });
+    server.stop();
+}
+
+/// Returns the names of a process's threads.
+fn threads(pid: u32) -> impl Iterator<Item = String> {
+    let tasks = fs::read_dir(format!("/proc/{pid}/task")).expect("the server runs");
+    // A thread that has ended meanwhile has no name.
+    let names = tasks.filter_map(|task| fs::read_to_string(task.ok()?.path().join("comm")).ok());
+    names.map(|name| name.trim_end().to_owned())
+}
