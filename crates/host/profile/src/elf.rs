@@ -71,11 +71,12 @@ impl Outline {
     /// Returns the difference between the addresses of a mapping and those in the file. The mapping
     /// begins at `start`, with the byte of the file at `offset`.
     pub(crate) fn bias(&self, start: u64, offset: u64) -> Option<u64> {
-        // A mapping begins at a page, which may be before its segment.
-        let segment = self
-            .segments
-            .iter()
-            .find(|it| offset < it.offset + it.bytes && it.offset <= offset + (64 << 10) - 1)?;
+        // A mapping begins at a page, which may be before its segment and have the end of another.
+        let page = rustix::param::page_size() as u64;
+        let fits = self.segments.iter().filter(|it| {
+            it.offset / page * page <= offset && offset < it.offset.saturating_add(it.bytes)
+        });
+        let segment = fits.max_by_key(|it| it.offset)?;
         let address = segment
             .address
             .wrapping_add(offset)

@@ -110,23 +110,29 @@ impl<'a> Spaces<'a> {
             mappings: Vec::new(),
             unwinder: UnwinderNative::new(),
         };
-        for line in maps.lines().filter_map(Line::parse).take(MAPPINGS_MAX) {
-            let image = self.image(process, &line);
-            let mut bias = 0;
-            if let Some(outline) = &self.images[image as usize].outline
-                && let Some(found) = outline.bias(line.range.start, line.offset)
-            {
-                bias = found;
-                let name = line.path.clone();
-                let sections = outline.sections.clone();
-                let module = Module::new(name, line.range.clone(), bias, sections);
-                space.unwinder.add_module(module);
+        let lines: Vec<Line> = maps.lines().filter_map(Line::parse).collect();
+        let executable = self.proc.join(process.to_string()).join("exe");
+        let executable = fs::metadata(executable).map(|it| it.ino()).ok();
+        let mut files: Vec<u64> = Vec::new();
+        for line in &lines {
+            let is_program = line.is_executable
+                || executable == Some(line.inode)
+                || self.known.iter().any(|it| line.path.starts_with(it.path));
+            if MAPPINGS_MAX < space.mappings.len() || !is_program || files.contains(&line.inode) {
+                continue;
             }
-            space.mappings.push(Mapping {
-                range: line.range,
-                image,
-                bias,
-            });
+            let image = self.image(process, line);
+            match &self.images[image as usize].outline {
+                Some(outline) => {
+                    space.add(image, outline, line);
+                    files.push(line.inode);
+                }
+                None => space.mappings.push(Mapping {
+                    range: line.range.clone(),
+                    image,
+                    bias: 0,
+                }),
+            }
         }
         let space = Rc::new(space);
         self.spaces.insert(process, Rc::clone(&space));
@@ -320,6 +326,30 @@ impl Names {
 }
 
 impl Space {
+    /// Adds an ELF file that `line` maps a part of. All its segments are added: a worker copies its
+    /// code into anonymous memory with large pages, at the addresses where the code was.
+    fn add(&mut self, image: u32, outline: &Outline, line: &Line) {
+        let Some(bias) = outline.bias(line.range.start, line.offset) else {
+            return;
+        };
+        let ranges = outline.segments.iter().map(|segment| {
+            let begin = segment.address.wrapping_add(bias);
+            begin..begin.saturating_add(segment.bytes)
+        });
+        // A mapping of the file itself comes before the anonymous memory in its place.
+        self.mappings.splice(
+            ..0,
+            ranges.clone().map(|range| Mapping { range, image, bias }),
+        );
+        let begin = ranges.clone().map(|range| range.start).min();
+        let end = ranges.map(|range| range.end).max();
+        if let (Some(begin), Some(end)) = (begin, end) {
+            let (name, sections) = (line.path.clone(), outline.sections.clone());
+            let module = Module::new(name, begin..end, bias, sections);
+            self.unwinder.add_module(module);
+        }
+    }
+
     fn place(&self, address: u64) -> Place {
         let mapping = self.mappings.iter().find(|it| it.range.contains(&address));
         match mapping {
@@ -346,8 +376,10 @@ fn native(registers: Registers) -> UnwindRegsNative {
     UnwindRegsNative::new(registers.lr, registers.sp, registers.fp)
 }
 
-/// Line of `/proc/PID/maps` with executable code.
+/// Line of `/proc/PID/maps`.
+#[derive(Clone)]
 struct Line {
+    is_executable: bool,
     range: Range<u64>,
     offset: u64,
     device: String,
@@ -356,7 +388,7 @@ struct Line {
 }
 
 impl Line {
-    /// Parses a line. Returns `None` if the mapping is not executable.
+    /// Parses a line.
     fn parse(line: &str) -> Option<Line> {
         let mut rest = line;
         let mut word = || {
@@ -370,7 +402,8 @@ impl Line {
         let device = word().to_owned();
         let inode = word().parse().ok()?;
         let range = u64::from_str_radix(start, 16).ok()?..u64::from_str_radix(end, 16).ok()?;
-        (permissions.as_bytes().get(2) == Some(&b'x')).then(|| Line {
+        Some(Line {
+            is_executable: permissions.as_bytes().get(2) == Some(&b'x'),
             range,
             offset,
             device,
@@ -395,16 +428,17 @@ mod tests {
     use super::Line;
 
     #[test]
-    fn executable_mappings() {
+    fn mappings() {
         let parse = |line| {
             let line = Line::parse(line)?;
             let name = line.short_name().to_owned();
-            Some((line.range, line.offset, line.inode, line.path, name))
+            let range = line.is_executable.then_some(line.range);
+            Some((range, line.offset, line.inode, line.path, name))
         };
         assert_eq!(
             parse("7f00-7f80 r-xp 0029e000 00:01 1058                /memfd:worker (deleted)"),
             Some((
-                0x7f00..0x7f80,
+                Some(0x7f00..0x7f80),
                 0x29_e000,
                 1_058,
                 "/memfd:worker (deleted)".to_owned(),
@@ -413,13 +447,28 @@ mod tests {
         );
         assert_eq!(
             parse("7f00-7f80 r-xp 00000000 00:00 0                   [vdso]"),
-            Some((0x7f00..0x7f80, 0, 0, "[vdso]".to_owned(), "vdso".to_owned()))
+            Some((
+                Some(0x7f00..0x7f80),
+                0,
+                0,
+                "[vdso]".to_owned(),
+                "vdso".to_owned()
+            ))
         );
         assert_eq!(
             parse("7f00-7f80 r-xp 00000000 00:00 0 "),
-            Some((0x7f00..0x7f80, 0, 0, String::new(), "anonymous".to_owned()))
+            Some((
+                Some(0x7f00..0x7f80),
+                0,
+                0,
+                String::new(),
+                "anonymous".to_owned()
+            ))
         );
-        assert_eq!(parse("7f00-7f80 rw-p 00000000 00:00 0 [heap]"), None);
+        assert_eq!(
+            parse("7f00-7f80 rw-p 00000000 00:00 0 [heap]"),
+            Some((None, 0, 0, "[heap]".to_owned(), "heap".to_owned()))
+        );
         assert_eq!(parse("7f00 r-xp"), None);
         assert_eq!(parse(""), None);
     }
