@@ -4,9 +4,9 @@
 //! modules `folded`, `pprof` and `svg` turn a profile into a file; they are pure functions.
 //!
 //! ```text
-//! host::Sampling ─► registers and stack ─► unwind ─► addresses ─► Stacks ─► names ─► Profile ─┬─► folded
-//!                        /proc/PID/maps ─► Spaces ────┘                       ELF ─┘           ├─► pprof
-//!                                                                                             └─► SVG
+//! host::Sampling ─► registers and stack ─► unwind ─► Stacks ─► names ─► Profile ─┬─► folded
+//!             /proc/PID/maps ─► Spaces ────┘            ELF files ─┘             ├─► pprof
+//!                                                                                └─► SVG
 //! ```
 //!
 //! Stacks are unwound with the tables that C++ and Rust use for exceptions (`.eh_frame`), so that
