@@ -23,6 +23,7 @@ mod facts;
 mod rows;
 #[cfg(test)]
 mod tests;
+mod text;
 mod verdict;
 
 pub use check::{Check, Class, Finding, Judgement, Report, Standing};
@@ -34,3 +35,4 @@ pub use facts::{
     Tap, Thread, Throttling,
 };
 pub use rows::{CHECKS, judge};
+pub use text::{Rows, Style, write_report};

@@ -5,6 +5,7 @@ mod host;
 mod interfaces;
 mod server;
 mod sets;
+mod text;
 
 use expect_test::Expect;
 

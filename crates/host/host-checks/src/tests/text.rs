@@ -1,9 +1,7 @@
 //! Tests of the text of `pelton doctor`, with literal facts.
 
+use crate::{Fact, Facts, Release, Rows, Style, judge, write_report};
 use expect_test::{Expect, expect};
-use host_checks::{Fact, Facts, Release};
-
-use super::{Style, write};
 
 /// Facts of a host on which two rows are findings.
 fn facts() -> Facts {
@@ -17,10 +15,10 @@ fn facts() -> Facts {
 }
 
 /// Asserts that the lines of the report that contain `word` are as expected.
-fn check(is_full: bool, style: Style, word: &str, expected: Expect) {
-    let report = host_checks::judge(&facts());
+fn check(rows: Rows, style: Style, word: &str, expected: Expect) {
+    let report = judge(&facts());
     let mut out = Vec::new();
-    write(&mut out, &report, Some(7), is_full, style).expect("memory takes every write");
+    write_report(&mut out, &report, Some(7), rows, style).expect("memory takes every write");
     let text = String::from_utf8(out).expect("the report is text");
     let text = text.replace('\x1b', "ESC");
     let lines = text.lines().filter(|line| line.contains(word));
@@ -29,9 +27,10 @@ fn check(is_full: bool, style: Style, word: &str, expected: Expect) {
 
 #[test]
 fn findings_come_first_and_in_full() {
-    let report = host_checks::judge(&facts());
+    let report = judge(&facts());
     let mut out = Vec::new();
-    write(&mut out, &report, None, false, Style::Plain).expect("memory takes every write");
+    write_report(&mut out, &report, None, Rows::Findings, Style::Plain)
+        .expect("memory takes every write");
     let text = String::from_utf8(out).expect("the report is text");
     let begin: String = text
         .lines()
@@ -70,13 +69,13 @@ fn findings_come_first_and_in_full() {
 #[test]
 fn only_terminals_get_colours() {
     check(
-        false,
+        Rows::Findings,
         Style::Plain,
         "tcp.overflows:",
         expect!["problem  tcp.overflows: listening sockets that overflowed"],
     );
     check(
-        false,
+        Rows::Findings,
         Style::Coloured,
         "tcp.overflows:",
         expect!["ESC[31mproblemESC[0m  tcp.overflows: listening sockets that overflowed"],
@@ -86,13 +85,13 @@ fn only_terminals_get_colours() {
 #[test]
 fn rows_without_a_finding_are_short_unless_asked_for() {
     check(
-        false,
+        Rows::Findings,
         Style::Plain,
         "cpu.clocksource",
         expect!["  cpu.clocksource    : not read"],
     );
     check(
-        true,
+        Rows::All,
         Style::Plain,
         "cpu.clocksource",
         expect!["unknown  cpu.clocksource: clock that programs read without a system call"],
