@@ -1,8 +1,9 @@
 //! Facts of the host: whether a disk is rotational, and at which offset of its device a file
 //! begins; settings, network cards and other facts that `pelton doctor` reports. The crate also
-//! maps files into memory. It changes nothing on the host.
+//! maps files into memory, samples CPU time, and reads and writes the settings that `pelton tune`
+//! changes. Nothing else of the crate changes the host.
 //!
-//! Principal items: [`gather`], [`rotates`], [`first_extent`] and [`Mapped`].
+//! Principal items: [`gather`], [`Setting`], [`rotates`], [`first_extent`] and [`Mapped`].
 //!
 //! ```text
 //! /proc, /sys ──► files ──┐
@@ -36,6 +37,7 @@ mod process;
 mod route;
 mod sampling;
 mod server;
+mod setting;
 
 #[cfg(test)]
 mod tests;
@@ -47,3 +49,4 @@ pub use gather::{Subject, gather};
 pub use mapped::Mapped;
 pub use sampling::{CpuSample, EVENTS_MAX, Mode, Record, Registers, Sampling, SamplingError};
 pub use server::holder;
+pub use setting::{Scope, Setting, SettingFault};
