@@ -14,6 +14,7 @@ const RTM_GETLINK: u16 = 18;
 const RTM_GETQDISC: u16 = 38;
 const IFINFO_BYTES: usize = 16;
 const TCMSG_BYTES: usize = 20;
+const IFLA_ADDRESS: u16 = 1;
 const IFLA_IFNAME: u16 = 3;
 const IFLA_LINKINFO: u16 = 18;
 const IFLA_INFO_KIND: u16 = 1;
@@ -30,6 +31,8 @@ const TC_H_INGRESS: u32 = 0xffff_fff1;
 pub(crate) struct Link {
     pub(crate) index: u32,
     pub(crate) name: String,
+    /// Hardware address as `/sys` writes it; empty if there is none.
+    pub(crate) address: String,
     /// Kind of a virtual interface; empty for a network card.
     pub(crate) kind: String,
     pub(crate) has_xdp: bool,
@@ -67,11 +70,18 @@ pub(crate) fn link(message: &[u8]) -> Option<Link> {
     Some(Link {
         index: number(message, 4)?,
         name: text(attribute(attributes, IFLA_IFNAME)?)?,
+        address: address(attribute(attributes, IFLA_ADDRESS).unwrap_or_default()),
         kind: kind.map_or(Some(String::new()), text)?,
         has_xdp: xdp.is_some_and(|attached| attached.first().is_some_and(|mode| *mode != 0)),
         is_up: flags & IFF_UP != 0,
         is_loopback: flags & IFF_LOOPBACK != 0,
     })
+}
+
+/// Returns a hardware address in the form `02:00:00:00:00:01`.
+fn address(bytes: &[u8]) -> String {
+    let parts = bytes.iter().map(|byte| format!("{byte:02x}"));
+    parts.collect::<Vec<_>>().join(":")
 }
 
 /// Parses a `struct tcmsg` with its attributes.

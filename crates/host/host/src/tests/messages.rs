@@ -108,7 +108,7 @@ fn links_and_queueing_disciplines() {
     let info = attributes(&[(1, b"veth\0")]);
     let xdp = attributes(&[(2, &[1])]);
     message.extend(attributes(&[(3, b"eth0\0"), (18, &info), (43, &xdp)]));
-    expect![[r#"Some(Link { index: 2, name: "eth0", kind: "veth", has_xdp: true, is_up: true, is_loopback: false })"#]].assert_eq(&format!("{:?}", route::link(&message)));
+    expect![[r#"Some(Link { index: 2, name: "eth0", address: "", kind: "veth", has_xdp: true, is_up: true, is_loopback: false })"#]].assert_eq(&format!("{:?}", route::link(&message)));
     // Messages that end before the end of the name are refused.
     for end in 0..24 {
         assert_eq!(route::link(&message[..end]), None, "{end}");

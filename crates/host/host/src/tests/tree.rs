@@ -325,6 +325,7 @@ fn files_of_an_interface() {
     let link = Link {
         index: 2,
         name: "eth0".to_owned(),
+        address: String::new(),
         kind: String::new(),
         has_xdp: false,
         is_up: true,
