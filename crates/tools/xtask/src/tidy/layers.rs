@@ -30,6 +30,7 @@ const LAYERS: &[(&str, u8)] = &[
     ("reactor", 3),
     ("report", 3),
     ("toolkit", 3),
+    ("host-tune", 4),
     ("mediagen", 4),
     ("profile", 4),
     ("store", 4),
