@@ -21,6 +21,7 @@ mod serve;
 mod shared_store;
 mod sign;
 mod store;
+mod tune;
 mod wiring;
 mod worker;
 
@@ -112,6 +113,7 @@ fn run() -> Result<u8, Vec<Error>> {
             let settings = typed.settings.clone();
             doctor::run(&typed, &flags::resolve(settings, variables)?.config)
         }
+        Command::Tune(typed) => tune::run(&typed.does, variables),
         Command::Help(_) => unreachable!("`flags::parse` returns help as text"),
         Command::Store(typed) if typed.asks_for_version() => {
             print(|out| writeln!(out, "{}", ::store::version()))

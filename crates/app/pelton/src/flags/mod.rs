@@ -14,4 +14,7 @@ mod typed;
 
 pub(crate) use meaning::{resolve, with_backend, with_key, with_root, with_store};
 pub(crate) use settings::SettingFlags;
-pub(crate) use typed::{Cell, Command, Doctor, Parsed, QuarantineCommand, Run, Sign, parse};
+pub(crate) use typed::{
+    Cell, Command, Doctor, Parsed, QuarantineCommand, Run, Sign, TuneChoice, TuneCommand,
+    parse,
+};

@@ -59,6 +59,7 @@ pub(crate) enum Command {
     Check(Check),
     Cell(Cell),
     Doctor(Doctor),
+    Tune(Tune),
     Store(Store),
     Help(Help),
 }
@@ -505,6 +506,112 @@ pub(crate) struct Doctor {
     pub(crate) pid: Option<u32>,
     #[command(flatten)]
     pub(crate) settings: SettingsOf<Diagnosis>,
+}
+
+/// Change settings of this machine for a server, reversibly.
+///
+/// `plan` shows the changes for a goal. `apply` makes them, and takes all of them back after a
+/// minute unless `confirm` keeps them, so that a change that cuts you off ends by itself. `revert`
+/// takes them back at any time. Every change is written to a journal in the data directory before
+/// it is made. A restart of the machine ends all changes.
+#[derive(Args)]
+#[command(after_help = "Examples:
+  pelton tune plan
+  sudo pelton tune apply --goal latency --exclude tcp.media
+  sudo pelton tune confirm
+  sudo pelton tune revert")]
+pub(crate) struct Tune {
+    #[command(subcommand)]
+    pub(crate) does: TuneCommand,
+}
+
+/// Subcommands of `pelton tune`.
+#[derive(Subcommand)]
+pub(crate) enum TuneCommand {
+    /// Show the changes for a goal, each with its value before and after, and its risk. Changes
+    /// nothing
+    Plan(TunePlan),
+    /// Make the changes of the plan. They end by themselves unless they are confirmed
+    Apply(TuneApply),
+    /// Show which changes are applied, and if they wait for a confirmation
+    Status(TuneState),
+    /// Keep the changes, until they are reverted or the machine restarts
+    Confirm(AllUsers),
+    /// Take all changes back, the last one first
+    Revert(TuneRevert),
+    /// Take changes back at their deadline. `pelton tune apply` starts this process itself
+    #[command(hide = true)]
+    Guard(TuneGuard),
+}
+
+/// Flags that select changes.
+#[derive(Args)]
+pub(crate) struct TuneChoice {
+    /// Goal: throughput, or latency at low and medium load
+    #[arg(long, value_name = "GOAL", default_value = "throughput", value_parser = ["throughput", "latency"])]
+    pub(crate) goal: String,
+    /// Also change the row ID of the doctor, whose risk you accept; may be repeated
+    #[arg(long, value_name = "ID")]
+    pub(crate) include: Vec<String>,
+    /// Do not change the row ID; may be repeated
+    #[arg(long, value_name = "ID")]
+    pub(crate) exclude: Vec<String>,
+    /// Work in a network namespace that is not the host's, and change only its own settings
+    #[arg(long)]
+    pub(crate) this_namespace: bool,
+    #[command(flatten)]
+    pub(crate) settings: SettingsOf<Data>,
+}
+
+/// Flags of `pelton tune plan`.
+#[derive(Args)]
+pub(crate) struct TunePlan {
+    /// Print the plan as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) choice: TuneChoice,
+}
+
+/// Flags of `pelton tune apply`.
+#[derive(Args)]
+pub(crate) struct TuneApply {
+    /// Time for the confirmation, such as 60s or 5min
+    #[arg(long, value_name = "TIME", default_value = "60s")]
+    pub(crate) timeout: String,
+    #[command(flatten)]
+    pub(crate) choice: TuneChoice,
+}
+
+/// Flags of `pelton tune status`.
+#[derive(Args)]
+pub(crate) struct TuneState {
+    /// Print the state as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) settings: SettingsOf<Data>,
+}
+
+/// Flags of `pelton tune revert`.
+#[derive(Args)]
+pub(crate) struct TuneRevert {
+    /// Also overwrite settings that another program has changed since
+    #[arg(long)]
+    pub(crate) force: bool,
+    #[command(flatten)]
+    pub(crate) settings: SettingsOf<Data>,
+}
+
+/// Flags of `pelton tune guard`.
+#[derive(Args)]
+pub(crate) struct TuneGuard {
+    /// Number of the apply
+    #[arg(long)]
+    pub(crate) session: u32,
+    /// Data directory
+    #[arg(long)]
+    pub(crate) data: PathBuf,
 }
 
 /// Run the Redis-compatible store alone, as a replacement for redis-server.
