@@ -196,11 +196,14 @@ impl Folder {
     /// As [`Folder::lock`]; returns `None` if another process holds the lock.
     pub(crate) fn lock_if_free(data: &Path) -> Result<Option<Folder>, Error> {
         let path = data.join("tune");
-        let create = fs::DirBuilder::new()
-            .recursive(true)
-            .mode(0o700)
-            .create(&path);
-        create.map_err(|err| failed(&path, "create", err))?;
+        // The data directory belongs to the server, the journal to the user who tunes.
+        fs::create_dir_all(data).map_err(|err| failed(data, "create", err))?;
+        match fs::DirBuilder::new().mode(0o700).create(&path) {
+            Err(err) if err.kind() != io::ErrorKind::AlreadyExists => {
+                return Err(failed(&path, "create", err));
+            }
+            _ => {}
+        }
         let found = fs::symlink_metadata(&path).map_err(|err| failed(&path, "read", err))?;
         require_own(&found, &path)?;
         let name = path.join("lock");

@@ -117,13 +117,18 @@ fn changes_follow_the_steps_and_a_higher_limit_stays() {
 fn the_goal_and_the_operator_choose() {
     let tree = tree("choice");
     let chosen = choice(Goal::Latency, &["nic.threaded"], &["tcp.backlog"]);
-    check(&tree, &chosen, true, expect![[r#"
+    check(
+        &tree,
+        &chosen,
+        true,
+        expect![[r#"
         irq.affinity /proc/irq/34/smp_affinity_list: 0-1 > 0
         nic.threaded /sys/class/net/eth0/threaded: 0 > 1
         nic.xps notNeeded: eth0: one transmit queue serves all processors
         nic.rps_rfs notNeeded: eth0: receive queues: 1, processors: 2, and packets are not spread by software
         tcp.backlog excluded: excluded by --exclude
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
