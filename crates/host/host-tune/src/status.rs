@@ -2,7 +2,7 @@
 
 use report::Error;
 
-use crate::apply::{is_guarded, now_ms};
+use crate::guard::{is_guarded, now_ms};
 use crate::journal::{Folder, Phase, Record};
 use crate::revert::{Origin, elsewhere, origin};
 use crate::{Goal, Order};

@@ -43,7 +43,7 @@ pub enum SettingFault {
     Foreign,
     /// The caller lacks a permission.
     Denied,
-    /// The file system is mounted read-only, or nobody may write the file.
+    /// The file system is mounted read-only, or no user may write the file.
     ReadOnly,
     /// The file or the device does not exist.
     Absent,
