@@ -5,8 +5,8 @@ use profile::Known;
 /// ELF image of the worker.
 pub(crate) static ELF: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/worker"));
 
-/// Names of the worker's functions: an ELF file without code, compressed by zlib. It is empty if the
-/// worker was built without `cargo xtask`.
+/// Names of the worker's functions: an ELF file without code, compressed by zlib. It is empty if
+/// the worker was built without `cargo xtask`.
 static SYMBOLS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/worker.symbols"));
 
 /// Returns the worker as profiles find it: it runs from a memory file.

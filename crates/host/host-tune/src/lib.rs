@@ -1,7 +1,8 @@
 //! Reversible tuning of a host: plans changes of its settings, applies them through a journal, and
 //! takes them back. The crate parses no command line.
 //!
-//! Principal items: [`Order`], [`run`], [`plan`], [`apply`], [`status`], [`confirm`] and [`revert`].
+//! Principal items: [`Order`], [`run`], [`plan`], [`apply`], [`status`], [`confirm`] and
+//! [`revert`].
 //!
 //! ```text
 //! Facts, present values ─► plan ─► apply ── intention, synced ──► journal

@@ -1,7 +1,7 @@
 //! CPU samples of a process and all its descendants, taken by the kernel's perf events.
 //!
 //! ```text
-//! process tree ─► one event per thread and CPU ─► one ring buffer per CPU ─► drain, in order of time
+//! process tree ─► one event per thread and CPU ─► one ring buffer per CPU ─► drain, by time
 //! ```
 //!
 //! The events are inherited: processes and threads that start later are sampled too. A sample

@@ -134,7 +134,7 @@ impl From<Unread> for SettingFault {
             Unread::Denied => SettingFault::Denied,
             Unread::Absent => SettingFault::Absent,
             Unread::TimedOut => SettingFault::TimedOut,
-            Unread::Malformed => SettingFault::Malformed,
+            Unread::Malformed | Unread::TooLong => SettingFault::Malformed,
             Unread::Errno(number) => SettingFault::Errno(number),
             Unread::Unsupported | Unread::NotRead | Unread::NoServer | Unread::Refused(_) => {
                 SettingFault::Unsupported

@@ -17,6 +17,9 @@ pub(crate) struct Place {
     pub(crate) address: u64,
 }
 
+/// Group of processes, indexes of the places of a stack, and number of samples with this stack.
+pub(crate) type CountedStack = (Group, Box<[u32]>, u64);
+
 /// Number of samples of each stack.
 #[derive(Debug, Default)]
 pub(crate) struct Stacks {
@@ -69,8 +72,9 @@ impl Stacks {
         *self.counts.entry((group, Box::default())).or_default() += 1;
     }
 
-    /// Returns the places, and the stacks as indexes of places with their counts, in a stable order.
-    pub(crate) fn finish(self) -> (Vec<Place>, Vec<(Group, Box<[u32]>, u64)>) {
+    /// Returns the places, and the stacks as indexes of places with their counts, in a stable
+    /// order.
+    pub(crate) fn finish(self) -> (Vec<Place>, Vec<CountedStack>) {
         let counts = self.counts.into_iter();
         let mut stacks: Vec<_> = counts
             .map(|((group, frames), count)| (group, frames, count))

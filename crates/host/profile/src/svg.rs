@@ -53,7 +53,7 @@ pub fn svg(profile: &Profile) -> String {
     writeln!(out, "<text x=\"4\" y=\"16\">{caption}</text>").expect("a string takes any text");
     let mut x = 0.0;
     for (name, frame) in &root.callees {
-        draw(&mut out, name, frame, x, height - MARGIN, scale(&root));
+        draw(&mut out, name, frame, (x, height - MARGIN), scale(&root));
         x += frame.count as f64 * scale(&root);
     }
     out.push_str("</svg>\n");
@@ -72,9 +72,9 @@ fn rows(frame: &Frame<'_>, scale: f64) -> usize {
     wide.map(|it| 1 + rows(it, scale)).max().unwrap_or(0)
 }
 
-/// Draws a frame whose rectangle ends at `bottom`, and its callees above it. The depth is at most
-/// that of a stack.
-fn draw(out: &mut String, name: &str, frame: &Frame<'_>, x: f64, bottom: usize, scale: f64) {
+/// Draws a frame whose rectangle begins at `x` and ends at `bottom`, and its callees above it. The
+/// depth is at most that of a stack.
+fn draw(out: &mut String, name: &str, frame: &Frame<'_>, (x, bottom): (f64, usize), scale: f64) {
     let width = frame.count as f64 * scale;
     if width < WIDTH_MIN {
         return;
@@ -98,7 +98,7 @@ fn draw(out: &mut String, name: &str, frame: &Frame<'_>, x: f64, bottom: usize, 
     out.push_str("</g>\n");
     let mut x = x;
     for (name, callee) in &frame.callees {
-        draw(out, name, callee, x, y, scale);
+        draw(out, name, callee, (x, y), scale);
         x += callee.count as f64 * scale;
     }
 }

@@ -49,7 +49,8 @@ fn small() -> Profile {
 
 #[test]
 fn folded_stacks() {
-    // Places of the same function are one frame, and a semicolon in a name is no separator.
+    // Places of the same function are one frame, and a semicolon in a name does not separate
+    // frames.
     expect![[r#"
         server;main;<[u8, 4] as Hash>::hash 1
         workers;[not kept] 1

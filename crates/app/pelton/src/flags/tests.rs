@@ -405,7 +405,7 @@ fn help_settings_lists_every_setting() {
     }
     let first: Vec<&str> = list.lines().take(15).collect();
     expect![[r#"
-        Each of the 155 settings can be set in the configuration file, by a variable or by a flag.
+        Each of the 163 settings can be set in the configuration file, by a variable or by a flag.
         A flag overrides a variable, and a variable overrides the file. In the file, a.b is the
         key b in the table [a]. pelton check shows the values and where each comes from.
 
@@ -553,6 +553,7 @@ fn help_lists_commands() {
               check       Print the value of every setting, and report problems
               cell        Show how this machine isolates the sandboxes (cells) of conversions
               doctor      Report what this machine and a running server on it give away
+              tune        Change settings of this machine for a server, reversibly
               store       Run the Redis-compatible store alone, as a replacement for redis-server
               help        Explain a command, or list all settings
 
