@@ -20,12 +20,16 @@ fn each_variable_names_a_setting() {
 fn each_key_has_a_salt() {
     let mut config = Config::default();
     config.imgproxy.keys.0 = vec![vec![1]];
-    let text = |config: &Config| load(config).map(|_| ()).map_err(|err| err.to_string());
-    let expected = "imgproxy.keys has 1 keys, but imgproxy.salts has 0 salts";
+    let first_line = |text: String| text.lines().next().map(str::to_owned);
+    let text = |config: &Config| {
+        let loaded = load(config).map(|_| ());
+        loaded.map_err(|err| first_line(err.to_string()).unwrap_or_default())
+    };
+    let expected = "pelton: imgproxy.keys has 1 keys, but imgproxy.salts has 0 salts";
     assert_eq!(text(&config), Err(expected.to_owned()));
     config.imgproxy.salts.0 = vec![vec![2]];
     assert_eq!(text(&config), Ok(()));
     config.imgproxy.only_presets = true;
-    let expected = "imgproxy.only_presets: there are no presets";
+    let expected = "pelton: imgproxy.only_presets: there are no presets";
     assert_eq!(text(&config), Err(expected.to_owned()));
 }

@@ -25,7 +25,24 @@ fn variables_set_settings() {
             ("IMGPROXY_JXL_EFFORT", "4"),
             ("IMGPROXY_WORKERS", ""),
         ],
-        expect![[r#""#]],
+        expect![[r#"
+            root = /srv/photos  from IMGPROXY_LOCAL_FILESYSTEM_ROOT
+            listen = 0.0.0.0:8080  from IMGPROXY_BIND
+            quality = 75  from IMGPROXY_QUALITY
+            max_age = 1h  from IMGPROXY_TTL
+            limits.source_pixels_max = 16800000  from IMGPROXY_MAX_SRC_RESOLUTION
+            imgproxy.prefix = /pictures  from IMGPROXY_PATH_PREFIX
+            imgproxy.keys = 736563726574,00  from IMGPROXY_KEY
+            imgproxy.salts = 68656c6c6f,01  from IMGPROXY_SALT
+            imgproxy.signature_size = 8  from IMGPROXY_SIGNATURE_SIZE
+            imgproxy.presets = sharp=sh:0.7|thumb=rs:fill:96:96/q:70  from IMGPROXY_PRESETS
+            imgproxy.only_presets = true  from IMGPROXY_ONLY_PRESETS
+            imgproxy.base_url = local:///photos/  from IMGPROXY_BASE_URL
+            Taken: IMGPROXY_QUALITY is the quality of a JPEG: other formats get the quality that looks alike
+            NoEffect: IMGPROXY_USE_ETAG has no effect: Pelton always does this
+            Unsupported: IMGPROXY_SECRET is not supported
+            NoEffect: IMGPROXY_JXL_EFFORT has no effect: docs/migrate-imgproxy.md lists the variables that are read
+        "#]],
     );
 }
 
@@ -33,7 +50,11 @@ fn variables_set_settings() {
 fn without_a_prefix_nothing_is_an_imgproxy_url() {
     check_variables(
         &[("IMGPROXY_KEY", "00"), ("IMGPROXY_SALT", "01")],
-        expect![[r#""#]],
+        expect![[r#"
+            imgproxy.keys = 00  from IMGPROXY_KEY
+            imgproxy.salts = 01  from IMGPROXY_SALT
+            Unsupported: IMGPROXY_KEY is set, but imgproxy.prefix is off: no URL is an imgproxy URL
+        "#]],
     );
 }
 
@@ -47,7 +68,13 @@ fn values_are_checked() {
             ("IMGPROXY_TRUSTED_SIGNATURES", "a/b"),
             ("IMGPROXY_PATH_PREFIX", "pictures"),
         ],
-        expect![[r#""#]],
+        expect![[r#"
+            pelton: IMGPROXY_KEY: 2: not hexadecimal digits
+            pelton: IMGPROXY_SIGNATURE_SIZE: expected a whole number from 1 to 32, found "33"
+            pelton: IMGPROXY_PRESETS: b: watermark: watermarks are not supported
+            pelton: IMGPROXY_TRUSTED_SIGNATURES: expected a list of texts without slashes
+            pelton: IMGPROXY_PATH_PREFIX: expected "off" or a path such as "/imgproxy", found "pictures"
+        "#]],
     );
     let file = "[imgproxy]\nprefix = \"/\"\npresets = { a = \"w:5\", default = \"q:60\" }\n";
     check(
@@ -55,6 +82,9 @@ fn values_are_checked() {
             file: Some(("pelton.toml", file)),
             ..Written::default()
         },
-        expect![[r#""#]],
+        expect![[r#"
+            imgproxy.prefix = /  from pelton.toml:2
+            imgproxy.presets = a=w:5|default=q:60  from pelton.toml:3
+        "#]],
     );
 }
