@@ -160,8 +160,8 @@ impl Finding {
         own.unwrap_or(self.check.change)
     }
 
-    /// Returns whether the row's change would bring its gain on this host: `Some(false)` if the
-    /// change is made or does not matter, `None` if a fact is missing.
+    /// Returns whether the row's change is expected to bring a gain on this host: true for a
+    /// problem, gain or trade-off; false for fine and not applicable; `None` if a fact is missing.
     #[must_use]
     pub fn is_gain_expected(&self) -> Option<bool> {
         match self.judgement.standing {

@@ -96,9 +96,10 @@ fn value(bytes: &[u8], kind: u16) -> Option<u32> {
     number(attribute(bytes, kind)?, 0)
 }
 
-/// Parses a reply to `CHANNELS_GET`. A queue that receives is a receive or a combined queue; the
-/// driver omits the kinds that it does not have. A card that can have both uses one kind in place
-/// of the other, so its maxima do not add up.
+/// Parses a reply to `CHANNELS_GET`. Packets are received by receive queues and by combined queues
+/// (receive and transmit), so the number of receive queues in use is the sum of both counts. The
+/// driver omits the count of a kind that the card lacks. A card that supports both kinds uses one
+/// kind instead of the other, so the maximum is the larger of the two maxima, not their sum.
 pub(crate) fn channels(reply: &[u8]) -> Channels {
     let counts = |kinds: [u16; 2]| kinds.map(|kind| value(reply, kind).unwrap_or(0));
     let [receive, combined] = counts([6, 9]);

@@ -40,7 +40,8 @@ pub(crate) fn text(path: &Path) -> Fact<String> {
     }
 }
 
-/// Reads the token of the server's admin from its file. The text of the fact does not show it.
+/// Reads the admin token from the file at `path`. The evidence of the fact does not contain the
+/// token.
 #[must_use]
 pub fn token(path: &Path) -> Fact<String> {
     let source = format!("admin_token_file {}", path.display());

@@ -32,7 +32,7 @@ pub struct Core {
 }
 
 impl Core {
-    /// Returns the state for the reactor's core `reactor`.
+    /// Creates the state of the HTTP service for the core `reactor`.
     pub(crate) fn new(live: &Arc<Live>, reactor: reactor::Core) -> Core {
         // The generation is read first, so that a reload between the two reads is noticed.
         let generation = live.generation();

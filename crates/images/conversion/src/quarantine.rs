@@ -37,7 +37,8 @@ const SUSPECTS_MAX: usize = 8;
 /// Maximum number of files in the folder of the quarantine. Further originals are in quarantine
 /// only until the next start of the server.
 const ENTRIES_MAX: usize = 1_024;
-/// Maximum size of a description of an original, in bytes. Larger files are not read.
+/// Maximum size, in bytes, of a file in the quarantine folder (the description of one original).
+/// Larger files are not read.
 const ENTRY_BYTES_MAX: u64 = 16 << 10;
 /// First line of a file that describes an original in quarantine.
 const TITLE: &str = "pelton quarantine 1";

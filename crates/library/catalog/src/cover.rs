@@ -16,13 +16,13 @@ const FILES_MAX: u32 = 4096;
 /// Object whose cover is requested, identified by its row in the index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum CoverOwner {
-    /// Track with this row.
+    /// Track, by its row in the index.
     Track(u32),
-    /// Disc with this number (second field), of the album with this row (first field).
+    /// Disc: row of its album in the index, and number of the disc.
     Disc(u32, u8),
-    /// Album with this row.
+    /// Album, by its row in the index.
     Album(u32),
-    /// Artist with this row.
+    /// Artist, by its row in the index.
     Artist(u32),
 }
 

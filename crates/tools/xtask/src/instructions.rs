@@ -35,7 +35,7 @@ const GROWTH_PER_MILLE_MAX: u64 = 50;
 /// Start of the record's line with the name of the compiler.
 const COMPILER: &str = "# ";
 
-/// Counts per operation, and the compiler of the counted program.
+/// Recorded instruction counts, by operation, and the compiler that built the measured program.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Record {
     compiler: String,

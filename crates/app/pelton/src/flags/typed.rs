@@ -374,7 +374,7 @@ impl QuarantineCommand {
     }
 }
 
-/// Flags that name an original.
+/// Flags of `pelton quarantine lift`.
 #[derive(Args)]
 pub(crate) struct Lift {
     /// BLAKE3 hash of the file, as listed, or its path below the served folder
