@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::process::Command;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 use crate::harness::{Client, Home, Response, Server, eventually, media};
@@ -21,20 +22,25 @@ fn home() -> Home {
     Home::with(&originals)
 }
 
-/// Asks for a profile, and has pictures converted until the profile is complete. Returns `None`
-/// and prints the reason if this host refuses to sample.
+/// Asks for a profile, and has pictures converted and then sent from the cache until the profile is
+/// complete. Returns `None` and prints the reason if this host refuses to sample.
 fn profile(server: &Server, query: &str) -> Option<Response> {
     let mut client = Client::connect(server.address());
     client.request("GET", &format!("/-/profile?{query}"), "");
+    let is_complete = AtomicBool::new(false);
     thread::scope(|scope| {
         let busy = scope.spawn(|| {
-            for index in 0..6 {
-                let converted = server.send("GET", &format!("/{index}.jpg?w=900"), AVIF);
-                assert_eq!(converted.content_type(), "image/avif");
+            for index in (0..6).cycle() {
+                let sent = server.send("GET", &format!("/{index}.jpg?w=900"), AVIF);
+                assert_eq!(sent.content_type(), "image/avif");
+                if is_complete.load(Ordering::Relaxed) {
+                    break;
+                }
             }
         });
         let response = client.response();
-        busy.join().expect("the pictures are converted");
+        is_complete.store(true, Ordering::Relaxed);
+        busy.join().expect("the pictures are sent");
         if response.status == 503 {
             eprintln!("skipped: {}", response.text());
             return None;
