@@ -115,8 +115,9 @@ impl ProfileMount {
         }
     }
 
-    /// Takes the profile on a thread of its own. If the future is dropped, because the client has
-    /// disconnected, the thread ends soon.
+    /// Takes the profile on a thread of its own. If the future is dropped, the thread ends soon. A
+    /// client of HTTP/1.1 that only closes its connection does not cause that: the profile then
+    /// goes on for the requested time.
     async fn take(&self, asked: Asked) -> Result<Profile, Error> {
         let profiler = Arc::clone(&self.profiler);
         let cancel = CancelOnDrop(Arc::new(AtomicBool::new(false)));
