@@ -117,14 +117,14 @@ fn restore(roots: &Roots, item: &Item, on_conflict: OnConflict) -> Result<(), St
     let found = match setting.read(roots) {
         Ok(found) => found,
         Err(host::SettingFault::Absent) if on_conflict == OnConflict::Overwrite => return Ok(()),
-        Err(why) => return Err(format!("{setting}: {why}; {new} was applied over {old}")),
+        Err(why) => return Err(format!("{setting}: {why}; tune had changed it from {old} to {new}")),
     };
     if found == *old {
         return Ok(());
     }
     if found != *new && Some(&found) != seen.as_ref() && on_conflict != OnConflict::Overwrite {
         return Err(format!(
-            "{setting} is {found}, but {new} was applied over {old}: another program has changed it since"
+            "{setting} is {found}, but tune had changed it from {old} to {new}: another program has changed it since"
         ));
     }
     let written = setting.write(roots, old);

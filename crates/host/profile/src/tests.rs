@@ -1,4 +1,4 @@
-//! The formats of one small profile.
+//! Tests that write one small profile in each format, and compare the result with literal text.
 
 use std::time::{Duration, SystemTime};
 

@@ -27,7 +27,8 @@ pub enum ErrorCode {
     EnhanceYourCalm = 11,
 }
 
-/// Error of the client that ends the connection.
+/// Connection error (RFC 9113 §5.4.1): the client violated the protocol, and the connection is
+/// closed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fault {
     /// Error code of the GOAWAY frame.

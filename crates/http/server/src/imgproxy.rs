@@ -24,8 +24,8 @@ use crate::signature::SignatureKey;
 /// Settings of the operator for imgproxy URLs.
 #[derive(Clone, Debug)]
 pub struct Imgproxy {
-    /// Beginning of the paths that are imgproxy URLs, without a slash at its end. If it is empty,
-    /// all paths of files are.
+    /// Prefix of the paths that are imgproxy URLs, without a slash at its end. If the prefix is
+    /// empty, every path of a file is an imgproxy URL.
     pub prefix: String,
     /// Keys of signatures. Without keys, every signature is valid.
     pub keys: Vec<SignatureKey>,

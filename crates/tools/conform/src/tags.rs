@@ -70,7 +70,7 @@ const EXPLAINED: &[Explained] = &[
         suffix: ".m4a",
         property: "channels",
         apart_ms: 0,
-        why: "it trusts the sample entry, which says 2 for mono AAC as well; ffprobe agrees with us",
+        why: "it trusts the channel count of the sample entry, which is 2 for mono AAC, too; ffprobe agrees with Pelton",
     },
     Explained {
         oracle: "mutagen",

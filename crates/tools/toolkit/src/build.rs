@@ -72,8 +72,9 @@ impl Build {
     }
 
     /// Builds the worker, strips it, and returns its path. The server embeds the worker, so the
-    /// worker must be built before every crate that contains the server. The stripped names of
-    /// functions, which the server embeds for profiles, are in the file `worker.symbols` beside it.
+    /// worker must be built before every crate that contains the server. The names of
+    /// functions, which `strip` removes, are kept in the file `worker.symbols` beside the worker.
+    /// The server embeds that file, too, and names functions in CPU profiles by it.
     ///
     /// # Errors
     /// When the worker does not build.

@@ -170,7 +170,7 @@ fn library(records: &Records) -> Section {
             },
             Group {
                 title: "Travel of the disk's head",
-                method: "Computed from the positions of the files on the disk, not timed: no disk here seeks.",
+                method: "Computed from the positions of the files on the disk, not timed: the machines of the records have no rotating disks.",
                 lines: Vec::new(),
                 plots: servers::travel(records),
             },

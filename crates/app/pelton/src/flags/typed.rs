@@ -119,8 +119,8 @@ pub(crate) struct Convert {
     /// Animations and results of more than 3 megapixels get no score
     #[arg(long)]
     pub(crate) score: bool,
-    /// Parameters as in the URL of a picture. For example, w=640&q=80 means the width 640 and the
-    /// quality 80
+    /// Parameters as in the URL of a picture, joined by &. For example, w=640&q=80 means the width
+    /// 640 and the quality 80; others are h, fit, crop, rotate and blur. docs/operations.md lists all
     #[arg(long, value_name = "QUERY", default_value = "")]
     pub(crate) query: String,
     #[command(flatten)]
@@ -420,7 +420,8 @@ pub(crate) struct Run {
 /// Prints the URL with a signature added. If images.require_signature is true, the server accepts
 /// parameters such as w=480 only in signed URLs. The first configured key signs. With --check,
 /// prints until when the URL is valid, or exits with 1 if no configured key has signed it or it has
-/// expired. A URL below imgproxy.prefix gets a signature of imgproxy, by imgproxy.keys.
+/// expired. If the path begins with imgproxy.prefix, the
+/// URL is signed as imgproxy does it, with the first of imgproxy.keys and imgproxy.salts.
 #[derive(Args)]
 #[command(after_help = "Examples:
   pelton sign '/2019/a.jpg?w=480' --images-signature-key-file /etc/pelton.keys
@@ -482,11 +483,11 @@ pub(crate) struct Cell {
     pub(crate) settings: SettingsOf<CellsAndPrograms>,
 }
 
-/// Report what this machine and a running server on it give away.
+/// Report the settings of this machine that slow a server down or limit it.
 ///
-/// Checks the kernel, the network cards and the limits as they matter to a server, and says for
-/// each finding what the change gains and risks. If a server runs on the data directory, includes
-/// its own facts. Changes nothing, needs no privileges, and takes less than a second. Exits with 1
+/// Checks the kernel, the network cards and the limits. For each finding, says which change helps,
+/// what it gains and what it risks. If a running server uses the data directory, also checks that
+/// server. Changes nothing, needs no privileges, and takes less than a second. Exits with 1
 /// if there are findings.
 #[derive(Args)]
 #[command(after_help = "Examples:
@@ -498,7 +499,7 @@ pub(crate) struct Doctor {
     /// Print the report as JSON
     #[arg(long)]
     pub(crate) json: bool,
-    /// Print every row in full, also those without a finding
+    /// Print every check in full, also those without a finding
     #[arg(long, conflicts_with = "json")]
     pub(crate) all: bool,
     /// Process id of the server; by default, the server on the data directory
@@ -508,7 +509,7 @@ pub(crate) struct Doctor {
     pub(crate) settings: SettingsOf<Diagnosis>,
 }
 
-/// Change settings of this machine for a server, reversibly.
+/// Change settings of the kernel and the network cards that `pelton doctor` reports, reversibly.
 ///
 /// `plan` shows the changes for a goal. `apply` makes them, and takes all of them back after a
 /// minute unless `confirm` keeps them, so that a change that cuts you off ends by itself. `revert`
@@ -550,13 +551,15 @@ pub(crate) struct TuneChoice {
     /// Goal: throughput, or latency at low and medium load
     #[arg(long, value_name = "GOAL", default_value = "throughput", value_parser = ["throughput", "latency"])]
     pub(crate) goal: String,
-    /// Also change the row ID of the doctor, whose risk you accept; may be repeated
+    /// Also make the change with this ID, which the plan leaves out because of its risk. The plan and
+    /// `pelton doctor` print the IDs; may be repeated
     #[arg(long, value_name = "ID")]
     pub(crate) include: Vec<String>,
-    /// Do not change the row ID; may be repeated
+    /// Leave out the change with this ID, such as tcp.media; may be repeated
     #[arg(long, value_name = "ID")]
     pub(crate) exclude: Vec<String>,
-    /// Work in a network namespace that is not the host's, and change only its own settings
+    /// Permit running inside a network namespace that is not the host's, such as that of a container.
+    /// Only settings of that namespace are changed
     #[arg(long)]
     pub(crate) this_namespace: bool,
     #[command(flatten)]

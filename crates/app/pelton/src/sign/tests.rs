@@ -8,7 +8,7 @@ fn key() -> SignatureKey {
     SignatureKey::parse(KEY).expect("a sound key")
 }
 
-/// Returns the URL signed by [`KEY`], with a signature of three characters.
+/// Returns the URL signed with [`KEY`], cut off before the signature.
 fn signed(url: &str, until_unix_s: Option<u64>) -> String {
     match Parts::parse(url) {
         Ok(parts) => {

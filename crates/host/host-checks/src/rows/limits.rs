@@ -88,7 +88,7 @@ fn descriptors(facts: &Facts) -> Judged {
         }
         // Only the hard limit matters, because the server raises the soft limit to it at start.
         _ if bounds.hard < DESCRIPTORS => gain(format!(
-            "at most {} descriptors; {DESCRIPTORS} allow 16,384 connections that each get a file",
+            "at most {} descriptors; {DESCRIPTORS} are enough for 16,384 connections that each download a file",
             bounds.hard
         )),
         _ => fine(format!(

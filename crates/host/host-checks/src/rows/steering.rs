@@ -4,7 +4,7 @@ use crate::check::{Check, Class, Judged};
 use crate::verdict::{SMALL, each, fine, gain, not_applicable, processors, tradeoff};
 use crate::{Cpus, Facts, Interface, Unread};
 
-const STEP: &str = "part of +38 % (step 5, perfect locality)";
+const STEP: &str = "step 5 of the article, of whose +38 % for perfect locality this is a part";
 
 pub(super) const ROWS: &[Check] = &[
     Check {
@@ -55,7 +55,7 @@ pub(super) const ROWS: &[Check] = &[
         id: "nic.threaded",
         title: "threads process received packets",
         class: Class::Tunable,
-        gain: "not in the article; moves packet processing of interfaces without interrupts of their own, such as veth",
+        gain: "not in the article; for interfaces without interrupts of their own, such as veth, other processors than that of the sender can process received packets",
         sizes: SMALL,
         risk: "context switches add latency when the load is low",
         change: "echo 1 > /sys/class/net/IF/threaded",
@@ -194,7 +194,7 @@ fn threaded(facts: &Facts, interface: &Interface) -> Judged {
     let found = &interface.is_threaded;
     if interface.kind != "veth" {
         return Ok(
-            not_applicable("the card has interrupts, which choose the processor").seen(found),
+            not_applicable("not needed: the interrupts of the card already choose the processor of each packet").seen(found),
         );
     }
     let judgement = match (*found.get()?, processors(facts)?) {

@@ -1,4 +1,4 @@
-//! Rows about a running server.
+//! Tests of the rows about a running server.
 
 use expect_test::expect;
 

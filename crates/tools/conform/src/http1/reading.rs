@@ -67,9 +67,9 @@ impl Reading {
                     Step::Same => continue,
                     Step::Parted(difference) => difference,
                 },
-                (Some(_), None) => theirs.missing("another request, which we found"),
+                (Some(_), None) => theirs.missing("one request fewer than Pelton found in the same bytes"),
                 (None, Some(_)) if self.end == End::Waits => {
-                    Some(Difference::Framed("they found another request"))
+                    Some(Difference::Framed("one request more than Pelton found in the same bytes"))
                 }
                 (None, _) => None,
             };

@@ -10,8 +10,8 @@ use crate::record::{Records, is, list, member, number, numbers, text};
 pub(super) fn cells(records: &Records) -> Markdown {
     let mut table = Markdown::new(&[
         "cell",
-        "throughput, as a ratio to no cell",
-        "CPU of no cell, as a ratio to this",
+        "throughput, divided by that without cells",
+        "CPU time without cells, divided by that of this row",
         "p99 of the wait, µs",
         "record",
     ]);
