@@ -117,7 +117,11 @@ fn restore(roots: &Roots, item: &Item, on_conflict: OnConflict) -> Result<(), St
     let found = match setting.read(roots) {
         Ok(found) => found,
         Err(host::SettingFault::Absent) if on_conflict == OnConflict::Overwrite => return Ok(()),
-        Err(why) => return Err(format!("{setting}: {why}; tune had changed it from {old} to {new}")),
+        Err(why) => {
+            return Err(format!(
+                "{setting}: {why}; tune had changed it from {old} to {new}"
+            ));
+        }
     };
     if found == *old {
         return Ok(());

@@ -196,7 +196,9 @@ impl Reproducer {
         while !head.ends_with("\n\n") {
             let left = HEAD_BYTES_MAX.saturating_sub(head.len() as u64);
             if (&mut lines).take(left).read_line(&mut head)? == 0 {
-                return Err(malformed("no empty line ends the head: the file is truncated, or is no reproducer"));
+                return Err(malformed(
+                    "no empty line ends the head: the file is truncated, or is no reproducer",
+                ));
             }
         }
         let mut fields = head.lines();

@@ -286,7 +286,12 @@ impl Comparison<'_> {
                 nearest = Some((contender, quality));
             }
         }
-        nearest.ok_or_else(|| Stop::usage(format!("{}: `settings` in the definition is an empty range", peer.name)))
+        nearest.ok_or_else(|| {
+            Stop::usage(format!(
+                "{}: `settings` in the definition is an empty range",
+                peer.name
+            ))
+        })
     }
 
     /// Runs a contender once more and samples its server. `None` if the contender is not a server.

@@ -552,8 +552,9 @@ fn help_lists_commands() {
               sign        Sign the URL of a picture, or check a signed URL
               check       Print the value of every setting, and report problems
               cell        Show how this machine isolates the sandboxes (cells) of conversions
-              doctor      Report what this machine and a running server on it give away
-              tune        Change settings of this machine for a server, reversibly
+              doctor      Report the settings of this machine that slow a server down or limit it
+              tune        Change settings of the kernel and the network cards that `pelton doctor` reports,
+                          reversibly
               store       Run the Redis-compatible store alone, as a replacement for redis-server
               help        Explain a command, or list all settings
 

@@ -193,9 +193,10 @@ fn mask(facts: &Facts) -> String {
 fn threaded(facts: &Facts, interface: &Interface) -> Judged {
     let found = &interface.is_threaded;
     if interface.kind != "veth" {
-        return Ok(
-            not_applicable("not needed: the interrupts of the card already choose the processor of each packet").seen(found),
-        );
+        return Ok(not_applicable(
+            "the interrupts of the card already choose the processor of each packet",
+        )
+        .seen(found));
     }
     let judgement = match (*found.get()?, processors(facts)?) {
         (true, _) => fine("threads process received packets"),

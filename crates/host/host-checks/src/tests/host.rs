@@ -60,14 +60,14 @@ fn overflows() {
         "tcp.overflows",
         &overflows(0, 3),
         expect![
-            "tradeoff: 3 handshakes were dropped since boot, none because of a full backlog, by the sockets of all programs (3 pieces of evidence)"
+            "tradeoff: since boot, 3 handshakes were dropped, none because of a full backlog (counted over the sockets of all programs) (3 pieces of evidence)"
         ],
     );
     check(
         "tcp.overflows",
         &overflows(7, 9),
         expect![
-            "problem: 7 handshakes found a full backlog since boot, by the sockets of all programs; a second report shows if the number still grows (3 pieces of evidence)"
+            "problem: since boot, 7 handshakes found a full backlog (counted over the sockets of all programs); run the report again to see if the number still grows (3 pieces of evidence)"
         ],
     );
 }
@@ -219,7 +219,7 @@ fn limits() {
         "lim.nofile",
         &facts,
         expect![
-            "gain: at most 4096 descriptors; 36864 allow 16,384 connections that each get a file (2 pieces of evidence)"
+            "gain: at most 4096 descriptors; 36864 are enough for 16,384 connections that each download a file (2 pieces of evidence)"
         ],
     );
     check(

@@ -195,7 +195,7 @@ fn one_queue() {
         "nic.threaded",
         &facts,
         expect![
-            "notApplicable: eth0: the card has interrupts, which choose the processor (1 pieces of evidence)"
+            "notApplicable: eth0: the interrupts of the card already choose the processor of each packet (1 pieces of evidence)"
         ],
     );
     check(

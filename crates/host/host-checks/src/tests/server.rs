@@ -197,14 +197,16 @@ fn pinned_cores() {
     check(
         "app.pin",
         &facts,
-        expect!["fine: cores are pinned to 0-1 (2 pieces of evidence)"],
+        expect![
+            "fine: the server's threads are pinned to the processors 0-1 (2 pieces of evidence)"
+        ],
     );
     facts.cpu.siblings = known(vec![Cpus::from_iter([0, 1])]);
     check(
         "app.pin",
         &facts,
         expect![
-            "tradeoff: cores are pinned to 0-1, of which some are hardware threads of one core and share its execution units (2 pieces of evidence)"
+            "tradeoff: the server's threads are pinned to the processors 0-1, some of which are hardware threads of the same physical core and share its execution units (2 pieces of evidence)"
         ],
     );
     facts.process.threads = known(vec![thread("core-0", "0-1")]);

@@ -42,7 +42,7 @@ fn findings_come_first_and_in_full() {
         server: none was found; --data or --pid names one
 
         problem  tcp.overflows: listening sockets that overflowed
-          found     7 handshakes found a full backlog since boot, by the sockets of all programs; a second report shows if the number still grows
+          found     since boot, 7 handshakes found a full backlog (counted over the sockets of all programs); run the report again to see if the number still grows
           evidence  ListenOverflows: 7
           evidence  ListenDrops: 7
           evidence  : unknown: not read

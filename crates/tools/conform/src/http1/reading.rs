@@ -67,10 +67,12 @@ impl Reading {
                     Step::Same => continue,
                     Step::Parted(difference) => difference,
                 },
-                (Some(_), None) => theirs.missing("one request fewer than Pelton found in the same bytes"),
-                (None, Some(_)) if self.end == End::Waits => {
-                    Some(Difference::Framed("one request more than Pelton found in the same bytes"))
+                (Some(_), None) => {
+                    theirs.missing("one request fewer than Pelton found in the same bytes")
                 }
+                (None, Some(_)) if self.end == End::Waits => Some(Difference::Framed(
+                    "one request more than Pelton found in the same bytes",
+                )),
                 (None, _) => None,
             };
             return difference;
