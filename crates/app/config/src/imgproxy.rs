@@ -191,10 +191,10 @@ pub(crate) fn unused(config: &Config, first: Option<&Source>) -> Option<Note> {
     })
 }
 
-/// Returns the settings of imgproxy URLs, if any URL is one.
+/// Returns the settings for imgproxy URLs, or `None` if the configuration does not enable them.
 ///
 /// # Errors
-/// Keys and salts do not match each other.
+/// The number of keys differs from the number of salts.
 pub fn load(config: &Config) -> Result<Option<Imgproxy>, Error> {
     let settings = &config.imgproxy;
     let (keys, salts) = (&settings.keys.0, &settings.salts.0);

@@ -85,8 +85,8 @@ pub(crate) fn now_ms() -> u64 {
     now.tv_sec as u64 * 1000 + now.tv_nsec as u64 / 1_000_000
 }
 
-/// Starts the process that takes the changes back, and waits until it is ready. The guard learns
-/// from the end of the connection that this process has ended or finished.
+/// Starts the guard, the process that takes the changes back, and waits until it is ready. When the
+/// returned connection closes, the guard knows that the calling process has finished or has died.
 pub(crate) fn start(
     folder: &Folder,
     data: &Path,

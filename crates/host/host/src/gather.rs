@@ -21,7 +21,7 @@ pub enum Subject {
         /// Token for `Authorization: Bearer`, as [`token`](crate::token) reads it.
         token: Option<Fact<String>>,
     },
-    /// The calling process, because there is no server. The fact has the reason.
+    /// The calling process, because no server was found. The fact states why none was found.
     Caller(Fact<u32>),
 }
 

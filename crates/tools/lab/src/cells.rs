@@ -85,14 +85,15 @@ struct Sample {
 struct Summary {
     contender: String,
     per_second: Spread,
-    /// Throughput of this contender divided by that of plain processes in the same round. The
-    /// throughput of plain processes is the mean of [`FIRST`] and [`LAST`]. For these two
-    /// contenders themselves, it is that of [`FIRST`] alone.
+    /// Throughput of this contender divided by that of plain processes in the same round. Each
+    /// round measures plain processes twice, as the contenders [`FIRST`] and [`LAST`], and the
+    /// divisor is their mean. In the rows of these two contenders, the divisor is that of
+    /// [`FIRST`].
     ratio: Ratio,
     cpu_us: Spread,
-    /// CPU time of plain processes divided by that of this contender in the same round. The CPU
-    /// time of plain processes is the mean of [`FIRST`] and [`LAST`]. For these two contenders
-    /// themselves, it is that of [`FIRST`] alone.
+    /// CPU time of plain processes divided by that of this contender in the same round. Each round
+    /// measures plain processes twice, as the contenders [`FIRST`] and [`LAST`], and the dividend
+    /// is their mean. In the rows of these two contenders, the dividend is that of [`FIRST`].
     cpu_ratio: Ratio,
     p50_us: Spread,
     p99_us: Spread,

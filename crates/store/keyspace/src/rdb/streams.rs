@@ -37,7 +37,7 @@ const UNKNOWN: u64 = u64::MAX;
 /// Part of a stream that is written as a whole.
 enum Part<'a> {
     Node(&'a Node),
-    /// Everything between the nodes and the groups.
+    /// The fields between the nodes and the groups: the length, and several ids and counters.
     Ids(&'a Stream),
     /// The group up to its number of deliveries.
     Group(&'a Group),
