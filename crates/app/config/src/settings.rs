@@ -236,8 +236,8 @@ settings! {
         /// login. If it is set, these three need a login at all other addresses.
         admin_listen: MaybeAddress = MaybeAddress(None), "address or off";
         /// File with a token of at least 16 characters, for scripts that use metrics, status or
-        /// the API at /-/api, and for `pelton purge`. A script sends the token as `Authorization: Bearer TOKEN`. If the
-        /// file is set, requests for these three need the token or a login.
+        /// the API at /-/api, and for `pelton purge`. A script sends the token as `Authorization:
+        /// Bearer TOKEN`. If the file is set, requests for these three need the token or a login.
         admin_token_file: MaybeFile = MaybeFile(None), "file or off";
         /// Destination of the access log: a file, stderr, or off. The log has one line of JSON per
         /// response.
@@ -645,8 +645,9 @@ settings! {
     /// Images: which pictures clients may request. The sizes of Pelton's own page are always
     /// permitted; docs/access.md describes these settings.
     struct Images as images {
-        /// Keys for signed URLs, in hexadecimal digits, such as the output of `openssl rand -hex 32`.
-        /// A salt may follow after a colon: KEY:SALT. `pelton sign` uses the first key. A URL signed with any of the keys is valid.
+        /// Keys for signed URLs, in hexadecimal digits, such as the output of `openssl rand -hex
+        /// 32`. A salt may follow after a colon: KEY:SALT. `pelton sign` uses the first key. A URL
+        /// signed with any of the keys is valid.
         signature_keys: SignatureKeys = SignatureKeys(Vec::new()), "keys";
         /// File with further keys for signed URLs, one per line, in the form of
         /// images.signature_keys.
@@ -687,9 +688,9 @@ settings! {
     /// imgproxy: URLs in the grammar of the image server imgproxy, whose sources local:///PATH are
     /// files of this server. docs/migrate-imgproxy.md lists the options.
     struct ImgproxyUrls as imgproxy {
-        /// URL paths that begin with this prefix, such as /imgproxy, are treated as imgproxy URLs. If
-        /// off, no path is. If /, every path is, except the web page at /-/ and the paths of music
-        /// players; the web page then shows no pictures.
+        /// URL paths that begin with this prefix, such as /imgproxy, are treated as imgproxy URLs.
+        /// If off, no path is. If /, every path is, except the web page at /-/ and the paths of
+        /// music players; the web page then shows no pictures.
         prefix: UrlPrefix = UrlPrefix(None), "path or off";
         /// Keys of signatures, in hexadecimal digits. A URL that is signed with any of the keys and
         /// its salt is valid; others get the status 403. If empty, no signature is checked.

@@ -40,8 +40,8 @@ pub(crate) fn read(
                 );
                 return Fact::known(format!("http://{address}{PATH}"), text, metrics);
             }
-            // Keep the status of a refusal. It says more than a later error from an address at which
-            // another protocol is spoken.
+            // Keep the status of a refusal. It says more than a later error from an address at
+            // which another protocol is spoken.
             Err(_) if matches!(why, Unread::Refused(_)) => {}
             Err(new) => why = new,
         }

@@ -6,7 +6,7 @@
 //! | bits | fact |
 //! |---|---|
 //! | 1 | whether the word is in the title |
-//! | 4 | 10 minus the position of the word in the name, so that an earlier word has a larger number |
+//! | 4 | 10 minus the position of the word in the name: earlier words have larger numbers |
 //! | 4 | number of words of the title |
 //! | 7 | number of bytes of the title |
 //!

@@ -120,7 +120,8 @@ pub(crate) struct Convert {
     #[arg(long)]
     pub(crate) score: bool,
     /// Parameters as in the URL of a picture, joined by &. For example, w=640&q=80 means the width
-    /// 640 and the quality 80; others are h, fit, crop, rotate and blur. docs/operations.md lists all
+    /// 640 and the quality 80; others are h, fit, crop, rotate and blur. docs/operations.md lists
+    /// all
     #[arg(long, value_name = "QUERY", default_value = "")]
     pub(crate) query: String,
     #[command(flatten)]
@@ -551,15 +552,15 @@ pub(crate) struct TuneChoice {
     /// Goal: throughput, or latency at low and medium load
     #[arg(long, value_name = "GOAL", default_value = "throughput", value_parser = ["throughput", "latency"])]
     pub(crate) goal: String,
-    /// Also make the change with this ID, which the plan leaves out because of its risk. The plan and
-    /// `pelton doctor` print the IDs; may be repeated
+    /// Also make the change with this ID, which the plan leaves out because of its risk. The plan
+    /// and `pelton doctor` print the IDs; may be repeated
     #[arg(long, value_name = "ID")]
     pub(crate) include: Vec<String>,
     /// Leave out the change with this ID, such as tcp.media; may be repeated
     #[arg(long, value_name = "ID")]
     pub(crate) exclude: Vec<String>,
-    /// Permit running inside a network namespace that is not the host's, such as that of a container.
-    /// Only settings of that namespace are changed
+    /// Permit running inside a network namespace that is not the host's, such as that of a
+    /// container. Only settings of that namespace are changed
     #[arg(long)]
     pub(crate) this_namespace: bool,
     #[command(flatten)]

@@ -91,8 +91,8 @@ impl Canvas {
         }
     }
 
-    /// Returns the picture. Its alpha is straight (not premultiplied), and a colour sample of 0 means
-    /// black.
+    /// Returns the picture. Its alpha is straight (not premultiplied), and a colour sample of 0
+    /// means black.
     pub(super) fn into_raster(mut self, page: &TiffPage) -> Result<Raster, Error> {
         let count = self.channels.count();
         if page.alpha == Some(TiffAlpha::Associated) {
