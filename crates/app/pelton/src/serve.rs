@@ -230,7 +230,9 @@ fn listen(
         // socket of a predecessor is allowed: the new configuration may lack its address. Both
         // processes then close their copies of the socket.
         Some(Ok(unasked)) if all => {
-            let what = format!("LISTEN_FDS passes a socket for {unasked}, but no setting uses that address");
+            let what = format!(
+                "LISTEN_FDS passes a socket for {unasked}, but no setting uses that address"
+            );
             Err(Error::usage(what).hint(format!("set listen = \"{unasked}\"")))
         }
         _ => Ok(listeners),

@@ -71,7 +71,9 @@ fn sign_imgproxy(typed: &Sign, parts: &Parts<'_>, imgproxy: &Imgproxy) -> Result
     if typed.check {
         return match imgproxy.is_signed(&parts.path) {
             true => Ok("valid".to_owned()),
-            false => Err(Error::finding("sign: the signature was made with none of the keys")),
+            false => Err(Error::finding(
+                "sign: the signature was made with none of the keys",
+            )),
         };
     }
     if typed.expires.is_some() {

@@ -68,7 +68,10 @@ fn p15_a_request_that_failed_fails_again_by_hand() {
         assert_eq!(code, Some(1), "{reported}{errors}");
         assert!(reported.starts_with(&format!("program    v, backend {backend}\n")));
         assert!(reported.contains("exit code 3: no luck"), "{reported}");
-        assert!(reported.ends_with("ends now   in the same way\n"), "{reported}");
+        assert!(
+            reported.ends_with("ends now   in the same way\n"),
+            "{reported}"
+        );
         let (code, _, errors) = replay("pelton.toml");
         assert_eq!(code, Some(2), "{errors}");
         assert!(errors.contains("not a reproducer"), "{errors}");
