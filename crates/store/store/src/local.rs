@@ -80,7 +80,7 @@ impl<E: fmt::Display> fmt::Display for ComputeError<E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Stopped => Stopped.fmt(f),
-            Self::Refused(text) => write!(f, "the store refuses: {text}"),
+            Self::Refused(text) => write!(f, "the store refused the command: {text}"),
             Self::Failed(error) => error.fmt(f),
         }
     }
