@@ -181,11 +181,15 @@ fn parse(mut asked: Asked, query: &str) -> Result<Asked, &'static str> {
             }
             Some(("format", text)) => {
                 let found = Format::NAMES.iter().find(|(name, _)| *name == text);
-                asked.format = found.ok_or("parameter format must be pprof, folded or svg")?.1;
+                asked.format = found
+                    .ok_or("parameter format must be pprof, folded or svg")?
+                    .1;
             }
             Some(("of", text)) => {
                 let found = Of::NAMES.iter().find(|(name, _)| *name == text);
-                asked.of = found.ok_or("parameter of must be all, server or workers")?.1;
+                asked.of = found
+                    .ok_or("parameter of must be all, server or workers")?
+                    .1;
             }
             _ => return Err("the only parameters are seconds, format and of"),
         }
@@ -265,7 +269,10 @@ mod tests {
         assert_eq!(parse("seconds=0"), range);
         assert_eq!(parse("seconds=61"), range);
         assert_eq!(parse("seconds=1.5"), range);
-        assert_eq!(parse("of=me"), Err("parameter of must be all, server or workers"));
+        assert_eq!(
+            parse("of=me"),
+            Err("parameter of must be all, server or workers")
+        );
         assert_eq!(
             parse("format=png"),
             Err("parameter format must be pprof, folded or svg")

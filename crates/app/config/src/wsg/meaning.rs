@@ -335,7 +335,8 @@ fn img_map(entry: Entry, taken: &mut Taken) {
 fn cache_size(entry: Entry, taken: &mut Taken) {
     match entry.whole() {
         Some(0) => {
-            let text = "0 means no limit in WebP Server Go; in Pelton, limits.variants_bytes_max applies";
+            let text =
+                "0 means no limit in WebP Server Go; in Pelton, limits.variants_bytes_max applies";
             taken.note(NoteKind::Taken, &entry, text);
         }
         // WebP Server Go calls the unit MB, and counts 2²⁰ bytes.
