@@ -94,7 +94,7 @@ fn send(base: &str, selection: Selection<'_>, key: Option<&str>) -> Result<(u16,
     };
     let failed = |err: ureq::Error| {
         let what = format!("purge: no response from {base}: {err}");
-        Error::host(what).hint("pelton purge --url URL names the server, such as http://nas:3333")
+        Error::host(what).hint("give the URL of the server by --url, such as http://nas:3333")
     };
     let agent = ureq::Agent::config_builder()
         .http_status_as_error(false)

@@ -325,7 +325,7 @@ fn run(shared: &Rc<Shared>, commands: &[Vec<Bytes>]) -> (Vec<Reply>, Vec<usize>)
         if flow != Flow::Next {
             state.unpark(key);
             state.clients[key].postponed = false;
-            return Reply::Error(Bytes::from_static(b"ERR the command would wait"));
+            return Reply::Error(Bytes::from_static(b"ERR the command would block"));
         }
         if !std::mem::take(&mut state.clients[key].unwritten).is_empty() {
             unwritten_indices.push(index);

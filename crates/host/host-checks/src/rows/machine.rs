@@ -56,7 +56,7 @@ pub(super) const ROWS: &[Check] = &[
         class: Class::Boot,
         gain: "see the rows of the features",
         sizes: "see the rows of the features",
-        risk: "an upgrade of the operating system",
+        risk: "needs an upgrade of the operating system",
         change: "install a newer kernel of your distribution and restart the host",
         undo: "start the old kernel",
         judge: version,

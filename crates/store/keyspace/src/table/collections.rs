@@ -64,7 +64,7 @@ rows! {
         "source destination timeout";
     "lindex" 3 [READONLY], KEY, List, "1.0.0", "O(N) for N elements that are skipped",
         Run(lists::lindex), "Returns the element at an index.", "key index";
-    "linsert" 5 [WRITE DENYOOM], KEY, List, "2.2.0", "O(N) for N elements before the index",
+    "linsert" 5 [WRITE DENYOOM], KEY, List, "2.2.0", "O(N) for N elements before the pivot",
         Run(lists::linsert), "Inserts an element before or after another one.", "key (BEFORE | AFTER) pivot element";
     "llen" 2 [READONLY FAST], KEY, List, "1.0.0", "O(1)",
         Run(lists::llen), "Returns the number of elements.", "key";

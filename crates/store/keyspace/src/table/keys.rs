@@ -21,9 +21,9 @@ rows! {
         Run(dump::dump), "Returns the value at a key as a payload for RESTORE.", "key";
     "exists" -2 [READONLY FAST], ALL, Generic, "1.0.0", "O(N) for N keys",
         Run(keys::exists), "Counts those of the given keys that exist; a key that is given repeatedly counts repeatedly.", "key ...";
-    "expire" -3 [WRITE FAST], KEY, Generic, "1.0.0", "O(log N) for N deadlines",
+    "expire" -3 [WRITE FAST], KEY, Generic, "1.0.0", "O(log N) for N keys with a deadline",
         Run(expiry::expire), "Sets the time to live of a key in seconds.", "key seconds [NX | XX | GT | LT]";
-    "expireat" -3 [WRITE FAST], KEY, Generic, "1.2.0", "O(log N) for N deadlines",
+    "expireat" -3 [WRITE FAST], KEY, Generic, "1.2.0", "O(log N) for N keys with a deadline",
         Run(expiry::expireat), "Sets the deadline of a key in Unix seconds.", "key unix-time-seconds [NX | XX | GT | LT]";
     "expiretime" 2 [READONLY FAST], KEY, Generic, "7.0.0", "O(1)",
         Run(expiry::expiretime), "Returns the deadline of a key in Unix seconds.", "key";
@@ -43,11 +43,11 @@ rows! {
         Run(keys::object), "Returns the seconds since a key was last used.", "key";
     "object|refcount" 3 [READONLY], SECOND, Generic, "2.2.3", "O(1)",
         Run(keys::object), "Returns the number of references to a value, which is always one.", "key";
-    "persist" 2 [WRITE FAST], KEY, Generic, "2.2.0", "O(log N) for N deadlines",
+    "persist" 2 [WRITE FAST], KEY, Generic, "2.2.0", "O(log N) for N keys with a deadline",
         Run(expiry::persist), "Removes the deadline of a key.", "key";
-    "pexpire" -3 [WRITE FAST], KEY, Generic, "2.6.0", "O(log N) for N deadlines",
+    "pexpire" -3 [WRITE FAST], KEY, Generic, "2.6.0", "O(log N) for N keys with a deadline",
         Run(expiry::pexpire), "Sets the time to live of a key in milliseconds.", "key milliseconds [NX | XX | GT | LT]";
-    "pexpireat" -3 [WRITE FAST], KEY, Generic, "2.6.0", "O(log N) for N deadlines",
+    "pexpireat" -3 [WRITE FAST], KEY, Generic, "2.6.0", "O(log N) for N keys with a deadline",
         Run(expiry::pexpireat), "Sets the deadline of a key in Unix milliseconds.",
         "key unix-time-milliseconds [NX | XX | GT | LT]";
     "pexpiretime" 2 [READONLY FAST], KEY, Generic, "7.0.0", "O(1)",

@@ -67,7 +67,7 @@ rows! {
 
     "psubscribe" -2 [PUBSUB NOSCRIPT LOADING STALE], NONE, PubSub, "2.0.0", "O(N) for N patterns",
         Service, "Subscribes to the channels that match patterns.", "pattern ...";
-    "publish" 3 [PUBSUB LOADING STALE FAST], NONE, PubSub, "2.0.0", "O(N+M) for N listeners and M patterns",
+    "publish" 3 [PUBSUB LOADING STALE FAST], NONE, PubSub, "2.0.0", "O(N+M) for N subscribers and M patterns",
         Service, "Publishes a message to a channel.", "channel message";
     "pubsub" -2 [], NONE, PubSub, "2.8.0", "O(N) for N channels",
         Container, "Information on subscriptions.";
@@ -85,7 +85,7 @@ rows! {
         Service, "Returns the number of subscribers per shard channel.", "[shardchannel ...]";
     "punsubscribe" -1 [PUBSUB NOSCRIPT LOADING STALE], NONE, PubSub, "2.0.0", "O(N) for N patterns",
         Service, "Unsubscribes from patterns.", "[pattern ...]";
-    "spublish" 3 [PUBSUB LOADING STALE FAST], Keys::Channels { last: 1 }, PubSub, "7.0.0", "O(N) for N listeners",
+    "spublish" 3 [PUBSUB LOADING STALE FAST], Keys::Channels { last: 1 }, PubSub, "7.0.0", "O(N) for N subscribers",
         Service, "Publishes a message to a shard channel.", "shardchannel message";
     "ssubscribe" -2 [PUBSUB NOSCRIPT LOADING STALE], Keys::Channels { last: -1 }, PubSub, "7.0.0", "O(N) for N channels",
         Service, "Subscribes to shard channels.", "shardchannel ...";

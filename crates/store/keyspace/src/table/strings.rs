@@ -38,7 +38,7 @@ rows! {
         Run(strings::incrby), "Adds a number to an integer.", "key increment";
     "incrbyfloat" 3 [WRITE DENYOOM FAST], KEY, String, "2.6.0", "O(1)",
         Run(strings::incrbyfloat), "Adds a decimal fraction to a number.", "key increment:double";
-    "lcs" -3 [READONLY], Keys::Range { first: 1, last: 2, step: 1 }, String, "7.0.0", "O(N*M) for N and M bytes",
+    "lcs" -3 [READONLY], Keys::Range { first: 1, last: 2, step: 1 }, String, "7.0.0", "O(N*M) for strings of N and M bytes",
         Run(lcs::lcs), "Returns the longest common subsequence of two strings.",
         "key1 key2 [LEN] [IDX] [MINMATCHLEN len] [WITHMATCHLEN]";
     "mget" -2 [READONLY FAST], ALL, String, "1.0.0", "O(N) for N keys",
