@@ -152,7 +152,8 @@ pub(crate) fn variables(variables: &[(OsString, OsString)]) -> (Vec<Assignment>,
             }
         };
         if name == "QUALITY" {
-            let text = "is the quality of a JPEG: other formats get the quality that looks alike";
+            let text =
+                "is read as a JPEG quality: other formats get the quality that looks the same";
             note(NoteKind::Taken, text);
         }
         let key = Key::named(setting).expect("the table contains only settings, as a test shows");

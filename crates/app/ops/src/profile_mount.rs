@@ -177,17 +177,21 @@ fn parse(mut asked: Asked, query: &str) -> Result<Asked, &'static str> {
                 let seconds = text.parse().ok();
                 asked.seconds = seconds
                     .filter(|seconds| (1..=SECONDS_MAX).contains(seconds))
-                    .ok_or("seconds must be a whole number from 1 to 60")?;
+                    .ok_or("parameter seconds must be a whole number from 1 to 60")?;
             }
             Some(("format", text)) => {
                 let found = Format::NAMES.iter().find(|(name, _)| *name == text);
-                asked.format = found.ok_or("format must be pprof, folded or svg")?.1;
+                asked.format = found
+                    .ok_or("parameter format must be pprof, folded or svg")?
+                    .1;
             }
             Some(("of", text)) => {
                 let found = Of::NAMES.iter().find(|(name, _)| *name == text);
-                asked.of = found.ok_or("of must be all, server or workers")?.1;
+                asked.of = found
+                    .ok_or("parameter of must be all, server or workers")?
+                    .1;
             }
-            _ => return Err("the parameters are seconds, format and of"),
+            _ => return Err("the only parameters are seconds, format and of"),
         }
     }
     Ok(asked)
@@ -261,18 +265,21 @@ mod tests {
             of: Of::Workers,
         };
         assert_eq!(parse("of=workers&seconds=60&format=svg"), Ok(asked));
-        let range = Err("seconds must be a whole number from 1 to 60");
+        let range = Err("parameter seconds must be a whole number from 1 to 60");
         assert_eq!(parse("seconds=0"), range);
         assert_eq!(parse("seconds=61"), range);
         assert_eq!(parse("seconds=1.5"), range);
-        assert_eq!(parse("of=me"), Err("of must be all, server or workers"));
+        assert_eq!(
+            parse("of=me"),
+            Err("parameter of must be all, server or workers")
+        );
         assert_eq!(
             parse("format=png"),
-            Err("format must be pprof, folded or svg")
+            Err("parameter format must be pprof, folded or svg")
         );
         assert_eq!(
             parse("second=1"),
-            Err("the parameters are seconds, format and of")
+            Err("the only parameters are seconds, format and of")
         );
     }
 }

@@ -71,7 +71,9 @@ fn sign_imgproxy(typed: &Sign, parts: &Parts<'_>, imgproxy: &Imgproxy) -> Result
     if typed.check {
         return match imgproxy.is_signed(&parts.path) {
             true => Ok("valid".to_owned()),
-            false => Err(Error::finding("sign: no key has made the signature")),
+            false => Err(Error::finding(
+                "sign: the signature was made with none of the keys",
+            )),
         };
     }
     if typed.expires.is_some() {
@@ -104,7 +106,7 @@ fn verdict(parts: &Parts<'_>, keys: &[SignatureKey], now_unix_s: u64) -> Result<
     let covered = signature::signed_text(path, query);
     let unfit = |what: &str| Error::finding(format!("sign: {what}"));
     match signature::verify(keys, path, query, now_unix_s) {
-        Ok(Some(u64::MAX)) => Ok("valid without limit of time".to_owned()),
+        Ok(Some(u64::MAX)) => Ok("valid, without expiry".to_owned()),
         Ok(Some(until_unix_s)) => Ok(format!(
             "valid until the Unix time {until_unix_s}, for {} s",
             until_unix_s - now_unix_s
@@ -112,8 +114,8 @@ fn verdict(parts: &Parts<'_>, keys: &[SignatureKey], now_unix_s: u64) -> Result<
         Ok(None) => Err(unfit("the URL has no signature").hint("pelton sign URL signs it")),
         Err(SignatureError::Malformed(what)) => Err(unfit(what)),
         Err(SignatureError::Expired) => Err(unfit("the signature has expired")),
-        Err(SignatureError::Wrong) => Err(unfit("no key has made the signature")
-            .hint(format!("the signature covers the text {covered}"))),
+        Err(SignatureError::Wrong) => Err(unfit("the signature was made with none of the keys")
+            .hint(format!("a valid signature covers the text {covered}"))),
     }
 }
 

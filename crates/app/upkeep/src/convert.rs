@@ -281,7 +281,7 @@ fn line(conversion: &Conversion, made: &Converted, with_score: bool) -> String {
     let score = match (with_score, made.score) {
         (false, _) => String::new(),
         (true, Some(score)) => format!(", SSIMULACRA2 {score:.1}"),
-        (true, None) => ", an animation or too large for a score".to_owned(),
+        (true, None) => ", no score, because the picture is animated or too large".to_owned(),
     };
     format!(
         "{}: {} x {} pixels, {} bytes, {:.2} of the original, {} ms CPU{}",

@@ -94,7 +94,7 @@ fn send(base: &str, selection: Selection<'_>, key: Option<&str>) -> Result<(u16,
     };
     let failed = |err: ureq::Error| {
         let what = format!("purge: no response from {base}: {err}");
-        Error::host(what).hint("pelton purge --url URL names the server, such as http://nas:3333")
+        Error::host(what).hint("give the URL of the server by --url, such as http://nas:3333")
     };
     let agent = ureq::Agent::config_builder()
         .http_status_as_error(false)
@@ -120,10 +120,10 @@ fn refusal(base: &str, status: u16, document: &Value) -> Error {
     let what = format!("purge: {base} responded with {status}: {title}");
     match status {
         401 | 403 => Error::usage(what).hint(
-            "only admins purge: pelton user key NAME purge > key, then --key-file key; or set admin_token_file",
+            "only admins may purge: create an API key by pelton user key NAME purge > key and pass it by --key-file key, or set admin_token_file",
         ),
         300..=399 => Error::usage(what)
-            .hint("the server wants HTTPS here: set admin_listen, or give its address with --url"),
+            .hint("the server accepts purges over HTTPS only: give an https address with --url, or set admin_listen"),
         503 => Error::host(what),
         _ => Error::usage(what),
     }

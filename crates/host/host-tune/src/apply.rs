@@ -62,7 +62,7 @@ pub fn apply(order: &Order, choice: &Choice, timeout: Duration) -> Result<Applie
     made.map_err(
         |err| match take_back(&order.roots, &folder, Some(session), OnConflict::Skip) {
             Ok(outcome) if outcome.conflicts.is_empty() => {
-                err.because("the changes before this one were taken back")
+                err.because("all changes of this run were reverted")
             }
             Ok(outcome) => err.because(outcome.conflicts.join("; ")),
             Err(second) => err.because(second.to_string()),
@@ -80,15 +80,15 @@ pub fn apply(order: &Order, choice: &Choice, timeout: Duration) -> Result<Applie
 fn require_free(state: &State, namespace: &Namespace) -> Result<(), Error> {
     if state.open().next().is_some() && state.namespace != namespace.name {
         let what = format!(
-            "tune apply: the journal has changes of another network namespace, {}",
+            "tune apply: the journal contains changes that were made in another network namespace, {}",
             state.namespace
         );
         return Err(Error::usage(what).hint("use another --data, or run pelton tune revert there"));
     }
     if state.is_unconfirmed() {
-        let what = "tune apply: earlier changes wait for their confirmation";
+        let what = "tune apply: earlier changes are not confirmed yet";
         return Err(Error::usage(what)
-            .hint("pelton tune confirm keeps them, pelton tune revert takes them back"));
+            .hint("pelton tune confirm keeps them, pelton tune revert reverts them"));
     }
     Ok(())
 }
@@ -97,7 +97,7 @@ fn refused(setting: &host::Setting, why: SettingFault) -> Error {
     let err = Error::host(format!("tune apply: cannot write {setting}: {why}"));
     match why {
         SettingFault::Denied => err
-            .because("changes of the host need root")
+            .because("only root may change settings of the host")
             .hint("sudo pelton tune apply"),
         SettingFault::ReadOnly => err
             .because("the file system is mounted read-only, as in most containers")
@@ -141,7 +141,7 @@ pub(crate) fn make(
             journal.write(&Record::Seen {
                 value: seen.clone(),
             })?;
-            return Err(failed(&format!("the kernel made {seen} of it")));
+            return Err(failed(&format!("the kernel stored {seen} instead")));
         }
     }
     let deadline_ms = now_ms() + u64::try_from(timeout.as_millis()).unwrap_or(u64::MAX / 2);

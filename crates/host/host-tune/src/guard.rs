@@ -69,11 +69,11 @@ fn has_ended(roots: &Roots, data: &Path, session: u32) -> Result<bool, Error> {
     // The operator may be cut off: a setting that another program changed must not keep the others.
     let outcome = take_back(roots, &folder, Some(session), OnConflict::Skip)?;
     report::line(format_args!(
-        "without a confirmation in time, {} changes were taken back",
+        "{} changes were reverted, because they were not confirmed in time",
         outcome.restored
     ));
     for conflict in outcome.conflicts {
-        report::line(format_args!("left as it is: {conflict}"));
+        report::line(format_args!("not reverted: {conflict}"));
     }
     Ok(true)
 }
@@ -120,7 +120,9 @@ pub(crate) fn start(
         .and_then(|()| ours.read_exact(&mut answer));
     match ready {
         Ok(()) if answer == [READY] => Ok((ours, child.id())),
-        Ok(()) => Err(failed(io::Error::other("it is another program"))),
+        Ok(()) => Err(failed(io::Error::other(
+            "an unexpected program was started",
+        ))),
         Err(err) => {
             child.kill().map_err(failed)?;
             child.wait().map_err(failed)?;

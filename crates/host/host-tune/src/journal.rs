@@ -188,8 +188,8 @@ impl Folder {
         let folder = Folder::lock_if_free(data)?;
         folder.ok_or_else(|| {
             let path = data.join("tune");
-            let what = format!("tune: another pelton tune works on {}", path.display());
-            Error::host(what).hint("wait until it has ended")
+            let what = format!("tune: another pelton tune is using {}", path.display());
+            Error::host(what).hint("wait until that command has ended")
         })
     }
 

@@ -50,7 +50,7 @@ pub(crate) fn origin(state: &State, namespace: &Namespace) -> Origin {
 /// Returns the error for a journal of another network namespace.
 pub(crate) fn elsewhere(state: &State, namespace: &Namespace) -> Error {
     Error::usage(format!(
-        "tune: the changes were applied in the network namespace {}, and this is {}",
+        "tune: the changes were applied in the network namespace {}, but this is the namespace {}",
         state.namespace, namespace.name
     ))
     .hint("run the command in that namespace")
@@ -135,7 +135,9 @@ fn restore(roots: &Roots, item: &Item, on_conflict: OnConflict) -> Result<(), St
     written.map_err(|why| format!("{setting}: cannot write {old}: {why}"))?;
     match setting.read(roots) {
         Ok(found) if found == *old => Ok(()),
-        Ok(found) => Err(format!("{setting}: the kernel made {found} of {old}")),
+        Ok(found) => Err(format!(
+            "{setting}: tune wrote {old}, but the kernel stored {found}"
+        )),
         Err(why) => Err(format!("{setting}: {why}")),
     }
 }

@@ -130,19 +130,23 @@ pub fn confirm(order: &Order) -> Result<usize, Error> {
     let namespace = order.present_namespace()?;
     let folder = Folder::lock(&order.data)?;
     let nothing = || {
-        Error::usage("tune confirm: no changes wait for a confirmation")
+        Error::usage("tune confirm: there are no unconfirmed changes")
             .hint("pelton tune status shows what is applied")
     };
     let state = folder.state()?.ok_or_else(nothing)?;
     match origin(&state, &namespace) {
-        Origin::OtherBoot => return Err(nothing().because("the host has restarted since")),
+        Origin::OtherBoot => {
+            return Err(nothing().because(
+                "the host has restarted since the changes were applied, which has reset them",
+            ));
+        }
         Origin::OtherNamespace => return Err(elsewhere(&state, &namespace)),
         Origin::Same if !state.is_unconfirmed() => return Err(nothing()),
         Origin::Same => {}
     }
     if state.phase == Phase::Incomplete {
-        let what = "tune confirm: the apply ended before its last change";
-        return Err(Error::usage(what).hint("pelton tune revert takes its changes back"));
+        let what = "tune confirm: pelton tune apply ended before its last change";
+        return Err(Error::usage(what).hint("pelton tune revert reverts the changes that it made"));
     }
     folder.append()?.write(&Record::Confirmed)?;
     Ok(state.open().count())

@@ -82,5 +82,9 @@ fn built_for() -> Fact<Vec<String>> {
         true => format!("baseline of {}", std::env::consts::ARCH),
         false => features.join(" "),
     };
-    Fact::known("target features of this program", text, features)
+    Fact::known(
+        "processor features that this program was compiled for",
+        text,
+        features,
+    )
 }

@@ -30,7 +30,7 @@ pub(crate) fn read(
         match fetch(*address, token, deadline).and_then(|text| parse(&text)) {
             Ok(metrics) => {
                 let text = format!(
-                    "{} requests, {} system calls, {} connections, imbalance {:.2}, {} of {} local",
+                    "{} requests, {} system calls, {} connections, imbalance {:.2}, {} of {} sampled connections local",
                     metrics.requests,
                     metrics.system_calls,
                     metrics.accepted,

@@ -114,13 +114,13 @@ impl fmt::Display for Setting {
 impl fmt::Display for SettingFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            SettingFault::Foreign => "not a setting that pelton tune changes",
+            SettingFault::Foreign => "pelton tune does not change this setting",
             SettingFault::Denied => "permission denied",
             SettingFault::ReadOnly => "read-only",
             SettingFault::Absent => "does not exist here",
             SettingFault::Unsupported => "not supported by this kernel or driver",
-            SettingFault::TimedOut => "no reply of the kernel in time",
-            SettingFault::Malformed => "content in an unknown form",
+            SettingFault::TimedOut => "the kernel did not reply in time",
+            SettingFault::Malformed => "the content has an unknown format",
             SettingFault::Errno(number) => {
                 return write!(f, "{}", io::Error::from_raw_os_error(*number));
             }

@@ -102,8 +102,8 @@ impl fmt::Display for Error {
             Error::NoProcess(pid) => write!(f, "there is no process {pid}"),
             Error::TooManyThreads { threads, cpus } => write!(
                 f,
-                "{threads} threads on {cpus} CPUs need more descriptors than are allowed, \
-                 or more than {EVENTS_MAX}"
+                "{threads} threads on {cpus} CPUs need more descriptors than the limit of open files allows, \
+                 or more than the {EVENTS_MAX} that a profile may use"
             ),
             Error::Cancelled => write!(f, "the profile was cancelled"),
             Error::Host(error) => write!(f, "the host cannot sample: {error}"),
@@ -130,7 +130,7 @@ impl Error {
                  (of a container, for example) denies perf_event_open: run as the server's user \
                  or as root, and allow the call",
             ),
-            Error::TooManyThreads { .. } => Some("ulimit -n raises the limit of descriptors"),
+            Error::TooManyThreads { .. } => Some("raise the limit of open files by ulimit -n"),
             Error::NoProcess(_) | Error::Cancelled | Error::Host(_) => None,
         }
     }

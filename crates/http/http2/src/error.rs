@@ -68,7 +68,7 @@ impl Fault {
 
     pub(crate) const CLOSED: Fault = Fault {
         code: ErrorCode::StreamClosed,
-        reason: "a frame for a stream that has ended",
+        reason: "a frame on a stream that has ended",
     };
 
     pub(crate) const COMPRESSION: Fault = Fault {

@@ -228,7 +228,11 @@ impl ImgproxyRules {
             let rest = self.apply_options(&mut options, preset, &mut open);
             match rest {
                 Ok("") => {}
-                Ok(rest) => return Err(format!("{name}: {rest:?} is not an option")),
+                Ok(rest) => {
+                    return Err(format!(
+                        "{name}: {rest:?} is not an option of an imgproxy URL"
+                    ));
+                }
                 Err(err) => return Err(format!("{name}: {err}")),
             }
         }

@@ -80,7 +80,7 @@ impl<E: fmt::Display> fmt::Display for ComputeError<E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Stopped => Stopped.fmt(f),
-            Self::Refused(text) => write!(f, "the store refuses: {text}"),
+            Self::Refused(text) => write!(f, "the store refused the command: {text}"),
             Self::Failed(error) => error.fmt(f),
         }
     }
@@ -325,7 +325,7 @@ fn run(shared: &Rc<Shared>, commands: &[Vec<Bytes>]) -> (Vec<Reply>, Vec<usize>)
         if flow != Flow::Next {
             state.unpark(key);
             state.clients[key].postponed = false;
-            return Reply::Error(Bytes::from_static(b"ERR the command would wait"));
+            return Reply::Error(Bytes::from_static(b"ERR the command would block"));
         }
         if !std::mem::take(&mut state.clients[key].unwritten).is_empty() {
             unwritten_indices.push(index);

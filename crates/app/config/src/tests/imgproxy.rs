@@ -38,7 +38,7 @@ fn variables_set_settings() {
             imgproxy.presets = sharp=sh:0.7|thumb=rs:fill:96:96/q:70  from IMGPROXY_PRESETS
             imgproxy.only_presets = true  from IMGPROXY_ONLY_PRESETS
             imgproxy.base_url = local:///photos/  from IMGPROXY_BASE_URL
-            Taken: IMGPROXY_QUALITY is the quality of a JPEG: other formats get the quality that looks alike
+            Taken: IMGPROXY_QUALITY is read as a JPEG quality: other formats get the quality that looks the same
             NoEffect: IMGPROXY_USE_ETAG has no effect: Pelton always does this
             Unsupported: IMGPROXY_SECRET is not supported
             NoEffect: IMGPROXY_JXL_EFFORT has no effect: docs/migrate-imgproxy.md lists the variables that are read

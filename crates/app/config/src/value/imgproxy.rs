@@ -120,7 +120,7 @@ impl Value for SignatureSize {
 pub struct ImgproxyPresets(pub Vec<(String, String)>);
 
 impl Value for ImgproxyPresets {
-    const EXPECTED: &'static str = "names with options, in a file { thumb = \"rs:fill:96:96/q:70\" }, elsewhere \"thumb=rs:fill:96:96/q:70\" with | between several";
+    const EXPECTED: &'static str = "names with options: in the configuration file { thumb = \"rs:fill:96:96/q:70\" }; in a flag or variable \"thumb=rs:fill:96:96/q:70\", with | between several";
 
     fn read(raw: &Raw) -> Result<ImgproxyPresets, Wrong> {
         let presets = super::images::named_texts(raw)?;

@@ -189,7 +189,7 @@ fn convert_says_what_is_wrong() {
 /// because another thread writes them.
 pub(crate) fn made_line(stderr: &str) -> &str {
     let mut lines = stderr.lines();
-    let line = lines.find(|line| line.contains(" variants made ("));
+    let line = lines.find(|line| line.contains(" variants created ("));
     line.expect("it says what it made")
 }
 
@@ -208,11 +208,11 @@ fn what_prefetch_makes_is_what_requests_get() {
     assert_eq!((code, &stdout[..]), (0, ""), "{stderr}");
     let printed = made_line(&stderr);
     assert!(
-        printed.starts_with("5 files, 0 covers: 6 variants made ("),
+        printed.starts_with("5 files, 0 covers: 6 variants created ("),
         "{printed}"
     );
     assert!(
-        printed.ends_with("), 0 there already, 3 no smaller, 0 failed"),
+        printed.ends_with("), 0 already existed, 3 no smaller than the original, 0 failed"),
         "{printed}"
     );
     assert_eq!(home.variants().len(), 9);
@@ -247,7 +247,7 @@ fn what_prefetch_makes_is_what_requests_get() {
     assert_eq!(code, 0, "{stderr}");
     assert_eq!(
         printed,
-        "5 files, 0 covers: 0 variants made (0 B, from 0 B of originals), 9 there already, 0 no smaller, 0 failed"
+        "5 files, 0 covers: 0 variants created (0 B, from 0 B of originals), 9 already existed, 0 no smaller than the original, 0 failed"
     );
 }
 
@@ -295,11 +295,11 @@ fn prefetch_goes_on_behind_what_cannot_be_made() {
     let printed = made_line(&stderr);
     assert_eq!(code, 1, "{stderr}");
     assert!(
-        printed.starts_with("3 files, 0 covers: 1 variants made ("),
+        printed.starts_with("3 files, 0 covers: 1 variants created ("),
         "{printed}"
     );
     assert!(
-        printed.ends_with("), 0 there already, 0 no smaller, 1 failed"),
+        printed.ends_with("), 0 already existed, 0 no smaller than the original, 1 failed"),
         "{printed}"
     );
 }

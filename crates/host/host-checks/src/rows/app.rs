@@ -38,7 +38,7 @@ pub(super) const ROWS: &[Check] = &[
         id: "app.pin",
         title: "cores pinned to processors",
         class: Class::Process,
-        gain: "step 5 of the article, of whose +38 % for perfect locality this is a part",
+        gain: "step 5 of the article: part of its +38 % for perfect locality",
         sizes: SMALL,
         risk: "none: the server pins its cores itself",
         change: "start the server where it may use whole cores: no two of its processors should share one",

@@ -41,7 +41,7 @@ pub(super) const ROWS: &[Check] = &[
         title: "busy polling of all sockets",
         class: Class::Tunable,
         gain: "step 6 of the article: +28 %, together with moderation of interrupts",
-        sizes: "small responses at very high rates; poll.epoll reaches the same without cost for other sockets",
+        sizes: "small responses at very high rates; poll.epoll has the same effect without cost for other sockets",
         risk: "every process that waits for a socket spins; discouraged",
         change: "sysctl -w net.core.busy_poll=0 net.core.busy_read=0",
         undo: "write the old values",
@@ -71,7 +71,7 @@ pub(super) const ROWS: &[Check] = &[
     },
     Check {
         id: "q.noqueue",
-        title: "no queueing discipline, hence no lock of it",
+        title: "no queueing discipline, hence no contention for its lock",
         class: Class::Tunable,
         gain: "step 8 of the article: +2 %",
         sizes: SMALL,
@@ -105,9 +105,9 @@ fn coalescing(_: &Facts, interface: &Interface) -> Judged {
         .receive_us
         .map_or("an unknown delay".to_owned(), |us| format!("{us} µs"));
     let judgement = match settings.is_adaptive {
-        Some(true) => fine("the moderation adapts to the load"),
+        Some(true) => fine("the moderation of interrupts adapts to the load"),
         Some(false) => tradeoff(format!(
-            "fixed moderation of {delay}; a driver may not support another"
+            "fixed moderation of {delay}; not every driver supports adaptive moderation"
         ))
         .with_change(format!("ethtool -C {} adaptive-rx on", interface.name)),
         None => not_applicable(format!("the driver offers only fixed moderation, {delay}")),
@@ -156,14 +156,19 @@ fn epoll_polling(facts: &Facts) -> Judged {
     let kernel = facts.kernel.release.get()?;
     let connections = &facts.server.connections;
     let can = match (EPOLL_POLLING <= *kernel, connections.ok()) {
-        (false, _) => format!("kernel {kernel} lacks it, which needs {EPOLL_POLLING}"),
+        (false, _) => format!(
+            "kernel {kernel} does not support it; kernel {EPOLL_POLLING} or newer is needed"
+        ),
         (true, Some(open)) if open.iter().any(|one| one.napi_id != 0) => {
-            "the kernel and the card could".to_owned()
+            "the kernel and the card support it".to_owned()
         }
         (true, Some(open)) if !open.is_empty() => {
-            "the kernel could, but connections have no SO_INCOMING_NAPI_ID".to_owned()
+            "the kernel supports it, but connections have no SO_INCOMING_NAPI_ID".to_owned()
         }
-        (true, _) => "the kernel could; no open connection shows if the card can".to_owned(),
+        (true, _) => {
+            "the kernel supports it; without an open connection, it is unknown if the card does"
+                .to_owned()
+        }
     };
     let state = format!("this version of Pelton does not poll; {can}");
     Ok(not_applicable(state)
@@ -179,7 +184,9 @@ fn deferral(facts: &Facts, interface: &Interface) -> Judged {
         (rounds, ns) => {
             let since = match IRQ_SUSPENSION <= *kernel {
                 true => "",
-                false => "; the kernel cannot suspend them only while a program polls",
+                false => {
+                    "; this kernel cannot limit the deferral to the time in which a program polls"
+                }
             };
             tradeoff(format!(
                 "interrupts are deferred {rounds} times for {ns} ns{since}"
@@ -198,14 +205,14 @@ fn queueing(facts: &Facts, interface: &Interface) -> Judged {
     } else if kinds.iter().all(|kind| SIMPLE.contains(kind)) {
         let name = &interface.name;
         tradeoff(format!(
-            "packets pass {}, whose lock they take in turn",
+            "packets pass the queueing discipline {}, whose lock they contend for",
             kinds.join(", ")
         ))
         .with_change(format!("tc qdisc replace dev {name} root noqueue"))
     } else {
         let kinds = kinds.join(", ");
         not_applicable(format!(
-            "packets pass {kinds}, which shapes or classifies and should stay"
+            "packets pass the queueing discipline {kinds}, which shapes or classifies them and should stay"
         ))
     };
     Ok(judgement.seen(found).seen(&facts.network.default_qdisc))
@@ -219,7 +226,7 @@ fn offloads(_: &Facts, interface: &Interface) -> Judged {
     let segments = is_on("tx-tcp-segmentation") || is_on("tx-generic-segmentation");
     let gro = match is_on("rx-gro") {
         true => "on, which uploads need",
-        false => "off, which uploads pay for",
+        false => "off, which makes uploads slower",
     };
     let judgement = match segments {
         false => gain(format!(

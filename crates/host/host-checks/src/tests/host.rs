@@ -126,13 +126,15 @@ fn congestion_control() {
         "tcp.cc",
         &bridged,
         expect![
-            "notApplicable: bbr; no network card is visible, whose queueing discipline would pace connections (3 pieces of evidence)"
+            "notApplicable: bbr; no network card is visible, so it is unknown if its queueing discipline paces connections (3 pieces of evidence)"
         ],
     );
     check(
         "tcp.cc",
         &with("bbr", None),
-        expect!["unknown: netlink RTM_GETLINK: no reply in time (1 pieces of evidence)"],
+        expect![
+            "unknown: netlink RTM_GETLINK: no reply within the time limit (1 pieces of evidence)"
+        ],
     );
     check(
         "tcp.cc",
@@ -143,7 +145,7 @@ fn congestion_control() {
         "tcp.cc",
         &with("reno", None),
         expect![
-            "tradeoff: reno: right in a local network, slow over long distances (2 pieces of evidence)"
+            "tradeoff: reno: suits a local network, but is slow over long distances (2 pieces of evidence)"
         ],
     );
 }
@@ -226,14 +228,14 @@ fn limits() {
         "lim.memlock",
         &facts,
         expect![
-            "notApplicable: at most 65536 bytes; the server locks no memory, as it lends pages to the kernel by vmsplice (1 pieces of evidence)"
+            "notApplicable: at most 65536 bytes; the server locks no memory, because it passes pages to the kernel by vmsplice (1 pieces of evidence)"
         ],
     );
     check(
         "lim.conntrack",
         &facts,
         expect![
-            "problem: 250 of 300 entries are in use (2 pieces of evidence) > sysctl -w net.netfilter.nf_conntrack_max=262144, or exempt the server as in nf.hooks"
+            "problem: 250 of 300 entries are in use (2 pieces of evidence) > sysctl -w net.netfilter.nf_conntrack_max=262144, or exempt the server from connection tracking as described in nf.hooks"
         ],
     );
     check(
@@ -277,7 +279,7 @@ fn limits() {
         "lim.conntrack",
         &facts,
         expect![
-            "problem: 1000000 of 1048576 entries are in use (2 pieces of evidence) > sysctl -w net.netfilter.nf_conntrack_max=2097152, or exempt the server as in nf.hooks"
+            "problem: 1000000 of 1048576 entries are in use (2 pieces of evidence) > sysctl -w net.netfilter.nf_conntrack_max=2097152, or exempt the server from connection tracking as described in nf.hooks"
         ],
     );
     check(
@@ -520,7 +522,7 @@ fn machine() {
         "kernel.version",
         &facts,
         expect![
-            "gain: kernel 4.19 lacks Landlock for the sandboxes (5.13), tcp_migrate_req (5.14), SO_INCOMING_CPU among sockets of one port (6.2), busy polling per epoll instance (6.9), suspended interrupts (6.13) (1 pieces of evidence)"
+            "gain: kernel 4.19 lacks Landlock for the sandboxes (5.13), tcp_migrate_req (5.14), SO_INCOMING_CPU among the sockets of a port (6.2), busy polling per epoll instance (6.9), suspended interrupts (6.13) (1 pieces of evidence)"
         ],
     );
     check(
@@ -531,7 +533,7 @@ fn machine() {
     check(
         "mem.thp",
         &facts,
-        expect!["gain: off: sandboxes touch new memory in pages of 4 KB (1 pieces of evidence)"],
+        expect!["gain: off: sandboxes get new memory in pages of 4 KB (1 pieces of evidence)"],
     );
     check(
         "cpu.freq",
@@ -631,7 +633,7 @@ fn quota() {
     check(
         "app.throttled",
         &facts,
-        expect!["unknown: cpu.stat: content in an unknown form (1 pieces of evidence)"],
+        expect!["unknown: cpu.stat: the content has an unknown format (1 pieces of evidence)"],
     );
     facts.process.throttling = known(Throttling {
         periods: 1_000,

@@ -156,7 +156,7 @@ fn steering() {
         "sock.incoming_cpu",
         &facts,
         expect![
-            "notApplicable: kernel 6.1 ignores SO_INCOMING_CPU among sockets of one port, which needs 6.2 (1 pieces of evidence)"
+            "notApplicable: kernel 6.1 ignores SO_INCOMING_CPU among the sockets of a port, which needs 6.2 (1 pieces of evidence)"
         ],
     );
     facts.server.metrics = known(busy());
@@ -270,7 +270,7 @@ fn queues_of_the_card() {
         "poll.epoll",
         &facts,
         expect![
-            "notApplicable: this version of Pelton does not poll; the kernel could, but connections have no SO_INCOMING_NAPI_ID (2 pieces of evidence)"
+            "notApplicable: this version of Pelton does not poll; the kernel supports it, but connections have no SO_INCOMING_NAPI_ID (2 pieces of evidence)"
         ],
     );
     facts.server.connections = known(vec![

@@ -148,7 +148,7 @@ fn processors(facts: &Facts) -> Result<Vec<u32>, String> {
     let allowed = facts.process.allowed.value.as_ref();
     let allowed = allowed.map_err(|why| format!("processors: {why}"))?;
     match allowed.is_empty() {
-        true => Err("processors: none may be used".to_owned()),
+        true => Err("processors: this process may use none".to_owned()),
         false => Ok(allowed.iter().collect()),
     }
 }
@@ -156,7 +156,10 @@ fn processors(facts: &Facts) -> Result<Vec<u32>, String> {
 /// Gives each interrupt of a card one processor, in turn.
 fn interrupts(facts: &Facts) -> Proposed {
     if facts.kernel.has_irqbalance.ok() == Some(&true) {
-        return Err("irqbalance runs and would change the interrupts again".to_owned());
+        return Err(
+            "irqbalance is running, and would assign the interrupts to other processors again"
+                .to_owned(),
+        );
     }
     let cpus = processors(facts)?;
     each(facts, |interface| {

@@ -315,7 +315,7 @@ fn bodies_and_methods_arrive_whole() {
         content-type: application/problem+json
         x-content-type-options: nosniff
 
-        {"title":"only GET, HEAD and OPTIONS are offered","status":405"#]],
+        {"title":"only GET, HEAD and OPTIONS are allowed here","status":405"#]],
     );
     let chunked = "POST /echo HTTP/1.1\r\nhost: h\r\ntransfer-encoding: chunked\r\n\r\n\
                    2\r\nab\r\n1\r\nc\r\n0\r\n\r\nGET /echo HTTP/1.1\r\nhost: h\r\n\r\n";
@@ -494,7 +494,7 @@ fn another_target_is_answered_as_if_it_was_asked_for() {
             x-added: a  b
             x-content-type-options: nosniff
 
-            {"title":"the range lies outside the representation","status":416"#]],
+            {"title":"the requested range lies outside the representation","status":416"#]],
     );
     check(
         &server,

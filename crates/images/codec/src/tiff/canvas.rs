@@ -136,7 +136,12 @@ fn separate_alpha(pixel: &mut [u8]) {
 
 /// Reads a palette: all levels of red, then of green, then of blue.
 fn palette(bytes: &[u8], page: &TiffPage) -> Result<Vec<[u8; 3]>, Error> {
-    let missing = || Error::new(ErrorKind::Undecodable, "tiff: no palette");
+    let missing = || {
+        Error::new(
+            ErrorKind::Undecodable,
+            "tiff: the palette is missing or malformed",
+        )
+    };
     let array = page.palette.as_ref().ok_or_else(missing)?;
     let colours = 1_u64 << page.sample_bits;
     if array.count < 3 * colours || array.value_bytes != 2 {

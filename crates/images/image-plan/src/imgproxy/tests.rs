@@ -71,7 +71,7 @@ fn published_urls() {
             aHR0cDovL2V4YW1w/bGUuY29tL2ltYWdl/cy9jdXJpb3NpdHku/anBn.png -> Source: the source is not local:///PATH; remote sources are not supported yet
             rs:fill:300:400:0/g:sm/aHR0cDovL2V4YW1w/bGUuY29tL2ltYWdl/cy9jdXJpb3NpdHku/anBn.png -> Source: the source is not local:///PATH; remote sources are not supported yet
             pr:sharp/rs:fill:300:400:0/g:sm/plain/http://example.com/images/curiosity.jpg@png -> Source: the source is not local:///PATH; remote sources are not supported yet
-            enc/jwV3wUD9r4VBIzgv/ang3Hbh0vPpcm5cc -> Path: the source is neither plain/URL nor base64url, or an option has no colon
+            enc/jwV3wUD9r4VBIzgv/ang3Hbh0vPpcm5cc -> Path: the source is neither plain/URL nor base64url; if it is meant as an option, its colon is missing
         "#]],
     );
 }
@@ -113,11 +113,11 @@ fn sources() {
             plain/local:///a%ff -> Path: the source has malformed percent-encoding
             plain/local:///a@b@png -> Path: the URL has more than one extension; write @ in a plain source as %40
             plain/ -> Path: the URL has no source
-            plain -> Path: the source is neither plain/URL nor base64url, or an option has no colon
+            plain -> Path: the source is neither plain/URL nor base64url; if it is meant as an option, its colon is missing
             bG9jYWw6Ly8vYS5qcGc -> /a.jpg?
             bG9jYWw6Ly8vYS5qcGc=.webp -> /a.jpg?format=webp
             bG9jYWw6/Ly8vYS5q/cGc.jpg.png -> Path: the URL has more than one extension; write @ in a plain source as %40
-            b.png -> Path: the source is neither plain/URL nor base64url, or an option has no colon
+            b.png -> Path: the source is neither plain/URL nor base64url; if it is meant as an option, its colon is missing
             rs%3Afit%3A5%3A6/plain/local:///a%3Ab -> /a%3Ab?w=5&h=6
             w:5/ -> Path: the URL has no source
         "#]],
@@ -158,7 +158,7 @@ fn sizes() {
             rs:fill-down:300:200:1 -> w=300&h=200&fit=cover&enlarge=true
             rs:force:300:200 -> w=300&h=200&fit=fill
             rs:fill:300 -> w=300
-            rs:force:300 -> Option: resizing_type: without both width and height, force is not supported
+            rs:force:300 -> Option: resizing_type: the type force is supported only with both width and height
             rs:auto:3:4 -> Option: resizing_type: auto is not supported
             rs::300:200 -> w=300&h=200
             s:300 -> w=300
@@ -166,18 +166,18 @@ fn sizes() {
             w:300/h:200/el:1 -> w=300&h=200&enlarge=true
             rs:fit:300:200:0:1 -> w=300&h=200&fit=contain&bg=00000000
             ex:1/s:300:200 -> w=300&h=200&fit=contain&bg=00000000
-            ex:1:so/s:300:200 -> Option: extend: is supported for the type fit with width, height and gravity ce, and beside enlarge
-            ex:1/w:9 -> Option: extend: is supported for the type fit with width, height and gravity ce, and beside enlarge
+            ex:1:so/s:300:200 -> Option: extend: is supported only for the type fit with width, height and the gravity ce, or together with enlarge
+            ex:1/w:9 -> Option: extend: is supported only for the type fit with width, height and the gravity ce, or together with enlarge
             ex:1 -> 
             rs:fill:9:9:1:1 -> w=9&h=9&fit=cover&enlarge=true
-            rs:fill:9:9:0:1 -> Option: extend: is supported for the type fit with width, height and gravity ce, and beside enlarge
+            rs:fill:9:9:0:1 -> Option: extend: is supported only for the type fit with width, height and the gravity ce, or together with enlarge
             dpr:2/w:300 -> w=600
             dpr:0.5/w:1 -> w=1
             dpr:2 -> 
             z:0.5/w:300 -> w=150
             z:2:2/w:9/dpr:2 -> w=36
-            z:2:3/w:9 -> Option: zoom: different factors for width and height are not supported
-            z:2 -> Option: zoom: without width and height, this option is not supported
+            z:2:3/w:9 -> Option: zoom: different zoom factors for width and height are not supported
+            z:2 -> Option: zoom: this option is supported only with width or height
             mw:5 -> Option: min-width: this option is not supported
             mh:0 -> 
             w:16385 -> Option: w: must be whole numbers from 0 to 16384
@@ -209,18 +209,18 @@ fn crops() {
             rs:fill:9:9/g:ea:5 -> Option: gravity: offsets are not supported
             rs:fill:9:9/g:fp:2:0 -> Option: g: the focus point must be two numbers from 0 to 1
             g:fp:0.5 -> Option: g: the gravity must be no, so, ea, we, noea, nowe, soea, sowe or ce, with up to two offsets, or fp:X:Y, or sm
-            g:obj:face -> Option: g: detection of objects is not supported
+            g:obj:face -> Option: g: object detection is not supported
             g:middle -> Option: g: the gravity must be no, so, ea, we, noea, nowe, soea, sowe or ce, with up to two offsets, or fp:X:Y, or sm
             c:0.5:0.25 -> crop=0.25,0.375,0.5,0.25
             c:0.5:0/g:no -> crop=0.25,0,0.5,1
             c:0.5:0.5:fp:0.9:0.1 -> crop=0.5,0,0.5,0.5
             crop:0.5:0.5:sm -> Option: crop: the gravity sm is not supported
-            c:0.5:0.5:ea:1 -> Option: crop: offsets of a crop by shares are not supported
+            c:0.5:0.5:ea:1 -> Option: crop: offsets are not supported for a crop whose sides are fractions
             c:300:200:nowe -> crop=0,0,300,200
             c:300:200:nowe:10:20 -> crop=10,20,300,200
             c:300:0:nowe -> crop=0,0,300,4294967295
-            c:300:200 -> Option: crop: in pixels, this option needs the gravity nowe, as in crop:W:H:nowe:X:Y
-            c:300:0.5 -> Option: crop: a side in pixels beside a share is not supported
+            c:300:200 -> Option: crop: a crop in pixels is supported only with the gravity nowe, as in crop:W:H:nowe:X:Y
+            c:300:0.5 -> Option: crop: a crop with one side in pixels and the other as a fraction is not supported
             c:0:0 -> 
             c:-1 -> Option: c: must be a number, at least 0
         "#]],
@@ -257,10 +257,10 @@ fn effects() {
             flip:0:1 -> flip=true
             rot:90/fl:1:1 -> rotate=270
             t:10 -> trim=10
-            trim:10:ff00ff -> Option: trim: the colour of borders is not supported
-            t:5::1 -> Option: t: equal borders are not supported
+            trim:10:ff00ff -> Option: trim: a colour for the borders to trim is not supported
+            t:5::1 -> Option: t: trimming equal borders only is not supported
             t: -> 
-            t:10/el:1/w:5 -> Option: enlarge: needs width and height beside trim
+            t:10/el:1/w:5 -> Option: enlarge: needs both width and height if it is combined with trim
             t:1/rs:fit:5:5:1 -> trim=1&w=5&h=5&enlarge=true
         "#]],
     );
@@ -282,7 +282,7 @@ fn output() {
             f:png/q:5 -> format=png
             f:gif -> Option: f: the format must be avif, webp, jpg or png
             f:best -> Option: f: the format must be avif, webp, jpg or png
-            fq:webp:50:avif:40 -> Option: format_quality: needs a format, as an option or as an extension
+            fq:webp:50:avif:40 -> Option: format_quality: needs a format, given as an option or as an extension of the source
             fq:webp:50/f:webp -> format=webp&q=50
             fq:webp:50/f:avif -> format=avif
             fq:webp:50/f:webp/q:9 -> format=webp&q=9

@@ -117,9 +117,9 @@ fn reasons() {
         latin-1: Mp3 500 ms 22050 Hz 1 ch 0 bit 20 kbit/s [("title", "é")] 0 pictures []
         numbered genres: Mp3 500 ms 22050 Hz 1 ch 0 bit 20 kbit/s [("genre", "Rock"), ("genre", "Disco"), ("genre", "Own"), ("genre", "Remix")] 0 pictures []
         people: Mp3 500 ms 22050 Hz 1 ch 0 bit 20 kbit/s [("producer", "Ann")] 0 pictures []
-        mp4 in itself: Limit: more parts than the limit allows
-        ogg of empty pages: Unknown: ogg with something other than vorbis, opus, flac or speex
-        chunks of no bytes: Limit: more parts than the limit allows
+        mp4 in itself: Limit: the file has more parts than the limit allows
+        ogg of empty pages: Unknown: ogg stream of a codec other than vorbis, opus, flac or speex
+        chunks of no bytes: Limit: the file has more parts than the limit allows
     "#]].assert_eq(&lines.concat());
 }
 

@@ -174,7 +174,7 @@ fn p13_calls_that_no_codec_makes_fail() {
         wrong-id: cell: protocol violation: WrongJob
         too-long: cell: protocol violation: WrongLength
         empty: cell: protocol violation: WrongLength
-        garbage: cell: protocol violation: not a reply: Magic
+        garbage: cell: protocol violation: the worker sent a malformed reply: Magic
         terminal-codes: cell: undecodable: ?[2J
         beyond: cell: too large: exceeded the size limit of its output
     "#]]

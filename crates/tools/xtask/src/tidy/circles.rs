@@ -57,7 +57,7 @@ fn message(graph: &Graph, circle: &Circle) -> String {
     );
     if let Some((from, to, rest)) = weakest(graph, circle) {
         let (from, to) = (display(from), display(to));
-        what += &format!("; without the import of {to} in {from}, {rest} files remain");
+        what += &format!("; without the import of {to} in {from}, {rest} files remain in a cycle");
     }
     what
 }

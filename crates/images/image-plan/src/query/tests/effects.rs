@@ -140,10 +140,10 @@ fn colours() {
             sepia=yes -> Value: sepia: must be true or false
             duotone=000,fff -> duotone=000000,ffffff
             duotone=1F2E3D,white -> duotone=1f2e3d,ffffff
-            duotone=000 -> Value: duotone: must be the colours of black and white, such as 1f2e3d,ffeedd
-            duotone=000,fff8 -> Value: duotone: must be the colours of black and white, such as 1f2e3d,ffeedd
-            duotone=000,fff,fff -> Value: duotone: must be the colours of black and white, such as 1f2e3d,ffeedd
-            duotone=%23000,fff -> Value: duotone: must be the colours of black and white, such as 1f2e3d,ffeedd
+            duotone=000 -> Value: duotone: must be two colours, which replace black and white, such as 1f2e3d,ffeedd
+            duotone=000,fff8 -> Value: duotone: must be two colours, which replace black and white, such as 1f2e3d,ffeedd
+            duotone=000,fff,fff -> Value: duotone: must be two colours, which replace black and white, such as 1f2e3d,ffeedd
+            duotone=%23000,fff -> Value: duotone: must be two colours, which replace black and white, such as 1f2e3d,ffeedd
         "#]],
     );
 }

@@ -52,7 +52,7 @@ fn what_parts_two_readings_is_named() {
         (
             "GET /, waits",
             "GET /b, waits",
-            framed("different request line"),
+            framed("a request line that Pelton read differently"),
         ),
         (
             "GET /, GET /b, waits",
@@ -67,17 +67,17 @@ fn what_parts_two_readings_is_named() {
         (
             "POST /+5, waits",
             "POST /+6, waits",
-            framed("content of different length"),
+            framed("content whose length Pelton read differently"),
         ),
         (
             "POST /+5, waits",
             "POST /+9…, waits",
-            framed("a body that ends here"),
+            framed("an incomplete body, where Pelton found the end of the body"),
         ),
         (
             "POST /+5…, waits",
             "POST /+3, waits",
-            framed("a body that ends there"),
+            framed("the end of a body that Pelton found incomplete"),
         ),
         // The oracle closes the connection, and never reads the second request, so this is not a
         // finding.
