@@ -1,0 +1,473 @@
+//! Tests of `pelton tune` in a network namespace of their own, with a pair of veth interfaces. They
+//! need root, and change nothing of the host.
+
+use std::fs;
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
+use std::os::unix::process::CommandExt as _;
+use std::path::PathBuf;
+use std::process::{Child, Command, Output, Stdio};
+
+use expect_test::expect;
+use serde_json::Value;
+
+use crate::harness::{Home, eventually};
+
+/// User and group that own nothing.
+const NOBODY: &str = "65534";
+/// Upper bound of the steps of an apply at which a kill is tried.
+const STEPS_MAX: usize = 200;
+
+/// Settings of the namespace that may change: everything of TCP and of the interfaces.
+const SNAPSHOT: &str = "cd /proc/sys/net && grep -r . core/somaxconn ipv4/tcp_* ipv4/ip_local_port_range; \
+    cd /sys/class/net && grep -r . veth*/queues/*/*_cpus veth*/queues/*/rps_flow_cnt veth*/threaded \
+    veth*/napi_defer_hard_irqs veth*/gro_flush_timeout; true";
+/// Interfaces, and values that the plan changes.
+const SETUP: &str = "mount -t sysfs sysfs /sys && ip link set lo up \
+    && ip link add veth0 type veth peer name veth1 && ip link set veth0 up && ip link set veth1 up \
+    && echo 128 > /proc/sys/net/core/somaxconn && echo 512 > /proc/sys/net/ipv4/tcp_max_syn_backlog \
+    && echo 0 > /proc/sys/net/ipv4/tcp_migrate_req && echo 1 > /proc/sys/net/ipv4/tcp_slow_start_after_idle \
+    && echo 4096 16384 1000000 > /proc/sys/net/ipv4/tcp_wmem && echo ready && exec sleep 600";
+
+/// Network and mount namespace, which ends when this value is dropped.
+struct Space {
+    keeper: Child,
+    home: Home,
+}
+
+impl Space {
+    /// Creates the namespaces, if this process may. Prints the reason if it may not.
+    fn new() -> Option<Space> {
+        let is_root = fs::metadata("/proc/self")
+            .expect("the process exists")
+            .uid()
+            == 0;
+        if !is_root {
+            eprintln!("skipped: only root may create network namespaces that it may tune");
+            return None;
+        }
+        let mut keeper = Command::new("unshare")
+            .args(["-n", "-m", "sh", "-c", SETUP])
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("unshare is part of every Debian");
+        let mut line = String::new();
+        let stdout = keeper.stdout.take().expect("it is a pipe");
+        std::io::BufRead::read_line(&mut std::io::BufReader::new(stdout), &mut line)
+            .expect("a pipe can be read");
+        if line != "ready\n" {
+            keeper
+                .kill()
+                .and_then(|()| keeper.wait())
+                .expect("a child of our own");
+            eprintln!("skipped: this system has no veth interfaces or no network namespaces");
+            return None;
+        }
+        Some(Space {
+            keeper,
+            home: Home::new(),
+        })
+    }
+
+    /// Returns a command that runs `words` in the namespaces.
+    fn command(&self, words: &[&str]) -> Command {
+        let mut command = Command::new("nsenter");
+        command.args(["-n", "-m", "-t", &self.keeper.id().to_string()]);
+        command
+            .args(words)
+            .env_clear()
+            .current_dir(self.home.directory());
+        command.env("PATH", "/usr/sbin:/usr/bin:/sbin:/bin");
+        command
+    }
+
+    fn output(&self, words: &[&str]) -> Output {
+        self.command(words)
+            .output()
+            .expect("nsenter is part of every Debian")
+    }
+
+    /// Runs `pelton tune`, and returns its exit code with stdout and stderr.
+    fn tune(&self, words: &[&str]) -> (i32, String, String) {
+        let all = [&[env!("CARGO_BIN_EXE_pelton"), "tune"][..], words].concat();
+        let Output {
+            status,
+            stdout,
+            stderr,
+        } = self.output(&all);
+        let text = |bytes| String::from_utf8(bytes).expect("the messages are text");
+        (
+            status.code().expect("it was not killed"),
+            text(stdout),
+            text(stderr),
+        )
+    }
+
+    fn apply(&self, words: &[&str]) -> (i32, String, String) {
+        let own = [
+            "apply",
+            "--this-namespace",
+            "--include",
+            "poll.irqsuspend",
+            "--include",
+            "lim.ports",
+        ];
+        self.tune(&[&own[..], words].concat())
+    }
+
+    fn status(&self) -> Value {
+        let (_, out, err) = self.tune(&["status", "--json"]);
+        serde_json::from_str(&out).unwrap_or_else(|_| panic!("not JSON: {out}{err}"))
+    }
+
+    fn snapshot(&self) -> String {
+        let output = self.output(&["sh", "-c", SNAPSHOT]);
+        let text = String::from_utf8(output.stdout).expect("settings are text");
+        assert!(
+            text.contains("core/somaxconn:") && text.contains("veth0/queues/rx-0/rps_cpus:"),
+            "{text}"
+        );
+        text
+    }
+
+    fn shell(&self, script: &str) {
+        assert!(
+            self.output(&["sh", "-c", script]).status.success(),
+            "{script}"
+        );
+    }
+}
+
+impl Drop for Space {
+    fn drop(&mut self) {
+        self.keeper
+            .kill()
+            .and_then(|()| self.keeper.wait())
+            .expect("a child of our own");
+    }
+}
+
+/// Returns the lines in which two snapshots differ, from both.
+fn differences(before: &str, after: &str) -> Vec<String> {
+    let lines = before.lines().zip(after.lines());
+    let lines = lines.filter(|(old, new)| old != new);
+    lines
+        .map(|(old, new)| format!("{old} > {}", new.rsplit(':').next().unwrap_or(new)))
+        .collect()
+}
+
+#[test]
+fn confirmed_changes_stay_until_revert_takes_every_value_back() {
+    let Some(space) = Space::new() else { return };
+    let before = space.snapshot();
+    let (code, out, err) = space.apply(&[]);
+    assert_eq!((code, err.as_str()), (0, ""), "{out}");
+    assert_eq!(space.status()["state"], "waiting");
+    assert_eq!(space.status()["isGuarded"], true);
+    let changed = differences(&before, &space.snapshot());
+    for line in [
+        "core/somaxconn:128 > 4096",
+        "ipv4/tcp_max_syn_backlog:512 > 4096",
+        "ipv4/tcp_migrate_req:0 > 1",
+        "ipv4/tcp_slow_start_after_idle:1 > 0",
+        "ipv4/tcp_wmem:4096\t16384\t1000000 > 4096\t16384\t4194304",
+        "veth0/napi_defer_hard_irqs:0 > 2",
+    ] {
+        assert!(
+            changed.iter().any(|found| found == line),
+            "{line} of {changed:#?}"
+        );
+    }
+    let listed = space.status()["changes"].as_array().expect("a list").len();
+    assert_eq!(listed, changed.len());
+    let (code, _, err) = space.apply(&[]);
+    assert_eq!(code, 2);
+    expect![[r#"
+        pelton: tune apply: earlier changes wait for their confirmation
+        hint:   pelton tune confirm keeps them, pelton tune revert takes them back
+    "#]]
+    .assert_eq(&err);
+    assert_eq!(space.tune(&["confirm"]).0, 0);
+    eventually("the guard ends", || {
+        let status = space.status();
+        (status["state"] == "confirmed").then_some(())
+    });
+    let (code, out, _) = space.apply(&[]);
+    assert_eq!(
+        (code, out.as_str()),
+        (
+            0,
+            "nothing to change: every setting of the plan is as wanted\n"
+        )
+    );
+    let (code, out, err) = space.tune(&["revert"]);
+    assert_eq!(
+        (code, out, err),
+        (
+            0,
+            format!("taken back: {listed} changes, left: 0\n"),
+            String::new()
+        )
+    );
+    assert_eq!(
+        differences(&before, &space.snapshot()),
+        Vec::<String>::new()
+    );
+}
+
+#[test]
+fn unconfirmed_changes_end_although_the_terminal_is_gone() {
+    let Some(space) = Space::new() else { return };
+    let before = space.snapshot();
+    // The shell ends its whole process group, as the end of a terminal does.
+    let script = format!(
+        "'{}' tune apply --this-namespace --timeout 10s && kill -HUP 0",
+        env!("CARGO_BIN_EXE_pelton")
+    );
+    let mut command = space.command(&["sh", "-c", &script]);
+    let output = command.process_group(0).output().expect("a shell");
+    assert_eq!(output.status.code(), None, "the signal ends the shell");
+    assert_ne!(
+        differences(&before, &space.snapshot()),
+        Vec::<String>::new()
+    );
+    eventually("the guard takes the changes back", || {
+        differences(&before, &space.snapshot())
+            .is_empty()
+            .then_some(())
+    });
+    eventually("the journal says so", || {
+        (space.status()["state"] == "reverted").then_some(())
+    });
+    assert_eq!(space.tune(&["confirm"]).0, 2);
+}
+
+#[test]
+fn a_kill_at_any_step_leaves_what_revert_takes_back() {
+    let Some(space) = Space::new() else { return };
+    let tried = Command::new("strace")
+        .args(["-o", "/dev/null", "true"])
+        .status();
+    if !tried.is_ok_and(|status| status.success()) {
+        eprintln!("skipped: strace cannot trace here");
+        return;
+    }
+    let before = space.snapshot();
+    let (mut kills, mut partial) = (0, 0);
+    for step in 1..STEPS_MAX {
+        let inject = format!("inject=write,fsync,fdatasync,rename:signal=KILL:when={step}");
+        // The guard ends with the process namespace, so that only `revert` can take changes back.
+        let words = [
+            "strace",
+            "-f",
+            "-qq",
+            "-o",
+            "/dev/null",
+            "-e",
+            &inject,
+            "unshare",
+            "-p",
+            "-f",
+            env!("CARGO_BIN_EXE_pelton"),
+            "tune",
+            "apply",
+            "--this-namespace",
+        ];
+        let is_whole = space.output(&words).status.success();
+        kills += usize::from(!is_whole);
+        let changed = differences(&before, &space.snapshot());
+        partial += usize::from(!changed.is_empty());
+        let (code, _, err) = space.tune(&["revert"]);
+        assert_eq!((code, err.as_str()), (0, ""), "step {step}");
+        let left = differences(&before, &space.snapshot());
+        assert_eq!(left, Vec::<String>::new(), "step {step}");
+        if is_whole {
+            // Each change has a line, its sync, and its value.
+            assert!(
+                15 <= kills && 12 <= partial,
+                "{kills} kills, {partial} with changes"
+            );
+            return;
+        }
+    }
+    panic!("an apply has fewer steps than {STEPS_MAX}");
+}
+
+#[test]
+fn without_its_guard_status_says_so_and_revert_works() {
+    let Some(space) = Space::new() else { return };
+    let before = space.snapshot();
+    // The guard ends with the process namespace.
+    let words = [
+        "unshare",
+        "-p",
+        "-f",
+        env!("CARGO_BIN_EXE_pelton"),
+        "tune",
+        "apply",
+        "--this-namespace",
+    ];
+    assert!(space.output(&words).status.success());
+    let (code, out, _) = space.tune(&["status"]);
+    assert_eq!(code, 1);
+    assert!(out.starts_with("the changes are not confirmed, and the process that would take them back has ended: run pelton tune confirm or pelton tune revert\n"), "{out}");
+    assert_eq!(space.tune(&["revert"]).0, 0);
+    assert_eq!(
+        differences(&before, &space.snapshot()),
+        Vec::<String>::new()
+    );
+}
+
+#[test]
+fn queues_of_an_interface_are_changed_and_restored() {
+    let Some(space) = Space::new() else { return };
+    let count = || {
+        let script = "ls -d /sys/class/net/veth0/queues/rx-* | wc -l";
+        let output = space.output(&["sh", "-c", script]);
+        String::from_utf8(output.stdout).expect("a number")
+    };
+    let (_, plan, _) = space.tune(&["plan", "--json", "--this-namespace", "--include", "nic.rss"]);
+    let plan: Value = serde_json::from_str(&plan).expect("the plan is JSON");
+    let changes = plan["changes"].as_array().expect("a list");
+    let queues = changes
+        .iter()
+        .find(|change| change["setting"] == "veth0 receive queues");
+    let Some(queues) = queues else {
+        eprintln!("skipped: veth has one queue on a machine with one processor");
+        return;
+    };
+    let before = count();
+    assert_eq!(before, "1\n");
+    let (code, out, err) = space.apply(&["--include", "nic.rss"]);
+    assert_eq!((code, err.as_str()), (0, ""), "{out}");
+    assert_eq!(count().trim(), queues["new"].as_str().expect("a value"));
+    assert_eq!(space.tune(&["revert"]).0, 0);
+    assert_eq!(count(), before);
+}
+
+#[test]
+fn a_refused_change_takes_the_others_back() {
+    let Some(space) = Space::new() else { return };
+    let before = space.snapshot();
+    // Without aggregation, veth has nothing that a thread could process.
+    let (code, _, err) = space.apply(&["--include", "nic.threaded"]);
+    if code == 0 {
+        eprintln!("skipped: veth accepts threads here");
+        return;
+    }
+    assert_eq!(code, 3);
+    assert!(
+        err.starts_with("pelton: tune apply: cannot write 1 to /sys/class/net/veth"),
+        "{err}"
+    );
+    assert!(
+        err.ends_with("\ncause:  the changes before this one were taken back\nhint:   --exclude nic.threaded leaves this row out\n"),
+        "{err}"
+    );
+    assert_eq!(
+        differences(&before, &space.snapshot()),
+        Vec::<String>::new()
+    );
+    assert_eq!(space.status()["state"], "reverted");
+}
+
+#[test]
+fn a_value_of_another_program_is_reported_and_only_overwritten_by_force() {
+    let Some(space) = Space::new() else { return };
+    let before = space.snapshot();
+    assert_eq!(space.apply(&[]).0, 0);
+    assert_eq!(space.tune(&["confirm"]).0, 0);
+    space.shell("echo 9999 > /proc/sys/net/core/somaxconn");
+    let (code, out, _) = space.tune(&["status"]);
+    assert_eq!(code, 1);
+    assert!(
+        out.contains("/proc/sys/net/core/somaxconn: 128 before, 4096 applied, now 9999"),
+        "{out}"
+    );
+    let (code, _, err) = space.tune(&["revert"]);
+    assert_eq!(code, 1);
+    expect![[r#"
+        pelton: tune revert: /proc/sys/net/core/somaxconn is 9999, but 4096 was applied over 128: another program has changed it since
+        hint:   pelton tune revert --force overwrites it and goes on
+    "#]]
+    .assert_eq(&err);
+    assert_eq!(space.tune(&["revert", "--force"]).0, 0);
+    assert_eq!(
+        differences(&before, &space.snapshot()),
+        Vec::<String>::new()
+    );
+}
+
+#[test]
+fn another_namespace_than_the_hosts_is_refused() {
+    let Some(space) = Space::new() else { return };
+    let before = space.snapshot();
+    let (code, _, err) = space.tune(&["apply"]);
+    assert_eq!(code, 2);
+    assert!(err.ends_with(" is not the network namespace of the host, as in a container\nhint:   run it on the host; --this-namespace changes this namespace only\n"), "{err}");
+    // Without a mount of its own, /sys shows the interfaces of the host.
+    let script = format!(
+        "'{}' tune plan --this-namespace",
+        env!("CARGO_BIN_EXE_pelton")
+    );
+    let words = [
+        "-n",
+        "-t",
+        &space.keeper.id().to_string(),
+        "sh",
+        "-c",
+        &script,
+    ];
+    let output = Command::new("nsenter")
+        .args(words)
+        .output()
+        .expect("a shell");
+    assert_eq!(output.status.code(), Some(2));
+    assert_eq!(
+        String::from_utf8_lossy(&output.stderr),
+        "pelton: tune: /sys shows the interfaces of another network namespace\nhint:   mount sysfs again in this namespace, as ip netns exec does\n"
+    );
+    assert_eq!(
+        differences(&before, &space.snapshot()),
+        Vec::<String>::new()
+    );
+}
+
+#[test]
+fn without_privileges_the_message_says_what_is_needed() {
+    let Some(space) = Space::new() else { return };
+    let before = space.snapshot();
+    let folder = PathBuf::from(format!("/tmp/pelton-tune-nobody-{}", std::process::id()));
+    fs::create_dir_all(&folder).expect("a temporary directory");
+    fs::set_permissions(&folder, fs::Permissions::from_mode(0o777)).expect("a temporary directory");
+    let program = folder.join("pelton");
+    fs::copy(env!("CARGO_BIN_EXE_pelton"), &program).expect("a temporary directory");
+    let words = [
+        "setpriv",
+        "--reuid",
+        NOBODY,
+        "--regid",
+        NOBODY,
+        "--clear-groups",
+        program.to_str().expect("the path is text"),
+        "tune",
+        "apply",
+        "--this-namespace",
+    ];
+    let output = space
+        .command(&words)
+        .current_dir(&folder)
+        .output()
+        .expect("setpriv is part of every Debian");
+    fs::remove_dir_all(folder).expect("the directory exists");
+    let err = String::from_utf8(output.stderr).expect("messages are text");
+    assert_eq!(output.status.code(), Some(3), "{err}");
+    assert!(
+        err.starts_with("pelton: tune apply: cannot write /"),
+        "{err}"
+    );
+    assert!(err.ends_with(": permission denied\ncause:  changes of the host need root\nhint:   sudo pelton tune apply\n"), "{err}");
+    assert_eq!(
+        differences(&before, &space.snapshot()),
+        Vec::<String>::new()
+    );
+}
