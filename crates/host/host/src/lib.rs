@@ -51,4 +51,4 @@ pub use mapped::Mapped;
 pub use namespace::{Namespace, is_sysfs_own, namespace};
 pub use sampling::{CpuSample, EVENTS_MAX, Mode, Record, Registers, Sampling, SamplingError};
 pub use server::holder;
-pub use setting::{Scope, Setting, SettingFault};
+pub use setting::{Property, Scope, Setting, SettingFault};

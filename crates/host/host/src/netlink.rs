@@ -1,4 +1,5 @@
-//! Requests to the kernel over netlink. They read properties and never change anything.
+//! Requests to the kernel over netlink. All callers but [`crate::ethtool::Ethtool::write`] only
+//! read.
 
 use std::time::{Duration, Instant};
 

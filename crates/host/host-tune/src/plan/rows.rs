@@ -1,7 +1,7 @@
 //! The table of rows of a plan, in the order of the article's steps, then those that are not in the
 //! article.
 
-use host::Setting;
+use host::{Property, Setting};
 use host_checks::{Cpus, Facts, Interface};
 
 use super::Wanted;
@@ -49,11 +49,44 @@ pub(super) const ROWS: &[Row] = &[
     explained("sec.seccomp"),
     explained("nf.hooks"),
     row("irq.affinity", When::Finding, interrupts),
+    row("nic.rss", When::Request, |facts| {
+        let cpus = processors(facts)?.len() as u64;
+        each(facts, |interface| {
+            let most = interface
+                .channels
+                .ok()
+                .map(|found| u64::from(found.receive_max));
+            let least = most.map(|most| Wanted::AtLeast(most.min(cpus)));
+            card(interface, Property::ReceiveQueues, least)
+        })
+    }),
     row("nic.xps", When::Finding, transmit),
     row("nic.rps_rfs", When::ThroughputFinding, software),
     row("nic.threaded", When::Request, |facts| {
         each(facts, |interface| {
             vec![sys(interface, "threaded", exactly("1"))]
+        })
+    }),
+    row("irq.coalesce", When::Request, |facts| {
+        each(facts, |interface| {
+            let can = interface
+                .coalescing
+                .ok()
+                .and_then(|found| found.is_adaptive);
+            card(
+                interface,
+                Property::AdaptiveReceive,
+                can.map(|_| exactly("on")),
+            )
+        })
+    }),
+    row("nic.rings", When::Request, |facts| {
+        each(facts, |interface| {
+            let most = interface
+                .rings
+                .ok()
+                .map(|found| u64::from(found.receive_max));
+            card(interface, Property::ReceiveRing, most.map(Wanted::AtLeast))
         })
     }),
     row("poll.sysctl", When::Request, |_| {
@@ -74,6 +107,13 @@ pub(super) const ROWS: &[Row] = &[
     }),
     explained("net.taps"),
     explained("net.bpf"),
+    // The kernel can always cut packets late by itself; segmentation by the card depends on the card.
+    row("nic.gro", When::Finding, |facts| {
+        each(facts, |interface| {
+            let name = "tx-generic-segmentation".to_owned();
+            card(interface, Property::Feature { name }, Some(exactly("on")))
+        })
+    }),
     row("tcp.cc", When::Finding, |_| {
         Ok(vec![net("ipv4/tcp_congestion_control", exactly("cubic"))])
     }),
@@ -134,6 +174,20 @@ fn net(path: &str, wanted: Wanted) -> (Setting, Wanted) {
 fn sys(interface: &Interface, file: &str, wanted: Wanted) -> (Setting, Wanted) {
     let path = format!("class/net/{}/{file}", interface.name);
     (Setting::Sys { path }, wanted)
+}
+
+/// Returns a property of an interface, if the card has it.
+fn card(
+    interface: &Interface,
+    property: Property,
+    wanted: Option<Wanted>,
+) -> Vec<(Setting, Wanted)> {
+    let interface = interface.name.clone();
+    let setting = Setting::Card {
+        interface,
+        property,
+    };
+    wanted.map(|wanted| (setting, wanted)).into_iter().collect()
 }
 
 /// Proposes settings of every interface.

@@ -179,5 +179,5 @@ fn rows_of_class_x_and_b_are_never_applied() {
             }
         }
     }
-    assert_eq!(ids.len(), 16);
+    assert_eq!(ids.len(), 20);
 }

@@ -262,3 +262,32 @@ fn a_slow_server_does_not_delay_the_report() {
     drop(stream);
     peer.join().expect("the peer ends when its client has left");
 }
+
+#[test]
+fn settings_of_a_card_are_read_and_written() {
+    let combined = attributes(&[(5, &4_u32.to_ne_bytes()), (9, &2_u32.to_ne_bytes())]);
+    let apart = attributes(&[(2, &4_u32.to_ne_bytes()), (6, &1_u32.to_ne_bytes())]);
+    let queues = ethtool::Field::ReceiveQueues;
+    assert_eq!(
+        (queues.of(&combined), queues.of(&apart)),
+        (Some(2), Some(1))
+    );
+    let wanted = |kind: u16| attributes(&[(kind, &3_u32.to_ne_bytes())]);
+    assert_eq!(queues.attributes(&combined, 3), wanted(9));
+    assert_eq!(queues.attributes(&apart, 3), wanted(6));
+    let adaptive = ethtool::Field::AdaptiveReceive;
+    assert_eq!(adaptive.of(&attributes(&[(11, &[1])])), Some(1));
+    assert_eq!(adaptive.of(&apart), None);
+    assert_eq!(adaptive.attributes(&[], 0), attributes(&[(11, &[0])]));
+    // A bit of the set has its name, and a flag if it is wanted.
+    let feature = ethtool::Field::Feature("rx-gro");
+    let bit = |rows: &[(u16, &[u8])]| {
+        let bits = attributes(&[(0x8000 | 1, &attributes(rows))]);
+        attributes(&[(0x8000 | 3, &attributes(&[(0x8000 | 3, &bits)]))])
+    };
+    assert_eq!(feature.attributes(&[], 0), bit(&[(2, b"rx-gro\0")]));
+    assert_eq!(
+        feature.attributes(&[], 1),
+        bit(&[(2, b"rx-gro\0"), (3, &[])])
+    );
+}
