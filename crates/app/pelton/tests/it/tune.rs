@@ -1,10 +1,10 @@
-//! Tests of `pelton tune` in a network namespace of their own, with a pair of veth interfaces. They
-//! need root, and change nothing of the host.
+//! Tests of `pelton tune`, each in a network namespace of its own with a pair of veth interfaces.
+//! They change nothing of the host.
 
 use std::fs;
+use std::io::{BufRead as _, BufReader};
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::os::unix::process::CommandExt as _;
-use std::path::PathBuf;
 use std::process::{Child, Command, Output, Stdio};
 
 use expect_test::expect;
@@ -14,13 +14,16 @@ use crate::harness::{Home, eventually};
 
 /// User and group that own nothing.
 const NOBODY: &str = "65534";
-/// Upper bound of the steps of an apply at which a kill is tried.
-const STEPS_MAX: usize = 200;
+/// System calls by which an apply writes: lines of the journal and values of files, the sync of
+/// lines, the replacement of an earlier journal, and messages for network cards.
+const CALLS: [&str; 5] = ["write", "fdatasync", "fsync", "/^rename", "sendto"];
+/// Upper bound of the calls of one kind in an apply.
+const CALLS_MAX: usize = 200;
 
 /// Settings of the namespace that may change: everything of TCP and of the interfaces.
 const SNAPSHOT: &str = "cd /proc/sys/net && grep -r . core/somaxconn ipv4/tcp_* ipv4/ip_local_port_range; \
     cd /sys/class/net && grep -r . veth*/queues/*/*_cpus veth*/queues/*/rps_flow_cnt veth*/threaded \
-    veth*/napi_defer_hard_irqs veth*/gro_flush_timeout; true";
+    veth*/napi_defer_hard_irqs veth*/gro_flush_timeout | sort; tc qdisc show | sed 's/ refcnt.*//'; true";
 /// Interfaces, and values that the plan changes.
 const SETUP: &str = "mount -t sysfs sysfs /sys && ip link set lo up \
     && ip link add veth0 type veth peer name veth1 && ip link set veth0 up && ip link set veth1 up \
@@ -28,55 +31,57 @@ const SETUP: &str = "mount -t sysfs sysfs /sys && ip link set lo up \
     && echo 0 > /proc/sys/net/ipv4/tcp_migrate_req && echo 1 > /proc/sys/net/ipv4/tcp_slow_start_after_idle \
     && echo 4096 16384 1000000 > /proc/sys/net/ipv4/tcp_wmem && echo ready && exec sleep 600";
 
-/// Network and mount namespace, which ends when this value is dropped.
+/// Network and mount namespace, which ends when this value is dropped, and a directory in which its
+/// commands run. A plain user also needs a user namespace.
 struct Space {
     keeper: Child,
     home: Home,
+    is_root: bool,
 }
 
 impl Space {
-    /// Creates the namespaces, if this process may. Prints the reason if it may not.
+    /// Creates the namespaces. Prints the reason if this system does not permit them.
     fn new() -> Option<Space> {
-        let is_root = fs::metadata("/proc/self")
-            .expect("the process exists")
-            .uid()
-            == 0;
-        if !is_root {
-            eprintln!("skipped: only root may create network namespaces that it may tune");
-            return None;
-        }
+        let own = fs::metadata("/proc/self").expect("the process exists");
+        let is_root = own.uid() == 0;
+        let user: &[&str] = if is_root { &[] } else { &["-U", "-r"] };
         let mut keeper = Command::new("unshare")
+            .args(user)
             .args(["-n", "-m", "sh", "-c", SETUP])
             .stdout(Stdio::piped())
             .spawn()
             .expect("unshare is part of every Debian");
         let mut line = String::new();
         let stdout = keeper.stdout.take().expect("it is a pipe");
-        std::io::BufRead::read_line(&mut std::io::BufReader::new(stdout), &mut line)
+        BufReader::new(stdout)
+            .read_line(&mut line)
             .expect("a pipe can be read");
-        if line != "ready\n" {
-            keeper
-                .kill()
-                .and_then(|()| keeper.wait())
-                .expect("a child of our own");
-            eprintln!("skipped: this system has no veth interfaces or no network namespaces");
-            return None;
-        }
-        Some(Space {
+        let space = Space {
             keeper,
             home: Home::new(),
-        })
+            is_root,
+        };
+        if line == "ready\n" {
+            return Some(space);
+        }
+        eprintln!("skipped: this system has no veth interfaces, or permits no namespaces");
+        None
     }
 
-    /// Returns a command that runs `words` in the namespaces.
+    /// Returns a command that runs `words` in the namespaces and in the directory of the test.
+    /// `nsenter` itself changes to the root directory.
     fn command(&self, words: &[&str]) -> Command {
         let mut command = Command::new("nsenter");
-        command.args(["-n", "-m", "-t", &self.keeper.id().to_string()]);
+        if !self.is_root {
+            command.args(["-U", "--preserve-credentials"]);
+        }
         command
+            .args(["-n", "-m", "-t", &self.keeper.id().to_string()])
+            .args(["sh", "-c", "cd \"$0\" && exec \"$@\""])
+            .arg(self.home.directory())
             .args(words)
             .env_clear()
-            .current_dir(self.home.directory());
-        command.env("PATH", "/usr/sbin:/usr/bin:/sbin:/bin");
+            .env("PATH", "/usr/sbin:/usr/bin:/sbin:/bin");
         command
     }
 
@@ -144,6 +149,18 @@ impl Drop for Space {
             .and_then(|()| self.keeper.wait())
             .expect("a child of our own");
     }
+}
+
+/// Returns whether strace can stop programs at their system calls. Prints the reason if it cannot.
+fn can_trace() -> bool {
+    let tried = Command::new("strace")
+        .args(["-o", "/dev/null", "true"])
+        .status();
+    let can = tried.is_ok_and(|status| status.success());
+    if !can {
+        eprintln!("skipped: strace is not installed, or may not trace here");
+    }
+    can
 }
 
 /// Returns the lines in which two snapshots differ, from both.
@@ -241,55 +258,122 @@ fn unconfirmed_changes_end_although_the_terminal_is_gone() {
     assert_eq!(space.tune(&["confirm"]).0, 2);
 }
 
+/// Returns the number of messages that an apply sends to the kernel before its journal begins. They
+/// only read.
+fn messages_before_journal(space: &Space) -> usize {
+    let own = ["strace", "-qq", "-o", "calls", "-e", "trace=sendto,fsync"];
+    let apply = [env!("CARGO_BIN_EXE_pelton"), "tune", "apply"];
+    let flags = ["--this-namespace", "--include", "nic.rss"];
+    assert!(
+        space
+            .output(&[&own[..], &apply, &flags].concat())
+            .status
+            .success()
+    );
+    assert_eq!(space.tune(&["revert"]).0, 0);
+    let calls = fs::read_to_string(space.home.directory().join("calls")).expect("strace wrote it");
+    let before = calls.lines().take_while(|line| !line.starts_with("fsync("));
+    before.filter(|line| line.starts_with("sendto(")).count()
+}
+
+/// Runs an apply without a guard, and kills it before its system call `call` number `step`. Returns
+/// whether it had fewer such calls, and so was not killed.
+fn apply_until(space: &Space, call: &str, step: usize) -> bool {
+    let inject = format!("inject={call}:signal=KILL:when={step}");
+    // The guard ends with the process namespace, so that only `revert` can take changes back.
+    let words = [
+        "strace",
+        "-f",
+        "-qq",
+        "-o",
+        "/dev/null",
+        "-e",
+        &inject,
+        "unshare",
+        "-p",
+        "-f",
+        env!("CARGO_BIN_EXE_pelton"),
+        "tune",
+        "apply",
+        "--this-namespace",
+        "--include",
+        "nic.rss",
+    ];
+    space.output(&words).status.success()
+}
+
 #[test]
 fn a_kill_at_any_step_leaves_what_revert_takes_back() {
     let Some(space) = Space::new() else { return };
-    let tried = Command::new("strace")
-        .args(["-o", "/dev/null", "true"])
-        .status();
-    if !tried.is_ok_and(|status| status.success()) {
-        eprintln!("skipped: strace cannot trace here");
+    if !can_trace() {
         return;
     }
     let before = space.snapshot();
+    let messages = messages_before_journal(&space);
     let (mut kills, mut partial) = (0, 0);
-    for step in 1..STEPS_MAX {
-        let inject = format!("inject=write,fsync,fdatasync,rename:signal=KILL:when={step}");
-        // The guard ends with the process namespace, so that only `revert` can take changes back.
-        let words = [
-            "strace",
-            "-f",
-            "-qq",
-            "-o",
-            "/dev/null",
-            "-e",
-            &inject,
-            "unshare",
-            "-p",
-            "-f",
-            env!("CARGO_BIN_EXE_pelton"),
-            "tune",
-            "apply",
-            "--this-namespace",
-        ];
-        let is_whole = space.output(&words).status.success();
-        kills += usize::from(!is_whole);
-        let changed = differences(&before, &space.snapshot());
-        partial += usize::from(!changed.is_empty());
-        let (code, _, err) = space.tune(&["revert"]);
-        assert_eq!((code, err.as_str()), (0, ""), "step {step}");
-        let left = differences(&before, &space.snapshot());
-        assert_eq!(left, Vec::<String>::new(), "step {step}");
-        if is_whole {
-            // Each change has a line, its sync, and its value.
-            assert!(
-                15 <= kills && 12 <= partial,
-                "{kills} kills, {partial} with changes"
-            );
-            return;
+    for call in CALLS {
+        let first = match call {
+            "sendto" => messages,
+            _ => 1,
+        };
+        for step in first.. {
+            assert!(step < CALLS_MAX, "an apply has fewer calls of {call}");
+            let is_whole = apply_until(&space, call, step);
+            kills += usize::from(!is_whole);
+            let changed = differences(&before, &space.snapshot());
+            partial += usize::from(!is_whole && !changed.is_empty());
+            let (code, _, err) = space.tune(&["revert"]);
+            assert_eq!((code, err.as_str()), (0, ""), "{call} {step}");
+            let left = differences(&before, &space.snapshot());
+            assert_eq!(left, Vec::<String>::new(), "{call} {step}");
+            if is_whole {
+                break;
+            }
         }
     }
-    panic!("an apply has fewer steps than {STEPS_MAX}");
+    // Each change has a line of the journal, the sync of the line, and the write of the value.
+    assert!(
+        15 <= kills && 12 <= partial,
+        "{kills} kills, {partial} of them with changes"
+    );
+}
+
+#[test]
+fn after_a_hangup_during_apply_the_guard_takes_the_changes_back() {
+    let Some(space) = Space::new() else { return };
+    if !can_trace() {
+        return;
+    }
+    let before = space.snapshot();
+    // The fourth line of a change is in the journal, and three changes are made. The guard is not
+    // traced, and would wait for an hour if the apply ended well.
+    let words = [
+        "strace",
+        "-qq",
+        "-o",
+        "/dev/null",
+        "-e",
+        "inject=fdatasync:signal=HUP:when=4",
+        env!("CARGO_BIN_EXE_pelton"),
+        "tune",
+        "apply",
+        "--this-namespace",
+        "--timeout",
+        "1h",
+    ];
+    let output = space.output(&words);
+    assert_eq!(output.status.code(), None, "the signal ends strace, too");
+    eventually("the guard takes the changes back", || {
+        (space.status()["state"] == "reverted").then_some(())
+    });
+    assert_eq!(
+        differences(&before, &space.snapshot()),
+        Vec::<String>::new()
+    );
+    let journal = space.home.directory().join("pelton-data/tune/journal");
+    let journal = fs::read_to_string(journal).expect("the apply has begun");
+    let count = |record: &str| journal.matches(&format!("\"record\":\"{record}\"")).count();
+    assert_eq!((count("intent"), count("restored")), (4, 4), "{journal}");
 }
 
 #[test]
@@ -405,6 +489,10 @@ fn another_namespace_than_the_hosts_is_refused() {
     assert_eq!(code, 2);
     assert!(err.ends_with(" is not the network namespace of the host, as in a container\nhint:   run it on the host; --this-namespace changes this namespace only\n"), "{err}");
     // Without a mount of its own, /sys shows the interfaces of the host.
+    let user: &[&str] = match space.is_root {
+        true => &[],
+        false => &["-U", "--preserve-credentials"],
+    };
     let script = format!(
         "'{}' tune plan --this-namespace",
         env!("CARGO_BIN_EXE_pelton")
@@ -418,7 +506,9 @@ fn another_namespace_than_the_hosts_is_refused() {
         &script,
     ];
     let output = Command::new("nsenter")
+        .args(user)
         .args(words)
+        .current_dir(space.home.directory())
         .output()
         .expect("a shell");
     assert_eq!(output.status.code(), Some(2));
@@ -436,11 +526,17 @@ fn another_namespace_than_the_hosts_is_refused() {
 fn without_privileges_the_message_says_what_is_needed() {
     let Some(space) = Space::new() else { return };
     let before = space.snapshot();
-    let folder = PathBuf::from(format!("/tmp/pelton-tune-nobody-{}", std::process::id()));
+    if !space.is_root {
+        eprintln!("skipped: only root may run a program as another user");
+        return;
+    }
+    // The other user may not enter the directory of the test.
+    let folder = std::env::temp_dir().join(format!("pelton-tune-nobody-{}", std::process::id()));
     fs::create_dir_all(&folder).expect("a temporary directory");
     fs::set_permissions(&folder, fs::Permissions::from_mode(0o777)).expect("a temporary directory");
     let program = folder.join("pelton");
     fs::copy(env!("CARGO_BIN_EXE_pelton"), &program).expect("a temporary directory");
+    let data = folder.join("data");
     let words = [
         "setpriv",
         "--reuid",
@@ -452,12 +548,10 @@ fn without_privileges_the_message_says_what_is_needed() {
         "tune",
         "apply",
         "--this-namespace",
+        "--data",
+        data.to_str().expect("the path is text"),
     ];
-    let output = space
-        .command(&words)
-        .current_dir(&folder)
-        .output()
-        .expect("setpriv is part of every Debian");
+    let output = space.output(&words);
     fs::remove_dir_all(folder).expect("the directory exists");
     let err = String::from_utf8(output.stderr).expect("messages are text");
     assert_eq!(output.status.code(), Some(3), "{err}");
