@@ -123,6 +123,16 @@ impl Setting {
         }
     }
 
+    /// Returns whether only a write that was cut off between its steps can have led to `value`. The
+    /// kernel takes most values in one step.
+    #[must_use]
+    pub fn is_cut_off(&self, value: &str) -> bool {
+        match self {
+            Setting::Proc { .. } | Setting::Sys { .. } => false,
+            Setting::Card { property, .. } => property.is_cut_off(value),
+        }
+    }
+
     /// Returns the shell command that sets the value.
     #[must_use]
     pub fn command(&self, value: &str) -> String {
@@ -174,6 +184,8 @@ impl From<Unread> for SettingFault {
             Unread::Absent => SettingFault::Absent,
             Unread::TimedOut => SettingFault::TimedOut,
             Unread::Malformed | Unread::TooLong => SettingFault::Malformed,
+            // The interface was removed after the request had found it.
+            Unread::Errno(libc::ENODEV) => SettingFault::Absent,
             Unread::Errno(number) => SettingFault::Errno(number),
             Unread::Unsupported | Unread::NotRead | Unread::NoServer | Unread::Refused(_) => {
                 SettingFault::Unsupported
@@ -190,6 +202,7 @@ impl From<io::Error> for SettingFault {
             io::ErrorKind::NotFound => SettingFault::Absent,
             io::ErrorKind::Unsupported => SettingFault::Unsupported,
             _ => match err.raw_os_error() {
+                Some(libc::ENODEV) => SettingFault::Absent,
                 Some(number) => SettingFault::Errno(number),
                 None => SettingFault::Malformed,
             },

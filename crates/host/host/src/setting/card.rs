@@ -1,4 +1,5 @@
-//! Properties of network cards that are settings, by the netlink family `ethtool`.
+//! Properties of network interfaces that are settings, by the netlink family `ethtool` and by
+//! rtnetlink.
 
 use std::time::{Duration, Instant};
 
@@ -8,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::SettingFault;
 use crate::ethtool::{Ethtool, Field};
 use crate::files::{self, Roots};
-use crate::route;
+use crate::{queueing, route};
 
 /// Time within which the kernel must reply. A card that restarts may take seconds.
 const REPLY_MAX: Duration = Duration::from_secs(30);
@@ -30,6 +31,8 @@ pub enum Property {
     ReceiveRing,
     /// Moderation of receive interrupts by the load, `on` or `off`.
     AdaptiveReceive,
+    /// Queueing discipline, such as `pfifo_fast default`. See [`crate::qdisc_replacement`].
+    Qdisc,
 }
 
 impl Property {
@@ -40,6 +43,7 @@ impl Property {
             Property::ReceiveQueues => format!("ethtool -L {interface} combined {value}"),
             Property::ReceiveRing => format!("ethtool -G {interface} rx {value}"),
             Property::AdaptiveReceive => format!("ethtool -C {interface} adaptive-rx {value}"),
+            Property::Qdisc => queueing::command(interface, value),
         }
     }
 
@@ -50,17 +54,25 @@ impl Property {
             Property::ReceiveQueues => "receive queues",
             Property::ReceiveRing => "receive ring",
             Property::AdaptiveReceive => "adaptive-rx",
+            Property::Qdisc => "qdisc",
         }
     }
 
-    /// Returns the name in the kernel's messages.
-    fn field(&self) -> Field<'_> {
+    /// Returns the name in the messages of the family `ethtool`, if the property belongs to it.
+    fn field(&self) -> Option<Field<'_>> {
         match self {
-            Property::Feature { name } => Field::Feature(name),
-            Property::ReceiveQueues => Field::ReceiveQueues,
-            Property::ReceiveRing => Field::ReceiveRing,
-            Property::AdaptiveReceive => Field::AdaptiveReceive,
+            Property::Feature { name } => Some(Field::Feature(name)),
+            Property::ReceiveQueues => Some(Field::ReceiveQueues),
+            Property::ReceiveRing => Some(Field::ReceiveRing),
+            Property::AdaptiveReceive => Some(Field::AdaptiveReceive),
+            Property::Qdisc => None,
         }
+    }
+
+    /// Returns whether only a write of [`crate::Setting::write`] that was cut off can have led to a
+    /// value.
+    pub(super) fn is_cut_off(&self, value: &str) -> bool {
+        *self == Property::Qdisc && queueing::is_own(value)
     }
 
     fn is_switch(&self) -> bool {
@@ -68,18 +80,20 @@ impl Property {
     }
 }
 
-/// Connects to the kernel, and finds the index of the interface.
-fn open(interface: &str) -> Result<(Ethtool, u32), SettingFault> {
-    let deadline = Instant::now() + REPLY_MAX;
+/// Finds the index of the interface.
+fn index(interface: &str, deadline: Instant) -> Result<u32, SettingFault> {
     let links = route::links(deadline)?;
     let link = links.iter().find(|link| link.name == interface);
-    let link = link.ok_or(SettingFault::Absent)?;
-    Ok((Ethtool::open(deadline)?, link.index))
+    link.map(|link| link.index).ok_or(SettingFault::Absent)
 }
 
 pub(super) fn read(interface: &str, property: &Property) -> Result<String, SettingFault> {
-    let (mut ethtool, index) = open(interface)?;
-    let number = ethtool.read(index, property.field())?;
+    let deadline = Instant::now() + REPLY_MAX;
+    let index = index(interface, deadline)?;
+    let Some(field) = property.field() else {
+        return Ok(queueing::read(index, deadline)?);
+    };
+    let number = Ethtool::open(deadline)?.read(index, field)?;
     Ok(match (property.is_switch(), number) {
         (true, 0) => "off".to_owned(),
         (true, _) => "on".to_owned(),
@@ -88,15 +102,19 @@ pub(super) fn read(interface: &str, property: &Property) -> Result<String, Setti
 }
 
 pub(super) fn write(interface: &str, property: &Property, value: &str) -> Result<(), SettingFault> {
+    let deadline = Instant::now() + REPLY_MAX;
+    let index = index(interface, deadline)?;
+    let Some(field) = property.field() else {
+        return Ok(queueing::write(index, value, deadline)?);
+    };
     let number = match (property.is_switch(), value) {
         (true, "off") => Some(0),
         (true, "on") => Some(1),
         (true, _) => None,
         (false, value) => value.parse().ok(),
     };
-    let (mut ethtool, index) = open(interface)?;
     let number = number.ok_or(SettingFault::Malformed)?;
-    Ok(ethtool.write(index, property.field(), number)?)
+    Ok(Ethtool::open(deadline)?.write(index, field, number)?)
 }
 
 /// Checks that this process has the privilege to change network cards.
