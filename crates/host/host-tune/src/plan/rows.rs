@@ -48,7 +48,7 @@ pub(super) const ROWS: &[Row] = &[
     explained("sec.audit"),
     explained("sec.seccomp"),
     explained("nf.hooks"),
-    row("irq.affinity", When::Finding, interrupts),
+    // A card that restarts may reset its interrupts and queues, which the next rows set.
     row("nic.rss", When::Request, |facts| {
         let cpus = processors(facts)?.len() as u64;
         each(facts, |interface| {
@@ -60,6 +60,16 @@ pub(super) const ROWS: &[Row] = &[
             card(interface, Property::ReceiveQueues, least)
         })
     }),
+    row("nic.rings", When::Request, |facts| {
+        each(facts, |interface| {
+            let most = interface
+                .rings
+                .ok()
+                .map(|found| u64::from(found.receive_max));
+            card(interface, Property::ReceiveRing, most.map(Wanted::AtLeast))
+        })
+    }),
+    row("irq.affinity", When::Finding, interrupts),
     row("nic.xps", When::Finding, transmit),
     row("nic.rps_rfs", When::ThroughputFinding, software),
     row("nic.threaded", When::Request, |facts| {
@@ -80,15 +90,6 @@ pub(super) const ROWS: &[Row] = &[
             )
         })
     }),
-    row("nic.rings", When::Request, |facts| {
-        each(facts, |interface| {
-            let most = interface
-                .rings
-                .ok()
-                .map(|found| u64::from(found.receive_max));
-            card(interface, Property::ReceiveRing, most.map(Wanted::AtLeast))
-        })
-    }),
     row("poll.sysctl", When::Request, |_| {
         let poll = Wanted::AtLeast(50);
         Ok(vec![
@@ -107,6 +108,8 @@ pub(super) const ROWS: &[Row] = &[
     }),
     explained("net.taps"),
     explained("net.bpf"),
+    row("q.noqueue", When::Request, |facts| qdiscs(facts, "noqueue")),
+    row("q.fq", When::Request, |facts| qdiscs(facts, "fq")),
     // The kernel can always cut packets late by itself; segmentation by the card depends on the card.
     row("nic.gro", When::Finding, |facts| {
         each(facts, |interface| {
@@ -195,6 +198,22 @@ fn each(facts: &Facts, propose: impl Fn(&Interface) -> Vec<(Setting, Wanted)>) -
     let interfaces = facts.interfaces.value.as_ref();
     let interfaces = interfaces.map_err(|why| format!("interfaces: {why}"))?;
     Ok(interfaces.iter().flat_map(propose).collect())
+}
+
+/// Proposes queueing disciplines of one kind for the network cards. In a container, where no card is
+/// visible, all interfaces take the place of a card.
+fn qdiscs(facts: &Facts, kind: &'static str) -> Proposed {
+    let interfaces = facts.interfaces.value.as_ref();
+    let interfaces = interfaces.map_err(|why| format!("interfaces: {why}"))?;
+    let has_cards = interfaces.iter().any(|interface| interface.kind.is_empty());
+    each(facts, |interface| {
+        let wanted = interface.kind.is_empty() || !has_cards;
+        card(
+            interface,
+            Property::Qdisc,
+            wanted.then_some(Wanted::Qdisc(kind)),
+        )
+    })
 }
 
 /// Returns the processors that the server, or this process, may use.
