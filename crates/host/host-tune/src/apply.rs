@@ -34,6 +34,7 @@ pub fn apply(order: &Order, choice: &Choice, timeout: Duration) -> Result<Applie
     let earlier = earlier.filter(|state| state.boot == namespace.boot);
     if let Some(state) = &earlier {
         require_free(state, &namespace)?;
+        folder.require_room()?;
     }
     let plan = order.plan(&namespace, choice)?;
     if plan.changes.is_empty() {
@@ -59,15 +60,19 @@ pub fn apply(order: &Order, choice: &Choice, timeout: Duration) -> Result<Applie
         None => folder.begin(&begin),
     };
     let made = make(&order.roots, &mut journal?, &plan.changes, timeout);
-    made.map_err(
-        |err| match take_back(&order.roots, &folder, Some(session), OnConflict::Skip) {
-            Ok(outcome) if outcome.conflicts.is_empty() => {
-                err.because("the changes before this one were taken back")
-            }
-            Ok(outcome) => err.because(outcome.conflicts.join("; ")),
-            Err(second) => err.because(second.to_string()),
-        },
-    )?;
+    made.map_err(|err| {
+        let outcome = take_back(&order.roots, &folder, Some(session), OnConflict::Skip);
+        err.because(match outcome {
+            Ok(outcome) if !outcome.conflicts.is_empty() => outcome.texts(),
+            Ok(outcome) => match outcome.unrecorded {
+                None => "the changes before this one were taken back".to_owned(),
+                Some(second) => format!(
+                    "the changes before this one were taken back, which the journal does not say: {second}"
+                ),
+            },
+            Err(second) => second.to_string(),
+        })
+    })?;
     // The guard waits for the end of this connection before it counts the time.
     drop(connection);
     Ok(Applied {
@@ -114,12 +119,6 @@ pub(crate) fn make(
     timeout: Duration,
 ) -> Result<(), Error> {
     for change in changes {
-        journal.write(&Record::Intent {
-            id: change.check.id.to_owned(),
-            setting: change.setting.clone(),
-            old: change.old.clone(),
-            new: change.new.clone(),
-        })?;
         let Change {
             check,
             setting,
@@ -132,6 +131,18 @@ pub(crate) fn make(
             ))
             .hint(format!("--exclude {} leaves this row out", check.id))
         };
+        // A change before this one may have reset the setting, such as another number of queues.
+        let old = setting.read(roots);
+        let old = old.map_err(|why| failed(&why.to_string()))?;
+        if old == *new {
+            continue;
+        }
+        journal.write(&Record::Intent {
+            id: check.id.to_owned(),
+            setting: setting.clone(),
+            old,
+            new: new.clone(),
+        })?;
         let written = setting.write(roots, new);
         written.map_err(|why| failed(&why.to_string()))?;
         let seen = setting

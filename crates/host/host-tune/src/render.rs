@@ -6,7 +6,7 @@ use std::time::Duration;
 use report::Error;
 use serde_json::{Value, json};
 
-use crate::{Applied, Change, Outcome, Plan, Present, Progress, Reason, Status};
+use crate::{Applied, Change, Obstacle, Outcome, Plan, Present, Progress, Reason, Status};
 
 /// Version of the documents. A change that readers could misunderstand increases it.
 const VERSION: u32 = 1;
@@ -85,13 +85,22 @@ pub(crate) fn write_applied(
     )
 }
 
-/// Returns the finding of a revert that did not take every change back.
-pub(crate) fn finding(outcome: &Outcome) -> Option<Error> {
-    if outcome.conflicts.is_empty() {
-        return None;
-    }
-    let err = Error::finding(format!("tune revert: {}", outcome.conflicts.join("; ")));
-    Some(err.hint("pelton tune revert --force overwrites it and goes on"))
+/// Returns the finding of a revert that did not take every change back, or did not record it.
+pub(crate) fn finding(outcome: Outcome) -> Option<Error> {
+    let texts = outcome.texts();
+    let hint = match outcome.conflicts.first().map(|first| first.obstacle) {
+        None => return outcome.unrecorded,
+        Some(Obstacle::OtherValue) => "pelton tune revert --force overwrites it and goes on",
+        Some(Obstacle::Absent) => "pelton tune revert --force gives it up and goes on",
+        Some(Obstacle::Refused) => {
+            "try again later, or go on with the other changes by pelton tune revert --force"
+        }
+    };
+    let err = Error::finding(format!("tune revert: {texts}")).hint(hint);
+    Some(match outcome.unrecorded {
+        None => err,
+        Some(second) => err.because(second.to_string()),
+    })
 }
 
 /// Returns a plan as JSON.
@@ -136,9 +145,11 @@ pub(crate) fn write_status(out: &mut dyn Write, status: Option<&Status>) -> io::
             setting,
             old,
             new,
+            is_replaced,
             found,
         } = change;
         let found = match found {
+            _ if *is_replaced => ", replaced by a later change".to_owned(),
             _ if !change.is_foreign() => String::new(),
             Ok(found) => {
                 format!(", now {found}: another program has changed it, or it was not written")
@@ -197,6 +208,7 @@ pub(crate) fn status_json(status: Option<&Status>) -> Value {
             "old": change.old,
             "new": change.new,
             "present": change.found.as_ref().ok(),
+            "isReplaced": change.is_replaced,
             "isForeign": change.is_foreign(),
         })
     });

@@ -81,7 +81,7 @@ pub fn run(order: &Order, task: &Task) -> Result<u8, Vec<Error>> {
             let outcome = revert(order, *on_conflict).map_err(one)?;
             let (restored, left) = (outcome.restored, outcome.left);
             let code = print(|out| writeln!(out, "taken back: {restored} changes, left: {left}"))?;
-            render::finding(&outcome).map_or(Ok(code), |err| Err(vec![err]))
+            render::finding(outcome).map_or(Ok(code), |err| Err(vec![err]))
         }
     }
 }
