@@ -8,9 +8,10 @@ use std::os::unix::process::CommandExt as _;
 use std::process::{Child, Command, Output, Stdio};
 
 use expect_test::expect;
+use rustix::process::Signal;
 use serde_json::Value;
 
-use crate::harness::{Home, eventually};
+use crate::harness::{Home, eventually, signal};
 
 /// User and group that own nothing.
 const NOBODY: &str = "65534";
@@ -426,6 +427,170 @@ fn queues_of_an_interface_are_changed_and_restored() {
     assert_eq!(count().trim(), queues["new"].as_str().expect("a value"));
     assert_eq!(space.tune(&["revert"]).0, 0);
     assert_eq!(count(), before);
+}
+
+#[test]
+fn queueing_disciplines_are_changed_and_restored() {
+    let Some(space) = Space::new() else { return };
+    let has_queues = space
+        .output(&[
+            "ip",
+            "link",
+            "add",
+            "ifb0",
+            "numtxqueues",
+            "2",
+            "type",
+            "ifb",
+        ])
+        .status
+        .success();
+    if !has_queues {
+        eprintln!("skipped: the kernel has no interface with queues that belongs to a namespace");
+        return;
+    }
+    space.shell("ip link set ifb0 up");
+    let before = space.snapshot();
+    let (code, out, err) = space.apply(&["--include", "q.noqueue"]);
+    assert_eq!((code, err.as_str()), (0, ""), "{out}");
+    assert!(
+        out.lines()
+            .any(|line| line.starts_with("ifb0 qdisc: mq ") && line.ends_with("noqueue 7e17: now")),
+        "{out}"
+    );
+    let applied = space.snapshot();
+    assert!(
+        applied.contains("\nqdisc noqueue 7e17: dev ifb0 root\n"),
+        "{applied}"
+    );
+    assert_eq!(space.tune(&["revert"]).0, 0);
+    assert_eq!(space.snapshot(), before);
+    // Not every kernel has fq.
+    let (code, _, err) = space.apply(&["--include", "q.fq"]);
+    if code == 0 {
+        assert!(space.snapshot().contains("qdisc fq 7e17: dev veth0 root"));
+        assert_eq!(space.tune(&["revert"]).0, 0);
+    } else {
+        assert_eq!(code, 3);
+        assert!(
+            err.ends_with(" qdisc: not supported by this kernel or driver\ncause:  the changes before this one were taken back\nhint:   --exclude q.fq leaves this row out\n"),
+            "{err}"
+        );
+    }
+    assert_eq!(space.snapshot(), before);
+}
+
+#[test]
+fn an_interface_that_is_gone_is_given_up_by_force() {
+    let Some(space) = Space::new() else { return };
+    assert_eq!(space.apply(&[]).0, 0);
+    assert_eq!(space.tune(&["confirm"]).0, 0);
+    space.shell("ip link del veth0");
+    let (code, _, err) = space.tune(&["revert"]);
+    assert_eq!(code, 1);
+    assert!(err.contains(": does not exist here; "), "{err}");
+    assert!(
+        err.ends_with("\nhint:   pelton tune revert --force gives it up and goes on\n"),
+        "{err}"
+    );
+    assert_eq!(space.tune(&["revert", "--force"]).0, 0);
+    assert_eq!(space.status()["state"], "reverted");
+    let backlog = space.output(&["cat", "/proc/sys/net/core/somaxconn"]);
+    assert_eq!(backlog.stdout, b"128\n");
+}
+
+/// Runs a subcommand while each sync of the journal from the `first`th on fails as on a full disk.
+fn tune_on_full_disk(space: &Space, first: usize, words: &[&str]) -> (i32, String) {
+    let inject = format!("inject=fdatasync:error=ENOSPC:when={first}+");
+    let own = ["strace", "-qq", "-o", "/dev/null", "-e", &inject];
+    let program = [env!("CARGO_BIN_EXE_pelton"), "tune"];
+    let output = space.output(&[&own[..], &program, words].concat());
+    let err = String::from_utf8(output.stderr).expect("the messages are text");
+    (output.status.code().expect("it was not killed"), err)
+}
+
+#[test]
+fn a_full_disk_keeps_no_change_applied() {
+    let Some(space) = Space::new() else { return };
+    if !can_trace() {
+        return;
+    }
+    let before = space.snapshot();
+    let (code, err) = tune_on_full_disk(&space, 3, &["apply", "--this-namespace"]);
+    assert_eq!(code, 3);
+    assert!(
+        err.contains("/journal: No space left on device (os error 28)\ncause:  the changes before this one were taken back, which the journal does not say: "),
+        "{err}"
+    );
+    assert_eq!(
+        differences(&before, &space.snapshot()),
+        Vec::<String>::new()
+    );
+    // The guard records the end of the changes when it can.
+    eventually("the journal is complete", || {
+        (space.status()["state"] == "reverted").then_some(())
+    });
+    assert_eq!(space.apply(&[]).0, 0);
+    let (code, err) = tune_on_full_disk(&space, 1, &["confirm"]);
+    assert_eq!(code, 3, "{err}");
+    assert_eq!(space.status()["state"], "waiting");
+    let (code, err) = tune_on_full_disk(&space, 2, &["revert"]);
+    assert_eq!(code, 3, "{err}");
+    assert_eq!(
+        differences(&before, &space.snapshot()),
+        Vec::<String>::new()
+    );
+    let (code, out, err) = space.tune(&["revert"]);
+    assert_eq!((code, err.as_str()), (0, ""), "{out}");
+    assert_eq!(space.status()["state"], "reverted");
+}
+
+#[test]
+fn the_guard_tries_again_while_a_setting_is_busy() {
+    let Some(space) = Space::new() else { return };
+    if !can_trace() {
+        return;
+    }
+    let before = space.snapshot();
+    let (code, out, _) = space.apply(&["--timeout", "2s"]);
+    assert_eq!(code, 0);
+    // The tracer takes the place of the guard that apply has started.
+    let guard = out.lines().find_map(|line| {
+        let (_, rest) = line.split_once("; process ")?;
+        rest.split_once(' ')?.0.parse().ok()
+    });
+    signal(guard.expect("apply names its guard"), Signal::KILL);
+    let words = [
+        "strace",
+        "-qq",
+        "-o",
+        "/dev/null",
+        "-P",
+        "/proc/sys/net/core/somaxconn",
+        "-e",
+        "inject=write:error=EBUSY:when=1..2",
+        env!("CARGO_BIN_EXE_pelton"),
+        "tune",
+        "guard",
+        "--session",
+        "1",
+        "--data",
+        "pelton-data",
+    ];
+    let mut command = space.command(&words);
+    let output = command.stdin(Stdio::null()).output().expect("nsenter");
+    let err = String::from_utf8(output.stderr).expect("the messages are text");
+    assert_eq!(output.status.code(), Some(0), "{err}");
+    assert_eq!(
+        err.matches("left as it is: /proc/sys/net/core/somaxconn: cannot write 128: Device or resource busy (os error 16)\n").count(),
+        2,
+        "{err}"
+    );
+    assert_eq!(
+        differences(&before, &space.snapshot()),
+        Vec::<String>::new()
+    );
+    assert_eq!(space.status()["state"], "reverted");
 }
 
 #[test]
