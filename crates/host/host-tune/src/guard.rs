@@ -64,7 +64,8 @@ enum Look {
     Again(Duration),
 }
 
-/// Takes the changes back if their time is over, and nobody has confirmed them or holds the lock.
+/// Takes the changes back if their time is over, unless they were confirmed meanwhile. Waits while
+/// another command holds the lock.
 fn look(roots: &Roots, data: &Path, session: u32) -> Result<Look, Error> {
     let ours = |folder: Option<&Folder>| {
         let state = folder.map_or(Ok(None), Folder::state)?;

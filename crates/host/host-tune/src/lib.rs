@@ -12,9 +12,10 @@
 //! ```
 //!
 //! Units: deadlines are milliseconds of `CLOCK_BOOTTIME`. Limits: a journal of 4 MiB; the guard
-//! must be ready within 5 s, and retries 150 times what the kernel or the disk refuses. Errors: [`report::Error`], which says who is at fault. Threads: none;
-//! the guard is a process of its own session, and every command that changes the journal holds the
-//! lock of its directory. Sources: see crate `host-checks`.
+//! must be ready within 5 s, and retries 150 times what the kernel or the disk refuses. Errors:
+//! [`report::Error`], which says who is at fault. Threads: none; the guard is a process of its own
+//! session, and every command that changes the journal holds the lock of its directory. Sources:
+//! see crate `host-checks`.
 
 #![forbid(unsafe_code)]
 // `eprintln!` and `println!` are denied: they panic if the line cannot be written, and block while

@@ -1,9 +1,10 @@
 //! Queueing discipline of an interface as a setting, by rtnetlink.
 //!
 //! A value is the kind of the root, for `mq` also the kinds of its transmit queues, and at last the
-//! handle of the root: `pfifo_fast default`, `mq fq_codel default`, `fq 8001:`. The kernel gives the
-//! handle 0, here `default`, to the discipline that it has chosen itself, and chooses the same again
-//! when another root is deleted. Values that [`qdisc_replacement`] returns have the handle `7e17:`.
+//! handle of the root: `pfifo_fast default`, `mq fq_codel default`, `fq 8001:`. The kernel gives
+//! the handle 0, here `default`, to the discipline that the kernel has chosen itself, and chooses
+//! the same again when another root is deleted. Values that [`qdisc_replacement`] returns have the
+//! handle `7e17:`.
 
 use std::time::Instant;
 
@@ -47,9 +48,9 @@ enum Target<'v> {
     Queues(&'v str),
 }
 
-/// Returns the value that replaces `present` by disciplines of `kind`: one for the interface, or one
-/// per transmit queue. Returns `None` if somebody has chosen the present discipline, which stays; or
-/// if the kernel's choice has that kind already.
+/// Returns the value that replaces `present` by disciplines of `kind`: one for the interface, or
+/// one per transmit queue. Returns `None` if the present discipline is not the kernel's choice, and
+/// so stays; or if the kernel's choice has that kind already.
 #[must_use]
 pub fn qdisc_replacement(present: &str, kind: &str) -> Option<String> {
     let kinds = present.strip_suffix(DEFAULT)?.strip_suffix(' ')?;
@@ -63,8 +64,8 @@ pub fn qdisc_replacement(present: &str, kind: &str) -> Option<String> {
     }
 }
 
-/// Returns whether only a write of [`qdisc_replacement`] can have led to a value, perhaps one that ended
-/// before the last transmit queue.
+/// Returns whether only a write of [`qdisc_replacement`] can have led to a value, perhaps a write
+/// that ended before the last transmit queue.
 pub(crate) fn is_own(value: &str) -> bool {
     value.split(' ').next_back() == Some(HANDLE_TEXT)
 }

@@ -110,7 +110,8 @@ pub(super) const ROWS: &[Row] = &[
     explained("net.bpf"),
     row("q.noqueue", When::Request, |facts| qdiscs(facts, "noqueue")),
     row("q.fq", When::Request, |facts| qdiscs(facts, "fq")),
-    // The kernel can always cut packets late by itself; segmentation by the card depends on the card.
+    // The kernel can always cut packets late by itself; segmentation by the card depends on the
+    // card.
     row("nic.gro", When::Finding, |facts| {
         each(facts, |interface| {
             let name = "tx-generic-segmentation".to_owned();
@@ -200,8 +201,8 @@ fn each(facts: &Facts, propose: impl Fn(&Interface) -> Vec<(Setting, Wanted)>) -
     Ok(interfaces.iter().flat_map(propose).collect())
 }
 
-/// Proposes queueing disciplines of one kind for the network cards. In a container, where no card is
-/// visible, all interfaces take the place of a card.
+/// Proposes queueing disciplines of one kind for the network cards. In a container, where no card
+/// is visible, all interfaces take the place of a card.
 fn qdiscs(facts: &Facts, kind: &'static str) -> Proposed {
     let interfaces = facts.interfaces.value.as_ref();
     let interfaces = interfaces.map_err(|why| format!("interfaces: {why}"))?;

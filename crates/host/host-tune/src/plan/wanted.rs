@@ -16,7 +16,7 @@ pub(crate) enum Wanted {
     Range(u64, u64),
     /// This mask, unless a mask is set already.
     UnlessSet(Cpus),
-    /// Queueing disciplines of this kind, unless somebody has chosen others.
+    /// Queueing disciplines of this kind, unless the present ones are the operator's choice.
     Qdisc(&'static str),
 }
 

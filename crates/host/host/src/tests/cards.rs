@@ -62,7 +62,7 @@ fn queueing_disciplines_are_replaced_and_come_back() {
     assert!(setting.is_cut_off(&value()));
     setting.write(&roots, &before).expect("it was the default");
     assert_eq!(value(), before);
-    // A discipline that somebody else has chosen.
+    // A discipline that an operator has chosen.
     assert!(run("tc qdisc replace dev ifb0 root handle 8: pfifo"));
     assert_eq!(value(), "pfifo 8:");
     assert_eq!(qdisc_replacement("pfifo 8:", "fq"), None);
