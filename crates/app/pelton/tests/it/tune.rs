@@ -2,8 +2,10 @@
 //! They change nothing of the host.
 
 use std::fs;
-use std::io::{BufRead as _, BufReader};
+use std::io::{BufRead as _, BufReader, Read as _};
+use std::os::fd::OwnedFd;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
+use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt as _;
 use std::process::{Child, Command, Output, Stdio};
 
@@ -578,7 +580,17 @@ fn the_guard_tries_again_while_a_setting_is_busy() {
         "pelton-data",
     ];
     let mut command = space.command(&words);
-    let output = command.stdin(Stdio::null()).output().expect("nsenter");
+    let (mut ours, theirs) = UnixStream::pair().expect("sockets");
+    let child = command
+        .stdin(OwnedFd::from(theirs))
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("nsenter is part of every Debian");
+    drop(command);
+    // The guard is ready, and learns from the end of the connection that the apply has ended.
+    ours.read_exact(&mut [0]).expect("the guard has started");
+    drop(ours);
+    let output = child.wait_with_output().expect("a child of our own");
     let err = String::from_utf8(output.stderr).expect("the messages are text");
     assert_eq!(output.status.code(), Some(0), "{err}");
     assert_eq!(

@@ -1,8 +1,9 @@
-//! Settings of interfaces on the real kernel. Each test moves its thread to a network namespace of
-//! its own, which ends with the thread.
+//! Settings of interfaces on the real kernel. Each test has a thread in a network namespace of its
+//! own, which ends with the thread.
 
 use std::io;
 use std::process::Command;
+use std::thread;
 
 use crate::{Property, Roots, Setting, SettingFault, qdisc_replacement};
 
@@ -24,6 +25,15 @@ fn enter() -> bool {
     is_made
 }
 
+/// Runs a test on a thread in a network namespace of its own, if this system permits it.
+fn in_namespace(test: fn()) {
+    let thread = thread::spawn(move || match enter() {
+        true => test(),
+        false => {}
+    });
+    thread.join().expect("the thread has printed its failure");
+}
+
 /// Runs a script in the network namespace of this thread, and returns whether it succeeded.
 fn run(script: &str) -> bool {
     let status = Command::new("sh").args(["-c", script]).status();
@@ -39,9 +49,10 @@ fn setting(property: Property) -> Setting {
 
 #[test]
 fn queueing_disciplines_are_replaced_and_come_back() {
-    if !enter() {
-        return;
-    }
+    in_namespace(replace_queueing_disciplines);
+}
+
+fn replace_queueing_disciplines() {
     let roots = Roots::default();
     let setting = setting(Property::Qdisc);
     let value = || setting.read(&roots).expect("the interface is up");
@@ -75,9 +86,10 @@ fn queueing_disciplines_are_replaced_and_come_back() {
 
 #[test]
 fn a_card_that_is_gone_has_no_settings() {
-    if !enter() {
-        return;
-    }
+    in_namespace(remove_card);
+}
+
+fn remove_card() {
     let roots = Roots::default();
     let (qdisc, feature) = (
         setting(Property::Qdisc),
