@@ -27,9 +27,10 @@ fn enter() -> bool {
 
 /// Runs a test on a thread in a network namespace of its own, if this system permits it.
 fn in_namespace(test: fn()) {
-    let thread = thread::spawn(move || match enter() {
-        true => test(),
-        false => {}
+    let thread = thread::spawn(move || {
+        if enter() {
+            test();
+        }
     });
     thread.join().expect("the thread has printed its failure");
 }
