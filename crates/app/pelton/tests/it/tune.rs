@@ -554,7 +554,7 @@ fn the_guard_tries_again_while_a_setting_is_busy() {
         return;
     }
     let before = space.snapshot();
-    let (code, out, _) = space.apply(&["--timeout", "2s"]);
+    let (code, out, _) = space.apply(&["--timeout", "10s"]);
     assert_eq!(code, 0);
     // The tracer takes the place of the guard that apply has started.
     let guard = out.lines().find_map(|line| {
