@@ -44,7 +44,7 @@ fn ids(report: &Value) -> String {
 fn the_report_has_every_row() {
     let home = Home::new();
     let (report, code) = doctor(&mut pelton(&home, ["doctor", "--json"]));
-    expect!["app.codegen app.pin app.syscalls app.threads app.throttled cpu.clocksource cpu.freq irq.affinity irq.coalesce kernel.version lim.conntrack lim.memlock lim.nofile lim.packets lim.ports mem.numa mem.thp net.bpf net.taps nf.hooks nic.gro nic.rings nic.rps_rfs nic.rss nic.threaded nic.xps poll.epoll poll.irqsuspend poll.sysctl q.noqueue sec.audit sec.mitig sec.seccomp sock.balance sock.cbpf sock.incoming_cpu sock.reuseport tcp.backlog tcp.cc tcp.media tcp.migrate tcp.overflows"].assert_eq(&ids(&report));
+    expect!["app.codegen app.pin app.syscalls app.threads app.throttled cpu.clocksource cpu.freq irq.affinity irq.coalesce kernel.version lim.conntrack lim.memlock lim.nofile lim.packets lim.ports mem.numa mem.thp net.bpf net.taps nf.hooks nic.gro nic.rings nic.rps_rfs nic.rss nic.threaded nic.xps poll.epoll poll.irqsuspend poll.sysctl q.fq q.noqueue sec.audit sec.mitig sec.seccomp sock.balance sock.cbpf sock.incoming_cpu sock.reuseport tcp.backlog tcp.cc tcp.media tcp.migrate tcp.overflows"].assert_eq(&ids(&report));
     let rows = report["checks"].as_array().expect("the report has rows");
     let has_findings = rows.iter().any(|row| row["isFinding"] == true);
     assert_eq!(code, i32::from(has_findings));

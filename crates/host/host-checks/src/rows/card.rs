@@ -1,7 +1,7 @@
 //! Rows about the network card, its queueing disciplines and busy polling: steps 6, 8 and 9 of the
 //! article.
 
-use crate::check::{Check, Class, Judged};
+use crate::check::{Check, Class, Judged, Standing};
 use crate::verdict::{SMALL, each, fine, gain, not_applicable, tradeoff};
 use crate::{Facts, Interface, Qdisc, Release, Unread};
 
@@ -79,6 +79,17 @@ pub(super) const ROWS: &[Check] = &[
         change: "sysctl -w net.core.default_qdisc=noqueue; tc qdisc replace dev IF root noqueue",
         undo: "write the old default; tc qdisc replace dev IF root with the old kind",
         judge: |facts| each(facts, queueing),
+    },
+    Check {
+        id: "q.fq",
+        title: "queueing discipline that paces connections",
+        class: Class::Tunable,
+        gain: "not in the article, and not measured by us",
+        sizes: "BBR with bodies of 10 KB and more; other congestion controls do not need it",
+        risk: "each queue of the card has a lock and a table of connections; the kernel may lack fq",
+        change: "tc qdisc replace dev IF root fq, on cards with several queues for each queue",
+        undo: "tc qdisc del dev IF root, which returns to the kernel's choice",
+        judge: pacing,
     },
     Check {
         id: "nic.gro",
@@ -216,6 +227,24 @@ fn queueing(facts: &Facts, interface: &Interface) -> Judged {
         ))
     };
     Ok(judgement.seen(found).seen(&facts.network.default_qdisc))
+}
+
+fn pacing(facts: &Facts) -> Judged {
+    let control = &facts.network.congestion_control;
+    let judgement = match control.get()?.as_str() {
+        "bbr" => super::tcp::paced_by_card(facts)?,
+        name => not_applicable(format!("{name} does not pace connections")),
+    };
+    let mut judgement = match judgement.standing {
+        // The row of the congestion control reports the gain, and names both ways.
+        Standing::Gain => tradeoff(judgement.state),
+        _ => judgement,
+    };
+    judgement = judgement.seen(control);
+    for interface in facts.interfaces.ok().into_iter().flatten() {
+        judgement = judgement.seen(&interface.qdiscs);
+    }
+    Ok(judgement)
 }
 
 fn offloads(_: &Facts, interface: &Interface) -> Judged {

@@ -145,7 +145,7 @@ fn congestion_control(facts: &Facts) -> Judged {
 
 /// Judges whether the network cards pace the connections, as bbr needs it. Virtual interfaces, such
 /// as bridges, only pass packets on to a card.
-fn paced_by_card(facts: &Facts) -> Judged {
+pub(super) fn paced_by_card(facts: &Facts) -> Judged {
     let mut judgement = not_applicable(
         "bbr; no network card is visible, so it is unknown if its queueing discipline paces connections",
     );

@@ -148,6 +148,23 @@ fn congestion_control() {
             "tradeoff: reno: suits a local network, but is slow over long distances (2 pieces of evidence)"
         ],
     );
+    check(
+        "q.fq",
+        &with("bbr", Some("pfifo_fast")),
+        expect![
+            "tradeoff: bbr without the queueing discipline fq: the kernel paces each connection by its own timer (2 pieces of evidence)"
+        ],
+    );
+    check(
+        "q.fq",
+        &with("bbr", Some("fq")),
+        expect!["fine: bbr (2 pieces of evidence)"],
+    );
+    check(
+        "q.fq",
+        &with("cubic", None),
+        expect!["notApplicable: cubic does not pace connections (1 pieces of evidence)"],
+    );
 }
 
 #[test]

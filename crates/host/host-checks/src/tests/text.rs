@@ -38,7 +38,7 @@ fn findings_come_first_and_in_full() {
         .map(|line| format!("{line}\n"))
         .collect();
     expect![[r#"
-        problems: 1, gains: 2, trade-offs: 0, unknown: 37, fine: 0, not applicable: 2
+        problems: 1, gains: 2, trade-offs: 0, unknown: 38, fine: 0, not applicable: 2
         server: none was found; --data or --pid names one
 
         problem  tcp.overflows: listening sockets that overflowed
