@@ -23,6 +23,7 @@ const VIEWS: readonly [View, ...View[]] = [
   { path: "ops", label: "ops.overview" },
   { path: "ops/charts", label: "ops.charts", load: () => import("./charts.tsx") },
   { path: "ops/host", label: "ops.host", load: () => import("./host.tsx"), isAlone: true },
+  { path: "ops/profile", label: "ops.profile", load: () => import("./profile.tsx"), isAlone: true },
 ];
 
 /** View of the operator's dashboard. */
