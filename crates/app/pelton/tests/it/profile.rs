@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 use crate::harness::{Client, Home, Response, Server, eventually, media};
+use crate::players::user;
 
 const AVIF: &str = "accept: image/avif\r\n";
 
@@ -117,8 +118,15 @@ fn one_profile_at_a_time_and_only_with_the_token() {
         let refused = server.send("GET", &format!("/-/profile?{query}"), &bearer);
         assert_eq!(refused.status, 400, "{query}");
     }
+    let last = |query: &str, fields: &str| {
+        let target = format!("/-/profile/last{query}");
+        server.send("GET", &target, fields)
+    };
+    assert_eq!(last("", "").status, 401);
+    assert_eq!(last("", &bearer).status, 204, "there is no profile yet");
+    assert_eq!(last("?seconds=1", &bearer).status, 400);
     let mut first = Client::connect(server.address());
-    first.request("GET", "/-/profile?seconds=4", &bearer);
+    first.request("GET", "/-/profile?seconds=4&format=folded", &bearer);
     let has_begun = eventually("the first profile has begun, or was refused", || {
         let is_taken = threads(server.pid()).any(|name| name == "profile");
         (is_taken || first.has_begun()).then_some(is_taken)
@@ -131,13 +139,60 @@ fn one_profile_at_a_time_and_only_with_the_token() {
     }
     let second = server.send("GET", "/debug/pprof/profile?seconds=1", &bearer);
     assert_eq!(second.status, 409);
-    assert_eq!(second.field("retry-after"), Some("60"));
+    let wait = second.field("retry-after").and_then(|it| it.parse().ok());
+    assert!((1..=5).contains(&wait.unwrap_or(0)), "{wait:?}");
+    // The complete profile stays, in all formats.
+    let first = first.response();
+    assert_eq!(first.status, 200);
+    let again = last("?format=folded", &bearer);
+    assert_eq!(again.text(), first.text());
+    for name in [
+        "pelton-profile-begin-ms",
+        "pelton-profile-seconds",
+        "pelton-profile-samples",
+    ] {
+        assert!(first.field(name).is_some(), "{name}");
+        assert_eq!(again.field(name), first.field(name), "{name}");
+    }
+    assert_eq!(
+        last("", &bearer).content_type(),
+        "application/octet-stream",
+        "pprof is the default"
+    );
     // Another profile can be taken when the first is complete.
-    assert_eq!(first.response().status, 200);
     eventually("another profile can be taken", || {
         let third = server.send("GET", "/-/profile?seconds=1", &bearer);
         (third.status == 200).then_some(())
     });
+    server.stop();
+}
+
+#[test]
+fn the_session_of_an_admin_suffices_for_a_profile() {
+    let home = Home::new();
+    for words in [&["add", "ann", "--admin"][..], &["add", "bob"]] {
+        assert_eq!(user(&home, words, "sesame\n").0, Some(0));
+    }
+    let server = Server::plain(&home, &[]);
+    let log_in = |name: &str| {
+        let body = format!("{{\"name\":\"{name}\",\"password\":\"sesame\"}}");
+        let length = body.len();
+        let mut client = server.connect();
+        client.send(format!(
+            "POST /-/api/session HTTP/1.1\r\nhost: pelton\r\norigin: http://pelton\r\n\
+             content-type: application/json\r\ncontent-length: {length}\r\n\r\n{body}"
+        ));
+        let response = client.response();
+        let cookie = response.field("set-cookie").expect("a cookie");
+        let pair = cookie.split(';').next().expect("a first part");
+        format!("cookie: {pair}\r\n")
+    };
+    let (ann, bob) = (log_in("ann"), log_in("bob"));
+    let ask = |fields: &str| server.send("GET", "/-/profile?seconds=1", fields).status;
+    assert_eq!(ask(""), 401);
+    assert_eq!(ask(&bob), 403);
+    // 503: this host refuses to sample.
+    assert!(matches!(ask(&ann), 200 | 503));
     server.stop();
 }
 

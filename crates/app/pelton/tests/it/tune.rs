@@ -224,7 +224,7 @@ fn confirmed_changes_stay_until_revert_takes_every_value_back() {
         (code, out, err),
         (
             0,
-            format!("taken back: {listed} changes, left: 0\n"),
+            format!("reverted changes: {listed}, remaining: 0\n"),
             String::new()
         )
     );
@@ -594,7 +594,7 @@ fn the_guard_tries_again_while_a_setting_is_busy() {
     let err = String::from_utf8(output.stderr).expect("the messages are text");
     assert_eq!(output.status.code(), Some(0), "{err}");
     assert_eq!(
-        err.matches("left as it is: /proc/sys/net/core/somaxconn: cannot write 128: Device or resource busy (os error 16)\n").count(),
+        err.matches("not reverted: /proc/sys/net/core/somaxconn: cannot write 128: Device or resource busy (os error 16)\n").count(),
         2,
         "{err}"
     );
@@ -647,7 +647,7 @@ fn a_value_of_another_program_is_reported_and_only_overwritten_by_force() {
     let (code, _, err) = space.tune(&["revert"]);
     assert_eq!(code, 1);
     expect![[r#"
-        pelton: tune revert: /proc/sys/net/core/somaxconn is 9999, but 4096 was applied over 128: another program has changed it since
+        pelton: tune revert: /proc/sys/net/core/somaxconn is 9999, but tune had changed it from 128 to 4096: another program has changed it since
         hint:   pelton tune revert --force overwrites it and goes on
     "#]]
     .assert_eq(&err);

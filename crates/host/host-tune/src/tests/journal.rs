@@ -37,7 +37,7 @@ fn a_value_of_another_program_stops_the_revert_at_it() {
     // Backwards: the second change is taken back first.
     let outcome = take_back(&tree, &folder, OnConflict::Stop);
     assert_eq!((outcome.restored, outcome.left), (1, 1));
-    expect!["/proc/sys/net/core/somaxconn is 9999, but 4096 was applied over 128: another program has changed it since"]
+    expect!["/proc/sys/net/core/somaxconn is 9999, but tune had changed it from 128 to 4096: another program has changed it since"]
         .assert_eq(&outcome.texts());
     assert_eq!(
         (tree.text(ACCEPT), tree.text(SYN)),
@@ -73,7 +73,7 @@ fn a_setting_that_is_gone_is_given_up_only_by_force() {
     assert_eq!((outcome.restored, outcome.left), (0, 2));
     assert_eq!(outcome.conflicts[0].obstacle, Obstacle::Absent);
     expect![
-        "/proc/sys/net/ipv4/tcp_max_syn_backlog: does not exist here; 4096 was applied over 512"
+        "/proc/sys/net/ipv4/tcp_max_syn_backlog: does not exist here; tune had changed it from 512 to 4096"
     ]
     .assert_eq(&outcome.texts());
     let outcome = take_back(&tree, &folder, OnConflict::Overwrite);

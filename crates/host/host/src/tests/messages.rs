@@ -264,6 +264,12 @@ fn metrics_of_a_server() {
     assert_eq!(metrics::parse(&older), Err(Unread::Unsupported));
     let broken = METRICS.replace(" 9\n", " many\n");
     assert_eq!(metrics::parse(&broken), Err(Unread::Malformed));
+    let own = metrics::own(METRICS);
+    assert_eq!(own.source, "the server's /-/metrics");
+    assert_eq!(
+        own.text,
+        "42 requests, 94 system calls, 9 connections, imbalance 1.50, 1 of 3 local"
+    );
 }
 
 #[test]
