@@ -218,6 +218,7 @@ fn crops() {
             c:0.5:0.5:ea:1 -> Option: crop: offsets of a crop by shares are not supported
             c:300:200:nowe -> crop=0,0,300,200
             c:300:200:nowe:10:20 -> crop=10,20,300,200
+            -> Option: crop: offsets must be whole pixels
             c:300:0:nowe -> crop=0,0,300,4294967295
             c:300:200 -> Option: crop: in pixels, this option needs the gravity nowe, as in crop:W:H:nowe:X:Y
             c:300:0.5 -> Option: crop: a side in pixels beside a share is not supported
@@ -412,6 +413,36 @@ fn presets_are_checked() {
         thumb: w: must be whole numbers from 0 to 16384
         thumb: "plain/local:///a" is not an option
         thumb: preset: a preset that contains itself is not supported
+    "#]]
+    .assert_eq(&(lines.join("\n") + "\n"));
+}
+
+/// Each of these presets applies the next one twice, so the first would apply 2^30.
+#[test]
+fn presets_within_presets_are_limited() {
+    let preset = |number: u32| match number {
+        29 => ("p29".to_owned(), "w:5".to_owned()),
+        _ => {
+            let next = number + 1;
+            (format!("p{number}"), format!("pr:p{next}:p{next}"))
+        }
+    };
+    let rules = ImgproxyRules {
+        presets: (0..30).map(preset).collect(),
+        ..ImgproxyRules::default()
+    };
+    let many = format!("pr{}", ":p29".repeat(65));
+    let lines = [
+        rules.check_presets().expect_err("too many presets"),
+        outcome(&rules, "pr:p0/plain/local:///a"),
+        outcome(&rules, "pr:p25:p25/plain/local:///a"),
+        outcome(&rules, &format!("{many}/plain/local:///a")),
+    ];
+    expect![[r#"
+        p0: preset: a URL applies at most 64 presets
+        Option: preset: a URL applies at most 64 presets
+        /a?w=5
+        Option: preset: a URL applies at most 64 presets
     "#]]
     .assert_eq(&(lines.join("\n") + "\n"));
 }
