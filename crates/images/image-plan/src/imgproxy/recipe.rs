@@ -78,6 +78,14 @@ impl Options {
             let problem = "without width and height, this option is not supported";
             return Err(ImgproxyError::option("zoom", problem));
         }
+        // imgproxy multiplies the picture's own size. Without `enlarge`, a ratio above 1 then has no
+        // effect.
+        let is_scaled = self.dpr < 1.0 || self.enlarge && 1.0 < self.dpr;
+        if !has_size && is_scaled {
+            let problem = "without width and height, this option is supported from 1 on, and above \
+                           1 only without enlarge";
+            return Err(ImgproxyError::option("dpr", problem));
+        }
         if !has_size {
             return Ok(BoxOptions::default());
         }

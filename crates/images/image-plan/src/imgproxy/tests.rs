@@ -150,7 +150,7 @@ fn sizes() {
         "rs:fit:300:200 resize:fill:300:200 rs:fill-down:300:200:1 rs:force:300:200
          rs:fill:300 rs:force:300 rs:auto:3:4 rs::300:200 s:300 size:0:200:t w:300/h:200/el:1
          rs:fit:300:200:0:1 ex:1/s:300:200 ex:1:so/s:300:200 ex:1/w:9 ex:1 rs:fill:9:9:1:1
-         rs:fill:9:9:0:1 dpr:2/w:300 dpr:0.5/w:1 dpr:2 z:0.5/w:300 z:2:2/w:9/dpr:2 z:2:3/w:9 z:2
+         rs:fill:9:9:0:1 dpr:2/w:300 dpr:0.5/w:1 dpr:2 dpr:0.5 dpr:2/el:1 z:0.5/w:300 z:2:2/w:9/dpr:2 z:2:3/w:9 z:2
          mw:5 mh:0 w:16385 w:9999/dpr:2 w: w:-1 w:1.5 dpr:0 rs:cover:1:1 w:5:6 enlarge:yes",
         expect![[r#"
             rs:fit:300:200 -> w=300&h=200
@@ -174,6 +174,8 @@ fn sizes() {
             dpr:2/w:300 -> w=600
             dpr:0.5/w:1 -> w=1
             dpr:2 -> 
+            dpr:0.5 -> Option: dpr: without width and height, this option is supported from 1 on, and above 1 only without enlarge
+            dpr:2/el:1 -> Option: dpr: without width and height, this option is supported from 1 on, and above 1 only without enlarge
             z:0.5/w:300 -> w=150
             z:2:2/w:9/dpr:2 -> w=36
             z:2:3/w:9 -> Option: zoom: different factors for width and height are not supported
