@@ -303,7 +303,8 @@ fn crop_by_pixels(sides: [f64; 2], gravity: Gravity) -> Result<Crop, &'static st
     else {
         return Err("in pixels, this option needs the gravity nowe, as in crop:W:H:nowe:X:Y");
     };
-    let [Some(x), Some(y)] = [offset_x, offset_y].map(pixels) else {
+    let offset = |offset: f64| pixels(offset).filter(|_| offset.fract() == 0.0);
+    let [Some(x), Some(y)] = [offset_x, offset_y].map(offset) else {
         return Err("offsets must be whole pixels");
     };
     let whole = |length: u32| if length == 0 { u32::MAX } else { length };

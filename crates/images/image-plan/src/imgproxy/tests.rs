@@ -201,7 +201,7 @@ fn crops() {
         "rs:fill:9:9/g:no rs:fill:9:9/gravity:soea rs:fill:9:9/g:fp:0.25:0.75 rs:fill:9:9/g:sm
          rs:fit:9:9/g:sm rs:fill:9:9/g:ea:5 rs:fill:9:9/g:fp:2:0 g:fp:0.5 g:obj:face g:middle
          c:0.5:0.25 c:0.5:0/g:no c:0.5:0.5:fp:0.9:0.1 crop:0.5:0.5:sm c:0.5:0.5:ea:1
-         c:300:200:nowe c:300:200:nowe:10:20 c:300:0:nowe c:300:200 c:300:0.5 c:0:0 c:-1",
+         c:300:200:nowe c:300:200:nowe:10:20 c:300:200:nowe:10.7:20 c:300:0:nowe c:300:200 c:300:0.5 c:0:0 c:-1",
         expect![[r#"
             rs:fill:9:9/g:no -> focus=0.5,0&w=9&h=9&fit=cover
             rs:fill:9:9/gravity:soea -> focus=1,1&w=9&h=9&fit=cover
@@ -220,7 +220,7 @@ fn crops() {
             c:0.5:0.5:ea:1 -> Option: crop: offsets of a crop by shares are not supported
             c:300:200:nowe -> crop=0,0,300,200
             c:300:200:nowe:10:20 -> crop=10,20,300,200
-            -> Option: crop: offsets must be whole pixels
+            c:300:200:nowe:10.7:20 -> Option: crop: offsets must be whole pixels
             c:300:0:nowe -> crop=0,0,300,4294967295
             c:300:200 -> Option: crop: in pixels, this option needs the gravity nowe, as in crop:W:H:nowe:X:Y
             c:300:0.5 -> Option: crop: a side in pixels beside a share is not supported
