@@ -78,6 +78,14 @@ impl Options {
             let problem = "this option is supported only with width or height";
             return Err(ImgproxyError::option("zoom", problem));
         }
+        // imgproxy multiplies the picture's own size. Without `enlarge`, a ratio above 1 then has no
+        // effect.
+        let is_scaled = self.dpr < 1.0 || self.enlarge && 1.0 < self.dpr;
+        if !has_size && is_scaled {
+            let problem = "without width and height, this option is supported from 1 on, and above \
+                           1 only without enlarge";
+            return Err(ImgproxyError::option("dpr", problem));
+        }
         if !has_size {
             return Ok(BoxOptions::default());
         }
@@ -301,7 +309,8 @@ fn crop_by_pixels(sides: [f64; 2], gravity: Gravity) -> Result<Crop, &'static st
             "a crop in pixels is supported only with the gravity nowe, as in crop:W:H:nowe:X:Y",
         );
     };
-    let [Some(x), Some(y)] = [offset_x, offset_y].map(pixels) else {
+    let offset = |offset: f64| pixels(offset).filter(|_| offset.fract() == 0.0);
+    let [Some(x), Some(y)] = [offset_x, offset_y].map(offset) else {
         return Err("offsets must be whole pixels");
     };
     let whole = |length: u32| if length == 0 { u32::MAX } else { length };

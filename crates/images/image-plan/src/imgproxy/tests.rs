@@ -150,7 +150,7 @@ fn sizes() {
         "rs:fit:300:200 resize:fill:300:200 rs:fill-down:300:200:1 rs:force:300:200
          rs:fill:300 rs:force:300 rs:auto:3:4 rs::300:200 s:300 size:0:200:t w:300/h:200/el:1
          rs:fit:300:200:0:1 ex:1/s:300:200 ex:1:so/s:300:200 ex:1/w:9 ex:1 rs:fill:9:9:1:1
-         rs:fill:9:9:0:1 dpr:2/w:300 dpr:0.5/w:1 dpr:2 z:0.5/w:300 z:2:2/w:9/dpr:2 z:2:3/w:9 z:2
+         rs:fill:9:9:0:1 dpr:2/w:300 dpr:0.5/w:1 dpr:2 dpr:0.5 dpr:2/el:1 z:0.5/w:300 z:2:2/w:9/dpr:2 z:2:3/w:9 z:2
          mw:5 mh:0 w:16385 w:9999/dpr:2 w: w:-1 w:1.5 dpr:0 rs:cover:1:1 w:5:6 enlarge:yes",
         expect![[r#"
             rs:fit:300:200 -> w=300&h=200
@@ -174,6 +174,8 @@ fn sizes() {
             dpr:2/w:300 -> w=600
             dpr:0.5/w:1 -> w=1
             dpr:2 -> 
+            dpr:0.5 -> Option: dpr: without width and height, this option is supported from 1 on, and above 1 only without enlarge
+            dpr:2/el:1 -> Option: dpr: without width and height, this option is supported from 1 on, and above 1 only without enlarge
             z:0.5/w:300 -> w=150
             z:2:2/w:9/dpr:2 -> w=36
             z:2:3/w:9 -> Option: zoom: different zoom factors for width and height are not supported
@@ -199,7 +201,7 @@ fn crops() {
         "rs:fill:9:9/g:no rs:fill:9:9/gravity:soea rs:fill:9:9/g:fp:0.25:0.75 rs:fill:9:9/g:sm
          rs:fit:9:9/g:sm rs:fill:9:9/g:ea:5 rs:fill:9:9/g:fp:2:0 g:fp:0.5 g:obj:face g:middle
          c:0.5:0.25 c:0.5:0/g:no c:0.5:0.5:fp:0.9:0.1 crop:0.5:0.5:sm c:0.5:0.5:ea:1
-         c:300:200:nowe c:300:200:nowe:10:20 c:300:0:nowe c:300:200 c:300:0.5 c:0:0 c:-1",
+         c:300:200:nowe c:300:200:nowe:10:20 c:300:200:nowe:10.7:20 c:300:0:nowe c:300:200 c:300:0.5 c:0:0 c:-1",
         expect![[r#"
             rs:fill:9:9/g:no -> focus=0.5,0&w=9&h=9&fit=cover
             rs:fill:9:9/gravity:soea -> focus=1,1&w=9&h=9&fit=cover
@@ -218,6 +220,7 @@ fn crops() {
             c:0.5:0.5:ea:1 -> Option: crop: offsets are not supported for a crop whose sides are fractions
             c:300:200:nowe -> crop=0,0,300,200
             c:300:200:nowe:10:20 -> crop=10,20,300,200
+            c:300:200:nowe:10.7:20 -> Option: crop: offsets must be whole pixels
             c:300:0:nowe -> crop=0,0,300,4294967295
             c:300:200 -> Option: crop: a crop in pixels is supported only with the gravity nowe, as in crop:W:H:nowe:X:Y
             c:300:0.5 -> Option: crop: a crop with one side in pixels and the other as a fraction is not supported
@@ -412,6 +415,36 @@ fn presets_are_checked() {
         thumb: w: must be whole numbers from 0 to 16384
         thumb: "plain/local:///a" is not an option
         thumb: preset: a preset that contains itself is not supported
+    "#]]
+    .assert_eq(&(lines.join("\n") + "\n"));
+}
+
+/// Each of these presets applies the next one twice, so the first would apply 2^30.
+#[test]
+fn presets_within_presets_are_limited() {
+    let preset = |number: u32| match number {
+        29 => ("p29".to_owned(), "w:5".to_owned()),
+        _ => {
+            let next = number + 1;
+            (format!("p{number}"), format!("pr:p{next}:p{next}"))
+        }
+    };
+    let rules = ImgproxyRules {
+        presets: (0..30).map(preset).collect(),
+        ..ImgproxyRules::default()
+    };
+    let many = format!("pr{}", ":p29".repeat(65));
+    let lines = [
+        rules.check_presets().expect_err("too many presets"),
+        outcome(&rules, "pr:p0/plain/local:///a"),
+        outcome(&rules, "pr:p25:p25/plain/local:///a"),
+        outcome(&rules, &format!("{many}/plain/local:///a")),
+    ];
+    expect![[r#"
+        p0: preset: a URL applies at most 64 presets
+        Option: preset: a URL applies at most 64 presets
+        /a?w=5
+        Option: preset: a URL applies at most 64 presets
     "#]]
     .assert_eq(&(lines.join("\n") + "\n"));
 }
