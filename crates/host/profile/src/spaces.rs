@@ -45,7 +45,11 @@ pub struct Known {
 pub(crate) struct Spaces<'a> {
     proc: PathBuf,
     known: &'a [Known],
+    /// Process id of the server.
+    server: u32,
     images: Vec<Loaded>,
+    /// Image of the server's program, once it is known.
+    program: Option<u32>,
     /// Images by path, device and inode.
     by_file: HashMap<(String, String, u64), u32>,
     spaces: HashMap<u32, Rc<Space>>,
@@ -82,7 +86,8 @@ enum Names {
 }
 
 impl<'a> Spaces<'a> {
-    pub(crate) fn new(proc: &Path, known: &'a [Known]) -> Spaces<'a> {
+    /// Creates a table that contains no address space yet.
+    pub(crate) fn new(proc: &Path, known: &'a [Known], server: u32) -> Spaces<'a> {
         let nameless = |name: &str| Loaded {
             name: name.to_owned(),
             outline: None,
@@ -91,7 +96,9 @@ impl<'a> Spaces<'a> {
         Spaces {
             proc: proc.to_owned(),
             known,
-            images: vec![nameless("kernel"), nameless("unknown")],
+            server,
+            images: vec![nameless("[kernel]"), nameless("[unknown]")],
+            program: None,
             by_file: HashMap::new(),
             spaces: HashMap::new(),
             cache: CacheNative::new(),
@@ -122,6 +129,9 @@ impl<'a> Spaces<'a> {
                 continue;
             }
             let image = self.image(process, line);
+            if process == self.server && executable == Some(line.inode) {
+                self.program = Some(image);
+            }
             match &self.images[image as usize].outline {
                 Some(outline) => {
                     space.add(image, outline, line);
@@ -253,6 +263,11 @@ impl<'a> Spaces<'a> {
         }
     }
 
+    /// Returns the index of the image that is the server's program, if it is known.
+    pub(crate) fn program(&self) -> Option<usize> {
+        self.program.map(|image| image as usize)
+    }
+
     /// Returns the images and the named places.
     pub(crate) fn name(&self, places: &[Place]) -> io::Result<(Vec<Image>, Vec<Location>)> {
         let mut functions: Vec<Option<String>> = vec![None; places.len()];
@@ -284,11 +299,19 @@ impl<'a> Spaces<'a> {
             Location {
                 image,
                 address: place.address,
-                function: function.unwrap_or_else(|| format!("[{}]", images[image].name)),
+                function: function.unwrap_or_else(|| in_brackets(&images[image].name)),
             }
         });
         let located = located.collect();
         Ok((images, located))
+    }
+}
+
+/// Returns the name of an image in brackets, for code of the image whose function is unknown.
+fn in_brackets(name: &str) -> String {
+    match name.starts_with('[') {
+        true => name.to_owned(),
+        false => format!("[{name}]"),
     }
 }
 
@@ -412,12 +435,12 @@ impl Line {
         })
     }
 
-    /// Returns the last part of the path, without brackets.
+    /// Returns the last part of the path. Without a file, the name is in brackets, such as
+    /// `[vdso]`.
     fn short_name(&self) -> &str {
         let path = self.path.trim_end_matches(" (deleted)");
-        let name = path.rsplit('/').next().unwrap_or(path);
-        match name.trim_matches(['[', ']']) {
-            "" => "anonymous",
+        match path.rsplit('/').next().unwrap_or(path) {
+            "" => "[anonymous]",
             name => name,
         }
     }
@@ -452,7 +475,7 @@ mod tests {
                 0,
                 0,
                 "[vdso]".to_owned(),
-                "vdso".to_owned()
+                "[vdso]".to_owned()
             ))
         );
         assert_eq!(
@@ -462,12 +485,12 @@ mod tests {
                 0,
                 0,
                 String::new(),
-                "anonymous".to_owned()
+                "[anonymous]".to_owned()
             ))
         );
         assert_eq!(
             parse("7f00-7f80 rw-p 00000000 00:00 0 [heap]"),
-            Some((None, 0, 0, "[heap]".to_owned(), "heap".to_owned()))
+            Some((None, 0, 0, "[heap]".to_owned(), "[heap]".to_owned()))
         );
         assert_eq!(parse("7f00 r-xp"), None);
         assert_eq!(parse(""), None);

@@ -175,7 +175,7 @@ pub fn take(
     let (begin, start) = (SystemTime::now(), Instant::now());
     let mut recorder = Recorder {
         request,
-        spaces: Spaces::new(&roots.proc, known),
+        spaces: Spaces::new(&roots.proc, known, request.server),
         stacks: Stacks::new(FRAMES_MAX),
     };
     for process in sampling.processes() {
@@ -208,6 +208,7 @@ pub fn take(
         duration,
         frequency_hz: Request::FREQUENCY_HZ,
         images,
+        program: recorder.spaces.program(),
         places,
         stacks: stacks.collect(),
         lost: sampling.lost(),

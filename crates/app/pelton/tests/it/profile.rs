@@ -96,6 +96,7 @@ fn a_profile_is_pprof_unless_the_query_says_otherwise() {
     };
     let text = String::from_utf8_lossy(&top.stdout);
     assert!(top.status.success(), "{text}");
+    assert!(text.contains("File: pelton"), "{text}");
     assert!(text.contains("Type: cpu"), "{text}");
     assert!(text.contains("av1_"), "{text}");
 }
