@@ -5,8 +5,10 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
+use std::time::{Duration, Instant};
 
-use profile::{Error, Known, Of, Profile, Request, SECONDS_MAX};
+use parking_lot::Mutex;
+use profile::{Error, Format, Known, Of, Request, SECONDS_MAX};
 use serde_json::json;
 use server::gate::Part;
 use server::mount::{Field, Mount, MountRequest, Reply};
@@ -30,24 +32,17 @@ pub(crate) struct ProfileMount {
 /// State that all paths of profiles share.
 pub(crate) struct Profiler {
     known: Vec<Known>,
-    /// True while a profile is taken.
-    is_busy: AtomicBool,
+    /// Time at which the running profile has all its samples. `None` while no profile is taken.
+    /// The lock is held only while the value is read or written.
+    busy_until: Mutex<Option<Instant>>,
 }
 
-/// Form of the response.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Format {
-    Pprof,
-    Folded,
-    Svg,
-}
-
-impl Format {
-    const NAMES: [(&str, Format); 3] = [
-        ("pprof", Format::Pprof),
-        ("folded", Format::Folded),
-        ("svg", Format::Svg),
-    ];
+/// Profile as a file, with the numbers that the response states.
+struct Taken {
+    file: Vec<u8>,
+    samples: u64,
+    lost: u64,
+    refused: usize,
 }
 
 /// Parsed query.
@@ -63,8 +58,27 @@ impl Profiler {
     pub(crate) fn new(known: Vec<Known>) -> Profiler {
         Profiler {
             known,
-            is_busy: AtomicBool::new(false),
+            busy_until: Mutex::new(None),
         }
+    }
+
+    /// Notes that a profile of this duration begins.
+    ///
+    /// # Errors
+    /// If another profile is running: the time that it needs for its samples.
+    fn begin(&self, duration: Duration) -> Result<(), Duration> {
+        let now = Instant::now();
+        let mut busy_until = self.busy_until.lock();
+        if let Some(until) = *busy_until {
+            return Err(until.saturating_duration_since(now));
+        }
+        *busy_until = Some(now + duration);
+        Ok(())
+    }
+
+    /// Notes that no profile is running any more.
+    fn end(&self) {
+        *self.busy_until.lock() = None;
     }
 }
 
@@ -106,19 +120,19 @@ impl ProfileMount {
             Ok(asked) => asked,
             Err(why) => return problem(400, why),
         };
-        if self.profiler.is_busy.swap(true, Ordering::Relaxed) {
-            return busy();
+        if let Err(rest) = self.profiler.begin(Duration::from_secs(asked.seconds)) {
+            return busy(rest);
         }
         match self.take(asked).await {
-            Ok(profile) => written(asked.format, &profile),
+            Ok(taken) => complete(asked.format, taken),
             Err(error) => refusal(&error),
         }
     }
 
-    /// Takes the profile on a thread of its own. If the future is dropped, the thread ends soon. A
-    /// client of HTTP/1.1 that only closes its connection does not cause that: the profile then
-    /// goes on for the requested time.
-    async fn take(&self, asked: Asked) -> Result<Profile, Error> {
+    /// Takes and encodes the profile on a thread of its own. If the future is dropped, the thread
+    /// ends soon. A client of HTTP/1.1 that only closes its connection does not cause that: the
+    /// profile then goes on for the requested time.
+    async fn take(&self, asked: Asked) -> Result<Taken, Error> {
         let profiler = Arc::clone(&self.profiler);
         let cancel = CancelOnDrop(Arc::new(AtomicBool::new(false)));
         let is_cancelled = Arc::clone(&cancel.0);
@@ -130,14 +144,22 @@ impl ProfileMount {
                 of: asked.of,
             };
             let taken = profile::take(request, &profiler.known, &is_cancelled);
-            profiler.is_busy.store(false, Ordering::Relaxed);
+            let taken = taken.and_then(|profile| {
+                Ok(Taken {
+                    file: asked.format.encode(&profile).map_err(Error::Host)?,
+                    samples: profile.samples(),
+                    lost: profile.lost,
+                    refused: profile.refused,
+                })
+            });
+            profiler.end();
             if sender.send(taken).is_err() {
                 tracing::debug!("the client of a profile has disconnected");
             }
         };
         let thread = thread::Builder::new().name("profile".to_owned());
         if let Err(error) = thread.spawn(work) {
-            self.profiler.is_busy.store(false, Ordering::Relaxed);
+            self.profiler.end();
             return Err(Error::Host(error));
         }
         receiver
@@ -180,12 +202,11 @@ fn parse(mut asked: Asked, query: &str) -> Result<Asked, &'static str> {
                     .ok_or("seconds must be a whole number from 1 to 60")?;
             }
             Some(("format", text)) => {
-                let found = Format::NAMES.iter().find(|(name, _)| *name == text);
-                asked.format = found.ok_or("format must be pprof, folded or svg")?.1;
+                let format = Format::named(text);
+                asked.format = format.ok_or("format must be pprof, folded or svg")?;
             }
             Some(("of", text)) => {
-                let found = Of::NAMES.iter().find(|(name, _)| *name == text);
-                asked.of = found.ok_or("of must be all, server or workers")?.1;
+                asked.of = Of::named(text).ok_or("of must be all, server or workers")?;
             }
             _ => return Err("the parameters are seconds, format and of"),
         }
@@ -193,37 +214,32 @@ fn parse(mut asked: Asked, query: &str) -> Result<Asked, &'static str> {
     Ok(asked)
 }
 
-fn written(format: Format, profile: &Profile) -> Reply {
-    let (media_type, body) = match format {
-        Format::Pprof => match profile::pprof(profile) {
-            Ok(bytes) => ("application/octet-stream", bytes.into()),
-            Err(error) => return refusal(&Error::Host(error)),
-        },
-        Format::Folded => ("text/plain; charset=utf-8", profile::folded(profile).into()),
-        Format::Svg => ("image/svg+xml", profile::svg(profile).into()),
-    };
+/// Returns the response with a profile.
+fn complete(format: Format, taken: Taken) -> Reply {
     let field = |name: &'static str, value: String| -> Field { (name.into(), value.into()) };
     Reply::Whole {
         status: 200,
         fields: vec![
-            field("content-type", media_type.to_owned()),
+            field("content-type", format.media_type().to_owned()),
             field("cache-control", "no-store".to_owned()),
             field("x-content-type-options", "nosniff".to_owned()),
             field("content-security-policy", "default-src 'none'".to_owned()),
-            field("pelton-profile-samples", profile.samples().to_string()),
-            field("pelton-profile-lost", profile.lost.to_string()),
-            field("pelton-profile-refused", profile.refused.to_string()),
+            field("pelton-profile-samples", taken.samples.to_string()),
+            field("pelton-profile-lost", taken.lost.to_string()),
+            field("pelton-profile-refused", taken.refused.to_string()),
         ],
-        body,
+        body: taken.file.into(),
     }
 }
 
-/// Returns the response to a request during another profile.
-fn busy() -> Reply {
+/// Returns the response to a request during another profile, which needs the time `rest` for the
+/// rest of its samples.
+fn busy(rest: Duration) -> Reply {
     let mut reply = problem(409, "another profile is being taken");
     if let Reply::Whole { fields, .. } = &mut reply {
-        // The longest time that the other profile may still need.
-        fields.push(("retry-after".into(), SECONDS_MAX.to_string().into()));
+        // Rounded up to a whole second, in which the functions get their names.
+        let seconds = rest.as_secs() + 1;
+        fields.push(("retry-after".into(), seconds.to_string().into()));
     }
     reply
 }
@@ -244,7 +260,35 @@ fn refusal(error: &Error) -> Reply {
 
 #[cfg(test)]
 mod tests {
-    use super::{Asked, Format, Of, parse};
+    use std::time::Duration;
+
+    use super::{Asked, Format, Of, Profiler, Reply, busy, parse};
+
+    #[test]
+    fn a_second_profile_waits_for_the_rest_of_the_first() {
+        let profiler = Profiler::new(Vec::new());
+        assert_eq!(profiler.begin(Duration::from_secs(60)), Ok(()));
+        let rest = profiler.begin(Duration::from_secs(1)).expect_err("busy");
+        assert!(rest <= Duration::from_secs(60), "{rest:?}");
+        profiler.end();
+        assert_eq!(profiler.begin(Duration::ZERO), Ok(()));
+        // The samples are complete, but the functions have no names yet.
+        assert_eq!(profiler.begin(Duration::ZERO), Err(Duration::ZERO));
+    }
+
+    #[test]
+    fn retry_after_is_the_rest_of_the_running_profile() {
+        let retry_after = |rest| {
+            let Reply::Whole { status, fields, .. } = busy(rest) else {
+                panic!("not a whole response");
+            };
+            let field = fields.into_iter().find(|(name, _)| name == "retry-after");
+            (status, field.map(|(_, value)| value.to_string()))
+        };
+        let some = |text: &str| (409, Some(text.to_owned()));
+        assert_eq!(retry_after(Duration::from_millis(3_200)), some("4"));
+        assert_eq!(retry_after(Duration::ZERO), some("1"));
+    }
 
     #[test]
     fn queries() {

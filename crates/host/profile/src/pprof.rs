@@ -80,7 +80,7 @@ const IMAGE_SPAN: u64 = 1 << 40;
 ///
 /// # Errors
 /// Never in practice: a vector takes all bytes.
-pub fn pprof(profile: &Profile) -> io::Result<Vec<u8>> {
+pub(crate) fn pprof(profile: &Profile) -> io::Result<Vec<u8>> {
     let mut gzip = GzEncoder::new(Vec::new(), Compression::default());
     gzip.write_all(&encode(profile))?;
     gzip.finish()

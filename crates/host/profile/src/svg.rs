@@ -25,8 +25,7 @@ struct Frame<'a> {
 }
 
 /// Returns the profile as a flame graph.
-#[must_use]
-pub fn svg(profile: &Profile) -> String {
+pub(crate) fn svg(profile: &Profile) -> String {
     let mut root = Frame::default();
     for stack in &profile.stacks {
         root.count += stack.count;

@@ -55,6 +55,13 @@ impl Of {
         ("workers", Of::Workers),
     ];
 
+    /// Returns the value with this name.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Of> {
+        let found = Of::NAMES.iter().find(|(known, _)| *known == name);
+        found.map(|(_, of)| *of)
+    }
+
     fn has(self, group: Group) -> bool {
         match self {
             Of::All => true,

@@ -132,7 +132,12 @@ fn one_profile_at_a_time_and_only_with_the_token() {
     }
     let second = server.send("GET", "/debug/pprof/profile?seconds=1", &bearer);
     assert_eq!(second.status, 409);
-    assert_eq!(second.field("retry-after"), Some("60"));
+    let retry_after = second.field("retry-after").map(str::parse::<u64>);
+    assert!(
+        matches!(retry_after, Some(Ok(1..=4))),
+        "{:?}",
+        second.field("retry-after")
+    );
     // Another profile can be taken when the first is complete.
     assert_eq!(first.response().status, 200);
     eventually("another profile can be taken", || {
