@@ -8,6 +8,7 @@ use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 use config::KEYS;
 use report::Error;
 use upkeep::purge::Selection;
+use upkeep::sign;
 use upkeep::user::{UserAction, UserChange};
 
 use super::help::{self, Help};
@@ -429,18 +430,29 @@ pub(crate) struct Run {
 pub(crate) struct Sign {
     /// URL of a picture, or only its path and query
     #[arg(value_name = "URL | PATH", id = "URL")]
-    pub(crate) url: String,
+    url: String,
     /// Key, as KEY or KEY:SALT in hexadecimal digits; the same as --images-signature-keys
     #[arg(long, value_name = "KEY", conflicts_with = "images.signature_keys")]
     pub(crate) key: Option<String>,
     /// Time for which the URL stays valid, such as 1h or 30d [default: forever]
     #[arg(long, value_name = "TIME", conflicts_with = "check")]
-    pub(crate) expires: Option<String>,
+    expires: Option<String>,
     /// Check the signature of the URL instead of signing it
     #[arg(long)]
-    pub(crate) check: bool,
+    check: bool,
     #[command(flatten)]
     pub(crate) settings: SettingsOf<Signing>,
+}
+
+impl Sign {
+    /// Returns the URL with what to do with it.
+    pub(crate) fn request(&self) -> sign::Request<'_> {
+        sign::Request {
+            url: &self.url,
+            expires: self.expires.as_deref(),
+            check: self.check,
+        }
+    }
 }
 
 /// Print the value of every setting, and report problems.
