@@ -145,6 +145,9 @@ impl ProfileMount {
             };
             let taken = profile::take(request, &profiler.known, &is_cancelled);
             let taken = taken.and_then(|profile| {
+                for issue in &profile.issues {
+                    tracing::warn!(%issue, "some functions of a profile have no names");
+                }
                 Ok(Taken {
                     file: asked.format.encode(&profile).map_err(Error::Host)?,
                     samples: profile.samples(),

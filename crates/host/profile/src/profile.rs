@@ -25,6 +25,8 @@ pub struct Profile {
     pub refused: usize,
     /// True if time in the kernel is sampled too.
     pub has_kernel: bool,
+    /// Reasons why some functions have no names, such as a file that cannot be parsed.
+    pub issues: Vec<String>,
 }
 
 /// Executable file of the sampled processes, or code that no file contains.

@@ -111,8 +111,10 @@ fn colour(name: &str) -> String {
     format!("hsl({} 85% {}%)", 15 + hash % 40, 66 + hash / 64 % 14)
 }
 
+/// Escapes a name for XML, which must not contain control characters.
 fn escape(name: &str) -> String {
-    name.replace('&', "&amp;")
+    name.replace(char::is_control, "\u{fffd}")
+        .replace('&', "&amp;")
         .replace('<', "&lt;")
         .replace('>', "&gt;")
         .replace('"', "&quot;")

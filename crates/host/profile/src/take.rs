@@ -204,7 +204,7 @@ pub fn take(
         .drain(|record| recorder.record(record))
         .map_err(Error::Host)?;
     let (places, stacks) = recorder.stacks.finish();
-    let (images, places) = recorder.spaces.name(&places).map_err(Error::Host)?;
+    let (images, places) = recorder.spaces.name(&places);
     let stacks = stacks.into_iter().map(|(group, frames, count)| Stack {
         group,
         frames: frames.iter().map(|index| *index as usize).collect(),
@@ -221,6 +221,7 @@ pub fn take(
         lost: sampling.lost(),
         refused: sampling.refused(),
         has_kernel: sampling.mode() == Mode::UserAndKernel,
+        issues: recorder.spaces.take_issues(),
     })
 }
 

@@ -45,6 +45,7 @@ fn small() -> Profile {
         lost: 3,
         refused: 0,
         has_kernel: true,
+        issues: Vec::new(),
     }
 }
 
@@ -75,6 +76,15 @@ fn flame_graph() {
         <g><title>av1_encode: 8 samples, 80.0 %</title><rect x="240.0" y="24" width="960.0" height="16" fill="hsl(27 85% 74%)"/><text x="242.0" y="36">av1_encode</text></g>
         </svg>
     "##]].assert_eq(&svg(&small()));
+}
+
+#[test]
+fn names_with_control_characters_leave_the_picture_valid() {
+    let mut profile = small();
+    profile.places[0].function = "ma\u{1}in".to_owned();
+    let picture = svg(&profile);
+    assert!(picture.contains(">ma\u{fffd}in<"), "{picture}");
+    assert!(!picture.contains('\u{1}'), "{picture}");
 }
 
 #[test]
