@@ -32,6 +32,8 @@ pub mod convert;
 pub mod prefetch;
 pub mod purge;
 pub mod quarantine;
+mod replace;
+mod running_server;
 pub mod scan;
 pub mod sign;
 pub mod user;
