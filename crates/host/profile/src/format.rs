@@ -31,6 +31,13 @@ impl Format {
         found.map(|(_, format)| *format)
     }
 
+    /// Returns the format's name in queries and on the command line.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        let found = Format::NAMES.iter().find(|(_, format)| *format == self);
+        found.expect("every format has a name").0
+    }
+
     /// Returns the media type of the file.
     #[must_use]
     pub fn media_type(self) -> &'static str {

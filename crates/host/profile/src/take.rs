@@ -62,6 +62,13 @@ impl Of {
         found.map(|(_, of)| *of)
     }
 
+    /// Returns the name in queries and on the command line.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        let found = Of::NAMES.iter().find(|(_, of)| *of == self);
+        found.expect("every value has a name").0
+    }
+
     fn has(self, group: Group) -> bool {
         match self {
             Of::All => true,
