@@ -8,7 +8,7 @@ use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
 use parking_lot::Mutex;
-use profile::{Error, Known, Of, Profile, Request, SECONDS_MAX};
+use profile::{Error, Format, Known, Of, Profile, Request, SECONDS_MAX};
 use serde_json::json;
 use server::gate::Part;
 use server::mount::{Field, Mount, MountRequest, Reply};
@@ -38,22 +38,6 @@ pub(crate) struct Profiler {
     busy_until: Mutex<Option<Instant>>,
     /// Last complete profile. Its stacks have at most [`profile::FRAMES_MAX`] frames.
     last: Mutex<Option<Arc<Profile>>>,
-}
-
-/// Form of the response.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Format {
-    Pprof,
-    Folded,
-    Svg,
-}
-
-impl Format {
-    const NAMES: [(&str, Format); 3] = [
-        ("pprof", Format::Pprof),
-        ("folded", Format::Folded),
-        ("svg", Format::Svg),
-    ];
 }
 
 /// Parsed query.
@@ -181,6 +165,9 @@ impl ProfileMount {
             };
             let taken = profile::take(request, &profiler.known, &is_cancelled).map(Arc::new);
             if let Ok(profile) = &taken {
+                for issue in &profile.issues {
+                    tracing::warn!(%issue, "some functions of a profile have no names");
+                }
                 *profiler.last.lock() = Some(Arc::clone(profile));
             }
             profiler.end();
@@ -234,10 +221,8 @@ fn parse(mut asked: Asked, query: &str) -> Result<Asked, &'static str> {
             }
             Some(("format", text)) => asked.format = format_named(text)?,
             Some(("of", text)) => {
-                let found = Of::NAMES.iter().find(|(name, _)| *name == text);
-                asked.of = found
-                    .ok_or("parameter of must be all, server or workers")?
-                    .1;
+                let of = Of::named(text);
+                asked.of = of.ok_or("parameter of must be all, server or workers")?;
             }
             _ => return Err("the only parameters are seconds, format and of"),
         }
@@ -258,30 +243,18 @@ fn parse_format(query: &str) -> Result<Format, &'static str> {
 }
 
 fn format_named(text: &str) -> Result<Format, &'static str> {
-    let found = Format::NAMES.iter().find(|(name, _)| *name == text);
-    found
-        .map(|(_, format)| *format)
-        .ok_or("parameter format must be pprof, folded or svg")
+    Format::named(text).ok_or("parameter format must be pprof, folded or svg")
 }
 
 /// Returns the response with a profile. A long profile takes a while to write, so that is done on
 /// the blocking pool.
 async fn written(format: Format, profile: Arc<Profile>) -> Reply {
     let same = Arc::clone(&profile);
-    let body = tokio::task::spawn_blocking(move || match format {
-        Format::Pprof => profile::pprof(&same),
-        Format::Folded => Ok(profile::folded(&same).into_bytes()),
-        Format::Svg => Ok(profile::svg(&same).into_bytes()),
-    });
+    let body = tokio::task::spawn_blocking(move || format.encode(&same));
     let body = body.await;
     let body = match body.expect("a panic aborts the process, and this task is never cancelled") {
         Ok(body) => body,
         Err(error) => return refusal(&Error::Host(error)),
-    };
-    let media_type = match format {
-        Format::Pprof => "application/octet-stream",
-        Format::Folded => "text/plain; charset=utf-8",
-        Format::Svg => "image/svg+xml",
     };
     let begin = profile.begin.duration_since(SystemTime::UNIX_EPOCH);
     // A clock that is set to a time before 1970 gives 0.
@@ -291,7 +264,7 @@ async fn written(format: Format, profile: Arc<Profile>) -> Reply {
     Reply::Whole {
         status: 200,
         fields: vec![
-            field("content-type", media_type.to_owned()),
+            field("content-type", format.media_type().to_owned()),
             field("cache-control", "no-store".to_owned()),
             field("x-content-type-options", "nosniff".to_owned()),
             field("content-security-policy", "default-src 'none'".to_owned()),

@@ -21,6 +21,8 @@ use sandbox::{FailureKind, Pool};
 use variants::sealed::Sealed;
 use variants::source::FileSource;
 
+use crate::replace::replace;
+
 /// Pictures to convert, and the changes to them.
 pub struct Job {
     /// Conversions; no two have the same output.
@@ -260,20 +262,9 @@ fn plan(
 }
 
 fn write(output: &Path, sealed: &Sealed) -> io::Result<()> {
-    let mut name = output.file_name().unwrap_or_default().to_owned();
-    name.push(format!(".{}.part", std::process::id()));
-    let temporary: PathBuf = output.with_file_name(name);
-    let mut file = File::create_new(&temporary)?;
-    let written = io::copy(&mut (&*sealed.file).take(sealed.bytes), &mut file);
-    written
-        // The data is synced before the rename, so that a power cut cannot replace a complete
-        // picture by a partial one.
-        .and_then(|_| file.sync_data())
-        .and_then(|()| fs::rename(&temporary, output))
-        .inspect_err(|_| {
-            // The earlier error is returned; an error of this removal is ignored.
-            drop(fs::remove_file(&temporary));
-        })
+    replace(output, |file| {
+        io::copy(&mut (&*sealed.file).take(sealed.bytes), file).map(drop)
+    })
 }
 
 /// Returns the report on the conversion of a single picture.

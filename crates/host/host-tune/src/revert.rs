@@ -169,7 +169,10 @@ fn restore(roots: &Roots, item: &Item, on_conflict: OnConflict) -> Result<(), Co
                 SettingFault::Absent => Obstacle::Absent,
                 _ => Obstacle::Refused,
             };
-            return conflict(obstacle, format!(": {why}; tune had changed it from {old} to {new}"));
+            return conflict(
+                obstacle,
+                format!(": {why}; tune had changed it from {old} to {new}"),
+            );
         }
     };
     if found == *old {

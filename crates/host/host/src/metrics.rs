@@ -52,7 +52,7 @@ pub(crate) fn own(text: &str) -> Fact<Metrics> {
 /// Returns the counters as evidence for people.
 fn described(metrics: &Metrics) -> String {
     format!(
-        "{} requests, {} system calls, {} connections, imbalance {:.2}, {} of {} local",
+        "{} requests, {} system calls, {} connections, imbalance {:.2}, {} of {} sampled connections local",
         metrics.requests,
         metrics.system_calls,
         metrics.accepted,

@@ -80,7 +80,7 @@ impl Scope for Prefetching {
     ];
 }
 
-/// Settings of `pelton purge`: they state the address of the server and its token for
+/// Settings of `pelton purge` and `profile`: they state the address of the server and its token for
 /// administration.
 pub(crate) struct Purging;
 

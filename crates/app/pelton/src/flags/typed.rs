@@ -3,12 +3,14 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
+use ::profile::{Format, Of, SECONDS_MAX};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 use config::KEYS;
 use report::Error;
 use upkeep::purge::Selection;
 use upkeep::user::{UserAction, UserChange};
+use upkeep::{profile, sign};
 
 use super::help::{self, Help};
 use super::scope::{
@@ -60,6 +62,7 @@ pub(crate) enum Command {
     Cell(Cell),
     Doctor(Doctor),
     Tune(Tune),
+    Profile(Profile),
     Store(Store),
     Help(Help),
 }
@@ -431,18 +434,29 @@ pub(crate) struct Run {
 pub(crate) struct Sign {
     /// URL of a picture, or only its path and query
     #[arg(value_name = "URL | PATH", id = "URL")]
-    pub(crate) url: String,
+    url: String,
     /// Key, as KEY or KEY:SALT in hexadecimal digits; the same as --images-signature-keys
     #[arg(long, value_name = "KEY", conflicts_with = "images.signature_keys")]
     pub(crate) key: Option<String>,
     /// Time for which the URL stays valid, such as 1h or 30d [default: forever]
     #[arg(long, value_name = "TIME", conflicts_with = "check")]
-    pub(crate) expires: Option<String>,
+    expires: Option<String>,
     /// Check the signature of the URL instead of signing it
     #[arg(long)]
-    pub(crate) check: bool,
+    check: bool,
     #[command(flatten)]
     pub(crate) settings: SettingsOf<Signing>,
+}
+
+impl Sign {
+    /// Returns the URL with what to do with it.
+    pub(crate) fn request(&self) -> sign::Request<'_> {
+        sign::Request {
+            url: &self.url,
+            expires: self.expires.as_deref(),
+            check: self.check,
+        }
+    }
 }
 
 /// Print the value of every setting, and report problems.
@@ -616,6 +630,73 @@ pub(crate) struct TuneGuard {
     /// Data directory
     #[arg(long)]
     pub(crate) data: PathBuf,
+}
+
+/// Show in which functions a running server and its workers spend CPU time.
+///
+/// Samples the server and the processes that convert its pictures and tracks, 99 times per second
+/// and CPU, while they work as usual, and writes the profile to FILE. The server takes the profile
+/// itself: pass the API key of an admin, or set --admin-token-file. With --pid, this command takes
+/// it from outside, even if the server does not respond; that may need root. docs/profiling.md says
+/// how to read a profile.
+#[derive(Args)]
+#[command(after_help = "Examples:
+  pelton profile -o profile.pb.gz && go tool pprof -top profile.pb.gz
+  pelton profile --of workers -o flames.svg && xdg-open flames.svg     (in a browser)
+  pelton profile --url http://nas:3333 --key-file key --seconds 30 -o profile.folded
+  sudo pelton profile --pid $(pgrep -o pelton) -o profile.pb.gz")]
+pub(crate) struct Profile {
+    /// File to write; an existing file is replaced by a complete profile only
+    #[arg(short, long, value_name = "FILE")]
+    out: PathBuf,
+    /// Format: pprof for go tool pprof, folded for a line of text per stack, or svg for a flame
+    /// graph [default: by the extension of FILE: .svg, .folded or .txt, otherwise pprof]
+    #[arg(long, value_name = "FORMAT", value_parser = Format::NAMES.map(|(name, _)| name))]
+    format: Option<String>,
+    /// Duration in seconds, from 1 to 60
+    #[arg(long, value_name = "N", default_value = "10",
+        value_parser = clap::value_parser!(u64).range(1..=SECONDS_MAX))]
+    seconds: u64,
+    /// Processes to show: all, the server without its workers, or the workers
+    #[arg(long, value_name = "PROCESSES", default_value = "all",
+        value_parser = Of::NAMES.map(|(name, _)| name))]
+    of: String,
+    /// Process id of a server on this machine, which is sampled from outside
+    #[arg(long, value_name = "PID", conflicts_with_all = ["url", "key_file"])]
+    pid: Option<u32>,
+    /// URL of the server, such as http://nas:3333; by default the server on this machine, at the
+    /// address of --admin-listen, or else of --listen
+    #[arg(long, value_name = "URL")]
+    url: Option<String>,
+    /// File with a secret that permits the profile: the API key of an admin, or the server's token
+    /// for administration. Without this flag, the file of --admin-token-file is used
+    #[arg(long, value_name = "FILE")]
+    key_file: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) settings: SettingsOf<Purging>,
+}
+
+impl Profile {
+    /// Returns the profile to take.
+    pub(crate) fn request(&self) -> profile::Request<'_> {
+        let known = "the command line accepts only known names";
+        profile::Request {
+            way: match self.pid {
+                Some(pid) => profile::Way::Process(pid),
+                None => profile::Way::Server {
+                    url: self.url.as_deref(),
+                    key_file: self.key_file.as_deref(),
+                },
+            },
+            seconds: self.seconds,
+            of: Of::named(&self.of).expect(known),
+            format: self
+                .format
+                .as_deref()
+                .map(|it| Format::named(it).expect(known)),
+            output: &self.out,
+        }
+    }
 }
 
 /// Run the Redis-compatible store alone, as a replacement for redis-server.

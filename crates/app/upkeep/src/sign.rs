@@ -13,8 +13,6 @@ use report::{Error, print};
 use server::imgproxy::Imgproxy;
 use server::signature::{self, SignatureError, SignatureKey};
 
-use crate::flags::Sign;
-
 /// Characters of a path that must be escaped in a URL. The others would be sent unchanged by a
 /// browser.
 const ESCAPED_IN_PATH: &AsciiSet = &CONTROLS
@@ -31,6 +29,18 @@ const ESCAPED_IN_PATH: &AsciiSet = &CONTROLS
 /// Characters of a query that must be escaped in a URL.
 const ESCAPED_IN_QUERY: &AsciiSet = &CONTROLS.add(b' ').add(b'"').add(b'\'').add(b'<').add(b'>');
 
+/// URL to sign or to verify.
+#[derive(Clone, Copy, Debug)]
+pub struct Request<'a> {
+    /// Whole URL, or only its path and query.
+    pub url: &'a str,
+    /// Time for which the signed URL stays valid, with its unit. Without it, the URL stays valid
+    /// forever.
+    pub expires: Option<&'a str>,
+    /// True to verify the signature instead of signing.
+    pub check: bool,
+}
+
 /// Parts of a URL, escaped as a browser sends them.
 struct Parts<'u> {
     /// Scheme and host; empty if the URL begins with its path.
@@ -39,12 +49,15 @@ struct Parts<'u> {
     query: String,
 }
 
-/// Signs or verifies the URL of the command line.
-pub(crate) fn run(typed: &Sign, config: &Config) -> Result<u8, Vec<Error>> {
-    let parts = Parts::parse(&typed.url).map_err(|err| vec![err])?;
+/// Signs the URL, or verifies its signature, and prints the result.
+///
+/// # Errors
+/// When the URL is malformed, there is no key, or a verified URL is not valid.
+pub fn run(request: &Request<'_>, config: &Config) -> Result<u8, Vec<Error>> {
+    let parts = Parts::parse(request.url).map_err(|err| vec![err])?;
     let imgproxy = imgproxy::load(config).map_err(|err| vec![err])?;
     if let Some(imgproxy) = imgproxy.filter(|imgproxy| imgproxy.contains(&parts.path)) {
-        let line = sign_imgproxy(typed, &parts, &imgproxy).map_err(|err| vec![err])?;
+        let line = sign_imgproxy(request, &parts, &imgproxy).map_err(|err| vec![err])?;
         return print(|out| writeln!(out, "{line}"));
     }
     let keys = permissions::keys(config).map_err(|err| vec![err])?;
@@ -55,20 +68,26 @@ pub(crate) fn run(typed: &Sign, config: &Config) -> Result<u8, Vec<Error>> {
     };
     let now = SystemTime::now().duration_since(UNIX_EPOCH);
     let now_unix_s = now.map_or(0, |since| since.as_secs());
-    if typed.check {
+    if request.check {
         let verdict = verdict(&parts, &keys, now_unix_s).map_err(|err| vec![err])?;
         return print(|out| writeln!(out, "{verdict}"));
     }
-    let expires = typed.expires.as_deref();
-    let until_unix_s = expires.map(|text| until(text, now_unix_s)).transpose();
+    let until_unix_s = request
+        .expires
+        .map(|text| until(text, now_unix_s))
+        .transpose();
     let until_unix_s = until_unix_s.map_err(|err| vec![err])?;
     let signed = parts.signed(first, until_unix_s);
     print(|out| writeln!(out, "{signed}"))
 }
 
 /// Returns the signed imgproxy URL, or the verdict on its signature.
-fn sign_imgproxy(typed: &Sign, parts: &Parts<'_>, imgproxy: &Imgproxy) -> Result<String, Error> {
-    if typed.check {
+fn sign_imgproxy(
+    request: &Request<'_>,
+    parts: &Parts<'_>,
+    imgproxy: &Imgproxy,
+) -> Result<String, Error> {
+    if request.check {
         return match imgproxy.is_signed(&parts.path) {
             true => Ok("valid".to_owned()),
             false => Err(Error::finding(
@@ -76,7 +95,7 @@ fn sign_imgproxy(typed: &Sign, parts: &Parts<'_>, imgproxy: &Imgproxy) -> Result
             )),
         };
     }
-    if typed.expires.is_some() {
+    if request.expires.is_some() {
         let what = "--expires: an imgproxy URL states its expiry as an option";
         return Err(Error::usage(what).hint("add expires:UNIX_SECONDS to the options"));
     }
