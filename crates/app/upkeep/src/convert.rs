@@ -1,5 +1,6 @@
 //! `pelton convert`: converts pictures in cells, with the same results as the server.
 
+mod budget;
 #[cfg(test)]
 mod tests;
 
@@ -12,10 +13,11 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::thread;
 
+use budget::Budget;
 use config::Config;
 use conversion::convert::Pace;
 use conversion::score;
-use image_plan::{COMPARED_PIXELS_MAX, Facts, ImageQuery, Plan, Size, Stage, Target};
+use image_plan::{COMPARED_PIXELS_MAX, Comparison, Facts, ImageQuery, Plan, Size, Stage, Target};
 use indicatif::{HumanBytes, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use report::{EXIT_OK, Error};
 use sandbox::{FailureKind, Pool};
@@ -162,14 +164,16 @@ pub fn run(job: &Job, config: &Config, pool: &Pool) -> Result<u8, Vec<Error>> {
     if job.inputs == Inputs::Kept {
         check_results(&job.conversions).map_err(|err| vec![err])?;
     }
+    let budget = Budget::new(config.limits.convert_bytes_max.0);
+    let cells = (pool, &budget);
     if let [conversion] = job.conversions.as_slice() {
-        let made = convert(conversion, job, config, pool).map_err(|err| vec![err])?;
+        let made = convert(conversion, job, config, cells).map_err(|err| vec![err])?;
         report::line(line(conversion, &made, job.with_scores));
         return Ok(EXIT_OK);
     }
     let mut converted = Vec::new();
     let mut errors = Vec::new();
-    for (conversion, result) in job.conversions.iter().zip(convert_all(job, config, pool)) {
+    for (conversion, result) in job.conversions.iter().zip(convert_all(job, config, cells)) {
         match result {
             Ok(made) => converted.push((conversion, made)),
             Err(err) => errors.push(err),
@@ -185,7 +189,11 @@ pub fn run(job: &Job, config: &Config, pool: &Pool) -> Result<u8, Vec<Error>> {
 
 /// Converts the pictures with one thread per cell of the pool, and draws a progress bar on a
 /// terminal. The results are in the order of the conversions.
-fn convert_all(job: &Job, config: &Config, pool: &Pool) -> Vec<Result<Converted, Error>> {
+fn convert_all(
+    job: &Job,
+    config: &Config,
+    (pool, budget): (&Pool, &Budget),
+) -> Vec<Result<Converted, Error>> {
     let count = job.conversions.len();
     let bar = progress_bar(count);
     let next = AtomicUsize::new(0);
@@ -198,7 +206,7 @@ fn convert_all(job: &Job, config: &Config, pool: &Pool) -> Vec<Result<Converted,
             let Some(conversion) = job.conversions.get(index) else {
                 break;
             };
-            let result = convert(conversion, job, config, pool);
+            let result = convert(conversion, job, config, (pool, budget));
             if let Ok(made) = &result {
                 let before = add(&bytes_before, made.original_bytes);
                 let after = add(&bytes_after, made.bytes);
@@ -230,12 +238,12 @@ fn progress_bar(count: usize) -> ProgressBar {
         .with_style(style.expect("the template is valid"))
 }
 
-/// Converts one picture and writes the result.
+/// Converts one picture and writes the result. Waits until `budget` has the estimated memory.
 fn convert(
     conversion: &Conversion,
     job: &Job,
     config: &Config,
-    pool: &Pool,
+    (pool, budget): (&Pool, &Budget),
 ) -> Result<Converted, Error> {
     let Conversion { input, output, .. } = conversion;
     let (original, facts) = inspect(input, job.query.recipe.page_number())?;
@@ -249,6 +257,7 @@ fn convert(
         ))
     })?;
     let original_bytes = original_bytes.len();
+    let _reserved = budget.reserve(memory_bytes(&plan, original_bytes, is_scored));
     let wall_ms_max = config.cell.max_request_time.0.as_millis() as u32;
     let sealed = conversion::convert::run(pool, &plan, &original, wall_ms_max, Pace::Awaited)
         .map_err(|failure| failed("convert", input, &failure))?;
@@ -275,6 +284,22 @@ fn convert(
         cpu_us: sealed.cpu_us,
         score,
     })
+}
+
+/// Returns the estimated memory of a conversion and, if `is_scored`, of the comparison after it.
+fn memory_bytes(plan: &Plan, original_bytes: u64, is_scored: bool) -> u64 {
+    let comparison = Comparison {
+        plan: *plan,
+        original_bytes,
+    };
+    let compared = match is_scored {
+        true => comparison
+            .cost()
+            .memory_bytes
+            .saturating_add(original_bytes),
+        false => 0,
+    };
+    plan.cost().memory_bytes.max(compared)
 }
 
 /// Returns the error of a job of the kind `what`, such as "convert", for the picture at `path`.
