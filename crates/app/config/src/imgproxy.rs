@@ -89,6 +89,7 @@ const VARIABLES: &[(&str, Meaning)] = &[
     ("BASE64_URL_INCLUDES_FILENAME", Meaning::Unsupported),
     ("PRESETS_PATH", Meaning::Unsupported),
     ("PRESETS_SEPARATOR", Meaning::Unsupported),
+    ("SOURCE_URL_QUERY_SEPARATOR", Meaning::Unsupported),
     ("URL_REPLACEMENTS", Meaning::Unsupported),
     ("FORMAT_QUALITY", Meaning::Unsupported),
     ("SKIP_PROCESSING_FORMATS", Meaning::Unsupported),

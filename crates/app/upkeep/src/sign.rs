@@ -11,6 +11,7 @@ use config::{Config, imgproxy, parse_time, permissions};
 use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
 use report::{Error, print};
 use server::imgproxy::Imgproxy;
+use server::problem::Problem;
 use server::signature::{self, SignatureError, SignatureKey};
 
 /// Characters of a path that must be escaped in a URL. The others would be sent unchanged by a
@@ -55,9 +56,15 @@ struct Parts<'u> {
 /// When the URL is malformed, there is no key, or a verified URL is not valid.
 pub fn run(request: &Request<'_>, config: &Config) -> Result<u8, Vec<Error>> {
     let parts = Parts::parse(request.url).map_err(|err| vec![err])?;
+    let now = SystemTime::now().duration_since(UNIX_EPOCH);
+    let now_unix_s = now.map_or(0, |since| since.as_secs());
     let imgproxy = imgproxy::load(config).map_err(|err| vec![err])?;
     if let Some(imgproxy) = imgproxy.filter(|imgproxy| imgproxy.contains(&parts.path)) {
-        let line = sign_imgproxy(request, &parts, &imgproxy).map_err(|err| vec![err])?;
+        let line = match request.check {
+            true => imgproxy_verdict(&parts, &imgproxy, now_unix_s),
+            false => sign_imgproxy(request, &parts, &imgproxy),
+        };
+        let line = line.map_err(|err| vec![err])?;
         return print(|out| writeln!(out, "{line}"));
     }
     let keys = permissions::keys(config).map_err(|err| vec![err])?;
@@ -66,8 +73,6 @@ pub fn run(request: &Request<'_>, config: &Config) -> Result<u8, Vec<Error>> {
         let hint = "openssl rand -hex 32 makes a key for images.signature_keys or --key";
         return Err(vec![Error::usage(what).hint(hint)]);
     };
-    let now = SystemTime::now().duration_since(UNIX_EPOCH);
-    let now_unix_s = now.map_or(0, |since| since.as_secs());
     if request.check {
         let verdict = verdict(&parts, &keys, now_unix_s).map_err(|err| vec![err])?;
         return print(|out| writeln!(out, "{verdict}"));
@@ -81,20 +86,38 @@ pub fn run(request: &Request<'_>, config: &Config) -> Result<u8, Vec<Error>> {
     print(|out| writeln!(out, "{signed}"))
 }
 
-/// Returns the signed imgproxy URL, or the verdict on its signature.
+/// Returns the line that describes a valid imgproxy URL.
+fn imgproxy_verdict(
+    parts: &Parts<'_>,
+    imgproxy: &Imgproxy,
+    now_unix_s: u64,
+) -> Result<String, Error> {
+    let until_unix_s = imgproxy.verify(&parts.path, now_unix_s);
+    let until_unix_s = until_unix_s.map_err(|problem| match problem {
+        Problem::Imgproxy(err) => Error::finding(format!("sign: {err}")),
+        Problem::ExpiredUrl => Error::finding("sign: the URL has expired"),
+        _ => Error::finding("sign: the signature was made with none of the keys"),
+    })?;
+    Ok(valid_until(until_unix_s, now_unix_s))
+}
+
+/// Returns the line that describes a signature which becomes void at the Unix time `until_unix_s`.
+fn valid_until(until_unix_s: u64, now_unix_s: u64) -> String {
+    match until_unix_s {
+        u64::MAX => "valid, without expiry".to_owned(),
+        until_unix_s => format!(
+            "valid until the Unix time {until_unix_s}, for {} s",
+            until_unix_s - now_unix_s
+        ),
+    }
+}
+
+/// Returns the signed imgproxy URL.
 fn sign_imgproxy(
     request: &Request<'_>,
     parts: &Parts<'_>,
     imgproxy: &Imgproxy,
 ) -> Result<String, Error> {
-    if request.check {
-        return match imgproxy.is_signed(&parts.path) {
-            true => Ok("valid".to_owned()),
-            false => Err(Error::finding(
-                "sign: the signature was made with none of the keys",
-            )),
-        };
-    }
     if request.expires.is_some() {
         let what = "--expires: an imgproxy URL states its expiry as an option";
         return Err(Error::usage(what).hint("add expires:UNIX_SECONDS to the options"));
@@ -125,11 +148,7 @@ fn verdict(parts: &Parts<'_>, keys: &[SignatureKey], now_unix_s: u64) -> Result<
     let covered = signature::signed_text(path, query);
     let unfit = |what: &str| Error::finding(format!("sign: {what}"));
     match signature::verify(keys, path, query, now_unix_s) {
-        Ok(Some(u64::MAX)) => Ok("valid, without expiry".to_owned()),
-        Ok(Some(until_unix_s)) => Ok(format!(
-            "valid until the Unix time {until_unix_s}, for {} s",
-            until_unix_s - now_unix_s
-        )),
+        Ok(Some(until_unix_s)) => Ok(valid_until(until_unix_s, now_unix_s)),
         Ok(None) => Err(unfit("the URL has no signature").hint("pelton sign URL signs it")),
         Err(SignatureError::Malformed(what)) => Err(unfit(what)),
         Err(SignatureError::Expired) => Err(unfit("the signature has expired")),

@@ -25,7 +25,9 @@ impl Value for UrlPrefix {
         let prefix = text.trim_end_matches('/');
         let is_sound = |byte: u8| byte.is_ascii_graphic() && !b"?#%".contains(&byte);
         let is_path = text.starts_with('/') && prefix.bytes().all(is_sound);
-        match is_path && !prefix.contains("//") {
+        // The server's own pages stand below /-/, and take precedence over imgproxy URLs.
+        let is_own = prefix == "/-" || prefix.starts_with("/-/");
+        match is_path && !is_own && !prefix.contains("//") {
             true => Ok(UrlPrefix(Some(prefix.to_owned()))),
             false => Err(Wrong::found(raw)),
         }

@@ -96,6 +96,7 @@ impl Scope for Conversion {
     const ACCEPTED: &[&str] = &[
         "quality",
         "cell.",
+        "limits.convert_bytes_max",
         "limits.source_pixels_max",
         "limits.target_pixels_max",
         "limits.animation_frames_max",

@@ -1,5 +1,6 @@
 //! Tests of mounts beside a small library, over sockets, in HTTP/1.1 and HTTP/2.
 
+mod imgproxy;
 mod peer;
 mod sections;
 mod sessions;

@@ -78,8 +78,8 @@ impl Options {
             let problem = "this option is supported only with width or height";
             return Err(ImgproxyError::option("zoom", problem));
         }
-        // imgproxy multiplies the picture's own size. Without `enlarge`, a ratio above 1 then has no
-        // effect.
+        // imgproxy multiplies the picture's own size. Without `enlarge`, a ratio above 1 then has
+        // no effect.
         let is_scaled = self.dpr < 1.0 || self.enlarge && 1.0 < self.dpr;
         if !has_size && is_scaled {
             let problem = "without width and height, this option is supported from 1 on, and above \

@@ -208,11 +208,9 @@ impl Loader {
                 }
                 opcode::SELECT => {
                     let db = from.len()?;
-                    let is_there = db < keyspace.dbs.len();
-                    return if is_there {
-                        Ok(Item::Select(db))
-                    } else {
-                        Err(Stop::Bad("database index exceeds the number of databases"))
+                    return match db < keyspace.dbs.len() {
+                        true => Ok(Item::Select(db)),
+                        false => Err(Stop::Bad("database index exceeds the number of databases")),
                     };
                 }
                 opcode::FUNCTION => {
