@@ -82,6 +82,8 @@ function Recorder() {
   const of = useSignal<string>(PROCESSES[0]);
   const now = useSignal(0);
   const present = recording.value;
+  const length = present?.seconds ?? seconds.value;
+  // The place of the progress is kept, so that the graph below does not move.
   useEffect(() => {
     if (!present) return;
     const tick = () => (now.value = (Date.now() - present.startMs) / 1000);
@@ -119,12 +121,10 @@ function Recorder() {
           {t("ops.profile.record")}
         </Button>
       </form>
-      {present && (
-        <div class="ops-bar" role="status">
-          <progress aria-label={t("ops.profile.record")} max={present.seconds} value={Math.min(now.value, present.seconds)} />
-          <span class="dim number">{t("ops.prefetch.left", { span: span(Math.max(0, Math.ceil(present.seconds - now.value))) })}</span>
-        </div>
-      )}
+      <div class="ops-bar" style={{ visibility: present ? "" : "hidden" }}>
+        <progress aria-label={t("ops.profile.record")} max={length} value={Math.min(now.value, length)} />
+        <span class="dim number">{t("ops.prefetch.left", { span: span(Math.ceil(length - now.value)) })}</span>
+      </div>
     </Panel>
   );
 }
