@@ -76,14 +76,13 @@ export default function ProfileView() {
   );
 }
 
-/** Choices of a recording, and its progress. */
+/** Choices of a recording, and its progress, whose place is kept so that the graph below does not move. */
 function Recorder() {
   const seconds = useSignal<number>(SECONDS[1]);
   const of = useSignal<string>(PROCESSES[0]);
   const now = useSignal(0);
   const present = recording.value;
   const length = present?.seconds ?? seconds.value;
-  // The place of the progress is kept, so that the graph below does not move.
   useEffect(() => {
     if (!present) return;
     const tick = () => (now.value = (Date.now() - present.startMs) / 1000);
@@ -120,11 +119,11 @@ function Recorder() {
         <Button submit primary disabled={present !== null}>
           {t("ops.profile.record")}
         </Button>
+        <div class="ops-bar" style={{ visibility: present ? "" : "hidden" }}>
+          <progress aria-label={t("ops.profile.record")} max={length} value={Math.min(now.value, length)} />
+          <span class="dim number">{t("ops.prefetch.left", { span: span(Math.ceil(length - now.value)) })}</span>
+        </div>
       </form>
-      <div class="ops-bar" style={{ visibility: present ? "" : "hidden" }}>
-        <progress aria-label={t("ops.profile.record")} max={length} value={Math.min(now.value, length)} />
-        <span class="dim number">{t("ops.prefetch.left", { span: span(Math.ceil(length - now.value)) })}</span>
-      </div>
     </Panel>
   );
 }
