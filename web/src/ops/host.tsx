@@ -61,6 +61,7 @@ export default function HostView() {
   const shown = report.value;
   if (failure.value) return <Failure error={failure.value} retry={read} />;
   if (!shown) return <div class="loading" aria-busy="true" />;
+  const standings = (Object.keys(STANDINGS) as Standing[]).filter((it) => shown.counts[it] > 0);
   return (
     <>
       <div class="host-head">
@@ -69,21 +70,35 @@ export default function HostView() {
           {t("ops.host.again")}
         </Button>
       </div>
-      {(Object.keys(STANDINGS) as Standing[])
-        .filter((it) => shown.counts[it] > 0)
-        .map((standing) => (
-          <section class="host-group">
-            <h2>
-              <i class={`ops-key ops-key${STANDINGS[standing]}`} />
-              {t(`ops.host.${standing}`)} <span class="dim number">{shown.counts[standing]}</span>
-            </h2>
-            {shown.checks
-              .filter((check) => check.standing === standing)
-              .map((check) => (
-                <Row check={check} key={check.id} />
-              ))}
-          </section>
+      <ul class="ops-legend">
+        {standings.map((it) => (
+          <li>
+            <Count standing={it} of={shown} />
+          </li>
         ))}
+      </ul>
+      {standings.map((standing) => (
+        <section class="host-group">
+          <h2>
+            <Count standing={standing} of={shown} />
+          </h2>
+          {shown.checks
+            .filter((check) => check.standing === standing)
+            .map((check) => (
+              <Row check={check} key={check.id} />
+            ))}
+        </section>
+      ))}
+    </>
+  );
+}
+
+/** Name of an outcome with the number of its rows. */
+function Count({ standing, of }: { standing: Standing; of: Report }) {
+  return (
+    <>
+      <i class={`ops-key ops-key${STANDINGS[standing]}`} />
+      {t(`ops.host.${standing}`)} <b class="number">{of.counts[standing]}</b>
     </>
   );
 }

@@ -76,12 +76,13 @@ export default function ProfileView() {
   );
 }
 
-/** Choices of a recording, and its progress. */
+/** Choices of a recording, and its progress, whose place is kept so that the graph below does not move. */
 function Recorder() {
   const seconds = useSignal<number>(SECONDS[1]);
   const of = useSignal<string>(PROCESSES[0]);
   const now = useSignal(0);
   const present = recording.value;
+  const length = present?.seconds ?? seconds.value;
   useEffect(() => {
     if (!present) return;
     const tick = () => (now.value = (Date.now() - present.startMs) / 1000);
@@ -118,13 +119,11 @@ function Recorder() {
         <Button submit primary disabled={present !== null}>
           {t("ops.profile.record")}
         </Button>
-      </form>
-      {present && (
-        <div class="ops-bar" role="status">
-          <progress aria-label={t("ops.profile.record")} max={present.seconds} value={Math.min(now.value, present.seconds)} />
-          <span class="dim number">{t("ops.prefetch.left", { span: span(Math.max(0, Math.ceil(present.seconds - now.value))) })}</span>
+        <div class="ops-bar" style={{ visibility: present ? "" : "hidden" }}>
+          <progress aria-label={t("ops.profile.record")} max={length} value={Math.min(now.value, length)} />
+          <span class="dim number">{t("ops.prefetch.left", { span: span(Math.ceil(length - now.value)) })}</span>
         </div>
-      )}
+      </form>
     </Panel>
   );
 }

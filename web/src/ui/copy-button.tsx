@@ -6,5 +6,5 @@ import { toast } from "./toast.tsx";
 /** Button that copies a text. */
 export function CopyButton({ text, label }: { text: string; label: string }) {
   const run = async () => toast(t((await copy(text)) ? "copied" : "photos.notCopied"));
-  return <IconButton icon="link" label={label} onClick={() => void run()} />;
+  return <IconButton icon="copy" label={label} onClick={() => void run()} />;
 }
