@@ -50,6 +50,7 @@ fn main() -> ExitCode {
     code
 }
 
+// tidy: long because it lists the commands.
 fn run() -> Result<u8, Vec<Error>> {
     let command = match flags::parse(env::args_os()).map_err(|err| vec![err])? {
         Parsed::Command(command) => command,
