@@ -199,7 +199,7 @@ fn two_tunes_at_once_are_refused() {
     let err = Folder::lock(tree.data())
         .expect_err("it is locked")
         .to_string();
-    assert!(err.contains("another pelton tune works on"), "{err}");
+    assert!(err.contains("another pelton tune is using"), "{err}");
 }
 
 #[test]
