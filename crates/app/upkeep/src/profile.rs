@@ -183,7 +183,7 @@ fn refusal_of(base: &str, status: u16, document: &Value, retry_after: Option<&st
         200 | 404 => Error::usage(format!("profile: {base} responded with {status}, but no profile"))
             .hint("--url must be the URL of a Pelton server of this version, without a path"),
         300..=399 => Error::usage(what)
-            .hint("the server wants HTTPS here: set admin_listen, or give its address with --url"),
+            .hint("the server sends profiles over HTTPS only: give an https address with --url, or set admin_listen"),
         401 | 403 => Error::usage(what).hint(
             "only admins take profiles: pelton user key NAME profile > key, then --key-file key; or set admin_token_file",
         ),

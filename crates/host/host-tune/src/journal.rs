@@ -300,7 +300,7 @@ impl Folder {
                 "tune apply: {} has many earlier changes",
                 path.display()
             ))
-            .hint("pelton tune revert takes them back")),
+            .hint("pelton tune revert reverts them")),
         }
     }
 
