@@ -174,8 +174,8 @@ fn sizes() {
             dpr:2/w:300 -> w=600
             dpr:0.5/w:1 -> w=1
             dpr:2 -> 
-            dpr:0.5 -> Option: dpr: without width and height, this option is supported from 1 on, and above 1 only without enlarge
-            dpr:2/el:1 -> Option: dpr: without width and height, this option is supported from 1 on, and above 1 only without enlarge
+            dpr:0.5 -> Option: dpr: must be at least 1 without width and height, and exactly 1 with enlarge and without them
+            dpr:2/el:1 -> Option: dpr: must be at least 1 without width and height, and exactly 1 with enlarge and without them
             z:0.5/w:300 -> w=150
             z:2:2/w:9/dpr:2 -> w=36
             z:2:3/w:9 -> Option: zoom: different zoom factors for width and height are not supported
