@@ -132,7 +132,7 @@ fn fetch(request: &Request<'_>, format: Format, server: &RunningServer) -> Resul
     drop(progress);
     let mut response = response.map_err(|err| {
         let what = format!("profile: no response from {}: {err}", server.url);
-        Error::host(what).hint("pelton profile --url URL names the server, such as http://nas:3333")
+        Error::host(what).hint("give the URL of the server by --url, such as http://nas:3333")
     })?;
     let number = |response: &Response<Body>, name: &str| {
         let value = response.headers().get(name)?.to_str().ok()?;
@@ -183,9 +183,9 @@ fn refusal_of(base: &str, status: u16, document: &Value, retry_after: Option<&st
         200 | 404 => Error::usage(format!("profile: {base} responded with {status}, but no profile"))
             .hint("--url must be the URL of a Pelton server of this version, without a path"),
         300..=399 => Error::usage(what)
-            .hint("the server wants HTTPS here: set admin_listen, or give its address with --url"),
+            .hint("the server sends profiles over HTTPS only: give an https address with --url, or set admin_listen"),
         401 | 403 => Error::usage(what).hint(
-            "only admins take profiles: pelton user key NAME profile > key, then --key-file key; or set admin_token_file",
+            "only admins may take profiles: create an API key by pelton user key NAME profile > key and pass it by --key-file key, or set admin_token_file",
         ),
         409 => Error::host(what).hint(match retry_after {
             Some(seconds) => format!("try again in {seconds} s"),
@@ -343,7 +343,7 @@ mod tests {
             None,
             expect![[r#"
                 pelton: profile: http://nas:3333 responded with 401: a login is needed
-                hint:   only admins take profiles: pelton user key NAME profile > key, then --key-file key; or set admin_token_file"#]],
+                hint:   only admins may take profiles: create an API key by pelton user key NAME profile > key and pass it by --key-file key, or set admin_token_file"#]],
         );
         check(
             404,

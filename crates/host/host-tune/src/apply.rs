@@ -67,7 +67,7 @@ pub fn apply(order: &Order, choice: &Choice, timeout: Duration) -> Result<Applie
             Ok(outcome) => match outcome.unrecorded {
                 None => "all changes of this run were reverted".to_owned(),
                 Some(second) => format!(
-                    "the changes before this one were reverted, but the journal could not record that: {second}"
+                    "all changes of this run were reverted, but the journal could not record that: {second}"
                 ),
             },
             Err(second) => second.to_string(),
@@ -85,15 +85,15 @@ pub fn apply(order: &Order, choice: &Choice, timeout: Duration) -> Result<Applie
 fn require_free(state: &State, namespace: &Namespace) -> Result<(), Error> {
     if state.open().next().is_some() && state.namespace != namespace.name {
         let what = format!(
-            "tune apply: the journal has changes of another network namespace, {}",
+            "tune apply: the journal contains changes that were made in another network namespace, {}",
             state.namespace
         );
         return Err(Error::usage(what).hint("use another --data, or run pelton tune revert there"));
     }
     if state.is_unconfirmed() {
-        let what = "tune apply: earlier changes wait for their confirmation";
+        let what = "tune apply: earlier changes are not confirmed yet";
         return Err(Error::usage(what)
-            .hint("pelton tune confirm keeps them, pelton tune revert takes them back"));
+            .hint("pelton tune confirm keeps them, pelton tune revert reverts them"));
     }
     Ok(())
 }
@@ -102,7 +102,7 @@ fn refused(setting: &host::Setting, why: SettingFault) -> Error {
     let err = Error::host(format!("tune apply: cannot write {setting}: {why}"));
     match why {
         SettingFault::Denied => err
-            .because("changes of the host need root")
+            .because("only root may change settings of the host")
             .hint("sudo pelton tune apply"),
         SettingFault::ReadOnly => err
             .because("the file system is mounted read-only, as in most containers")
@@ -152,7 +152,7 @@ pub(crate) fn make(
             journal.write(&Record::Seen {
                 value: seen.clone(),
             })?;
-            return Err(failed(&format!("the kernel made {seen} of it")));
+            return Err(failed(&format!("the kernel stored {seen} instead")));
         }
     }
     let deadline_ms = now_ms() + u64::try_from(timeout.as_millis()).unwrap_or(u64::MAX / 2);

@@ -145,7 +145,9 @@ pub(crate) fn start(
         .and_then(|()| ours.read_exact(&mut answer));
     match ready {
         Ok(()) if answer == [READY] => Ok((ours, child.id())),
-        Ok(()) => Err(failed(io::Error::other("it is another program"))),
+        Ok(()) => Err(failed(io::Error::other(
+            "an unexpected program was started",
+        ))),
         Err(err) => {
             child.kill().map_err(failed)?;
             child.wait().map_err(failed)?;

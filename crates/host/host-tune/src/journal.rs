@@ -232,7 +232,7 @@ impl Folder {
             _ => {}
         }
         let Some(folder) = Folder::unlocked(data)? else {
-            return Err(failed(&path, "open", "it was removed"));
+            return Err(failed(&path, "open", "the folder was removed"));
         };
         let name = path.join("lock");
         let file = options().open(folder.at("lock"));
@@ -297,10 +297,10 @@ impl Folder {
         match found.len() < JOURNAL_BYTES_MAX / 2 {
             true => Ok(()),
             false => Err(Error::usage(format!(
-                "tune apply: {} has many earlier changes",
+                "tune apply: {} is nearly full of earlier changes",
                 path.display()
             ))
-            .hint("pelton tune revert takes them back")),
+            .hint("pelton tune revert reverts them")),
         }
     }
 
@@ -405,7 +405,9 @@ impl Journal {
         let failure = failed(&self.path, "write", err);
         Err(match cut {
             Ok(_) => failure,
-            Err(second) => failure.because(format!("a part of the line stays: {second}")),
+            Err(second) => {
+                failure.because(format!("a part of the line stays in the file: {second}"))
+            }
         })
     }
 }

@@ -86,7 +86,7 @@ pub(crate) fn origin(state: &State, namespace: &Namespace) -> Origin {
 /// Returns the error for a journal of another network namespace.
 pub(crate) fn elsewhere(state: &State, namespace: &Namespace) -> Error {
     Error::usage(format!(
-        "tune: the changes were applied in the network namespace {}, and this is {}",
+        "tune: the changes were applied in the network namespace {}, but this is the namespace {}",
         state.namespace, namespace.name
     ))
     .hint("run the command in that namespace")

@@ -428,7 +428,7 @@ fn cell_proves_its_isolation() {
         "denied syscall   kills the process",
         "start ",
         "empty job ",
-        "fresh memory ",
+        "new memory ",
     ] {
         assert!(
             lines.iter().any(|line| line.starts_with(expected)),

@@ -202,8 +202,8 @@ fn confirmed_changes_stay_until_revert_takes_every_value_back() {
     let (code, _, err) = space.apply(&[]);
     assert_eq!(code, 2);
     expect![[r#"
-        pelton: tune apply: earlier changes wait for their confirmation
-        hint:   pelton tune confirm keeps them, pelton tune revert takes them back
+        pelton: tune apply: earlier changes are not confirmed yet
+        hint:   pelton tune confirm keeps them, pelton tune revert reverts them
     "#]]
     .assert_eq(&err);
     assert_eq!(space.tune(&["confirm"]).0, 0);
@@ -216,7 +216,7 @@ fn confirmed_changes_stay_until_revert_takes_every_value_back() {
         (code, out.as_str()),
         (
             0,
-            "nothing to change: every setting of the plan is as wanted\n"
+            "nothing to change: every setting of the plan already has the recommended value\n"
         )
     );
     let (code, out, err) = space.tune(&["revert"]);
@@ -396,7 +396,7 @@ fn without_its_guard_status_says_so_and_revert_works() {
     assert!(space.output(&words).status.success());
     let (code, out, _) = space.tune(&["status"]);
     assert_eq!(code, 1);
-    assert!(out.starts_with("the changes are not confirmed, and the process that would take them back has ended: run pelton tune confirm or pelton tune revert\n"), "{out}");
+    assert!(out.starts_with("the changes are not confirmed, and the process that should revert them has ended: run pelton tune confirm or pelton tune revert\n"), "{out}");
     assert_eq!(space.tune(&["revert"]).0, 0);
     assert_eq!(
         differences(&before, &space.snapshot()),
@@ -475,7 +475,7 @@ fn queueing_disciplines_are_changed_and_restored() {
     } else {
         assert_eq!(code, 3);
         assert!(
-            err.ends_with(" qdisc: not supported by this kernel or driver\ncause:  the changes before this one were taken back\nhint:   --exclude q.fq leaves this row out\n"),
+            err.ends_with(" qdisc: not supported by this kernel or driver\ncause:  all changes of this run were reverted\nhint:   --exclude q.fq leaves this row out\n"),
             "{err}"
         );
     }
@@ -492,7 +492,9 @@ fn an_interface_that_is_gone_is_given_up_by_force() {
     assert_eq!(code, 1);
     assert!(err.contains(": does not exist here; "), "{err}");
     assert!(
-        err.ends_with("\nhint:   pelton tune revert --force gives it up and goes on\n"),
+        err.ends_with(
+            "\nhint:   pelton tune revert --force skips this setting and reverts the others\n"
+        ),
         "{err}"
     );
     assert_eq!(space.tune(&["revert", "--force"]).0, 0);
@@ -521,7 +523,7 @@ fn a_full_disk_keeps_no_change_applied() {
     let (code, err) = tune_on_full_disk(&space, 3, &["apply", "--this-namespace"]);
     assert_eq!(code, 3);
     assert!(
-        err.contains("/journal: No space left on device (os error 28)\ncause:  the changes before this one were taken back, which the journal does not say: "),
+        err.contains("/journal: No space left on device (os error 28)\ncause:  all changes of this run were reverted, but the journal could not record that: "),
         "{err}"
     );
     assert_eq!(
@@ -621,7 +623,7 @@ fn a_refused_change_takes_the_others_back() {
         "{err}"
     );
     assert!(
-        err.ends_with("\ncause:  the changes before this one were taken back\nhint:   --exclude nic.threaded leaves this row out\n"),
+        err.ends_with("\ncause:  all changes of this run were reverted\nhint:   --exclude nic.threaded leaves this row out\n"),
         "{err}"
     );
     assert_eq!(
@@ -648,7 +650,7 @@ fn a_value_of_another_program_is_reported_and_only_overwritten_by_force() {
     assert_eq!(code, 1);
     expect![[r#"
         pelton: tune revert: /proc/sys/net/core/somaxconn is 9999, but tune had changed it from 128 to 4096: another program has changed it since
-        hint:   pelton tune revert --force overwrites it and goes on
+        hint:   pelton tune revert --force restores the old values all the same
     "#]]
     .assert_eq(&err);
     assert_eq!(space.tune(&["revert", "--force"]).0, 0);
@@ -664,7 +666,7 @@ fn another_namespace_than_the_hosts_is_refused() {
     let before = space.snapshot();
     let (code, _, err) = space.tune(&["apply"]);
     assert_eq!(code, 2);
-    assert!(err.ends_with(" is not the network namespace of the host, as in a container\nhint:   run it on the host; --this-namespace changes this namespace only\n"), "{err}");
+    assert!(err.ends_with(", not that of the host: the process may be in a container\nhint:   run pelton tune on the host, or give --this-namespace to change only the settings of this namespace\n"), "{err}");
     // Without a mount of its own, /sys shows the interfaces of the host.
     let user: &[&str] = match space.is_root {
         true => &[],
@@ -691,7 +693,7 @@ fn another_namespace_than_the_hosts_is_refused() {
     assert_eq!(output.status.code(), Some(2));
     assert_eq!(
         String::from_utf8_lossy(&output.stderr),
-        "pelton: tune: /sys shows the interfaces of another network namespace\nhint:   mount sysfs again in this namespace, as ip netns exec does\n"
+        "pelton: tune: /sys shows the interfaces of another network namespace\nhint:   mount sysfs anew in this namespace, as ip netns exec does\n"
     );
     assert_eq!(
         differences(&before, &space.snapshot()),
@@ -736,7 +738,7 @@ fn without_privileges_the_message_says_what_is_needed() {
         err.starts_with("pelton: tune apply: cannot write /"),
         "{err}"
     );
-    assert!(err.ends_with(": permission denied\ncause:  changes of the host need root\nhint:   sudo pelton tune apply\n"), "{err}");
+    assert!(err.ends_with(": permission denied\ncause:  only root may change settings of the host\nhint:   sudo pelton tune apply\n"), "{err}");
     assert_eq!(
         differences(&before, &space.snapshot()),
         Vec::<String>::new()

@@ -76,7 +76,7 @@ fn reuseport(facts: &Facts) -> Judged {
             not_applicable("the server has no listening TCP socket").seen(&facts.server.listeners)
         );
     };
-    let state = format!("{address} has {most} listening sockets, and the server has {cores} cores");
+    let state = format!("listening sockets of {address}: {most}; cores of the server: {cores}");
     let judgement = match (most as u64) < cores {
         true => gain(state),
         false => fine(state),

@@ -19,7 +19,7 @@ fn backlog() {
         "tcp.backlog",
         &backlog(128, 4096),
         expect![
-            "gain: at most 128 connections may wait for accept; the server asks for 4096 (2 pieces of evidence) > sysctl -w net.core.somaxconn=4096 net.ipv4.tcp_max_syn_backlog=4096, then restart the server"
+            "gain: at most 128 connections may wait to be accepted; the server requests 4096 (2 pieces of evidence) > sysctl -w net.core.somaxconn=4096 net.ipv4.tcp_max_syn_backlog=4096, then restart the server"
         ],
     );
     check(
@@ -32,7 +32,7 @@ fn backlog() {
     check(
         "tcp.backlog",
         &backlog(4096, 1024),
-        expect!["fine: 4096 connections and 1024 handshakes may wait (2 pieces of evidence)"],
+        expect!["fine: 4096 connections may wait to be accepted, and 1024 handshakes may be in progress (2 pieces of evidence)"],
     );
     let mut denied = backlog(4096, 1024);
     denied.network.syn_backlog = Fact::unknown("/proc/x", Unread::Denied);
@@ -177,13 +177,13 @@ fn media_and_migration() {
         "tcp.media",
         &facts,
         expect![
-            "gain: connections start slowly again after a pause; send buffers end at 65536 bytes (3 pieces of evidence) > sysctl -w net.ipv4.tcp_slow_start_after_idle=0; sysctl -w net.ipv4.tcp_wmem=\"$(sysctl -n net.ipv4.tcp_wmem | cut -f 1,2) 4194304\""
+            "gain: connections start slowly again after a pause; send buffers grow to at most 65536 bytes (3 pieces of evidence) > sysctl -w net.ipv4.tcp_slow_start_after_idle=0; sysctl -w net.ipv4.tcp_wmem=\"$(sysctl -n net.ipv4.tcp_wmem | cut -f 1,2) 4194304\""
         ],
     );
     check(
         "tcp.migrate",
         &facts,
-        expect!["notApplicable: kernel 5.10 lacks it, which needs 5.14 (1 pieces of evidence)"],
+        expect!["notApplicable: kernel 5.10 does not support it; kernel 5.14 or newer is needed (1 pieces of evidence)"],
     );
     facts.network.write_bytes_max = known(4 << 20);
     check(
@@ -700,7 +700,7 @@ fn build_and_polling() {
         "poll.epoll",
         &facts,
         expect![
-            "notApplicable: this version of Pelton does not poll; kernel 6.8 lacks it, which needs 6.9 (2 pieces of evidence)"
+            "notApplicable: this version of Pelton does not poll; kernel 6.8 does not support it; kernel 6.9 or newer is needed (2 pieces of evidence)"
         ],
     );
     facts.built_for = known(vec!["avx2".to_owned()]);

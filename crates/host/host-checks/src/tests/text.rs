@@ -53,7 +53,7 @@ fn findings_come_first_and_in_full() {
           undo      write the old values
 
         gain  tcp.backlog: backlogs of listening sockets
-          found     at most 128 connections may wait for accept; the server asks for 4096
+          found     at most 128 connections may wait to be accepted; the server requests 4096
           evidence  somaxconn: 128
           evidence  tcp_max_syn_backlog: 4096
           gain      none measured by the article

@@ -128,7 +128,7 @@ fn a_journal_that_is_too_long_is_refused() {
     let file = file.expect("a file of our own");
     file.set_len(2 << 20).expect("a file with a hole");
     let err = folder.require_room().expect_err("it is long").to_string();
-    assert!(err.contains("has many earlier changes"), "{err}");
+    assert!(err.contains("is nearly full of earlier changes"), "{err}");
     file.set_len((4 << 20) + 1).expect("a file with a hole");
     let err = folder.state().expect_err("it is too long").to_string();
     assert!(err.contains("is longer than 4194304 bytes"), "{err}");
@@ -199,7 +199,7 @@ fn two_tunes_at_once_are_refused() {
     let err = Folder::lock(tree.data())
         .expect_err("it is locked")
         .to_string();
-    assert!(err.contains("another pelton tune works on"), "{err}");
+    assert!(err.contains("another pelton tune is using"), "{err}");
 }
 
 #[test]

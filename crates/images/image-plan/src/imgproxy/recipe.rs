@@ -82,8 +82,7 @@ impl Options {
         // no effect.
         let is_scaled = self.dpr < 1.0 || self.enlarge && 1.0 < self.dpr;
         if !has_size && is_scaled {
-            let problem = "without width and height, this option is supported from 1 on, and above \
-                           1 only without enlarge";
+            let problem = "must be at least 1 without width and height, and exactly 1 with enlarge and without them";
             return Err(ImgproxyError::option("dpr", problem));
         }
         if !has_size {

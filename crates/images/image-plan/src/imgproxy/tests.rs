@@ -159,7 +159,7 @@ fn sizes() {
             rs:force:300:200 -> w=300&h=200&fit=fill
             rs:fill:300 -> w=300
             rs:force:300 -> Option: resizing_type: the type force is supported only with both width and height
-            rs:auto:3:4 -> Option: resizing_type: auto is not supported
+            rs:auto:3:4 -> Option: resizing_type: the type auto is not supported
             rs::300:200 -> w=300&h=200
             s:300 -> w=300
             size:0:200:t -> h=200&enlarge=true
@@ -174,8 +174,8 @@ fn sizes() {
             dpr:2/w:300 -> w=600
             dpr:0.5/w:1 -> w=1
             dpr:2 -> 
-            dpr:0.5 -> Option: dpr: without width and height, this option is supported from 1 on, and above 1 only without enlarge
-            dpr:2/el:1 -> Option: dpr: without width and height, this option is supported from 1 on, and above 1 only without enlarge
+            dpr:0.5 -> Option: dpr: must be at least 1 without width and height, and exactly 1 with enlarge and without them
+            dpr:2/el:1 -> Option: dpr: must be at least 1 without width and height, and exactly 1 with enlarge and without them
             z:0.5/w:300 -> w=150
             z:2:2/w:9/dpr:2 -> w=36
             z:2:3/w:9 -> Option: zoom: different zoom factors for width and height are not supported
@@ -183,7 +183,7 @@ fn sizes() {
             mw:5 -> Option: min-width: this option is not supported
             mh:0 -> 
             w:16385 -> Option: w: must be whole numbers from 0 to 16384
-            w:9999/dpr:2 -> Option: width: must be at most 16384 after zoom and dpr
+            w:9999/dpr:2 -> Option: width: must be at most 16384 after multiplication by zoom and dpr
             w: -> Option: w: must be whole numbers from 0 to 16384
             w:-1 -> Option: w: must be whole numbers from 0 to 16384
             w:1.5 -> Option: w: must be whole numbers from 0 to 16384
@@ -206,9 +206,9 @@ fn crops() {
             rs:fill:9:9/g:no -> focus=0.5,0&w=9&h=9&fit=cover
             rs:fill:9:9/gravity:soea -> focus=1,1&w=9&h=9&fit=cover
             rs:fill:9:9/g:fp:0.25:0.75 -> focus=0.25,0.75&w=9&h=9&fit=cover
-            rs:fill:9:9/g:sm -> Option: gravity: sm is not supported
+            rs:fill:9:9/g:sm -> Option: gravity: the gravity sm is not supported
             rs:fit:9:9/g:sm -> w=9&h=9
-            rs:fill:9:9/g:ea:5 -> Option: gravity: offsets are not supported
+            rs:fill:9:9/g:ea:5 -> Option: gravity: offsets of the gravity are not supported
             rs:fill:9:9/g:fp:2:0 -> Option: g: the focus point must be two numbers from 0 to 1
             g:fp:0.5 -> Option: g: the gravity must be no, so, ea, we, noea, nowe, soea, sowe or ce, with up to two offsets, or fp:X:Y, or sm
             g:obj:face -> Option: g: object detection is not supported
@@ -335,14 +335,14 @@ fn fixed_and_unsupported_options() {
          brightness:5 page:2 nonsense:1",
         expect![[r#"
             ar:1 -> 
-            ar:0 -> Option: ar: false is not supported
+            ar:0 -> Option: ar: the value false is not supported
             sm:1 -> 
-            sm:0 -> Option: sm: false is not supported
+            sm:0 -> Option: sm: the value false is not supported
             kcr:0 -> 
-            kcr:1 -> Option: kcr: true is not supported
+            kcr:1 -> Option: kcr: the value true is not supported
             scp:0 -> 
-            ph:1 -> Option: ph: true is not supported
-            eth:1 -> Option: eth: true is not supported
+            ph:1 -> Option: ph: the value true is not supported
+            eth:1 -> Option: eth: the value true is not supported
             wm:0 -> 
             wm:0.5:ce -> Option: wm: watermarks are not supported
             exar:1 -> Option: exar: this option is not supported
@@ -413,7 +413,7 @@ fn presets_are_checked() {
     expect![[r#"
         sound
         thumb: w: must be whole numbers from 0 to 16384
-        thumb: "plain/local:///a" is not an option
+        thumb: "plain/local:///a" is not an option of an imgproxy URL
         thumb: preset: a preset that contains itself is not supported
     "#]]
     .assert_eq(&(lines.join("\n") + "\n"));

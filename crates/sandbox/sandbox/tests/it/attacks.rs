@@ -169,7 +169,7 @@ fn lies_are_found() {
         too-long: cell: protocol violation: WrongLength
         empty: cell: protocol violation: WrongLength
         garbage: cell: protocol violation: the worker sent a malformed reply: Magic
-        giant: cell: protocol violation: packet too long
+        giant: cell: protocol violation: the worker sent a packet that is too long
         terminal-codes: cell: undecodable: ?[2J
         leave: cell: crashed: exited without a reply, exit code 7
         mapped: cell: protocol violation: the worker still has the reply mapped for writing

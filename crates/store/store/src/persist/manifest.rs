@@ -162,13 +162,16 @@ mod tests {
             fault("# c\nfile a seq 1\n"),
             "line 2: file, seq or type is missing"
         );
-        assert_eq!(fault("file a seq 1 type b\n \n"), "line 2: it is empty");
+        assert_eq!(
+            fault("file a seq 1 type b\n \n"),
+            "line 2: the line is empty"
+        );
         let long = format!("file {} seq 1 type b\n", "a".repeat(1_023 - 18));
         assert_eq!(Manifest::parse(&long).map(|it| it.base.is_some()), Ok(true));
         let too_long = format!("file {} seq 1 type b\n", "a".repeat(1_024 - 18));
         assert_eq!(
             Manifest::parse(&too_long),
-            Err("line 1: it is too long".to_owned())
+            Err("line 1: the line is too long".to_owned())
         );
         assert_eq!(
             fault("file a seq x type b"),
@@ -188,7 +191,7 @@ mod tests {
         );
         assert_eq!(
             fault("file a seq 1 type b\nfile b seq 2 type b"),
-            "line 2: a second base"
+            "line 2: the manifest lists a second base file"
         );
     }
 }

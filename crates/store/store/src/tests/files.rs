@@ -273,7 +273,7 @@ fn an_empty_manifest_is_refused() {
         fs::write(&manifest, text).expect("written");
         let error = open(&config).expect_err("refused");
         assert!(
-            error.ends_with("appendonly.aof.manifest: it is empty"),
+            error.ends_with("appendonly.aof.manifest: the manifest lists no file"),
             "{error}"
         );
         assert_eq!(fs::read_to_string(&manifest).expect("left as it was"), text);

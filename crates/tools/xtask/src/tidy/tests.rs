@@ -601,7 +601,7 @@ fn circle() {
         "circle",
         RING,
         expect![[r#"
-            crates/any/turbine/src/a.rs:0 is in an import cycle of 6 files: a, b, c, d, e, f; without the import of b in a, 5 files remain
+            crates/any/turbine/src/a.rs:0 is in an import cycle of 6 files: a, b, c, d, e, f; without the import of b in a, 5 files remain in a cycle
         "#]],
     );
     // Neither an import in test code nor `pub(super)`, which names a parent module, makes a circle.

@@ -57,12 +57,12 @@ fn what_parts_two_readings_is_named() {
         (
             "GET /, GET /b, waits",
             "GET /, waits",
-            framed("another request, which we found"),
+            framed("one request fewer than Pelton found in the same bytes"),
         ),
         (
             "GET /, waits",
             "GET /, GET /b, waits",
-            framed("they found another request"),
+            framed("one request more than Pelton found in the same bytes"),
         ),
         (
             "POST /+5, waits",
