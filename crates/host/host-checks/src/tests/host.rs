@@ -32,7 +32,9 @@ fn backlog() {
     check(
         "tcp.backlog",
         &backlog(4096, 1024),
-        expect!["fine: 4096 connections may wait to be accepted, and 1024 handshakes may be in progress (2 pieces of evidence)"],
+        expect![
+            "fine: 4096 connections may wait to be accepted, and 1024 handshakes may be in progress (2 pieces of evidence)"
+        ],
     );
     let mut denied = backlog(4096, 1024);
     denied.network.syn_backlog = Fact::unknown("/proc/x", Unread::Denied);
@@ -183,7 +185,9 @@ fn media_and_migration() {
     check(
         "tcp.migrate",
         &facts,
-        expect!["notApplicable: kernel 5.10 does not support it; kernel 5.14 or newer is needed (1 pieces of evidence)"],
+        expect![
+            "notApplicable: kernel 5.10 does not support it; kernel 5.14 or newer is needed (1 pieces of evidence)"
+        ],
     );
     facts.network.write_bytes_max = known(4 << 20);
     check(

@@ -234,13 +234,17 @@ fn listeners() {
     check(
         "sock.reuseport",
         &facts,
-        expect!["fine: listening sockets of 127.0.0.1:80: 2; cores of the server: 2 (1 pieces of evidence)"],
+        expect![
+            "fine: listening sockets of 127.0.0.1:80: 2; cores of the server: 2 (1 pieces of evidence)"
+        ],
     );
     facts.server.listeners = known(vec![listener("127.0.0.1:80")]);
     check(
         "sock.reuseport",
         &facts,
-        expect!["gain: listening sockets of 127.0.0.1:80: 1; cores of the server: 2 (1 pieces of evidence)"],
+        expect![
+            "gain: listening sockets of 127.0.0.1:80: 1; cores of the server: 2 (1 pieces of evidence)"
+        ],
     );
     facts.server.listeners = known(Vec::new());
     check(
