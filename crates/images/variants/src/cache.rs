@@ -935,7 +935,7 @@ fn copy(from: &Sealed, to: &File) -> io::Result<()> {
 /// foreign file may have the name of the directory.
 fn listed(shard_directory: &Path) -> impl Iterator<Item = fs::DirEntry> {
     let entries = fs::read_dir(shard_directory).inspect_err(|err| {
-        tracing::warn!(directory = %shard_directory.display(), %err, "directory of the directory of variants cannot be read; variants on disk are not used");
+        tracing::warn!(directory = %shard_directory.display(), %err, "a folder in the directory of variants cannot be read; its variants are not used");
     });
     entries.into_iter().flatten().flatten()
 }
