@@ -243,7 +243,9 @@ fn unconfirmed_changes_end_although_the_terminal_is_gone() {
         "'{}' tune apply --this-namespace --timeout 10s && kill -HUP 0",
         env!("CARGO_BIN_EXE_pelton")
     );
-    let mut command = space.command(&["sh", "-c", &script]);
+    // The test itself may run with the signal ignored, as under nohup.
+    let words = ["env", "--default-signal=HUP", "sh", "-c", &script];
+    let mut command = space.command(&words);
     let output = command.process_group(0).output().expect("a shell");
     assert_eq!(output.status.code(), None, "the signal ends the shell");
     assert_ne!(
@@ -350,7 +352,10 @@ fn after_a_hangup_during_apply_the_guard_takes_the_changes_back() {
     let before = space.snapshot();
     // The fourth line of a change is in the journal, and three changes are made. The guard is not
     // traced, and would wait for an hour if the apply ended well.
+    // The test itself may run with the signal ignored, as under nohup.
     let words = [
+        "env",
+        "--default-signal=HUP",
         "strace",
         "-qq",
         "-o",
