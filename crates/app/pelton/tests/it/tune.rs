@@ -539,7 +539,10 @@ fn a_full_disk_keeps_no_change_applied() {
     eventually("the journal is complete", || {
         (space.status()["state"] == "reverted").then_some(())
     });
-    assert_eq!(space.apply(&[]).0, 0);
+    // The guard holds the lock until it has ended.
+    eventually("changes can be applied again", || {
+        (space.apply(&[]).0 == 0).then_some(())
+    });
     let (code, err) = tune_on_full_disk(&space, 1, &["confirm"]);
     assert_eq!(code, 3, "{err}");
     assert_eq!(space.status()["state"], "waiting");
@@ -735,7 +738,12 @@ fn without_privileges_the_message_says_what_is_needed() {
         "--data",
         data.to_str().expect("the path is text"),
     ];
-    let output = space.output(&words);
+    // While another thread of the tests starts a process, that process has the copy open for
+    // writing, and the kernel does not execute it.
+    let output = eventually("the copy can be executed", || {
+        let output = space.output(&words);
+        (output.status.code() != Some(126)).then_some(output)
+    });
     fs::remove_dir_all(folder).expect("the directory exists");
     let err = String::from_utf8(output.stderr).expect("messages are text");
     assert_eq!(output.status.code(), Some(3), "{err}");
