@@ -53,7 +53,7 @@ struct Parts<'u> {
 /// Signs the URL, or verifies its signature, and prints the result.
 ///
 /// # Errors
-/// When the URL is malformed, there is no key, or a verified URL is not valid.
+/// The URL is malformed, no key is configured, or the signature of the URL is invalid or expired.
 pub fn run(request: &Request<'_>, config: &Config) -> Result<u8, Vec<Error>> {
     let parts = Parts::parse(request.url).map_err(|err| vec![err])?;
     let now = SystemTime::now().duration_since(UNIX_EPOCH);
