@@ -154,12 +154,12 @@ fn spans(stbl: &[u8]) -> Result<Vec<(u64, u32)>, Malformed> {
 /// Returns the rows of a table that begins with its number of rows. Fails if `bytes` contains fewer
 /// rows.
 fn table<const N: usize>(bytes: &[u8]) -> Result<&[[u8; N]], Malformed> {
-    let (count, rows) = bytes
-        .split_first_chunk::<4>()
-        .ok_or_else(|| malformed("a table ends before its number of rows"))?;
+    let (count, rows) = bytes.split_first_chunk::<4>().ok_or_else(|| {
+        malformed("a table of the mp4 ends before the field with its number of rows")
+    })?;
     let (rows, _) = rows.as_chunks();
     rows.get(..u32::from_be_bytes(*count) as usize)
-        .ok_or_else(|| malformed("a table has fewer rows than it states"))
+        .ok_or_else(|| malformed("a table of the mp4 contains fewer rows than its header states"))
 }
 
 fn u32_at(bytes: &[u8], at: usize) -> u32 {

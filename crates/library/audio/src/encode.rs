@@ -107,7 +107,7 @@ impl<W: Write> OggOpus<W> {
         let written = self.writer.write_packet(packet, self.serial, end, granule);
         written.map_err(|error| match error.kind() {
             io::ErrorKind::FileTooLarge => {
-                Error::new(ErrorKind::TooLarge, "output exceeds its size limit")
+                Error::new(ErrorKind::TooLarge, "the output exceeds its size limit")
             }
             _ => Error::failed(format!("cannot write the output: {error}")),
         })

@@ -32,7 +32,7 @@ pub(crate) fn moov(file: &mut (impl Read + Seek)) -> Result<Vec<u8>, Error> {
         }
         let box_end = at.checked_add(size).filter(|box_end| *box_end <= end);
         let (Some(box_end), Some(body)) = (box_end, size.checked_sub(head_bytes)) else {
-            return Err(malformed("a box is longer than the file"));
+            return Err(malformed("a box of the mp4 is longer than the file"));
         };
         if &head[4..8] == b"moov" {
             if MOOV_BYTES_MAX < body {
@@ -44,7 +44,7 @@ pub(crate) fn moov(file: &mut (impl Read + Seek)) -> Result<Vec<u8>, Error> {
         }
         at = box_end;
     }
-    Err(malformed("no moov box"))
+    Err(malformed("the mp4 has no moov box"))
 }
 
 fn u32_at(bytes: &[u8], at: usize) -> u32 {

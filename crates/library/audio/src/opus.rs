@@ -212,7 +212,7 @@ impl Decoder {
         match usize::try_from(frames) {
             Ok(frames) => Ok(&self.samples[..frames * self.channels]),
             Err(_) => Err(Error::undecodable(format!(
-                "undecodable Opus packet: libopus error {frames}"
+                "cannot decode an Opus packet: libopus returned error {frames}"
             ))),
         }
     }

@@ -54,7 +54,7 @@ pub fn transcode<W: Write>(
             }
             Err(error) => {
                 remarks.push(format!(
-                    "original is damaged, transcoded up to the damage: {error}"
+                    "the original is damaged; only the part before the damage is transcoded: {error}"
                 ));
                 is_complete = true;
             }
@@ -70,13 +70,15 @@ pub fn transcode<W: Write>(
         let samples_left = (plan.samples_max() - file.frames()) * u64::from(plan.channels);
         if samples_left < frames.len() as u64 {
             frames.truncate(samples_left as usize);
-            remarks.push("original is longer than the plan allows, output truncated".to_owned());
+            remarks.push(
+                "the original is longer than the plan allows; the output is truncated".to_owned(),
+            );
             is_complete = true;
         }
         file.push(&frames)?;
     }
     if file.frames() == 0 {
-        return Err(Error::undecodable("no audio frames"));
+        return Err(Error::undecodable("the file contains no audio frames"));
     }
     let frames = file.frames();
     Ok(Transcoded {
@@ -98,7 +100,9 @@ fn skip(decoder: &mut dyn Decoder, plan: &Plan, block: &mut Vec<f32>) -> Result<
     loop {
         block.clear();
         if !decoder.next(block)? {
-            return Err(Error::undecodable("track ends before the requested start"));
+            return Err(Error::undecodable(
+                "the track ends before the requested start",
+            ));
         }
         let new_shape = decoder.shape();
         if new_shape.rate_hz != shape.rate_hz {

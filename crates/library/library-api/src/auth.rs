@@ -22,10 +22,11 @@ pub(crate) fn user<'s>(
             .iter()
             .any(|name| params.first(name).is_some());
         if two {
-            let what = "apiKey cannot be combined with u, p, t or s";
+            let what = "the parameter apiKey cannot be combined with u, p, t or s";
             return Err(Fault::new(Code::TwoWaysIn, what));
         }
-        return of_key(key, state).ok_or_else(|| Fault::new(Code::BadKey, "no such apiKey"));
+        return of_key(key, state)
+            .ok_or_else(|| Fault::new(Code::BadKey, "the value of apiKey is not a valid API key"));
     }
     let name = params.first("u").ok_or_else(|| Fault::missing("u"))?;
     let known = state.user_named(name);
@@ -45,7 +46,8 @@ pub(crate) fn user<'s>(
             ))
         }
         (None, None) => {
-            let what = "credentials are missing: send p, t with s, or apiKey";
+            let what =
+                "credentials are missing: send the parameter p, the parameters t and s, or apiKey";
             Err(Fault::new(Code::Missing, what))
         }
     };

@@ -110,7 +110,7 @@ fn authenticate(context: &Context, request: &Request<'_>) -> Result<String, Faul
             return Err(Fault::guessing(wait_s));
         }
         if secret.is_none() && !state.users.is_empty() {
-            tracing::error!("the key of the users' passwords is missing, so no password can be checked: restore users/key, or set a new password for each user");
+            tracing::error!("the key that encrypts the users' passwords is missing, so no password can be checked: restore the file users/key, or set a new password for each user");
         }
         let user = auth::user(params, state, secret).map(str::to_owned);
         let is_in = match &user {

@@ -57,7 +57,7 @@ impl Covers {
             extracted: match extracted {
                 Ok(extracted) => Some(extracted),
                 Err(err) => {
-                    tracing::warn!(%err, "cannot open the folder of covers: embedded covers are not shown");
+                    tracing::warn!(%err, "cannot open the folder for extracted covers: embedded covers are not shown");
                     None
                 }
             },

@@ -92,7 +92,7 @@ pub(crate) fn metrics(status: &Status, text: &mut Text) {
     text.family(
         "pelton_library_watch",
         "gauge",
-        "1 for the method by which changes of the library are detected, 0 for the others",
+        "1 for the method in use to detect changes of the library, 0 for the other methods",
     );
     for way in ["inotify", "polling", "off"] {
         let labels = format!("by=\"{way}\"");
@@ -110,17 +110,17 @@ pub(crate) fn metrics(status: &Status, text: &mut Text) {
     );
     text.gauge(
         "pelton_library_files",
-        "files of the last scan",
+        "files that the last scan found",
         report.map_or(0, |report| report.files),
     );
     text.gauge(
         "pelton_library_unreadable_files",
-        "files of the last scan that could not be read",
+        "files that the last scan could not read",
         report.map_or(0, |report| report.faults.len() as u64),
     );
     text.gauge(
         "pelton_library_broken_tags",
-        "files of the last scan with damaged tags",
+        "files in which the last scan found damaged tags",
         report.map_or(0, |report| report.broken_tags.len() as u64),
     );
     let scan = status.snapshot.as_ref();

@@ -235,7 +235,7 @@ impl Mount for File {
 fn not_found() -> Reply {
     plain(
         404,
-        "no such file of the page; reload the page if Pelton was updated\n",
+        "the page has no such file; reload the page if Pelton was updated\n",
         &[],
     )
 }

@@ -303,7 +303,7 @@ impl Refusal {
         let (status, title, field) = match self {
             Refusal::Login(LoginError::Unknown) => (
                 401,
-                "wrong user name or password, or no session",
+                "wrong user name or password, or no valid session",
                 Some(CHALLENGE),
             ),
             Refusal::Login(LoginError::Guessing { wait_s }) => {

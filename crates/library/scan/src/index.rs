@@ -99,7 +99,7 @@ pub fn load(folder: &Path) -> Result<Option<LoadedIndex>, ScanError> {
             })),
             Err(OpenError::OtherVersion) => Ok(None),
             Err(err @ (OpenError::NotAnIndex | OpenError::Damaged)) => {
-                tracing::warn!(path = %path.display(), %err, "index of the library is unusable; the next scan replaces it");
+                tracing::warn!(path = %path.display(), %err, "the index of the library is unusable; the next scan replaces it");
                 Ok(None)
             }
         },

@@ -126,7 +126,7 @@ impl LibraryIndexer {
             Ok(last) => last,
             // The first scan builds a new index, or reports why that is not possible.
             Err(err) => {
-                tracing::warn!(%err, "cannot read the last index; scanning the whole library");
+                tracing::warn!(%err, "cannot read the stored index; scanning the whole library");
                 None
             }
         };
@@ -318,7 +318,7 @@ impl Shared {
         match seen {
             Ok(()) => {}
             Err(WatchError::Overflow) => {
-                tracing::info!("inotify queue overflowed; scanning the whole library");
+                tracing::info!("the inotify queue overflowed; scanning the whole library");
                 changes.note_all(now);
                 *change_source = self.start_watching();
             }
@@ -368,7 +368,7 @@ impl Shared {
                 self.status(|status| status.watch = Watch::Off);
                 return ChangeSource::Closed;
             }
-            WatchMode::Polling => return self.poll("polling is configured".to_owned()),
+            WatchMode::Polling => return self.poll("the configuration selects polling".to_owned()),
             WatchMode::Auto => {}
         }
         let opened = self.on_tree(|tree, progress| match remote(tree.root) {
@@ -380,12 +380,12 @@ impl Shared {
         match opened {
             Ok(watches) => {
                 let folders = watches.len();
-                tracing::info!(folders, "watching the library");
+                tracing::info!(folders, "watching the library for changes");
                 self.status(|status| status.watch = Watch::Inotify { folders });
                 ChangeSource::Inotify(watches)
             }
             Err(WatchError::Host(why)) => self.poll(why),
-            Err(WatchError::Overflow) => self.poll("inotify queue overflowed".to_owned()),
+            Err(WatchError::Overflow) => self.poll("the inotify queue overflowed".to_owned()),
             Err(WatchError::Scan(err)) => self.poll(err.to_string()),
         }
     }
@@ -397,9 +397,11 @@ impl Shared {
         let watch = Watch::Polling { every, why };
         match self.setup.watching.means {
             WatchMode::Auto => {
-                tracing::warn!(%watch, "cannot watch the library by inotify; polling the library instead")
+                tracing::warn!(%watch, "cannot watch the library with inotify; polling the library instead")
             }
-            WatchMode::Polling | WatchMode::Off => tracing::info!(%watch, "watching the library"),
+            WatchMode::Polling | WatchMode::Off => {
+                tracing::info!(%watch, "watching the library for changes")
+            }
         }
         self.status(|status| status.watch = watch);
         let mut poller = Poller::default();

@@ -118,7 +118,10 @@ pub(crate) fn read(root: Root<'_>, seen: &FoundFile, reader: &mut Reader) -> Rea
     match open(root.folder, &seen.path) {
         Ok(file) => read_opened(root, &Source::new(file, ReadMode::Exact), seen, reader),
         Err(err) => Read {
-            content: Err(format!("cannot be opened: {}", io::Error::from(err))),
+            content: Err(format!(
+                "the file cannot be opened: {}",
+                io::Error::from(err)
+            )),
             reads: 0,
             bytes: 0,
         },
@@ -157,7 +160,7 @@ fn read_opened(root: Root<'_>, source: &Source, seen: &FoundFile, reader: &mut R
 fn music(source: &Source, seen: &FoundFile, reader: &mut Reader) -> Result<Content, String> {
     match reader.read(source, seen.stat.size) {
         Ok(media) if is_film(source, seen, media.container)? => Ok(Content::Unreadable(
-            "mp4 with a video track, not indexed as music".to_owned(),
+            "the mp4 has a video track, so it is not indexed as music".to_owned(),
         )),
         Ok(media) => Ok(Content::Music(Box::new(media))),
         Err(err) if err.kind == ErrorKind::Io => Err(with_source(&err)),

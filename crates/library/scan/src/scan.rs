@@ -346,7 +346,7 @@ impl Reading<'_> {
         if self.limits.file_bytes_max < seen.stat.size {
             return Read {
                 content: Ok(Content::Unreadable(
-                    "larger than the limit allows".to_owned(),
+                    "the file is larger than the limit allows".to_owned(),
                 )),
                 reads: 0,
                 bytes: 0,

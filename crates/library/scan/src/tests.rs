@@ -221,7 +221,7 @@ fn an_mp4_is_music_unless_its_pictures_move() {
         faults.collect::<Vec<_>>(),
         [(
             &b"b.MP4"[..],
-            "mp4 with a video track, not indexed as music"
+            "the mp4 has a video track, so it is not indexed as music"
         )]
     );
     assert_eq!(home.catalog().counts().tracks, tracks + 2);
@@ -293,8 +293,8 @@ fn one_broken_file_is_a_line_of_the_report_and_opened_once() {
             .collect()
     };
     let expected = [
-        "One/First/empty.flac: file is empty",
-        "One/First/text.mp3: unknown music format",
+        "One/First/empty.flac: the file is empty",
+        "One/First/text.mp3: the music format of the file is unknown",
     ];
     assert_eq!(lines(&first), expected);
     assert_eq!(first.counts.expect("an index").tracks, 8);

@@ -72,7 +72,7 @@ impl Tree<'_> {
                 // A requested folder may have been removed. Its files then count as removed.
                 Err(Errno::NOENT) if !path.is_empty() => {}
                 Err(err) => {
-                    let reason = format!("folder cannot be read: {}", io::Error::from(err));
+                    let reason = format!("the folder cannot be read: {}", io::Error::from(err));
                     walked.faults.push(Fault { path, reason });
                 }
             }
@@ -80,7 +80,7 @@ impl Tree<'_> {
             while let Some((path, _)) =
                 folders.pop_if(|(path, _)| self.limits.depth_max <= depth(path))
             {
-                let reason = "folder is deeper than the limit allows".to_owned();
+                let reason = "the folder is nested deeper than the limit allows".to_owned();
                 walked.faults.push(Fault { path, reason });
             }
             if self.limits.files_max < walked.seen.len() + walked.faults.len() {
@@ -162,7 +162,8 @@ impl Tree<'_> {
             if name.starts_with(b".") {
                 if let Err(err) = declared.load(folder, name) {
                     let (path, err) = (join(path, name), io::Error::from(err));
-                    let reason = format!("cannot be read, so its exclusions have no effect: {err}");
+                    let reason =
+                        format!("the file cannot be read, so its exclusions have no effect: {err}");
                     walked.faults.push(Fault { path, reason });
                 }
                 continue;
@@ -252,6 +253,9 @@ impl Walked {
 /// Returns a fault for the report if the file has the extension of a music format that Pelton
 /// cannot read.
 fn named_fault(path: Vec<u8>) -> Option<Fault> {
-    let reason = format!("{} is not supported", unread_format(&path)?);
+    let reason = format!(
+        "the music format {} is not supported",
+        unread_format(&path)?
+    );
     Some(Fault { path, reason })
 }

@@ -203,7 +203,7 @@ impl Watches {
     fn add(&mut self, tree: &Tree<'_>, folder: Vec<u8>) -> Result<(), WatchError> {
         if self.watches_max <= self.watches.len() {
             return Err(WatchError::Host(format!(
-                "the library has more folders than the limit of {} watches",
+                "the library has more folders than the limit of {} inotify watches",
                 self.watches_max
             )));
         }

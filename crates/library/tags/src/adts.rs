@@ -98,7 +98,7 @@ pub(crate) fn read(input: &mut Input<'_>, audio: u64, mut media: Media) -> Resul
     media.audio.codec = Codec::Aac;
     let head = input.up_to(audio, HEAD_BYTES as usize)?;
     let first = Frame::parse(head).ok_or(Error::malformed(
-        "the audio does not begin with an aac frame",
+        "the audio does not begin with an AAC frame",
     ))?;
     media.audio.sample_rate_hz = first.sample_rate_hz;
     media.audio.channels = match first.channels {

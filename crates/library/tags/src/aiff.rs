@@ -84,8 +84,8 @@ pub(crate) fn read(input: &mut Input<'_>) -> Result<Media, Error> {
         }
     }
     media.tags.fill(&texts);
-    let frames = frames.ok_or(Error::malformed("aiff without a format"))?;
-    let data = data.ok_or(Error::truncated("aiff without samples"))?;
+    let frames = frames.ok_or(Error::malformed("the AIFF file has no format chunk (COMM)"))?;
+    let data = data.ok_or(Error::truncated("the AIFF file has no sample data (SSND)"))?;
     let bytes = data.end - data.start;
     let packets = bytes / (IMA4_BYTES * u64::from(media.audio.channels.max(1)));
     let frames = match &coding {
@@ -129,7 +129,7 @@ fn format(common: [u8; 18], coding: [u8; 4], media: &mut Media) -> Result<u64, E
         _ => 0,
     };
     if audio.sample_rate_hz == 0 {
-        return Err(Error::malformed("aiff without a sample rate"));
+        return Err(Error::malformed("the AIFF file states no sample rate"));
     }
     if !matches!(
         &coding,

@@ -36,7 +36,7 @@ pub(crate) fn read(
     };
     let (bytes, count, flags) = (u64::from(word(12)), word(16), word(20));
     let start = end.checked_sub(bytes.max(FOOTER_BYTES));
-    let mut at = start.ok_or(Error::malformed("ape tag is longer than its file"))?;
+    let mut at = start.ok_or(Error::malformed("the APE tag is longer than the file"))?;
     let begin = match flags & HAS_HEADER {
         0 => at,
         _ => at.saturating_sub(FOOTER_BYTES),
@@ -53,7 +53,7 @@ pub(crate) fn read(
         let room = (footer_at - at - 8).min(KEY_BYTES_MAX as u64) as usize;
         let key = input.bytes(at + 8, room)?;
         let Some(key_bytes) = key.iter().position(|&byte| byte == 0) else {
-            media.issue("an ape item has no key");
+            media.issue("an item of the APE tag has no key");
             break;
         };
         let field = Field::from_key(&key[..key_bytes]);
@@ -61,7 +61,7 @@ pub(crate) fn read(
         let value_at = at + 8 + key_bytes as u64 + 1;
         at = value_at + value_bytes;
         if footer_at < at {
-            media.issue("an ape item is longer than its tag");
+            media.issue("an item of the APE tag is longer than the tag");
             break;
         }
         match (flags & KIND, field, kind) {
@@ -86,7 +86,7 @@ fn values(
 ) -> Result<(), Error> {
     let limits = input.limits;
     if limits.value_bytes_max as u64 <= bytes {
-        media.issue("a value is longer than the limit; its beginning is kept");
+        media.issue("the value of a tag is longer than the limit; only its beginning is kept");
     }
     limits.admit(tags)?;
     let all = input.bytes(at, bytes.min(limits.value_bytes_max as u64) as usize)?;
@@ -118,7 +118,7 @@ fn picture(
 ) -> Result<(), Error> {
     let head = input.bytes(at, bytes.min(KEY_BYTES_MAX as u64) as usize)?;
     let Some(name_bytes) = head.iter().position(|&byte| byte == 0) else {
-        media.issue("a picture in an ape tag is broken");
+        media.issue("a picture in the APE tag is malformed");
         return Ok(());
     };
     let extension = head[..name_bytes].rsplit(|&byte| byte == b'.').next();

@@ -81,11 +81,11 @@ pub(crate) fn read(input: &mut Input<'_>) -> Result<Media, Error> {
     let mut times = Times::default();
     let bytes = u64::from_le_bytes(input.array(16)?);
     if bytes < HEADER_BYTES || input.len() < bytes {
-        return Err(Error::truncated("asf header is cut off"));
+        return Err(Error::truncated("the ASF header is truncated"));
     }
     objects(input, HEADER_BYTES..bytes, true, &mut times, &mut media)?;
     if media.audio.sample_rate_hz == 0 {
-        return Err(Error::malformed("asf without sound"));
+        return Err(Error::malformed("the ASF file has no audio stream"));
     }
     let start = bytes.saturating_add(DATA_BYTES).min(input.len());
     let data = start..input.len();
@@ -119,7 +119,7 @@ fn objects(
         let bytes = u64::from_le_bytes(input.array(at + 16)?);
         let end = at.checked_add(bytes).filter(|end| *end <= range.end);
         let Some(end) = end.filter(|_| HEAD_BYTES <= bytes) else {
-            media.issue("an asf object is longer than its parent");
+            media.issue("an ASF object is longer than its parent");
             break;
         };
         let body = at + HEAD_BYTES..end;
@@ -137,7 +137,7 @@ fn objects(
             _ => Ok(()),
         };
         match read {
-            Err(err) if err.is_local() => media.issue("an asf object is broken"),
+            Err(err) if err.is_local() => media.issue("an ASF object is malformed"),
             other => other?,
         }
     }
@@ -229,7 +229,7 @@ fn values(
         };
         let value = value_at..value_at + bytes;
         if body.end < value.end {
-            return Err(Error::malformed("asf value is longer than its object"));
+            return Err(Error::malformed("a value is longer than its ASF object"));
         }
         at = value.end;
         value_of(input, &name, kind as u16, &value, media)?;
@@ -285,7 +285,7 @@ fn push(
     let bytes = value.end.saturating_sub(value.start);
     let limit = input.limits.value_bytes_max as u64;
     if limit < bytes {
-        media.issue("a value is longer than the limit; its beginning is kept");
+        media.issue("the value of a tag is longer than the limit; only its beginning is kept");
     }
     let mut text = String::new();
     let value = input.bytes(value.start, bytes.min(limit) as usize)?;
@@ -303,7 +303,7 @@ fn push(
 /// description and terminator · picture.
 fn picture(input: &mut Input<'_>, value: &Range<u64>, media: &mut Media) -> Result<(), Error> {
     if input.limits.pictures_max <= media.pictures.len() {
-        media.issue("more pictures than the limit allows");
+        media.issue("the file has more pictures than the limit allows");
         return Ok(());
     }
     let bytes = (value.end - value.start).min(PICTURE_HEAD_BYTES);
@@ -314,7 +314,7 @@ fn picture(input: &mut Input<'_>, value: &Range<u64>, media: &mut Media) -> Resu
     };
     let ends = end_of(5).and_then(|mime| Some((mime, end_of(mime + 2)? + 2)));
     let Some((mime_end, skip)) = ends else {
-        media.issue("a picture in an asf file is broken");
+        media.issue("a picture in the ASF file is malformed");
         return Ok(());
     };
     let mut mime = String::new();

@@ -50,7 +50,9 @@ impl Flow for Block<'_, '_> {
 
     fn skip(&mut self, count: u64) -> Result<(), Error> {
         if self.left() < count {
-            return Err(Error::malformed("comment is longer than its block"));
+            return Err(Error::malformed(
+                "a Vorbis comment is longer than its block",
+            ));
         }
         self.range.start += count;
         Ok(())
@@ -88,7 +90,9 @@ pub(crate) fn read(
         flow.part()?;
         let bytes = length(flow)?;
         if flow.left() < bytes {
-            return Err(Error::malformed("comment is longer than its block"));
+            return Err(Error::malformed(
+                "a Vorbis comment is longer than its block",
+            ));
         }
         comment(flow, limits, bytes, (stored, &mut value), media)?;
         limits.admit(&media.tags)?;
@@ -116,7 +120,7 @@ fn comment(
     let head_bytes = whole.min(KEY_BYTES_MAX);
     let head = flow.take(head_bytes)?;
     let Some(key_bytes) = head.iter().position(|&byte| byte == b'=') else {
-        media.issue("a comment has no key, or an invalid key");
+        media.issue("a Vorbis comment has no key, or an invalid key");
         return flow.skip(bytes - head_bytes as u64);
     };
     let key = &head[..key_bytes];
@@ -144,8 +148,8 @@ fn comment(
                     skip,
                 });
             }
-            Some(_) => media.issue("more pictures than the limit allows"),
-            None => media.issue("a picture in a comment is broken"),
+            Some(_) => media.issue("the file has more pictures than the limit allows"),
+            None => media.issue("a picture in a Vorbis comment is malformed"),
         }
         return flow.skip(value_bytes - (taken + more) as u64);
     }
@@ -162,7 +166,7 @@ fn comment(
         text::utf8(&joined, value);
     }
     if whole as u64 != bytes {
-        media.issue("a value is longer than the limit; its beginning is kept");
+        media.issue("the value of a tag is longer than the limit; only its beginning is kept");
         flow.skip(bytes - whole as u64)?;
     }
     media.tags.push(field, value);

@@ -65,7 +65,7 @@ fn read(input: &mut Input<'_>, picture: &Picture) -> Result<Vec<u8>, Error> {
     let skip = picture.skip as usize;
     if plain.len() < skip {
         return Err(Error::malformed(
-            "the stated offset of the picture lies beyond its end",
+            "the picture begins at an offset beyond its end",
         ));
     }
     plain.drain(..skip);

@@ -21,14 +21,14 @@ pub(crate) const TTA_MAGIC: &[u8; 4] = b"TTA1";
 pub(crate) fn read_dsf(input: &mut Input<'_>) -> Result<Media, Error> {
     let head: [u8; 80] = input.array(0)?;
     if &head[28..32] != b"fmt " {
-        return Err(Error::malformed("dsf without a format chunk"));
+        return Err(Error::malformed("the DSF file has no format chunk"));
     }
     let mut media = Media::new(Container::Dsf, Codec::Dsd);
     media.audio.channels = word(&head, 52) as u16;
     media.audio.sample_rate_hz = word(&head, 56);
     media.audio.bits = 1;
     if media.audio.sample_rate_hz == 0 {
-        return Err(Error::malformed("dsf without a sample rate"));
+        return Err(Error::malformed("the DSF file states no sample rate"));
     }
     let long = |at: usize| u64::from(word(&head, at)) | u64::from(word(&head, at + 4)) << 32;
     let (tag, samples) = (long(20), long(64));
@@ -37,7 +37,7 @@ pub(crate) fn read_dsf(input: &mut Input<'_>) -> Result<Media, Error> {
         end = tag;
         match id3v2::read(input, tag, &mut media) {
             Ok(tags) => media.tags = tags,
-            Err(err) if err.is_local() => media.issue("the tag is broken"),
+            Err(err) if err.is_local() => media.issue("the ID3 tag of the DSF file is malformed"),
             Err(err) => return Err(err),
         }
     }
@@ -69,7 +69,9 @@ pub(crate) fn read_tta(
     media.audio.bits = half(8) as u8;
     media.audio.sample_rate_hz = word(&head, 10);
     if media.audio.sample_rate_hz == 0 {
-        return Err(Error::malformed("True Audio (TTA) without a sample rate"));
+        return Err(Error::malformed(
+            "the True Audio (TTA) file states no sample rate",
+        ));
     }
     let samples = u64::from(word(&head, 14));
     let end = mpeg::tail(input, start, &mut media)?;

@@ -44,7 +44,7 @@ pub(crate) fn read(input: &mut Input<'_>, start: u64) -> Result<Media, Error> {
         let bytes = u64::from(u32::from_be_bytes([0, b2, b1, b0]));
         let block = at + 4..at + 4 + bytes;
         if input.len() < block.end {
-            return Err(Error::truncated("flac metadata is cut off"));
+            return Err(Error::truncated("the FLAC metadata is truncated"));
         }
         match kind & 0x7f {
             STREAMINFO => info = Some(stream_info(input, &block, &mut media)?),
@@ -53,7 +53,11 @@ pub(crate) fn read(input: &mut Input<'_>, start: u64) -> Result<Media, Error> {
                 commented = true;
             }
             PICTURE => picture(input, &block, &mut media)?,
-            127 => return Err(Error::malformed("flac block of invalid type 127")),
+            127 => {
+                return Err(Error::malformed(
+                    "a FLAC metadata block has the invalid type 127",
+                ));
+            }
             _ => {}
         }
         at = block.end;
@@ -64,7 +68,7 @@ pub(crate) fn read(input: &mut Input<'_>, start: u64) -> Result<Media, Error> {
             break;
         }
     }
-    let mut info = info.ok_or(Error::malformed("flac without stream information"))?;
+    let mut info = info.ok_or(Error::malformed("the FLAC file has no STREAMINFO block"))?;
     if info.samples == 0 {
         info.samples = last_sample(input, at, &info)?.unwrap_or(0);
     }
@@ -96,7 +100,7 @@ fn stream_info(
     media.audio.channels = (word >> 41 & 7) as u16 + 1;
     media.audio.bits = (word >> 36 & 31) as u8 + 1;
     if media.audio.sample_rate_hz == 0 {
-        return Err(Error::malformed("flac without a sample rate"));
+        return Err(Error::malformed("the FLAC file states no sample rate"));
     }
     media.audio_hash = AudioHash::of("flac", 0, &info);
     Ok(StreamInfo {
@@ -215,7 +219,7 @@ fn comment_block(input: &mut Input<'_>, block: Range<u64>, media: &mut Media) ->
     };
     match comments::read(&mut flow, limits, Stored::Base64, media) {
         Err(err) if err.is_local() => {
-            media.issue("the comment block is broken");
+            media.issue("the comment block of the FLAC file is malformed");
             Ok(())
         }
         other => other,
@@ -224,7 +228,7 @@ fn comment_block(input: &mut Input<'_>, block: Range<u64>, media: &mut Media) ->
 
 fn picture(input: &mut Input<'_>, block: &Range<u64>, media: &mut Media) -> Result<(), Error> {
     if input.limits.pictures_max <= media.pictures.len() {
-        media.issue("more pictures than the limit allows");
+        media.issue("the file has more pictures than the limit allows");
         return Ok(());
     }
     let bytes = block.end - block.start;
@@ -238,7 +242,7 @@ fn picture(input: &mut Input<'_>, block: &Range<u64>, media: &mut Media) -> Resu
             bytes: bytes - u64::from(skip),
             skip: 0,
         }),
-        _ => media.issue("a picture block is broken"),
+        _ => media.issue("a picture block of the FLAC file is malformed"),
     }
     Ok(())
 }

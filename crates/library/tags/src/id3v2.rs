@@ -82,18 +82,16 @@ pub(crate) fn read(input: &mut Input<'_>, at: u64, media: &mut Media) -> Result<
         return Ok(Tags::default());
     };
     if !(2..=4).contains(&head.version) {
-        media.issue("an id3 tag of an unknown version");
+        media.issue("the ID3 tag has an unknown version");
         return Ok(Tags::default());
     }
     if head.version == 2 && head.flags & EXTENDED != 0 {
-        media.issue(
-            "a compressed id3v2.2 tag: the standard defines no compression, so it cannot be read",
-        );
+        media.issue("the ID3v2.2 tag is compressed, by a method that the standard does not define");
         return Ok(Tags::default());
     }
     let mut range = at + HEAD_BYTES..at + HEAD_BYTES + head.bytes;
     if input.len() < range.end {
-        media.issue("the id3 tag is longer than the file");
+        media.issue("the ID3 tag is longer than the file");
         range.end = input.len();
     }
     let mut tags = Tags::default();
@@ -103,7 +101,7 @@ pub(crate) fn read(input: &mut Input<'_>, at: u64, media: &mut Media) -> Result<
         false => Walk::new(head).run(input, range, media, &mut tags),
     };
     match walked {
-        Err(err) if err.is_local() => media.issue("the id3 tag is broken"),
+        Err(err) if err.is_local() => media.issue("the ID3 tag is malformed"),
         other => other?,
     }
     Ok(tags)
@@ -119,7 +117,9 @@ fn unsynchronised(
 ) -> Result<(), Error> {
     let end = range.end.min(range.start + WHOLE_BYTES_MAX);
     if end < range.end {
-        media.issue("the unsynchronised id3 tag is longer than the limit; its beginning is kept");
+        media.issue(
+            "the unsynchronised ID3 tag is longer than the limit; only its beginning is read",
+        );
     }
     let mut plain = Plain::default();
     let mut at = range.start;
@@ -220,7 +220,7 @@ impl Walk {
                 break;
             }
             if !is_id(id) {
-                media.issue("invalid data between id3 frames");
+                media.issue("the ID3 tag has invalid data between its frames");
                 break;
             }
             let mut name = [0; 4];
@@ -245,7 +245,7 @@ impl Walk {
             let picture = frame.picture_head(input, body, range.end)?;
             let bytes = self.length(input, length, body, &range)?;
             if range.end < body + bytes {
-                media.issue("an id3 frame is longer than its tag");
+                media.issue("a frame of the ID3 tag is longer than the tag");
                 break;
             }
             match picture {

@@ -74,7 +74,7 @@ impl<'a> Input<'a> {
         assert!(count <= WINDOW_BYTES_MAX, "{count} bytes exceed the window");
         let end = at.checked_add(count as u64);
         if end.is_none_or(|end| self.len < end) {
-            return Err(Error::truncated("file ends too early"));
+            return Err(Error::truncated("the file ends too early"));
         }
         let inside = at
             .checked_sub(self.window_at)
@@ -139,7 +139,7 @@ impl<'a> Input<'a> {
         let filled = self.fill(held, count);
         self.window.truncate(*filled.as_ref().unwrap_or(&held));
         if filled? < count {
-            return Err(Error::truncated("file is shorter than its stated size"));
+            return Err(Error::truncated("the file is shorter than its stated size"));
         }
         Ok(())
     }

@@ -48,10 +48,14 @@ impl Limits {
     /// Returns an error if the tags already exceed the limits.
     pub(crate) fn admit(&self, tags: &Tags) -> Result<(), Error> {
         if self.text_bytes_max < tags.text_bytes() {
-            return Err(Error::limit("more text than the limit allows"));
+            return Err(Error::limit(
+                "the tags contain more text than the limit allows",
+            ));
         }
         if self.values_max < tags.len() {
-            return Err(Error::limit("more values than the limit allows"));
+            return Err(Error::limit(
+                "the tags contain more values than the limit allows",
+            ));
         }
         Ok(())
     }

@@ -52,13 +52,13 @@ pub fn listing(
     limits: &Limits,
 ) -> Result<Listing, Error> {
     if limits.listing_bytes_max < len {
-        return Err(Error::limit("playlist is larger than the limit allows"));
+        return Err(Error::limit("the playlist is larger than the limit allows"));
     }
     let mut bytes = vec![0; len as usize];
     let mut filled = 0;
     while filled < bytes.len() {
         match source.read_at(filled as u64, &mut bytes[filled..]) {
-            Ok(0) => return Err(Error::truncated("file ends too early")),
+            Ok(0) => return Err(Error::truncated("the file ends too early")),
             Ok(count) => filled += count,
             Err(err) => return Err(Error::io(err)),
         }
@@ -68,7 +68,10 @@ pub fn listing(
 
 fn parse(bytes: &[u8], limits: &Limits) -> Result<Listing, Error> {
     if bytes.starts_with(b"\xff\xfe") || bytes.starts_with(b"\xfe\xff") {
-        return Err(Error::new(ErrorKind::Unknown, "playlist is in UTF-16"));
+        return Err(Error::new(
+            ErrorKind::Unknown,
+            "the playlist is in UTF-16: save it in UTF-8",
+        ));
     }
     let bytes = bytes.strip_prefix(UTF8_MARK).unwrap_or(bytes);
     let mut found = Listing::default();
@@ -81,7 +84,7 @@ fn parse(bytes: &[u8], limits: &Limits) -> Result<Listing, Error> {
             target => {
                 if limits.listing_entries_max <= found.entries.len() {
                     return Err(Error::limit(
-                        "playlist has more entries than the limit allows",
+                        "the playlist has more entries than the limit allows",
                     ));
                 }
                 found.entries.push(Listed {

@@ -109,7 +109,7 @@ pub(crate) fn read(input: &mut Input<'_>) -> Result<Media, Error> {
         match next(input, &mut at, &whole)? {
             Some(Element { id: SEGMENT, body }) => break body,
             Some(_) => {}
-            None => return Err(Error::malformed("matroska without a segment")),
+            None => return Err(Error::malformed("the Matroska file has no segment")),
         }
     };
     let mut at = segment.start;
@@ -132,10 +132,10 @@ pub(crate) fn read(input: &mut Input<'_>) -> Result<Media, Error> {
         }
     }
     if known.has_video {
-        return Err(Error::malformed("matroska with a video track"));
+        return Err(Error::malformed("the Matroska file has a video track"));
     }
     if media.audio.sample_rate_hz == 0 {
-        return Err(Error::malformed("matroska without a sound track"));
+        return Err(Error::malformed("the Matroska file has no audio track"));
     }
     // If the writer of the file could not seek back to fill in the duration, the duration is taken
     // from the last cluster.
@@ -240,7 +240,7 @@ fn next(
     };
     if parent.end < end && !matches!(id, SEGMENT | CLUSTER) {
         return Err(Error::truncated(
-            "matroska element is longer than its parent",
+            "a Matroska element is longer than its parent",
         ));
     }
     let end = end.min(parent.end);
@@ -274,7 +274,7 @@ fn part(
     };
     match read {
         Err(err) if err.is_local() => {
-            media.issue("a matroska element is broken");
+            media.issue("a Matroska element is malformed");
             Ok(())
         }
         other => other,
@@ -461,7 +461,9 @@ fn simple_tag(
             TAG_NAME => name = string(input, &field.body, NAME_BYTES_MAX)?,
             TAG_STRING => {
                 if limit < field.body.end - field.body.start {
-                    media.issue("a value is longer than the limit; its beginning is kept");
+                    media.issue(
+                        "the value of a tag is longer than the limit; only its beginning is kept",
+                    );
                 }
                 value = string(input, &field.body, limit)?;
             }
@@ -507,7 +509,7 @@ fn attachments(input: &mut Input<'_>, body: &Range<u64>, media: &mut Media) -> R
             continue;
         };
         if input.limits.pictures_max <= media.pictures.len() {
-            media.issue("more pictures than the limit allows");
+            media.issue("the file has more pictures than the limit allows");
             break;
         }
         // The first picture is the cover, by the specification of attachments.

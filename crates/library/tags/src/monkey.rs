@@ -74,7 +74,9 @@ pub(crate) fn read(input: &mut Input<'_>, start: u64, mut media: Media) -> Resul
         (count, head.to_vec())
     };
     if media.audio.sample_rate_hz == 0 {
-        return Err(Error::malformed("monkey's audio without a sample rate"));
+        return Err(Error::malformed(
+            "the Monkey's Audio file states no sample rate",
+        ));
     }
     let end = mpeg::tail(input, start, &mut media)?;
     media.audio_hash = AudioHash::of("monkey", count.samples(), &identity);

@@ -144,7 +144,7 @@ fn samsung(input: &mut Input<'_>) -> Result<Option<Range<u64>>, Error> {
     };
     if !head.starts_with(b"SEFH") {
         return Err(Error::malformed(
-            "the directory of the samsung trailer is malformed",
+            "the directory of the Samsung trailer (SEFH) is malformed",
         ));
     }
     for entry in 0..u64::from(number(&head, 8).min(BLOCKS_MAX)) {

@@ -43,12 +43,12 @@ pub(crate) fn read(input: &mut Input<'_>) -> Result<Media, Error> {
         let atom = match atom(input, at, len) {
             Ok(Some(atom)) => atom,
             Ok(None) => {
-                media.issue("invalid data after the last box of an mp4");
+                media.issue("the mp4 has invalid data after its last box");
                 break;
             }
             // A truncated file can be played up to its last complete sample.
             Err(err) if err.kind == ErrorKind::Truncated && moov.is_some() => {
-                media.issue("an mp4 is cut off");
+                media.issue("the mp4 is truncated");
                 mdat_bytes += len - at;
                 break;
             }
@@ -69,20 +69,22 @@ pub(crate) fn read(input: &mut Input<'_>) -> Result<Media, Error> {
         }
         at = behind;
     }
-    let moov = moov.ok_or(Error::malformed("mp4 without a moov box"))?;
+    let moov = moov.ok_or(Error::malformed("the mp4 has no moov box"))?;
     let mut sound = None;
     let mut at = moov.start;
     while let Some(atom) = next(input, &mut at, &moov)? {
         match &atom.kind {
             b"trak" if sound.is_none() => sound = sound::read(input, &atom.body, &mut media)?,
             b"udta" => match items::read(input, &atom.body, &mut media) {
-                Err(err) if err.is_local() => media.issue("the items of an mp4 are broken"),
+                Err(err) if err.is_local() => {
+                    media.issue("the metadata items of the mp4 are malformed")
+                }
                 other => other?,
             },
             _ => {}
         }
     }
-    let mut sound = sound.ok_or(Error::malformed("mp4 without a sound track"))?;
+    let mut sound = sound.ok_or(Error::malformed("the mp4 has no audio track"))?;
     if let Some(fragments) = fragments {
         fragments::lengthen(input, &moov, &fragments, &mut sound, &mut media)?;
     }
@@ -145,7 +147,9 @@ fn atom(input: &mut Input<'_>, at: u64, end: u64) -> Result<Option<Atom>, Error>
             kind,
             body: at + head_bytes..atom_end,
         })),
-        _ => Err(Error::truncated("mp4 box is longer than its parent")),
+        _ => Err(Error::truncated(
+            "a box of the mp4 is longer than its parent",
+        )),
     }
 }
 

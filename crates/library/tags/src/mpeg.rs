@@ -142,7 +142,7 @@ struct HeaderCounts {
 pub(crate) fn read(input: &mut Input<'_>, audio: u64, mut media: Media) -> Result<Media, Error> {
     let Some((first_at, first)) = find(input, audio, 1)? else {
         return Err(Error::malformed(
-            "the file has no mpeg audio frame where the audio should begin",
+            "the file has no MPEG audio frame where the audio should begin",
         ));
     };
     media.audio.codec = [Codec::Mp1, Codec::Mp2, Codec::Mp3][usize::from(first.layer) - 1];
@@ -285,7 +285,7 @@ pub(crate) fn tail(input: &mut Input<'_>, first_at: u64, media: &mut Media) -> R
                 media.tags.fill(&tags);
                 end = begin.max(first_at);
             }
-            Err(err) if err.is_local() => media.issue("the ape tag is broken"),
+            Err(err) if err.is_local() => media.issue("the APE tag is malformed"),
             Err(err) => return Err(err),
         }
     }

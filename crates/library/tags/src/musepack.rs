@@ -51,11 +51,11 @@ pub(crate) fn read(input: &mut Input<'_>, start: u64, mut media: Media) -> Resul
 fn version_7(head: &[u8], media: &mut Media) -> Result<u64, Error> {
     let word = |at: usize| {
         let bytes = head.get(at..).and_then(<[u8]>::first_chunk);
-        let bytes = bytes.ok_or(Error::truncated("musepack head is cut off"))?;
+        let bytes = bytes.ok_or(Error::truncated("the Musepack header is truncated"))?;
         Ok::<u32, Error>(u32::from_le_bytes(*bytes))
     };
     if head.get(3).is_none_or(|version| version & 15 != 7) {
-        return Err(Error::malformed("unsupported musepack version"));
+        return Err(Error::malformed("the Musepack version is not supported"));
     }
     let (frames, flags, last) = (u64::from(word(4)?), word(8)?, word(20)?);
     media.audio.sample_rate_hz = RATES_HZ[(flags >> 16 & 3) as usize];
@@ -76,13 +76,13 @@ fn version_8(input: &mut Input<'_>, mut at: u64, media: &mut Media) -> Result<u6
         let packet = input.up_to(at, STREAM_HEAD_BYTES)?;
         let (key, mut rest) = packet
             .split_at_checked(2)
-            .ok_or(Error::truncated("musepack without a stream head"))?;
+            .ok_or(Error::truncated("the Musepack file has no stream header"))?;
         let bytes = number(&mut rest)?;
         if key != b"SH" {
             at = at.saturating_add(bytes.max(3));
             continue;
         }
-        let short = Error::truncated("musepack stream head is cut off");
+        let short = Error::truncated("the Musepack stream header is truncated");
         let Some((&[_, _, _, _, _version], mut rest)) = rest.split_first_chunk() else {
             return Err(short);
         };
@@ -91,12 +91,13 @@ fn version_8(input: &mut Input<'_>, mut at: u64, media: &mut Media) -> Result<u6
             return Err(short);
         };
         let rate = RATES_HZ.get(usize::from(rate >> 5)).copied();
-        media.audio.sample_rate_hz =
-            rate.ok_or(Error::malformed("unsupported musepack sample rate"))?;
+        media.audio.sample_rate_hz = rate.ok_or(Error::malformed(
+            "the Musepack sample rate is not supported",
+        ))?;
         media.audio.channels = u16::from(channels >> 4) + 1;
         return Ok(samples.saturating_sub(silence));
     }
-    Err(Error::malformed("musepack without a stream head"))
+    Err(Error::malformed("the Musepack file has no stream header"))
 }
 
 /// Decodes a number of 7 bits per byte, highest bits first.
@@ -113,6 +114,6 @@ fn number(bytes: &mut &[u8]) -> Result<u64, Error> {
         }
     }
     Err(Error::malformed(
-        "a number in a musepack header is too long",
+        "a number in a Musepack header is too long",
     ))
 }

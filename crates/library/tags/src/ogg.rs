@@ -50,7 +50,9 @@ pub(crate) fn read(input: &mut Input<'_>) -> Result<Media, Error> {
     let second = packet.page_end;
     let mut packet = Packet::begin(input, second, serial)?;
     match comment_packet(&mut packet, &mut media) {
-        Err(err) if err.is_local() => media.issue("the comment packet is broken"),
+        Err(err) if err.is_local() => {
+            media.issue("the comment packet of the Ogg stream is malformed")
+        }
         other => other?,
     }
     let len = input.len();
@@ -70,9 +72,13 @@ pub(crate) fn read(input: &mut Input<'_>) -> Result<Media, Error> {
         (None, None) => None,
     };
     match samples {
-        Some(0) => return Err(Error::truncated("ogg ends before its audio begins")),
+        Some(0) => {
+            return Err(Error::truncated(
+                "the Ogg file ends before its audio begins",
+            ));
+        }
         Some(samples) => media.audio.measure(samples, len.saturating_sub(second)),
-        None => media.issue("the duration is unknown, because the last ogg page was not found"),
+        None => media.issue("the duration is unknown, because the last Ogg page was not found"),
     }
     media.audio_hash = AudioHash::of(
         "ogg",
@@ -84,7 +90,7 @@ pub(crate) fn read(input: &mut Input<'_>) -> Result<Media, Error> {
 
 /// Parses the first packet. Returns the number of samples that a decoder discards at the start.
 fn identify(head: &[u8], audio: &mut Audio) -> Result<u16, Error> {
-    let short = || Error::malformed("the identification header of an ogg stream is cut off");
+    let short = || Error::malformed("the identification header of the Ogg stream is truncated");
     let u32_at = |at: usize| head.get(at..).and_then(<[u8]>::first_chunk);
     if head.starts_with(b"\x01vorbis") {
         audio.codec = Codec::Vorbis;
@@ -114,11 +120,11 @@ fn identify(head: &[u8], audio: &mut Audio) -> Result<u16, Error> {
     } else {
         return Err(Error::new(
             crate::ErrorKind::Unknown,
-            "ogg stream of a codec other than vorbis, opus, flac or speex",
+            "the codec of the Ogg stream is not Vorbis, Opus, FLAC or Speex",
         ));
     }
     if audio.sample_rate_hz == 0 {
-        return Err(Error::malformed("ogg without a sample rate"));
+        return Err(Error::malformed("the Ogg stream states no sample rate"));
     }
     Ok(0)
 }
@@ -139,7 +145,7 @@ fn comment_packet(packet: &mut Packet<'_, '_>, media: &mut Media) -> Result<(), 
         _ => head[0] & 0x7f == 4,
     };
     if !is_comments {
-        return Err(Error::malformed("ogg stream without comments"));
+        return Err(Error::malformed("the Ogg stream has no comment packet"));
     }
     let limits = packet.input.limits;
     comments::read(packet, limits, Stored::OggBase64, media)
@@ -194,7 +200,9 @@ impl<'a, 'b> Packet<'a, 'b> {
             self.input.part()?;
             let head: [u8; HEAD_BYTES as usize] = self.input.array(page)?;
             if &head[..4] != MAGIC {
-                return Err(Error::malformed("ogg page expected"));
+                return Err(Error::malformed(
+                    "the Ogg file has other data where a page should begin",
+                ));
             }
             let segments = usize::from(head[26]);
             let lengths = self.input.bytes(page + HEAD_BYTES, segments)?;
@@ -224,7 +232,7 @@ impl<'a, 'b> Packet<'a, 'b> {
     fn advance(&mut self) -> Result<(), Error> {
         while self.body_left == 0 {
             if !self.goes_on {
-                return Err(Error::malformed("ogg packet ends too early"));
+                return Err(Error::malformed("an Ogg packet is truncated"));
             }
             self.open(self.page_end)?;
         }
@@ -373,7 +381,7 @@ pub(crate) fn runs(
         .checked_sub(packet.at)
         .filter(|before| *before <= packet.body_left)
         .ok_or(Error::malformed(
-            "the ogg page of the picture was not found",
+            "the Ogg page that contains the picture was not found",
         ))?;
     packet.at += before;
     packet.body_left -= before;
@@ -397,7 +405,9 @@ fn page_of(input: &mut Input<'_>, offset: u64) -> Result<(u64, u32), Error> {
         input.part()?;
         let head: [u8; HEAD_BYTES as usize] = input.array(page)?;
         if &head[..4] != MAGIC {
-            return Err(Error::malformed("ogg page expected"));
+            return Err(Error::malformed(
+                "the Ogg file has other data where a page should begin",
+            ));
         }
         let segments = usize::from(head[26]);
         let lengths = input.bytes(page + HEAD_BYTES, segments)?;

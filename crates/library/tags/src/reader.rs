@@ -70,7 +70,7 @@ impl Reader {
 
 fn dispatch(input: &mut Input<'_>) -> Result<Media, Error> {
     if input.len() == 0 {
-        return Err(Error::truncated("file is empty"));
+        return Err(Error::truncated("the file is empty"));
     }
     let head = input.up_to(0, SNIFF_BYTES)?;
     if head.starts_with(flac::MAGIC) {
@@ -142,7 +142,10 @@ fn recorded(input: &mut Input<'_>) -> Result<Media, Error> {
     }
     match adts::search(input)? {
         Some(at) => adts::read(input, at, media),
-        None => Err(Error::new(ErrorKind::Unknown, "unknown music format")),
+        None => Err(Error::new(
+            ErrorKind::Unknown,
+            "the music format of the file is unknown",
+        )),
     }
 }
 

@@ -94,8 +94,8 @@ pub(crate) fn read(input: &mut Input<'_>) -> Result<Media, Error> {
         }
     }
     media.tags.fill(&info);
-    let format = format.ok_or(Error::malformed("wav without a format"))?;
-    let data = data.ok_or(Error::truncated("wav without samples"))?;
+    let format = format.ok_or(Error::malformed("the WAV file has no format chunk"))?;
+    let data = data.ok_or(Error::truncated("the WAV file has no sample data"))?;
     finish(input, (format, &counted), data, &mut media)?;
     Ok(media)
 }
@@ -142,7 +142,7 @@ fn finish(
     let frame_bytes = u64::from(u16_at(12));
     if frame_bytes == 0 || media.audio.sample_rate_hz == 0 {
         return Err(Error::malformed(
-            "wav with a frame size or sample rate of zero",
+            "the WAV file states a frame size or sample rate of zero",
         ));
     }
     let bytes = data.end - data.start;

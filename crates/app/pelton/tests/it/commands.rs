@@ -376,7 +376,7 @@ fn scan_indexes_names_what_it_cannot_read_and_opens_nothing_twice() {
     ]);
     let words = ["scan", "library", "--data", "data"];
     let (code, stdout, stderr) = run(&home, &words);
-    let fault = "Band/1999 - Album/02 - Cut.flac: flac metadata is cut off\nmix.m3u: lists a file that is not in the library: gone.flac\n";
+    let fault = "Band/1999 - Album/02 - Cut.flac: the FLAC metadata is truncated\nmix.m3u: lists a file that is not in the library: gone.flac\n";
     assert_eq!((code, &stderr[..]), (1, fault));
     let printed: Vec<&str> = stdout.lines().collect();
     assert_eq!(
@@ -405,7 +405,7 @@ fn scan_names_tracks_with_broken_tags_up_to_a_hundred() {
     let (code, stdout, stderr) = run(&home, &words);
     let printed: Vec<&str> = stderr.lines().collect();
     assert_eq!((code, printed.len()), (0, 101), "{stderr}");
-    let reason = "broken tags, indexed as a track: an id3 tag of an unknown version";
+    let reason = "broken tags, indexed as a track: the ID3 tag has an unknown version";
     assert_eq!(printed[0], format!("000.flac: {reason}"));
     assert_eq!(printed[99], format!("099.flac: {reason}"));
     assert_eq!(printed[100], "3 more tracks have broken tags");

@@ -458,12 +458,12 @@ fn every_unreadable_file_and_folder_is_reported_with_its_reason() {
     expect_test::expect![[r#"
         [
             "Band/.ndignore: cannot be read, so its exclusions have no effect: Too many levels of symbolic links (os error 40)",
-            "Band/cut.m4a: mp4 box is longer than its parent",
-            "Band/empty.flac: file is empty",
+            "Band/cut.m4a: a box of the mp4 is longer than its parent",
+            "Band/empty.flac: the file is empty",
             "Band/odd.m3u8: the playlist lists segments of an HLS stream, not tracks",
             "Band/picture.png: not a picture",
-            "Band/text.mp3: unknown music format",
-            "…d/d/d/d/d/d/d/d/d/d/d/d/d/d/d: folder is deeper than the limit allows",
+            "Band/text.mp3: the music format of the file is unknown",
+            "…d/d/d/d/d/d/d/d/d/d/d/d/d/d/d: the folder is nested deeper than the limit allows",
         ]
     "#]].assert_debug_eq(&lines);
 }

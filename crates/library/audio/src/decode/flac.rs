@@ -67,7 +67,7 @@ impl<R: Read> Decoder for Flac<R> {
         let channels = u32::from(self.shape.channels);
         if decoded.channels() != channels {
             return Err(Error::undecodable(
-                "the number of channels changes between blocks",
+                "the number of channels of the FLAC stream changes between blocks",
             ));
         }
         for frame in 0..decoded.duration() {

@@ -21,7 +21,8 @@ impl<R: Read + Seek> Mpeg<R> {
         let options = Options::default().skip_scan(true);
         let reader = Reader::with_options(original, options).map_err(Error::undecodable)?;
         let channels = reader.channels();
-        let channels = channels.ok_or_else(|| Error::undecodable("no MPEG audio frame"))?;
+        let channels =
+            channels.ok_or_else(|| Error::undecodable("the file contains no MPEG audio frame"))?;
         let shape = FrameFormat::new(reader.sample_rate(), channels as u32, ChannelOrder::Wave)?;
         Ok(Mpeg { reader, shape })
     }

@@ -137,7 +137,7 @@ impl<R: Read + Seek> Packets<R> {
                 None if other_streams == 0 => return Ok(None),
                 None => {
                     return Err(Error::unsupported(
-                        "unsupported chain of Ogg streams with different codecs",
+                        "chained Ogg streams with different codecs are not supported",
                     ));
                 }
             }

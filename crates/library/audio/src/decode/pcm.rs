@@ -23,7 +23,7 @@ impl<R: Read + Seek> Wav<R> {
     pub(super) fn open(original: R) -> Result<Wav<R>, Error> {
         let reader = WavReader::new(original).map_err(|error| match error {
             hound::Error::Unsupported => {
-                Error::unsupported("unsupported sample format of a WAV file")
+                Error::unsupported("the WAV file has an unsupported sample format")
             }
             other => Error::undecodable(other),
         })?;
@@ -82,7 +82,7 @@ impl<R: Read + Seek> Aiff<R> {
         let info = reader.info();
         let samples = info.sample_len;
         let samples = samples
-            .ok_or_else(|| Error::unsupported("unsupported sample format of an AIFF file"))?;
+            .ok_or_else(|| Error::unsupported("the AIFF file has an unsupported sample format"))?;
         // An invalid rate, such as NaN, becomes 0, which `FrameFormat::new` rejects.
         let rate_hz = info.sample_rate.round() as u32;
         let channels = u32::from(info.channels.unsigned_abs());

@@ -299,7 +299,7 @@ fn the_output_is_not_longer_than_the_plan_allows() {
     assert_eq!(transcoded.frames, 48_000 * 29 / 2);
     assert_eq!(
         transcoded.remarks,
-        ["original is longer than the plan allows, output truncated"]
+        ["the original is longer than the plan allows; the output is truncated"]
     );
 }
 

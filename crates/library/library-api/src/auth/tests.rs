@@ -59,7 +59,10 @@ fn every_way_in_and_no_other() {
         &format!("apiKey={key}&u=ann"),
         expect!["43 apiKey cannot be combined with u, p, t or s"],
     );
-    check("apiKey=other", expect!["44 no such apiKey"]);
+    check(
+        "apiKey=other",
+        expect!["44 the value of apiKey is not a valid API key"],
+    );
     check("u=ann&p=Sesame", expect!["40 wrong user name or password"]);
     check("u=ann&p=", expect!["40 wrong user name or password"]);
     check("u=bob&p=", expect!["40 wrong user name or password"]);
@@ -73,7 +76,9 @@ fn every_way_in_and_no_other() {
     );
     check(
         "u=ann",
-        expect!["10 credentials are missing: send p, t with s, or apiKey"],
+        expect![
+            "10 credentials are missing: send the parameter p, the parameters t and s, or apiKey"
+        ],
     );
     check("p=sesame", expect!["10 required parameter u is missing"]);
 }

@@ -128,7 +128,7 @@ impl Journal {
         let kept = self
             .keep_damaged()
             .map_err(self.failed("keep a copy of the damaged"))?;
-        tracing::error!(kept = %kept.display(), "rewrote the damaged journal of users without its damaged parts; the damaged file is kept");
+        tracing::error!(kept = %kept.display(), "rewrote the journal of users without its damaged parts; a copy of the damaged file is kept");
         locked.renew(state, position)?;
         drop(locked);
         self.lock_file(position, state)

@@ -27,7 +27,10 @@ impl Secret {
         match read(path) {
             Ok(key) => Ok(Some(Secret::new(&key))),
             Err(err) if err.kind() == io::ErrorKind::NotFound => Ok(None),
-            Err(err) => Err(StoreError::new("read the key", path)(err)),
+            Err(err) => Err(StoreError::new(
+                "read the key of the users' passwords",
+                path,
+            )(err)),
         }
     }
 
@@ -37,7 +40,10 @@ impl Secret {
         match Secret::open(path)? {
             Some(secret) => Ok(secret),
             None => {
-                let key = make(path).map_err(StoreError::new("create the key", path))?;
+                let key = make(path).map_err(StoreError::new(
+                    "create the key of the users\' passwords",
+                    path,
+                ))?;
                 Ok(Secret::new(&key))
             }
         }

@@ -78,7 +78,7 @@ impl Client {
     pub(super) fn parse(body: &str) -> Result<Client, String> {
         let json: Value = serde_json::from_str(body).map_err(|err| err.to_string())?;
         if !json.is_object() {
-            return Err("it is not a JSON object".to_owned());
+            return Err("the request body is not a JSON object".to_owned());
         }
         let rows = |name: &str| {
             let rows = json[name].as_array().into_iter().flatten();

@@ -189,14 +189,14 @@ impl Frame {
             return Ok(());
         }
         let Some(extra) = self.extra_bytes() else {
-            media.issue("a compressed or encrypted id3 frame");
+            media.issue("a frame of the ID3 tag is compressed or encrypted, and is skipped");
             return Ok(());
         };
         let limits = input.limits;
         limits.admit(tags)?;
         let bytes = (body.end - body.start).saturating_sub(extra);
         if limits.value_bytes_max as u64 <= bytes {
-            media.issue("a value is longer than the limit; its beginning is kept");
+            media.issue("the value of a tag is longer than the limit; only its beginning is kept");
         }
         let kept = bytes.min(limits.value_bytes_max as u64) as usize;
         let content = input.bytes(body.start + extra, kept)?;
@@ -275,8 +275,10 @@ impl PictureHead {
                     skip: 0,
                 });
             }
-            Some(skip) if skip <= bytes => media.issue("more pictures than the limit allows"),
-            _ => media.issue("an id3 picture frame is broken"),
+            Some(skip) if skip <= bytes => {
+                media.issue("the file has more pictures than the limit allows")
+            }
+            _ => media.issue("a picture frame of the ID3 tag is malformed"),
         }
     }
 }

@@ -80,7 +80,10 @@ fn what_is_no_list_of_music_says_so() {
         b"#EXTM3U\n#EXT-X-TARGETDURATION:9\n1.ts\n",
         expect![["the playlist lists segments of an HLS stream, not tracks\n"]],
     );
-    check(b"\xff\xfea\0", expect![["playlist is in UTF-16\n"]]);
+    check(
+        b"\xff\xfea\0",
+        expect![["the playlist is in UTF-16: save it in UTF-8\n"]],
+    );
 }
 
 #[test]

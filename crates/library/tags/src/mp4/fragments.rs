@@ -43,7 +43,7 @@ pub(super) fn lengthen(
     };
     let end = match end_of_last(input, fragments, (sound.id, usual)) {
         Err(err) if err.kind != ErrorKind::Io => {
-            media.issue("a fragment of an mp4 is broken");
+            media.issue("a fragment of the mp4 is malformed");
             None
         }
         end => end?,

@@ -102,7 +102,7 @@ fn values(
         let bytes = data.body.end - data.body.start - 8;
         let limit = input.limits.value_bytes_max as u64;
         if limit < bytes {
-            media.issue("a value is longer than the limit; its beginning is kept");
+            media.issue("the value of a tag is longer than the limit; only its beginning is kept");
         }
         let value = input.bytes(data.body.start + 8, bytes.min(limit) as usize)?;
         if let Some(value) = spell(value, kind, form) {
@@ -174,7 +174,7 @@ fn covers(input: &mut Input<'_>, item: &Atom, media: &mut Media) -> Result<(), E
             continue;
         }
         if input.limits.pictures_max <= media.pictures.len() {
-            media.issue("more pictures than the limit allows");
+            media.issue("the file has more pictures than the limit allows");
             break;
         }
         let kind = u32::from_be_bytes(input.array(data.body.start)?) & 0xff_ffff;

@@ -57,7 +57,9 @@ pub(super) fn read(
         hashed: Vec::new(),
     };
     let Some(stbl) = find(input, &minf, b"stbl")? else {
-        return Err(Error::malformed("mp4 track without sample tables"));
+        return Err(Error::malformed(
+            "the audio track of the mp4 has no sample tables (stbl)",
+        ));
     };
     let mut at = stbl.start;
     while let Some(atom) = next(input, &mut at, &stbl)? {
@@ -122,7 +124,9 @@ fn media_head(input: &mut Input<'_>, body: &Range<u64>) -> Result<(u32, u64), Er
     };
     let duration = duration.unwrap_or(0);
     match u32::from_be_bytes(scale) {
-        0 => Err(Error::malformed("mp4 track without a time scale")),
+        0 => Err(Error::malformed(
+            "the audio track of the mp4 has no time scale",
+        )),
         scale => Ok((scale, duration)),
     }
 }
@@ -136,7 +140,9 @@ fn media_head(input: &mut Input<'_>, body: &Range<u64>) -> Result<(u32, u64), Er
 /// ```
 fn entry(input: &mut Input<'_>, body: &Range<u64>, media: &mut Media) -> Result<(), Error> {
     let Some(entry) = super::atom(input, body.start + 8, body.end)? else {
-        return Err(Error::malformed("mp4 without a sample entry"));
+        return Err(Error::malformed(
+            "the audio track of the mp4 has no sample entry",
+        ));
     };
     let audio = &mut media.audio;
     audio.codec = match &entry.kind {
@@ -168,7 +174,7 @@ fn entry(input: &mut Input<'_>, body: &Range<u64>, media: &mut Media) -> Result<
     };
     match described {
         Err(err) if err.is_local() => {
-            media.issue("the decoder's settings in an mp4 are broken");
+            media.issue("the decoder settings in the mp4 are malformed");
             Ok(())
         }
         other => other,

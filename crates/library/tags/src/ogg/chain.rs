@@ -85,7 +85,7 @@ impl Walk {
             // RFC 3533 §4: a link begins with the first pages of its streams.
             if input.array::<{ HEAD_BYTES as usize }>(next)?[5] & FIRST == 0 {
                 return Err(Error::malformed(
-                    "ogg page of a stream without a first page",
+                    "a chained Ogg stream does not begin with a first page",
                 ));
             }
             let samples = self.link(input, serials[0], next)?;
@@ -93,7 +93,7 @@ impl Walk {
             self.at = next;
         }
         Err(Error::limit(
-            "more chained ogg streams than the limit allows",
+            "the Ogg file has more chained streams than the limit allows",
         ))
     }
 
@@ -124,14 +124,16 @@ fn streams(input: &mut Input<'_>, mut at: u64) -> Result<Vec<u32>, Error> {
         if !serials.is_empty() && head[5] & FIRST == 0 {
             return Ok(serials);
         }
-        let page = Page::read(at, &head).ok_or(Error::malformed("ogg page expected"))?;
+        let page = Page::read(at, &head).ok_or(Error::malformed(
+            "the Ogg file has other data where a page should begin",
+        ))?;
         serials.push(page.serial);
         let lengths = input.bytes(at + HEAD_BYTES, head[26].into())?;
         let body_bytes: u64 = lengths.iter().map(|&length| u64::from(length)).sum();
         at += HEAD_BYTES + lengths.len() as u64 + body_bytes;
     }
     Err(Error::limit(
-        "more multiplexed ogg streams than the limit allows",
+        "the Ogg file has more multiplexed streams than the limit allows",
     ))
 }
 

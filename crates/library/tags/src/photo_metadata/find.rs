@@ -68,7 +68,7 @@ pub(crate) fn app1(input: &mut Input<'_>, prefix: &[u8]) -> Result<Option<Range<
             }
             _ => {
                 return Err(Error::malformed(
-                    "jpeg segment does not begin with a marker",
+                    "a JPEG segment does not begin with a marker",
                 ));
             }
         }

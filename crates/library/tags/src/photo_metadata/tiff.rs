@@ -58,7 +58,11 @@ pub(super) fn read(input: &mut Input<'_>, block: Range<u64>) -> Result<PhotoMeta
     let big_endian = match &input.field(&block, 0)? {
         b"II\x2a\0" => false,
         b"MM\0\x2a" => true,
-        _ => return Err(Error::malformed("exif without a byte order")),
+        _ => {
+            return Err(Error::malformed(
+                "the EXIF block does not begin with a byte order mark",
+            ));
+        }
     };
     let mut tiff = Tiff {
         input,

@@ -153,9 +153,9 @@ fn a_stream_that_was_recorded_from_its_middle_on_is_music() {
     }
     let few = |frames: usize| summary(&[b"rest of".to_vec(), frame(5).repeat(frames)].concat());
     assert!(few(2).starts_with("Mp3 52 ms"), "{}", few(2));
-    expect!["Unknown: unknown music format"].assert_eq(&few(1));
+    expect!["Unknown: the music format of the file is unknown"].assert_eq(&few(1));
     let late = [vec![0x55; 200_000], frame(5).repeat(9)].concat();
-    expect!["Unknown: unknown music format"].assert_eq(&summary(&late));
+    expect!["Unknown: the music format of the file is unknown"].assert_eq(&summary(&late));
     let aac = [&[0x55; 5_000], sine("aac")].concat();
     assert!(summary(&aac).starts_with("Aac 640 ms"), "{}", summary(&aac));
 }
@@ -218,10 +218,10 @@ fn mp4_that_is_cut_in_its_sound_is_music() {
     for cut in [1, 20, mdat.len() / 2, mdat.len() - 8] {
         let summary = summary(&file[..file.len() - cut]);
         assert!(summary.starts_with("Aac 523 ms"), "{summary}");
-        assert!(summary.ends_with("[\"an mp4 is cut off\"]"), "{summary}");
+        assert!(summary.ends_with("[\"the mp4 is truncated\"]"), "{summary}");
     }
     let cut = summary(&file[..head.len() - 1]);
-    expect!["Truncated: mp4 box is longer than its parent"].assert_eq(&cut);
+    expect!["Truncated: a box of the mp4 is longer than its parent"].assert_eq(&cut);
 }
 
 #[test]

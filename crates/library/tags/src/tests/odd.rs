@@ -103,14 +103,14 @@ fn reasons() {
         .map(|(name, bytes)| format!("{name}: {}\n", summary(bytes)))
         .collect();
     expect![[r#"
-        nothing: Truncated: file is empty
-        one byte: Unknown: unknown music format
-        text: Unknown: unknown music format
-        magic alone: Truncated: file ends too early
-        flac that ends in a lie: Truncated: flac metadata is cut off
-        id3 alone: Malformed: the file has no mpeg audio frame where the audio should begin
-        id3 longer than its file: Malformed: the file has no mpeg audio frame where the audio should begin
-        a frame longer than its tag: Mp3 500 ms 22050 Hz 1 ch 0 bit 20 kbit/s [] 0 pictures ["an id3 frame is longer than its tag"]
+        nothing: Truncated: the file is empty
+        one byte: Unknown: the music format of the file is unknown
+        text: Unknown: the music format of the file is unknown
+        magic alone: Truncated: the file ends too early
+        flac that ends in a lie: Truncated: the FLAC metadata is truncated
+        id3 alone: Malformed: the file has no MPEG audio frame where the audio should begin
+        id3 longer than its file: Malformed: the file has no MPEG audio frame where the audio should begin
+        a frame longer than its tag: Mp3 500 ms 22050 Hz 1 ch 0 bit 20 kbit/s [] 0 pictures ["a frame of the ID3 tag is longer than the tag"]
         a frame of no bytes: Mp3 500 ms 22050 Hz 1 ch 0 bit 20 kbit/s [("album", "a")] 0 pictures []
         text of half a unit: Mp3 500 ms 22050 Hz 1 ch 0 bit 20 kbit/s [] 0 pictures []
         latin-1 that is utf-8: Mp3 500 ms 22050 Hz 1 ch 0 bit 20 kbit/s [("title", "é")] 0 pictures []
@@ -118,7 +118,7 @@ fn reasons() {
         numbered genres: Mp3 500 ms 22050 Hz 1 ch 0 bit 20 kbit/s [("genre", "Rock"), ("genre", "Disco"), ("genre", "Own"), ("genre", "Remix")] 0 pictures []
         people: Mp3 500 ms 22050 Hz 1 ch 0 bit 20 kbit/s [("producer", "Ann")] 0 pictures []
         mp4 in itself: Limit: the file has more parts than the limit allows
-        ogg of empty pages: Unknown: ogg stream of a codec other than vorbis, opus, flac or speex
+        ogg of empty pages: Unknown: the codec of the Ogg stream is not Vorbis, Opus, FLAC or Speex
         chunks of no bytes: Limit: the file has more parts than the limit allows
     "#]].assert_eq(&lines.concat());
 }
@@ -129,18 +129,20 @@ fn ogg_without_a_page_of_sound_cannot_be_read() {
     // the second the comments and the setup, the third all audio.
     let vorbis = sine("ogg");
     for end in [200, 3_536, 3_540] {
-        expect!["Truncated: ogg ends before its audio begins"].assert_eq(&summary(&vorbis[..end]));
+        expect!["Truncated: the Ogg file ends before its audio begins"]
+            .assert_eq(&summary(&vorbis[..end]));
     }
     // The second page of the Opus file contains only the comments and ends at the offset 841.
     let opus = sine("opus");
     for end in [100, 841] {
-        expect!["Truncated: ogg ends before its audio begins"].assert_eq(&summary(&opus[..end]));
+        expect!["Truncated: the Ogg file ends before its audio begins"]
+            .assert_eq(&summary(&opus[..end]));
     }
     // A file with broken comments can be read nevertheless.
     let mut broken = vorbis.to_vec();
     broken[58 + 27 + 15 + 7..][..4].copy_from_slice(&[0xff; 4]);
     expect![[
-        r#"Vorbis 500 ms 44100 Hz 1 ch 0 bit 65 kbit/s [] 0 pictures ["the comment packet is broken"]"#
+        r#"Vorbis 500 ms 44100 Hz 1 ch 0 bit 65 kbit/s [] 0 pictures ["the comment packet of the Ogg stream is malformed"]"#
     ]]
     .assert_eq(&summary(&broken));
 }
@@ -186,7 +188,7 @@ fn a_long_value_is_kept_in_part() {
     assert!(kept.len() < lyrics.len() && lyrics.starts_with(kept));
     assert_eq!(
         media.issues,
-        ["a value is longer than the limit; its beginning is kept"]
+        ["the value of a tag is longer than the limit; only its beginning is kept"]
     );
 }
 
@@ -205,7 +207,10 @@ fn more_values_than_the_limit_are_refused() {
     let file = [&b"ID3\x04\0\0"[..], &size, &frames, sine("mp3")].concat();
     let err = read(&file).expect_err("nobody has as many");
     assert_eq!(err.kind, ErrorKind::Limit);
-    assert_eq!(err.detail, "more values than the limit allows");
+    assert_eq!(
+        err.detail,
+        "the tags contain more values than the limit allows"
+    );
 }
 
 proptest! {
