@@ -62,7 +62,7 @@ pub(super) const ROWS: &[Check] = &[
         class: Class::Tunable,
         gain: "the article does not cover this setting; without it, a handover resets handshakes in progress",
         sizes: "all sizes, during an upgrade or restart of the server",
-        risk: "a low risk; the setting has an effect only on sockets opened after it",
+        risk: "a low risk; set it before the server opens its listening sockets",
         change: "sysctl -w net.ipv4.tcp_migrate_req=1, then restart the server",
         undo: "sysctl -w net.ipv4.tcp_migrate_req=0",
         judge: migration,
