@@ -57,7 +57,7 @@ impl Order {
             false => Err(Error::usage(
                 "tune: /sys shows the interfaces of another network namespace",
             )
-            .hint("mount sysfs anew in this namespace, as ip netns exec does")),
+            .hint("mount sysfs again in this network namespace, as ip netns exec does")),
         }
     }
 
@@ -67,8 +67,10 @@ impl Order {
         for id in chosen {
             if !plan::ids().any(|known| known == id) {
                 let known = plan::ids().collect::<Vec<_>>().join(" ");
-                let what = format!("tune: there is no row {id} that pelton tune can apply");
-                return Err(Error::usage(what).hint(format!("rows that it can apply: {known}")));
+                let what = format!("tune: {id} is not a row that pelton tune can apply");
+                return Err(
+                    Error::usage(what).hint(format!("pelton tune can apply these rows: {known}"))
+                );
             }
         }
         let found = host::holder(&self.roots, &self.data);

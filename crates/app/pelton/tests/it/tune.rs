@@ -701,7 +701,7 @@ fn another_namespace_than_the_hosts_is_refused() {
     assert_eq!(output.status.code(), Some(2));
     assert_eq!(
         String::from_utf8_lossy(&output.stderr),
-        "pelton: tune: /sys shows the interfaces of another network namespace\nhint:   mount sysfs anew in this namespace, as ip netns exec does\n"
+        "pelton: tune: /sys shows the interfaces of another network namespace\nhint:   mount sysfs again in this network namespace, as ip netns exec does\n"
     );
     assert_eq!(
         differences(&before, &space.snapshot()),

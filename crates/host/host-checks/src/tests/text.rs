@@ -41,28 +41,28 @@ fn findings_come_first_and_in_full() {
         problems: 1, gains: 2, trade-offs: 0, unknown: 38, fine: 0, not applicable: 2
         server: none was found; --data or --pid names one
 
-        problem  tcp.overflows: listening sockets that overflowed
+        problem  tcp.overflows: overflows of the backlogs of listening sockets
           found     since boot, 7 handshakes found a full backlog (counted over the sockets of all programs); run the report again to see if the number still grows
           evidence  ListenOverflows: 7
           evidence  ListenDrops: 7
           evidence  : unknown: not read
-          gain      none measured by the article; an overflow delays a client by at least a second, or refuses it
+          gain      the article gives no figure for overflows; an overflow delays a client by at least a second, or refuses its connection
           for       all sizes, in bursts of new connections
           risk      longer backlogs hold more memory during an attack
           change    see tcp.backlog for the limits; if the server has too few processors, see app.threads and app.throttled (class S)
-          undo      write the old values
+          undo      see tcp.backlog, app.threads and app.throttled
 
         gain  tcp.backlog: backlogs of listening sockets
           found     at most 128 connections may wait to be accepted; the server requests 4096
           evidence  somaxconn: 128
           evidence  tcp_max_syn_backlog: 4096
-          gain      none measured by the article
+          gain      the article gives no figure for the length of backlogs
           for       all sizes, in bursts of new connections
           risk      longer backlogs hold more memory during an attack
           change    sysctl -w net.core.somaxconn=4096 net.ipv4.tcp_max_syn_backlog=4096, then restart the server (class T)
-          undo      sysctl -w with the old values, then restart the server
+          undo      set both values to their previous numbers by sysctl -w, then restart the server
 
-        gain  kernel.version: kernel with the features that the server uses
+        gain  kernel.version: kernel version, for the features that the server uses
     "#]].assert_eq(&begin);
 }
 
@@ -72,13 +72,15 @@ fn only_terminals_get_colours() {
         Rows::Findings,
         Style::Plain,
         "tcp.overflows:",
-        expect!["problem  tcp.overflows: listening sockets that overflowed"],
+        expect!["problem  tcp.overflows: overflows of the backlogs of listening sockets"],
     );
     check(
         Rows::Findings,
         Style::Coloured,
         "tcp.overflows:",
-        expect!["ESC[31mproblemESC[0m  tcp.overflows: listening sockets that overflowed"],
+        expect![
+            "ESC[31mproblemESC[0m  tcp.overflows: overflows of the backlogs of listening sockets"
+        ],
     );
 }
 
@@ -94,6 +96,8 @@ fn rows_without_a_finding_are_short_unless_asked_for() {
         Rows::All,
         Style::Plain,
         "cpu.clocksource",
-        expect!["unknown  cpu.clocksource: clock that programs read without a system call"],
+        expect![
+            "unknown  cpu.clocksource: clock source that programs can read without a system call"
+        ],
     );
 }

@@ -199,7 +199,7 @@ impl Plain {
         }
         let idle = || self.idle.lock();
         let mut follower = idle().pop().ok_or_else(|| {
-            Stop::findings("there are more requests at a time than worker processes")
+            Stop::findings("more requests run at the same time than there are worker processes")
         })?;
         let response = follower.respond();
         let response = response.map_err(|err| Stop::findings(format!("worker follow: {err}")))?;

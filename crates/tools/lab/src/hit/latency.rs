@@ -113,8 +113,11 @@ fn convert(server: &Server, definition: &Definition, requested: &AtomicU32, stop
 /// other processes could delay `knock`, and the delays would count as latency of the server.
 /// Real-time priority requires root.
 fn run_knock(definition: &Definition, server: SocketAddr, target: &str) -> Result<Vec<f64>, Stop> {
-    let own = std::env::current_exe()
-        .map_err(|err| Stop::host(format!("path of our own program: {err}")))?;
+    let own = std::env::current_exe().map_err(|err| {
+        Stop::host(format!(
+            "cannot find the path of the lab's own program: {err}"
+        ))
+    })?;
     let mut command = Command::new("taskset");
     command.args(["--cpu-list", &definition.client_cpu.to_string()]);
     command.args(["chrt", "--fifo", "10"]).arg(own).arg("knock");

@@ -76,7 +76,8 @@ pub(super) fn start_all(
     let files = folder.join("files");
     let mut names = fs::read_dir(&files).map_err(at(&files))?;
     let first = names.next().transpose().map_err(at(&files))?;
-    let first = first.ok_or_else(|| Stop::findings("no files were written"))?;
+    let first = first
+        .ok_or_else(|| Stop::findings("the folder of test files for the HTTP servers is empty"))?;
     let site = Site {
         folder,
         cpu,

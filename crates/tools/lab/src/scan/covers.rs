@@ -50,25 +50,25 @@ struct Arm {
 
 const ARMS: [Arm; 4] = [
     Arm {
-        name: "all boxes, best, all cores",
+        name: "all cover sizes, best quality, on all cores",
         quick: false,
         all_boxes: true,
         one_core: false,
     },
     Arm {
-        name: "all boxes, quick, all cores",
+        name: "all cover sizes, with --quick, on all cores",
         quick: true,
         all_boxes: true,
         one_core: false,
     },
     Arm {
-        name: "all boxes, quick, one core alone",
+        name: "all cover sizes, with --quick, on one core",
         quick: true,
         all_boxes: true,
         one_core: true,
     },
     Arm {
-        name: "first box, quick, one core alone",
+        name: "first cover size only, with --quick, on one core",
         quick: true,
         all_boxes: false,
         one_core: true,

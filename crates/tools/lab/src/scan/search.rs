@@ -74,7 +74,7 @@ pub(super) fn run(definition: &Definition) -> Result<Vec<Searches>, Stop> {
         "bytes/song",
         "build ms",
         "ready µs",
-        "CPU µs until ready",
+        "CPU µs until the index is ready",
     ];
     table::print("Search", &head, &rows.collect::<Vec<_>>());
     Ok(all)

@@ -74,7 +74,7 @@ fn add_user(pelton: &Path, data: &Path) -> Result<(), Stop> {
     drop(stdin);
     match child.wait().map_err(at(pelton))? {
         status if status.success() => Ok(()),
-        status => Err(Stop::findings(format!("pelton user add: {status}"))),
+        status => Err(Stop::findings(format!("pelton user add failed: {status}"))),
     }
 }
 
@@ -119,5 +119,9 @@ fn print(samples: &[Sample]) {
         row("server's CPU ms", |sample| sample.cpu_us as f64 / 1e3),
         row("MiB", |sample| sample.bytes as f64 / f64::from(1 << 20)),
     ];
-    table::print("All songs by search3", &["", "median", "range"], &rows);
+    table::print(
+        "Download of the list of all songs by the Subsonic method search3",
+        &["", "median", "range"],
+        &rows,
+    );
 }

@@ -171,8 +171,8 @@ fn print(travel: &Travel) {
         row("path order", travel.path_order),
     ];
     table::print(
-        "Travel of a disk's head",
-        &["order", "MiB", "divided by one sweep"],
+        "Distance that the disk's head moves, by order of reading",
+        &["order", "MiB", "relative to one sweep over the disk"],
         &rows,
     );
 }

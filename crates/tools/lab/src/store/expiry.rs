@@ -138,8 +138,12 @@ fn print(samples: &[Expiry]) {
         "p50 µs",
         "p99.9 µs",
         "max µs",
-        "all expired after ms",
+        "ms until all keys expired",
         "CPU ms",
     ];
-    table::print("While keys expire", &head, &rows);
+    table::print(
+        "Latency and CPU time of the store while keys expire",
+        &head,
+        &rows,
+    );
 }

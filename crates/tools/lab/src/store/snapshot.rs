@@ -206,5 +206,9 @@ fn print(samples: &[Snapshot]) {
         "extra memory %",
         "CPU ms",
     ];
-    table::print("While a snapshot is written", &head, &rows);
+    table::print(
+        "Latency of the store while a snapshot is written",
+        &head,
+        &rows,
+    );
 }

@@ -10,12 +10,12 @@ const FILE_BYTES_MAX: u64 = 256 * 1024;
 pub(super) const RULES: &[Rule] = &[
     Rule {
         name: "name",
-        cure: "name it after its content or its task",
+        cure: "name the file or type after its content or its task",
         check: name,
     },
     Rule {
         name: "weight",
-        cure: "make it smaller, or let a command generate or download it",
+        cure: "make the file smaller, or let a command generate or download it",
         check: weight,
     },
     Rule {

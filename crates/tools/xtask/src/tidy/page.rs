@@ -20,7 +20,7 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule {
         name: "page-file",
-        cure: "split it by topic into files of at most 400 lines",
+        cure: "split the file by topic into files of at most 400 lines",
         check: long_file,
     },
     Rule {

@@ -18,7 +18,7 @@ const EXCUSE: &str = "tidy: long because ";
 pub(super) const RULES: &[Rule] = &[
     Rule {
         name: "long-function",
-        cure: "split it into smaller functions; if it is a list, say so: `// tidy: long because …`",
+        cure: "split the function into smaller ones; if it is a list, say so: `// tidy: long because …`",
         check: long_function,
     },
     Rule {
@@ -33,7 +33,7 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule {
         name: "long-file",
-        cure: "split it by topic; if it is a list or one thing, its first lines say so: `// tidy: long because …`",
+        cure: "split the file by topic; if it is a list or one thing, its first lines say so: `// tidy: long because …`",
         check: long_file,
     },
     Rule {

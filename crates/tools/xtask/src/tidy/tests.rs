@@ -395,8 +395,8 @@ fn ignored_test() {
             "#[test]\n#[ignore]\nfn a() {}\n#[test]\n#[ignore = \"slow\"]\nfn b() {}",
         )],
         expect![[r#"
-            a.rs:2 ignores a test
-            a.rs:5 ignores a test
+            a.rs:2 marks a test with #[ignore]
+            a.rs:5 marks a test with #[ignore]
         "#]],
     );
 }

@@ -32,17 +32,17 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule {
         name: "safety",
-        cure: "give the obligation, the line or event that met it, and what would break it",
+        cure: "write a SAFETY comment that names the obligation, the line or event that fulfils it, and the change that would break it",
         check: safety,
     },
     Rule {
         name: "unfinished",
-        cure: "do it, or file an issue and remove the mark",
+        cure: "finish the work, or file an issue and remove the mark",
         check: unfinished,
     },
     Rule {
         name: "passing",
-        cure: "remove it; an unreachable branch is a `panic!` or `unreachable!` that says why",
+        cure: "remove this macro; in an unreachable branch, write `panic!` or `unreachable!` with the reason",
         check: passing,
     },
     Rule {
@@ -156,7 +156,7 @@ fn ignored_test(tree: &Tree) -> Vec<Finding> {
         let attributes = source.attributes.iter();
         let ignored = attributes.filter(|attribute| attribute.name == "ignore");
         ignored
-            .map(|attribute| (attribute.line, "ignores a test".to_owned()))
+            .map(|attribute| (attribute.line, "marks a test with #[ignore]".to_owned()))
             .collect()
     })
 }
@@ -167,7 +167,10 @@ fn machine_path(tree: &Tree) -> Vec<Finding> {
         for (line, text) in (1..).zip(file.text.lines()) {
             let mut folders = MACHINE_FOLDERS.iter();
             if let Some(folder) = folders.find(|folder| starts_path(text, &format!("/{folder}/"))) {
-                findings.push(file.finding(line, format!("contains a path in /{folder}")));
+                findings.push(file.finding(
+                    line,
+                    format!("contains an absolute path in the folder /{folder}"),
+                ));
             }
         }
     }
