@@ -425,7 +425,7 @@ fn unusable_certificates_are_reported_before_serving() {
     "#]]
     .assert_eq(&printed("check --tls-cert old.pem --tls-key old.key"));
     expect![[r#"
-        pelton: tls.redirect: there is no certificate, so no HTTPS
+        pelton: tls.redirect: HTTPS is off, because no certificate is configured
         hint:   give --tls-cert and --tls-key
         2
     "#]]
