@@ -93,7 +93,7 @@ fn statuses() {
         (
             "w:5/plain/http://example.com/a.jpg",
             422,
-            "the source is not local:///PATH; remote sources are not supported yet",
+            "the source does not have the form local:///PATH; remote sources are not supported yet",
         ),
     ] {
         let response = server.get(&format!("/imgproxy/_/{rest}"));
