@@ -192,7 +192,8 @@ impl<'a, 'input> Expansion<'a, 'input> {
                     below = below.max(deep + 1);
                     if EXPANDED_NODES_MAX < nodes {
                         let detail = format!(
-                            "the file has more than {EXPANDED_NODES_MAX} elements with <use> expanded"
+                            "the file has more than {EXPANDED_NODES_MAX} elements after \
+                             the expansion of <use>"
                         );
                         return Err(too_large(&detail));
                     }
