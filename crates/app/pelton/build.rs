@@ -54,8 +54,8 @@ fn place_symbols(symbols: &Path, out: &Path) -> Result<(), String> {
         }
         Err(err) => {
             println!(
-                "cargo::warning={}: {err}: profiles will not name the worker's functions; \
-                 `cargo xtask build` writes the file",
+                "cargo::warning={}: {err}: without this file, profiles do not name the worker's \
+                 functions; `cargo xtask build` writes it",
                 symbols.display()
             );
             Vec::new()

@@ -38,7 +38,7 @@ pub fn crashes(config: &Config) -> Result<Option<sandbox::ReproducerFolder>, Err
     };
     std::fs::create_dir_all(&folder).map_err(|err| {
         Error::usage(format!("cell.crash_dir: {}: {err}", folder.display()))
-            .hint("name a directory that the server may write to, or off")
+            .hint("set cell.crash_dir to a directory that the server may write to, or to off")
     })?;
     Ok(Some(sandbox::ReproducerFolder {
         folder,
@@ -76,7 +76,8 @@ pub fn cell_limits(config: &Config, jobs: usize) -> sandbox::Limits {
 pub fn cell_error(err: &sandbox::Error) -> Error {
     match err.kind {
         sandbox::ErrorKind::Limits => Error::usage(err.to_string()),
-        _ => Error::host(err.to_string()).hint("pelton cell --probe shows what this host refuses"),
+        _ => Error::host(err.to_string())
+            .hint("pelton cell --probe shows which sandbox features this host refuses"),
     }
 }
 

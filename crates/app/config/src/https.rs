@@ -33,10 +33,10 @@ pub fn load(config: &Config) -> Result<Option<Loaded>, Error> {
     if certificates.is_empty() {
         return match config.tls.redirect {
             Redirect::Off => Ok(None),
-            _ => Err(
-                Error::usage("tls.redirect: there is no certificate, so no HTTPS")
-                    .hint("give --tls-cert and --tls-key"),
-            ),
+            _ => Err(Error::usage(
+                "tls.redirect: HTTPS is off, because no certificate is configured",
+            )
+            .hint("give --tls-cert and --tls-key")),
         };
     }
     let pair = |(certificates, key): (&_, &_)| Pair {

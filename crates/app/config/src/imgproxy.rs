@@ -41,10 +41,10 @@ enum Meaning {
     Unsupported,
 }
 
-const ALWAYS_ON: &str = "Pelton always does this";
+const ALWAYS_ON: &str = "Pelton always behaves as if the value were true";
 const NO_REMOTE: &str = "remote sources are not supported yet";
 const BY_FORMATS: &str =
-    "the setting formats lists the formats that clients get if they accept them";
+    "the setting `formats` lists the formats that are sent to clients that accept them";
 
 const VARIABLES: &[(&str, Meaning)] = &[
     ("KEY", Meaning::Same("imgproxy.keys")),
@@ -153,8 +153,8 @@ pub(crate) fn variables(variables: &[(OsString, OsString)]) -> (Vec<Assignment>,
             }
         };
         if name == "QUALITY" {
-            let text =
-                "is read as a JPEG quality: other formats get the quality that looks the same";
+            let text = "is a quality on the scale of JPEG: other formats get the quality that \
+                        looks the same";
             note(NoteKind::Taken, text);
         }
         let key = Key::named(setting).expect("the table contains only settings, as a test shows");
@@ -203,7 +203,9 @@ pub fn load(config: &Config) -> Result<Option<Imgproxy>, Error> {
     if keys.len() != salts.len() {
         let (keys, salts) = (keys.len(), salts.len());
         let what = format!("imgproxy.keys has {keys} keys, but imgproxy.salts has {salts} salts");
-        return Err(Error::usage(what).hint("each key has the salt at its position of the list"));
+        return Err(Error::usage(what).hint(
+            "give both lists the same length: the first salt belongs to the first key, and so on",
+        ));
     }
     if settings.only_presets && settings.presets.0.is_empty() {
         let what = "imgproxy.only_presets: there are no presets";

@@ -132,10 +132,10 @@ impl Entry {
         let has_path = !self.path.as_os_str().is_empty();
         let fault = match () {
             () if self.name == INPUT => {
-                "the name is reserved: on_error = \"input\" means the request's body"
+                "the name input is reserved: on_error = \"input\" means the request's body"
             }
             () if has_path == self.is_chain() => "exactly one of path and programs must be set",
-            () if CHAIN_MAX < self.programs.0.len() => "more than 16 programs in a chain",
+            () if CHAIN_MAX < self.programs.0.len() => "the chain has more than 16 programs",
             () if !self.ephemeral && 0 < self.max_state.0 => {
                 "max_state is only for ephemeral programs: with ephemeral = false a program keeps its own state"
             }
@@ -194,7 +194,9 @@ impl Programs {
 }
 
 impl Value for Programs {
-    const EXPECTED: &'static str = "tables: [programs.NAME] in the configuration file, { NAME = { path = \"…\", route = \"/x/NAME\" } } in a flag or variable";
+    const EXPECTED: &'static str = "a table per program: [programs.NAME] in the configuration \
+                                    file, { NAME = { path = \"…\", route = \"/x/NAME\" } } in a \
+                                    flag or variable";
 
     fn read(raw: &Raw) -> Result<Programs, Wrong> {
         let tables = match raw {

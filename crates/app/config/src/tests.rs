@@ -117,7 +117,7 @@ fn each_way_overrides_the_ones_before() {
         expect![[r#"
             quality = 70  from WEBP_QUALITY
             queries = webp-server-go  from WEBP_QUALITY
-            Taken: WEBP_QUALITY 80 is on WebP's own scale; it corresponds to quality 70 on Pelton's scale, where a number means the same visible quality in every format
+            Taken: WEBP_QUALITY 80 is a quality on WebP's own scale; Pelton uses 70 instead, because on its scale a number means the same visible quality in every format
         "#]],
     );
     check(
@@ -129,7 +129,7 @@ fn each_way_overrides_the_ones_before() {
         expect![[r#"
             quality = 30  from PELTON_QUALITY
             queries = webp-server-go  from WEBP_QUALITY
-            Taken: WEBP_QUALITY 80 is on WebP's own scale; it corresponds to quality 70 on Pelton's scale, where a number means the same visible quality in every format
+            Taken: WEBP_QUALITY 80 is a quality on WebP's own scale; Pelton uses 70 instead, because on its scale a number means the same visible quality in every format
         "#]],
     );
     check(
@@ -141,7 +141,7 @@ fn each_way_overrides_the_ones_before() {
         expect![[r#"
             quality = 40  from --quality
             queries = webp-server-go  from WEBP_QUALITY
-            Taken: WEBP_QUALITY 80 is on WebP's own scale; it corresponds to quality 70 on Pelton's scale, where a number means the same visible quality in every format
+            Taken: WEBP_QUALITY 80 is a quality on WebP's own scale; Pelton uses 70 instead, because on its scale a number means the same visible quality in every format
         "#]],
     );
 }
@@ -227,7 +227,7 @@ fn programs_that_make_no_sense_are_refused() {
         a: no program is called b
         a: no program is called b
         b: another program has the same route
-        input: the name is reserved: on_error = "input" means the request's body
+        input: the name input is reserved: on_error = "input" means the request's body
     "#]]
     .assert_eq(&outcomes.replace("pelton: pelton.toml:1: programs: ", ""));
 }
@@ -576,7 +576,7 @@ fn unknown_keys_are_refused_with_the_nearest() {
             pelton: unknown variable: PELTON_QALITY
             hint:   the nearest known variable is PELTON_QUALITY
             pelton: unknown variable: PELTON_FOO
-            hint:   the name of a variable is PELTON_ and the key in capitals, with _ for the dot; pelton check lists every key
+            hint:   a variable is named PELTON_ and the key in capitals, with _ instead of the dot; pelton check lists every key
         "#]],
     );
 }
@@ -607,7 +607,7 @@ fn wrong_values_are_refused_with_what_was_expected() {
             pelton: pelton.toml:4: quality: expected a whole number from 1 to 100, found "80"
             pelton: pelton.toml:5: formats: expected a list of "avif" and "webp", found "gif"
             pelton: pelton.toml:6: allowed_types: expected a list of extensions such as "pdf", or "*" alone, found "tar.gz"
-            pelton: pelton.toml:7: img_map: expected prefixes with directories: { "/a" = "/srv/a" } in the configuration file, /a=/srv/a in a flag or variable, found the prefix "photos"
+            pelton: pelton.toml:7: img_map: expected path prefixes with their directories: { "/a" = "/srv/a" } in the configuration file, /a=/srv/a in a flag or variable, found the prefix "photos"
             pelton: pelton.toml:8: max_age: expected a time with its unit, such as "10s" or "30d", up to 365d, found 60
             pelton: pelton.toml:9: log_level: expected "error", "warn", "info", "debug" or "trace", found "loud"
             pelton: pelton.toml:10: cores: expected "auto" or a whole number above 0, found 0
@@ -627,7 +627,7 @@ fn wrong_values_are_refused_with_what_was_expected() {
         expect![[r#"
             pelton: PELTON_QUALITY: expected a whole number from 1 to 100, found "101"
             pelton: PELTON_ROOT: expected a path, found ""
-            pelton: PELTON_IMG_MAP: expected prefixes with directories: { "/a" = "/srv/a" } in the configuration file, /a=/srv/a in a flag or variable, found "/a"
+            pelton: PELTON_IMG_MAP: expected path prefixes with their directories: { "/a" = "/srv/a" } in the configuration file, /a=/srv/a in a flag or variable, found "/a"
         "#]],
     );
     check(

@@ -538,7 +538,8 @@ pub struct Mapping {
 pub struct Mappings(pub Vec<Mapping>);
 
 impl Value for Mappings {
-    const EXPECTED: &'static str = "prefixes with directories: { \"/a\" = \"/srv/a\" } in the configuration file, /a=/srv/a in a flag or variable";
+    const EXPECTED: &'static str = "path prefixes with their directories: { \"/a\" = \"/srv/a\" } \
+                                    in the configuration file, /a=/srv/a in a flag or variable";
 
     fn read(raw: &Raw) -> Result<Mappings, Wrong> {
         let pairs = match raw {

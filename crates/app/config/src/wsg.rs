@@ -199,7 +199,7 @@ pub(crate) fn variables(variables: &[(OsString, OsString)]) -> WsgSettings {
                 let mut text =
                     format!("{variable} has no effect: WebP Server Go has no such variable");
                 if let Some(near) = nearest(name, known.map(|(known, _)| known)) {
-                    text.push_str(&format!(", the nearest is WEBP_{near}"));
+                    text.push_str(&format!("; the nearest known variable is WEBP_{near}"));
                 }
                 let kind = NoteKind::NoEffect;
                 given.notes.push(Note { kind, text });

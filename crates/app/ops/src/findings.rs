@@ -181,7 +181,8 @@ fn of_disk(facts: &Facts, found: &mut Vec<Finding>) {
 fn of_cells(facts: &Facts, found: &mut Vec<Finding>) {
     if facts.wipe_leaks > 0 {
         let count = facts.wipe_leaks;
-        let text = format!("{count} cells still held data of an earlier job after their wipe");
+        let text =
+            format!("{count} cells still held data of an earlier job after they had been wiped");
         found.push(finding(
             "wipeLeaks",
             Severity::Error,

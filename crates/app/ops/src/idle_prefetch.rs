@@ -82,7 +82,7 @@ impl IdlePrefetch {
         let started = thread.spawn(move || prefetch.run(&server));
         started.map(drop).map_err(|err| {
             Error::host(format!(
-                "cannot start the thread of the idle prefetch: {err}"
+                "cannot start the thread that prefetches in idle time: {err}"
             ))
         })
     }
@@ -97,12 +97,12 @@ impl IdlePrefetch {
         let progress = &self.progress;
         text.counter(
             "pelton_idle_prefetch_variants",
-            "variants created ahead of requests in idle time",
+            "variants that the prefetch in idle time created",
             progress.created.load(Relaxed),
         );
         text.counter(
             "pelton_idle_prefetch_failures",
-            "failed conversions of the prefetch in idle time",
+            "conversions of the prefetch in idle time that failed",
             progress.failed.load(Relaxed),
         );
     }
@@ -140,7 +140,9 @@ impl IdlePrefetch {
             let service = server.live.current();
             let bytes_max = service.settings().limits.variants_bytes_max;
             if bytes_max / 100 * CACHE_PCT_MAX <= service.variants().stats().bytes {
-                tracing::info!("prefetch in idle time ends: the cache of variants is almost full");
+                tracing::info!(
+                    "the prefetch in idle time stops, because the cache of variants is almost full"
+                );
                 break;
             }
             // Skips pictures beside music, such as covers. The timeline of the web page does not

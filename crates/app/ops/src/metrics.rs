@@ -63,7 +63,7 @@ pub(crate) fn render(ops: &Ops, running: &Running, text: &mut Text) {
     text.family(
         "pelton_dashboard_sample_microseconds",
         "gauge",
-        "time to sample the counters of the dashboard: the latest sample and the longest",
+        "time to sample the dashboard's counters, for the latest sample and for the longest sample",
     );
     let name = "pelton_dashboard_sample_microseconds";
     text.sample(name, "of=\"last\"", cost.last_us);

@@ -26,7 +26,7 @@ impl OpsMount {
             return problem(404, "no such resource");
         }
         let Some(since) = since(visit.query.unwrap_or("")) else {
-            return problem(400, "parameter since is invalid");
+            return problem(400, "the parameter `since` must be a whole number");
         };
         let ops = Arc::clone(&self.0);
         let made = tokio::task::spawn_blocking(move || present::document(&ops, since));

@@ -28,7 +28,7 @@ type Metric = (&'static str, &'static str, fn(&Job) -> u64);
 const METRICS: [Metric; 8] = [
     (
         "running",
-        "1 while a prefetch that an operator started runs, else 0",
+        "1 while a prefetch that an operator started is running, otherwise 0",
         |job| job.is_running().into(),
     ),
     (
@@ -53,7 +53,7 @@ const METRICS: [Metric; 8] = [
     ),
     (
         "not_smaller",
-        "conversions of the latest prefetch that were no smaller than the original",
+        "conversions of the latest prefetch whose result was no smaller than the original",
         |job| job.progress.not_smaller.load(Relaxed),
     ),
     (

@@ -172,7 +172,7 @@ impl ProfileMount {
             }
             profiler.end();
             if sender.send(taken).is_err() {
-                tracing::debug!("the client of a profile has disconnected");
+                tracing::debug!("the client that requested a profile has disconnected");
             }
         };
         let thread = thread::Builder::new().name("profile".to_owned());
@@ -217,14 +217,14 @@ fn parse(mut asked: Asked, query: &str) -> Result<Asked, &'static str> {
                 let seconds = text.parse().ok();
                 asked.seconds = seconds
                     .filter(|seconds| (1..=SECONDS_MAX).contains(seconds))
-                    .ok_or("parameter seconds must be a whole number from 1 to 60")?;
+                    .ok_or("the parameter `seconds` must be a whole number from 1 to 60")?;
             }
             Some(("format", text)) => asked.format = format_named(text)?,
             Some(("of", text)) => {
                 let of = Of::named(text);
-                asked.of = of.ok_or("parameter of must be all, server or workers")?;
+                asked.of = of.ok_or("the parameter `of` must be all, server or workers")?;
             }
-            _ => return Err("the only parameters are seconds, format and of"),
+            _ => return Err("the only parameters are `seconds`, `format` and `of`"),
         }
     }
     Ok(asked)
@@ -236,14 +236,14 @@ fn parse_format(query: &str) -> Result<Format, &'static str> {
     for pair in query.split('&').filter(|pair| !pair.is_empty()) {
         let text = pair
             .strip_prefix("format=")
-            .ok_or("the only parameter is format")?;
+            .ok_or("the only parameter is `format`")?;
         format = format_named(text)?;
     }
     Ok(format)
 }
 
 fn format_named(text: &str) -> Result<Format, &'static str> {
-    Format::named(text).ok_or("parameter format must be pprof, folded or svg")
+    Format::named(text).ok_or("the parameter `format` must be pprof, folded or svg")
 }
 
 /// Returns the response with a profile. A long profile takes a while to write, so that is done on
@@ -289,7 +289,7 @@ fn none_yet() -> Reply {
 
 /// Returns the response to a request during another profile, which needs the time `left`.
 fn busy(left: Duration) -> Reply {
-    let mut reply = problem(409, "another profile is being taken");
+    let mut reply = problem(409, "another profile is already being taken");
     if let Reply::Whole { fields, .. } = &mut reply {
         // Adds a second, in which the stacks are named.
         let seconds = left.as_secs() + 1;
@@ -300,7 +300,7 @@ fn busy(left: Duration) -> Reply {
 
 /// Returns the response for a profile that could not be taken.
 fn refusal(error: &Error) -> Reply {
-    tracing::warn!(%error, hint = error.hint().unwrap_or("none"), "no profile was taken");
+    tracing::warn!(%error, hint = error.hint().unwrap_or("none"), "cannot take a profile");
     let mut document = json!({
         "title": "the host does not let this server take a profile",
         "status": 503,
@@ -333,21 +333,21 @@ mod tests {
             of: Of::Workers,
         };
         assert_eq!(parse("of=workers&seconds=60&format=svg"), Ok(asked));
-        let range = Err("parameter seconds must be a whole number from 1 to 60");
+        let range = Err("the parameter `seconds` must be a whole number from 1 to 60");
         assert_eq!(parse("seconds=0"), range);
         assert_eq!(parse("seconds=61"), range);
         assert_eq!(parse("seconds=1.5"), range);
         assert_eq!(
             parse("of=me"),
-            Err("parameter of must be all, server or workers")
+            Err("the parameter `of` must be all, server or workers")
         );
         assert_eq!(
             parse("format=png"),
-            Err("parameter format must be pprof, folded or svg")
+            Err("the parameter `format` must be pprof, folded or svg")
         );
         assert_eq!(
             parse("second=1"),
-            Err("the only parameters are seconds, format and of")
+            Err("the only parameters are `seconds`, `format` and `of`")
         );
     }
 
@@ -357,11 +357,11 @@ mod tests {
         assert_eq!(parse_format("format=svg"), Ok(Format::Svg));
         assert_eq!(
             parse_format("format=png"),
-            Err("parameter format must be pprof, folded or svg")
+            Err("the parameter `format` must be pprof, folded or svg")
         );
         assert_eq!(
             parse_format("seconds=1"),
-            Err("the only parameter is format")
+            Err("the only parameter is `format`")
         );
     }
 

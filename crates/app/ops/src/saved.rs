@@ -120,7 +120,12 @@ impl Saved {
         let written = replace(&self.path, &sums.to_line());
         if let (Err(err), true) = (&written, self.is_kept) {
             let path = self.path.display();
-            tracing::warn!(%path, %err, "cannot store how many bytes smaller variants have saved: the number is lost when this process ends");
+            tracing::warn!(
+                %path,
+                %err,
+                "cannot write the count of bytes that variants have saved; the count is lost when \
+                 this process ends"
+            );
         }
         self.is_kept = written.is_ok();
         (self.sums, self.counted_bytes) = (sums, process_bytes);

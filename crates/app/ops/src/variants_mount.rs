@@ -91,7 +91,10 @@ impl Purge {
                 json_reply(200, "application/json", &document)
             }
             Ok(None) => problem(404, "no file or folder has this tag"),
-            Err(StillLoading) => problem(503, "the cache is still being read: try again later"),
+            Err(StillLoading) => problem(
+                503,
+                "the index of the cache is still being loaded: try again later",
+            ),
         }
     }
 }

@@ -73,13 +73,13 @@ impl Upgrade {
             Ok(pid) => {
                 tracing::info!(
                     pid,
-                    "a new process has taken over: this one finishes its open requests"
+                    "a new process has taken over: this process finishes its open requests"
                 );
                 drop(sockets);
                 stop.trigger();
             }
             Err(err) => {
-                tracing::error!(%err, "the new process did not take over: this one continues");
+                tracing::error!(%err, "the new process did not take over: this process continues");
                 if !stop.is_triggered() {
                     *self.sockets.lock() = sockets;
                 }
@@ -121,7 +121,7 @@ impl Life {
     fn end(&self, signal: i32) {
         tracing::info!(
             signal,
-            "stopping: no new connections, open requests may finish"
+            "stopping: no new connections are accepted, but open requests may finish"
         );
         notify::stopping();
         drop(self.upgrade.take());
@@ -178,7 +178,7 @@ pub(crate) fn stop_on_signal(stop: &Stop) -> Result<(), Error> {
         if let Some(signal) = stop_signals.next() {
             tracing::info!(
                 signal,
-                "stopping: no new connections, open requests may finish"
+                "stopping: no new connections are accepted, but open requests may finish"
             );
             stop.trigger();
         }

@@ -137,7 +137,7 @@ fn page_assets(config: &Config) -> Result<Assets, Error> {
     let assets = Assets::in_folder(folder.clone());
     if assets.find("app.js").is_none() {
         let what = format!("page_dir: {} has no app.js", folder.display());
-        return Err(Error::usage(what).hint("build the page there: cargo xtask web"));
+        return Err(Error::usage(what).hint("build the page in this folder with cargo xtask web"));
     }
     Ok(assets)
 }
@@ -188,8 +188,8 @@ fn warn_of_openness(gate: &Gate, addresses: &[SocketAddr]) {
         tracing::warn!(
             %address,
             open,
-            "everyone who can reach this address can read the parts listed as open without a login: \
-             set require_login, admin_listen or admin_token_file to protect them"
+            "everyone who can reach this address can read the listed parts without a login: set \
+             require_login, admin_listen or admin_token_file to protect them"
         );
     }
 }

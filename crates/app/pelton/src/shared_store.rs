@@ -59,8 +59,8 @@ impl SharedStore {
     ) -> Result<SharedStore, Error> {
         match (config.store.listen.0, &config.store.url.0) {
             (Some(_), Some(_)) => {
-                let what = "store.listen and store.url: only one of them can be used";
-                Err(Error::usage(what).hint("set one of them to off"))
+                let what = "store.listen and store.url cannot both be set";
+                Err(Error::usage(what).hint("set store.listen or store.url to off"))
             }
             (Some(address), None) => SharedStore::bind(config, address, inherited),
             (None, Some(url)) => {
@@ -134,7 +134,9 @@ impl SharedStore {
         let stopped = stop.clone();
         let work = move || match server.run(&stopped) {
             Ok(()) => tracing::info!("the store has stopped"),
-            Err(err) => tracing::error!(%err, "the store has failed: serving continues without it"),
+            Err(err) => {
+                tracing::error!(%err, "the store has failed: the server continues without it");
+            }
         };
         let thread = thread::Builder::new().name("store".to_owned()).spawn(work);
         let thread = thread

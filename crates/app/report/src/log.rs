@@ -82,7 +82,11 @@ fn install(form: Form, level: Level) {
 /// call: the child would have no copy of the thread.
 pub fn begin() -> Result<(), Error> {
     let begun = OUTLET.begin();
-    begun.map_err(|err| Error::host(format!("cannot start the log's thread: {err}")))
+    begun.map_err(|err| {
+        Error::host(format!(
+            "cannot start the thread that writes the log: {err}"
+        ))
+    })
 }
 
 /// Drops the lines that wait to be written. After a fork, both processes have a copy of these

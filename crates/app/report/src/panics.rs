@@ -46,7 +46,7 @@ pub fn abort_on_panic() {
 
 fn describe(info: &PanicHookInfo<'_>) -> String {
     let thread = thread::current();
-    let thread = thread.name().unwrap_or("without a name");
+    let thread = thread.name().unwrap_or("<unnamed>");
     let message = info.payload_as_str().unwrap_or("no message");
     let message = &message[..message.floor_char_boundary(MESSAGE_BYTES_MAX)];
     let place = info.location().map_or_else(String::new, |location| {

@@ -93,7 +93,10 @@ pub fn to_folder(
     }
     for input in inputs {
         if inputs_by_output.contains_key(input) {
-            let what = format!("{}: a result would replace this picture", input.display());
+            let what = format!(
+                "{}: a conversion would overwrite this input",
+                input.display()
+            );
             return Err(Error::usage(what).hint("choose another folder with --out"));
         }
     }
@@ -116,7 +119,10 @@ fn check_results(conversions: &[Conversion]) -> Result<(), Error> {
     for Conversion { input, output, .. } in conversions {
         // If the result does not exist yet, it replaces nothing.
         if fs::symlink_metadata(output).is_ok_and(|output| inputs.contains(&file(output))) {
-            let what = format!("{}: a result would replace a picture", output.display());
+            let what = format!(
+                "{}: a conversion would overwrite an input",
+                output.display()
+            );
             return Err(Error::usage(what).hint("choose another folder with --out"));
         }
         if let Some(other) = inputs_by_output.insert(resolved(output), input) {
@@ -362,7 +368,7 @@ fn line(conversion: &Conversion, made: &Converted, with_score: bool) -> String {
         (true, None) => ", no score, because the picture is animated or too large".to_owned(),
     };
     format!(
-        "{}: {} x {} pixels, {} bytes, {:.2} of the original, {} ms CPU{}",
+        "{}: {} x {} pixels, {} bytes, {:.2} times the size of the original, {} ms of CPU time{}",
         conversion.output.display(),
         made.size.width_px,
         made.size.height_px,

@@ -132,7 +132,7 @@ fn fetch(request: &Request<'_>, format: Format, server: &RunningServer) -> Resul
     drop(progress);
     let mut response = response.map_err(|err| {
         let what = format!("profile: no response from {}: {err}", server.url);
-        Error::host(what).hint("give the URL of the server by --url, such as http://nas:3333")
+        Error::host(what).hint("give the URL of the server with --url, such as http://nas:3333")
     })?;
     let number = |response: &Response<Body>, name: &str| {
         let value = response.headers().get(name)?.to_str().ok()?;
@@ -185,7 +185,8 @@ fn refusal_of(base: &str, status: u16, document: &Value, retry_after: Option<&st
         300..=399 => Error::usage(what)
             .hint("the server sends profiles over HTTPS only: give an https address with --url, or set admin_listen"),
         401 | 403 => Error::usage(what).hint(
-            "only admins may take profiles: create an API key by pelton user key NAME profile > key and pass it by --key-file key, or set admin_token_file",
+            "only admins may take profiles: create an API key with `pelton user key NAME profile > \
+             key` and pass it with `--key-file key`, or set admin_token_file",
         ),
         409 => Error::host(what).hint(match retry_after {
             Some(seconds) => format!("try again in {seconds} s"),
@@ -265,7 +266,7 @@ fn summary(output: &Path, format: Format, written: &Written) -> Vec<String> {
     }
     lines.push(match format {
         Format::Pprof => format!("go tool pprof -top {output} lists the functions"),
-        Format::Folded => format!("sort -rnk 2 {output} | head"),
+        Format::Folded => format!("sort -rnk 2 {output} | head lists the most frequent stacks"),
         Format::Svg => format!("open {output} in a browser"),
     });
     lines
@@ -317,10 +318,10 @@ mod tests {
     fn refusals_say_what_to_do() {
         check(
             409,
-            &json!({"title": "another profile is being taken"}),
+            &json!({"title": "another profile is already being taken"}),
             Some("7"),
             expect![[r#"
-                pelton: profile: http://nas:3333 responded with 409: another profile is being taken
+                pelton: profile: http://nas:3333 responded with 409: another profile is already being taken
                 hint:   try again in 7 s"#]],
         );
         let document = json!({
@@ -343,7 +344,7 @@ mod tests {
             None,
             expect![[r#"
                 pelton: profile: http://nas:3333 responded with 401: a login is needed
-                hint:   only admins may take profiles: create an API key by pelton user key NAME profile > key and pass it by --key-file key, or set admin_token_file"#]],
+                hint:   only admins may take profiles: create an API key with `pelton user key NAME profile > key` and pass it with `--key-file key`, or set admin_token_file"#]],
         );
         check(
             404,

@@ -60,7 +60,7 @@ fn send(server: &RunningServer, selection: Selection<'_>) -> Result<(u16, Value)
     };
     let failed = |err: ureq::Error| {
         let what = format!("purge: no response from {base}: {err}");
-        Error::host(what).hint("give the URL of the server by --url, such as http://nas:3333")
+        Error::host(what).hint("give the URL of the server with --url, such as http://nas:3333")
     };
     let agent = running_server::agent(RESPONSE_TIMEOUT);
     let request = agent.delete(format!("{base}/-/api/variants{query}"));
@@ -78,7 +78,8 @@ fn refusal(base: &str, status: u16, document: &Value) -> Error {
     let what = format!("purge: {base} responded with {status}: {title}");
     match status {
         401 | 403 => Error::usage(what).hint(
-            "only admins may purge: create an API key by pelton user key NAME purge > key and pass it by --key-file key, or set admin_token_file",
+            "only admins may purge: create an API key with `pelton user key NAME purge > key` and \
+             pass it with `--key-file key`, or set admin_token_file",
         ),
         300..=399 => Error::usage(what)
             .hint("the server accepts purges over HTTPS only: give an https address with --url, or set admin_listen"),

@@ -42,7 +42,7 @@ pub fn run(resolved: &Resolved, only: &[PathBuf], full: bool) -> Result<u8, Vec<
     }
     for Fault { path, reason } in report.broken_tags.iter().take(BROKEN_TAGS_LISTED_MAX) {
         report::line(format_args!(
-            "{}: broken tags, indexed as a track: {reason}",
+            "{}: the file is indexed as a track, but its tags are broken: {reason}",
             path.escape_ascii()
         ));
     }
@@ -51,7 +51,7 @@ pub fn run(resolved: &Resolved, only: &[PathBuf], full: bool) -> Result<u8, Vec<
     }
     for (path, target) in &report.missing {
         report::line(format_args!(
-            "{}: lists a file that is not in the library: {target}",
+            "{}: this playlist lists a file that is not in the library: {target}",
             path.escape_ascii()
         ));
     }
@@ -110,12 +110,13 @@ fn lines(report: &Report) -> String {
             counts.playlists,
             match report.missing.len() {
                 0 => String::new(),
-                missing => format!(" ({missing} entries are not in the library)"),
+                missing => format!(" ({missing} of their entries are not in the library)"),
             },
         );
     }
     out += &format!(
-        "{} files: {} unchanged, {} moved, {} opened, {} gone, {} unreadable, {} links not followed\n",
+        "{} files: {} unchanged, {} moved, {} read, {} removed, {} unreadable, {} links not \
+         followed\n",
         report.files,
         report.kept,
         report.moved,
@@ -127,7 +128,8 @@ fn lines(report: &Report) -> String {
     if report.opened != 0 {
         let per_second = report.opened as f64 / report.read.as_secs_f64().max(1e-6);
         out += &format!(
-            "read {} in {} reads, in the order of {}, by {} threads ({}): {per_second:.0} files/s; {} with broken tags\n",
+            "read {} in {} reads, in the order of {}, on {} threads ({}): {per_second:.0} files/s; \
+             {} files have broken tags\n",
             HumanBytes(report.bytes),
             report.reads,
             match report.read_order {
@@ -136,15 +138,16 @@ fn lines(report: &Report) -> String {
             },
             report.readers,
             if report.rotating {
-                "the disk rotates"
+                "a rotational disk"
             } else {
-                "the disk does not rotate"
+                "a non-rotational disk"
             },
             report.broken_tags.len(),
         );
     }
     out += &format!(
-        "walk {:.3} s, read {:.3} s, index {:.3} s; size of the index: {}{}\n",
+        "times: walk the folder {:.3} s, read files {:.3} s, build the index {:.3} s; size of the \
+         index: {}{}\n",
         report.walk.as_secs_f64(),
         report.read.as_secs_f64(),
         report.build.as_secs_f64(),

@@ -96,7 +96,7 @@ fn imgproxy_verdict(
     let until_unix_s = until_unix_s.map_err(|problem| match problem {
         Problem::Imgproxy(err) => Error::finding(format!("sign: {err}")),
         Problem::ExpiredUrl => Error::finding("sign: the URL has expired"),
-        _ => Error::finding("sign: the signature was made with none of the keys"),
+        _ => Error::finding("sign: the signature does not match any of the keys"),
     })?;
     Ok(valid_until(until_unix_s, now_unix_s))
 }
@@ -104,9 +104,9 @@ fn imgproxy_verdict(
 /// Returns the line that describes a signature which becomes void at the Unix time `until_unix_s`.
 fn valid_until(until_unix_s: u64, now_unix_s: u64) -> String {
     match until_unix_s {
-        u64::MAX => "valid, without expiry".to_owned(),
+        u64::MAX => "the signature is valid and does not expire".to_owned(),
         until_unix_s => format!(
-            "valid until the Unix time {until_unix_s}, for {} s",
+            "the signature is valid until the Unix time {until_unix_s}, for another {} s",
             until_unix_s - now_unix_s
         ),
     }
@@ -119,12 +119,12 @@ fn sign_imgproxy(
     imgproxy: &Imgproxy,
 ) -> Result<String, Error> {
     if request.expires.is_some() {
-        let what = "--expires: an imgproxy URL states its expiry as an option";
-        return Err(Error::usage(what).hint("add expires:UNIX_SECONDS to the options"));
+        let what = "--expires cannot be used with an imgproxy URL, whose options state its expiry";
+        return Err(Error::usage(what).hint("add expires:UNIX_SECONDS to the options of the URL"));
     }
     let signed = imgproxy.sign(&parts.path).ok_or_else(|| {
         let what = "sign: the URL is an imgproxy URL, but imgproxy.keys has no key";
-        Error::usage(what).hint("openssl rand -hex 32 makes a key and a salt")
+        Error::usage(what).hint("openssl rand -hex 32 makes a key; run it again to make a salt")
     })?;
     Ok(format!("{}{signed}", parts.origin))
 }
@@ -149,11 +149,15 @@ fn verdict(parts: &Parts<'_>, keys: &[SignatureKey], now_unix_s: u64) -> Result<
     let unfit = |what: &str| Error::finding(format!("sign: {what}"));
     match signature::verify(keys, path, query, now_unix_s) {
         Ok(Some(until_unix_s)) => Ok(valid_until(until_unix_s, now_unix_s)),
-        Ok(None) => Err(unfit("the URL has no signature").hint("pelton sign URL signs it")),
+        Ok(None) => {
+            Err(unfit("the URL has no signature").hint("pelton sign URL adds a signature to a URL"))
+        }
         Err(SignatureError::Malformed(what)) => Err(unfit(what)),
         Err(SignatureError::Expired) => Err(unfit("the signature has expired")),
-        Err(SignatureError::Wrong) => Err(unfit("the signature was made with none of the keys")
-            .hint(format!("a valid signature covers the text {covered}"))),
+        Err(SignatureError::Wrong) => Err(unfit("the signature does not match any of the keys")
+            .hint(format!(
+                "a valid signature is computed over the text {covered}"
+            ))),
     }
 }
 
@@ -172,7 +176,7 @@ impl<'u> Parts<'u> {
         };
         let is_path = after_scheme == 0;
         if !target.starts_with('/') || is_path && !origin.is_empty() {
-            let what = format!("sign: {url}: not a URL, and not a path that begins with /");
+            let what = format!("sign: {url} is neither a URL nor a path that begins with /");
             return Err(Error::usage(what).hint("pelton sign '/2019/a.jpg?w=480'"));
         }
         let (path, query) = target.split_once('?').unwrap_or((target, ""));

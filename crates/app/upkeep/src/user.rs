@@ -81,7 +81,7 @@ fn damaged(damage: Damage, folder: &Path, action: UserAction<'_>) -> Option<Erro
         UserAction::List => {
             "at the next change, the damaged file is renamed to journal.bad, and a new file is written without the damaged parts"
         }
-        _ => "the damaged file is kept beside it as journal.bad",
+        _ => "the damaged file is kept in the same folder as journal.bad",
     };
     (parts != 0).then(|| {
         let journal = folder.join("journal");
@@ -178,7 +178,7 @@ fn store_require_login(data: &Path, answer: &str) -> Result<(), Error> {
     let kept = replace(&path, |mut file| writeln!(file, "{answer}"));
     kept.map_err(|err| Error::host(format!("user: {}: {err}", path.display())))?;
     report::line(format_args!(
-        "note:   stored in {}; servers apply it at their start, or on SIGHUP",
+        "note:   require_login is stored in {}; servers apply it when they start, and on SIGHUP",
         path.display()
     ));
     Ok(())
@@ -212,14 +212,17 @@ fn prompt_for_require_login(key: &Key) -> Result<String, Error> {
         report::line("What must clients log in for?");
         report::line("  music  music with its pages, its covers and /-/api");
         report::line("  all    everything, pictures too");
-        report::line("  off    players only: everyone who can reach the server can read the rest");
+        report::line(
+            "  off    only the API of music players: everyone who can reach the server can read \
+             the rest",
+        );
         io::stderr()
             .write_all(b"require_login [music]: ")
             .map_err(failed)?;
         let mut line = String::new();
         if io::stdin().lock().read_line(&mut line).map_err(failed)? == 0 {
             return Err(Error::usage("user: no value of require_login was entered")
-                .hint("give it with --require-login"));
+                .hint("give the value with --require-login"));
         }
         let word = match line.trim() {
             "" => "music",

@@ -15,28 +15,32 @@ pub(crate) fn validate(known: &KnownFields<'_>, version: Version) -> Result<Fram
     if coding.is_empty() {
         // RFC 9110 §8.6 allows a recipient to accept repeated equal values as a single value. This
         // server rejects a second line even if its value is equal.
-        let digits = length
-            .only()
-            .ok_or(Reject::bad("more than one Content-Length"))?;
+        let digits = length.only().ok_or(Reject::bad(
+            "the request has more than one Content-Length field",
+        ))?;
         return parse_length(digits).map(Framing::Length);
     }
     // RFC 9112 §6.3, rule 3, gives Transfer-Encoding precedence. Rejecting a request with both
     // fields is allowed too, and prevents smuggling.
     if !length.is_empty() {
-        return Err(Reject::bad("both Content-Length and Transfer-Encoding"));
+        return Err(Reject::bad(
+            "the request has both Content-Length and Transfer-Encoding",
+        ));
     }
     // RFC 9112 §6.1: Transfer-Encoding in an HTTP/1.0 request must be treated as faulty framing.
     if version < Version::Http11 {
-        return Err(Reject::bad("Transfer-Encoding in HTTP/1.0"));
+        return Err(Reject::bad(
+            "the request has Transfer-Encoding, but is HTTP/1.0",
+        ));
     }
-    let coding = coding
-        .only()
-        .ok_or(Reject::bad("more than one Transfer-Encoding"))?;
+    let coding = coding.only().ok_or(Reject::bad(
+        "the request has more than one Transfer-Encoding field",
+    ))?;
     if coding.eq_ignore_ascii_case(b"chunked") {
         return Ok(Framing::Chunked);
     }
     Err(if ends_in_chunked(coding) {
-        Reject::with(501, "a transfer coding other than chunked")
+        Reject::with(501, "the request has a transfer coding other than chunked")
     } else {
         Reject::bad("Transfer-Encoding does not end in chunked, or names it more than once")
     })

@@ -103,7 +103,9 @@ fn split_target(bytes: &[u8], target_bytes_max: usize) -> Result<Split<'_>, Reje
         return Ok(None);
     };
     match bytes[end] {
-        b' ' if end == 0 => Err(Reject::bad("more than one space before the target")),
+        b' ' if end == 0 => Err(Reject::bad(
+            "the request line has more than one space before the target",
+        )),
         b' ' => Ok(Some((&bytes[..end], &bytes[end + 1..]))),
         // RFC 9112 §3.2: a request target has no fragment.
         b'#' => Err(Reject::bad("the target has a fragment")),
@@ -160,7 +162,7 @@ fn resolve(target: &[u8], method: Method) -> Result<(Option<&str>, Target<'_>), 
     let (authority, rest) = rest.split_at(end);
     if !authority::is_valid(authority.as_bytes()) {
         return Err(Reject::bad(
-            "the target's authority is not a host and a port",
+            "the target's authority is not a host with an optional port",
         ));
     }
     let mut target = origin_form(rest);

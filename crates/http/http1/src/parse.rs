@@ -93,7 +93,7 @@ fn parse_into<const TABLE: usize>(
     Ok(Some((section.len(), known)))
 }
 
-const TOO_MANY: Reject = Reject::with(431, "too many fields");
+const TOO_MANY: Reject = Reject::with(431, "the request has too many fields");
 
 /// Translates an error of httparse. httparse parses from left to right and stops at the first
 /// error, so bytes that arrive later cannot change that error.
@@ -146,12 +146,16 @@ fn parse_host<'a>(known: &KnownFields<'a>, version: Version) -> Result<Option<&'
     if values.is_empty() {
         return match version {
             Version::Http10 => Ok(None),
-            Version::Http11 => Err(Reject::bad("no Host")),
+            Version::Http11 => Err(Reject::bad("the request has no Host field")),
         };
     }
-    let host = values.only().ok_or(Reject::bad("more than one Host"))?;
+    let host = values
+        .only()
+        .ok_or(Reject::bad("the request has more than one Host field"))?;
     if !authority::is_valid(host) {
-        return Err(Reject::bad("Host is not a host and a port"));
+        return Err(Reject::bad(
+            "the Host field is not a host with an optional port",
+        ));
     }
     Ok(Some(
         str::from_utf8(host).expect("a valid authority is ASCII"),
@@ -168,7 +172,10 @@ fn parse_expect(known: &KnownFields<'_>) -> Result<bool, Reject> {
     let mut expects = false;
     for expectation in values.into_iter().flat_map(members) {
         if !expectation.eq_ignore_ascii_case(b"100-continue") {
-            return Err(Reject::with(417, "an expectation other than 100-continue"));
+            return Err(Reject::with(
+                417,
+                "the request has an expectation other than 100-continue",
+            ));
         }
         expects = true;
     }

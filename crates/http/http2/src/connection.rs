@@ -178,7 +178,9 @@ impl Connection {
         if self.expected == Expected::Preface {
             let compared = input.len().min(PREFACE.len());
             if input[..compared] != PREFACE[..compared] {
-                return Err(Fault::protocol("no preface"));
+                return Err(Fault::protocol(
+                    "the connection does not begin with the preface of HTTP/2",
+                ));
             }
             if compared < PREFACE.len() {
                 return Ok(None);
@@ -192,7 +194,7 @@ impl Connection {
             return Ok(None);
         };
         if FRAME_BYTES_MAX < head.length {
-            return Err(Fault::size("a frame larger than 16 KiB"));
+            return Err(Fault::size("the client sent a frame larger than 16 KiB"));
         }
         let bytes = FRAME_HEAD_BYTES + head.length;
         let Some(payload) = input.get(FRAME_HEAD_BYTES..bytes) else {

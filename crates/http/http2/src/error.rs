@@ -68,11 +68,11 @@ impl Fault {
 
     pub(crate) const CLOSED: Fault = Fault {
         code: ErrorCode::StreamClosed,
-        reason: "a frame on a stream that has ended",
+        reason: "the client sent a frame on a stream that has ended",
     };
 
     pub(crate) const COMPRESSION: Fault = Fault {
         code: ErrorCode::Compression,
-        reason: "a field block that cannot be decoded",
+        reason: "the client sent a field block that cannot be decoded",
     };
 }

@@ -134,11 +134,13 @@ impl Head {
         // Unlike `any`, `fold` has no early exit, so the compiler can vectorise it.
         let breaks = |found, byte: &u8| found | matches!(byte, b'\r' | b'\n' | b'\0');
         if value.iter().fold(false, breaks) {
-            return Err(malformed("a field value with a line break or NUL"));
+            return Err(malformed(
+                "the client sent a field value with a line break or NUL",
+            ));
         }
         if let [b' ' | b'\t', ..] | [.., b' ' | b'\t'] = value {
             return Err(malformed(
-                "a field value with white space at its start or end",
+                "the client sent a field value with white space at its start or end",
             ));
         }
         let Some(pseudo) = name.strip_prefix(b":") else {
@@ -154,15 +156,19 @@ impl Head {
             b"path" => PATH,
             _ => {
                 return Err(malformed(
-                    "a pseudo-header field that is not defined for requests",
+                    "the client sent a pseudo-header field that is not defined for requests",
                 ));
             }
         };
         if !self.fields.is_empty() {
-            return Err(malformed("a pseudo-header field after a regular field"));
+            return Err(malformed(
+                "the client sent a pseudo-header field after a regular field",
+            ));
         }
         if self.pseudo[index].is_some() {
-            return Err(malformed("a pseudo-header field that occurs twice"));
+            return Err(malformed(
+                "the client sent a pseudo-header field that occurs twice",
+            ));
         }
         self.pseudo[index] = Some(self.keep(&[], value));
         Ok(())
@@ -170,19 +176,24 @@ impl Head {
 
     fn check_field(&mut self, name: &[u8], value: &[u8]) -> Result<(), Malformed> {
         if name.is_empty() || !name.iter().fold(true, |all, &byte| all & is_name(byte)) {
-            return Err(malformed("a field name that is not a token in lower case"));
+            return Err(malformed(
+                "the client sent a field name that is not a token in lower case",
+            ));
         }
         if CONNECTIONS.contains(&name) || name == b"te" && !value.eq_ignore_ascii_case(b"trailers")
         {
             return Err(malformed(
-                "a connection-specific field, which HTTP/2 forbids",
+                "the client sent a connection-specific field, which HTTP/2 forbids",
             ));
         }
         if name == b"content-length" {
-            let length =
-                decimal(value).ok_or(malformed("a Content-Length that is not a number"))?;
+            let length = decimal(value).ok_or(malformed(
+                "the client sent a Content-Length that is not a number",
+            ))?;
             if self.content_length.is_some_and(|before| before != length) {
-                return Err(malformed("two different Content-Length fields"));
+                return Err(malformed(
+                    "the client sent two different Content-Length fields",
+                ));
             }
             self.content_length = Some(length);
         }
@@ -212,7 +223,7 @@ impl Head {
         }
         let [method, scheme, authority, path] = self.pseudo.map(|span| span.is_some());
         if !method {
-            return Err(malformed("no :method"));
+            return Err(malformed("the request has no :method"));
         }
         let has_required_fields = match self.method() {
             b"CONNECT" => authority && !scheme && !path,
@@ -229,8 +240,9 @@ impl Head {
             return Err(malformed);
         }
         let none = self.pseudo.iter().all(Option::is_none);
-        none.then_some(())
-            .ok_or(malformed("a pseudo-header field in trailers"))
+        none.then_some(()).ok_or(malformed(
+            "the client sent a pseudo-header field in trailers",
+        ))
     }
 }
 

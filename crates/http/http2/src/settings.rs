@@ -34,20 +34,26 @@ pub(crate) fn read(
     let (settings, rest) = payload.as_chunks::<6>();
     if !rest.is_empty() {
         return Err(Fault::size(
-            "SETTINGS of a length that is not a multiple of 6",
+            "the client sent SETTINGS of a length that is not a multiple of 6",
         ));
     }
     for &[i0, i1, v0, v1, v2, v3] in settings {
         let value = u32::from_be_bytes([v0, v1, v2, v3]);
         match u16::from_be_bytes([i0, i1]) {
             HEADER_TABLE_SIZE => apply(Setting::TableSize(value))?,
-            ENABLE_PUSH if 1 < value => return Err(Fault::protocol("ENABLE_PUSH is 0 or 1")),
+            ENABLE_PUSH if 1 < value => {
+                return Err(Fault::protocol(
+                    "the client sent an ENABLE_PUSH that is neither 0 nor 1",
+                ));
+            }
             INITIAL_WINDOW_SIZE if WINDOW_MAX < value => {
-                return Err(Fault::flow("INITIAL_WINDOW_SIZE is too large"));
+                return Err(Fault::flow("the setting INITIAL_WINDOW_SIZE is too large"));
             }
             INITIAL_WINDOW_SIZE => apply(Setting::InitialWindow(value))?,
             MAX_FRAME_SIZE if !(0x4000..=0xff_ffff).contains(&value) => {
-                return Err(Fault::protocol("MAX_FRAME_SIZE is out of bounds"));
+                return Err(Fault::protocol(
+                    "the setting MAX_FRAME_SIZE is out of bounds",
+                ));
             }
             _ => {}
         }

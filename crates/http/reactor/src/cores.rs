@@ -18,7 +18,8 @@ pub struct CoreId(pub usize);
 /// # Errors
 /// The kernel does not report the CPU affinity.
 pub fn usable_cores(limits: &Limits) -> Result<Vec<CoreId>, Error> {
-    let allowed = allowed().map_err(|source| Error::host("read the CPU affinity", source))?;
+    let allowed =
+        allowed().map_err(|source| Error::host("cannot read the CPU affinity", source))?;
     Ok((0..CpuSet::MAX_CPU)
         .filter(|cpu| allowed.is_set(*cpu))
         .take(limits.cores_max)

@@ -20,6 +20,6 @@ pub fn raise_descriptors_max() -> Result<u64, Error> {
         maximum,
     };
     setrlimit(Resource::Nofile, raised)
-        .map_err(|errno| Error::host("raise the limit of open descriptors", errno.into()))?;
+        .map_err(|errno| Error::host("cannot raise the limit of open descriptors", errno.into()))?;
     Ok(maximum.unwrap_or(u64::MAX))
 }

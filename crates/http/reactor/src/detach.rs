@@ -26,11 +26,13 @@ pub enum Side {
 /// If the process has several threads, because the copy would lack the other threads, or if the
 /// host cannot create a process.
 pub fn detach() -> Result<Side, Error> {
-    let failed = |source| Error::host("detach from the terminal", source);
+    let failed = |source| Error::host("cannot detach from the terminal", source);
     let threads = fs::read_dir("/proc/self/task").map_err(failed)?.count();
     if threads != 1 {
-        let text =
-            format!("the process already has {threads} threads, and can detach only with one");
+        let text = format!(
+            "the process already has {threads} threads, but only a process with one thread can \
+             detach"
+        );
         return Err(failed(io::Error::other(text)));
     }
     let null = File::options().read(true).write(true).open("/dev/null");

@@ -19,16 +19,16 @@ pub enum ErrorKind {
 #[derive(Debug)]
 pub struct Error {
     kind: ErrorKind,
-    action: String,
+    failure: String,
     hint: Option<String>,
     source: io::Error,
 }
 
 impl Error {
-    pub(crate) fn host(action: impl Into<String>, source: io::Error) -> Error {
+    pub(crate) fn host(failure: impl Into<String>, source: io::Error) -> Error {
         Error {
             kind: ErrorKind::Host,
-            action: action.into(),
+            failure: failure.into(),
             hint: None,
             source,
         }
@@ -65,7 +65,7 @@ impl Error {
         };
         Error {
             kind,
-            action: format!("listen on {address}"),
+            failure: format!("cannot listen on {address}"),
             hint,
             source,
         }
@@ -86,7 +86,7 @@ impl Error {
 
 impl fmt::Display for Error {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(out, "cannot {}: {}", self.action, self.source)
+        write!(out, "{}: {}", self.failure, self.source)
     }
 }
 

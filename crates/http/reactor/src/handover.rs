@@ -55,7 +55,10 @@ pub fn listeners_from_manager() -> Result<Vec<TcpListener>, Error> {
             // descriptors would then be closed here.
             let descriptor = unsafe { OwnedFd::from_raw_fd(number) };
             listener(descriptor).map_err(|source| {
-                Error::host(format!("use descriptor {number} of LISTEN_FDS"), source)
+                Error::host(
+                    format!("cannot use descriptor {number} of LISTEN_FDS"),
+                    source,
+                )
             })
         })
         .collect()
@@ -128,7 +131,7 @@ fn listener(descriptor: OwnedFd) -> io::Result<TcpListener> {
     let is_listener = sockopt::socket_acceptconn(&descriptor)?
         && sockopt::socket_type(&descriptor)? == SocketType::STREAM;
     if !is_listener {
-        return Err(io::Error::other("not a listening socket"));
+        return Err(io::Error::other("the descriptor is not a listening socket"));
     }
     rustix::io::fcntl_setfd(&descriptor, FdFlags::CLOEXEC)?;
     sockopt::set_tcp_nodelay(&descriptor, true)?;

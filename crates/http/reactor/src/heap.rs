@@ -158,7 +158,7 @@ fn act(name: &CStr) {
 fn report(name: &CStr, failed: i32) {
     if failed != 0 {
         let error = io::Error::from_raw_os_error(failed);
-        tracing::debug!(%error, ?name, "jemalloc call failed");
+        tracing::debug!(%error, ?name, "a call of jemalloc failed");
     }
 }
 

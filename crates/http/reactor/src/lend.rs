@@ -234,8 +234,13 @@ fn freeing_thread() -> Option<&'static Sender<Unused>> {
         let (sender, inbox) = channel::<Unused>();
         let work = move || inbox.iter().for_each(drop);
         let spawned = thread::Builder::new().name("free".to_owned()).spawn(work);
-        let spawned =
-            spawned.inspect_err(|err| tracing::warn!(%err, "cannot start the thread that frees large values; the cores free large values instead"));
+        let spawned = spawned.inspect_err(|err| {
+            tracing::warn!(
+                %err,
+                "cannot start the thread that frees large values; the threads of the cores free \
+                 them instead"
+            )
+        });
         spawned.ok().map(|_| sender)
     });
     thread.as_ref()

@@ -50,8 +50,12 @@ impl Listeners {
     /// # Errors
     /// The kernel does not support `steering`.
     pub fn steer(mut self, steering: Steering) -> Result<Listeners, Error> {
-        let failed =
-            |source| Error::host(format!("steer connections by {}", steering.name()), source);
+        let failed = |source| {
+            Error::host(
+                format!("cannot steer connections by {}", steering.name()),
+                source,
+            )
+        };
         let cores: Vec<_> = self.cores.iter().map(|core| core.id).collect();
         for core in &self.cores {
             for CoreSocket { socket, .. } in &core.sockets {
@@ -86,9 +90,9 @@ impl Listeners {
     pub fn sockets(&self) -> Result<Vec<TcpListener>, Error> {
         let sockets = self.cores.iter().flat_map(|core| &core.sockets);
         let cloned = sockets.map(|socket| socket.socket.try_clone());
-        cloned
-            .collect::<Result<_, _>>()
-            .map_err(|source| Error::host("duplicate the listeners for another process", source))
+        cloned.collect::<Result<_, _>>().map_err(|source| {
+            Error::host("cannot duplicate the listeners for another process", source)
+        })
     }
 
     /// Returns the counters of each core, readable while the reactor runs and afterwards.

@@ -92,7 +92,11 @@ impl DirLock {
             .and_then(|()| self.file.rewind())
             .and_then(|()| self.file.write_all(text.as_bytes()));
         if let Err(error) = written {
-            tracing::warn!(%error, file = %self.path.display(), "directory is locked, but its lock file cannot be written");
+            tracing::warn!(
+                %error,
+                file = %self.path.display(),
+                "the directory is locked, but its lock file cannot be written"
+            );
         }
     }
 

@@ -65,13 +65,14 @@ fn render_cores(text: &mut Text, cores: &[Counters]) {
     text.sample("pelton_connections_waiting", "wait=\"none\"", working);
     text.gauge(
         "pelton_queued_bytes",
-        "bytes of responses that clients have not read yet, over HTTP/2 with bytes of files; updated every half second",
+        "bytes of responses that clients have not read yet, including bytes of files only over \
+         HTTP/2; updated every half second",
         sum(&Counters::queued_bytes),
     );
     text.family(
         "pelton_syscalls",
         "counter",
-        "system calls of the cores for connections and files, by kind",
+        "system calls of the cores for connections and files, labelled by the call",
     );
     let calls = [
         ("accept", sum(&Counters::accepts)),
@@ -85,7 +86,7 @@ fn render_cores(text: &mut Text, cores: &[Counters]) {
     render_balance(text, cores);
     text.counter(
         "pelton_core_allocations",
-        "memory allocations by the cores",
+        "memory allocations of the threads that run the cores",
         sum(&Counters::allocations),
     );
 }
@@ -115,18 +116,18 @@ fn render_balance(text: &mut Text, cores: &[Counters]) {
     text.sample("pelton_core_imbalance_ratio", "", imbalance);
     text.counter(
         "pelton_connections_located",
-        "connections sampled (1 in 8) for the CPU they arrived on",
+        "connections (1 in 8) for which the kernel was asked which CPU received their packets",
         cores.iter().map(Counters::located).sum(),
     );
     text.counter(
         "pelton_connections_local",
-        "sampled connections that arrived on the CPU of their core",
+        "connections of pelton_connections_located whose packets arrived on the CPU of their core",
         cores.iter().map(Counters::local).sum(),
     );
     text.family(
         "pelton_core_steering",
         "gauge",
-        "cores by the current steering mode",
+        "number of cores that use each steering mode",
     );
     for steering in &Steering::ALL[1..] {
         let steered = cores.iter().filter(|core| core.steering() == *steering);

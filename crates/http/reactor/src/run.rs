@@ -68,7 +68,8 @@ where
         )),
         counters: listeners.counters,
         pins: 1 < ids.len(),
-        allowed: cores::allowed().map_err(|source| Error::host("read the CPU affinity", source))?,
+        allowed: cores::allowed()
+            .map_err(|source| Error::host("cannot read the CPU affinity", source))?,
     };
     let gate = Gate::new(ids.len());
     thread::scope(|scope| {
@@ -87,7 +88,9 @@ where
                         shared.core(index, listeners, start, arrival)
                     })
                     .inspect_err(|_| shared.stop.trigger())
-                    .map_err(|source| Error::host(format!("start thread core-{index}"), source))
+                    .map_err(|source| {
+                        Error::host(format!("cannot start thread core-{index}"), source)
+                    })
             })
             .collect();
         let mut drained = Drained { dropped: 0 };
@@ -149,12 +152,14 @@ impl Shared {
             move |source| Error::host(action, source)
         };
         if self.pins {
-            cores::pin(&cores::only(id)).map_err(failed("pin the thread"))?;
+            cores::pin(&cores::only(id)).map_err(failed("cannot pin the thread"))?;
         }
         if let Err(error) = slice::request_low_latency() {
             tracing::debug!(core = index, %error, "cannot set the time slice of the core's thread");
         }
-        let runtime = self.runtime(index).map_err(failed("start the runtime"))?;
+        let runtime = self
+            .runtime(index)
+            .map_err(failed("cannot start the runtime"))?;
         let served = runtime.block_on(async {
             let sockets = sockets
                 .into_iter()
@@ -162,11 +167,11 @@ impl Shared {
                     TcpListener::from_std(socket).map(|socket| (socket, address))
                 })
                 .collect::<Result<_, _>>()
-                .map_err(failed("register the listeners"))?;
+                .map_err(failed("cannot register the listeners"))?;
             let clock = Clock::new(0, unix_secs());
             let core = Core::new(index, id, self.limits, clock, Arc::clone(&self.counters));
             let acceptor = Acceptor::new(core.clone(), sockets, self.shed_response)
-                .map_err(failed("reserve the spare descriptor"))?;
+                .map_err(failed("cannot reserve a spare descriptor"))?;
             let mut ticks = interval(Duration::from_millis(TICK_MS));
             ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
             let serving = RunningCore {

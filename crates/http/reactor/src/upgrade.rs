@@ -40,7 +40,7 @@ impl Program {
     pub fn own() -> Result<Program, Error> {
         let path = std::fs::read_link("/proc/self/exe");
         path.map(Program)
-            .map_err(|err| Error::host("find the path of this program", err))
+            .map_err(|err| Error::host("cannot find the path of this program", err))
     }
 
     /// Starts the program again and sends it `sockets`. Returns the id of the new process once it
@@ -87,8 +87,9 @@ pub fn predecessor() -> Result<Option<(Predecessor, Vec<TcpListener>)>, Error> {
         return Ok(None);
     }
     let failed = |err: io::Error| {
-        Error::host("take over the sockets of the old process", err).with_hint(format!(
-            "Pelton itself sets {VARIABLE} for an upgrade; unset it to start normally"
+        Error::host("cannot take over the sockets of the old process", err).with_hint(format!(
+            "{VARIABLE} is set by Pelton itself during an upgrade; unset this variable to start \
+             normally"
         ))
     };
     let stream = io::stdin().as_fd().try_clone_to_owned().map_err(failed)?;

@@ -180,7 +180,9 @@ impl AccessLog {
         let (mut seen, mut since) = (written(), Instant::now());
         while !writer.is_finished() {
             if STALL_TIME_MAX < since.elapsed() {
-                tracing::error!("writes to the access log do not finish; pending lines are lost");
+                tracing::error!(
+                    "writing to the access log takes too long; lines that were not written are lost"
+                );
                 return;
             }
             thread::sleep(Duration::from_millis(1));
@@ -246,7 +248,11 @@ impl Shared {
                 drop(waiting);
                 if let Err(err) = self.write_out(&mut *out, &taken) {
                     let bytes = taken.len();
-                    tracing::error!(%err, bytes, "access log cannot be written; lines are lost");
+                    tracing::error!(
+                        %err,
+                        bytes,
+                        "the access log cannot be written; lines are lost"
+                    );
                 }
                 taken.clear();
             }
@@ -258,7 +264,11 @@ impl Shared {
                     Ok(Some(opened)) => out = opened,
                     Ok(None) => {}
                     Err(err) => {
-                        tracing::error!(%err, "access log cannot be reopened; lines are still written to the old file")
+                        tracing::error!(
+                            %err,
+                            "the access log cannot be reopened; lines are still written to the \
+                             old file"
+                        )
                     }
                 }
             }

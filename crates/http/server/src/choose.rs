@@ -193,7 +193,10 @@ impl Service {
                 return Ok(choice);
             }
         }
-        tracing::warn!(path = %path.as_path().display(), "original keeps changing while it is read");
+        tracing::warn!(
+            path = %path.as_path().display(),
+            "the original keeps changing while it is read"
+        );
         Err(Problem::Host)
     }
 

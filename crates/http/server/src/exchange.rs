@@ -52,10 +52,13 @@ pub(crate) async fn http1(core: Rc<Core>, mut conn: impl Transport, listener: us
         Err(Ended::ShortFile { missing_bytes }) => {
             tracing::warn!(
                 missing_bytes,
-                "original shrank while it was sent; connection closed"
+                "the original shrank while it was sent; the connection was closed"
             );
         }
-        Err(Ended::File(err)) => tracing::error!(%err, "file cannot be read; connection closed"),
+        Err(Ended::File(err)) => tracing::error!(
+            %err,
+            "a file cannot be read; the connection was closed"
+        ),
         // The client does not read its response, so the connection is reset. The reactor has
         // counted the timeout.
         Err(Ended::TimedOut(Wait::Write)) => conn.abandon(),

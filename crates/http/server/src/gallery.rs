@@ -101,7 +101,7 @@ impl Service {
             Ok(page) => Ok(Document::new(HTML, page)),
             Err(Missing::NotFound | Missing::WouldSleep) => Err(Problem::NotFound),
             Err(Missing::Host(err)) => {
-                tracing::error!(target, %err, "folder cannot be listed");
+                tracing::error!(target, %err, "the folder cannot be listed");
                 Err(Problem::Host)
             }
         }

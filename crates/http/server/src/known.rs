@@ -72,7 +72,7 @@ pub(crate) fn detect(
         .open_original(path)
         .map_err(|err| Problem::of_missing(path, err))?;
     let unreadable = |err: io::Error| {
-        tracing::error!(path = %path.as_path().display(), %err, "original cannot be read");
+        tracing::error!(path = %path.as_path().display(), %err, "the original cannot be read");
         Problem::Host
     };
     let known = match image_plan::probe_page(&FileSource(&file), identity.size_bytes, page) {
@@ -115,7 +115,11 @@ pub(crate) fn detect(
         // The caller knows the number of pages, so the file has changed since.
         Err(err) if err.kind == ProbeErrorKind::NoPage => return Err(Problem::NotFound),
         Err(err) => {
-            tracing::info!(path = %path.as_path().display(), %err, "picture cannot be converted: its header is damaged");
+            tracing::info!(
+                path = %path.as_path().display(),
+                %err,
+                "the picture cannot be converted: its header is damaged"
+            );
             Known::Damaged
         }
     };

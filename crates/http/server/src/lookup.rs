@@ -144,7 +144,11 @@ impl Core {
                     });
                 }
                 Err(err) => {
-                    tracing::debug!(path = file.target.path, %err, "chosen representation cannot be read")
+                    tracing::debug!(
+                        path = file.target.path,
+                        %err,
+                        "the chosen representation cannot be read"
+                    )
                 }
             }
         }
@@ -188,7 +192,7 @@ impl Core {
             Ok(Some(coded)) => Rc::new(plain.coded(coding, coded.into())),
             Ok(None) => Rc::clone(&plain),
             Err(err) => {
-                tracing::warn!(path = key.target.path, %err, "file cannot be read");
+                tracing::warn!(path = key.target.path, %err, "the file cannot be read");
                 return Err(Problem::Host);
             }
         };
@@ -230,7 +234,11 @@ impl Core {
                     });
                 }
                 Err(err) => {
-                    tracing::debug!(path = file.target.path, %err, "chosen variant cannot be read");
+                    tracing::debug!(
+                        path = file.target.path,
+                        %err,
+                        "the chosen variant cannot be read"
+                    );
                 }
             }
         }
@@ -247,7 +255,11 @@ impl Core {
             match self.prepare(choice, &path).await {
                 Ok(representation) => return Ok(representation),
                 Err(err) => {
-                    tracing::debug!(path = %path.as_path().display(), %err, "original cannot be read");
+                    tracing::debug!(
+                        path = %path.as_path().display(),
+                        %err,
+                        "the original cannot be read"
+                    );
                 }
             }
         }
@@ -285,7 +297,7 @@ impl Core {
                     }));
                 }
                 Err(err) => {
-                    tracing::debug!(%err, "transcoded track cannot be read");
+                    tracing::debug!(%err, "the transcoded track cannot be read");
                 }
             }
         }

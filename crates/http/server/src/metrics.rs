@@ -156,7 +156,7 @@ impl Metrics {
         text.family(
             "pelton_http_responses",
             "counter",
-            "responses, labelled by class of status",
+            "responses, labelled by the class of their status code",
         );
         for (class, label) in ["1xx", "2xx", "3xx", "4xx", "5xx"].iter().enumerate() {
             text.sample(
@@ -168,7 +168,7 @@ impl Metrics {
         text.family(
             "pelton_served",
             "counter",
-            "responses, labelled by source of their body",
+            "responses, labelled by the source of their body",
         );
         for (row, label) in SERVED.iter().enumerate() {
             text.sample(
@@ -209,7 +209,7 @@ impl Metrics {
         text.family(
             "pelton_http_version_responses",
             "counter",
-            "responses by version of HTTP",
+            "responses, labelled by the version of HTTP",
         );
         for (row, version) in ["1.1", "2"].iter().enumerate() {
             text.sample(

@@ -225,27 +225,34 @@ fn walk(mount: &Mount, folder: &Path, depth: usize, found: &mut Vec<LibraryPath>
         // need not exist in all of them.
         Err(err) if err.kind() == std::io::ErrorKind::NotFound => return,
         Err(err) => {
-            tracing::warn!(directory = %directory.display(), %err, "folder cannot be listed");
+            tracing::warn!(directory = %directory.display(), %err, "the folder cannot be listed");
             return;
         }
     };
     for entry in entries {
         let Ok(entry) =
-            entry.inspect_err(|err| tracing::warn!(%err, "folder cannot be listed completely"))
+            entry.inspect_err(|err| tracing::warn!(%err, "the folder cannot be listed completely"))
         else {
             return;
         };
         let path = folder.join(entry.file_name());
         match entry.file_type() {
             Ok(kind) if kind.is_dir() && depth == 0 => {
-                tracing::warn!(directory = %directory.display(), "folders are nested too deeply; subfolders skipped");
+                tracing::warn!(
+                    directory = %directory.display(),
+                    "folders are nested too deeply; the subfolders of this folder are skipped"
+                );
             }
             Ok(kind) if kind.is_dir() => walk(mount, &path, depth - 1, found),
             Ok(_) => found.extend(LibraryPath::from_relative(
                 &Path::new(mount.prefix.trim_matches('/')).join(path),
             )),
             Err(err) => {
-                tracing::warn!(path = %path.display(), %err, "file type cannot be read; file skipped")
+                tracing::warn!(
+                    path = %path.display(),
+                    %err,
+                    "the type of a file cannot be read; the file is skipped"
+                )
             }
         }
     }

@@ -132,7 +132,11 @@ impl Problem {
         match missing {
             Missing::NotFound | Missing::WouldSleep => Problem::NotFound,
             Missing::Host(err) => {
-                tracing::error!(path = %path.as_path().display(), %err, "original cannot be opened");
+                tracing::error!(
+                    path = %path.as_path().display(),
+                    %err,
+                    "the original cannot be opened"
+                );
                 Problem::Host
             }
         }

@@ -72,13 +72,7 @@ pub struct OpenError {
 
 impl std::fmt::Display for OpenError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(
-            f,
-            "cannot {} {}: {}",
-            self.doing,
-            self.path.display(),
-            self.source
-        )
+        write!(f, "{} {}: {}", self.doing, self.path.display(), self.source)
     }
 }
 
@@ -92,7 +86,7 @@ impl std::error::Error for OpenError {
 fn open_library(settings: &Settings) -> Result<Library, OpenError> {
     let opened = Library::open(&settings.mounts, &settings.data);
     opened.map_err(|(path, source)| OpenError {
-        doing: "open library",
+        doing: "cannot open library",
         path,
         source,
     })
@@ -102,7 +96,7 @@ fn open_library(settings: &Settings) -> Result<Library, OpenError> {
 fn open_access_log(settings: &Settings, cores: usize) -> Result<Option<AccessLog>, OpenError> {
     let started = AccessLog::start(&settings.access, cores, settings.access_limits);
     started.map_err(|source| OpenError {
-        doing: "open access log",
+        doing: "cannot open access log",
         path: match &settings.access {
             access::Sink::File(path) => path.clone(),
             access::Sink::Off | access::Sink::Stderr => PathBuf::new(),
@@ -157,9 +151,10 @@ impl Service {
             }
         };
         let flights = Flights::start(converter, settings.flight);
-        let flights = Arc::new(flights.map_err(refused("start conversions for"))?);
+        let flights =
+            Arc::new(flights.map_err(refused("cannot start conversions with the data directory"))?);
         let transcoder = Transcoder::start(&flights, settings.transcode)
-            .map_err(refused("start transcodes for"))?;
+            .map_err(refused("cannot start transcodes with the data directory"))?;
         let comparisons_max = settings.limits.comparisons_max;
         let facts = Mutex::new(LruCache::new(settings.limits.facts_max));
         start_index(
@@ -167,7 +162,7 @@ impl Service {
             shared_index.as_ref(),
             &flights.converter().metrics,
         )
-        .map_err(refused("start the index for"))?;
+        .map_err(refused("cannot start the index in the data directory"))?;
         Ok(Arc::new(Service {
             settings,
             flights,

@@ -146,7 +146,7 @@ pub enum SignatureError {
 const MALFORMED_TIME: SignatureError =
     SignatureError::Malformed("expires: must be a Unix time in seconds");
 const REPEATED: SignatureError =
-    SignatureError::Malformed("sig and expires: must be given only once");
+    SignatureError::Malformed("sig and expires: each must be given only once");
 
 impl<'q> SignedQuery<'q> {
     /// Separates the parameters of the signature from the others.

@@ -80,7 +80,7 @@ impl<'a> AnimationReader<'a> {
                 AnimationReader::new(opened, Frames::Webp, frames_max)
             }
             _ => {
-                let detail = format!("{format:?} has no frames");
+                let detail = format!("{format:?} files cannot be read frame by frame");
                 Err(Error::new(ErrorKind::Unsupported, detail))
             }
         }
@@ -117,13 +117,13 @@ impl<'a> AnimationReader<'a> {
             if self.read == 0 {
                 return Err(Error::new(
                     ErrorKind::Undecodable,
-                    "animation without a frame",
+                    "the animation has no frame",
                 ));
             }
             return Ok(None);
         };
         if self.read == self.frames_max {
-            let detail = format!("animation has more than {} frames", self.frames_max);
+            let detail = format!("the animation has more than {} frames", self.frames_max);
             return Err(Error::new(ErrorKind::TooLarge, detail));
         }
         self.read += 1;
@@ -173,7 +173,7 @@ pub(crate) fn decode_frame(
     let mut reader = AnimationReader::open(format, bytes, &options)?;
     for _ in 0..options.page {
         if reader.next_frame()?.is_none() {
-            let detail = format!("animation has no frame {}", options.page);
+            let detail = format!("the animation has no frame {}", options.page);
             return Err(Error::new(ErrorKind::Undecodable, detail));
         }
     }

@@ -64,7 +64,7 @@ fn check(raster: &Raster) -> Result<(), Error> {
         Raster::Packed(packed) => packed_matches(packed),
     };
     if raster.size().pixels() == 0 || !sizes_match {
-        let detail = "the raster's buffers do not have its stated size";
+        let detail = "the size of the picture's buffers does not match its stated size";
         return Err(Error::new(ErrorKind::Failed, detail));
     }
     Ok(())

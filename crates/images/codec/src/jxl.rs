@@ -48,7 +48,7 @@ pub(crate) fn decode(bytes: &[u8], options: &DecodeOptions) -> Result<Decoded, E
     let mut stream = rendered.stream();
     let stated = (stream.width(), stream.height(), stream.channels() as usize);
     if stated != (size.width_px, size.height_px, channels.count()) {
-        let detail = "jxl: size or channels of the frame differ from those in the header";
+        let detail = "jxl: the size or the channels of the frame differ from those in the header";
         return Err(Error::new(ErrorKind::Undecodable, detail));
     }
     stream.write_to_buffer(&mut samples);

@@ -143,7 +143,8 @@ impl Limits {
     /// Fails if an ICC profile of `profile_bytes` exceeds the limit.
     pub(crate) fn check_profile(&self, codec: &str, profile_bytes: usize) -> Result<(), Error> {
         if profile_bytes > self.profile_bytes_max {
-            let detail = format!("{codec}: ICC profile of {profile_bytes} bytes exceeds the limit");
+            let detail =
+                format!("{codec}: the ICC profile of {profile_bytes} bytes exceeds the limit");
             return Err(Error::new(ErrorKind::TooLarge, detail));
         }
         Ok(())

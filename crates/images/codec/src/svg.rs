@@ -65,7 +65,7 @@ pub(crate) fn decode(bytes: &[u8], options: &DecodeOptions) -> Result<Decoded, E
     };
     let document = Document::parse_with_options(&text, xml).map_err(|err| match err {
         resvg::usvg::roxmltree::Error::NodesLimitReached => {
-            too_large(&format!("more than {NODES_MAX} elements"))
+            too_large(&format!("the file has more than {NODES_MAX} elements"))
         }
         err => undecodable(&err.to_string()),
     })?;
@@ -80,8 +80,8 @@ fn render(tree: &Tree, options: &DecodeOptions) -> Result<Decoded, Error> {
     let pixels = buffer::packed(size, Layout::Rgba)?;
     let pixmap = IntSize::from_wh(size.width_px, size.height_px)
         .and_then(|size| Pixmap::from_vec(pixels.data, size));
-    let mut pixmap =
-        pixmap.ok_or_else(|| too_large("a side is longer than the renderer supports"))?;
+    let mut pixmap = pixmap
+        .ok_or_else(|| too_large("a side of the picture is longer than the renderer supports"))?;
     let scale = Transform::from_scale(
         size.width_px as f32 / tree.size().width(),
         size.height_px as f32 / tree.size().height(),
@@ -116,7 +116,7 @@ fn text(bytes: &[u8]) -> Result<String, Error> {
     if SVG_BYTES_MAX < unpacked.len() as u64 {
         return Err(too_large("the text is larger than the limit"));
     }
-    String::from_utf8(unpacked).map_err(|_| undecodable("text is not UTF-8"))
+    String::from_utf8(unpacked).map_err(|_| undecodable("the text is not UTF-8"))
 }
 
 fn usvg_options() -> Options<'static> {
@@ -192,7 +192,8 @@ impl<'a, 'input> Expansion<'a, 'input> {
                     below = below.max(deep + 1);
                     if EXPANDED_NODES_MAX < nodes {
                         let detail = format!(
-                            "more than {EXPANDED_NODES_MAX} elements after the expansion of <use>"
+                            "the file has more than {EXPANDED_NODES_MAX} elements after \
+                             the expansion of <use>"
                         );
                         return Err(too_large(&detail));
                     }

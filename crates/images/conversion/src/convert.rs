@@ -211,7 +211,11 @@ impl Converter {
                 return vec![Outcome::Changed; tasks.len()];
             }
             Err(Missing::Host(err)) => {
-                tracing::error!(path = %first.path.as_path().display(), %err, "original cannot be opened");
+                tracing::error!(
+                    path = %first.path.as_path().display(),
+                    %err,
+                    "the original cannot be opened"
+                );
                 return vec![Outcome::Refused; tasks.len()];
             }
         };
@@ -343,7 +347,12 @@ impl Converter {
                 }
                 (Outcome::Cached(..), Err(err)) => {
                     let path = task.path.as_path().display();
-                    tracing::warn!(%path, %err, "a new variant cannot be read back, so it is missing in the shared index");
+                    tracing::warn!(
+                        %path,
+                        %err,
+                        "a new variant cannot be read back, so the variant is missing from the \
+                         shared index"
+                    );
                 }
                 _ => {}
             }

@@ -91,7 +91,7 @@ impl Metrics {
         text.family(
             "pelton_conversion_failures",
             "counter",
-            "failed conversions by reason",
+            "failed conversions, labelled by the reason",
         );
         for (row, (_, label)) in FAILURES.iter().enumerate() {
             let count = self.failures[row].load(Ordering::Relaxed);
@@ -127,13 +127,13 @@ impl Metrics {
     fn render_scores(&self, text: &mut Text) {
         text.counter(
             "pelton_scores",
-            "variants whose quality was computed",
+            "variants whose quality score was computed",
             self.scores.load(Ordering::Relaxed),
         );
         text.family(
             "pelton_score_cpu_seconds",
             "counter",
-            "CPU time to compute the quality of variants",
+            "CPU time to compute the quality scores of variants",
         );
         let cpu_s = self.score_cpu_us.load(Ordering::Relaxed) as f64 / 1e6;
         text.sample("pelton_score_cpu_seconds_total", "", cpu_s);

@@ -99,7 +99,12 @@ impl Quarantine {
                     if encoders == ENCODER_VERSION {
                         load_entry(&mut by_length, &entry);
                     } else if let Err(err) = fs::remove_file(folder.join(&entry.hash)) {
-                        tracing::warn!(path = entry.path, %err, "cannot remove the quarantine of an original that an earlier build of Pelton put there");
+                        tracing::warn!(
+                            path = entry.path,
+                            %err,
+                            "cannot remove an entry of the quarantine that an earlier build of \
+                             Pelton wrote"
+                        );
                     }
                 }
             }
@@ -168,13 +173,19 @@ impl Quarantine {
             path,
             hash,
             cause = entry.cause,
-            "original is in quarantine after {CRASHES_MAX} crashes: it is sent unconverted until `pelton quarantine lift` releases it"
+            "an original is in quarantine after {CRASHES_MAX} crashes: it is sent unconverted \
+             until `pelton quarantine lift` releases it"
         );
         let written = write_entry(&self.folder, entry);
         written
             .inspect_err(|err| {
                 let folder = self.folder.display();
-                tracing::warn!(%folder, %err, "cannot store that an original is in quarantine: the quarantine ends at the next start");
+                tracing::warn!(
+                    %folder,
+                    %err,
+                    "the quarantine of an original cannot be written to the disk: it ends when \
+                     the server restarts"
+                );
             })
             .is_ok()
     }
@@ -306,7 +317,7 @@ fn write_entry(folder: &Path, entry: &Quarantined) -> io::Result<()> {
     fs::create_dir_all(folder)?;
     if ENTRIES_MAX <= fs::read_dir(folder)?.count() {
         return Err(io::Error::other(format!(
-            "{ENTRIES_MAX} originals are in quarantine already"
+            "{ENTRIES_MAX} originals, the maximum, are in quarantine already"
         )));
     }
     let part = folder.join(format!("{}.{}.part", entry.hash, std::process::id()));

@@ -73,7 +73,7 @@ impl Converter {
             Ok((file, identity)) if identity == scored.identity => file,
             Ok(_) | Err(Missing::NotFound | Missing::WouldSleep) => return Err(NoScore::Changed),
             Err(Missing::Host(err)) => {
-                tracing::error!(%path, %err, "original cannot be opened");
+                tracing::error!(%path, %err, "the original cannot be opened");
                 return Err(NoScore::Host);
             }
         };
@@ -82,7 +82,7 @@ impl Converter {
         }
         let input = joined(&original, scored.identity.size_bytes, scored.variant);
         let input = input.map_err(|err| {
-            tracing::error!(%path, %err, "original and variant cannot be copied to memory");
+            tracing::error!(%path, %err, "the original and the variant cannot be copied to memory");
             NoScore::Host
         })?;
         let failure =
@@ -119,7 +119,7 @@ pub fn score(
 ) -> Result<f64, Failure> {
     let host = |err: io::Error| Failure {
         kind: FailureKind::Host,
-        detail: format!("original and variant cannot be copied to memory: {err}"),
+        detail: format!("the original and the variant cannot be copied to memory: {err}"),
     };
     let original_bytes = original.metadata().map_err(host)?.len();
     let comparison = Comparison {
@@ -167,7 +167,7 @@ fn run_comparison(
     tracing::debug!(
         score,
         memory_peak_bytes,
-        "variant compared with its original"
+        "a variant was compared with its original"
     );
     Ok((score, finished.cpu_us))
 }

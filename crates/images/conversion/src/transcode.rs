@@ -378,7 +378,7 @@ impl Converter {
             Ok((file, identity)) if identity == task.identity => file,
             Ok(_) | Err(Missing::NotFound | Missing::WouldSleep) => return Outcome::Changed,
             Err(Missing::Host(err)) => {
-                tracing::error!(%path, %err, "original cannot be opened");
+                tracing::error!(%path, %err, "the original cannot be opened");
                 return Outcome::Refused;
             }
         };
@@ -500,14 +500,14 @@ fn check_pages(sealed: &Sealed, plan: &Plan) -> Result<(), String> {
         read.map_err(|err| err.to_string())?;
         match checker.take(&piece[..count]) {
             // The remaining bytes do not contain a complete page.
-            Ok(0) => return Err("it ends within an Ogg page".to_owned()),
+            Ok(0) => return Err("the reply ends within an Ogg page".to_owned()),
             Ok(taken) => at += taken as u64,
             Err(lie) => return Err(format!("{lie:?}")),
         }
     }
     let samples = checker.finish().map_err(|lie| format!("{lie:?}"))?;
     match samples {
-        0 => Err("it contains no samples".to_owned()),
+        0 => Err("the reply contains no samples".to_owned()),
         _ => Ok(()),
     }
 }

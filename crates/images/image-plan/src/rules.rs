@@ -131,7 +131,7 @@ impl RecipeRules {
             && let Some(name) = recipe_parameters.next()
         {
             let problem = format!(
-                "{name}: this parameter is not permitted; only presets are, as in preset=NAME"
+                "{name}: this parameter is not permitted; use a preset instead, as in preset=NAME"
             );
             return Err(RecipeViolation::new(RecipeRule::PresetsOnly, problem));
         }
@@ -214,7 +214,8 @@ pub fn check_preset(name: &str, query: &str) -> Result<(), String> {
     let is_name = (1..=PRESET_NAME_BYTES_MAX).contains(&name.len()) && name.bytes().all(is_sound);
     if !is_name {
         return Err(format!(
-            "{name:?}: the name of a preset has 1 to {PRESET_NAME_BYTES_MAX} letters, digits, -, _ or ."
+            "{name:?}: the name of a preset must consist of 1 to {PRESET_NAME_BYTES_MAX} letters, \
+             digits, -, _ or ."
         ));
     }
     match parse_query(query) {

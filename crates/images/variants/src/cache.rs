@@ -355,22 +355,23 @@ impl VariantStats {
     pub fn render(&self, text: &mut Text) {
         text.gauge(
             "pelton_variants",
-            "entries of the index: variants, and records of the reason why there is no variant",
+            "entries of the index: variants, and records of why an original has no variant",
             self.entries,
         );
         text.gauge(
             "pelton_variants_bytes",
-            "bytes that the entries of the index count against the limit of the cache",
+            "bytes of variants and of their index entries, which count against the limit of the \
+             cache",
             self.bytes,
         );
         text.counter(
             "pelton_variants_evicted",
-            "entries evicted to stay within the budget",
+            "entries of the index evicted to stay within the limit of the cache",
             self.evicted,
         );
         text.counter(
             "pelton_variants_purged",
-            "entries that an operator purged",
+            "entries of the index that an operator purged",
             self.purged,
         );
         text.counter(
@@ -961,7 +962,11 @@ fn report_removal(path: &Path, removed: io::Result<()>) {
     if let Err(err) = removed
         && err.kind() != io::ErrorKind::NotFound
     {
-        tracing::warn!(file = %path.display(), %err, "cannot remove the file");
+        tracing::warn!(
+            file = %path.display(),
+            %err,
+            "cannot remove a file from the directory of variants"
+        );
     }
 }
 

@@ -366,7 +366,10 @@ impl SharedIndex {
             Err(err) => {
                 self.errors.fetch_add(1, Ordering::Relaxed);
                 if was_reachable {
-                    tracing::warn!(%err, "the store is out of reach; the server continues without it");
+                    tracing::warn!(
+                        %err,
+                        "the store cannot be reached; the server continues without it"
+                    );
                 }
             }
         }

@@ -37,7 +37,9 @@ pub(crate) fn convert_animation(
         .map_err(|error| Error::decode(&error))?;
     let mut remarks = Vec::new();
     if reader.is_profile_damaged() {
-        remarks.push("unreadable colour profile treated as sRGB".to_owned());
+        remarks.push(
+            "the colour profile is unreadable, so the colours are treated as sRGB".to_owned(),
+        );
     }
     let profile = reader.profile().map(<[u8]>::to_vec);
     let mut output: Option<(Vec<AnimationEncoder>, ProfileAction, Plan)> = None;
@@ -70,7 +72,7 @@ pub(crate) fn convert_animation(
         .collect::<Result<_, _>>()
         .map_err(|error| Error::encode(&error))?;
     let Some(bytes) = files.into_iter().min_by_key(Vec::len) else {
-        let detail = "animation without a frame";
+        let detail = "the animation has no frame";
         return Err(Error::new(ErrorKind::Undecodable, detail));
     };
     Ok(ConvertedPicture {
@@ -93,7 +95,9 @@ fn action_for(
     };
     let action = profile_action(profile, raster, small);
     if let ProfileAction::Malformed(why) = &action {
-        remarks.push(format!("unusable colour profile treated as sRGB: {why}"));
+        remarks.push(format!(
+            "the colour profile is unusable, so the colours are treated as sRGB: {why}"
+        ));
     }
     action
 }

@@ -158,11 +158,13 @@ fn decode(plan: &Plan, original: &[u8]) -> Result<(Raster, Colours, Vec<String>)
         .map_err(|error| Error::decode(&error))?;
     let mut remarks = Vec::new();
     if decoded.damaged {
-        remarks.push("original is damaged, only its valid part was decoded".to_owned());
+        remarks.push("the original is damaged: only its valid part was decoded".to_owned());
     }
     let colours = Colours::of(decoded.profile, &decoded.raster);
     if let ProfileAction::Malformed(why) = &colours.profile_action {
-        remarks.push(format!("unusable colour profile treated as sRGB: {why}"));
+        remarks.push(format!(
+            "the colour profile is unusable, so the colours are treated as sRGB: {why}"
+        ));
     }
     Ok((decoded.raster, colours, remarks))
 }

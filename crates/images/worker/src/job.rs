@@ -122,7 +122,7 @@ fn make_output(job: &Job<'_>, original: &File, output: &File) -> Result<JobOutpu
         }
     };
     if job.limits.output_bytes_max < done.bytes.len() as u64 {
-        let detail = format!("output of {} bytes exceeds the limit", done.bytes.len());
+        let detail = format!("the output of {} bytes exceeds the limit", done.bytes.len());
         return Err(Error::new(ErrorKind::TooLarge, detail));
     }
     output.write_all_at(&done.bytes, 0).map_err(|error| {

@@ -45,7 +45,7 @@ type Executor = Box<dyn Fn(&[u8]) -> Result<JobOutput, String>>;
 /// Runs one job `times` times and writes the output of the last run. All runs give the same output.
 fn once(plan: &str, times: &str) -> ExitCode {
     let Ok(plan) = hex::decode(plan) else {
-        return usage("PLAN_HEX is not hexadecimal");
+        return usage("PLAN_HEX must consist of hexadecimal digits");
     };
     let executor: Executor = match Plan::from_bytes(&plan) {
         Ok(plan) => Box::new(move |original| {
@@ -62,7 +62,7 @@ fn once(plan: &str, times: &str) -> ExitCode {
         },
     };
     let Ok(times @ 1..) = times.parse::<u32>() else {
-        return usage("N must be a positive number");
+        return usage("N, the number of repetitions, must be a whole number above 0");
     };
     let mut original = Vec::new();
     if let Err(error) = std::io::stdin().read_to_end(&mut original) {
@@ -125,7 +125,8 @@ fn usage(cause: &str) -> ExitCode {
     eprintln!("worker: {cause}");
     eprintln!("hint:   worker once PLAN_HEX [--repeat N] < original > output");
     eprintln!(
-        "hint:   worker follow PLAN_HEX ORIGINAL (stdin: a byte per job; stdout: lengths and outputs)"
+        "hint:   worker follow PLAN_HEX ORIGINAL (each byte of stdin starts a job; stdout receives \
+         the length and bytes of each output)"
     );
     ExitCode::from(EXIT_USAGE)
 }

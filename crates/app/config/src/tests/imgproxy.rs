@@ -39,8 +39,8 @@ fn variables_set_settings() {
             imgproxy.presets = sharp=sh:0.7|thumb=rs:fill:96:96/q:70  from IMGPROXY_PRESETS
             imgproxy.only_presets = true  from IMGPROXY_ONLY_PRESETS
             imgproxy.base_url = local:///photos/  from IMGPROXY_BASE_URL
-            Taken: IMGPROXY_QUALITY is read as a JPEG quality: other formats get the quality that looks the same
-            NoEffect: IMGPROXY_USE_ETAG has no effect: Pelton always does this
+            Taken: IMGPROXY_QUALITY is a quality on the scale of JPEG: other formats get the quality that looks the same
+            NoEffect: IMGPROXY_USE_ETAG has no effect: Pelton always behaves as if the value were true
             Unsupported: IMGPROXY_SECRET is not supported
             Unsupported: IMGPROXY_SOURCE_URL_QUERY_SEPARATOR is not supported
             NoEffect: IMGPROXY_JXL_EFFORT has no effect: docs/migrate-imgproxy.md lists the variables that are read
@@ -74,7 +74,7 @@ fn values_are_checked() {
             pelton: IMGPROXY_KEY: 2: not hexadecimal digits
             pelton: IMGPROXY_SIGNATURE_SIZE: expected a whole number from 1 to 32, found "33"
             pelton: IMGPROXY_PRESETS: b: watermark: watermarks are not supported
-            pelton: IMGPROXY_TRUSTED_SIGNATURES: expected a list of texts without slashes
+            pelton: IMGPROXY_TRUSTED_SIGNATURES: expected a list of strings without slashes
             pelton: IMGPROXY_PATH_PREFIX: expected "off" or a path such as "/imgproxy", found "pictures"
         "#]],
     );

@@ -9,7 +9,9 @@ use super::{Raw, Value, Wrong};
 pub struct HeaderFields(pub Headers);
 
 impl Value for HeaderFields {
-    const EXPECTED: &'static str = "fields: { \"X-Frame-Options\" = \"DENY\" } in the configuration file, \"X-Frame-Options: DENY\" in a flag or variable, with | between several";
+    const EXPECTED: &'static str = "response fields: { \"X-Frame-Options\" = \"DENY\" } in the \
+                                    configuration file, \"X-Frame-Options: DENY\" in a flag or \
+                                    variable, with | between several";
 
     fn read(raw: &Raw) -> Result<HeaderFields, Wrong> {
         let pairs: Vec<(String, String)> = match raw {

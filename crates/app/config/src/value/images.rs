@@ -44,7 +44,9 @@ impl Value for SignatureKeys {
 pub struct Presets(pub Vec<(String, String)>);
 
 impl Value for Presets {
-    const EXPECTED: &'static str = "names with queries: in the configuration file { thumb = \"w=96&h=96&fit=cover\" }; in a flag or variable \"thumb=w=96&h=96&fit=cover\", with | between several";
+    const EXPECTED: &'static str = "names of presets with their queries: in the configuration file \
+                                    { thumb = \"w=96&h=96&fit=cover\" }; in a flag or variable \
+                                    \"thumb=w=96&h=96&fit=cover\", with | between several";
 
     fn read(raw: &Raw) -> Result<Presets, Wrong> {
         let presets = named_texts(raw)?;
@@ -163,7 +165,7 @@ pub(super) fn named_texts(raw: &Raw) -> Result<Vec<(String, String)>, Wrong> {
     pairs.sort();
     match pairs.windows(2).find(|two| two[0].0 == two[1].0) {
         Some(two) => Err(Wrong::Because(format!(
-            "{}: given more than once",
+            "{}: this name is given more than once",
             two[0].0
         ))),
         None => Ok(pairs),

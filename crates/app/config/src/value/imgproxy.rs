@@ -47,7 +47,7 @@ impl Value for UrlPrefix {
 pub struct HexSecrets(pub Vec<Vec<u8>>);
 
 impl Value for HexSecrets {
-    const EXPECTED: &'static str = "a list of texts in hexadecimal digits";
+    const EXPECTED: &'static str = "a list of strings of hexadecimal digits";
     const IS_SECRET: bool = true;
 
     fn read(raw: &Raw) -> Result<HexSecrets, Wrong> {
@@ -73,7 +73,7 @@ impl Value for HexSecrets {
 pub struct TrustedSignatures(pub Vec<String>);
 
 impl Value for TrustedSignatures {
-    const EXPECTED: &'static str = "a list of texts";
+    const EXPECTED: &'static str = "a list of strings";
     const IS_SECRET: bool = true;
 
     fn read(raw: &Raw) -> Result<TrustedSignatures, Wrong> {
@@ -86,7 +86,7 @@ impl Value for TrustedSignatures {
         });
         let is_segment = |text: &String| !text.is_empty() && !text.contains('/');
         let texts = texts.filter(|texts| texts.iter().all(is_segment));
-        let unfit = || Wrong::Because("expected a list of texts without slashes".to_owned());
+        let unfit = || Wrong::Because("expected a list of strings without slashes".to_owned());
         texts.map(TrustedSignatures).ok_or_else(unfit)
     }
 
@@ -122,7 +122,9 @@ impl Value for SignatureSize {
 pub struct ImgproxyPresets(pub Vec<(String, String)>);
 
 impl Value for ImgproxyPresets {
-    const EXPECTED: &'static str = "names with options: in the configuration file { thumb = \"rs:fill:96:96/q:70\" }; in a flag or variable \"thumb=rs:fill:96:96/q:70\", with | between several";
+    const EXPECTED: &'static str = "names of presets with their options: in the configuration file \
+                                    { thumb = \"rs:fill:96:96/q:70\" }; in a flag or variable \
+                                    \"thumb=rs:fill:96:96/q:70\", with | between several";
 
     fn read(raw: &Raw) -> Result<ImgproxyPresets, Wrong> {
         let presets = super::images::named_texts(raw)?;

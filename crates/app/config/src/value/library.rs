@@ -14,7 +14,7 @@ use super::{Raw, Value, Wrong};
 pub struct Texts(pub Vec<String>);
 
 impl Value for Texts {
-    const EXPECTED: &'static str = "a list of texts, such as [\" feat. \", \"; \"]";
+    const EXPECTED: &'static str = "a list of strings, such as [\" feat. \", \"; \"]";
 
     fn read(raw: &Raw) -> Result<Texts, Wrong> {
         let quoted = |text: &str| {

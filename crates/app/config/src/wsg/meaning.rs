@@ -240,7 +240,7 @@ impl Formats {
 }
 
 fn no_jxl(entry: &Entry, taken: &mut Taken) {
-    let text = "requests jxl: JPEG XL output is not supported yet";
+    let text = "requests jxl, but JPEG XL output is not supported yet";
     taken.note(NoteKind::Unsupported, entry, text);
 }
 
@@ -270,11 +270,12 @@ fn quality(entry: Entry, taken: &mut Taken) {
     let ours = alike(webp.clamp(1, 100) as u8);
     if webp < 100 {
         let text = format!(
-            "{webp} is on WebP's own scale; it corresponds to quality {ours} on Pelton's scale, where a number means the same visible quality in every format"
+            "{webp} is a quality on WebP's own scale; Pelton uses {ours} instead, because on its \
+             scale a number means the same visible quality in every format"
         );
         taken.note(NoteKind::Taken, &entry, &text);
     } else {
-        let text = "requests lossless WebP and AVIF: quality 100 is the same in Pelton";
+        let text = "requests lossless WebP and AVIF, as quality 100 does in Pelton too";
         taken.note(NoteKind::Taken, &entry, text);
     }
     taken.assign("quality", Raw::Integer(ours.into()), entry.source);
@@ -326,7 +327,9 @@ fn img_map(entry: Entry, taken: &mut Taken) {
         ..entry
     };
     for (prefix, _) in skipped {
-        let text = format!("skips {prefix:?}, as in WebP Server Go: a prefix begins with a slash");
+        let text = format!(
+            "skips {prefix:?}, as in WebP Server Go, because it does not begin with a slash"
+        );
         taken.note(NoteKind::NoEffect, &entry, &text);
     }
     taken.assign("img_map", entry.raw, entry.source);
@@ -364,11 +367,11 @@ fn crop(entry: &Entry, resizes: bool, taken: &mut Taken) {
         None => taken.refuse(entry, "a string"),
         Some("InterestingCentre") => {}
         Some(_) if resizes => {
-            let text = "is not supported yet: crops keep the centre";
+            let text = "is not supported yet: a crop always keeps the centre of the picture";
             taken.note(NoteKind::Unsupported, entry, text);
         }
         Some(_) => {
-            let text = "has no effect: crops keep the centre";
+            let text = "has no effect: a crop always keeps the centre of the picture";
             taken.note(NoteKind::NoEffect, entry, text);
         }
     }
@@ -376,8 +379,8 @@ fn crop(entry: &Entry, resizes: bool, taken: &mut Taken) {
 
 fn strip_metadata(entry: &Entry, taken: &mut Taken) {
     if taken.boolean(entry) == Some(false) {
-        let text =
-            "is not supported: converted pictures keep their true colours, but no EXIF or XMP";
+        let text = "false is not supported: conversions always remove EXIF and XMP, but preserve \
+                    the colours";
         taken.note(NoteKind::Unsupported, entry, text);
     }
 }

@@ -78,7 +78,7 @@ impl Convert {
         let is_other = |format| conversions.iter().any(|it| it.target != format);
         if query.meta || query.recipe.format.is_some_and(is_other) {
             return Err(Error::usage(
-                "--query: OUT or --to selects the format, so meta and format cannot be used here",
+                "--query: meta and format are not allowed, because OUT or --to selects the format",
             ));
         }
         Ok(convert::Job {

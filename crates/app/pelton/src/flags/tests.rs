@@ -198,7 +198,7 @@ fn convert() {
     check_convert(
         "a.png b.png --to avif --query format=webp",
         expect![[r#"
-        pelton: --query: OUT or --to selects the format, so meta and format cannot be used here
+        pelton: --query: meta and format are not allowed, because OUT or --to selects the format
         by "format=webp"
     "#]],
     );
@@ -213,7 +213,7 @@ fn convert() {
     check_convert(
         "a.jpg b.png --to jpg",
         expect![[r#"
-        pelton: a.jpg: a result would replace this picture
+        pelton: a.jpg: a conversion would overwrite this input
         hint:   choose another folder with --out
         by ""
     "#]],
@@ -346,14 +346,14 @@ fn settings_of_other_commands_are_refused() {
         "pelton scan photos --listen :80",
         expect![[r#"
         pelton: unexpected argument '--listen' found
-        hint:   this command does not use the setting listen; the file and PELTON_ variables may contain it
+        hint:   this command does not use the setting listen, so only the configuration file and PELTON_ variables may contain it
     "#]],
     );
     check_line(
         "pelton user list --cell-backend kvm",
         expect![[r#"
         pelton: unexpected argument '--cell-backend' found
-        hint:   this command does not use the setting cell.backend; the file and PELTON_ variables may contain it
+        hint:   this command does not use the setting cell.backend, so only the configuration file and PELTON_ variables may contain it
     "#]],
     );
     check_line(

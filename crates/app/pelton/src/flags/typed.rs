@@ -679,7 +679,7 @@ pub(crate) struct Profile {
 impl Profile {
     /// Returns the profile to take.
     pub(crate) fn request(&self) -> profile::Request<'_> {
-        let known = "the command line accepts only known names";
+        let known = "clap accepts only the names that the help of the flag lists";
         profile::Request {
             way: match self.pid {
                 Some(pid) => profile::Way::Process(pid),
@@ -826,7 +826,8 @@ pub(super) fn in_our_words(err: &clap::Error) -> Error {
     let is_before_command = tip.is_some_and(|tip| tip.ends_with(" exists"));
     match inapplicable_setting(err).filter(|_| !is_before_command) {
         Some(name) => error.hint(format!(
-            "this command does not use the setting {name}; the file and PELTON_ variables may contain it"
+            "this command does not use the setting {name}, so only the configuration file and \
+             PELTON_ variables may contain it"
         )),
         None => error.hint(tip.unwrap_or(HELP)),
     }

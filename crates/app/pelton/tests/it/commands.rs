@@ -376,21 +376,21 @@ fn scan_indexes_names_what_it_cannot_read_and_opens_nothing_twice() {
     ]);
     let words = ["scan", "library", "--data", "data"];
     let (code, stdout, stderr) = run(&home, &words);
-    let fault = "Band/1999 - Album/02 - Cut.flac: the FLAC metadata is truncated\nmix.m3u: lists a file that is not in the library: gone.flac\n";
+    let fault = "Band/1999 - Album/02 - Cut.flac: the FLAC metadata is truncated\nmix.m3u: this playlist lists a file that is not in the library: gone.flac\n";
     assert_eq!((code, &stderr[..]), (1, fault));
     let printed: Vec<&str> = stdout.lines().collect();
     assert_eq!(
         printed[0],
-        "1 tracks, 1 albums, 1 artists, 0 genres, 1 pictures, 1 playlists (1 entries are not in the library)"
+        "1 tracks, 1 albums, 1 artists, 0 genres, 1 pictures, 1 playlists (1 of their entries are not in the library)"
     );
     let opened =
-        "4 files: 0 unchanged, 0 moved, 4 opened, 0 gone, 1 unreadable, 0 links not followed";
+        "4 files: 0 unchanged, 0 moved, 4 read, 0 removed, 1 unreadable, 0 links not followed";
     assert_eq!(printed[1], opened);
     let (code, stdout, stderr) = run(&home, &words);
     let printed: Vec<&str> = stdout.lines().collect();
     assert_eq!((code, &stderr[..]), (1, fault));
     let opened =
-        "4 files: 4 unchanged, 0 moved, 0 opened, 0 gone, 1 unreadable, 0 links not followed";
+        "4 files: 4 unchanged, 0 moved, 0 read, 0 removed, 1 unreadable, 0 links not followed";
     assert_eq!(printed[1], opened);
     assert!(printed[2].ends_with(", unchanged"), "{stdout}");
 }
@@ -409,7 +409,10 @@ fn scan_names_tracks_with_broken_tags_up_to_a_hundred() {
     assert_eq!(printed[0], format!("000.flac: {reason}"));
     assert_eq!(printed[99], format!("099.flac: {reason}"));
     assert_eq!(printed[100], "3 more tracks have broken tags");
-    assert!(stdout.contains("; 103 with broken tags\n"), "{stdout}");
+    assert!(
+        stdout.contains("; 103 files have broken tags\n"),
+        "{stdout}"
+    );
 }
 
 #[test]

@@ -317,7 +317,7 @@ fn a_drain_says_goaway_and_finishes_what_is_under_way() {
     server.ask_to_stop();
     server.logged(
         "INFO",
-        "stopping: no new connections, open requests may finish",
+        "stopping: no new connections are accepted, but open requests may finish",
     );
     let goaway = client.wait_for(GOAWAY).expect("the server says it goes");
     // This first GOAWAY refuses no stream and reports no error: RFC 9113 §6.8.

@@ -93,7 +93,7 @@ fn statuses() {
         (
             "w:5/plain/http://example.com/a.jpg",
             422,
-            "the source is not local:///PATH; remote sources are not supported yet",
+            "the source does not have the form local:///PATH; remote sources are not supported yet",
         ),
     ] {
         let response = server.get(&format!("/imgproxy/_/{rest}"));
@@ -219,7 +219,7 @@ fn sign_makes_signatures_of_imgproxy() {
     let url = format!("https://example.org/imgproxy/_/{rest}");
     let expected = format!("https://example.org{}", signed(rest));
     assert_eq!(sign(&[&url]), (Some(0), expected.clone()));
-    let valid = "valid, without expiry".to_owned();
+    let valid = "the signature is valid and does not expire".to_owned();
     assert_eq!(sign(&[&expected, "--check"]), (Some(0), valid));
     assert_eq!(sign(&[&url, "--check"]), (Some(1), String::new()));
     let expired = signed("exp:1000/plain/local:///a.jpg");

@@ -118,7 +118,7 @@ fn a_new_process_that_cannot_start_leaves_the_old_one_serving() {
     for failures in 1..3 {
         signal(server.pid(), Signal::USR2);
         eventually("the log has it", || {
-            let message = "the new process did not take over: this one continues";
+            let message = "the new process did not take over: this process continues";
             (server.logged("ERROR", message) == failures).then_some(())
         });
         kept.request("GET", "/p.jpg", "");

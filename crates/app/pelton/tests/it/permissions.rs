@@ -495,7 +495,7 @@ fn pelton_sign_signs_and_verifies() {
     );
     let (code, stdout, _) = sign(&home, &["--check", &signed, "--key", KEY]);
     assert!(
-        code == 0 && stdout.starts_with("valid until the Unix time "),
+        code == 0 && stdout.starts_with("the signature is valid until the Unix time "),
         "{stdout}"
     );
     let keys = format!("{KEY},{OLD_KEY}");
@@ -503,7 +503,7 @@ fn pelton_sign_signs_and_verifies() {
         (
             &["--check", &signed, "--key", OLD_KEY],
             1,
-            "the signature was made with none of the keys",
+            "the signature does not match any of the keys",
         ),
         (
             &["--check", &signed, "--images-signature-keys", &keys],

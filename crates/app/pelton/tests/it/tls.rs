@@ -409,7 +409,7 @@ fn unusable_certificates_are_reported_before_serving() {
     .assert_eq(&printed("serve --tls-cert good.pem"));
     expect![[r#"
         pelton: tls: missing.key: cannot be read: No such file or directory (os error 2)
-        hint:   certificate and key must be readable by the user that pelton runs as
+        hint:   the certificate and the key must be readable by the user that pelton runs as
         2
     "#]]
     .assert_eq(&printed("serve --tls-cert good.pem --tls-key missing.key"));
@@ -425,7 +425,7 @@ fn unusable_certificates_are_reported_before_serving() {
     "#]]
     .assert_eq(&printed("check --tls-cert old.pem --tls-key old.key"));
     expect![[r#"
-        pelton: tls.redirect: there is no certificate, so no HTTPS
+        pelton: tls.redirect: HTTPS is off, because no certificate is configured
         hint:   give --tls-cert and --tls-key
         2
     "#]]

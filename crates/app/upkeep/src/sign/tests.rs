@@ -73,14 +73,14 @@ fn signed_urls_are_valid_and_changed_ones_are_not() {
         parts.signed(&key(), until_unix_s)
     };
     let plain = sign("/a b.jpg?w=480", None);
-    assert_eq!(check(&plain), "valid, without expiry");
+    assert_eq!(check(&plain), "the signature is valid and does not expire");
     let limited = sign("/a.jpg?w=480", Some(1_060));
-    let line = "valid until the Unix time 1060, for 60 s";
+    let line = "the signature is valid until the Unix time 1060, for another 60 s";
     assert_eq!(check(&limited), line);
     let expired = sign("/a.jpg?w=480", Some(1_000));
     assert!(check(&expired).contains("has expired"));
     let changed = limited.replace("expires=1060", "expires=2060");
-    assert!(check(&changed).contains("the signature was made with none of the keys"));
+    assert!(check(&changed).contains("the signature does not match any of the keys"));
     assert!(check("/a.jpg?w=480").contains("has no signature"));
 }
 

@@ -26,7 +26,7 @@ impl Connection {
             && (head.kind != Kind::Continuation || head.stream != partial_head.stream)
         {
             return Err(Fault::protocol(
-                "a frame other than CONTINUATION before the end of a field block",
+                "the client sent a frame other than CONTINUATION before the end of a field block",
             ));
         }
         match head.kind {
@@ -38,22 +38,30 @@ impl Connection {
             Kind::Settings => self.settings(head, payload, out),
             Kind::Ping => self.ping(head, payload, out),
             Kind::WindowUpdate => self.window_update(head, payload, out),
-            Kind::Goaway if head.stream != 0 => Err(Fault::protocol("GOAWAY on a stream")),
-            Kind::Goaway if payload.len() < 8 => Err(Fault::size("GOAWAY is too short")),
-            Kind::PushPromise => Err(Fault::protocol("PUSH_PROMISE from a client")),
+            Kind::Goaway if head.stream != 0 => Err(Fault::protocol(
+                "the client sent GOAWAY on a stream other than 0",
+            )),
+            Kind::Goaway if payload.len() < 8 => Err(Fault::size("a GOAWAY frame is too short")),
+            Kind::PushPromise => Err(Fault::protocol(
+                "the client sent PUSH_PROMISE, which only servers may send",
+            )),
             Kind::Goaway | Kind::Unknown => Ok(None),
         }
     }
 
     fn data<'i>(&mut self, head: &FrameHead, payload: &'i [u8], out: &mut Vec<u8>) -> Outcome<'i> {
         if self.streams.is_idle(head.stream) || head.stream == 0 {
-            return Err(Fault::protocol("DATA on a stream that is not open"));
+            return Err(Fault::protocol(
+                "the client sent DATA on a stream that is not open",
+            ));
         }
         // RFC 9113 §6.9.1: padding counts against the windows, and so does data for streams that
         // are already closed.
         let size = payload.len() as u32;
         let allowed = self.allowed.checked_sub(size);
-        self.allowed = allowed.ok_or(Fault::flow("more DATA than the connection allows"))?;
+        self.allowed = allowed.ok_or(Fault::flow(
+            "the client sent more DATA than the connection allows",
+        ))?;
         let bytes = unpadded(head, payload)?;
         let ends = head.has(flag::END_STREAM);
         let Some(stream) = self.streams.get_mut(head.stream) else {
@@ -101,7 +109,7 @@ impl Connection {
         // RFC 9113 §5.1.1: streams that a client opens have odd numbers.
         if head.stream.is_multiple_of(2) {
             return Err(Fault::protocol(
-                "HEADERS on a stream with an even number, which clients must not use",
+                "the client sent HEADERS on a stream with an even number, which is for servers",
             ));
         }
         let mut block = unpadded(head, payload)?;
@@ -109,7 +117,7 @@ impl Connection {
         if head.has(flag::PRIORITY) {
             let (priority, rest) = block
                 .split_at_checked(5)
-                .ok_or(Fault::size("HEADERS is too short"))?;
+                .ok_or(Fault::size("a HEADERS frame is too short"))?;
             depends_on_itself = dependency(priority) == head.stream;
             block = rest;
         }
@@ -137,10 +145,9 @@ impl Connection {
         if !head.has(flag::END_HEADERS) {
             return Ok(None);
         }
-        let partial_head = self
-            .partial_head
-            .take()
-            .ok_or(Fault::protocol("CONTINUATION without HEADERS"))?;
+        let partial_head = self.partial_head.take().ok_or(Fault::protocol(
+            "the client sent CONTINUATION without HEADERS",
+        ))?;
         self.whole_head(&partial_head, &partial_head.block, out)
     }
 
@@ -148,10 +155,9 @@ impl Connection {
     /// bytes and frames of a head are limited, because a client may send a head that never ends, as
     /// in CVE-2024-27316.
     fn add_to_head(&mut self, piece: &[u8]) -> Result<(), Fault> {
-        let partial_head = self
-            .partial_head
-            .as_mut()
-            .ok_or(Fault::protocol("CONTINUATION without HEADERS"))?;
+        let partial_head = self.partial_head.as_mut().ok_or(Fault::protocol(
+            "the client sent CONTINUATION without HEADERS",
+        ))?;
         partial_head.frames += 1;
         // A head above the limit, for instance with too many cookies, still gets a response on its
         // stream. The connection is closed only if the compressed head is longer than twice the
@@ -159,7 +165,9 @@ impl Connection {
         if 2 * self.limits.head_bytes_max < partial_head.block.len() + piece.len()
             || self.limits.head_frames_max < partial_head.frames
         {
-            return Err(Fault::calm("a field block with too many bytes or frames"));
+            return Err(Fault::calm(
+                "the client sent a field block with too many bytes or frames",
+            ));
         }
         partial_head.block.extend_from_slice(piece);
         Ok(())
@@ -191,7 +199,9 @@ impl Connection {
                 End::ByClient => self.refuse(id, ErrorCode::StreamClosed, out),
                 End::ByServer => Ok(None),
                 // RFC 9113 §5.1.1: stream numbers must increase.
-                End::Unknown => Err(Fault::protocol("HEADERS on a stream that is not open")),
+                End::Unknown => Err(Fault::protocol(
+                    "the client sent HEADERS on a stream that is not open",
+                )),
             };
         }
         self.streams.last = id;
@@ -251,7 +261,7 @@ impl Connection {
 
     fn priority<'i>(&mut self, head: &FrameHead, payload: &[u8], out: &mut Vec<u8>) -> Outcome<'i> {
         if head.stream == 0 {
-            return Err(Fault::protocol("PRIORITY on stream 0"));
+            return Err(Fault::protocol("the client sent PRIORITY on stream 0"));
         }
         // RFC 9113 §5.3.2: priorities are deprecated; only the form of the frame is checked.
         if payload.len() != 5 {
@@ -266,10 +276,14 @@ impl Connection {
     fn reset_by_client<'i>(&mut self, head: &FrameHead, payload: &[u8]) -> Outcome<'i> {
         let stream = head.stream;
         if stream == 0 || self.streams.is_idle(stream) {
-            return Err(Fault::protocol("RST_STREAM on a stream that is not open"));
+            return Err(Fault::protocol(
+                "the client sent RST_STREAM on a stream that is not open",
+            ));
         }
         if payload.len() != 4 {
-            return Err(Fault::size("RST_STREAM of a length other than 4"));
+            return Err(Fault::size(
+                "the client sent RST_STREAM of a length other than 4",
+            ));
         }
         if !self.is_open(stream) {
             return Ok(None);
@@ -280,12 +294,16 @@ impl Connection {
 
     fn settings<'i>(&mut self, head: &FrameHead, payload: &[u8], out: &mut Vec<u8>) -> Outcome<'i> {
         if head.stream != 0 {
-            return Err(Fault::protocol("SETTINGS on a stream"));
+            return Err(Fault::protocol(
+                "the client sent SETTINGS on a stream other than 0",
+            ));
         }
         if head.has(flag::ACK) {
             return match payload {
                 [] => Ok(None),
-                _ => Err(Fault::size("an acknowledgement of SETTINGS with a payload")),
+                _ => Err(Fault::size(
+                    "the client sent an acknowledgement of SETTINGS with a payload",
+                )),
             };
         }
         settings::read(payload, |setting| match setting {
@@ -313,10 +331,12 @@ impl Connection {
 
     fn ping<'i>(&mut self, head: &FrameHead, payload: &[u8], out: &mut Vec<u8>) -> Outcome<'i> {
         if head.stream != 0 {
-            return Err(Fault::protocol("PING on a stream"));
+            return Err(Fault::protocol(
+                "the client sent PING on a stream other than 0",
+            ));
         }
         if payload.len() != 8 {
-            return Err(Fault::size("PING of a length other than 8"));
+            return Err(Fault::size("the client sent PING of a length other than 8"));
         }
         if !head.has(flag::ACK) {
             frame::write_head(out, payload.len(), Kind::Ping, flag::ACK, 0);
@@ -334,12 +354,16 @@ impl Connection {
         out: &mut Vec<u8>,
     ) -> Outcome<'i> {
         let &[w0, w1, w2, w3] = payload else {
-            return Err(Fault::size("WINDOW_UPDATE of a length other than 4"));
+            return Err(Fault::size(
+                "the client sent WINDOW_UPDATE of a length other than 4",
+            ));
         };
         let bytes = i64::from(u32::from_be_bytes([w0 & 0x7f, w1, w2, w3]));
         if head.stream == 0 {
             if bytes == 0 {
-                return Err(Fault::protocol("WINDOW_UPDATE by 0"));
+                return Err(Fault::protocol(
+                    "the client sent WINDOW_UPDATE with an increment of 0",
+                ));
             }
             self.window += bytes;
             if i64::from(WINDOW_MAX) < self.window {
@@ -351,7 +375,7 @@ impl Connection {
         }
         if self.streams.is_idle(head.stream) {
             return Err(Fault::protocol(
-                "WINDOW_UPDATE on a stream that is not open",
+                "the client sent WINDOW_UPDATE on a stream that is not open",
             ));
         }
         let Some(stream) = self.streams.get_mut(head.stream) else {
@@ -382,10 +406,11 @@ fn unpadded<'p>(head: &FrameHead, payload: &'p [u8]) -> Result<&'p [u8], Fault> 
     if !head.has(flag::PADDED) {
         return Ok(payload);
     }
-    const TOO_LONG: Fault = Fault::protocol("padding that is longer than its frame");
-    let (&padding, rest) = payload
-        .split_first()
-        .ok_or(Fault::size("a padded frame without a padding length"))?;
+    const TOO_LONG: Fault =
+        Fault::protocol("the client sent padding that is longer than its frame");
+    let (&padding, rest) = payload.split_first().ok_or(Fault::size(
+        "the client sent a padded frame without a padding length",
+    ))?;
     let length = rest.len().checked_sub(usize::from(padding));
     Ok(&rest[..length.ok_or(TOO_LONG)?])
 }

@@ -576,7 +576,10 @@ fn heads_are_judged_by_their_fields() {
 #[test]
 fn a_connection_begins_with_the_preface_and_settings() {
     for (bytes, reason) in [
-        (b"GET / HTTP/1.1\r\n".to_vec(), "no preface"),
+        (
+            b"GET / HTTP/1.1\r\n".to_vec(),
+            "the connection does not begin with the preface of HTTP/2",
+        ),
         (
             [&PREFACE[..], &frame(PING, 0, 0, &[0; 8])].concat(),
             "the first frame is not SETTINGS",

@@ -163,7 +163,10 @@ fn goaway_contains_the_reason() {
         .send(&frame(PING, 0, 3, &[0; 8]))
         .expect_err("PING on a stream");
     peer.connection.fail(fault, &mut peer.out);
-    assert!(peer.out.ends_with(b"PING on a stream"));
+    assert!(
+        peer.out
+            .ends_with(b"the client sent PING on a stream other than 0")
+    );
     assert_eq!(peer.replies(), ["GOAWAY 0 0 24 [0, 0, 0, 1, 0, 0, 0, 1]"]);
 }
 

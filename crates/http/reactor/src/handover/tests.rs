@@ -41,7 +41,10 @@ fn a_socket_that_does_not_listen_is_refused() {
     let stream = TcpStream::connect(address).expect("it listens");
     let disguised = TcpListener::from(std::os::fd::OwnedFd::from(stream));
     let refused = passed(&[listener, disguised]).expect_err("the second is none");
-    assert_eq!(refused.to_string(), "not a listening socket");
+    assert_eq!(
+        refused.to_string(),
+        "the descriptor is not a listening socket"
+    );
 }
 
 #[test]

@@ -178,9 +178,12 @@ impl Sending {
 
 fn log_failure(ended: Ended) -> Ended {
     match &ended {
-        Ended::File(err) => tracing::error!(%err, "file cannot be read; stream reset"),
+        Ended::File(err) => tracing::error!(%err, "a file cannot be read; the stream was reset"),
         // Any other failure to read a chunk means that the file is shorter than before.
-        ended => tracing::warn!(?ended, "original shrank while it was sent; stream reset"),
+        ended => tracing::warn!(
+            ?ended,
+            "the original shrank while it was sent; the stream was reset"
+        ),
     }
     ended
 }

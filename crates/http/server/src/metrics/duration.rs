@@ -145,7 +145,11 @@ pub(super) fn render<'a>(text: &mut Text, cores: impl Iterator<Item = &'a Durati
 /// the counts of its buckets, and its total duration in microseconds.
 pub(super) fn render_sources(text: &mut Text, sources: &[(&str, [u64; BUCKETS], u64)]) {
     const NAME: &str = "pelton_served_duration_seconds";
-    text.family(NAME, "histogram", "time to respond, by source of the body");
+    text.family(
+        NAME,
+        "histogram",
+        "time to respond, labelled by the source of the body",
+    );
     for (source, counts, sum_us) in sources {
         let labels = format!("from=\"{source}\"");
         let total = render_buckets(text, NAME, &labels, counts);

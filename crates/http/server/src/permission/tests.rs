@@ -80,7 +80,7 @@ fn signatures_and_recipes_are_judged() {
             p=thumb -> 403 Denied { denial: Unsigned, detail: None }
             p=thumb&SIGN -> [w=96] until ever, exempt: false
             p=other&SIGN -> 400 BadParameter("p: there is no such preset")
-            sig=1&sig=2 -> 400 BadParameter("sig and expires: must be given only once")
+            sig=1&sig=2 -> 400 BadParameter("sig and expires: each must be given only once")
             expires=x&w=200&SIGN -> 400 BadParameter("expires: must be a Unix time in seconds")
             meta=full -> [] until ever, exempt: false
             SIGN -> [] until ever, exempt: false

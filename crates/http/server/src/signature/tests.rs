@@ -48,7 +48,7 @@ fn queries_are_verified() {
     let keys = [key(PLAIN), key(SALTED)];
     let check = |path: &str, query: &str, now_unix_s| verify(&keys, path, query, now_unix_s);
     let until_2000 = format!("w=480&expires=2000&sig={UNTIL_2000}&h=1");
-    let repeated = Malformed("sig and expires: must be given only once");
+    let repeated = Malformed("sig and expires: each must be given only once");
     let not_a_time = Malformed("expires: must be a Unix time in seconds");
     for (path, query, now_unix_s, expected) in [
         ("/a.jpg", "w=480".to_owned(), 0, Ok(None)),

@@ -66,13 +66,14 @@ impl Error {
     pub fn hint(&self) -> &'static str {
         match self.kind {
             ErrorKind::Unreadable => {
-                "certificate and key must be readable by the user that pelton runs as"
+                "the certificate and the key must be readable by the user that pelton runs as"
             }
             ErrorKind::NoCertificate => {
                 "give --tls-cert the PEM file with the whole chain, which certbot calls fullchain.pem"
             }
             ErrorKind::NoKey => {
-                "give --tls-key the PEM file with the key, without a passphrase: openssl pkey -in OLD -out NEW removes it"
+                "give --tls-key the PEM file with the key, without a passphrase: openssl pkey -in \
+                 OLD -out NEW removes the passphrase"
             }
             ErrorKind::BadCertificate => {
                 "openssl x509 -noout -text -in FILE shows the content of the file"

@@ -126,7 +126,7 @@ pub(super) fn channels_of(colours: ColorType) -> Result<Channels, Error> {
         ColorType::Grayscale => Ok(Channels::Grey),
         ColorType::GrayscaleAlpha => Ok(Channels::GreyAlpha),
         ColorType::Indexed => {
-            let detail = "png: decoder did not expand the palette";
+            let detail = "png: the decoder did not expand the palette";
             Err(Error::new(ErrorKind::Failed, detail))
         }
     }

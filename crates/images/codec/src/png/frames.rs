@@ -25,7 +25,10 @@ pub(crate) fn open_frames<'a>(
 ) -> Result<Opened<Frames<'a>>, Error> {
     let reader = open(bytes, options)?;
     let Some(animation) = reader.info().animation_control else {
-        return Err(Error::new(ErrorKind::Undecodable, "png: not animated"));
+        return Err(Error::new(
+            ErrorKind::Undecodable,
+            "png: the file is not animated",
+        ));
     };
     let (profile, damaged) = profile(&reader, bytes, options)?;
     Ok(Opened {

@@ -52,7 +52,7 @@ impl AnimationEncoder {
             lossless,
         } = encoding
         else {
-            let detail = format!("{encoding:?} cannot be animated");
+            let detail = format!("webp: {encoding:?} cannot encode an animation");
             return Err(Error::new(ErrorKind::Failed, detail));
         };
         if size.width_px.max(size.height_px) > webp::WEBP_MAX_DIMENSION {
@@ -115,7 +115,7 @@ impl AnimationEncoder {
     /// picture was added, or if the encoded file does not last as long as all pictures together.
     pub fn finish(self, plays: u16) -> Result<Vec<u8>, Error> {
         if self.time_ms == 0 {
-            let detail = "webp: animation without a frame";
+            let detail = "webp: the animation has no frame";
             return Err(Error::new(ErrorKind::Failed, detail));
         }
         let (encoder, end) = (self.handle.0.as_ptr(), self.timestamp());

@@ -59,7 +59,10 @@ pub(super) fn with_profile(file: &[u8], size: Size, profile: &[u8]) -> Result<Ve
     let all = || added.into_iter().chain(other_chunks());
     let body_bytes = 4 + all().map(stored_bytes).sum::<usize>();
     let Ok(riff_len) = u32::try_from(body_bytes) else {
-        return Err(Error::new(ErrorKind::TooLarge, "webp: file exceeds 4 GiB"));
+        return Err(Error::new(
+            ErrorKind::TooLarge,
+            "webp: the file exceeds 4 GiB",
+        ));
     };
     let mut extended = Vec::new();
     buffer::reserve(&mut extended, 8 + body_bytes)?;

@@ -86,7 +86,7 @@ fn encode_planes(yuv: &Yuv, effort: Effort) -> Result<Vec<u8>, Error> {
         Some(copies) => copies.each_mut().map(|copy| copy.as_mut_ptr()),
     };
     if cb.stride != cr.stride {
-        let detail = "webp: chroma planes have different strides";
+        let detail = "webp: the chroma planes have different strides";
         return Err(Error::new(ErrorKind::Failed, detail));
     }
     let mut picture = new_picture(yuv.size)?;

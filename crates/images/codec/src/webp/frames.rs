@@ -17,7 +17,10 @@ pub(crate) fn open_frames<'a>(
     options: &DecodeOptions,
 ) -> Result<Opened<Frames<'a>>, Error> {
     let Some(canvas) = canvas_size(bytes)? else {
-        return Err(Error::new(ErrorKind::Undecodable, "webp: not animated"));
+        return Err(Error::new(
+            ErrorKind::Undecodable,
+            "webp: the file is not animated",
+        ));
     };
     options.limits.admit("webp", canvas, options.stored)?;
     let profile = container::profile(bytes);

@@ -82,7 +82,8 @@ impl Options {
         // no effect.
         let is_scaled = self.dpr < 1.0 || self.enlarge && 1.0 < self.dpr;
         if !has_size && is_scaled {
-            let problem = "must be at least 1 without width and height, and exactly 1 with enlarge and without them";
+            let problem = "must be at least 1 if neither width nor height is set, and exactly 1 if \
+                           enlarge is set too";
             return Err(ImgproxyError::option("dpr", problem));
         }
         if !has_size {
@@ -118,7 +119,8 @@ impl Options {
             (false, fit, _) => Ok(fit),
             (true, Fit::Inside, Gravity::CENTRE) if has_both_sides => Ok(Fit::Contain),
             (true, _, _) => {
-                let problem = "is supported only for the type fit with width, height and the gravity ce, or together with enlarge";
+                let problem = "needs the type fit, both width and height, and the gravity ce; or \
+                               enlarge and another type with both width and height";
                 Err(ImgproxyError::option("extend", problem))
             }
         }

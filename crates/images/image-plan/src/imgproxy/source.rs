@@ -61,7 +61,8 @@ fn from_base64(source: &str) -> Result<String, ImgproxyError> {
     let decoded = decode_base64url(joined.trim_end_matches('='));
     let decoded = decoded.and_then(|bytes| String::from_utf8(bytes).ok());
     decoded.ok_or_else(|| {
-        let problem = "the source is neither plain/URL nor base64url; if it is meant as an option, its colon is missing";
+        let problem = "the source is neither plain/URL nor base64url; if the source is meant to be \
+                       an option, the colon of the option is missing";
         ImgproxyError::path(problem)
     })
 }
@@ -71,7 +72,10 @@ fn from_base64(source: &str) -> Result<String, ImgproxyError> {
 pub(super) fn library_path(source: &str) -> Result<String, ImgproxyError> {
     let Some(path) = source.strip_prefix(LOCAL) else {
         return Err(ImgproxyError::source(match source.contains("://") {
-            true => "the source is not local:///PATH; remote sources are not supported yet",
+            true => {
+                "the source does not have the form local:///PATH; remote sources are not supported \
+                 yet"
+            }
             false => "the source has no scheme; local:///PATH names a file of the library",
         }));
     };

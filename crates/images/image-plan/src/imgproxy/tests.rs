@@ -67,11 +67,11 @@ fn published_urls() {
          enc/jwV3wUD9r4VBIzgv/ang3Hbh0vPpcm5cc",
         expect![[r#"
             rs:fit:300:200/plain/local:///logos/imgproxy.png@jpg -> /logos/imgproxy.png?w=300&h=200&format=jpeg
-            plain/http://example.com/images/curiosity.jpg -> Source: the source is not local:///PATH; remote sources are not supported yet
-            aHR0cDovL2V4YW1w/bGUuY29tL2ltYWdl/cy9jdXJpb3NpdHku/anBn.png -> Source: the source is not local:///PATH; remote sources are not supported yet
-            rs:fill:300:400:0/g:sm/aHR0cDovL2V4YW1w/bGUuY29tL2ltYWdl/cy9jdXJpb3NpdHku/anBn.png -> Source: the source is not local:///PATH; remote sources are not supported yet
-            pr:sharp/rs:fill:300:400:0/g:sm/plain/http://example.com/images/curiosity.jpg@png -> Source: the source is not local:///PATH; remote sources are not supported yet
-            enc/jwV3wUD9r4VBIzgv/ang3Hbh0vPpcm5cc -> Path: the source is neither plain/URL nor base64url; if it is meant as an option, its colon is missing
+            plain/http://example.com/images/curiosity.jpg -> Source: the source does not have the form local:///PATH; remote sources are not supported yet
+            aHR0cDovL2V4YW1w/bGUuY29tL2ltYWdl/cy9jdXJpb3NpdHku/anBn.png -> Source: the source does not have the form local:///PATH; remote sources are not supported yet
+            rs:fill:300:400:0/g:sm/aHR0cDovL2V4YW1w/bGUuY29tL2ltYWdl/cy9jdXJpb3NpdHku/anBn.png -> Source: the source does not have the form local:///PATH; remote sources are not supported yet
+            pr:sharp/rs:fill:300:400:0/g:sm/plain/http://example.com/images/curiosity.jpg@png -> Source: the source does not have the form local:///PATH; remote sources are not supported yet
+            enc/jwV3wUD9r4VBIzgv/ang3Hbh0vPpcm5cc -> Path: the source is neither plain/URL nor base64url; if the source is meant to be an option, the colon of the option is missing
         "#]],
     );
 }
@@ -108,16 +108,16 @@ fn sources() {
             plain/local:/dir/a.jpg -> /dir/a.jpg?
             plain/local:///../a.jpg -> /../a.jpg?
             plain/a.jpg -> Source: the source has no scheme; local:///PATH names a file of the library
-            plain/s3://bucket/a.jpg -> Source: the source is not local:///PATH; remote sources are not supported yet
+            plain/s3://bucket/a.jpg -> Source: the source does not have the form local:///PATH; remote sources are not supported yet
             plain/local:///a%2 -> Path: the source has malformed percent-encoding
             plain/local:///a%ff -> Path: the source has malformed percent-encoding
             plain/local:///a@b@png -> Path: the URL has more than one extension; write @ in a plain source as %40
             plain/ -> Path: the URL has no source
-            plain -> Path: the source is neither plain/URL nor base64url; if it is meant as an option, its colon is missing
+            plain -> Path: the source is neither plain/URL nor base64url; if the source is meant to be an option, the colon of the option is missing
             bG9jYWw6Ly8vYS5qcGc -> /a.jpg?
             bG9jYWw6Ly8vYS5qcGc=.webp -> /a.jpg?format=webp
             bG9jYWw6/Ly8vYS5q/cGc.jpg.png -> Path: the URL has more than one extension; write @ in a plain source as %40
-            b.png -> Path: the source is neither plain/URL nor base64url; if it is meant as an option, its colon is missing
+            b.png -> Path: the source is neither plain/URL nor base64url; if the source is meant to be an option, the colon of the option is missing
             rs%3Afit%3A5%3A6/plain/local:///a%3Ab -> /a%3Ab?w=5&h=6
             w:5/ -> Path: the URL has no source
         "#]],
@@ -166,16 +166,16 @@ fn sizes() {
             w:300/h:200/el:1 -> w=300&h=200&enlarge=true
             rs:fit:300:200:0:1 -> w=300&h=200&fit=contain&bg=00000000
             ex:1/s:300:200 -> w=300&h=200&fit=contain&bg=00000000
-            ex:1:so/s:300:200 -> Option: extend: is supported only for the type fit with width, height and the gravity ce, or together with enlarge
-            ex:1/w:9 -> Option: extend: is supported only for the type fit with width, height and the gravity ce, or together with enlarge
+            ex:1:so/s:300:200 -> Option: extend: needs the type fit, both width and height, and the gravity ce; or enlarge and another type with both width and height
+            ex:1/w:9 -> Option: extend: needs the type fit, both width and height, and the gravity ce; or enlarge and another type with both width and height
             ex:1 -> 
             rs:fill:9:9:1:1 -> w=9&h=9&fit=cover&enlarge=true
-            rs:fill:9:9:0:1 -> Option: extend: is supported only for the type fit with width, height and the gravity ce, or together with enlarge
+            rs:fill:9:9:0:1 -> Option: extend: needs the type fit, both width and height, and the gravity ce; or enlarge and another type with both width and height
             dpr:2/w:300 -> w=600
             dpr:0.5/w:1 -> w=1
             dpr:2 -> 
-            dpr:0.5 -> Option: dpr: must be at least 1 without width and height, and exactly 1 with enlarge and without them
-            dpr:2/el:1 -> Option: dpr: must be at least 1 without width and height, and exactly 1 with enlarge and without them
+            dpr:0.5 -> Option: dpr: must be at least 1 if neither width nor height is set, and exactly 1 if enlarge is set too
+            dpr:2/el:1 -> Option: dpr: must be at least 1 if neither width nor height is set, and exactly 1 if enlarge is set too
             z:0.5/w:300 -> w=150
             z:2:2/w:9/dpr:2 -> w=36
             z:2:3/w:9 -> Option: zoom: different zoom factors for width and height are not supported
@@ -210,9 +210,9 @@ fn crops() {
             rs:fit:9:9/g:sm -> w=9&h=9
             rs:fill:9:9/g:ea:5 -> Option: gravity: offsets of the gravity are not supported
             rs:fill:9:9/g:fp:2:0 -> Option: g: the focus point must be two numbers from 0 to 1
-            g:fp:0.5 -> Option: g: the gravity must be no, so, ea, we, noea, nowe, soea, sowe or ce, with up to two offsets, or fp:X:Y, or sm
+            g:fp:0.5 -> Option: g: the gravity must be sm, fp:X:Y, or one of no, so, ea, we, noea, nowe, soea, sowe and ce with up to two offsets
             g:obj:face -> Option: g: object detection is not supported
-            g:middle -> Option: g: the gravity must be no, so, ea, we, noea, nowe, soea, sowe or ce, with up to two offsets, or fp:X:Y, or sm
+            g:middle -> Option: g: the gravity must be sm, fp:X:Y, or one of no, so, ea, we, noea, nowe, soea, sowe and ce with up to two offsets
             c:0.5:0.25 -> crop=0.25,0.375,0.5,0.25
             c:0.5:0/g:no -> crop=0.25,0,0.5,1
             c:0.5:0.5:fp:0.9:0.1 -> crop=0.5,0,0.5,0.5
@@ -260,8 +260,8 @@ fn effects() {
             flip:0:1 -> flip=true
             rot:90/fl:1:1 -> rotate=270
             t:10 -> trim=10
-            trim:10:ff00ff -> Option: trim: a colour for the borders to trim is not supported
-            t:5::1 -> Option: t: trimming equal borders only is not supported
+            trim:10:ff00ff -> Option: trim: trimming borders of a given colour is not supported
+            t:5::1 -> Option: t: trimming opposite borders by equal amounts is not supported
             t: -> 
             t:10/el:1/w:5 -> Option: enlarge: needs both width and height if it is combined with trim
             t:1/rs:fit:5:5:1 -> trim=1&w=5&h=5&enlarge=true
@@ -294,7 +294,7 @@ fn output() {
             raw:1 ->  Original
             raw:0 -> 
             skp:gif:svg ->  OriginalOf([Gif, Svg])
-            skp:exe -> Option: skp: must be names of formats
+            skp:exe -> Option: skp: must contain only names of picture formats
             cb:x7 -> 
             exp:0 -> 
             exp:1000 ->  until 1001

@@ -376,7 +376,9 @@ pub(super) fn next_box(
         size => (size.into(), 8),
     };
     if size < head_bytes || area.end - area.start < size {
-        return Err(ProbeError::malformed("box that exceeds its parent"));
+        return Err(ProbeError::malformed(
+            "iso media box larger than its parent box",
+        ));
     }
     let content = area.start + head_bytes..area.start + size;
     Ok(Some((kind, content)))

@@ -43,7 +43,7 @@ pub(super) fn probe(head: &mut HeaderReader<'_>) -> Result<Facts, ProbeError> {
     let width = i32::from_le_bytes(head.array(18)?);
     let height = i32::from_le_bytes(head.array(22)?);
     let Ok(width_px) = u32::try_from(width) else {
-        return Err(ProbeError::malformed("bmp of negative width"));
+        return Err(ProbeError::malformed("bmp with a negative width"));
     };
     let bits = u16::from_le_bytes(head.array(28)?);
     let compression = match header_bytes {

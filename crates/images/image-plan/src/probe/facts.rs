@@ -242,7 +242,7 @@ impl ProbeError {
     }
 
     pub(super) const fn truncated() -> ProbeError {
-        ProbeError::new(ProbeErrorKind::Truncated, "header is cut off")
+        ProbeError::new(ProbeErrorKind::Truncated, "the header is cut off")
     }
 
     pub(super) const fn io(source: io::Error) -> ProbeError {

@@ -130,7 +130,7 @@ impl<'a> HeaderReader<'a> {
         let at = part.start.saturating_add(offset);
         if part.end < at.saturating_add(N as u64) {
             return Err(ProbeError::malformed(
-                "a part of the file is shorter than its fields",
+                "a part of the file is too short for the fields that it must contain",
             ));
         }
         self.array(at)

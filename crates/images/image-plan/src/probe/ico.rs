@@ -94,7 +94,7 @@ pub(super) fn read_entry(head: &mut HeaderReader<'_>) -> Result<IcoEntry, ProbeE
             let width = i32::from_le_bytes([w0, w1, w2, w3]);
             let height = i32::from_le_bytes([h0, h1, h2, h3]);
             let Ok(width_px) = u32::try_from(width) else {
-                return Err(ProbeError::malformed("ico of negative width"));
+                return Err(ProbeError::malformed("ico with a negative width"));
             };
             Size::new(width_px, height.unsigned_abs() / 2)
         }

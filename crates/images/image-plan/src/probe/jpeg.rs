@@ -65,7 +65,9 @@ pub(super) fn probe(head: &mut HeaderReader<'_>) -> Result<Facts, ProbeError> {
         }
         let length = u64::from(u16::from_be_bytes(head.array(at)?));
         if length < 2 {
-            return Err(ProbeError::malformed("jpeg segment with a length below 2"));
+            return Err(ProbeError::malformed(
+                "jpeg with a segment whose length is below 2",
+            ));
         }
         let payload = at + 2..at + length;
         at = payload.end;
@@ -151,7 +153,7 @@ impl Segments {
             });
             let slot = self.table_sums.get_mut(usize::from(kind & 15));
             *slot.ok_or(ProbeError::malformed(
-                "jpeg with a fifth quantisation table",
+                "jpeg with more than four quantisation tables",
             ))? = Some(sum.sum());
         }
         if at != payload.end {

@@ -289,7 +289,9 @@ impl Bits<'_, '_> {
         self.u32([(0, 0), (3, 0), (4, 0), (1, 3)])?;
         let name_bytes = self.u32([(0, 0), (0, 4), (16, 5), (48, 10)])?;
         if NAME_BYTES_MAX < name_bytes {
-            return Err(ProbeError::malformed("jxl with a long name of a channel"));
+            return Err(ProbeError::malformed(
+                "jxl with a channel name that is too long",
+            ));
         }
         self.bit += 8 * u64::from(name_bytes);
         match kind {

@@ -28,10 +28,12 @@ pub(super) fn probe(head: &mut HeaderReader<'_>) -> Result<Facts, ProbeError> {
         let [l3, l2, l1, l0, kind @ ..]: [u8; 8] = head.array(at)?;
         let length = u32::from_be_bytes([l3, l2, l1, l0]);
         if INTEGER_MAX < length {
-            return Err(ProbeError::malformed("png chunk of impossible length"));
+            return Err(ProbeError::malformed(
+                "png with a chunk of impossible length",
+            ));
         }
         if !kind.iter().all(u8::is_ascii_alphabetic) {
-            return Err(ProbeError::malformed("png chunk without a name"));
+            return Err(ProbeError::malformed("png with a chunk without a name"));
         }
         let data = at + 8..at + 8 + u64::from(length);
         match &kind {

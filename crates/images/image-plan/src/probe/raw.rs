@@ -147,7 +147,9 @@ impl Walk {
     ) -> Result<(), ProbeError> {
         let count = self.u16(head.array(directory.at)?);
         if ENTRIES_MAX < count {
-            return Err(ProbeError::malformed("raw directory with too many entries"));
+            return Err(ProbeError::malformed(
+                "raw file with a directory that has too many entries",
+            ));
         }
         let mut places = Places::default();
         for index in 0..count {

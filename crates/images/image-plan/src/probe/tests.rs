@@ -158,7 +158,7 @@ fn bombs_cost_no_more_than_other_headers() {
         "giant profile",
         &profile,
         (2, 8192),
-        expect!["Malformed: png chunk without a name"],
+        expect!["Malformed: png with a chunk without a name"],
     );
     let segments = jpeg(&vec![segment(0xe2, &[0; 65_533]); 40]);
     check(

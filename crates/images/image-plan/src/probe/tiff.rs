@@ -359,7 +359,7 @@ impl Tags {
         let (entries_at, count) = file.entries(head, at)?;
         if ENTRIES_MAX < count {
             return Err(ProbeError::malformed(
-                "tiff directory with too many entries",
+                "tiff with a directory that has too many entries",
             ));
         }
         for index in 0..count {
@@ -460,7 +460,7 @@ impl Tags {
     ) -> Result<TiffPage, ProbeError> {
         let size = Size::new(self.width, self.height);
         let (Some(offsets), Some(byte_counts)) = (self.offsets, self.byte_counts) else {
-            return Err(ProbeError::malformed("tiff page without strips and tiles"));
+            return Err(ProbeError::malformed("tiff page with no strips or tiles"));
         };
         let is_tiled = self.tile_width != 0 && self.tile_height != 0;
         let chunk = match is_tiled {

@@ -47,7 +47,9 @@ fn lossy(head: &mut HeaderReader<'_>, data: &Range<u64>) -> Result<Facts, ProbeE
         return Err(ProbeError::malformed("webp without vp8's start code"));
     };
     if tag & 1 != 0 {
-        return Err(ProbeError::malformed("webp frame is not a key frame"));
+        return Err(ProbeError::malformed(
+            "webp with a frame that is not a key frame",
+        ));
     }
     // The two highest bits of each 16-bit field request upscaling, which decoders ignore.
     let side = |low, high| u32::from(u16::from_le_bytes([low, high]) & 0x3fff);

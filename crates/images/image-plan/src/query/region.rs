@@ -24,7 +24,8 @@ impl RawParameters {
         let centidegrees = match self.value(Parameter::Rotate) {
             None => 0,
             Some(text) => parse_degrees(text).ok_or_else(|| {
-                let problem = "must be degrees clockwise, from -360 to 360 with at most 2 decimals";
+                let problem = "must be a clockwise angle in degrees, from -360 to 360, with at \
+                               most 2 decimals";
                 QueryError::value(Parameter::Rotate, problem)
             })?,
         };

@@ -300,7 +300,7 @@ fn words_out_of_range() {
             w=640&dpr=.5 -> Value: dpr: must be a number from 1 to 8 with at most 2 decimals
             w=640&dpr=1e1 -> Value: dpr: must be a number from 1 to 8 with at most 2 decimals
             w=16384&dpr=1.01 -> Value: dpr: w and h must be at most 16384 after multiplication by dpr
-            meta=1 -> Value: meta: must be full
+            meta=1 -> Value: meta: must have the value full
         "#]],
     );
 }
@@ -556,10 +556,10 @@ fn turns() {
             rotate=-0 -> 
             rotate=-0.01 -> rotate=359.99
             rotate=360 -> 
-            rotate=360.01 -> Value: rotate: must be degrees clockwise, from -360 to 360 with at most 2 decimals
-            rotate=0.001 -> Value: rotate: must be degrees clockwise, from -360 to 360 with at most 2 decimals
-            rotate= -> Value: rotate: must be degrees clockwise, from -360 to 360 with at most 2 decimals
-            rotate=1e2 -> Value: rotate: must be degrees clockwise, from -360 to 360 with at most 2 decimals
+            rotate=360.01 -> Value: rotate: must be a clockwise angle in degrees, from -360 to 360, with at most 2 decimals
+            rotate=0.001 -> Value: rotate: must be a clockwise angle in degrees, from -360 to 360, with at most 2 decimals
+            rotate= -> Value: rotate: must be a clockwise angle in degrees, from -360 to 360, with at most 2 decimals
+            rotate=1e2 -> Value: rotate: must be a clockwise angle in degrees, from -360 to 360, with at most 2 decimals
             flip=yes -> Value: flip: must be true or false
         "#]],
     );

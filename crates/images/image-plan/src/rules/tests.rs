@@ -136,13 +136,13 @@ fn only_presets() {
         "p=thumb p=thumb&w=200 w=200 p=thumb&other=1 h=240 meta=full p=thumb&meta=full format=auto&w=9",
         expect![[r#"
             p=thumb -> w=96&h=96&fit=cover
-            p=thumb&w=200 -> PresetsOnly: w: this parameter is not permitted; only presets are, as in preset=NAME
-            w=200 -> PresetsOnly: w: this parameter is not permitted; only presets are, as in preset=NAME
+            p=thumb&w=200 -> PresetsOnly: w: this parameter is not permitted; use a preset instead, as in preset=NAME
+            w=200 -> PresetsOnly: w: this parameter is not permitted; use a preset instead, as in preset=NAME
             p=thumb&other=1 -> w=96&h=96&fit=cover
             h=240 -> h=240
             meta=full -> Operation: meta: this parameter is not permitted; the permitted parameters are w, h, fit, q, format, dpr
             p=thumb&meta=full -> Operation: meta: this parameter is not permitted; the permitted parameters are w, h, fit, q, format, dpr
-            format=auto&w=9 -> PresetsOnly: format: this parameter is not permitted; only presets are, as in preset=NAME
+            format=auto&w=9 -> PresetsOnly: format: this parameter is not permitted; use a preset instead, as in preset=NAME
         "#]],
     );
 }
@@ -195,8 +195,8 @@ fn presets_are_checked() {
     expect![[r#"
         sound
         sound
-        "": the name of a preset has 1 to 64 letters, digits, -, _ or .
-        "a b": the name of a preset has 1 to 64 letters, digits, -, _ or .
+        "": the name of a preset must consist of 1 to 64 letters, digits, -, _ or .
+        "a b": the name of a preset must consist of 1 to 64 letters, digits, -, _ or .
         a: w: must be a whole number from 1 to 16384
         a: a preset cannot contain meta"#]]
     .assert_eq(&outcomes.join("\n"));

@@ -166,7 +166,8 @@ fn a_malformed_profile_is_remarked_on() {
     let output = done(&plan, &original);
     assert_eq!(output.remarks.len(), 1);
     assert!(
-        output.remarks[0].starts_with("unusable colour profile treated as sRGB: "),
+        output.remarks[0]
+            .starts_with("the colour profile is unusable, so the colours are treated as sRGB: "),
         "{:?}",
         output.remarks
     );

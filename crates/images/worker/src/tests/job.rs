@@ -116,7 +116,7 @@ fn a_cut_photograph_is_converted_as_far_as_it_goes() {
     let output = convert(&plan, &sound[..sound.len() * 3 / 4]).expect("most of a picture");
     assert_eq!(
         output.remarks,
-        ["original is damaged, only its valid part was decoded"]
+        ["the original is damaged: only its valid part was decoded"]
     );
     assert_eq!(read(&plan, &output.bytes).0.size, SIZE);
 }

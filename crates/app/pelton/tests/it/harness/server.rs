@@ -85,7 +85,8 @@ impl Server {
 
     /// Starts a handover to a new process, and waits until the old process has ended.
     pub(crate) fn upgrade(&mut self) {
-        const MESSAGE: &str = "a new process has taken over: this one finishes its open requests";
+        const MESSAGE: &str =
+            "a new process has taken over: this process finishes its open requests";
         let old = self.pid;
         signal(old, Signal::USR2);
         self.pid = eventually("a new process takes over", || {

@@ -106,13 +106,13 @@ fn hosts_must_agree_and_be_there() {
     check(
         &get(&[]),
         &expect![[r#"
-            400 no Host
+            400 the request has no Host field
         "#]],
     );
     check(
         &get(&[(":authority", "user@h")]),
         &expect![[r#"
-            400 Host is not a host and a port
+            400 the Host field is not a host with an optional port
         "#]],
     );
 }

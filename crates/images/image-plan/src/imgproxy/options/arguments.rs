@@ -139,8 +139,8 @@ impl<'a> Arguments<'a> {
                 }
             }
             _ => {
-                let problem = "the gravity must be no, so, ea, we, noea, nowe, soea, sowe or ce, \
-                               with up to two offsets, or fp:X:Y, or sm";
+                let problem = "the gravity must be sm, fp:X:Y, or one of no, so, ea, we, noea, \
+                               nowe, soea, sowe and ce with up to two offsets";
                 return Err(self.error(problem));
             }
         })
@@ -150,11 +150,13 @@ impl<'a> Arguments<'a> {
     pub(super) fn trim(&self) -> Result<Option<f64>, ImgproxyError> {
         let arguments = self.at_most(4)?;
         if arguments.given(1).is_some() {
-            return Err(self.error("a colour for the borders to trim is not supported"));
+            return Err(self.error("trimming borders of a given colour is not supported"));
         }
         for at in [2, 3] {
             if arguments.given(at).map_or(Ok(false), |it| it.flag())? {
-                return Err(self.error("trimming equal borders only is not supported"));
+                return Err(
+                    self.error("trimming opposite borders by equal amounts is not supported")
+                );
             }
         }
         arguments
@@ -330,6 +332,6 @@ impl Argument<'_> {
         ];
         let named = NAMES.iter().find(|(name, _)| *name == self.text);
         let format = named.map(|(_, format)| *format);
-        format.ok_or_else(|| self.error("must be names of formats"))
+        format.ok_or_else(|| self.error("must contain only names of picture formats"))
     }
 }

@@ -67,7 +67,7 @@ fn properties() {
             aperture: Avif 640x480 Ycc 8 S420 unsupported:Aperture
             no size: Malformed: picture without pixels
             no pixels: Malformed: picture without pixels
-            short size: Malformed: a part of the file is shorter than its fields
+            short size: Malformed: a part of the file is too short for the fields that it must contain
             size of another item: Malformed: picture without pixels
         "#]],
     );
@@ -152,8 +152,8 @@ fn boxes() {
             meta to the end of the file: Avif 640x480 Ycc 8 S420
             no meta: Malformed: avif without a picture
             empty meta: Malformed: avif without a picture
-            box beyond its parent: Malformed: box that exceeds its parent
-            box smaller than its head: Malformed: box that exceeds its parent
+            box beyond its parent: Malformed: iso media box larger than its parent box
+            box smaller than its head: Malformed: iso media box larger than its parent box
             too many properties: Malformed: avif with too many properties
         "#]],
     );
@@ -183,7 +183,7 @@ fn sequences() {
             sequence behind a broken picture: Avif 640x480 Ycc 8 animated:1+
             sequence that is a picture: Avif 640x480 Ycc 8 S420 animated:1+
             sequence of nothing: Malformed: avif without a picture
-            track without a size: Malformed: a part of the file is shorter than its fields
+            track without a size: Malformed: a part of the file is too short for the fields that it must contain
         "#]],
     );
 }

@@ -64,10 +64,10 @@ fn headers() {
             profile: Bmp 640x480 Rgb 8 lossless profile:512
             jpeg inside: Bmp 640x480 Rgb 8 lossless unsupported:Compression
             odd depth: Bmp 640x480 Rgb 8 lossless unsupported:Compression
-            negative width: Malformed: bmp of negative width
+            negative width: Malformed: bmp with a negative width
             most negative height: Bmp 640x2147483648 Rgb 8 lossless
             no pixels: Malformed: picture without pixels
-            cut: Truncated: header is cut off
+            cut: Truncated: the header is cut off
         "#]],
     );
 }

@@ -88,9 +88,9 @@ fn blocks() {
             comment behind the image: Gif 640x480 Rgb 8 lossless
             rubbish behind the image: Gif 640x480 Rgb 8 lossless
             cut in the image: Gif 640x480 Rgb 8 lossless
-            cut in the control: Truncated: header is cut off
+            cut in the control: Truncated: the header is cut off
             no image: Malformed: gif without an image
-            nothing but a screen: Truncated: header is cut off
+            nothing but a screen: Truncated: the header is cut off
             unknown block: Malformed: gif with an unknown block
             image larger than the screen: Gif 641x500 Rgb 8 lossless
             image over the edge: Gif 700x490 Rgb 8 alpha lossless

@@ -83,12 +83,12 @@ fn broken_frames() {
             no components: Jpeg 640x480 Ycc 8 unsupported:Components
             no height: Malformed: jpeg without a height
             no width: Malformed: picture without pixels
-            cut frame: Malformed: a part of the file is shorter than its fields
+            cut frame: Malformed: a part of the file is too short for the fields that it must contain
             no frame: Malformed: jpeg with a scan before its frame
             two frames: Malformed: jpeg with two frames
             no scan: Malformed: jpeg without a scan
-            nothing: Truncated: header is cut off
-            segment of one byte: Malformed: jpeg segment with a length below 2
+            nothing: Truncated: the header is cut off
+            segment of one byte: Malformed: jpeg with a segment whose length is below 2
         "#]],
     );
 }
@@ -164,7 +164,7 @@ fn segments() {
             garbage between segments: Jpeg 640x480 Ycc 8 S420
             too much garbage: Malformed: jpeg without a marker after a segment
             table behind a restart: Jpeg 640x480 Ycc 8 S420 q100
-            fifth table: Malformed: jpeg with a fifth quantisation table
+            fifth table: Malformed: jpeg with more than four quantisation tables
             table cut off: Malformed: jpeg with a truncated quantisation table
         "#]],
     );

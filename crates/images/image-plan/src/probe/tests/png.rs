@@ -59,12 +59,12 @@ fn chunks() {
             exif with a prefix: Png 640x480 Rgb 8 Transpose lossless
             hdr: Png 640x480 Rgb 8 lossless unsupported:Hdr
             sdr: Png 640x480 Rgb 8 lossless
-            cut cicp: Malformed: a part of the file is shorter than its fields
+            cut cicp: Malformed: a part of the file is too short for the fields that it must contain
             no pixels: Malformed: picture without pixels
             too wide: Malformed: png of impossible size
             no image data: Malformed: png without image data
-            endless chunk: Malformed: png chunk of impossible length
-            cut: Truncated: header is cut off
+            endless chunk: Malformed: png with a chunk of impossible length
+            cut: Truncated: the header is cut off
             no header: Malformed: png without a header
         "#]],
     );

@@ -112,7 +112,7 @@ fn pages_of_tiff() {
             thumbnail of a raw file: Tiff 640x480 Grey 8 lossless unsupported:CameraRaw
             subdirectory of a pyramid: Tiff 640x480 Grey 8 lossless
             no height: Malformed: picture without pixels
-            cut: Truncated: header is cut off
+            cut: Truncated: the header is cut off
         "#]],
     );
 }

@@ -96,14 +96,14 @@ fn broken() {
             ("no chunk", webp(&[])),
         ],
         expect![[r#"
-            no image: Truncated: header is cut off
+            no image: Truncated: the header is cut off
             cut behind the head of the image: Webp 640x480 Ycc 8 S420
-            inter frame: Malformed: webp frame is not a key frame
+            inter frame: Malformed: webp with a frame that is not a key frame
             no start code: Malformed: webp without vp8's start code
             no signature: Malformed: webp without vp8l's signature
             unknown first chunk: Malformed: webp that begins with an unknown chunk
-            short header: Malformed: a part of the file is shorter than its fields
-            no chunk: Truncated: header is cut off
+            short header: Malformed: a part of the file is too short for the fields that it must contain
+            no chunk: Truncated: the header is cut off
         "#]],
     );
 }
