@@ -265,9 +265,9 @@ fn music_that_is_not_read_is_named_unless_it_is_ignored() {
         faults.map(line).collect()
     };
     let expected = [
-        "One/First/a.DFF: DSDIFF is not supported",
-        "One/b.tak: TAK is not supported",
-        "Three/a.aax: Audible is not supported",
+        "One/First/a.DFF: the music format DSDIFF is not supported",
+        "One/b.tak: the music format TAK is not supported",
+        "Three/a.aax: the music format Audible is not supported",
     ];
     assert_eq!(named(&home.scan()), expected);
     // The second scan opens no file but reports the same files again.

@@ -80,10 +80,14 @@ impl fmt::Display for BadReply {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             BadReply::Kind(byte) => {
-                write!(f, "reply starts with an unknown byte {:?}", *byte as char)
+                write!(
+                    f,
+                    "the reply starts with an unknown byte {:?}",
+                    *byte as char
+                )
             }
-            BadReply::Number => f.write_str("invalid or too large number in a reply"),
-            BadReply::Depth => f.write_str("reply is nested too deeply"),
+            BadReply::Number => f.write_str("a number in the reply is invalid or too large"),
+            BadReply::Depth => f.write_str("the reply is nested too deeply"),
         }
     }
 }

@@ -369,6 +369,9 @@ fn replies_are_parsed() {
     assert_eq!(read("*2\r\n:1\r\n"), ok("None"));
     let bad = |bytes: &str| read(bytes).expect_err("refused").to_string();
     assert_eq!(bad("?\r\n"), "reply starts with an unknown byte '?'");
-    assert_eq!(bad("$-2\r\n"), "invalid or too large number in a reply");
-    assert_eq!(bad(&"*1\r\n".repeat(40)), "reply is nested too deeply");
+    assert_eq!(
+        bad("$-2\r\n"),
+        "a number in the reply is invalid or too large"
+    );
+    assert_eq!(bad(&"*1\r\n".repeat(40)), "the reply is nested too deeply");
 }

@@ -200,7 +200,7 @@ impl Clients {
             tracing::warn!(
                 id = client.id,
                 bytes = client.counted_bytes,
-                "clients use more memory than maxmemory-clients allows; connection closed"
+                "the clients together use more memory than maxmemory-clients allows; closed this connection"
             );
             self.table[key].close(Closing::Now);
             self.counters.evicted += 1;
@@ -242,7 +242,7 @@ impl Clients {
             tracing::warn!(
                 id = client.id,
                 bytes = waits,
-                "client exceeded its output buffer limit; connection closed"
+                "the client exceeded its output buffer limit; closed its connection"
             );
             client.close(Closing::Now);
             self.counters.output_limit_disconnections += 1;

@@ -34,7 +34,7 @@ const REFUSED: &[(&str, &str)] = &[
     ("loadmodule", "modules are not supported"),
     (
         "user",
-        "the store has only the user default: set its password with requirepass",
+        "the store has only one user, named default: set its password with requirepass",
     ),
 ];
 /// Number of file descriptors that are reserved for files, listeners and the runtime, and thus not
@@ -336,7 +336,7 @@ impl Config {
             fault,
         };
         if depth == INCLUDE_DEPTH_MAX {
-            return Err(error("includes are nested too deep".to_owned()));
+            return Err(error("include directives are nested too deeply".to_owned()));
         }
         let text =
             std::fs::read_to_string(file).map_err(|err| error(format!("cannot be read: {err}")))?;

@@ -119,7 +119,7 @@ fn translate<'a>(state: &mut State, key: ClientKey, args: &'a [Bytes]) -> Option
     client.active_ms = now_ms;
     if is_http(&args[0]) {
         let peer = &client.peer.address;
-        tracing::warn!(%peer, "HTTP request on the store's port (possible cross-protocol attack); connection closed");
+        tracing::warn!(%peer, "a client sent an HTTP request to the store's port (possible cross-protocol attack); closed its connection");
         client.close(Closing::Now);
         return None;
     }
@@ -241,7 +241,7 @@ fn enforce_queue_limit(state: &mut State, key: ClientKey) {
         tracing::warn!(
             id = client.id,
             bytes,
-            "transaction and unparsed input exceed client-query-buffer-limit; connection closed"
+            "the client's transaction and unparsed input exceed client-query-buffer-limit; closed its connection"
         );
         client.close(Closing::Now);
     }

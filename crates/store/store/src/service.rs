@@ -159,7 +159,9 @@ impl Server {
             let (keyspace, opened, unix, requests) = loaded.expect("the store runs on one core");
             let persist = Persist::new(&config, opened, now_ms, &loss, drained.clone());
             let persist = persist.unwrap_or_else(|error| {
-                let error = Error::host(format!("cannot start the AOF's thread: {error}"));
+                let error = Error::host(format!(
+                    "cannot start the thread that writes the AOF: {error}"
+                ));
                 *failed.lock().expect("lock is not poisoned") = Some(error);
                 drained.trigger();
                 Persist::without_journal(now_ms, drained.clone())
@@ -325,7 +327,7 @@ fn addresses(config: &Config) -> Result<Vec<SocketAddr>, Error> {
     }
     match addresses.is_empty() {
         true => Err(Error::host(
-            "bind: this host has none of the addresses".to_owned(),
+            "cannot listen: this host has none of the addresses of the setting bind".to_owned(),
         )),
         false => Ok(addresses),
     }

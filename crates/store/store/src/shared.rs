@@ -28,7 +28,7 @@ impl Shared {
             limits: state.limits,
             buffer: RefCell::new(BytesMut::new()),
             zero_copy_writer: ZeroCopyWriter::new()
-                .inspect_err(|err| tracing::warn!(%err, "zero-copy writes are unavailable; large values are copied"))
+                .inspect_err(|err| tracing::warn!(%err, "zero-copy writes are unavailable; large values are copied before they are sent"))
                 .ok(),
             state: RefCell::new(state),
         }

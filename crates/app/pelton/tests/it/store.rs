@@ -235,7 +235,7 @@ fn a_rewrite_without_a_journal_begins_none() {
     let refused = ask(&mut client, "DEBUG LOADAOF").expect("a reply");
     assert_eq!(
         refused,
-        "-ERR Error trying to load the AOF: there is no AOF"
+        "-ERR Error trying to load the AOF: no AOF was found in the directory"
     );
     ask(&mut client, "BGREWRITEAOF").expect("a reply");
     assert_eq!(listed(1), "file appendonly.aof.1.base.rdb seq 1 type b\n");

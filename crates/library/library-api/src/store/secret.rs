@@ -41,7 +41,7 @@ impl Secret {
             Some(secret) => Ok(secret),
             None => {
                 let key = make(path).map_err(StoreError::new(
-                    "create the key of the users\' passwords",
+                    "create the key of the users' passwords",
                     path,
                 ))?;
                 Ok(Secret::new(&key))

@@ -73,16 +73,16 @@ impl<'a> Cursor<'a> {
             (_, 0xc1) => Length::Int16,
             (_, 0xc2) => Length::Int32,
             (_, 0xc3) => Length::Lzf,
-            _ => return Err(Stop::Bad("length with an unknown encoding")),
+            _ => return Err(Stop::Bad("a length has an unknown encoding")),
         })
     }
 
     pub(crate) fn len(&mut self) -> Result<usize, Stop> {
         match self.length()? {
             Length::Plain(len) => {
-                usize::try_from(len).map_err(|_| Stop::Bad("length exceeds the address space"))
+                usize::try_from(len).map_err(|_| Stop::Bad("a length exceeds the address space"))
             }
-            _ => Err(Stop::Bad("string instead of a length")),
+            _ => Err(Stop::Bad("expected a length, found a string")),
         }
     }
 
@@ -93,13 +93,13 @@ impl<'a> Cursor<'a> {
             if len <= bytes_max {
                 Ok(len)
             } else {
-                Err(Stop::Bad("string exceeds proto-max-bulk-len"))
+                Err(Stop::Bad("a string exceeds proto-max-bulk-len"))
             }
         };
         Ok(match self.length()? {
             Length::Plain(len) => {
                 let len = usize::try_from(len)
-                    .map_err(|_| Stop::Bad("string exceeds proto-max-bulk-len"))?;
+                    .map_err(|_| Stop::Bad("a string exceeds proto-max-bulk-len"))?;
                 Text::Plain(self.take(bounded(len)?)?)
             }
             Length::Int8 => Text::Int(i64::from(i8::from_le_bytes(self.array()?))),
@@ -112,11 +112,11 @@ impl<'a> Cursor<'a> {
                 // LZF expands three bytes to at most 264.
                 if short.len().saturating_mul(264) < long {
                     return Err(Stop::Bad(
-                        "compressed string whose stated length is impossible",
+                        "a compressed string states a length that is impossible",
                     ));
                 }
                 let long = lzf::decompress(short, long);
-                Text::Long(long.ok_or(Stop::Bad("corrupt compressed string"))?)
+                Text::Long(long.ok_or(Stop::Bad("a compressed string is corrupt"))?)
             }
         })
     }
@@ -169,14 +169,14 @@ pub(crate) fn read_value(
         kind::ZSET_TEXT | kind::ZSET | kind::ZSET_ZIPLIST | kind::ZSET_LISTPACK => {
             read_zset(kind, from, reading)?.into_value()
         }
-        6 | 7 => return Err(Stop::Bad("values of modules are not supported")),
+        6 | 7 => return Err(Stop::Bad("values of Redis modules are not supported")),
         kind::STREAM | kind::STREAM_2 | kind::STREAM_3 => {
             streams::read(kind, from, reading)?.into_value()
         }
         22..=25 => {
-            return Err(Stop::Bad("hashes with field deadlines are not supported"));
+            return Err(Stop::Bad("hashes whose fields expire are not supported"));
         }
-        _ => return Err(Stop::Bad("value of an unknown type")),
+        _ => return Err(Stop::Bad("a value has an unknown type")),
     };
     Ok((!value.is_vacant()).then_some(value))
 }
@@ -189,7 +189,7 @@ fn read_pack<T>(
     each: impl FnOnce(Vec<Piece<'_>>) -> T,
 ) -> Result<T, Stop> {
     let pack = from.string(reading.string_bytes_max)?.into_bytes();
-    let pieces = unpack(&pack).ok_or(Stop::Bad("corrupt packed collection"))?;
+    let pieces = unpack(&pack).ok_or(Stop::Bad("a packed collection is corrupt"))?;
     Ok(each(pieces))
 }
 
@@ -234,7 +234,7 @@ fn read_set(kind: u8, from: &mut Cursor<'_>, reading: Reading) -> Result<Set, St
         for _ in 0..from.len()? {
             let member = from.string(reading.string_bytes_max)?.into_bytes();
             if !set.add(&member, growth) {
-                return Err(Stop::Bad("duplicate member in a set"));
+                return Err(Stop::Bad("a set contains a duplicate member"));
             }
         }
         return Ok(set);
@@ -249,7 +249,7 @@ fn read_set(kind: u8, from: &mut Cursor<'_>, reading: Reading) -> Result<Set, St
         if all_new {
             Ok(())
         } else {
-            Err(Stop::Bad("duplicate member in a set"))
+            Err(Stop::Bad("a set contains a duplicate member"))
         }
     })??;
     Ok(set)
@@ -258,7 +258,7 @@ fn read_set(kind: u8, from: &mut Cursor<'_>, reading: Reading) -> Result<Set, St
 fn read_hash(kind: u8, from: &mut Cursor<'_>, reading: Reading) -> Result<Hash, Stop> {
     let mut hash = Hash::new();
     let growth = reading.growth;
-    let twice = Stop::Bad("duplicate field in a hash");
+    let twice = Stop::Bad("a hash contains a duplicate field");
     if kind == kind::HASH {
         for _ in 0..from.len()? {
             let name = from.string(reading.string_bytes_max)?.into_bytes();
@@ -277,7 +277,7 @@ fn read_hash(kind: u8, from: &mut Cursor<'_>, reading: Reading) -> Result<Hash, 
     read_pack(from, reading, unpack, |pieces| {
         let pairs = pieces.chunks_exact(2);
         if !pairs.remainder().is_empty() {
-            return Err(Stop::Bad("hash field without a value"));
+            return Err(Stop::Bad("a field of a hash has no value"));
         }
         for pair in pairs {
             if !hash.set(&pair[0].to_vec(), Str::copied(&pair[1].to_vec()), growth) {
@@ -292,7 +292,7 @@ fn read_hash(kind: u8, from: &mut Cursor<'_>, reading: Reading) -> Result<Hash, 
 fn read_zset(kind: u8, from: &mut Cursor<'_>, reading: Reading) -> Result<Zset, Stop> {
     let mut zset = Zset::new();
     let growth = reading.growth;
-    let twice = Stop::Bad("duplicate member or NaN score in a sorted set");
+    let twice = Stop::Bad("a sorted set contains a duplicate member or a NaN score");
     if kind == kind::ZSET || kind == kind::ZSET_TEXT {
         for _ in 0..from.len()? {
             let name = from.string(reading.string_bytes_max)?.into_bytes();
@@ -315,11 +315,11 @@ fn read_zset(kind: u8, from: &mut Cursor<'_>, reading: Reading) -> Result<Zset, 
     read_pack(from, reading, unpack, |pieces| {
         let pairs = pieces.chunks_exact(2);
         if !pairs.remainder().is_empty() {
-            return Err(Stop::Bad("sorted set member without a score"));
+            return Err(Stop::Bad("a member of a sorted set has no score"));
         }
         for pair in pairs {
-            let score =
-                parse_double(&pair[1].to_vec()).ok_or(Stop::Bad("score is not a number"))?;
+            let score = parse_double(&pair[1].to_vec())
+                .ok_or(Stop::Bad("a score of a sorted set is not a number"))?;
             if zset.set(&pair[0].to_vec(), score, growth).is_some() {
                 return Err(twice);
             }
@@ -333,12 +333,12 @@ fn read_zset(kind: u8, from: &mut Cursor<'_>, reading: Reading) -> Result<Zset, 
 /// infinity or NaN.
 fn read_score(from: &mut Cursor<'_>) -> Result<f64, Stop> {
     match from.byte()? {
-        253 => Err(Stop::Bad("score is not a number")),
+        253 => Err(Stop::Bad("a score of a sorted set is not a number")),
         254 => Ok(f64::INFINITY),
         255 => Ok(f64::NEG_INFINITY),
         len => {
             let text = from.take(usize::from(len))?;
-            parse_double(text).ok_or(Stop::Bad("score is not a number"))
+            parse_double(text).ok_or(Stop::Bad("a score of a sorted set is not a number"))
         }
     }
 }

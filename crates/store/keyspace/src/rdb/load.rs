@@ -210,7 +210,9 @@ impl Loader {
                     let db = from.len()?;
                     return match db < keyspace.dbs.len() {
                         true => Ok(Item::Select(db)),
-                        false => Err(Stop::Bad("database index exceeds the number of databases")),
+                        false => Err(Stop::Bad(
+                            "the index of a database exceeds the number of databases",
+                        )),
                     };
                 }
                 opcode::FUNCTION => {
@@ -219,10 +221,12 @@ impl Loader {
                 }
                 opcode::FUNCTION_OLD => {
                     return Err(Stop::Bad(
-                        "functions in the format of a pre-release are not supported",
+                        "functions in the format of a pre-release of Redis 7.0 are not supported",
                     ));
                 }
-                opcode::MODULE_AUX => return Err(Stop::Bad("module data is not supported")),
+                opcode::MODULE_AUX => {
+                    return Err(Stop::Bad("data of Redis modules is not supported"));
+                }
                 opcode::EOF => return self.read_end(version, from),
                 kind => {
                     let key = from.string(reading.string_bytes_max)?.into_bytes();
@@ -257,7 +261,7 @@ fn read_tags(value: &Bytes, string_bytes_max: usize) -> Result<Vec<Bytes>, Stop>
     while from.at < value.len() {
         let tag = from.string(string_bytes_max);
         tags.push(
-            tag.map_err(|_| Stop::Bad("malformed cache tags"))?
+            tag.map_err(|_| Stop::Bad("the cache tags of a key are malformed"))?
                 .into_bytes(),
         );
     }
@@ -269,15 +273,15 @@ fn read_head(from: &mut Cursor<'_>) -> Result<Item, Stop> {
     let redis = head.strip_prefix(b"REDIS").zip(Some(1..=VERSION_MAX));
     let valkey = head.strip_prefix(b"VALKEY").zip(Some(VALKEY_VERSIONS));
     let Some((digits, known)) = redis.or(valkey) else {
-        return Err(Stop::Bad("not a Redis database file"));
+        return Err(Stop::Bad("the file is not a Redis database (RDB)"));
     };
     let version = std::str::from_utf8(digits)
         .ok()
         .and_then(|text| text.parse().ok());
     match version {
         Some(version) if known.contains(&version) => Ok(Item::Head(version)),
-        Some(_) => Err(Stop::Bad("the version of the file format is not supported")),
-        None => Err(Stop::Bad("not a Redis database file")),
+        Some(_) => Err(Stop::Bad("the version of the RDB format is not supported")),
+        None => Err(Stop::Bad("the file is not a Redis database (RDB)")),
     }
 }
 

@@ -199,9 +199,9 @@ pub(super) fn read(kind: u8, from: &mut Cursor<'_>, reading: Reading) -> Result<
     for _ in 0..from.len()? {
         let first = from.string(reading.string_bytes_max)?.into_bytes();
         let first = <[u8; 16]>::try_from(&first[..]);
-        let first = first.map_err(|_| Stop::Bad("stream node without an id"))?;
+        let first = first.map_err(|_| Stop::Bad("a node of a stream has no id"))?;
         let pack = from.string(reading.string_bytes_max)?.into_bytes();
-        let pieces = packs::listpack(&pack).ok_or(Stop::Bad("corrupt node of a stream"))?;
+        let pieces = packs::listpack(&pack).ok_or(Stop::Bad("a node of a stream is corrupt"))?;
         let mut entries = NodeReader {
             pieces: pieces.iter(),
             first: Id::from_bytes(first),
@@ -215,12 +215,12 @@ pub(super) fn read(kind: u8, from: &mut Cursor<'_>, reading: Reading) -> Result<
     stream.recount();
     read_ids(kind, from, &mut stream)?;
     if stream.last_id < last {
-        return Err(Stop::Bad("stream with an entry above its last id"));
+        return Err(Stop::Bad("a stream contains an entry above its last id"));
     }
     for _ in 0..from.len()? {
         let group = read_group(kind, from, reading, &stream)?;
         if !stream.add_group(group) {
-            return Err(Stop::Bad("duplicate group of a stream"));
+            return Err(Stop::Bad("a stream contains a duplicate group"));
         }
     }
     Ok(stream)
@@ -236,14 +236,14 @@ fn read_number(from: &mut Cursor<'_>) -> Result<u64, Stop> {
     let number = from.len()? as u64;
     match i64::try_from(number) {
         Ok(_) => Ok(number),
-        Err(_) => Err(Stop::Bad("stream with a number that is too large")),
+        Err(_) => Err(Stop::Bad("a stream states a number that is too large")),
     }
 }
 
 fn read_ids(kind: u8, from: &mut Cursor<'_>, stream: &mut Stream) -> Result<(), Stop> {
     if from.len()? != stream.len() {
         return Err(Stop::Bad(
-            "stream whose number of entries differs from the stated number",
+            "a stream does not contain the number of entries that it states",
         ));
     }
     stream.last_id = read_id(from)?;
@@ -270,13 +270,15 @@ impl<'a> NodeReader<'a> {
     fn piece(&mut self) -> Result<&'a Piece<'a>, Stop> {
         self.pieces
             .next()
-            .ok_or(Stop::Bad("incomplete node of a stream"))
+            .ok_or(Stop::Bad("a node of a stream is incomplete"))
     }
 
     fn int(&mut self) -> Result<i64, Stop> {
         match self.piece()? {
             Piece::Int(number) => Ok(*number),
-            Piece::Text(_) => Err(Stop::Bad("stream node with a text in place of a number")),
+            Piece::Text(_) => Err(Stop::Bad(
+                "a node of a stream contains a text in place of a number",
+            )),
         }
     }
 
@@ -284,7 +286,9 @@ impl<'a> NodeReader<'a> {
     fn count(&mut self) -> Result<usize, Stop> {
         let count = usize::try_from(self.int()?).ok();
         let count = count.filter(|&count| count <= self.pieces.len());
-        count.ok_or(Stop::Bad("stream node with an impossible count"))
+        count.ok_or(Stop::Bad(
+            "a node of a stream states a count that is impossible",
+        ))
     }
 
     /// Returns the node, or `None` if all of its entries were removed.
@@ -294,7 +298,7 @@ impl<'a> NodeReader<'a> {
         let names = names.collect::<Result<Vec<Cow<'a, [u8]>>, Stop>>()?;
         if self.int()? != 0 {
             return Err(Stop::Bad(
-                "stream node whose list of fields has no end mark",
+                "the list of fields in a node of a stream has no end mark",
             ));
         }
         let (mut node, mut found_removed): (Option<Node>, _) = (None, 0);
@@ -313,7 +317,7 @@ impl<'a> NodeReader<'a> {
         match (live, removed) == (found_live, found_removed) {
             true => Ok(node),
             false => Err(Stop::Bad(
-                "node of a stream whose number of entries differs from the stated number",
+                "a node of a stream does not contain the number of entries that it states",
             )),
         }
     }
@@ -327,7 +331,7 @@ impl<'a> NodeReader<'a> {
         let id = Id::new(ms, self.first.seq.wrapping_add(self.int()? as u64));
         if id <= self.last || id < self.first {
             return Err(Stop::Bad(
-                "stream with entries that are not in ascending order",
+                "the entries of a stream are not in ascending order",
             ));
         }
         self.last = id;
@@ -337,7 +341,7 @@ impl<'a> NodeReader<'a> {
             false => self.count()?,
         };
         if len == 0 {
-            return Err(Stop::Bad("entry of a stream without fields"));
+            return Err(Stop::Bad("an entry of a stream has no fields"));
         }
         let mut fields = Vec::new();
         let mut shared = has_node_fields.then(|| names.iter().cloned());
@@ -351,7 +355,7 @@ impl<'a> NodeReader<'a> {
         let elements = before - self.pieces.len();
         match usize::try_from(self.int()?) == Ok(elements) {
             true => Ok((flags, id, fields)),
-            false => Err(Stop::Bad("stream entry with a wrong length")),
+            false => Err(Stop::Bad("an entry of a stream states a wrong length")),
         }
     }
 }
@@ -371,7 +375,7 @@ fn read_group(
             count if i64::try_from(count).is_ok() => Some(count),
             _ => {
                 return Err(Stop::Bad(
-                    "group of a stream with a number that is too large",
+                    "a group of a stream states a number that is too large",
                 ));
             }
         },
@@ -384,7 +388,7 @@ fn read_group(
             .insert(id, (time_ms, read_number(from)?))
             .is_some()
         {
-            return Err(Stop::Bad("duplicate pending entry of a group"));
+            return Err(Stop::Bad("a group contains a duplicate pending entry"));
         }
     }
     let mut group = Group::new(&name, last_id, entries_read);
@@ -393,7 +397,7 @@ fn read_group(
     }
     match group.pending().len() == deliveries.len() {
         true => Ok(group),
-        false => Err(Stop::Bad("pending entry of a group without a consumer")),
+        false => Err(Stop::Bad("a pending entry of a group has no consumer")),
     }
 }
 
@@ -411,15 +415,15 @@ fn read_consumer(
         _ => Some(seen_ms),
     };
     let consumer = group.add_consumer(&name, seen_ms);
-    let consumer = consumer.ok_or(Stop::Bad("duplicate consumer of a group"))?;
+    let consumer = consumer.ok_or(Stop::Bad("a group contains a duplicate consumer"))?;
     group.set_active(consumer, active_ms);
     for _ in 0..from.len()? {
         let id = Id::from_bytes(from.array()?);
         let &(time_ms, count) = deliveries.get(id).ok_or(Stop::Bad(
-            "pending entry of a consumer that is not in the group",
+            "a pending entry of a consumer is not in the group",
         ))?;
         if group.pending().get(id).is_some() {
-            return Err(Stop::Bad("pending entry of two consumers"));
+            return Err(Stop::Bad("a pending entry belongs to two consumers"));
         }
         group.deliver(
             id,

@@ -129,9 +129,9 @@ rows! {
     "sscan" -3 [READONLY], KEY, Set, "2.8.0", "O(1) per call, O(N) for all N members",
         Run(scan::sscan), "Returns some members, and a cursor for the next call.", "key cursor [MATCH pattern] [COUNT count]";
     "sunion" -2 [READONLY], ALL, Set, "1.0.0", "O(N) for N members of all sets",
-        Run(sets::sunion), "Returns the members of all sets together.", "key ...";
+        Run(sets::sunion), "Returns the union of multiple sets.", "key ...";
     "sunionstore" -3 [WRITE DENYOOM], ALL, Set, "1.0.0", "O(N) for N members of all sets",
-        Run(sets::sunionstore), "Stores the members of all sets together.", "destination key ...";
+        Run(sets::sunionstore), "Stores the union of multiple sets in a key.", "destination key ...";
 
     "bzmpop" -5 [WRITE BLOCKING], SECOND_COUNTED, SortedSet, "7.0.0", "O(K+M*log N) for K keys, and N members of which M are removed",
         Wait(zsets::bzmpop), "Removes members from the first non-empty sorted set; blocks until there is one.",

@@ -46,7 +46,7 @@ pub(super) fn client(call: &mut Call<'_>) {
         ("getredir", 2) => call.out().int(-1),
         ("trackinginfo", 2) => tracking_info(call),
         ("tracking" | "caching", 3..) => {
-            call.error("ERR client-side caching is not built yet in this server");
+            call.error("ERR this server does not support client-side caching yet");
         }
         _ => call.unknown_subcommand(),
     }

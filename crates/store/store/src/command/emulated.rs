@@ -4,7 +4,7 @@
 
 use super::call::Call;
 
-const NO_SCRIPTS: &str = "ERR scripting is not built yet in this server";
+const NO_SCRIPTS: &str = "ERR this server does not support scripting yet";
 
 /// ROLE: reports a master without replicas.
 pub(super) fn role(call: &mut Call<'_>) {
@@ -116,5 +116,5 @@ pub(super) fn replicaof(call: &mut Call<'_>) {
 /// Replies that a known command is not implemented.
 pub(super) fn not_implemented(call: &mut Call<'_>) {
     let name = call.word(0);
-    call.error(&format!("ERR '{name}' is not built yet in this server"));
+    call.error(&format!("ERR this server does not support '{name}' yet"));
 }

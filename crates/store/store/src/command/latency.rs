@@ -112,7 +112,7 @@ fn doctor(call: &mut Call<'_>) {
     let events = &call.state.stats.latency.events;
     let mut text = match (events.len(), call.state.config.latency_monitor_threshold.0) {
         (_, 0) => {
-            "Delays are not monitored: set latency-monitor-threshold to a number of milliseconds.\n"
+            "Latency is not monitored: set latency-monitor-threshold to a number of milliseconds.\n"
                 .to_owned()
         }
         (0, _) => "No delay has reached latency-monitor-threshold.\n".to_owned(),

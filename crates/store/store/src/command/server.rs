@@ -127,7 +127,7 @@ pub(super) fn shutdown(call: &mut Call<'_>) {
             _ => return call.error("ERR syntax error"),
         }
     }
-    tracing::info!(save, "a client requested a shutdown");
+    tracing::info!(save, "a client requested a shutdown of the store");
     // On success, clients expect no reply: the connection is closed. Only a failure is reported.
     call.state.shut_down(save);
     call.state.persist.wait_for_save(call.key);

@@ -303,9 +303,9 @@ pub(crate) const ACCEPTED: &[Accepted] = &[
         "resetchannels",
         &["allchannels", "resetchannels"],
     ),
-    text("aclfile", "")
-        .fixed()
-        .only_default("the store has only the user default, whose password is requirepass"),
+    text("aclfile", "").fixed().only_default(
+        "the store has only one user, named default, whose password is set with requirepass",
+    ),
     int("acllog-max-len", "128", 0, LONG),
     int("active-defrag-cycle-max", "25", 1, 99),
     int("active-defrag-cycle-min", "1", 1, 99),

@@ -355,7 +355,7 @@ impl Drop for Journal {
         if let Some(thread) = self.thread.take()
             && thread.join().is_err()
         {
-            tracing::error!("the AOF's thread panicked");
+            tracing::error!("the thread that writes the AOF panicked");
         }
     }
 }
@@ -562,7 +562,7 @@ impl Writer {
     }
 
     fn give_up(&self, error: &io::Error) {
-        tracing::error!(%error, "the AOF lacks changes, and its state on disk is unknown: the server stops");
+        tracing::error!(%error, "changes may be missing from the AOF, and its state on disk is unknown: the server stops");
         *self.progress.loss.lock().expect("lock is not poisoned") = Some(error.to_string());
         *self.progress.fault.lock().expect("lock is not poisoned") = error.to_string();
         self.progress.failing.store(true, Ordering::Release);

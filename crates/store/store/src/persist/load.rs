@@ -177,7 +177,7 @@ pub(crate) fn reload_journals(
 ) -> Result<(), Error> {
     let paths = Paths::new(config);
     if !paths.manifest.exists() {
-        return Err(Error::data("there is no AOF".to_owned()));
+        return Err(Error::data("no AOF was found in the directory".to_owned()));
     }
     empty(keyspace, now_ms);
     load_journals(config, &paths, keyspace, now_ms).map(drop)
@@ -236,7 +236,7 @@ impl<'a> Replay<'a> {
         if !is_snapshot(&begin) {
             let what = match MAGICS.iter().any(|magic| magic.starts_with(&begin)) {
                 true => format!("the snapshot is truncated at byte {}", begin.len()),
-                false => "not a snapshot: unknown magic number at byte 0".to_owned(),
+                false => "the file is not a snapshot: unknown magic number at byte 0".to_owned(),
             };
             return Err(Error::data(format!("{}: {what}", path.display())));
         }
@@ -293,7 +293,7 @@ impl<'a> Replay<'a> {
             return Err(Error::data(text));
         }
         self.refuse_damage(path, &source, complete_end)?;
-        tracing::warn!(file = %show, at = complete_end, dropped = source.read - complete_end, "the AOF's last command was truncated by a crash and is dropped");
+        tracing::warn!(file = %show, at = complete_end, dropped = source.read - complete_end, "the last command of the AOF was truncated by a crash and is dropped");
         let cut = File::options()
             .write(true)
             .open(path)
@@ -362,7 +362,9 @@ impl<'a> Replay<'a> {
                 Some(b'#') if source.input.len() < ANNOTATION_BYTES_MAX => return Ok(complete_end),
                 Some(b'#') => {
                     let at = source.at();
-                    let text = format!("{show}: at byte {at}: the end of an annotation is missing");
+                    let text = format!(
+                        "{show}: at byte {at}: an annotation (a line that begins with #) has no end"
+                    );
                     return Err(Error::data(text));
                 }
                 Some(byte) => {
@@ -447,7 +449,7 @@ impl<'a> Replay<'a> {
                 Ok(())
             }
             Outcome::Block(_) => {
-                Err("the command blocks, and an AOF contains no such command".to_owned())
+                Err("the command can block, and an AOF contains no commands that block".to_owned())
             }
             Outcome::Service(command) => Err(format!(
                 "'{}' is not a write command, and an AOF contains only write commands",

@@ -33,13 +33,13 @@ impl Manifest {
         for (index, line) in text.lines().enumerate() {
             let fault = |what: &str| format!("line {}: {what}", index + 1);
             if LINE_BYTES_MAX < line.len() {
-                return Err(fault("the line is too long"));
+                return Err(fault("the line of the manifest is too long"));
             }
             if line.starts_with('#') {
                 continue;
             }
             if line.trim().is_empty() {
-                return Err(fault("the line is empty"));
+                return Err(fault("the line of the manifest is empty"));
             }
             let words =
                 resp::split_line(line.as_bytes()).ok_or_else(|| fault("unbalanced quotes"))?;
@@ -55,12 +55,12 @@ impl Manifest {
                         .is_some_and(|last| listed.seq <= last.seq)
                     {
                         return Err(fault(
-                            "the sequence numbers of the increments do not ascend",
+                            "the sequence numbers of the incremental files do not ascend",
                         ));
                     }
                     manifest.increments.push(listed);
                 }
-                _ => return Err(fault("unknown type, expected b, i or h")),
+                _ => return Err(fault("the type of the file is unknown, expected b, i or h")),
             }
         }
         match manifest == Manifest::default() {
@@ -120,7 +120,7 @@ fn read_line(words: &[bytes::Bytes]) -> Result<(Listed, u8), &'static str> {
     let (mut name, mut seq, mut kind) = (None, None, None);
     for pair in words.chunks(2) {
         let [key, value] = pair else {
-            return Err("a key without a value");
+            return Err("a key has no value");
         };
         match &key[..] {
             b"file" => name = Some(String::from_utf8_lossy(value).into_owned()),
@@ -131,10 +131,10 @@ fn read_line(words: &[bytes::Bytes]) -> Result<(Listed, u8), &'static str> {
         }
     }
     let (Some(name), Some(seq), Some(kind)) = (name, seq, kind) else {
-        return Err("file, seq or type is missing");
+        return Err("the file, seq or type field is missing");
     };
     match name.contains('/') || name.is_empty() {
-        true => Err("the name is empty or contains a slash"),
+        true => Err("the name of the file is empty or contains a slash"),
         false => Ok((Listed { name, seq }, kind)),
     }
 }
@@ -160,34 +160,34 @@ mod tests {
         let fault = |text| Manifest::parse(text).expect_err("refused");
         assert_eq!(
             fault("# c\nfile a seq 1\n"),
-            "line 2: file, seq or type is missing"
+            "line 2: the file, seq or type field is missing"
         );
         assert_eq!(
             fault("file a seq 1 type b\n \n"),
-            "line 2: the line is empty"
+            "line 2: the line of the manifest is empty"
         );
         let long = format!("file {} seq 1 type b\n", "a".repeat(1_023 - 18));
         assert_eq!(Manifest::parse(&long).map(|it| it.base.is_some()), Ok(true));
         let too_long = format!("file {} seq 1 type b\n", "a".repeat(1_024 - 18));
         assert_eq!(
             Manifest::parse(&too_long),
-            Err("line 1: the line is too long".to_owned())
+            Err("line 1: the line of the manifest is too long".to_owned())
         );
         assert_eq!(
             fault("file a seq x type b"),
-            "line 1: file, seq or type is missing"
+            "line 1: the file, seq or type field is missing"
         );
         assert_eq!(
             fault("file ../a seq 1 type b"),
-            "line 1: the name is empty or contains a slash"
+            "line 1: the name of the file is empty or contains a slash"
         );
         assert_eq!(
             fault("file a seq 1 type z"),
-            "line 1: unknown type, expected b, i or h"
+            "line 1: the type of the file is unknown, expected b, i or h"
         );
         assert_eq!(
             fault("file a seq 2 type i\nfile b seq 2 type i"),
-            "line 2: the sequence numbers of the increments do not ascend"
+            "line 2: the sequence numbers of the incremental files do not ascend"
         );
         assert_eq!(
             fault("file a seq 1 type b\nfile b seq 2 type b"),

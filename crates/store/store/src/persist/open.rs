@@ -70,7 +70,7 @@ pub(crate) fn open(
             let fault = format!("{}: {error}", path.display());
             tracing::error!(
                 fault,
-                "disk full, cannot start the AOF: only reads are served until space is free"
+                "the disk is full, so the AOF cannot be started: only reads are served until space is free"
             );
             Err(fault)
         }

@@ -117,7 +117,7 @@ fn timestamp_annotations_are_skipped() {
     assert_eq!(after, before - "#TS:16282".len() as u64);
     append(&format!("#{}\r\n", "x".repeat(2000))).expect("room");
     let fault = open(&config).map(drop).expect_err("refused");
-    let expected = format!("at byte {after}: the end of an annotation is missing");
+    let expected = format!("at byte {after}: an annotation (a line that begins with #) has no end");
     assert!(fault.ends_with(&expected), "{fault}");
 }
 
@@ -314,7 +314,7 @@ fn a_snapshot_that_is_short_or_damaged_is_refused() {
     fs::write(&path, b"*1\r\n$8\r\nFLUSHALL\r\n").expect("written");
     let error = open(&config).expect_err("refused");
     assert!(
-        error.ends_with("dump.rdb: not a snapshot: unknown magic number at byte 0"),
+        error.ends_with("dump.rdb: the file is not a snapshot: unknown magic number at byte 0"),
         "{error}"
     );
     let mut damaged = whole.clone();

@@ -230,38 +230,54 @@ fn corrupt_streams_are_refused() {
         (
             0,
             Int(3),
-            "node of a stream whose number of entries differs from the stated number",
+            "a node of a stream does not contain the number of entries that it states",
         ),
-        (0, Int(i64::MAX), "stream node with an impossible count"),
-        (0, Text("x"), "stream node with a text in place of a number"),
-        (2, Int(0), "stream node with a text in place of a number"),
+        (
+            0,
+            Int(i64::MAX),
+            "a node of a stream states a count that is impossible",
+        ),
+        (
+            0,
+            Text("x"),
+            "a node of a stream contains a text in place of a number",
+        ),
+        (
+            2,
+            Int(0),
+            "a node of a stream contains a text in place of a number",
+        ),
         (
             4,
             Int(1),
-            "stream node whose list of fields has no end mark",
+            "the list of fields in a node of a stream has no end mark",
         ),
         (
             12,
             Int(0),
-            "stream with entries that are not in ascending order",
+            "the entries of a stream are not in ascending order",
         ),
-        (14, Int(5), "stream entry with a wrong length"),
+        (14, Int(5), "an entry of a stream states a wrong length"),
         (
             16,
             Int(-1),
-            "stream with entries that are not in ascending order",
+            "the entries of a stream are not in ascending order",
         ),
-        (16, Int(-6), "stream with an entry above its last id"),
-        (16, Int(2), "stream with an entry above its last id"),
-        (18, Int(0), "entry of a stream without fields"),
-        (18, Int(9), "stream node with an impossible count"),
+        (16, Int(-6), "a stream contains an entry above its last id"),
+        (16, Int(2), "a stream contains an entry above its last id"),
+        (18, Int(0), "an entry of a stream has no fields"),
+        (
+            18,
+            Int(9),
+            "a node of a stream states a count that is impossible",
+        ),
     ] {
         assert_eq!(with(at, element), format!("{text}{key}"));
     }
     let mut elements = node();
     elements.pop();
     let text = refused(19, &stream(19, &elements));
-    assert_eq!(text, Some(format!("incomplete node of a stream{key}")));
+    assert_eq!(text, Some(format!("a node of a stream is incomplete{key}")));
     // The last byte belongs to the id of the consumer's only pending entry.
     let mut other = stream(19, &node());
     *other.last_mut().expect("not empty") = 3;
@@ -269,7 +285,7 @@ fn corrupt_streams_are_refused() {
     assert_eq!(
         text,
         Some(format!(
-            "pending entry of a consumer that is not in the group{key}"
+            "a pending entry of a consumer is not in the group{key}"
         ))
     );
     let mut unowned = stream(19, &node());
@@ -278,6 +294,6 @@ fn corrupt_streams_are_refused() {
     let text = refused(19, &unowned);
     assert_eq!(
         text,
-        Some(format!("pending entry of a group without a consumer{key}"))
+        Some(format!("a pending entry of a group has no consumer{key}"))
     );
 }

@@ -246,7 +246,7 @@ fn unsupported_types_are_refused_with_their_offset() {
     for (file, words) in [
         (
             file(13, &[]),
-            ["the version of the file format is not supported", "9"],
+            ["the version of the RDB format is not supported", "9"],
         ),
         (file(12, &[&fields]), ["deadlines", "15"]),
     ] {
