@@ -223,10 +223,11 @@ settings! {
         /// the API at /-/api, metrics and status) or all (everything except health checks and the
         /// login page). Music players must always log in.
         require_login: LoginNeed = LoginNeed(RequireLogin::Off), "off, music or all";
-        /// Host names of this server, such as music.example.org or *.example.org. Always accepted,
-        /// too: IP addresses, names without a dot, names in .local, .localhost, .internal or
-        /// .home.arpa, and names in the server's certificates. Requests under any other name get
-        /// the status 421. Exception: while this list is empty, files are sent under every name.
+        /// Host names under which clients may reach this server, such as music.example.org or
+        /// *.example.org. Requests under another name get the status 421. If the list is empty,
+        /// files are sent under every name, and only the other requests, such as those to the API,
+        /// are checked. IP addresses, names without a dot, names in .local, .localhost, .internal
+        /// or .home.arpa, and names in the server's certificates are always accepted.
         hosts: Hosts = Hosts(Vec::new()), "names";
         /// Origins of other web sites, such as https://photos.example.org, whose pages may use the
         /// API at /-/api. This server's own pages always may. For pages that only read files, see
@@ -235,9 +236,10 @@ settings! {
         /// Additional IP address and port at which metrics, status and the API at /-/api need no
         /// login. If it is set, these three need a login at all other addresses.
         admin_listen: MaybeAddress = MaybeAddress(None), "address or off";
-        /// File with a token of at least 16 characters, for scripts that use metrics, status or
-        /// the API at /-/api, and for `pelton purge`. A script sends the token as `Authorization:
-        /// Bearer TOKEN`. If the file is set, requests for these three need the token or a login.
+        /// File with a token of at least 16 characters, for scripts that use metrics, status or the
+        /// API at /-/api, and for `pelton purge`, `doctor` and `profile`. A script sends the token
+        /// as `Authorization: Bearer TOKEN`. If the file is set, requests for metrics, status and
+        /// the API need the token or a login.
         admin_token_file: MaybeFile = MaybeFile(None), "file or off";
         /// Destination of the access log: a file, stderr, or off. The log has one line of JSON per
         /// response.
@@ -311,7 +313,8 @@ settings! {
         /// square into which the cover is scaled.
         cover_sizes: Sides = Sides(vec![300, 600]), "pixels";
         /// Heights of the smaller copies of photographs that `pelton prefetch` and an idle server
-        /// (library.prefetch_idle_time) make in advance. The web page requests the default heights.
+        /// (library.prefetch_idle_time) make in advance. The server's own web page requests the
+        /// default heights, so keep these if you use it.
         picture_sizes: Sides = Sides(vec![240, 480]), "pixels";
         /// Time after which the server counts as idle if it got no request for a file and ran no
         /// conversion or scan. It then makes smaller copies of photographs in the heights of
@@ -374,13 +377,13 @@ settings! {
         concurrency: PerCore = PerCore::Auto, "jobs";
         /// Number of sandboxes that are kept in addition to cell.concurrency, at most 255. A
         /// conversion then finds a ready sandbox while another one is being erased.
-        spare: u32 = 2, "workers";
+        spare: u32 = 2, "sandboxes";
         /// A conversion waits first in the queue of limits.queue_max, and then for a ready sandbox.
         /// This is the maximum time of the second wait. A request that waits longer gets the status
         /// 503.
         max_queue_time: Timeout = Timeout::seconds(1), "time";
         /// Maximum time that a new sandbox may take until it is ready for conversions. If it takes
-        /// longer, its start has failed.
+        /// longer, its start counts as failed.
         max_boot_time: Timeout = Timeout::seconds(16), "time";
         /// Maximum time that one job in a sandbox, such as a conversion, may take, by the clock and
         /// in CPU time. A job that takes longer is stopped. Conversions of small pictures are
@@ -389,8 +392,7 @@ settings! {
         /// CPU time after which a request to a program (see programs) gets a low scheduling
         /// priority. Other work then runs first when the CPUs are busy. 0s means never.
         deprioritize_after: OptionalDuration = OptionalDuration(Duration::from_millis(100)), "time";
-        /// Maximum memory (address space) that a sandbox may use before its first job, for its own
-        /// code and tables.
+        /// Maximum memory (address space) that a sandbox may use for itself, before its first job.
         max_memory: Bytes = Bytes::mib(256), "bytes";
         /// Maximum memory (address space) that one job, such as a conversion, may use in addition
         /// to cell.max_memory. A job that needs more fails. Must not exceed
@@ -405,8 +407,8 @@ settings! {
         /// Longest pause before a crashed zygote is restarted (see cell.jobs_per_zygote). The first
         /// pause is 10 ms, and each further one is twice as long, up to this limit.
         max_restart_pause: Timeout = Timeout::seconds(5), "time";
-        /// Weakest isolation of sandboxes that you accept. If this machine offers only less, the
-        /// server does not start. From weakest to strongest: filter (seccomp), landlock,
+        /// Weakest isolation that is acceptable for sandboxes. If this machine cannot provide it,
+        /// the server does not start. From weakest to strongest: filter (seccomp), landlock,
         /// namespaces, microvm; each level includes those before it. `pelton cell --probe` shows
         /// what this machine offers.
         min_isolation: MinIsolation = MinIsolation(Isolation::Filter), "level";
@@ -437,14 +439,14 @@ settings! {
         /// up to limits.memory_body_bytes_max. When it is full, the least recently used files are
         /// removed from it.
         hot_bytes_max: Bytes = Bytes::mib(256), "bytes";
-        /// Maximum memory that all running conversions may use together, as estimated. Further
-        /// conversions wait.
+        /// Maximum memory for all running conversions together. The server estimates the need of
+        /// each one before it starts; a conversion that would exceed the limit waits.
         convert_bytes_max: Bytes = Bytes::gib(1), "bytes";
         /// Maximum number of conversions that may wait to start. When one more would wait, its
         /// request gets the status 503.
         queue_max: u32 = 256, "jobs";
-        /// Maximum time that a request may wait for its conversion to start. A request that waits
-        /// longer, or whose estimated wait is longer, gets the status 503.
+        /// Maximum time that a request may wait in the queue of limits.queue_max. A request that
+        /// waits longer, or whose estimated wait is longer, gets the status 503.
         queue_time_max: Timeout = Timeout::seconds(10), "time";
         /// Maximum number of requests that may wait for the same conversion. One more gets the
         /// status 503, or 429 if it is for a track.
@@ -497,8 +499,8 @@ settings! {
         /// original is sent, or a single frame if the request wants one.
         animation_frames_max: NonZeroU32 = NonZeroU32::new(image_plan::Limits::default().animation_frames_max).expect("not zero"), "frames";
         /// Maximum number of pixels of an animation that is converted: width × height × number of
-        /// frames, of the original and of the result. For larger animations, the original is sent,
-        /// or a single frame if the request wants one.
+        /// frames. Both the original and the result are checked. For larger animations, the
+        /// original is sent, or a single frame if the request wants one.
         animation_pixels_max: NonZeroU64 = pixels(image_plan::Limits::default().animation_pixels_max), "pixels";
         /// Size of the largest colour profile (ICC) in a picture that is converted. A picture with
         /// a larger profile is sent unconverted.
@@ -541,16 +543,16 @@ settings! {
         /// compressed size.
         request_body_bytes: Bytes = Bytes::mib(1), "bytes";
         /// Maximum memory, in total for all cores, for the bodies of requests to the API, programs
-        /// and endpoints for music players. When it is full, a body that takes longer than 10 s to
-        /// arrive is dropped with the status 408; if there is none, the new request gets the status
-        /// 503.
+        /// and endpoints for music players. When it is full and a new request needs memory, a
+        /// request whose body has been arriving for more than 10 s is ended with the status 408. If
+        /// there is no such request, the new one gets the status 503.
         request_bodies_bytes: Bytes = Bytes::mib(64), "bytes";
         /// Maximum memory for responses that clients have not read yet: those of the API, programs,
         /// pages and players' endpoints. While it is full, further responses are replaced by the
         /// status 503.
         mount_responses_bytes: Bytes = Bytes::mib(256), "bytes";
-        /// Maximum number of responses to music players, and of pages for shared links, that are
-        /// prepared at the same time. Further ones wait.
+        /// Maximum number of requests that are answered at the same time, if they come from music
+        /// players or open a shared link. Further requests wait.
         player_responses_max: NonZeroU32 = NonZeroU32::new(8).expect("not zero"), "responses";
         /// Maximum length of a line that states the size of a chunk in a chunked request body. A
         /// longer line gets the status 400.
@@ -661,11 +663,13 @@ settings! {
         /// Reject requests that change a picture by any parameter other than a preset
         /// (images.presets). They get the status 403.
         presets_only: bool = false, "true or false";
-        /// Widths that clients may request; if empty, all widths. The value of w is multiplied by
-        /// dpr before the check. Other widths get the status 403.
+        /// Widths that clients may request; if empty, all widths. If the URL has the parameter dpr
+        /// (device pixel ratio), w is multiplied by it before the check. Other widths get the
+        /// status 403.
         allowed_widths: PermittedSides = PermittedSides(Vec::new()), "pixels";
-        /// Heights that clients may request; if empty, all heights. The value of h is multiplied by
-        /// dpr before the check. Other heights get the status 403.
+        /// Heights that clients may request; if empty, all heights. If the URL has the parameter
+        /// dpr (device pixel ratio), h is multiplied by it before the check. Other heights get the
+        /// status 403.
         allowed_heights: PermittedSides = PermittedSides(Vec::new()), "pixels";
         /// Formats that clients may request by the parameter format; if empty, all formats. Other
         /// formats get the status 403.
@@ -688,16 +692,17 @@ settings! {
     /// imgproxy: URLs in the grammar of the image server imgproxy, whose sources local:///PATH are
     /// files of this server. docs/migrate-imgproxy.md lists the options.
     struct ImgproxyUrls as imgproxy {
-        /// URL paths that begin with this prefix, such as /imgproxy, are treated as imgproxy URLs.
-        /// If off, no path is. If /, every path is, except the web page at /-/ and the paths of
-        /// music players; the web page then shows no pictures.
+        /// URL paths that begin with this prefix, such as /imgproxy, are read in the URL format of
+        /// imgproxy, another image server. off: no path is read so. /: every path is, except the
+        /// web page at /-/ and the paths of music players; the web page then shows no pictures.
         prefix: UrlPrefix = UrlPrefix(None), "path or off";
         /// Keys of signatures, in hexadecimal digits. A URL that is signed with any of the keys and
         /// its salt is valid; others get the status 403. If empty, no signature is checked.
         keys: HexSecrets = HexSecrets(Vec::new()), "keys";
         /// Salts of the keys in imgproxy.keys, in the same order and in hexadecimal digits.
         salts: HexSecrets = HexSecrets(Vec::new()), "salts";
-        /// Number of bytes of a signature before it is encoded. A whole signature has 32.
+        /// Length in bytes to which signatures are shortened before they are encoded as text. 32 is
+        /// the full length.
         signature_size: SignatureSize = SignatureSize::WHOLE, "bytes";
         /// Texts that are valid as signatures of every URL.
         trusted_signatures: TrustedSignatures = TrustedSignatures(Vec::new()), "texts";

@@ -43,10 +43,10 @@ use toolkit::stop::Stop;
 #[derive(clap::Parser)]
 #[command(
     name = "cargo xtask conform",
-    about = "Run one external conformance suite, or one comparison with another program, in full"
+    about = "Run all tests of one external conformance suite, or one comparison with another program"
 )]
 struct Typed {
-    /// Name of the suite; for an unknown name, the error lists all names
+    /// Name of the suite or comparison; for an unknown name, the error lists all names
     name: String,
     /// Arguments for the suite
     #[arg(trailing_var_arg = true, allow_hyphen_values = true)]

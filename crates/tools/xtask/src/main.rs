@@ -85,9 +85,9 @@ enum Typed {
         #[arg(long)]
         from: Option<PathBuf>,
     },
-    /// Run one external conformance suite, or one comparison with another program, in full
+    /// Run all tests of one external conformance suite, or one comparison with another program
     Conform {
-        /// Name of the suite; for an unknown name, the error lists all names
+        /// Name of the suite or comparison; for an unknown name, the error lists all names
         name: String,
         /// Arguments for the suite
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
@@ -95,7 +95,8 @@ enum Typed {
     },
     /// Run fuzz targets, and add to the repository the inputs that reach new code
     Fuzz {
-        /// Name of the fuzz target; without it, all targets run one after the other
+        /// Name of the fuzz target; without it, all targets run one after the other. For an unknown
+        /// name, the error lists all names
         target: Option<String>,
         /// Time in seconds for which each target runs
         #[arg(long, default_value_t = 3_600)]
@@ -130,7 +131,8 @@ enum Typed {
     Figures,
     /// Benchmark Pelton against comparable programs, or write docs/report from the newest results
     Lab {
-        /// Name of the benchmark; `report` writes the report
+        /// Name of the benchmark, or `report` to write docs/report; for an unknown name, the error
+        /// lists all names
         name: String,
         /// Arguments for the benchmark, such as --help
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]

@@ -45,7 +45,7 @@ impl<S: Scope> clap::Args for SettingsOf<S> {
         command
             .arg(file)
             .next_help_heading(
-                "Settings (also keys of the configuration file, and PELTON_ variables)",
+                "Settings (--tls-cert is also tls.cert in the configuration file, and PELTON_TLS_CERT)",
             )
             .args(accepted.map(|key| flag(key, &defaults).hide(!S::SHOWN.contains(&key.name))))
     }

@@ -77,7 +77,7 @@ pub(crate) enum Command {
 #[command(after_help = "Examples:
   pelton serve ~/Pictures
   pelton serve /srv/photos --listen 0.0.0.0:80 --limits-variants-bytes-max 20GiB
-  pelton serve ~/Pictures --store-listen 127.0.0.1:6380     (then look with redis-cli -p 6380)")]
+  pelton serve ~/Pictures --store-listen 127.0.0.1:6380     (redis-cli -p 6380 then shows the index)")]
 pub(crate) struct Serve {
     /// Folder to serve; the same as --root
     #[arg(value_name = "ROOT", id = "ROOT", conflicts_with = "root")]
@@ -244,9 +244,10 @@ pub(crate) enum UserCommand {
     Password(OneUser),
     /// Remove a user, and the user's playlists, ratings and API keys
     Remove(OneUser),
-    /// List all users, each with the role (user or admin) and the labels of API keys
+    /// List all users, each with its role (user or admin) and the labels of its API keys
     List(AllUsers),
-    /// Create an API key, with which an app can log in as this user, and print the key once
+    /// Create and print an API key, with which an app can log in as a user. The key cannot be shown
+    /// again
     Key(Labelled),
     /// Revoke an API key of a user
     RemoveKey(Labelled),
@@ -422,10 +423,11 @@ pub(crate) struct Run {
 /// Sign the URL of a picture, or check a signed URL.
 ///
 /// Prints the URL with a signature added. If images.require_signature is true, the server accepts
-/// parameters such as w=480 only in signed URLs. The first configured key signs. With --check,
-/// prints until when the URL is valid, or exits with 1 if no configured key has signed it or it has
-/// expired. If the path begins with imgproxy.prefix, the
-/// URL is signed as imgproxy does it, with the first of imgproxy.keys and imgproxy.salts.
+/// parameters such as w=480 only in signed URLs. The URL is signed with the first key of
+/// images.signature_keys. With --check, prints until when the URL is valid, or exits with 1 if no
+/// configured key has signed it or it has expired. If the path begins with the setting
+/// imgproxy.prefix, the URL is signed in the format of imgproxy, another image server, with the
+/// first of imgproxy.keys and imgproxy.salts.
 #[derive(Args)]
 #[command(after_help = "Examples:
   pelton sign '/2019/a.jpg?w=480' --images-signature-key-file /etc/pelton.keys
@@ -500,10 +502,10 @@ pub(crate) struct Cell {
 
 /// Report the settings of this machine that slow a server down or limit it.
 ///
-/// Checks the kernel, the network cards and the limits. For each finding, says which change helps,
-/// what it gains and what it risks. If a running server uses the data directory, also checks that
-/// server. Changes nothing, needs no privileges, and takes less than a second. Exits with 1
-/// if there are findings.
+/// Checks the kernel, the network cards and the resource limits of processes. For each finding,
+/// says which change helps, what it gains and what it risks. If a running server uses the data
+/// directory, also checks that server. Changes nothing, needs no privileges, and takes less than a
+/// second. Exits with 1 if there are findings.
 #[derive(Args)]
 #[command(after_help = "Examples:
   pelton doctor
@@ -517,19 +519,20 @@ pub(crate) struct Doctor {
     /// Print every check in full, also those without a finding
     #[arg(long, conflicts_with = "json")]
     pub(crate) all: bool,
-    /// Process id of the server; by default, the server on the data directory
+    /// Process id of the server to check [default: the running server that uses --data]
     #[arg(long, value_name = "PID")]
     pub(crate) pid: Option<u32>,
     #[command(flatten)]
     pub(crate) settings: SettingsOf<Diagnosis>,
 }
 
-/// Change settings of the kernel and the network cards that `pelton doctor` reports, reversibly.
+/// Make the changes to the kernel and the network cards that `pelton doctor` recommends, and undo
+/// them.
 ///
-/// `plan` shows the changes for a goal. `apply` makes them, and takes all of them back after a
-/// minute unless `confirm` keeps them, so that a change that cuts you off ends by itself. `revert`
-/// takes them back at any time. Every change is written to a journal in the data directory before
-/// it is made. A restart of the machine ends all changes.
+/// `plan` shows the changes for a goal: throughput or latency. `apply` makes them, and undoes them
+/// after a minute unless you run `confirm`. So a change that breaks your network connection is
+/// undone without your help. `revert` undoes them at any time. Every change is written to a journal
+/// in the data directory before it is made. A restart of the machine undoes all changes.
 #[derive(Args)]
 #[command(after_help = "Examples:
   pelton tune plan
@@ -547,9 +550,10 @@ pub(crate) enum TuneCommand {
     /// Show the changes for a goal, each with its value before and after, and its risk. Changes
     /// nothing
     Plan(TunePlan),
-    /// Make the changes of the plan. They end by themselves unless they are confirmed
+    /// Make the changes of the plan. They are undone after --timeout, unless `pelton tune confirm`
+    /// is run before
     Apply(TuneApply),
-    /// Show which changes are applied, and if they wait for a confirmation
+    /// Show which changes are applied, and whether they await confirmation
     Status(TuneState),
     /// Keep the changes, until they are reverted or the machine restarts
     Confirm(AllUsers),
@@ -594,7 +598,7 @@ pub(crate) struct TunePlan {
 /// Flags of `pelton tune apply`.
 #[derive(Args)]
 pub(crate) struct TuneApply {
-    /// Time for the confirmation, such as 60s or 5min
+    /// Time after which the changes are undone unless they are confirmed, such as 60s or 5min
     #[arg(long, value_name = "TIME", default_value = "60s")]
     pub(crate) timeout: String,
     #[command(flatten)]
@@ -635,10 +639,11 @@ pub(crate) struct TuneGuard {
 /// Show in which functions a running server and its workers spend CPU time.
 ///
 /// Samples the server and the processes that convert its pictures and tracks, 99 times per second
-/// and CPU, while they work as usual, and writes the profile to FILE. The server takes the profile
-/// itself: pass the API key of an admin, or set --admin-token-file. With --pid, this command takes
-/// it from outside, even if the server does not respond; that may need root. docs/profiling.md says
-/// how to read a profile.
+/// on each CPU, while they work as usual, and writes the profile to FILE. By default the server
+/// samples itself, which only an admin may request: give an admin's API key with --key-file, or set
+/// --admin-token-file. With --pid, this command samples the processes from outside, which works
+/// even if the server does not respond, but may need root. docs/profiling.md says how to read a
+/// profile.
 #[derive(Args)]
 #[command(after_help = "Examples:
   pelton profile -o profile.pb.gz && go tool pprof -top profile.pb.gz
