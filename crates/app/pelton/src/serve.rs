@@ -137,7 +137,9 @@ fn page_assets(config: &Config) -> Result<Assets, Error> {
     let assets = Assets::in_folder(folder.clone());
     if assets.find("app.js").is_none() {
         let what = format!("page_dir: {} has no app.js", folder.display());
-        return Err(Error::usage(what).hint("build the page in this folder with cargo xtask web"));
+        return Err(Error::usage(what).hint(
+            "set page_dir to the folder web/dist after cargo xtask web, which builds the web page",
+        ));
     }
     Ok(assets)
 }

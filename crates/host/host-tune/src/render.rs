@@ -187,7 +187,7 @@ fn sentence(progress: Progress) -> String {
         } => format!("the changes are not confirmed, and {unguarded}"),
         Progress::Incomplete { is_guarded: true } => "pelton tune apply is running".to_owned(),
         Progress::Incomplete { is_guarded: false } => {
-            "pelton tune apply ended before its last change: pelton tune revert reverts the changes that it made"
+            "pelton tune apply was interrupted before it made all its changes: pelton tune revert undoes those it made"
                 .to_owned()
         }
     }

@@ -62,7 +62,7 @@ pub fn render_metrics(text: &mut Text, cells: &Stats) {
     text.family(
         "pelton_cell_kills",
         "counter",
-        "cells that were killed, by reason",
+        "sandboxes (cells) that were killed, by reason",
     );
     let reasons = [
         ("wall", cells.kills_wall),

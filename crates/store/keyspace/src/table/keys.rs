@@ -87,7 +87,7 @@ rows! {
     "flushdb" -1 [WRITE], Keys::None, Server, "1.0.0", "O(N) for N keys in the database",
         Run(keys::flushdb), "Removes all keys of the database.", "[ASYNC | SYNC]";
     "memory|usage" -3 [READONLY], SECOND, Server, "4.0.0", "O(1)",
-        Run(keys::memory_usage), "Returns the bytes of a key and its value.", "key [SAMPLES count]";
+        Run(keys::memory_usage), "Returns the number of bytes of memory that a key and its value use.", "key [SAMPLES count]";
     "select" 2 [LOADING STALE FAST], Keys::None, Connection, "1.0.0", "O(1)",
         Run(keys::select), "Selects the database.", "index";
     "swapdb" 3 [WRITE FAST], Keys::None, Server, "4.0.0", "O(N) for N clients that watch keys or block on keys",

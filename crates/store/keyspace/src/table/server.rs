@@ -216,7 +216,7 @@ rows! {
         Service, "Refused: clusters are not supported.";
 
     "function" -2 [], NONE, Scripting, "7.0.0", "see the subcommands",
-        Service, "Replies as a server without functions, which are not supported.";
+        Service, "Replies as if no library were loaded; functions are not supported.";
     "script" -2 [], NONE, Scripting, "2.6.0", "see the subcommands",
-        Service, "Replies as a server without scripts, which are not supported.";
+        Service, "Replies as if no script were loaded; scripts are not supported.";
 }

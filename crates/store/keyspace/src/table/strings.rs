@@ -25,7 +25,7 @@ rows! {
     "getex" -2 [WRITE FAST], KEY, String, "6.2.0", "O(1)",
         Run(strings::getex), "Returns the string at a key, and sets or removes the key's deadline.",
         "key [EX seconds | PX milliseconds | EXAT unix-time-seconds | PXAT unix-time-milliseconds | PERSIST]";
-    "getrange" 4 [READONLY], KEY, String, "2.4.0", "O(1) for a blob, else O(N) for N bytes sent",
+    "getrange" 4 [READONLY], KEY, String, "2.4.0", "O(1) for a large value that is sent without a copy, otherwise O(N) for N bytes sent",
         Run(strings::getrange), "Returns a part of the string at a key.", "key start end";
     "getset" 3 [WRITE DENYOOM FAST], KEY, String, "1.0.0", "O(1)",
         Run(strings::getset), "Sets a key, and returns its former string.", "key value";
@@ -61,7 +61,7 @@ rows! {
         Run(strings::setrange), "Overwrites a part of a string.", "key offset value";
     "strlen" 2 [READONLY FAST], KEY, String, "2.2.0", "O(1)",
         Run(strings::strlen), "Returns the length of a string.", "key";
-    "substr" 4 [READONLY], KEY, String, "1.0.0", "O(1) for a blob, else O(N) for N bytes sent",
+    "substr" 4 [READONLY], KEY, String, "1.0.0", "O(1) for a large value that is sent without a copy, otherwise O(N) for N bytes sent",
         Run(strings::getrange), "Returns a part of the string at a key; old name of GETRANGE.", "key start end";
 
     "tag" -2 [], Keys::None, String, "pelton 0.1", "see the subcommands",

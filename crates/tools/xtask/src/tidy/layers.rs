@@ -119,8 +119,8 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule {
         name: "forbid-unsafe",
-        cure: "write #![forbid(unsafe_code)] below the crate's documentation; unsafe code belongs to audio, \
-               codec, host, microvm, pixel, reactor and sandbox",
+        cure: "write #![forbid(unsafe_code)] below the crate's documentation; only these crates may \
+               contain unsafe code: audio, codec, host, microvm, pixel, reactor and sandbox",
         check: forbid_unsafe,
     },
     Rule {
