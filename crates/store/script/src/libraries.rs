@@ -2,6 +2,8 @@
 //! interrupt.
 
 mod args;
+mod pattern;
+mod strings;
 
 use std::rc::Rc;
 
@@ -15,6 +17,7 @@ use args::{Args, Member, one};
 
 /// Adds the functions to the table that the prelude gets.
 pub(crate) fn add(lua: &Lua, native: &Table, shared: &Rc<Shared>) -> mlua::Result<()> {
+    add_members(lua, native, shared, strings::MEMBERS)?;
     add_members(lua, native, shared, MEMBERS)
 }
 
