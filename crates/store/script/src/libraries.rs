@@ -2,6 +2,7 @@
 //! interrupt.
 
 mod args;
+mod json;
 mod pattern;
 mod strings;
 
@@ -18,7 +19,8 @@ use args::{Args, Member, one};
 /// Adds the functions to the table that the prelude gets.
 pub(crate) fn add(lua: &Lua, native: &Table, shared: &Rc<Shared>) -> mlua::Result<()> {
     add_members(lua, native, shared, strings::MEMBERS)?;
-    add_members(lua, native, shared, MEMBERS)
+    add_members(lua, native, shared, MEMBERS)?;
+    native.raw_set("cjson", json::library(lua, shared)?)
 }
 
 const MEMBERS: &[(&str, Member)] = &[
