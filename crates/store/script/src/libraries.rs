@@ -2,9 +2,12 @@
 //! interrupt.
 
 mod args;
+mod bits;
 mod json;
+mod msgpack;
 mod pattern;
 mod strings;
+mod structs;
 
 use std::rc::Rc;
 
@@ -20,7 +23,17 @@ use args::{Args, Member, one};
 pub(crate) fn add(lua: &Lua, native: &Table, shared: &Rc<Shared>) -> mlua::Result<()> {
     add_members(lua, native, shared, strings::MEMBERS)?;
     add_members(lua, native, shared, MEMBERS)?;
-    native.raw_set("cjson", json::library(lua, shared)?)
+    native.raw_set("cjson", json::library(lua, shared)?)?;
+    for (name, members) in [
+        ("bit", bits::MEMBERS),
+        ("cmsgpack", msgpack::MEMBERS),
+        ("struct", structs::MEMBERS),
+    ] {
+        let library = lua.create_table()?;
+        add_members(lua, &library, shared, members)?;
+        native.raw_set(name, library)?;
+    }
+    Ok(())
 }
 
 const MEMBERS: &[(&str, Member)] = &[
