@@ -48,6 +48,8 @@ mod random;
 mod redis;
 mod shared;
 mod step;
+#[cfg(test)]
+mod tests;
 
 pub use cache::{Flags, LoadError, Sha};
 pub use engine::Engine;
