@@ -2,6 +2,9 @@
 
 use mlua::{Error, Lua, Value};
 
+/// Name of the code in `prelude.lua`. Errors are reported for the code that called it.
+pub(crate) const PRELUDE_NAME: &str = "=[prelude]";
+
 /// Error that a function of this crate raises in a script.
 #[derive(Clone, Debug, thiserror::Error)]
 pub(crate) enum Fault {
@@ -25,13 +28,28 @@ impl Fault {
     /// Returns the error of a library function. The place in the script that called the function
     /// precedes the message, as in all errors of Lua's own libraries.
     pub(crate) fn at_caller(lua: &Lua, message: impl AsRef<str>) -> Error {
-        // Level 0 is the library function, level 1 its caller.
-        let place = lua.inspect_stack(1, |frame| {
-            let line = frame.current_line()?;
-            let source = frame.source();
-            Some(format!("{}:{line}: ", source.short_src.as_deref()?))
-        });
-        let place = place.flatten().unwrap_or_default();
+        // Level 0 is the library function. Functions of the prelude may have called it.
+        let mut place = String::new();
+        for level in 1.. {
+            let frame = lua.inspect_stack(level, |frame| {
+                let source = frame.source();
+                if source.source.as_deref() == Some(PRELUDE_NAME) {
+                    return None;
+                }
+                let line = frame.current_line();
+                let source = source.short_src.map(|name| name.into_owned());
+                Some(source.zip(line))
+            });
+            match frame {
+                Some(None) => {}
+                Some(Some(Some((source, line)))) => {
+                    place = format!("{source}:{line}: ");
+                    break;
+                }
+                // The caller has been replaced by a tail call, so its line is unknown.
+                Some(Some(None)) | None => break,
+            }
+        }
         Fault::Text(format!("{place}{}", message.as_ref())).into_lua()
     }
 

@@ -11,7 +11,7 @@ use resp::Reply;
 
 use crate::cache::Sha;
 use crate::convert::{self, Converter};
-use crate::fault::{Fault, caught};
+use crate::fault::{Fault, PRELUDE_NAME, caught};
 use crate::limits::Limits;
 use crate::shared::Shared;
 use crate::step::{Input, Job, Step, Suspender};
@@ -19,8 +19,6 @@ use crate::{libraries, redis};
 
 /// Name of every script in error messages.
 const CHUNK_NAME: &str = "@user_script";
-/// Name of the code in `prelude.lua`. Errors are reported for the code that called it.
-const PRELUDE_NAME: &str = "=[prelude]";
 /// Number of scripts after which the garbage collector makes a step, as in Redis.
 const SCRIPTS_PER_COLLECTION: u64 = 50;
 

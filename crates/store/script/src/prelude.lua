@@ -60,8 +60,20 @@ local globals = {
   type = type,
 }
 
+-- As in Redis, `pcall` returns the text of an error reply instead of its table.
+local function settle_text(ok, ...)
+  if ok then
+    return true, ...
+  end
+  local err = caught((...))
+  if type(err) == "table" and type(rawget(err, "err")) == "string" then
+    err = rawget(err, "err")
+  end
+  return false, err
+end
+
 function globals.pcall(...)
-  return settle(pcall(...))
+  return settle_text(pcall(...))
 end
 
 function globals.xpcall(f, handler)

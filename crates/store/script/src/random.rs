@@ -1,9 +1,15 @@
 //! The generator behind `math.random`: the linear congruential generator of `lrand48`, as in Redis.
-//! Every script starts with the same seed, so its numbers are the same in every run.
+//! It starts in the same state in every process, and goes on from script to script.
 
 /// State of the generator: 48 bits.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Random(u64);
+
+impl Default for Random {
+    fn default() -> Random {
+        Random(0x1234_abcd_330e)
+    }
+}
 
 impl Random {
     /// Returns a generator with this seed.

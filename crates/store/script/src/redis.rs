@@ -215,7 +215,7 @@ fn set_repl(_lua: &Lua, shared: &Shared, args: MultiValue) -> mlua::Result<Value
     let flags = only_number(&args, "redis.set_repl")?;
     if flags & !REPL_ALL != 0 {
         return Err(Fault::err(
-            "Invalid replication flags. Please use REPL_AOF, REPL_REPLICA, REPL_ALL or REPL_NONE.",
+            "Invalid replication flags. Use REPL_AOF, REPL_REPLICA, REPL_ALL or REPL_NONE.",
         ));
     }
     shared.repl.set(flags);

@@ -47,7 +47,7 @@ impl Shared {
             limits,
             proto: Cell::new(Proto::Resp2),
             repl: Cell::new(REPL_ALL),
-            random: RefCell::new(Random::new(0)),
+            random: RefCell::new(Random::default()),
             json: Cell::new(JsonSettings::default()),
             is_killed: Cell::new(false),
             native_steps: Cell::new(0),
@@ -98,7 +98,6 @@ impl Shared {
     pub(crate) fn reset(&self) {
         self.proto.set(Proto::Resp2);
         self.repl.set(REPL_ALL);
-        *self.random.borrow_mut() = Random::new(0);
         self.json.set(JsonSettings::default());
         self.is_killed.set(false);
         self.native_steps.set(0);

@@ -8,7 +8,7 @@ use std::rc::Rc;
 
 use mlua::{Lua, MultiValue, Table, Value};
 
-use super::args::one;
+use super::args::{Args, one};
 use crate::fault::Fault;
 use crate::json_settings::JsonSettings;
 use crate::shared::Shared;
@@ -29,8 +29,7 @@ pub(super) fn library(lua: &Lua, shared: &Rc<Shared>) -> mlua::Result<Table> {
     let state = Rc::clone(shared);
     let decode = lua.create_function(move |lua, args: MultiValue| {
         let value = only(lua, args, "decode")?;
-        let text = lua.coerce_string(value)?;
-        let text = text.ok_or_else(|| Fault::argument(lua, 1, "decode", "string expected"))?;
+        let text = Args::new(lua, "decode", MultiValue::from_vec(vec![value])).text(0)?;
         decode::decode(lua, &state, &text.as_bytes())
     })?;
     library.raw_set("decode", decode)?;

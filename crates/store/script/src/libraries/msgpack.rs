@@ -49,7 +49,8 @@ enum Limit {
 fn pack(lua: &Lua, shared: &Shared, args: MultiValue) -> mlua::Result<MultiValue> {
     let args = Args::new(lua, "pack", args);
     if args.len() == 0 {
-        return Err(args.error(0, "MessagePack pack needs input."));
+        let message = "MessagePack pack needs input.";
+        return Err(Fault::argument(lua, 0, "pack", message));
     }
     let mut packer = Packer {
         shared,

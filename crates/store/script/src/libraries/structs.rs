@@ -35,15 +35,18 @@ struct Layout<'a> {
     rest: &'a [u8],
     is_little: bool,
     alignment: usize,
+    /// Name of the function, for errors.
+    name: &'static str,
 }
 
 impl<'a> Layout<'a> {
-    fn new(lua: &'a Lua, text: &'a [u8]) -> Layout<'a> {
+    fn new(lua: &'a Lua, name: &'static str, text: &'a [u8]) -> Layout<'a> {
         Layout {
             lua,
             rest: text,
             is_little: cfg!(target_endian = "little"),
             alignment: 1,
+            name,
         }
     }
 
@@ -111,7 +114,7 @@ impl<'a> Layout<'a> {
                 b'c' => return Ok(Some(Item::Chars(self.number()?.unwrap_or(1)))),
                 other => {
                     let message = format!("invalid format option '{}'", char::from(*other));
-                    return Err(Fault::at_caller(self.lua, message));
+                    return Err(Fault::argument(self.lua, 1, self.name, message));
                 }
             }
         }
@@ -135,7 +138,7 @@ fn pack(lua: &Lua, shared: &Shared, args: MultiValue) -> mlua::Result<MultiValue
     let args = Args::new(lua, "pack", args);
     let text = args.text(0)?;
     let text = text.as_bytes();
-    let mut layout = Layout::new(lua, &text);
+    let mut layout = Layout::new(lua, "pack", &text);
     let (mut out, mut index) = (Vec::new(), 1);
     while let Some(item) = layout.next()? {
         shared.work(1)?;
@@ -208,7 +211,7 @@ fn unpack(lua: &Lua, shared: &Shared, args: MultiValue) -> mlua::Result<MultiVal
     let (text, data) = (text.as_bytes(), data.as_bytes());
     let start = usize::try_from(args.whole_or(2, 1)?.saturating_sub(1));
     let mut at = start.map_err(|_| args.error(2, "offset must be 1 or greater"))?;
-    let mut layout = Layout::new(lua, &text);
+    let mut layout = Layout::new(lua, "unpack", &text);
     let mut values: Vec<Value> = Vec::new();
     let too_short = || args.error(1, "data string too short");
     while let Some(item) = layout.next()? {
@@ -280,7 +283,7 @@ fn size(lua: &Lua, shared: &Shared, args: MultiValue) -> mlua::Result<MultiValue
     let args = Args::new(lua, "size", args);
     let text = args.text(0)?;
     let text = text.as_bytes();
-    let mut layout = Layout::new(lua, &text);
+    let mut layout = Layout::new(lua, "size", &text);
     let mut total = 0usize;
     while let Some(item) = layout.next()? {
         shared.work(1)?;
@@ -290,9 +293,8 @@ fn size(lua: &Lua, shared: &Shared, args: MultiValue) -> mlua::Result<MultiValue
             Item::Integer { bytes, .. } => bytes,
             Item::Float => 4,
             Item::Double => 8,
-            Item::Chars(0) | Item::Terminated => {
-                return Err(args.error(0, "variable-size format in 'size'"));
-            }
+            Item::Chars(0) => return Err(args.error(0, "option 'c0' has no fixed size")),
+            Item::Terminated => return Err(args.error(0, "option 's' has no fixed size")),
             Item::Chars(len) => len,
         };
     }

@@ -110,7 +110,7 @@ fn recursion_is_limited() {
         ),
         (
             "local t = {} for i = 1, 5000 do t = {t} end return cjson.encode(t)",
-            "excessive depth",
+            "excessive nesting",
         ),
         ("return cjson.decode(('['):rep(5000))", "too many nested"),
         (

@@ -37,7 +37,7 @@ fn gsub_replaces_as_in_lua() {
     );
     check(
         "return ('x'):gsub('x', '%2')",
-        expect![[r#"-ERR [prelude]:240: invalid capture index"#]],
+        expect!["-ERR invalid capture index"],
     );
     check(
         "return ('x'):find('[a')",
@@ -189,7 +189,7 @@ fn tables_and_code_work_as_in_lua() {
     );
     check(
         "return {math.random(10), math.random(10), math.random(10)}",
-        expect![[r#"[2 8 1]"#]],
+        expect!["[4 9 4]"],
     );
     check("return tostring(os.clock())", expect![[r#""1.5""#]]);
     check(

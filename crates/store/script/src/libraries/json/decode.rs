@@ -38,17 +38,25 @@ struct Decoder<'a> {
 impl Decoder<'_> {
     fn unexpected(&self, wanted: &str) -> mlua::Error {
         let found = match self.text.get(self.at) {
-            None => "T_END".to_owned(),
-            Some(byte) => match byte {
-                b'{' => "T_OBJ_BEGIN".to_owned(),
-                b'}' => "T_OBJ_END".to_owned(),
-                b'[' => "T_ARR_BEGIN".to_owned(),
-                b']' => "T_ARR_END".to_owned(),
-                b':' => "T_COLON".to_owned(),
-                b',' => "T_COMMA".to_owned(),
-                _ => "invalid token".to_owned(),
+            None => "T_END",
+            Some(b'{') => "T_OBJ_BEGIN",
+            Some(b'}') => "T_OBJ_END",
+            Some(b'[') => "T_ARR_BEGIN",
+            Some(b']') => "T_ARR_END",
+            Some(b':') => "T_COLON",
+            Some(b',') => "T_COMMA",
+            Some(b'"') => "T_STRING",
+            Some(b'0'..=b'9' | b'-') => "T_NUMBER",
+            Some(_) => match &self.text[self.at..][..self.word_len()] {
+                b"null" => "T_NULL",
+                b"true" | b"false" => "T_BOOLEAN",
+                _ => "invalid token",
             },
         };
+        self.expected(wanted, found)
+    }
+
+    fn expected(&self, wanted: &str, found: &str) -> mlua::Error {
         let message = format!(
             "Expected {wanted} but found {found} at character {}",
             self.at + 1
@@ -139,12 +147,17 @@ impl Decoder<'_> {
         }
     }
 
+    /// Returns the length of the number or word that is next.
+    fn word_len(&self) -> usize {
+        let rest = self.text[self.at..].iter();
+        let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || b"+-.".contains(byte);
+        rest.take_while(|byte| is_part(byte)).count()
+    }
+
     /// Reads a number, or one of the words `null`, `true` and `false`.
     fn word(&mut self) -> mlua::Result<Value> {
         let rest = &self.text[self.at..];
-        let is_part =
-            |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'-' | b'.');
-        let len = rest.iter().take_while(|byte| is_part(byte)).count();
+        let len = self.word_len();
         let value = match &rest[..len] {
             b"null" => Value::NULL,
             b"true" => Value::Boolean(true),
@@ -181,7 +194,7 @@ impl Decoder<'_> {
                 .position(|byte| matches!(byte, b'"' | b'\\' | 0..32));
             let Some(plain) = plain else {
                 self.at = self.text.len();
-                return Err(self.unexpected("string end"));
+                return Err(self.expected("value", "unexpected end of string"));
             };
             out.extend_from_slice(&rest[..plain]);
             self.at += plain;
@@ -191,7 +204,7 @@ impl Decoder<'_> {
                     return Ok(out);
                 }
                 b'\\' => self.escape(&mut out)?,
-                _ => return Err(self.unexpected("valid string")),
+                _ => return Err(self.expected("value", "invalid token")),
             }
         }
     }

@@ -87,7 +87,7 @@ impl Encoder<'_> {
             .encode_depth_max
             .min(self.shared.limits.depth_max.max(1000));
         if depth_max < depth {
-            let message = format!("Cannot serialise, excessive depth ({depth})");
+            let message = format!("Cannot serialise, excessive nesting ({depth})");
             return Err(Fault::at_caller(self.lua, message));
         }
         match self.array_len(table)? {
@@ -158,8 +158,10 @@ impl Encoder<'_> {
                     self.value(&key, depth)?;
                     self.out.push(b'"');
                 }
-                _ => {
-                    let message = "Cannot serialise table: table key must be a number or string";
+                other => {
+                    let kind = other.type_name();
+                    let message =
+                        format!("Cannot serialise {kind}: table key must be a number or string");
                     return Err(Fault::at_caller(self.lua, message));
                 }
             }
