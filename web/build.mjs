@@ -10,6 +10,8 @@ import { fileURLToPath } from "node:url";
 
 import { build, context } from "esbuild";
 
+import { smallPlot } from "./small-plot.mjs";
+
 const here = fileURLToPath(new URL(".", import.meta.url));
 const watch = process.argv.includes("--watch");
 const out = process.argv.indexOf("--out");
@@ -17,23 +19,6 @@ const dist = out === -1 ? join(here, "dist") : resolve(process.argv[out + 1]);
 
 /** Files that the server sends as they are. */
 const STATIC = "static";
-
-/** Statements of uPlot that attach features which the charts do not use. Without them, the bundler drops the features. */
-const UNUSED = ["(paths.stepped = stepped);", "(paths.bars    = bars);", "(paths.spline  = monotoneCubic);", "uPlot.join = join;"];
-
-const smallPlot = {
-  name: "small-plot",
-  setup({ onLoad }) {
-    onLoad({ filter: /uPlot\.esm\.js$/ }, async ({ path }) => {
-      let contents = await readFile(path, "utf8");
-      for (const statement of UNUSED) {
-        if (!contents.includes(statement)) throw new Error(`uPlot has no statement ${statement}`);
-        contents = contents.replace(statement, "");
-      }
-      return { contents };
-    });
-  },
-};
 
 const options = {
   absWorkingDir: here,

@@ -7,12 +7,14 @@ import { dashboard } from "./journeys/dashboard.ts";
 import { download } from "./journeys/download.ts";
 import { groups } from "./journeys/groups.ts";
 import { help } from "./journeys/help.ts";
+import { host } from "./journeys/host.ts";
 import { language } from "./journeys/language.ts";
 import { login } from "./journeys/login.ts";
 import { lyrics } from "./journeys/lyrics.ts";
 import { motion } from "./journeys/motion.ts";
 import { playground } from "./journeys/playground.ts";
 import { playlists } from "./journeys/playlists.ts";
+import { profile } from "./journeys/profile.ts";
 import { quality } from "./journeys/quality.ts";
 import { scroll } from "./journeys/scroll.ts";
 import { settings } from "./journeys/settings.ts";
@@ -37,5 +39,5 @@ export interface Journey {
 
 export const JOURNEYS: readonly Journey[] = [
   shell, settings, login, help, language, areas, download, damaged, compare, playground, playlists,
-  lyrics, motion, scroll, dashboard, videos, groups, quality, shares,
+  lyrics, motion, scroll, dashboard, host, profile, videos, groups, quality, shares,
 ];

@@ -8,11 +8,14 @@ export class ApiError extends Error {
   readonly status: number;
   /** Seconds after which the request may be repeated, if the server says so. */
   readonly retryAfter: number | undefined;
+  /** Sentences of the server about the cause and about what to do; empty if there are none. */
+  readonly advice: readonly string[];
 
-  constructor(status: number, title: string, retryAfter?: number) {
+  constructor(status: number, title: string, retryAfter?: number, advice: readonly string[] = []) {
     super(title);
     this.status = status;
     this.retryAfter = retryAfter;
+    this.advice = advice;
   }
 }
 
@@ -42,6 +45,12 @@ interface Options {
  * @throws ApiError if the server refuses or cannot be reached; `AbortError` if aborted
  */
 export async function api<T>(path: string, options: Options = {}): Promise<T> {
+  const response = await request(`/-/api${path}`, options);
+  return (response.status === 204 ? undefined : await response.json()) as T;
+}
+
+/** Sends a request to a target of the server. It throws as `api` does. */
+export async function request(target: string, options: Options = {}): Promise<Response> {
   const init: RequestInit = { method: options.method ?? "GET", keepalive: options.keepalive ?? false };
   if (options.signal) init.signal = options.signal;
   if (options.form) init.body = options.form;
@@ -52,28 +61,35 @@ export async function api<T>(path: string, options: Options = {}): Promise<T> {
   }
   let response: Response;
   try {
-    response = await fetch(url(`/-/api${path}`), init);
+    response = await fetch(url(target), init);
   } catch (error) {
     if (error instanceof DOMException && error.name === "AbortError") throw error;
     reachable.value = false;
     throw new ApiError(0, "");
   }
   reachable.value = true;
-  if (response.ok) return (response.status === 204 ? undefined : await response.json()) as T;
+  if (response.ok) return response;
   if (response.status === 401) needsLogin.value = true;
   const retryAfter = Number(response.headers.get("retry-after") ?? NaN);
-  throw new ApiError(response.status, await titleOf(response), Number.isFinite(retryAfter) ? retryAfter : undefined);
+  const [title = "", ...advice] = await sentencesOf(response);
+  throw new ApiError(response.status, title, Number.isFinite(retryAfter) ? retryAfter : undefined, advice);
 }
 
 /** Returns the title of a problem document, or the status line's reason. */
 export async function titleOf(response: Response): Promise<string> {
+  return (await sentencesOf(response))[0] ?? "";
+}
+
+/** Returns the title of a problem document, its cause and its hint, or the status line's reason. */
+async function sentencesOf(response: Response): Promise<string[]> {
   try {
-    const problem: unknown = await response.json();
-    if (problem && typeof problem === "object" && "title" in problem) return String(problem.title);
+    const problem = (await response.json()) as Readonly<Record<string, unknown>> | null;
+    const found = [problem?.["title"], problem?.["detail"], problem?.["hint"]].filter((it) => it !== undefined);
+    if (found.length) return found.map(String);
   } catch {
     // The body is not JSON.
   }
-  return response.statusText || String(response.status);
+  return [response.statusText || String(response.status)];
 }
 
 /** Repeats `GET /-/live` until the server responds, with pauses that grow from 1 to 30 seconds. */

@@ -10,7 +10,7 @@ export interface Address {
 }
 
 /** Paths below `/-/` that the server answers itself; links to them leave the page. */
-const SERVED = /^(api|app|at|cover|file|share|plain|metrics|live|ready|status|iiif)(\/|$)/;
+const SERVED = /^(api|app|at|cover|file|share|plain|metrics|live|profile|ready|status|iiif)(\/|$)/;
 
 /** Returns the address that a URL of the page stands for, or `null` if it is not one. */
 export function addressOf(location: { pathname: string; search: string }): Address | null {

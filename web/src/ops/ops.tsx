@@ -3,36 +3,51 @@ import type { FunctionComponent } from "preact";
 import { useEffect } from "preact/hooks";
 
 import type { AreaProps } from "../areas.ts";
-import { t } from "../i18n/messages.ts";
+import { type MessageKey, t } from "../i18n/messages.ts";
 import { href } from "../router.ts";
 import { Failure } from "../ui/message.tsx";
 import { Findings, Panels } from "./panels.tsx";
 import { RANGES, type Range, failure, follow, refresh, shown, shownRange, stale } from "./state.ts";
 import { Tiles } from "./tiles.tsx";
 
+/** View of the dashboard that has a tab and, except for the overview, a module of its own. */
+interface View {
+  readonly path: string;
+  readonly label: MessageKey;
+  readonly load?: () => Promise<{ default: FunctionComponent }>;
+  /** True if the view does not show the state that is polled. */
+  readonly isAlone?: boolean;
+}
+
+const VIEWS: readonly [View, ...View[]] = [
+  { path: "ops", label: "ops.overview" },
+  { path: "ops/charts", label: "ops.charts", load: () => import("./charts.tsx") },
+  { path: "ops/host", label: "ops.host", load: () => import("./host.tsx"), isAlone: true },
+  { path: "ops/profile", label: "ops.profile", load: () => import("./profile.tsx"), isAlone: true },
+];
+
 /** View of the operator's dashboard. */
 export default function Ops({ parts }: AreaProps) {
   useEffect(follow, []);
-  const isCharts = parts[0] === "charts";
+  const view = VIEWS.find((it) => it.path === `ops/${parts[0]}`) ?? VIEWS[0];
   const present = shown.value;
   return (
     <div class="view ops">
       <div class="view-head">
         <h1>{t("nav.ops")}</h1>
-        <Freshness />
-        <RangeChoice />
+        {!view.isAlone && <Freshness />}
+        {!view.isAlone && <RangeChoice />}
       </div>
       <nav class="tabs" aria-label={t("ops.views")}>
-        <a href={href("ops")} aria-current={isCharts ? undefined : "page"}>
-          {t("ops.overview")}
-        </a>
-        <a href={href("ops/charts")} aria-current={isCharts ? "page" : undefined}>
-          {t("ops.charts")}
-        </a>
+        {VIEWS.map((it) => (
+          <a href={href(it.path)} aria-current={it === view ? "page" : undefined}>
+            {t(it.label)}
+          </a>
+        ))}
       </nav>
-      {!present && (failure.value ? <Failure error={failure.value} retry={refresh} /> : <Skeleton />)}
-      {present && isCharts && <Charts />}
-      {present && !isCharts && (
+      {!present && !view.isAlone && (failure.value ? <Failure error={failure.value} retry={refresh} /> : <Skeleton />)}
+      {view.load && (present || view.isAlone) && <Later load={view.load} key={view.path} />}
+      {present && !view.load && (
         <>
           <Findings of={present.findings} />
           <Tiles now={present.now} />
@@ -77,13 +92,13 @@ function Skeleton() {
   );
 }
 
-/** Charts that can be zoomed, once their module is loaded. */
-function Charts() {
+/** View with a module of its own, once the module is loaded. */
+function Later({ load: of }: { load: NonNullable<View["load"]> }) {
   const view = useSignal<FunctionComponent | null>(null);
   const error = useSignal<unknown>(null);
   const load = () => {
     error.value = null;
-    import("./charts.tsx").then(
+    of().then(
       (module) => (view.value = module.default),
       (reason: unknown) => (error.value = reason),
     );

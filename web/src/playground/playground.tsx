@@ -13,7 +13,7 @@ import { href, navigate } from "../router.ts";
 import { Icon } from "../ui/icon.tsx";
 import { Failure, Message } from "../ui/message.tsx";
 import { Controls } from "./controls.tsx";
-import { CopyButton } from "./copy-button.tsx";
+import { CopyButton } from "../ui/copy-button.tsx";
 import { Matrix } from "./matrix.tsx";
 import { Picker } from "./picker.tsx";
 import { type Problem, reasonOf } from "./problem.ts";

@@ -1,5 +1,5 @@
 import { t } from "../i18n/messages.ts";
-import { CopyButton } from "./copy-button.tsx";
+import { CopyButton } from "../ui/copy-button.tsx";
 import { WHOLE_TEXT } from "./geometry.ts";
 import { queryOf, withQuery } from "./recipe.ts";
 import { type Spelling, type Subject, curlOf, iiifOf, imgOf, imgproxyOf, pictureOf, webpServerGoOf } from "./snippets.ts";

@@ -89,6 +89,7 @@ const VARIABLES: &[(&str, Meaning)] = &[
     ("BASE64_URL_INCLUDES_FILENAME", Meaning::Unsupported),
     ("PRESETS_PATH", Meaning::Unsupported),
     ("PRESETS_SEPARATOR", Meaning::Unsupported),
+    ("SOURCE_URL_QUERY_SEPARATOR", Meaning::Unsupported),
     ("URL_REPLACEMENTS", Meaning::Unsupported),
     ("FORMAT_QUALITY", Meaning::Unsupported),
     ("SKIP_PROCESSING_FORMATS", Meaning::Unsupported),
@@ -152,7 +153,8 @@ pub(crate) fn variables(variables: &[(OsString, OsString)]) -> (Vec<Assignment>,
             }
         };
         if name == "QUALITY" {
-            let text = "is the quality of a JPEG: other formats get the quality that looks alike";
+            let text =
+                "is read as a JPEG quality: other formats get the quality that looks the same";
             note(NoteKind::Taken, text);
         }
         let key = Key::named(setting).expect("the table contains only settings, as a test shows");
@@ -191,10 +193,10 @@ pub(crate) fn unused(config: &Config, first: Option<&Source>) -> Option<Note> {
     })
 }
 
-/// Returns the settings of imgproxy URLs, if any URL is one.
+/// Returns the settings for imgproxy URLs, or `None` if the configuration does not enable them.
 ///
 /// # Errors
-/// Keys and salts do not match each other.
+/// The number of keys differs from the number of salts.
 pub fn load(config: &Config) -> Result<Option<Imgproxy>, Error> {
     let settings = &config.imgproxy;
     let (keys, salts) = (&settings.keys.0, &settings.salts.0);

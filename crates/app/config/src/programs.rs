@@ -134,7 +134,7 @@ impl Entry {
             () if self.name == INPUT => {
                 "the name is reserved: on_error = \"input\" means the request's body"
             }
-            () if has_path == self.is_chain() => "expected either path or programs",
+            () if has_path == self.is_chain() => "exactly one of path and programs must be set",
             () if CHAIN_MAX < self.programs.0.len() => "more than 16 programs in a chain",
             () if !self.ephemeral && 0 < self.max_state.0 => {
                 "max_state is only for ephemeral programs: with ephemeral = false a program keeps its own state"

@@ -190,7 +190,7 @@ impl Resolver {
         Some(Note {
             kind: NoteKind::Taken,
             text: format!(
-                "{path}: {there} is not set: {name} is {here}, where WebP Server Go would use {default}"
+                "{path} does not set {there}: {name} is {here}, the default of Pelton; that of WebP Server Go is {default}"
             ),
         })
     }

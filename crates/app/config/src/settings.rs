@@ -194,7 +194,8 @@ settings! {
         /// /scans=/srv/scans serves /srv/scans/a.jpg as /scans/a.jpg.
         img_map: Mappings = Mappings(Vec::new()), "prefix=directory";
         /// Your own programs, which answer the requests for given URL paths. They run in sandboxes.
-        /// docs/cells.md explains the keys of their tables `[programs.NAME]`.
+        /// In the configuration file, each has a table `[programs.NAME]`, whose keys docs/cells.md
+        /// explains; in a flag or variable, { NAME = { path = "/bin/x", route = "/x" } }.
         programs: Programs = Programs::default(), "tables";
         /// Encode converted pictures again when CPU cores are idle, with slower encoder settings
         /// that make smaller files.
@@ -215,7 +216,7 @@ settings! {
         steering: SteeringMode = SteeringMode(Steering::Auto), "mode";
         /// Addresses or networks of reverse proxies to trust. The server believes two of their
         /// header fields: X-Forwarded-Proto says whether the client uses HTTPS, and X-Forwarded-For
-        /// says which address the client has. That address only counts for
+        /// says which address the client has. That address is used only for
         /// limits.address_conversions_max. These proxies may open any number of connections.
         proxies: Networks = Networks::loopback(), "addresses";
         /// Parts of the server for which browsers must log in: off (none), music (music, covers,
@@ -234,9 +235,9 @@ settings! {
         /// Additional IP address and port at which metrics, status and the API at /-/api need no
         /// login. If it is set, these three need a login at all other addresses.
         admin_listen: MaybeAddress = MaybeAddress(None), "address or off";
-        /// File with a token of at least 16 characters, for scripts that read metrics, status or
-        /// the API at /-/api. A script sends the token as `Authorization: Bearer TOKEN`. If the
-        /// file is set, requests for these three need the token or a login.
+        /// File with a token of at least 16 characters, for scripts that use metrics, status or
+        /// the API at /-/api, and for `pelton purge`. A script sends the token as `Authorization:
+        /// Bearer TOKEN`. If the file is set, requests for these three need the token or a login.
         admin_token_file: MaybeFile = MaybeFile(None), "file or off";
         /// Destination of the access log: a file, stderr, or off. The log has one line of JSON per
         /// response.
@@ -644,8 +645,9 @@ settings! {
     /// Images: which pictures clients may request. The sizes of Pelton's own page are always
     /// permitted; docs/access.md describes these settings.
     struct Images as images {
-        /// Keys for signed URLs, each as KEY or KEY:SALT in hexadecimal digits. `pelton sign` uses
-        /// the first key. A URL signed with any of the keys is valid.
+        /// Keys for signed URLs, in hexadecimal digits, such as the output of `openssl rand -hex
+        /// 32`. A salt may follow after a colon: KEY:SALT. `pelton sign` uses the first key. A URL
+        /// signed with any of the keys is valid.
         signature_keys: SignatureKeys = SignatureKeys(Vec::new()), "keys";
         /// File with further keys for signed URLs, one per line, in the form of
         /// images.signature_keys.
@@ -686,9 +688,9 @@ settings! {
     /// imgproxy: URLs in the grammar of the image server imgproxy, whose sources local:///PATH are
     /// files of this server. docs/migrate-imgproxy.md lists the options.
     struct ImgproxyUrls as imgproxy {
-        /// Beginning of the URL paths that are imgproxy URLs, such as /imgproxy. If off, there are
-        /// none. With /, all paths are, except the web page at /-/ and the paths of music players;
-        /// the web page then shows no pictures.
+        /// URL paths that begin with this prefix, such as /imgproxy, are treated as imgproxy URLs.
+        /// If off, no path is. If /, every path is, except the web page at /-/ and the paths of
+        /// music players; the web page then shows no pictures.
         prefix: UrlPrefix = UrlPrefix(None), "path or off";
         /// Keys of signatures, in hexadecimal digits. A URL that is signed with any of the keys and
         /// its salt is valid; others get the status 403. If empty, no signature is checked.
@@ -706,7 +708,8 @@ settings! {
         /// Accept only presets: the first segment after the signature lists their names, separated
         /// by colons.
         only_presets: bool = false, "true or false";
-        /// Text that precedes each source that does not begin with it, such as local:///photos/.
+        /// Text that the server puts in front of the source in an imgproxy URL, such as
+        /// local:///photos/, unless the source already begins with it.
         base_url: BaseUrl = BaseUrl(String::new()), "URL or off";
     }
 }

@@ -117,7 +117,7 @@ fn each_way_overrides_the_ones_before() {
         expect![[r#"
             quality = 70  from WEBP_QUALITY
             queries = webp-server-go  from WEBP_QUALITY
-            Taken: WEBP_QUALITY 80 is on WebP's own scale: it becomes quality 70 on Pelton's scale, where a number gives the same visible quality in every format
+            Taken: WEBP_QUALITY 80 is on WebP's own scale; it corresponds to quality 70 on Pelton's scale, where a number means the same visible quality in every format
         "#]],
     );
     check(
@@ -129,7 +129,7 @@ fn each_way_overrides_the_ones_before() {
         expect![[r#"
             quality = 30  from PELTON_QUALITY
             queries = webp-server-go  from WEBP_QUALITY
-            Taken: WEBP_QUALITY 80 is on WebP's own scale: it becomes quality 70 on Pelton's scale, where a number gives the same visible quality in every format
+            Taken: WEBP_QUALITY 80 is on WebP's own scale; it corresponds to quality 70 on Pelton's scale, where a number means the same visible quality in every format
         "#]],
     );
     check(
@@ -141,7 +141,7 @@ fn each_way_overrides_the_ones_before() {
         expect![[r#"
             quality = 40  from --quality
             queries = webp-server-go  from WEBP_QUALITY
-            Taken: WEBP_QUALITY 80 is on WebP's own scale: it becomes quality 70 on Pelton's scale, where a number gives the same visible quality in every format
+            Taken: WEBP_QUALITY 80 is on WebP's own scale; it corresponds to quality 70 on Pelton's scale, where a number means the same visible quality in every format
         "#]],
     );
 }
@@ -216,8 +216,8 @@ fn programs_that_make_no_sense_are_refused() {
         a: unknown key: pathh; the nearest known key is path
         a.warmup: expected a whole number, found -1
         "a b" is not a valid name: use letters, digits, - and _
-        a: expected either path or programs
-        a: expected either path or programs
+        a: exactly one of path and programs must be set
+        a: exactly one of path and programs must be set
         a: route: expected a path such as "/x/resize"; / and paths below /-/ are reserved
         a: route: expected a path such as "/x/resize"; / and paths below /-/ are reserved
         a: route: expected a path such as "/x/resize"; / and paths below /-/ are reserved

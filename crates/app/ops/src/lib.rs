@@ -10,6 +10,9 @@
 //! current state, log, host ─► findings ─────────────────────────────────────────────────┘
 //! ```
 //!
+//! Two more documents are made only when a client asks: the report on the host (`pelton doctor`) at
+//! `/-/api/doctor`, and CPU profiles at `/-/profile`.
+//!
 //! Units and limits: the history has a fixed size of less than 400,000 bytes. Byte counts in it are
 //! in KiB, so that 32 bits suffice. Errors: an error of the dashboard makes no other request fail;
 //! if the data directory cannot be written, only the total of saved bytes is lost at a restart.
@@ -19,6 +22,7 @@
 
 #![forbid(unsafe_code)]
 
+mod doctor_mount;
 mod findings;
 mod history;
 mod host;

@@ -24,7 +24,7 @@ pub(crate) fn render(ops: &Ops, running: &Running, text: &mut Text) {
     );
     text.gauge(
         "pelton_response_memory_bytes",
-        "responses in memory that clients have not read",
+        "memory of responses that clients have not read yet, in bytes",
         figures.response_bytes,
     );
     process(text);
@@ -36,7 +36,7 @@ pub(crate) fn render(ops: &Ops, running: &Running, text: &mut Text) {
     );
     let problems = log::problems();
     let name = "pelton_log_problems";
-    text.family(name, "counter", "warnings and errors of the log");
+    text.family(name, "counter", "warnings and errors written to the log");
     let name = "pelton_log_problems_total";
     text.sample(name, "level=\"warning\"", problems.warnings);
     text.sample(name, "level=\"error\"", problems.errors);
@@ -63,7 +63,7 @@ pub(crate) fn render(ops: &Ops, running: &Running, text: &mut Text) {
     text.family(
         "pelton_dashboard_sample_microseconds",
         "gauge",
-        "duration of the last sample of the counters, and of the longest",
+        "time to sample the counters of the dashboard: the latest sample and the longest",
     );
     let name = "pelton_dashboard_sample_microseconds";
     text.sample(name, "of=\"last\"", cost.last_us);

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use profile::Known;
 use server::mount::Mount;
 
+use crate::doctor_mount::DoctorMount;
 use crate::mount::OpsMount;
 use crate::prefetch_mount::PrefetchMount;
 use crate::profile_mount::{self, ProfileMount, Profiler};
@@ -28,6 +29,10 @@ pub fn mounts(ops: &Arc<Ops>, known: Vec<Known>) -> Vec<(String, Arc<dyn Mount>)
         (
             PrefetchMount::PATH.to_owned(),
             Arc::new(PrefetchMount(Arc::clone(ops))),
+        ),
+        (
+            DoctorMount::PATH.to_owned(),
+            Arc::new(DoctorMount::new(ops)),
         ),
         (
             profile_mount::PATH.to_owned(),

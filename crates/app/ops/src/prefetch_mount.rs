@@ -57,8 +57,8 @@ impl PrefetchMount {
                 .prefetch
                 .start(&service, &running.sources.indexer, folder);
             started.map_err(|err| match err {
-                NotStarted::Busy => (409, "a prefetch runs already"),
-                NotStarted::Host => (503, "the host refused a thread"),
+                NotStarted::Busy => (409, "a prefetch is already running"),
+                NotStarted::Host => (503, "the server could not start a thread"),
             })
         };
         let started = tokio::task::spawn_blocking(start).await;

@@ -1,12 +1,14 @@
 //! Mounts at `/-/profile` and `/debug/pprof/profile`, which take a CPU profile of the server and
-//! its workers.
+//! its workers. The last profile stays in memory, and is available in all formats.
 
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
+use std::time::{Duration, Instant, SystemTime};
 
-use profile::{Error, Known, Of, Profile, Request, SECONDS_MAX};
+use parking_lot::Mutex;
+use profile::{Error, Format, Known, Of, Profile, Request, SECONDS_MAX};
 use serde_json::json;
 use server::gate::Part;
 use server::mount::{Field, Mount, MountRequest, Reply};
@@ -16,6 +18,8 @@ use crate::mount::{json_reply, not_allowed, problem};
 
 /// Path whose query names duration, processes and format.
 pub(crate) const PATH: &str = "/-/profile";
+/// Path of the last profile.
+const LAST_PATH: &str = "/-/profile/last";
 /// Path at which tools of Go expect a profile in the format pprof.
 pub(crate) const GO_PATH: &str = "/debug/pprof/profile";
 
@@ -30,24 +34,10 @@ pub(crate) struct ProfileMount {
 /// State that all paths of profiles share.
 pub(crate) struct Profiler {
     known: Vec<Known>,
-    /// True while a profile is taken.
-    is_busy: AtomicBool,
-}
-
-/// Form of the response.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Format {
-    Pprof,
-    Folded,
-    Svg,
-}
-
-impl Format {
-    const NAMES: [(&str, Format); 3] = [
-        ("pprof", Format::Pprof),
-        ("folded", Format::Folded),
-        ("svg", Format::Svg),
-    ];
+    /// Time at which the samples of the running profile end, while a profile is taken.
+    busy_until: Mutex<Option<Instant>>,
+    /// Last complete profile. Its stacks have at most [`profile::FRAMES_MAX`] frames.
+    last: Mutex<Option<Arc<Profile>>>,
 }
 
 /// Parsed query.
@@ -63,8 +53,29 @@ impl Profiler {
     pub(crate) fn new(known: Vec<Known>) -> Profiler {
         Profiler {
             known,
-            is_busy: AtomicBool::new(false),
+            busy_until: Mutex::new(None),
+            last: Mutex::new(None),
         }
+    }
+
+    /// Reserves the profiler for a profile of `seconds`.
+    ///
+    /// # Errors
+    /// The time that the running profile still needs.
+    fn begin(&self, seconds: u64) -> Result<(), Duration> {
+        let now = Instant::now();
+        let mut busy_until = self.busy_until.lock();
+        match *busy_until {
+            Some(end) => Err(end.saturating_duration_since(now)),
+            None => {
+                *busy_until = Some(now + Duration::from_secs(seconds));
+                Ok(())
+            }
+        }
+    }
+
+    fn end(&self) {
+        *self.busy_until.lock() = None;
     }
 }
 
@@ -96,21 +107,44 @@ impl ProfileMount {
     }
 
     async fn reply(&self, request: MountRequest<'_>) -> Reply {
-        if request.path != self.path {
+        let is_last = self.path == PATH && request.path == LAST_PATH;
+        if request.path != self.path && !is_last {
             return problem(404, "no such resource");
         }
         if request.method != "GET" {
             return not_allowed("GET");
         }
-        let asked = match parse(self.default, request.query.unwrap_or("")) {
+        let query = request.query.unwrap_or("");
+        match is_last {
+            true => self.last(query).await,
+            false => self.new_profile(query).await,
+        }
+    }
+
+    /// Returns the response with the last profile.
+    async fn last(&self, query: &str) -> Reply {
+        let format = match parse_format(query) {
+            Ok(format) => format,
+            Err(why) => return problem(400, why),
+        };
+        let last = self.profiler.last.lock().clone();
+        match last {
+            Some(profile) => written(format, profile).await,
+            None => none_yet(),
+        }
+    }
+
+    /// Takes a profile, and returns the response with it.
+    async fn new_profile(&self, query: &str) -> Reply {
+        let asked = match parse(self.default, query) {
             Ok(asked) => asked,
             Err(why) => return problem(400, why),
         };
-        if self.profiler.is_busy.swap(true, Ordering::Relaxed) {
-            return busy();
+        if let Err(left) = self.profiler.begin(asked.seconds) {
+            return busy(left);
         }
         match self.take(asked).await {
-            Ok(profile) => written(asked.format, &profile),
+            Ok(profile) => written(asked.format, profile).await,
             Err(error) => refusal(&error),
         }
     }
@@ -118,7 +152,7 @@ impl ProfileMount {
     /// Takes the profile on a thread of its own. If the future is dropped, the thread ends soon. A
     /// client of HTTP/1.1 that only closes its connection does not cause that: the profile then
     /// goes on for the requested time.
-    async fn take(&self, asked: Asked) -> Result<Profile, Error> {
+    async fn take(&self, asked: Asked) -> Result<Arc<Profile>, Error> {
         let profiler = Arc::clone(&self.profiler);
         let cancel = CancelOnDrop(Arc::new(AtomicBool::new(false)));
         let is_cancelled = Arc::clone(&cancel.0);
@@ -129,15 +163,21 @@ impl ProfileMount {
                 seconds: asked.seconds,
                 of: asked.of,
             };
-            let taken = profile::take(request, &profiler.known, &is_cancelled);
-            profiler.is_busy.store(false, Ordering::Relaxed);
+            let taken = profile::take(request, &profiler.known, &is_cancelled).map(Arc::new);
+            if let Ok(profile) = &taken {
+                for issue in &profile.issues {
+                    tracing::warn!(%issue, "some functions of a profile have no names");
+                }
+                *profiler.last.lock() = Some(Arc::clone(profile));
+            }
+            profiler.end();
             if sender.send(taken).is_err() {
                 tracing::debug!("the client of a profile has disconnected");
             }
         };
         let thread = thread::Builder::new().name("profile".to_owned());
         if let Err(error) = thread.spawn(work) {
-            self.profiler.is_busy.store(false, Ordering::Relaxed);
+            self.profiler.end();
             return Err(Error::Host(error));
         }
         receiver
@@ -177,53 +217,83 @@ fn parse(mut asked: Asked, query: &str) -> Result<Asked, &'static str> {
                 let seconds = text.parse().ok();
                 asked.seconds = seconds
                     .filter(|seconds| (1..=SECONDS_MAX).contains(seconds))
-                    .ok_or("seconds must be a whole number from 1 to 60")?;
+                    .ok_or("parameter seconds must be a whole number from 1 to 60")?;
             }
-            Some(("format", text)) => {
-                let found = Format::NAMES.iter().find(|(name, _)| *name == text);
-                asked.format = found.ok_or("format must be pprof, folded or svg")?.1;
-            }
+            Some(("format", text)) => asked.format = format_named(text)?,
             Some(("of", text)) => {
-                let found = Of::NAMES.iter().find(|(name, _)| *name == text);
-                asked.of = found.ok_or("of must be all, server or workers")?.1;
+                let of = Of::named(text);
+                asked.of = of.ok_or("parameter of must be all, server or workers")?;
             }
-            _ => return Err("the parameters are seconds, format and of"),
+            _ => return Err("the only parameters are seconds, format and of"),
         }
     }
     Ok(asked)
 }
 
-fn written(format: Format, profile: &Profile) -> Reply {
-    let (media_type, body) = match format {
-        Format::Pprof => match profile::pprof(profile) {
-            Ok(bytes) => ("application/octet-stream", bytes.into()),
-            Err(error) => return refusal(&Error::Host(error)),
-        },
-        Format::Folded => ("text/plain; charset=utf-8", profile::folded(profile).into()),
-        Format::Svg => ("image/svg+xml", profile::svg(profile).into()),
+/// Parses the query of the last profile, whose only parameter is the format.
+fn parse_format(query: &str) -> Result<Format, &'static str> {
+    let mut format = Format::Pprof;
+    for pair in query.split('&').filter(|pair| !pair.is_empty()) {
+        let text = pair
+            .strip_prefix("format=")
+            .ok_or("the only parameter is format")?;
+        format = format_named(text)?;
+    }
+    Ok(format)
+}
+
+fn format_named(text: &str) -> Result<Format, &'static str> {
+    Format::named(text).ok_or("parameter format must be pprof, folded or svg")
+}
+
+/// Returns the response with a profile. A long profile takes a while to write, so that is done on
+/// the blocking pool.
+async fn written(format: Format, profile: Arc<Profile>) -> Reply {
+    let same = Arc::clone(&profile);
+    let body = tokio::task::spawn_blocking(move || format.encode(&same));
+    let body = body.await;
+    let body = match body.expect("a panic aborts the process, and this task is never cancelled") {
+        Ok(body) => body,
+        Err(error) => return refusal(&Error::Host(error)),
     };
+    let begin = profile.begin.duration_since(SystemTime::UNIX_EPOCH);
+    // A clock that is set to a time before 1970 gives 0.
+    let begin_ms = begin.map_or(0, |begin| begin.as_millis());
+    let seconds = profile.duration.as_secs_f64();
     let field = |name: &'static str, value: String| -> Field { (name.into(), value.into()) };
     Reply::Whole {
         status: 200,
         fields: vec![
-            field("content-type", media_type.to_owned()),
+            field("content-type", format.media_type().to_owned()),
             field("cache-control", "no-store".to_owned()),
             field("x-content-type-options", "nosniff".to_owned()),
             field("content-security-policy", "default-src 'none'".to_owned()),
+            field("pelton-profile-begin-ms", begin_ms.to_string()),
+            field("pelton-profile-seconds", format!("{seconds:.1}")),
             field("pelton-profile-samples", profile.samples().to_string()),
             field("pelton-profile-lost", profile.lost.to_string()),
             field("pelton-profile-refused", profile.refused.to_string()),
         ],
-        body,
+        body: body.into(),
     }
 }
 
-/// Returns the response to a request during another profile.
-fn busy() -> Reply {
+/// Returns the response to a request for the last profile before the first.
+fn none_yet() -> Reply {
+    Reply::Whole {
+        status: 204,
+        fields: vec![("cache-control".into(), "no-store".into())],
+        body: String::new().into(),
+    }
+}
+
+/// Returns the response to a request during another profile, which needs the time `left`.
+fn busy(left: Duration) -> Reply {
     let mut reply = problem(409, "another profile is being taken");
     if let Reply::Whole { fields, .. } = &mut reply {
-        // The longest time that the other profile may still need.
-        fields.push(("retry-after".into(), SECONDS_MAX.to_string().into()));
+        // Adds a second, in which the stacks are named.
+        let seconds = left.as_secs() + 1;
+        fields.push(("retry-after".into(), seconds.to_string().into()));
     }
     reply
 }
@@ -244,7 +314,9 @@ fn refusal(error: &Error) -> Reply {
 
 #[cfg(test)]
 mod tests {
-    use super::{Asked, Format, Of, parse};
+    use std::time::Duration;
+
+    use super::{Asked, Format, Of, Profiler, parse, parse_format};
 
     #[test]
     fn queries() {
@@ -261,18 +333,46 @@ mod tests {
             of: Of::Workers,
         };
         assert_eq!(parse("of=workers&seconds=60&format=svg"), Ok(asked));
-        let range = Err("seconds must be a whole number from 1 to 60");
+        let range = Err("parameter seconds must be a whole number from 1 to 60");
         assert_eq!(parse("seconds=0"), range);
         assert_eq!(parse("seconds=61"), range);
         assert_eq!(parse("seconds=1.5"), range);
-        assert_eq!(parse("of=me"), Err("of must be all, server or workers"));
+        assert_eq!(
+            parse("of=me"),
+            Err("parameter of must be all, server or workers")
+        );
         assert_eq!(
             parse("format=png"),
-            Err("format must be pprof, folded or svg")
+            Err("parameter format must be pprof, folded or svg")
         );
         assert_eq!(
             parse("second=1"),
-            Err("the parameters are seconds, format and of")
+            Err("the only parameters are seconds, format and of")
         );
+    }
+
+    #[test]
+    fn queries_of_the_last_profile() {
+        assert_eq!(parse_format(""), Ok(Format::Pprof));
+        assert_eq!(parse_format("format=svg"), Ok(Format::Svg));
+        assert_eq!(
+            parse_format("format=png"),
+            Err("parameter format must be pprof, folded or svg")
+        );
+        assert_eq!(
+            parse_format("seconds=1"),
+            Err("the only parameter is format")
+        );
+    }
+
+    #[test]
+    fn a_second_profile_has_to_wait_for_the_first() {
+        let profiler = Profiler::new(Vec::new());
+        assert_eq!(profiler.begin(60), Ok(()));
+        let left = profiler.begin(1).expect_err("the first profile is running");
+        assert!(left <= Duration::from_secs(60), "{left:?}");
+        assert!(Duration::from_secs(1) < left, "{left:?}");
+        profiler.end();
+        assert_eq!(profiler.begin(1), Ok(()));
     }
 }

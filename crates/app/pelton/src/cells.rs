@@ -54,14 +54,14 @@ fn replay(path: &Path, config: &Config) -> Result<u8, Vec<Error>> {
     let service = session.as_mut().map(|asked| asked as &mut dyn Service);
     let (now, code) = match job.replay(&pool, service) {
         Ok(finished) => (
-            format!("succeeds with {} bytes", finished.output_bytes),
+            format!("with success, {} bytes of output", finished.output_bytes),
             EXIT_OK,
         ),
-        Err(failure) if job.is_same(&failure) => ("the same".to_owned(), EXIT_FINDINGS),
+        Err(failure) if job.is_same(&failure) => ("in the same way".to_owned(), EXIT_FINDINGS),
         Err(failure) => (failure.to_string(), EXIT_FINDINGS),
     };
     print(|out| {
-        writeln!(out, "job of     {runs}, backend {}", job.backend)?;
+        writeln!(out, "program    {runs}, backend {}", job.backend)?;
         let bytes = job.original.len();
         writeln!(
             out,

@@ -15,10 +15,7 @@ use crate::flags::Doctor;
 pub(crate) fn run(typed: &Doctor, config: &Config) -> Result<u8, Vec<Error>> {
     let roots = Roots::default();
     let subject = subject(typed, config, &roots).map_err(|err| vec![err])?;
-    let server = match &subject {
-        Subject::Server { pid, .. } => Some(*pid),
-        Subject::Caller(_) => None,
-    };
+    let server = subject.server();
     let report = host_checks::judge(&host::gather(&roots, subject));
     if typed.json {
         let document = ops::host_report(&report, server);

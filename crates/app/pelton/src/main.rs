@@ -19,7 +19,6 @@ mod reload;
 mod run;
 mod serve;
 mod shared_store;
-mod sign;
 mod store;
 mod tune;
 mod wiring;
@@ -35,7 +34,7 @@ use flags::{Command, Parsed, QuarantineCommand};
 use reactor::{CountingAllocator, Jemalloc};
 use report::{EXIT_OK, Error, log, panics, print};
 use server::mount::Mounts;
-use upkeep::{convert, prefetch, purge, quarantine, scan, user};
+use upkeep::{convert, prefetch, profile, purge, quarantine, scan, sign, user};
 
 /// Counts the allocations of each core, so that tests can check that a cache hit allocates nothing.
 #[global_allocator]
@@ -51,6 +50,7 @@ fn main() -> ExitCode {
     code
 }
 
+// tidy: long because it is the list of all commands.
 fn run() -> Result<u8, Vec<Error>> {
     let command = match flags::parse(env::args_os()).map_err(|err| vec![err])? {
         Parsed::Command(command) => command,
@@ -102,7 +102,10 @@ fn run() -> Result<u8, Vec<Error>> {
         }
         Command::Sign(typed) => {
             let settings = flags::with_key(typed.settings.clone(), typed.key.clone());
-            sign::run(&typed, &flags::resolve(settings, variables)?.config)
+            sign::run(
+                &typed.request(),
+                &flags::resolve(settings, variables)?.config,
+            )
         }
         Command::Check(typed) => check(&flags::resolve(typed.settings.clone(), variables)?),
         Command::Cell(typed) => {
@@ -112,6 +115,10 @@ fn run() -> Result<u8, Vec<Error>> {
         Command::Doctor(typed) => {
             let settings = typed.settings.clone();
             doctor::run(&typed, &flags::resolve(settings, variables)?.config)
+        }
+        Command::Profile(typed) => {
+            let config = flags::resolve(typed.settings.clone(), variables)?.config;
+            profile::run(&typed.request(), &config, &[worker::known()])
         }
         Command::Tune(typed) => tune::run(&typed.does, variables),
         Command::Help(_) => unreachable!("`flags::parse` returns help as text"),

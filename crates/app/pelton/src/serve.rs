@@ -188,7 +188,7 @@ fn warn_of_openness(gate: &Gate, addresses: &[SocketAddr]) {
         tracing::warn!(
             %address,
             open,
-            "everyone who can reach this server can read these without a login: \
+            "everyone who can reach this address can read the parts listed as open without a login: \
              set require_login, admin_listen or admin_token_file to protect them"
         );
     }
@@ -230,7 +230,9 @@ fn listen(
         // socket of a predecessor is allowed: the new configuration may lack its address. Both
         // processes then close their copies of the socket.
         Some(Ok(unasked)) if all => {
-            let what = format!("LISTEN_FDS: a socket for {unasked}, which no setting uses");
+            let what = format!(
+                "LISTEN_FDS passes a socket for {unasked}, but no setting uses that address"
+            );
             Err(Error::usage(what).hint(format!("set listen = \"{unasked}\"")))
         }
         _ => Ok(listeners),

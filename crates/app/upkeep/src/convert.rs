@@ -1,25 +1,30 @@
 //! `pelton convert`: converts pictures in cells, with the same results as the server.
 
+mod budget;
 #[cfg(test)]
 mod tests;
 
-use std::collections::HashMap;
-use std::fs::{self, File};
+use std::collections::{HashMap, HashSet};
+use std::fs::{self, File, Metadata};
 use std::io::{self, IsTerminal as _, Read};
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::thread;
 
+use budget::Budget;
 use config::Config;
 use conversion::convert::Pace;
 use conversion::score;
-use image_plan::{COMPARED_PIXELS_MAX, Facts, ImageQuery, Plan, Size, Stage, Target};
+use image_plan::{COMPARED_PIXELS_MAX, Comparison, Facts, ImageQuery, Plan, Size, Stage, Target};
 use indicatif::{HumanBytes, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use report::{EXIT_OK, Error};
 use sandbox::{FailureKind, Pool};
 use variants::sealed::Sealed;
 use variants::source::FileSource;
+
+use crate::replace::replace;
 
 /// Pictures to convert, and the changes to them.
 pub struct Job {
@@ -27,10 +32,21 @@ pub struct Job {
     pub conversions: Vec<Conversion>,
     /// Folder to create before the conversions, if any.
     pub folder: Option<PathBuf>,
+    /// Treatment of results that have the place of a picture of the job.
+    pub inputs: Inputs,
     /// Changes to all pictures.
     pub query: ImageQuery,
     /// True to compute the SSIMULACRA2 score of each result.
     pub with_scores: bool,
+}
+
+/// Treatment of results that have the place of a picture of the job.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Inputs {
+    /// The job is refused: the user did not name the results.
+    Kept,
+    /// The result replaces the picture, because the user named the result.
+    Replaced,
 }
 
 /// Conversion of one picture.
@@ -84,6 +100,46 @@ pub fn to_folder(
     Ok(conversions)
 }
 
+/// Fails if a result would replace a picture of the job, or if two results are the same file.
+/// Unlike [`to_folder`], compares files and not paths: one file has many paths, for example through
+/// links. The folders of the results must exist.
+fn check_results(conversions: &[Conversion]) -> Result<(), Error> {
+    let file = |of: Metadata| (of.dev(), of.ino());
+    // A picture that cannot be read is reported by its conversion. A result in the place of a link
+    // would replace the link, so links count too.
+    let inputs = conversions.iter().flat_map(|conversion| {
+        let input = &conversion.input;
+        [fs::metadata(input), fs::symlink_metadata(input)].into_iter()
+    });
+    let inputs: HashSet<_> = inputs.flatten().map(file).collect();
+    let mut inputs_by_output: HashMap<PathBuf, &Path> = HashMap::new();
+    for Conversion { input, output, .. } in conversions {
+        // If the result does not exist yet, it replaces nothing.
+        if fs::symlink_metadata(output).is_ok_and(|output| inputs.contains(&file(output))) {
+            let what = format!("{}: a result would replace a picture", output.display());
+            return Err(Error::usage(what).hint("choose another folder with --out"));
+        }
+        if let Some(other) = inputs_by_output.insert(resolved(output), input) {
+            let (other, input, output) = (other.display(), input.display(), output.display());
+            return Err(Error::usage(format!(
+                "{other} and {input} would both become {output}"
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// Returns the path of a result in the real path of its folder, or `output` itself if that folder
+/// cannot be read. The conversion reports such a folder.
+fn resolved(output: &Path) -> PathBuf {
+    let folder = output.parent().filter(|it| !it.as_os_str().is_empty());
+    let folder = fs::canonicalize(folder.unwrap_or(Path::new(".")));
+    match (folder, output.file_name()) {
+        (Ok(folder), Some(name)) => folder.join(name),
+        _ => output.to_owned(),
+    }
+}
+
 /// Result of a conversion.
 struct Converted {
     original_bytes: u64,
@@ -107,20 +163,26 @@ pub fn run(job: &Job, config: &Config, pool: &Pool) -> Result<u8, Vec<Error>> {
             vec![Error::host(what)]
         })?;
     }
+    if job.inputs == Inputs::Kept {
+        check_results(&job.conversions).map_err(|err| vec![err])?;
+    }
+    let budget = Budget::new(config.limits.convert_bytes_max.0);
+    let cells = (pool, &budget);
     if let [conversion] = job.conversions.as_slice() {
-        let made = convert(conversion, job, config, pool).map_err(|err| vec![err])?;
+        let made = convert(conversion, job, config, cells).map_err(|err| vec![err])?;
         report::line(line(conversion, &made, job.with_scores));
         return Ok(EXIT_OK);
     }
     let mut converted = Vec::new();
     let mut errors = Vec::new();
-    for (conversion, result) in job.conversions.iter().zip(convert_all(job, config, pool)) {
+    for (conversion, result) in job.conversions.iter().zip(convert_all(job, config, cells)) {
         match result {
             Ok(made) => converted.push((conversion, made)),
             Err(err) => errors.push(err),
         }
     }
-    report::print(|out| write_table(out, &converted, job.with_scores))?;
+    let printed = report::print(|out| write_table(out, &converted, job.with_scores));
+    errors.extend(printed.err().into_iter().flatten());
     match errors.is_empty() {
         true => Ok(EXIT_OK),
         false => Err(errors),
@@ -129,7 +191,11 @@ pub fn run(job: &Job, config: &Config, pool: &Pool) -> Result<u8, Vec<Error>> {
 
 /// Converts the pictures with one thread per cell of the pool, and draws a progress bar on a
 /// terminal. The results are in the order of the conversions.
-fn convert_all(job: &Job, config: &Config, pool: &Pool) -> Vec<Result<Converted, Error>> {
+fn convert_all(
+    job: &Job,
+    config: &Config,
+    (pool, budget): (&Pool, &Budget),
+) -> Vec<Result<Converted, Error>> {
     let count = job.conversions.len();
     let bar = progress_bar(count);
     let next = AtomicUsize::new(0);
@@ -142,7 +208,7 @@ fn convert_all(job: &Job, config: &Config, pool: &Pool) -> Vec<Result<Converted,
             let Some(conversion) = job.conversions.get(index) else {
                 break;
             };
-            let result = convert(conversion, job, config, pool);
+            let result = convert(conversion, job, config, (pool, budget));
             if let Ok(made) = &result {
                 let before = add(&bytes_before, made.original_bytes);
                 let after = add(&bytes_after, made.bytes);
@@ -174,23 +240,35 @@ fn progress_bar(count: usize) -> ProgressBar {
         .with_style(style.expect("the template is valid"))
 }
 
-/// Converts one picture and writes the result.
+/// Converts one picture and writes the result. Waits until `budget` has the estimated memory.
 fn convert(
     conversion: &Conversion,
     job: &Job,
     config: &Config,
-    pool: &Pool,
+    (pool, budget): (&Pool, &Budget),
 ) -> Result<Converted, Error> {
     let Conversion { input, output, .. } = conversion;
     let (original, facts) = inspect(input, job.query.recipe.page_number())?;
     let plan = plan(conversion, config, &facts, &job.query)?;
+    let is_scored =
+        job.with_scores && plan.frames_max.is_none() && plan.target.pixels() <= COMPARED_PIXELS_MAX;
+    let original_bytes = original.metadata().map_err(|err| {
+        Error::host(format!(
+            "cannot read the size of {}: {err}",
+            input.display()
+        ))
+    })?;
+    let original_bytes = original_bytes.len();
+    let _reserved = budget.reserve(memory_bytes(&plan, original_bytes, is_scored));
     let wall_ms_max = config.cell.max_request_time.0.as_millis() as u32;
     let sealed = conversion::convert::run(pool, &plan, &original, wall_ms_max, Pace::Awaited)
         .map_err(|failure| failed("convert", input, &failure))?;
     write(output, &sealed)
         .map_err(|err| Error::host(format!("cannot write {}: {err}", output.display())))?;
-    let is_scored =
-        job.with_scores && plan.frames_max.is_none() && plan.target.pixels() <= COMPARED_PIXELS_MAX;
+    let facts = image_plan::probe(&sealed, sealed.bytes).map_err(|err| {
+        // The pool has probed the result, too.
+        Error::host(format!("cannot read {}: {err}", output.display()))
+    })?;
     let score = match is_scored {
         false => None,
         true => {
@@ -200,19 +278,30 @@ fn convert(
             Some(score.map_err(|failure| failed("score", output, &failure))?)
         }
     };
-    let original_bytes = original.metadata().map_err(|err| {
-        Error::host(format!(
-            "cannot read the size of {}: {err}",
-            input.display()
-        ))
-    })?;
     Ok(Converted {
-        original_bytes: original_bytes.len(),
+        original_bytes,
         bytes: sealed.bytes,
-        size: plan.target,
+        // The plan of a trimmed picture has only bounds of its size.
+        size: facts.stored,
         cpu_us: sealed.cpu_us,
         score,
     })
+}
+
+/// Returns the estimated memory of a conversion and, if `is_scored`, of the comparison after it.
+fn memory_bytes(plan: &Plan, original_bytes: u64, is_scored: bool) -> u64 {
+    let comparison = Comparison {
+        plan: *plan,
+        original_bytes,
+    };
+    let compared = match is_scored {
+        true => comparison
+            .cost()
+            .memory_bytes
+            .saturating_add(original_bytes),
+        false => 0,
+    };
+    plan.cost().memory_bytes.max(compared)
 }
 
 /// Returns the error of a job of the kind `what`, such as "convert", for the picture at `path`.
@@ -260,20 +349,9 @@ fn plan(
 }
 
 fn write(output: &Path, sealed: &Sealed) -> io::Result<()> {
-    let mut name = output.file_name().unwrap_or_default().to_owned();
-    name.push(format!(".{}.part", std::process::id()));
-    let temporary: PathBuf = output.with_file_name(name);
-    let mut file = File::create_new(&temporary)?;
-    let written = io::copy(&mut (&*sealed.file).take(sealed.bytes), &mut file);
-    written
-        // The data is synced before the rename, so that a power cut cannot replace a complete
-        // picture by a partial one.
-        .and_then(|_| file.sync_data())
-        .and_then(|()| fs::rename(&temporary, output))
-        .inspect_err(|_| {
-            // The earlier error is returned; an error of this removal is ignored.
-            drop(fs::remove_file(&temporary));
-        })
+    replace(output, |file| {
+        io::copy(&mut (&*sealed.file).take(sealed.bytes), file).map(drop)
+    })
 }
 
 /// Returns the report on the conversion of a single picture.
@@ -281,7 +359,7 @@ fn line(conversion: &Conversion, made: &Converted, with_score: bool) -> String {
     let score = match (with_score, made.score) {
         (false, _) => String::new(),
         (true, Some(score)) => format!(", SSIMULACRA2 {score:.1}"),
-        (true, None) => ", an animation or too large for a score".to_owned(),
+        (true, None) => ", no score, because the picture is animated or too large".to_owned(),
     };
     format!(
         "{}: {} x {} pixels, {} bytes, {:.2} of the original, {} ms CPU{}",

@@ -1,7 +1,7 @@
 //! Commands that prepare or repair the data of a server: `pelton scan`, `prefetch`, `purge`, `user`
-//! and `quarantine`, and `pelton convert`, which needs no server. Each command ends when its work
-//! is done, and may run while a server uses the same data directory. `purge` needs a running
-//! server, to which it sends a request.
+//! and `quarantine`; `pelton convert` and `sign`, which need no server; and `pelton profile`. Each
+//! command ends when its work is done, and may run while a server uses the same data directory.
+//! `purge` and `profile` need a running server, to which they send a request.
 //!
 //! The crate reads no command line and starts no cells. The caller resolves the configuration and
 //! passes the values of the command's flags. For [`prefetch`], the caller also passes a service
@@ -14,6 +14,8 @@
 //! purge       path or tag ─► running server ────► number of removed entries on stdout
 //! user        password, question at the terminal ► journal of users, avatars, require_login
 //! quarantine  data directory ───────────────────► list on stdout, or removal of an entry
+//! profile     samples of a running server ───────► file
+//! sign        URL, keys ────────────────────────► signed URL or verdict on stdout
 //! ```
 //!
 //! Limits: an avatar has at most 16 MiB, and a password at most 1 KiB; the configuration contains
@@ -29,7 +31,11 @@
 
 pub mod convert;
 pub mod prefetch;
+pub mod profile;
 pub mod purge;
 pub mod quarantine;
+mod replace;
+mod running_server;
 pub mod scan;
+pub mod sign;
 pub mod user;

@@ -33,7 +33,7 @@ pub fn list(config: &Config) -> Result<u8, Vec<Error>> {
 pub fn lift(config: &Config, original: &str) -> Result<u8, Vec<Error>> {
     let lifted = quarantine::lift(&config.data, original).map_err(|err| {
         vec![Error::host(format!(
-            "quarantine: cannot lift {original}: {err}"
+            "quarantine: cannot lift the quarantine of {original}: {err}"
         ))]
     })?;
     if lifted.is_empty() {

@@ -54,10 +54,10 @@ impl fmt::Display for Unread {
             Unread::Denied => "permission denied; root can read it",
             Unread::Absent => "does not exist here",
             Unread::Unsupported => "not supported by this kernel or driver",
-            Unread::TimedOut => "no reply in time",
+            Unread::TimedOut => "no reply within the time limit",
             Unread::NoServer => "no running server was found; --pid or --data names one",
-            Unread::TooLong => "longer than this program reads",
-            Unread::Malformed => "content in an unknown form",
+            Unread::TooLong => "the content is longer than the limit of this program",
+            Unread::Malformed => "the content has an unknown format",
             Unread::Refused(status) => {
                 return write!(f, "the server refused the request with status {status}");
             }

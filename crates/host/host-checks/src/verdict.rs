@@ -6,7 +6,7 @@ use crate::fact::Unknown;
 use crate::{Facts, Interface, Metrics};
 
 /// Text of `Check::sizes` for rows whose change only saves work per request or packet.
-pub(crate) const SMALL: &str = "small responses (up to about 2 KB) at more than 50,000 requests/s; not at 50 KB and more, where copying and segmentation dominate";
+pub(crate) const SMALL: &str = "small responses (up to about 2 KB) at more than 50,000 requests/s; not responses of 50 KB and more, whose cost is mostly copying and segmentation";
 
 /// Minimum number of requests for a judgement of a ratio. The next two constants are minimums for
 /// accepted connections and for sampled connections.
@@ -57,7 +57,10 @@ pub(crate) fn each(facts: &Facts, judge: fn(&Facts, &Interface) -> Judged) -> Ju
         .map(|(name, judgement)| format!("{name}: {}", judgement.state));
     whole.state = states.collect::<Vec<_>>().join("; ");
     if facts.unread_interfaces != 0 {
-        whole.state += &format!("; not read: {} more interfaces", facts.unread_interfaces);
+        whole.state += &format!(
+            "; {} more interfaces were not read",
+            facts.unread_interfaces
+        );
     }
     let changes: Vec<String> = decisive
         .filter_map(|(_, judgement)| judgement.change.clone())

@@ -34,6 +34,7 @@ pub fn apply(order: &Order, choice: &Choice, timeout: Duration) -> Result<Applie
     let earlier = earlier.filter(|state| state.boot == namespace.boot);
     if let Some(state) = &earlier {
         require_free(state, &namespace)?;
+        folder.require_room()?;
     }
     let plan = order.plan(&namespace, choice)?;
     if plan.changes.is_empty() {
@@ -59,15 +60,19 @@ pub fn apply(order: &Order, choice: &Choice, timeout: Duration) -> Result<Applie
         None => folder.begin(&begin),
     };
     let made = make(&order.roots, &mut journal?, &plan.changes, timeout);
-    made.map_err(
-        |err| match take_back(&order.roots, &folder, Some(session), OnConflict::Skip) {
-            Ok(outcome) if outcome.conflicts.is_empty() => {
-                err.because("the changes before this one were taken back")
-            }
-            Ok(outcome) => err.because(outcome.conflicts.join("; ")),
-            Err(second) => err.because(second.to_string()),
-        },
-    )?;
+    made.map_err(|err| {
+        let outcome = take_back(&order.roots, &folder, Some(session), OnConflict::Skip);
+        err.because(match outcome {
+            Ok(outcome) if !outcome.conflicts.is_empty() => outcome.texts(),
+            Ok(outcome) => match outcome.unrecorded {
+                None => "all changes of this run were reverted".to_owned(),
+                Some(second) => format!(
+                    "all changes of this run were reverted, but the journal could not record that: {second}"
+                ),
+            },
+            Err(second) => second.to_string(),
+        })
+    })?;
     // The guard waits for the end of this connection before it counts the time.
     drop(connection);
     Ok(Applied {
@@ -80,15 +85,15 @@ pub fn apply(order: &Order, choice: &Choice, timeout: Duration) -> Result<Applie
 fn require_free(state: &State, namespace: &Namespace) -> Result<(), Error> {
     if state.open().next().is_some() && state.namespace != namespace.name {
         let what = format!(
-            "tune apply: the journal has changes of another network namespace, {}",
+            "tune apply: the journal contains changes that were made in another network namespace, {}",
             state.namespace
         );
         return Err(Error::usage(what).hint("use another --data, or run pelton tune revert there"));
     }
     if state.is_unconfirmed() {
-        let what = "tune apply: earlier changes wait for their confirmation";
+        let what = "tune apply: earlier changes are not confirmed yet";
         return Err(Error::usage(what)
-            .hint("pelton tune confirm keeps them, pelton tune revert takes them back"));
+            .hint("pelton tune confirm keeps them, pelton tune revert reverts them"));
     }
     Ok(())
 }
@@ -97,7 +102,7 @@ fn refused(setting: &host::Setting, why: SettingFault) -> Error {
     let err = Error::host(format!("tune apply: cannot write {setting}: {why}"));
     match why {
         SettingFault::Denied => err
-            .because("changes of the host need root")
+            .because("only root may change settings of the host")
             .hint("sudo pelton tune apply"),
         SettingFault::ReadOnly => err
             .because("the file system is mounted read-only, as in most containers")
@@ -114,12 +119,6 @@ pub(crate) fn make(
     timeout: Duration,
 ) -> Result<(), Error> {
     for change in changes {
-        journal.write(&Record::Intent {
-            id: change.check.id.to_owned(),
-            setting: change.setting.clone(),
-            old: change.old.clone(),
-            new: change.new.clone(),
-        })?;
         let Change {
             check,
             setting,
@@ -132,6 +131,18 @@ pub(crate) fn make(
             ))
             .hint(format!("--exclude {} leaves this row out", check.id))
         };
+        // A change before this one may have reset the setting, such as another number of queues.
+        let old = setting.read(roots);
+        let old = old.map_err(|why| failed(&why.to_string()))?;
+        if old == *new {
+            continue;
+        }
+        journal.write(&Record::Intent {
+            id: check.id.to_owned(),
+            setting: setting.clone(),
+            old,
+            new: new.clone(),
+        })?;
         let written = setting.write(roots, new);
         written.map_err(|why| failed(&why.to_string()))?;
         let seen = setting
@@ -141,7 +152,7 @@ pub(crate) fn make(
             journal.write(&Record::Seen {
                 value: seen.clone(),
             })?;
-            return Err(failed(&format!("the kernel made {seen} of it")));
+            return Err(failed(&format!("the kernel stored {seen} instead")));
         }
     }
     let deadline_ms = now_ms() + u64::try_from(timeout.as_millis()).unwrap_or(u64::MAX / 2);

@@ -1,10 +1,10 @@
 //! Process that takes unconfirmed changes back. It belongs to a session of its own, so that the end
 //! of the operator's terminal or connection does not end it.
 
-use std::fs::File;
 use std::io::{self, Read as _, Write as _};
 use std::os::fd::{AsFd as _, OwnedFd};
 use std::os::unix::net::UnixStream;
+use std::os::unix::process::CommandExt as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::thread;
@@ -24,6 +24,10 @@ pub(crate) const READY: u8 = b'R';
 const START_MAX: Duration = Duration::from_secs(5);
 /// Time between two looks at the journal.
 const LOOK: Duration = Duration::from_millis(250);
+/// Pause before another try to take back what the kernel or the disk refused, and the number of
+/// such tries. A busy card is free again within seconds; a full disk may take minutes.
+const RETRY_PAUSE: Duration = Duration::from_secs(2);
+const RETRIES: u32 = 150;
 
 /// Runs the guard of an apply. Standard input is the connection to the apply.
 ///
@@ -37,45 +41,69 @@ pub fn guard(roots: &Roots, data: &Path, session: u32) -> Result<u8, Error> {
     connection.write_all(&[READY]).map_err(failed)?;
     // The kernel ends the connection when the apply ends in whichever way.
     connection.read_to_end(&mut Vec::new()).map_err(failed)?;
-    let folder = Folder::unlocked(data);
+    let mut retries_left = RETRIES;
     loop {
-        let state = folder.state()?;
-        let Some(state) = state.filter(|state| state.session == session && state.is_unconfirmed())
-        else {
-            return Ok(EXIT_OK);
-        };
-        let left_ms = match state.phase {
-            Phase::Waiting { deadline_ms } => deadline_ms.saturating_sub(now_ms()),
-            Phase::Incomplete | Phase::Confirmed => 0,
-        };
-        if left_ms == 0 && has_ended(roots, data, session)? {
-            let open = folder.state()?.is_some_and(|state| state.is_unconfirmed());
-            return Ok(if open { EXIT_FINDINGS } else { EXIT_OK });
+        match look(roots, data, session) {
+            Ok(Look::Ended(code)) => return Ok(code),
+            Ok(Look::Again(pause)) => thread::sleep(pause),
+            Err(err) if 0 < retries_left => {
+                report::line(&err);
+                retries_left -= 1;
+                thread::sleep(RETRY_PAUSE);
+            }
+            Err(err) => return Err(err),
         }
-        thread::sleep(LOOK.min(Duration::from_millis(left_ms.max(10))));
     }
 }
 
-/// Takes the changes back, unless another tune holds the lock or they were confirmed meanwhile.
-/// Returns whether there is nothing more to wait for.
-fn has_ended(roots: &Roots, data: &Path, session: u32) -> Result<bool, Error> {
-    let Some(folder) = Folder::lock_if_free(data)? else {
-        return Ok(false);
+/// Result of a look at the journal.
+enum Look {
+    /// Nothing is left to wait for; the guard ends with this exit code.
+    Ended(u8),
+    /// Another look is necessary after this pause.
+    Again(Duration),
+}
+
+/// Takes the changes back if their time is over, unless they were confirmed meanwhile. Waits while
+/// another command holds the lock.
+fn look(roots: &Roots, data: &Path, session: u32) -> Result<Look, Error> {
+    let ours = |folder: Option<&Folder>| {
+        let state = folder.map_or(Ok(None), Folder::state)?;
+        let ours = state.filter(|state| state.session == session && state.is_unconfirmed());
+        Ok::<_, Error>(ours)
     };
-    let state = folder.state()?;
-    if !state.is_some_and(|state| state.session == session && state.is_unconfirmed()) {
-        return Ok(true);
+    let Some(state) = ours(Folder::unlocked(data)?.as_ref())? else {
+        return Ok(Look::Ended(EXIT_OK));
+    };
+    if let Phase::Waiting { deadline_ms } = state.phase {
+        let left = Duration::from_millis(deadline_ms.saturating_sub(now_ms()));
+        if !left.is_zero() {
+            return Ok(Look::Again(left.min(LOOK)));
+        }
+    }
+    let Some(folder) = Folder::lock_if_free(data)? else {
+        return Ok(Look::Again(LOOK));
+    };
+    if ours(Some(&folder))?.is_none() {
+        return Ok(Look::Ended(EXIT_OK));
     }
     // The operator may be cut off: a setting that another program changed must not keep the others.
     let outcome = take_back(roots, &folder, Some(session), OnConflict::Skip)?;
     report::line(format_args!(
-        "without a confirmation in time, {} changes were taken back",
+        "{} changes were reverted, because they were not confirmed in time",
         outcome.restored
     ));
-    for conflict in outcome.conflicts {
-        report::line(format_args!("left as it is: {conflict}"));
+    for conflict in &outcome.conflicts {
+        report::line(format_args!("not reverted: {}", conflict.text));
     }
-    Ok(true)
+    match outcome {
+        outcome if outcome.is_worth_another_try() => Err(Error::host(format!(
+            "tune guard: {} changes are not reverted, or not recorded as reverted",
+            outcome.left
+        ))),
+        outcome if outcome.conflicts.is_empty() => Ok(Look::Ended(EXIT_OK)),
+        _ => Ok(Look::Ended(EXIT_FINDINGS)),
+    }
 }
 
 /// Returns the time since boot in milliseconds, including times of suspension.
@@ -94,17 +122,14 @@ pub(crate) fn start(
 ) -> Result<(UnixStream, u32), Error> {
     let failed = |err: io::Error| Error::host(format!("tune apply: cannot start the guard: {err}"));
     let data = data.canonicalize().map_err(failed)?;
-    let log = File::options()
-        .append(true)
-        .create(true)
-        .open(folder.guard_log());
-    let log = log.map_err(failed)?;
+    let log = folder.guard_log().map_err(failed)?;
     // An earlier guard has nothing to wait for any more, and ends within its next look.
     flock(&log, FlockOperation::LockExclusive).map_err(|err| failed(err.into()))?;
     log.set_len(0).map_err(failed)?;
     let (mut ours, theirs) = UnixStream::pair().map_err(failed)?;
-    let program = std::fs::read_link("/proc/self/exe").map_err(failed)?;
-    let mut child = Command::new(program)
+    // The link leads to this program also after an upgrade has replaced its file.
+    let mut child = Command::new("/proc/self/exe")
+        .arg0("pelton")
         .args(["tune", "guard", "--session", &session.to_string(), "--data"])
         .arg(data)
         .env_clear()
@@ -120,7 +145,9 @@ pub(crate) fn start(
         .and_then(|()| ours.read_exact(&mut answer));
     match ready {
         Ok(()) if answer == [READY] => Ok((ours, child.id())),
-        Ok(()) => Err(failed(io::Error::other("it is another program"))),
+        Ok(()) => Err(failed(io::Error::other(
+            "an unexpected program was started",
+        ))),
         Err(err) => {
             child.kill().map_err(failed)?;
             child.wait().map_err(failed)?;
@@ -131,10 +158,8 @@ pub(crate) fn start(
 
 /// Returns whether a guard holds its log locked, and so waits for the deadline.
 pub(crate) fn is_guarded(folder: &Folder) -> Result<bool, Error> {
-    let path = folder.guard_log();
-    let failed =
-        |err: io::Error| Error::host(format!("tune: cannot read {}: {err}", path.display()));
-    let log = match File::open(&path) {
+    let failed = |err: io::Error| Error::host(format!("tune: cannot read guard.log: {err}"));
+    let log = match folder.existing_guard_log() {
         Ok(log) => log,
         Err(err) if err.kind() == io::ErrorKind::NotFound => return Ok(false),
         Err(err) => return Err(failed(err)),

@@ -5,6 +5,7 @@
 
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, Read as _, Seek as _, Write as _};
+use std::os::fd::AsRawFd as _;
 use std::os::unix::fs::{
     DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _,
 };
@@ -18,6 +19,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::Goal;
 
+/// Name of the journal in its directory.
+const JOURNAL: &str = "journal";
 /// Maximum length of a journal that is read.
 const JOURNAL_BYTES_MAX: u64 = 4 << 20;
 
@@ -162,10 +165,12 @@ impl State {
     }
 }
 
-/// Directory of the journal, whose lock this process holds if it took the lock.
+/// Directory of the journal, whose lock this process holds if it took the lock. The directory stays
+/// open, because the owner of the data directory could put another one in its place.
 #[derive(Debug)]
 pub(crate) struct Folder {
     path: PathBuf,
+    open: File,
     /// Lock, released when the file is closed.
     _lock: Option<File>,
 }
@@ -174,13 +179,35 @@ fn failed(path: &Path, what: &str, err: impl std::fmt::Display) -> Error {
     Error::host(format!("tune: cannot {what} {}: {err}", path.display()))
 }
 
+fn damaged(path: &Path, what: &str) -> Error {
+    Error::host(format!("tune: {} {what}", path.display()))
+        .hint("if the host has restarted since the apply, nothing is applied: delete the file")
+}
+
 impl Folder {
-    /// Returns the directory for a process that only reads.
-    pub(crate) fn unlocked(data: &Path) -> Folder {
-        Folder {
-            path: data.join("tune"),
+    /// Returns the directory, if it exists, for a process that only reads.
+    pub(crate) fn unlocked(data: &Path) -> Result<Option<Folder>, Error> {
+        let path = data.join("tune");
+        let flags = OFlags::NOFOLLOW | OFlags::DIRECTORY;
+        let open = File::options()
+            .read(true)
+            .custom_flags(flags.bits() as i32)
+            .open(&path);
+        let open = match open {
+            Ok(open) => open,
+            Err(err) if err.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(err) => {
+                let hint = "run pelton tune as the user that applied the changes";
+                return Err(failed(&path, "open", err).hint(hint));
+            }
+        };
+        let found = open.metadata();
+        require_own(&found.map_err(|err| failed(&path, "read", err))?, &path)?;
+        Ok(Some(Folder {
+            path,
+            open,
             _lock: None,
-        }
+        }))
     }
 
     /// Creates the directory if necessary, and locks it.
@@ -188,8 +215,8 @@ impl Folder {
         let folder = Folder::lock_if_free(data)?;
         folder.ok_or_else(|| {
             let path = data.join("tune");
-            let what = format!("tune: another pelton tune works on {}", path.display());
-            Error::host(what).hint("wait until it has ended")
+            let what = format!("tune: another pelton tune is using {}", path.display());
+            Error::host(what).hint("wait until that command has ended")
         })
     }
 
@@ -204,37 +231,46 @@ impl Folder {
             }
             _ => {}
         }
-        let found = fs::symlink_metadata(&path).map_err(|err| failed(&path, "read", err))?;
-        require_own(&found, &path)?;
+        let Some(folder) = Folder::unlocked(data)? else {
+            return Err(failed(&path, "open", "the folder was removed"));
+        };
         let name = path.join("lock");
-        let file = options().open(&name);
+        let file = options().open(folder.at("lock"));
         let file = file.map_err(|err| failed(&name, "open", err))?;
         match flock(&file, FlockOperation::NonBlockingLockExclusive) {
             Ok(()) => Ok(Some(Folder {
-                path,
                 _lock: Some(file),
+                ..folder
             })),
             Err(Errno::WOULDBLOCK) => Ok(None),
             Err(err) => Err(failed(&name, "lock", err)),
         }
     }
 
-    pub(crate) fn journal(&self) -> PathBuf {
-        self.path.join("journal")
+    /// Returns the path by which this process opens a file of the directory.
+    fn at(&self, name: &str) -> PathBuf {
+        Path::new("/proc/self/fd")
+            .join(self.open.as_raw_fd().to_string())
+            .join(name)
     }
 
-    /// Returns the file to which the guard writes, and whose lock it holds.
-    pub(crate) fn guard_log(&self) -> PathBuf {
-        self.path.join("guard.log")
+    /// Opens the file to which the guard writes, and whose lock it holds.
+    pub(crate) fn guard_log(&self) -> io::Result<File> {
+        options().append(true).open(self.at("guard.log"))
+    }
+
+    /// Opens the file of the guard, which must exist, for its lock only.
+    pub(crate) fn existing_guard_log(&self) -> io::Result<File> {
+        File::open(self.at("guard.log"))
     }
 
     /// Reads the journal, if there is one.
     pub(crate) fn state(&self) -> Result<Option<State>, Error> {
-        let path = self.journal();
+        let path = self.path.join(JOURNAL);
         let file = File::options()
             .read(true)
             .custom_flags(OFlags::NOFOLLOW.bits() as i32)
-            .open(&path);
+            .open(self.at(JOURNAL));
         let file = match file {
             Ok(file) => file,
             Err(err) if err.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -243,37 +279,57 @@ impl Folder {
         let found = file.metadata();
         require_own(&found.map_err(|err| failed(&path, "read", err))?, &path)?;
         let mut text = String::new();
-        file.take(JOURNAL_BYTES_MAX)
+        file.take(JOURNAL_BYTES_MAX + 1)
             .read_to_string(&mut text)
             .map_err(|err| failed(&path, "read", err))?;
-        State::parse(&text).map_err(|line| {
-            Error::host(format!("tune: {}: line {line} is damaged", path.display()))
-        })
+        if JOURNAL_BYTES_MAX < text.len() as u64 {
+            let what = format!("is longer than {JOURNAL_BYTES_MAX} bytes");
+            return Err(damaged(&path, &what));
+        }
+        State::parse(&text).map_err(|line| damaged(&path, &format!("is damaged in line {line}")))
+    }
+
+    /// Refuses a journal that has no room for a further apply.
+    pub(crate) fn require_room(&self) -> Result<(), Error> {
+        let path = self.path.join(JOURNAL);
+        let found = fs::symlink_metadata(self.at(JOURNAL));
+        let found = found.map_err(|err| failed(&path, "read", err))?;
+        match found.len() < JOURNAL_BYTES_MAX / 2 {
+            true => Ok(()),
+            false => Err(Error::usage(format!(
+                "tune apply: {} is nearly full of earlier changes",
+                path.display()
+            ))
+            .hint("pelton tune revert reverts them")),
+        }
     }
 
     /// Begins a journal, which replaces an earlier one.
     pub(crate) fn begin(&self, record: &Record) -> Result<Journal, Error> {
-        let path = self.path.join("journal.new");
+        let path = self.path.join(JOURNAL);
+        let first = line(record);
         let begun = (|| {
-            let mut file = options().truncate(true).open(&path)?;
-            file.write_all(line(record).as_bytes())?;
+            let new = self.at("journal.new");
+            let mut file = options().truncate(true).open(&new)?;
+            file.write_all(first.as_bytes())?;
             file.sync_all()?;
-            fs::rename(&path, self.journal())?;
-            File::open(&self.path)?.sync_all()?;
+            fs::rename(&new, self.at(JOURNAL))?;
+            self.open.sync_all()?;
             Ok::<File, io::Error>(file)
         })();
         let file = begun.map_err(|err| failed(&path, "write", err))?;
         Ok(Journal {
             file,
-            path: self.journal(),
+            path,
+            whole_bytes: first.len() as u64,
         })
     }
 
     /// Opens the journal for further lines. A line that was cut off is removed.
     pub(crate) fn append(&self) -> Result<Journal, Error> {
-        let path = self.journal();
+        let path = self.path.join(JOURNAL);
         let opened = (|| {
-            let mut file = options().open(&path)?;
+            let mut file = options().open(self.at(JOURNAL))?;
             let mut text = Vec::new();
             file.read_to_end(&mut text)?;
             let whole = text.iter().rposition(|byte| *byte == b'\n');
@@ -282,10 +338,14 @@ impl Folder {
                 file.set_len(whole)?;
             }
             file.seek(io::SeekFrom::Start(whole))?;
-            Ok::<File, io::Error>(file)
+            Ok::<(File, u64), io::Error>((file, whole))
         })();
-        let file = opened.map_err(|err| failed(&path, "open", err))?;
-        Ok(Journal { file, path })
+        let (file, whole_bytes) = opened.map_err(|err| failed(&path, "open", err))?;
+        Ok(Journal {
+            file,
+            path,
+            whole_bytes,
+        })
     }
 }
 
@@ -325,14 +385,29 @@ fn line(record: &Record) -> String {
 pub(crate) struct Journal {
     file: File,
     path: PathBuf,
+    /// Length of the lines that are on disk.
+    whole_bytes: u64,
 }
 
 impl Journal {
-    /// Writes a line, and returns when the line is on disk.
+    /// Writes a line, and returns when the line is on disk. If the disk refuses the line, the file
+    /// keeps none of it, so that a later line is whole.
     pub(crate) fn write(&mut self, record: &Record) -> Result<(), Error> {
-        let written = self.file.write_all(line(record).as_bytes());
-        written
-            .and_then(|()| self.file.sync_data())
-            .map_err(|err| failed(&self.path, "write", err))
+        let line = line(record);
+        let written = self.file.write_all(line.as_bytes());
+        let Err(err) = written.and_then(|()| self.file.sync_data()) else {
+            self.whole_bytes += line.len() as u64;
+            return Ok(());
+        };
+        let whole = self.whole_bytes;
+        let cut = self.file.set_len(whole);
+        let cut = cut.and_then(|()| self.file.seek(io::SeekFrom::Start(whole)));
+        let failure = failed(&self.path, "write", err);
+        Err(match cut {
+            Ok(_) => failure,
+            Err(second) => {
+                failure.because(format!("a part of the line stays in the file: {second}"))
+            }
+        })
     }
 }

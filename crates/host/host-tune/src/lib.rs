@@ -12,9 +12,10 @@
 //! ```
 //!
 //! Units: deadlines are milliseconds of `CLOCK_BOOTTIME`. Limits: a journal of 4 MiB; the guard
-//! must be ready within 5 s. Errors: [`report::Error`], which says who is at fault. Threads: none;
-//! the guard is a process of its own session, and every command that changes the journal holds the
-//! lock of its directory. Sources: see crate `host-checks`.
+//! must be ready within 5 s, and retries 150 times what the kernel or the disk refuses. Errors:
+//! [`report::Error`], which says who is at fault. Threads: none; the guard is a process of its own
+//! session, and every command that changes the journal holds the lock of its directory. Sources:
+//! see crate `host-checks`.
 
 #![forbid(unsafe_code)]
 // `eprintln!` and `println!` are denied: they panic if the line cannot be written, and block while
@@ -37,6 +38,6 @@ pub use apply::{Applied, apply};
 pub use guard::guard;
 pub use order::{Accepted, Order, plan};
 pub use plan::{Change, Choice, Goal, Other, Plan, Reason};
-pub use revert::{OnConflict, Outcome, revert};
+pub use revert::{Conflict, Obstacle, OnConflict, Outcome, revert};
 pub use status::{Present, Progress, Status, confirm, status};
 pub use task::{Format, Task, run};

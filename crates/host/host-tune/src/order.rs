@@ -44,10 +44,10 @@ impl Order {
         let namespace = self.present_namespace()?;
         if !namespace.is_of_host && self.accepted == Accepted::Host {
             let what = format!(
-                "tune: {} is not the network namespace of the host, as in a container",
+                "tune: this is the network namespace {}, not that of the host: the process may be in a container",
                 namespace.name
             );
-            let hint = "run it on the host; --this-namespace changes this namespace only";
+            let hint = "run pelton tune on the host, or give --this-namespace to change only the settings of this namespace";
             return Err(Error::usage(what).hint(hint));
         }
         let is_own = host::is_sysfs_own(&self.roots);
@@ -57,7 +57,7 @@ impl Order {
             false => Err(Error::usage(
                 "tune: /sys shows the interfaces of another network namespace",
             )
-            .hint("mount sysfs again in this namespace, as ip netns exec does")),
+            .hint("mount sysfs anew in this namespace, as ip netns exec does")),
         }
     }
 
@@ -67,8 +67,8 @@ impl Order {
         for id in chosen {
             if !plan::ids().any(|known| known == id) {
                 let known = plan::ids().collect::<Vec<_>>().join(" ");
-                let what = format!("tune: {id} is not a row that can be applied");
-                return Err(Error::usage(what).hint(format!("these can: {known}")));
+                let what = format!("tune: there is no row {id} that pelton tune can apply");
+                return Err(Error::usage(what).hint(format!("rows that it can apply: {known}")));
             }
         }
         let found = host::holder(&self.roots, &self.data);

@@ -6,7 +6,7 @@ use std::time::Duration;
 use report::Error;
 use serde_json::{Value, json};
 
-use crate::{Applied, Change, Outcome, Plan, Present, Progress, Reason, Status};
+use crate::{Applied, Change, Obstacle, Outcome, Plan, Present, Progress, Reason, Status};
 
 /// Version of the documents. A change that readers could misunderstand increases it.
 const VERSION: u32 = 1;
@@ -38,7 +38,7 @@ pub(crate) fn write_plan(out: &mut dyn Write, plan: &Plan) -> io::Result<()> {
         (Reason::NeverApplied, "never applied by pelton"),
         (
             Reason::OnRequest,
-            "only with --include, because of the risk",
+            "applied only with --include, because of the risk",
         ),
         (Reason::NotPossible, "not possible here"),
         (Reason::Excluded, "excluded"),
@@ -65,7 +65,7 @@ pub(crate) fn write_applied(
     let Some(guard) = applied.guard else {
         return writeln!(
             out,
-            "nothing to change: every setting of the plan is as wanted"
+            "nothing to change: every setting of the plan already has the recommended value"
         );
     };
     for Change {
@@ -77,7 +77,7 @@ pub(crate) fn write_applied(
     let (count, seconds) = (applied.plan.changes.len(), timeout.as_secs());
     writeln!(
         out,
-        "applied: {count} changes; process {guard} takes them back in {seconds} s"
+        "applied: {count} changes; process {guard} reverts them in {seconds} s"
     )?;
     writeln!(
         out,
@@ -85,13 +85,26 @@ pub(crate) fn write_applied(
     )
 }
 
-/// Returns the finding of a revert that did not take every change back.
-pub(crate) fn finding(outcome: &Outcome) -> Option<Error> {
-    if outcome.conflicts.is_empty() {
-        return None;
-    }
-    let err = Error::finding(format!("tune revert: {}", outcome.conflicts.join("; ")));
-    Some(err.hint("pelton tune revert --force overwrites it and goes on"))
+/// Returns the finding of a revert that did not take every change back, or did not record it.
+pub(crate) fn finding(outcome: Outcome) -> Option<Error> {
+    let texts = outcome.texts();
+    let hint = match outcome.conflicts.first().map(|first| first.obstacle) {
+        None => return outcome.unrecorded,
+        Some(Obstacle::OtherValue) => {
+            "pelton tune revert --force restores the old values all the same"
+        }
+        Some(Obstacle::Absent) => {
+            "pelton tune revert --force skips this setting and reverts the others"
+        }
+        Some(Obstacle::Refused) => {
+            "try again later, or skip this setting by pelton tune revert --force"
+        }
+    };
+    let err = Error::finding(format!("tune revert: {texts}")).hint(hint);
+    Some(match outcome.unrecorded {
+        None => err,
+        Some(second) => err.because(second.to_string()),
+    })
 }
 
 /// Returns a plan as JSON.
@@ -136,12 +149,14 @@ pub(crate) fn write_status(out: &mut dyn Write, status: Option<&Status>) -> io::
             setting,
             old,
             new,
+            is_replaced,
             found,
         } = change;
         let found = match found {
+            _ if *is_replaced => ", replaced by a later change".to_owned(),
             _ if !change.is_foreign() => String::new(),
             Ok(found) => {
-                format!(", now {found}: another program has changed it, or it was not written")
+                format!(", now {found}: another program has changed it, or tune could not write it")
             }
             Err(why) => format!(", now unknown: {why}"),
         };
@@ -154,25 +169,25 @@ pub(crate) fn write_status(out: &mut dyn Write, status: Option<&Status>) -> io::
 }
 
 fn sentence(progress: Progress) -> String {
-    let unguarded = "the process that would take them back has ended: run pelton tune confirm or pelton tune revert";
+    let unguarded = "the process that should revert them has ended: run pelton tune confirm or pelton tune revert";
     match progress {
-        Progress::Reverted => "all changes are taken back".to_owned(),
-        Progress::Restarted => "the host has restarted, which ended all changes".to_owned(),
-        Progress::Confirmed => "confirmed; pelton tune revert takes the changes back".to_owned(),
+        Progress::Reverted => "all changes are reverted".to_owned(),
+        Progress::Restarted => "the host has restarted, which has reset all changed settings".to_owned(),
+        Progress::Confirmed => "confirmed; pelton tune revert reverts the changes".to_owned(),
         Progress::Waiting {
             left_s,
             is_guarded: true,
         } => {
             format!(
-                "the changes are taken back in {left_s} s, unless pelton tune confirm keeps them"
+                "the changes are reverted in {left_s} s, unless pelton tune confirm keeps them"
             )
         }
         Progress::Waiting {
             is_guarded: false, ..
         } => format!("the changes are not confirmed, and {unguarded}"),
-        Progress::Incomplete { is_guarded: true } => "an apply is in progress".to_owned(),
+        Progress::Incomplete { is_guarded: true } => "pelton tune apply is running".to_owned(),
         Progress::Incomplete { is_guarded: false } => {
-            "an apply ended before its last change: pelton tune revert takes its changes back"
+            "pelton tune apply ended before its last change: pelton tune revert reverts the changes that it made"
                 .to_owned()
         }
     }
@@ -197,6 +212,7 @@ pub(crate) fn status_json(status: Option<&Status>) -> Value {
             "old": change.old,
             "new": change.new,
             "present": change.found.as_ref().ok(),
+            "isReplaced": change.is_replaced,
             "isForeign": change.is_foreign(),
         })
     });

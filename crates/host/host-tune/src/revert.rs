@@ -1,6 +1,6 @@
 //! Taking changes back, from the last to the first.
 
-use host::{Namespace, Roots};
+use host::{Namespace, Roots, SettingFault};
 use report::Error;
 
 use crate::Order;
@@ -22,10 +22,46 @@ pub enum OnConflict {
 pub struct Outcome {
     /// Number of changes that are back at their old value.
     pub restored: usize,
-    /// Settings with another value than the applied one, each with what was found.
-    pub conflicts: Vec<String>,
+    /// Settings that are not back at their old value.
+    pub conflicts: Vec<Conflict>,
     /// Number of changes that are still applied.
     pub left: usize,
+    /// Error of the journal, if it could not record every change that is back at its old value.
+    pub unrecorded: Option<Error>,
+}
+
+/// Setting that was not taken back.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Conflict {
+    /// Reason.
+    pub obstacle: Obstacle,
+    /// Sentence for people: the setting, and what was found.
+    pub text: String,
+}
+
+/// Reason why a setting was not taken back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Obstacle {
+    /// Another program has changed the value.
+    OtherValue,
+    /// The setting does not exist any more.
+    Absent,
+    /// The kernel refused to read or write the setting, perhaps only for a time.
+    Refused,
+}
+
+impl Outcome {
+    /// Returns the sentences about the settings that were not taken back.
+    pub(crate) fn texts(&self) -> String {
+        let texts = self.conflicts.iter().map(|conflict| conflict.text.as_str());
+        texts.collect::<Vec<_>>().join("; ")
+    }
+
+    /// Returns whether another try may take more changes back, or record them.
+    pub(crate) fn is_worth_another_try(&self) -> bool {
+        let mut obstacles = self.conflicts.iter().map(|conflict| conflict.obstacle);
+        self.unrecorded.is_some() || obstacles.any(|obstacle| obstacle == Obstacle::Refused)
+    }
 }
 
 /// Relation of a journal to the running system.
@@ -50,7 +86,7 @@ pub(crate) fn origin(state: &State, namespace: &Namespace) -> Origin {
 /// Returns the error for a journal of another network namespace.
 pub(crate) fn elsewhere(state: &State, namespace: &Namespace) -> Error {
     Error::usage(format!(
-        "tune: the changes were applied in the network namespace {}, and this is {}",
+        "tune: the changes were applied in the network namespace {}, but this is the namespace {}",
         state.namespace, namespace.name
     ))
     .hint("run the command in that namespace")
@@ -89,8 +125,12 @@ pub(crate) fn take_back(
     for (change, item) in state.open().rev().filter(|(_, item)| is_chosen(item)) {
         match restore(roots, item, on_conflict) {
             Ok(()) => {
-                journal.write(&Record::Restored { change })?;
                 outcome.restored += 1;
+                // On a full disk, the other values are taken back all the same. A change that is
+                // not recorded is found at its old value by the next revert.
+                if outcome.unrecorded.is_none() {
+                    outcome.unrecorded = journal.write(&Record::Restored { change }).err();
+                }
             }
             Err(conflict) => {
                 outcome.conflicts.push(conflict);
@@ -105,8 +145,8 @@ pub(crate) fn take_back(
     Ok(outcome)
 }
 
-/// Writes the old value, unless the setting has it already. The error says what was found.
-fn restore(roots: &Roots, item: &Item, on_conflict: OnConflict) -> Result<(), String> {
+/// Writes the old value, unless the setting has it already.
+fn restore(roots: &Roots, item: &Item, on_conflict: OnConflict) -> Result<(), Conflict> {
     let Item {
         setting,
         old,
@@ -114,24 +154,43 @@ fn restore(roots: &Roots, item: &Item, on_conflict: OnConflict) -> Result<(), St
         seen,
         ..
     } = item;
+    let conflict = |obstacle, text: String| {
+        Err(Conflict {
+            obstacle,
+            text: format!("{setting}{text}"),
+        })
+    };
+    let refused = |text: String| conflict(Obstacle::Refused, text);
     let found = match setting.read(roots) {
         Ok(found) => found,
-        Err(host::SettingFault::Absent) if on_conflict == OnConflict::Overwrite => return Ok(()),
-        Err(why) => return Err(format!("{setting}: {why}; {new} was applied over {old}")),
+        Err(SettingFault::Absent) if on_conflict == OnConflict::Overwrite => return Ok(()),
+        Err(why) => {
+            let obstacle = match why {
+                SettingFault::Absent => Obstacle::Absent,
+                _ => Obstacle::Refused,
+            };
+            return conflict(
+                obstacle,
+                format!(": {why}; tune had changed it from {old} to {new}"),
+            );
+        }
     };
     if found == *old {
         return Ok(());
     }
-    if found != *new && Some(&found) != seen.as_ref() && on_conflict != OnConflict::Overwrite {
-        return Err(format!(
-            "{setting} is {found}, but {new} was applied over {old}: another program has changed it since"
-        ));
+    let is_ours = found == *new || Some(&found) == seen.as_ref() || setting.is_cut_off(&found);
+    if !is_ours && on_conflict != OnConflict::Overwrite {
+        let text = format!(
+            " is {found}, but tune had changed it from {old} to {new}: another program has changed it since"
+        );
+        return conflict(Obstacle::OtherValue, text);
     }
-    let written = setting.write(roots, old);
-    written.map_err(|why| format!("{setting}: cannot write {old}: {why}"))?;
+    if let Err(why) = setting.write(roots, old) {
+        return refused(format!(": cannot write {old}: {why}"));
+    }
     match setting.read(roots) {
         Ok(found) if found == *old => Ok(()),
-        Ok(found) => Err(format!("{setting}: the kernel made {found} of {old}")),
-        Err(why) => Err(format!("{setting}: {why}")),
+        Ok(found) => refused(format!(": tune wrote {old}, but the kernel stored {found}")),
+        Err(why) => refused(format!(": {why}")),
     }
 }

@@ -52,6 +52,8 @@ pub struct Present {
     pub old: String,
     /// Value that the change wrote.
     pub new: String,
+    /// True if a later apply has changed the setting again, so that `new` is not expected.
+    pub is_replaced: bool,
     /// Present value, or the reason why it cannot be read.
     pub found: Result<String, host::SettingFault>,
 }
@@ -60,7 +62,7 @@ impl Present {
     /// Returns whether the setting has another value than the applied one.
     #[must_use]
     pub fn is_foreign(&self) -> bool {
-        self.found.as_ref() != Ok(&self.new)
+        !self.is_replaced && self.found.as_ref() != Ok(&self.new)
     }
 }
 
@@ -87,7 +89,9 @@ impl Status {
 /// The journal cannot be read, or belongs to another namespace.
 pub fn status(order: &Order) -> Result<Option<Status>, Error> {
     let namespace = order.present_namespace()?;
-    let folder = Folder::unlocked(&order.data);
+    let Some(folder) = Folder::unlocked(&order.data)? else {
+        return Ok(None);
+    };
     let Some(state) = folder.state()? else {
         return Ok(None);
     };
@@ -101,7 +105,10 @@ pub fn status(order: &Order) -> Result<Option<Status>, Error> {
         Origin::OtherNamespace => return Err(elsewhere(&state, &namespace)),
         Origin::Same => {}
     }
-    let changes = state.open().map(|(_, item)| Present {
+    let changes = state.open().map(|(number, item)| Present {
+        is_replaced: state
+            .open()
+            .any(|(later, other)| number < later && other.setting == item.setting),
         id: item.id.clone(),
         setting: item.setting.to_string(),
         old: item.old.clone(),
@@ -130,19 +137,23 @@ pub fn confirm(order: &Order) -> Result<usize, Error> {
     let namespace = order.present_namespace()?;
     let folder = Folder::lock(&order.data)?;
     let nothing = || {
-        Error::usage("tune confirm: no changes wait for a confirmation")
+        Error::usage("tune confirm: there are no unconfirmed changes")
             .hint("pelton tune status shows what is applied")
     };
     let state = folder.state()?.ok_or_else(nothing)?;
     match origin(&state, &namespace) {
-        Origin::OtherBoot => return Err(nothing().because("the host has restarted since")),
+        Origin::OtherBoot => {
+            return Err(nothing().because(
+                "the host has restarted since the changes were applied, which has reset them",
+            ));
+        }
         Origin::OtherNamespace => return Err(elsewhere(&state, &namespace)),
         Origin::Same if !state.is_unconfirmed() => return Err(nothing()),
         Origin::Same => {}
     }
     if state.phase == Phase::Incomplete {
-        let what = "tune confirm: the apply ended before its last change";
-        return Err(Error::usage(what).hint("pelton tune revert takes its changes back"));
+        let what = "tune confirm: pelton tune apply ended before its last change";
+        return Err(Error::usage(what).hint("pelton tune revert reverts the changes that it made"));
     }
     folder.append()?.write(&Record::Confirmed)?;
     Ok(state.open().count())

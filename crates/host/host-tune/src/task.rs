@@ -80,8 +80,9 @@ pub fn run(order: &Order, task: &Task) -> Result<u8, Vec<Error>> {
         Task::Revert(on_conflict) => {
             let outcome = revert(order, *on_conflict).map_err(one)?;
             let (restored, left) = (outcome.restored, outcome.left);
-            let code = print(|out| writeln!(out, "taken back: {restored} changes, left: {left}"))?;
-            render::finding(&outcome).map_or(Ok(code), |err| Err(vec![err]))
+            let code =
+                print(|out| writeln!(out, "reverted changes: {restored}, remaining: {left}"))?;
+            render::finding(outcome).map_or(Ok(code), |err| Err(vec![err]))
         }
     }
 }

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 use host_checks::{Fact, Facts, Unread};
 
 use crate::files::{Roots, fact};
+use crate::server::MetricsSource;
 use crate::{audit, interfaces, kernel, network, process, server};
 
 /// Time after which no further requests are sent to the kernel or the server. Facts that are
@@ -21,8 +22,25 @@ pub enum Subject {
         /// Token for `Authorization: Bearer`, as [`token`](crate::token) reads it.
         token: Option<Fact<String>>,
     },
-    /// The calling process, because there is no server. The fact has the reason.
+    /// The calling process, which is the server.
+    Own {
+        /// Text of the server's metrics.
+        metrics: String,
+    },
+    /// The calling process, because no server was found. The fact states why none was found.
     Caller(Fact<u32>),
+}
+
+impl Subject {
+    /// Returns the process id of the server, if there is one.
+    #[must_use]
+    pub fn server(&self) -> Option<u32> {
+        match self {
+            Subject::Server { pid, .. } => Some(*pid),
+            Subject::Own { .. } => Some(std::process::id()),
+            Subject::Caller(_) => None,
+        }
+    }
 }
 
 /// Reads all facts. Opens nothing for writing, and ends within a second.
@@ -53,7 +71,14 @@ pub fn gather(roots: &Roots, subject: Subject) -> Facts {
     match subject {
         Subject::Server { pid, token } => {
             facts.process = process::process(roots, &pid.to_string(), deadline);
-            facts.server = server::server(roots, pid, token.as_ref(), deadline);
+            let counters = MetricsSource::Http(token.as_ref());
+            facts.server = server::server(roots, pid, &counters, deadline);
+        }
+        Subject::Own { metrics } => {
+            let pid = std::process::id();
+            facts.process = process::process(roots, &pid.to_string(), deadline);
+            let counters = MetricsSource::Text(&metrics);
+            facts.server = server::server(roots, pid, &counters, deadline);
         }
         Subject::Caller(missing) => {
             facts.process = process::process(roots, "self", deadline);
@@ -82,5 +107,9 @@ fn built_for() -> Fact<Vec<String>> {
         true => format!("baseline of {}", std::env::consts::ARCH),
         false => features.join(" "),
     };
-    Fact::known("target features of this program", text, features)
+    Fact::known(
+        "processor features that this program was compiled for",
+        text,
+        features,
+    )
 }

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use host_checks::{Fact, Metrics, Steering, Unread};
 
-use crate::files;
+use crate::files::{self, fact};
 
 /// Path of the metrics.
 const PATH: &str = "/-/metrics";
@@ -29,24 +29,37 @@ pub(crate) fn read(
     for address in addresses.iter().take(ADDRESSES_MAX) {
         match fetch(*address, token, deadline).and_then(|text| parse(&text)) {
             Ok(metrics) => {
-                let text = format!(
-                    "{} requests, {} system calls, {} connections, imbalance {:.2}, {} of {} local",
-                    metrics.requests,
-                    metrics.system_calls,
-                    metrics.accepted,
-                    metrics.imbalance,
-                    metrics.local,
-                    metrics.located
+                return Fact::known(
+                    format!("http://{address}{PATH}"),
+                    described(&metrics),
+                    metrics,
                 );
-                return Fact::known(format!("http://{address}{PATH}"), text, metrics);
             }
-            // Keep the status of a refusal. It says more than an error at an address with another
-            // protocol.
+            // Keep the status of a refusal. It says more than a later error from an address at
+            // which another protocol is spoken.
             Err(_) if matches!(why, Unread::Refused(_)) => {}
             Err(new) => why = new,
         }
     }
     Fact::unknown(format!("the server's {PATH}"), why)
+}
+
+/// Returns the metrics that the calling process, which is the server, has written.
+pub(crate) fn own(text: &str) -> Fact<Metrics> {
+    fact(format!("the server's {PATH}"), parse(text), described)
+}
+
+/// Returns the counters as evidence for people.
+fn described(metrics: &Metrics) -> String {
+    format!(
+        "{} requests, {} system calls, {} connections, imbalance {:.2}, {} of {} sampled connections local",
+        metrics.requests,
+        metrics.system_calls,
+        metrics.accepted,
+        metrics.imbalance,
+        metrics.local,
+        metrics.located
+    )
 }
 
 fn fetch(address: SocketAddr, token: Option<&str>, deadline: Instant) -> Result<String, Unread> {

@@ -1,10 +1,12 @@
-//! Requests to the kernel over netlink. They read properties and never change anything.
+//! Requests to the kernel over netlink. All callers but `ethtool::Ethtool::write` and
+//! `queueing::write` only read.
 
 use std::time::{Duration, Instant};
 
 use host_checks::Unread;
 use netlink_packet_core::{
-    NLM_F_ACK, NLM_F_DUMP, NLM_F_REQUEST, NLMSG_DONE, NLMSG_ERROR, NetlinkBuffer, NlasIterator,
+    NLM_F_ACK, NLM_F_CREATE, NLM_F_DUMP, NLM_F_REPLACE, NLM_F_REQUEST, NLMSG_DONE, NLMSG_ERROR,
+    NetlinkBuffer, NlasIterator,
 };
 use rustix::fd::OwnedFd;
 use rustix::io::Errno;
@@ -26,6 +28,8 @@ const HEADER_BYTES: usize = 16;
 pub(crate) enum Expect {
     /// The kernel acknowledges the request after its reply.
     Acknowledgement,
+    /// As `Acknowledgement`, for requests that create an object or replace it.
+    Replacement,
     /// The kernel sends all objects, and then the message `NLMSG_DONE`.
     Dump,
     /// As `Dump`, for requests that are not marked as dumps.
@@ -72,6 +76,7 @@ impl Netlink {
         self.sequence += 1;
         let flags = match expect {
             Expect::Acknowledgement => NLM_F_ACK,
+            Expect::Replacement => NLM_F_ACK | NLM_F_CREATE | NLM_F_REPLACE,
             Expect::Dump => NLM_F_DUMP,
             Expect::List | Expect::One => 0,
         };
@@ -125,7 +130,9 @@ pub(crate) fn split(
             _ if !is_ours => {}
             NLMSG_DONE => return Ok(true),
             NLMSG_ERROR => match error(payload)? {
-                None if expect == Expect::Acknowledgement => return Ok(true),
+                None if matches!(expect, Expect::Acknowledgement | Expect::Replacement) => {
+                    return Ok(true);
+                }
                 None => {}
                 Some(errno) => return Err(refusal(errno)),
             },

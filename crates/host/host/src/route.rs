@@ -9,11 +9,11 @@ use crate::netlink::{Expect, Netlink, attribute, number, text};
 
 // linux/rtnetlink.h, linux/if_link.h, linux/pkt_sched.h.
 /// Protocol of rtnetlink, which has the number 0.
-const ROUTE: Option<Protocol> = None;
+pub(crate) const ROUTE: Option<Protocol> = None;
 const RTM_GETLINK: u16 = 18;
-const RTM_GETQDISC: u16 = 38;
+pub(crate) const RTM_GETQDISC: u16 = 38;
 const IFINFO_BYTES: usize = 16;
-const TCMSG_BYTES: usize = 20;
+pub(crate) const TCMSG_BYTES: usize = 20;
 const IFLA_ADDRESS: u16 = 1;
 const IFLA_IFNAME: u16 = 3;
 const IFLA_LINKINFO: u16 = 18;
@@ -22,8 +22,8 @@ const IFLA_XDP: u16 = 43;
 const IFLA_XDP_ATTACHED: u16 = 2;
 const IFF_UP: u32 = 1;
 const IFF_LOOPBACK: u32 = 8;
-const TCA_KIND: u16 = 1;
-const TC_H_ROOT: u32 = 0xffff_ffff;
+pub(crate) const TCA_KIND: u16 = 1;
+pub(crate) const TC_H_ROOT: u32 = 0xffff_ffff;
 const TC_H_INGRESS: u32 = 0xffff_fff1;
 
 /// Interface as rtnetlink describes it.

@@ -263,8 +263,9 @@ impl Sampling {
         Ok(())
     }
 
-    /// Reads the ring buffers, and passes the records to `handle` in order of time. Must be called
-    /// at least ten times as often as once per second, or records are lost.
+    /// Reads the ring buffers, and passes the records to `handle` in order of time. A ring has room
+    /// for about ten samples of a CPU: records are lost unless this function is called ten times
+    /// per second at 99 Hz.
     ///
     /// # Errors
     /// When the kernel wrote a record that cannot be parsed.

@@ -23,12 +23,19 @@ use crate::{metrics, network};
 /// Maximum number of open connections whose options are read.
 const CONNECTIONS_MAX: usize = 32;
 
-/// Reads the facts of the server with this process id. `token` is the token of the admin, if the
-/// server needs one for its metrics.
+/// Place from which the metrics of a server are read.
+pub(crate) enum MetricsSource<'a> {
+    /// An HTTP request to the server, with the token of the admin if the server needs one.
+    Http(Option<&'a Fact<String>>),
+    /// Text that the server itself has written.
+    Text(&'a str),
+}
+
+/// Reads the facts of the server with this process id.
 pub(crate) fn server(
     roots: &Roots,
     pid: u32,
-    token: Option<&Fact<String>>,
+    counters: &MetricsSource<'_>,
     deadline: Instant,
 ) -> Server {
     let folder = roots.proc.join(pid.to_string());
@@ -55,11 +62,14 @@ pub(crate) fn server(
         pid: comm.and_then(|_| Some(pid)),
         listeners: fact(source, listeners, |all| described(all)),
         connections: connections(&folder, pid, own, listening),
-        metrics: match token.map(|token| (&token.source, &token.value)) {
-            None => metrics::read(&addresses, None, deadline),
-            Some((_, Ok(token))) => metrics::read(&addresses, Some(token), deadline),
-            // The server would refuse a request without the token.
-            Some((source, Err(why))) => Fact::unknown(source.clone(), *why),
+        metrics: match counters {
+            MetricsSource::Text(text) => metrics::own(text),
+            MetricsSource::Http(None) => metrics::read(&addresses, None, deadline),
+            MetricsSource::Http(Some(token)) => match &token.value {
+                Ok(value) => metrics::read(&addresses, Some(value), deadline),
+                // The server would refuse a request without the token.
+                Err(why) => Fact::unknown(token.source.clone(), *why),
+            },
         },
     }
 }

@@ -1,6 +1,7 @@
-//! Settings of the host that `pelton tune` reads and writes. The set is closed: a setting that is
-//! not in the table of files is neither read nor written.
+//! Settings of the host that `pelton tune` reads and writes. The set is closed: a file that is not
+//! in the table of files is neither read nor written.
 
+mod card;
 mod file;
 
 use std::fmt;
@@ -10,6 +11,8 @@ use host_checks::Unread;
 use serde::{Deserialize, Serialize};
 
 use crate::Roots;
+
+pub use card::Property;
 
 /// Setting of the kernel.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -24,6 +27,13 @@ pub enum Setting {
     Sys {
         /// Path below `/sys`.
         path: String,
+    },
+    /// Property of a network card.
+    Card {
+        /// Name of the interface.
+        interface: String,
+        /// Property.
+        property: Property,
     },
 }
 
@@ -64,8 +74,14 @@ impl Setting {
     /// # Errors
     /// The setting cannot be read.
     pub fn read(&self, roots: &Roots) -> Result<String, SettingFault> {
-        let (known, path) = file::resolve(self, roots)?;
-        file::read(known, &path)
+        match self {
+            Setting::Proc { path } => file::read(file::PROC, &roots.proc, path),
+            Setting::Sys { path } => file::read(file::SYS, &roots.sys, path),
+            Setting::Card {
+                interface,
+                property,
+            } => card::read(interface, property),
+        }
     }
 
     /// Writes a value that [`Setting::read`] returned, or that has the same form.
@@ -73,8 +89,14 @@ impl Setting {
     /// # Errors
     /// The setting cannot be written, or the kernel refuses the value.
     pub fn write(&self, roots: &Roots, value: &str) -> Result<(), SettingFault> {
-        let (_, path) = file::resolve(self, roots)?;
-        file::write(&path, value)
+        match self {
+            Setting::Proc { path } => file::write(file::PROC, &roots.proc, path, value),
+            Setting::Sys { path } => file::write(file::SYS, &roots.sys, path, value),
+            Setting::Card {
+                interface,
+                property,
+            } => card::write(interface, property, value),
+        }
     }
 
     /// Checks that the caller may write the setting, without a write.
@@ -82,8 +104,11 @@ impl Setting {
     /// # Errors
     /// The setting cannot be written.
     pub fn check_access(&self, roots: &Roots) -> Result<(), SettingFault> {
-        let (_, path) = file::resolve(self, roots)?;
-        file::check_access(&path)
+        match self {
+            Setting::Proc { path } => file::check_access(file::PROC, &roots.proc, path),
+            Setting::Sys { path } => file::check_access(file::SYS, &roots.sys, path),
+            Setting::Card { .. } => card::check_access(roots),
+        }
     }
 
     /// Returns the part of the machine that the setting affects.
@@ -91,22 +116,46 @@ impl Setting {
     /// # Errors
     /// The setting is not in the table of settings.
     pub fn scope(&self) -> Result<Scope, SettingFault> {
-        file::known(self).map(|known| known.scope)
+        match self {
+            Setting::Proc { path } => file::known(file::PROC, path).map(|known| known.scope),
+            Setting::Sys { path } => file::known(file::SYS, path).map(|known| known.scope),
+            Setting::Card { .. } => Ok(Scope::Namespace),
+        }
+    }
+
+    /// Returns whether only a write that was cut off between its steps can have led to `value`. The
+    /// kernel takes most values in one step.
+    #[must_use]
+    pub fn is_cut_off(&self, value: &str) -> bool {
+        match self {
+            Setting::Proc { .. } | Setting::Sys { .. } => false,
+            Setting::Card { property, .. } => property.is_cut_off(value),
+        }
     }
 
     /// Returns the shell command that sets the value.
     #[must_use]
     pub fn command(&self, value: &str) -> String {
-        format!("echo {value} > {self}")
+        match self {
+            Setting::Proc { .. } | Setting::Sys { .. } => format!("echo {value} > {self}"),
+            Setting::Card {
+                interface,
+                property,
+            } => property.command(interface, value),
+        }
     }
 }
 
 impl fmt::Display for Setting {
-    /// Writes the path of the file.
+    /// Writes the path of the file, or the interface and its property.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Setting::Proc { path } => write!(f, "/proc/{path}"),
             Setting::Sys { path } => write!(f, "/sys/{path}"),
+            Setting::Card {
+                interface,
+                property,
+            } => write!(f, "{interface} {}", property.name()),
         }
     }
 }
@@ -114,13 +163,13 @@ impl fmt::Display for Setting {
 impl fmt::Display for SettingFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            SettingFault::Foreign => "not a setting that pelton tune changes",
+            SettingFault::Foreign => "pelton tune does not change this setting",
             SettingFault::Denied => "permission denied",
             SettingFault::ReadOnly => "read-only",
             SettingFault::Absent => "does not exist here",
             SettingFault::Unsupported => "not supported by this kernel or driver",
-            SettingFault::TimedOut => "no reply of the kernel in time",
-            SettingFault::Malformed => "content in an unknown form",
+            SettingFault::TimedOut => "the kernel did not reply in time",
+            SettingFault::Malformed => "the content has an unknown format",
             SettingFault::Errno(number) => {
                 return write!(f, "{}", io::Error::from_raw_os_error(*number));
             }
@@ -135,6 +184,8 @@ impl From<Unread> for SettingFault {
             Unread::Absent => SettingFault::Absent,
             Unread::TimedOut => SettingFault::TimedOut,
             Unread::Malformed | Unread::TooLong => SettingFault::Malformed,
+            // The interface was removed after the request had found it.
+            Unread::Errno(libc::ENODEV) => SettingFault::Absent,
             Unread::Errno(number) => SettingFault::Errno(number),
             Unread::Unsupported | Unread::NotRead | Unread::NoServer | Unread::Refused(_) => {
                 SettingFault::Unsupported
@@ -151,6 +202,7 @@ impl From<io::Error> for SettingFault {
             io::ErrorKind::NotFound => SettingFault::Absent,
             io::ErrorKind::Unsupported => SettingFault::Unsupported,
             _ => match err.raw_os_error() {
+                Some(libc::ENODEV) => SettingFault::Absent,
                 Some(number) => SettingFault::Errno(number),
                 None => SettingFault::Malformed,
             },

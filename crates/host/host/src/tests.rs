@@ -1,6 +1,7 @@
 //! Tests on the local file system. They also pass if the file system supports neither FIEMAP nor
 //! leases.
 
+mod cards;
 mod messages;
 mod tree;
 

@@ -101,8 +101,9 @@ pub(crate) fn names<'data>(
     let name = |address: &u64| {
         let after = symbols.partition_point(|(begin, _, _)| begin <= address);
         let (begin, size, index) = symbols.get(after.checked_sub(1)?)?;
-        // Functions in assembly language often have no size, and last until the next symbol.
-        if *size != 0 && begin + size <= *address {
+        // Functions in assembly language often have no size, and last until the next symbol. The
+        // end of a function is not computed, because a broken file may state any size.
+        if *size != 0 && *size <= address - begin {
             return None;
         }
         let symbol = file.symbol_by_index(*index).ok()?;

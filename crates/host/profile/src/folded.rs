@@ -7,8 +7,7 @@ use crate::profile::Profile;
 
 /// Returns the profile as folded stacks: the names of the functions, the outermost first, separated
 /// by semicolons, then a space and the number of samples.
-#[must_use]
-pub fn folded(profile: &Profile) -> String {
+pub(crate) fn folded(profile: &Profile) -> String {
     let mut counts: BTreeMap<String, u64> = BTreeMap::new();
     for stack in &profile.stacks {
         let names: Vec<String> = profile.names(stack).map(escape).collect();

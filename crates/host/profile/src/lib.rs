@@ -1,7 +1,7 @@
 //! CPU profiles of a running server and its worker processes.
 //!
-//! Principal items: [`take`], which samples for some seconds, and [`Profile`], its result. The
-//! modules `folded`, `pprof` and `svg` turn a profile into a file; they are pure functions.
+//! Principal items: [`take`], which samples for some seconds, [`Profile`], its result, and
+//! [`Format`], which turns a profile into a file without I/O.
 //!
 //! ```text
 //! host::Sampling ─► registers and stack ─► unwind ─► Stacks ─► names ─► Profile ─┬─► folded
@@ -19,6 +19,7 @@
 
 mod elf;
 mod folded;
+mod format;
 mod pprof;
 mod profile;
 mod spaces;
@@ -28,10 +29,11 @@ mod take;
 #[cfg(test)]
 mod tests;
 
-pub use folded::folded;
-pub use pprof::pprof;
+use folded::folded;
+pub use format::Format;
+use pprof::pprof;
 pub use profile::{Group, Image, Location, Profile, Stack};
 pub use spaces::Known;
 pub use stacks::FRAMES_MAX;
-pub use svg::svg;
+use svg::svg;
 pub use take::{Error, Of, Request, SECONDS_MAX, take};

@@ -10,7 +10,7 @@ use std::time::SystemTime;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 
-use crate::profile::Profile;
+use crate::profile::{Image, Profile};
 
 /// Numbers of fields in `profile.proto`.
 mod field {
@@ -80,7 +80,7 @@ const IMAGE_SPAN: u64 = 1 << 40;
 ///
 /// # Errors
 /// Never in practice: a vector takes all bytes.
-pub fn pprof(profile: &Profile) -> io::Result<Vec<u8>> {
+pub(crate) fn pprof(profile: &Profile) -> io::Result<Vec<u8>> {
     let mut gzip = GzEncoder::new(Vec::new(), Compression::default());
     gzip.write_all(&encode(profile))?;
     gzip.finish()
@@ -107,7 +107,7 @@ fn encode(profile: &Profile) -> Vec<u8> {
         sample.message(field::sample::LABEL, &label);
         out.message(field::profile::SAMPLE, &sample);
     }
-    for (index, image) in (0..).zip(&profile.images) {
+    for (index, image) in in_order(profile) {
         let mut mapping = Message::default();
         mapping.number(field::mapping::ID, index + 1);
         mapping.number(field::mapping::MEMORY_START, index * IMAGE_SPAN);
@@ -155,6 +155,15 @@ fn encode(profile: &Profile) -> Vec<u8> {
         out.bytes(field::profile::STRING_TABLE, string.as_bytes());
     }
     out.0
+}
+
+/// Returns the images with their indexes, the server's program first: pprof shows the file of the
+/// first mapping as the program that was profiled.
+fn in_order(profile: &Profile) -> impl Iterator<Item = (u64, &Image)> {
+    let is_program = |index: u64| profile.program.is_some_and(|it| it as u64 == index);
+    let images = || (0..).zip(&profile.images);
+    let program = images().filter(move |(index, _)| is_program(*index));
+    program.chain(images().filter(move |(index, _)| !is_program(*index)))
 }
 
 fn value_type(strings: &mut Strings, kind: &str, unit: &str) -> Message {

@@ -13,6 +13,8 @@ pub struct Profile {
     pub frequency_hz: u64,
     /// Executable files, and parts of memory that no file backs.
     pub images: Vec<Image>,
+    /// Index of the image that is the server's program, if it is known.
+    pub program: Option<usize>,
     /// Places in these images.
     pub places: Vec<Location>,
     /// Distinct stacks with their counts.
@@ -23,12 +25,15 @@ pub struct Profile {
     pub refused: usize,
     /// True if time in the kernel is sampled too.
     pub has_kernel: bool,
+    /// Reasons why some functions have no names, such as a file that cannot be parsed.
+    pub issues: Vec<String>,
 }
 
-/// Executable file of the sampled processes.
+/// Executable file of the sampled processes, or code that no file contains.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Image {
-    /// Name, such as `pelton` or `worker`.
+    /// Name, such as `pelton` or `worker`. In brackets if no file contains the code, such as
+    /// `[kernel]`.
     pub name: String,
     /// Build id of the linker in hexadecimal digits; empty if the file has none.
     pub build_id: String,

@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 use std::fs::{self, File};
-use std::io;
+use std::io::{self, Read as _};
 use std::ops::Range;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
@@ -17,6 +17,7 @@ use framehop::{
 };
 use host::{CpuSample, Registers};
 use object::read::ReadCache;
+use rustix::io::Errno;
 
 use crate::elf::{self, Outline};
 use crate::profile::{Image, Location};
@@ -24,6 +25,11 @@ use crate::stacks::{DEPTH_MAX, Place};
 
 /// Maximum number of mappings of a process that are kept.
 const MAPPINGS_MAX: usize = 1_024;
+/// Maximum size of the list of a process's mappings. The kernel's default limit of 65,530 mappings
+/// gives at most about 10 MiB.
+const MAPS_BYTES_MAX: u64 = 16 << 20;
+/// Maximum number of issues that a profile reports.
+const ISSUES_MAX: usize = 16;
 /// Images that exist from the start.
 const KERNEL: u32 = 0;
 const UNKNOWN: u32 = 1;
@@ -45,10 +51,15 @@ pub struct Known {
 pub(crate) struct Spaces<'a> {
     proc: PathBuf,
     known: &'a [Known],
+    /// Process id of the server.
+    server: u32,
     images: Vec<Loaded>,
+    /// Image of the server's program, once it is known.
+    program: Option<u32>,
     /// Images by path, device and inode.
     by_file: HashMap<(String, String, u64), u32>,
     spaces: HashMap<u32, Rc<Space>>,
+    issues: Vec<String>,
     cache: CacheNative<MayAllocateDuringUnwind>,
 }
 
@@ -82,7 +93,8 @@ enum Names {
 }
 
 impl<'a> Spaces<'a> {
-    pub(crate) fn new(proc: &Path, known: &'a [Known]) -> Spaces<'a> {
+    /// Creates a table that contains no address space yet.
+    pub(crate) fn new(proc: &Path, known: &'a [Known], server: u32) -> Spaces<'a> {
         let nameless = |name: &str| Loaded {
             name: name.to_owned(),
             outline: None,
@@ -91,9 +103,12 @@ impl<'a> Spaces<'a> {
         Spaces {
             proc: proc.to_owned(),
             known,
-            images: vec![nameless("kernel"), nameless("unknown")],
+            server,
+            images: vec![nameless("[kernel]"), nameless("[unknown]")],
+            program: None,
             by_file: HashMap::new(),
             spaces: HashMap::new(),
+            issues: Vec::new(),
             cache: CacheNative::new(),
         }
     }
@@ -104,8 +119,15 @@ impl<'a> Spaces<'a> {
             return Rc::clone(space);
         }
         let path = self.proc.join(process.to_string()).join("maps");
-        // A process that has ended, or may not be read, has unknown mappings.
-        let maps = fs::read_to_string(path).unwrap_or_default();
+        let maps = match read_maps(&path) {
+            Ok(maps) => maps,
+            // A process that has ended has unknown mappings.
+            Err(err) if is_ended(&err) => String::new(),
+            Err(err) => {
+                self.report(format!("{}: {err}", path.display()));
+                String::new()
+            }
+        };
         let mut space = Space {
             mappings: Vec::new(),
             unwinder: UnwinderNative::new(),
@@ -113,19 +135,24 @@ impl<'a> Spaces<'a> {
         let lines: Vec<Line> = maps.lines().filter_map(Line::parse).collect();
         let executable = self.proc.join(process.to_string()).join("exe");
         let executable = fs::metadata(executable).map(|it| it.ino()).ok();
-        let mut files: Vec<u64> = Vec::new();
+        let mut files: Vec<(&str, u64)> = Vec::new();
         for line in &lines {
             let is_program = line.is_executable
                 || executable == Some(line.inode)
                 || self.known.iter().any(|it| line.path.starts_with(it.path));
-            if MAPPINGS_MAX < space.mappings.len() || !is_program || files.contains(&line.inode) {
+            let file = (line.device.as_str(), line.inode);
+            if MAPPINGS_MAX <= space.mappings.len() || !is_program || files.contains(&file) {
                 continue;
             }
             let image = self.image(process, line);
+            if process == self.server && executable == Some(line.inode) {
+                self.program = Some(image);
+            }
             match &self.images[image as usize].outline {
                 Some(outline) => {
-                    space.add(image, outline, line);
-                    files.push(line.inode);
+                    if space.add(image, outline, line) {
+                        files.push(file);
+                    }
                 }
                 None => space.mappings.push(Mapping {
                     range: line.range.clone(),
@@ -216,10 +243,15 @@ impl<'a> Spaces<'a> {
         let file = match (executable, known) {
             (Some(file), _) => Some(file),
             (None, Some(_)) => None,
-            (None, None) => File::open(&line.path).ok().filter(|file| {
-                let metadata = file.metadata();
-                metadata.is_ok_and(|metadata| metadata.ino() == line.inode && metadata.is_file())
-            }),
+            // The path is that of the process, in whose root directory another file may have it.
+            // A path of a pipe must not be opened, because that would wait for a writer.
+            (None, None) => {
+                let is_same =
+                    |metadata: fs::Metadata| metadata.is_file() && metadata.ino() == line.inode;
+                let is_file = fs::metadata(&line.path).is_ok_and(is_same);
+                let file = File::open(&line.path).ok().filter(|_| is_file);
+                file.filter(|file| file.metadata().is_ok_and(is_same))
+            }
         };
         let name = known
             .map_or(line.short_name(), |known| known.name)
@@ -253,10 +285,29 @@ impl<'a> Spaces<'a> {
         }
     }
 
-    /// Returns the images and the named places.
-    pub(crate) fn name(&self, places: &[Place]) -> io::Result<(Vec<Image>, Vec<Location>)> {
+    /// Returns the index of the image that is the server's program, if it is known.
+    pub(crate) fn program(&self) -> Option<usize> {
+        self.program.map(|image| image as usize)
+    }
+
+    /// Notes that some functions cannot be named, and why. Further issues than [`ISSUES_MAX`] are
+    /// dropped.
+    fn report(&mut self, issue: String) {
+        if self.issues.len() < ISSUES_MAX && !self.issues.contains(&issue) {
+            self.issues.push(issue);
+        }
+    }
+
+    /// Takes the reasons why some functions cannot be named.
+    pub(crate) fn take_issues(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.issues)
+    }
+
+    /// Returns the images and the named places. A file that cannot be parsed has no names.
+    pub(crate) fn name(&mut self, places: &[Place]) -> (Vec<Image>, Vec<Location>) {
         let mut functions: Vec<Option<String>> = vec![None; places.len()];
         let mut images = Vec::with_capacity(self.images.len());
+        let mut issues = Vec::new();
         for (number, image) in (0..).zip(&self.images) {
             let of_image = places.iter().enumerate();
             let (indexes, addresses): (Vec<usize>, Vec<u64>) = of_image
@@ -265,7 +316,10 @@ impl<'a> Spaces<'a> {
                 .unzip();
             let names = match addresses.is_empty() {
                 true => Vec::new(),
-                false => image.names.find(&addresses)?,
+                false => image.names.find(&addresses).unwrap_or_else(|err| {
+                    issues.push(format!("{}: {err}", image.name));
+                    Vec::new()
+                }),
             };
             images.push(Image {
                 name: image.name.clone(),
@@ -284,11 +338,40 @@ impl<'a> Spaces<'a> {
             Location {
                 image,
                 address: place.address,
-                function: function.unwrap_or_else(|| format!("[{}]", images[image].name)),
+                function: function.unwrap_or_else(|| in_brackets(&images[image].name)),
             }
         });
         let located = located.collect();
-        Ok((images, located))
+        issues.into_iter().for_each(|issue| self.report(issue));
+        (images, located)
+    }
+}
+
+/// Reads the list of a process's mappings.
+fn read_maps(path: &Path) -> io::Result<String> {
+    let mut maps = String::new();
+    let bytes = File::open(path)?
+        .take(MAPS_BYTES_MAX)
+        .read_to_string(&mut maps)?;
+    match (bytes as u64) < MAPS_BYTES_MAX {
+        true => Ok(maps),
+        false => Err(io::Error::other(format!(
+            "more than {MAPS_BYTES_MAX} bytes of mappings"
+        ))),
+    }
+}
+
+/// Returns whether a file of a process cannot be read because the process has ended.
+fn is_ended(error: &io::Error) -> bool {
+    let errno = Errno::from_io_error(error);
+    matches!(errno, Some(Errno::NOENT | Errno::SRCH))
+}
+
+/// Returns the name of an image in brackets, for code of the image whose function is unknown.
+fn in_brackets(name: &str) -> String {
+    match name.starts_with('[') {
+        true => name.to_owned(),
+        false => format!("[{name}]"),
     }
 }
 
@@ -328,9 +411,10 @@ impl Names {
 impl Space {
     /// Adds an ELF file that `line` maps a part of. All its segments are added: a worker copies its
     /// code into anonymous memory with large pages, at the addresses where the code was.
-    fn add(&mut self, image: u32, outline: &Outline, line: &Line) {
+    /// Returns whether the file has the part that `line` maps.
+    fn add(&mut self, image: u32, outline: &Outline, line: &Line) -> bool {
         let Some(bias) = outline.bias(line.range.start, line.offset) else {
-            return;
+            return false;
         };
         let ranges = outline.segments.iter().map(|segment| {
             let begin = segment.address.wrapping_add(bias);
@@ -348,6 +432,7 @@ impl Space {
             let module = Module::new(name, begin..end, bias, sections);
             self.unwinder.add_module(module);
         }
+        true
     }
 
     fn place(&self, address: u64) -> Place {
@@ -412,12 +497,12 @@ impl Line {
         })
     }
 
-    /// Returns the last part of the path, without brackets.
+    /// Returns the last part of the path. Without a file, the name is in brackets, such as
+    /// `[vdso]`.
     fn short_name(&self) -> &str {
         let path = self.path.trim_end_matches(" (deleted)");
-        let name = path.rsplit('/').next().unwrap_or(path);
-        match name.trim_matches(['[', ']']) {
-            "" => "anonymous",
+        match path.rsplit('/').next().unwrap_or(path) {
+            "" => "[anonymous]",
             name => name,
         }
     }
@@ -425,7 +510,36 @@ impl Line {
 
 #[cfg(test)]
 mod tests {
-    use super::Line;
+    use std::fs;
+    use std::path::Path;
+
+    use super::{ISSUES_MAX, Line, Spaces};
+
+    #[test]
+    fn mappings_that_cannot_be_read_are_an_issue() {
+        // `maps` of process 1 is a folder, and process 2 has ended.
+        let proc = std::env::temp_dir().join(format!("profile-spaces-{}", std::process::id()));
+        fs::create_dir_all(proc.join("1/maps")).expect("the folder is created");
+        let mut spaces = Spaces::new(&proc, &[], 1);
+        spaces.load(1);
+        spaces.load(2);
+        fs::remove_dir_all(&proc).expect("the folder is removed");
+        let issue = format!(
+            "{}: Is a directory (os error 21)",
+            proc.join("1/maps").display()
+        );
+        assert_eq!(spaces.take_issues(), [issue]);
+        assert_eq!(spaces.take_issues(), [""; 0]);
+    }
+
+    #[test]
+    fn issues_are_reported_once_and_up_to_a_limit() {
+        let mut spaces = Spaces::new(Path::new("/absent"), &[], 1);
+        for number in (0..40).chain(0..40) {
+            spaces.report(number.to_string());
+        }
+        assert_eq!(spaces.take_issues().len(), ISSUES_MAX);
+    }
 
     #[test]
     fn mappings() {
@@ -452,7 +566,7 @@ mod tests {
                 0,
                 0,
                 "[vdso]".to_owned(),
-                "vdso".to_owned()
+                "[vdso]".to_owned()
             ))
         );
         assert_eq!(
@@ -462,12 +576,12 @@ mod tests {
                 0,
                 0,
                 String::new(),
-                "anonymous".to_owned()
+                "[anonymous]".to_owned()
             ))
         );
         assert_eq!(
             parse("7f00-7f80 rw-p 00000000 00:00 0 [heap]"),
-            Some((None, 0, 0, "[heap]".to_owned(), "heap".to_owned()))
+            Some((None, 0, 0, "[heap]".to_owned(), "[heap]".to_owned()))
         );
         assert_eq!(parse("7f00 r-xp"), None);
         assert_eq!(parse(""), None);

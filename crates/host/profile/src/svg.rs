@@ -25,8 +25,7 @@ struct Frame<'a> {
 }
 
 /// Returns the profile as a flame graph.
-#[must_use]
-pub fn svg(profile: &Profile) -> String {
+pub(crate) fn svg(profile: &Profile) -> String {
     let mut root = Frame::default();
     for stack in &profile.stacks {
         root.count += stack.count;
@@ -112,8 +111,10 @@ fn colour(name: &str) -> String {
     format!("hsl({} 85% {}%)", 15 + hash % 40, 66 + hash / 64 % 14)
 }
 
+/// Escapes a name for XML, which must not contain control characters.
 fn escape(name: &str) -> String {
-    name.replace('&', "&amp;")
+    name.replace(char::is_control, "\u{fffd}")
+        .replace('&', "&amp;")
         .replace('<', "&lt;")
         .replace('>', "&gt;")
         .replace('"', "&quot;")

@@ -55,6 +55,20 @@ impl Of {
         ("workers", Of::Workers),
     ];
 
+    /// Returns the value with this name.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Of> {
+        let found = Of::NAMES.iter().find(|(known, _)| *known == name);
+        found.map(|(_, of)| *of)
+    }
+
+    /// Returns the name in queries and on the command line.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        let found = Of::NAMES.iter().find(|(_, of)| *of == self);
+        found.expect("every value has a name").0
+    }
+
     fn has(self, group: Group) -> bool {
         match self {
             Of::All => true,
@@ -102,8 +116,8 @@ impl fmt::Display for Error {
             Error::NoProcess(pid) => write!(f, "there is no process {pid}"),
             Error::TooManyThreads { threads, cpus } => write!(
                 f,
-                "{threads} threads on {cpus} CPUs need more descriptors than are allowed, \
-                 or more than {EVENTS_MAX}"
+                "{threads} threads on {cpus} CPUs need more descriptors than the limit of open files allows, \
+                 or more than the {EVENTS_MAX} that a profile may use"
             ),
             Error::Cancelled => write!(f, "the profile was cancelled"),
             Error::Host(error) => write!(f, "the host cannot sample: {error}"),
@@ -130,7 +144,7 @@ impl Error {
                  (of a container, for example) denies perf_event_open: run as the server's user \
                  or as root, and allow the call",
             ),
-            Error::TooManyThreads { .. } => Some("ulimit -n raises the limit of descriptors"),
+            Error::TooManyThreads { .. } => Some("raise the limit of open files by ulimit -n"),
             Error::NoProcess(_) | Error::Cancelled | Error::Host(_) => None,
         }
     }
@@ -175,7 +189,7 @@ pub fn take(
     let (begin, start) = (SystemTime::now(), Instant::now());
     let mut recorder = Recorder {
         request,
-        spaces: Spaces::new(&roots.proc, known),
+        spaces: Spaces::new(&roots.proc, known, request.server),
         stacks: Stacks::new(FRAMES_MAX),
     };
     for process in sampling.processes() {
@@ -197,7 +211,7 @@ pub fn take(
         .drain(|record| recorder.record(record))
         .map_err(Error::Host)?;
     let (places, stacks) = recorder.stacks.finish();
-    let (images, places) = recorder.spaces.name(&places).map_err(Error::Host)?;
+    let (images, places) = recorder.spaces.name(&places);
     let stacks = stacks.into_iter().map(|(group, frames, count)| Stack {
         group,
         frames: frames.iter().map(|index| *index as usize).collect(),
@@ -208,11 +222,13 @@ pub fn take(
         duration,
         frequency_hz: Request::FREQUENCY_HZ,
         images,
+        program: recorder.spaces.program(),
         places,
         stacks: stacks.collect(),
         lost: sampling.lost(),
         refused: sampling.refused(),
         has_kernel: sampling.mode() == Mode::UserAndKernel,
+        issues: recorder.spaces.take_issues(),
     })
 }
 

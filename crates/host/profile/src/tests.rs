@@ -1,4 +1,4 @@
-//! The formats of one small profile.
+//! Tests that write one small profile in each format, and compare the result with literal text.
 
 use std::time::{Duration, SystemTime};
 
@@ -27,13 +27,14 @@ fn small() -> Profile {
         begin: SystemTime::UNIX_EPOCH + Duration::from_secs(1),
         duration: Duration::from_secs(2),
         frequency_hz: 100,
-        images: vec![image("pelton"), image("worker")],
+        images: vec![image("[kernel]"), image("pelton"), image("worker")],
+        program: Some(1),
         places: vec![
-            place(0, 0x10, "main"),
-            place(1, 0x20, "run"),
-            place(1, 0x30, "av1_encode"),
-            place(1, 0x34, "av1_encode"),
-            place(0, 0x40, "<[u8; 4] as Hash>::hash"),
+            place(1, 0x10, "main"),
+            place(2, 0x20, "run"),
+            place(2, 0x30, "av1_encode"),
+            place(2, 0x34, "av1_encode"),
+            place(1, 0x40, "<[u8; 4] as Hash>::hash"),
         ],
         stacks: vec![
             stack(Group::Server, &[4, 0], 1),
@@ -44,6 +45,7 @@ fn small() -> Profile {
         lost: 3,
         refused: 0,
         has_kernel: true,
+        issues: Vec::new(),
     }
 }
 
@@ -77,6 +79,15 @@ fn flame_graph() {
 }
 
 #[test]
+fn names_with_control_characters_leave_the_picture_valid() {
+    let mut profile = small();
+    profile.places[0].function = "ma\u{1}in".to_owned();
+    let picture = svg(&profile);
+    assert!(picture.contains(">ma\u{fffd}in<"), "{picture}");
+    assert!(!picture.contains('\u{1}'), "{picture}");
+}
+
+#[test]
 fn protobuf() {
     let mut text = Vec::new();
     let bytes = pprof(&small()).expect("a vector takes all bytes");
@@ -88,14 +99,15 @@ fn protobuf() {
     expect![[r#"
         0a04080310040a040801100212110a02050112050180ade2041a040805100612110a020302120506
         808ece1c1a040805100712110a02040212050280dac4091a0408051007120f0a0012050180ade204
-        1a04080510071a1108011000188080808080202808300938011a1608021080808080802018808080
-        808040280a300938012a060801100b180b220a080110011810220208012a060802100c180c220f08
-        02100218a08080808020220208022a060803100d180d220f0803100218b080808080202202080322
-        0f0804100218b48080808020220208032a060804100e180e220a08051001184022020804488094eb
-        dc035080a8d6b9075a04080110026080ade20432003203637075320b6e616e6f7365636f6e647332
-        0773616d706c65733205636f756e74320770726f6365737332067365727665723207776f726b6572
-        73320670656c746f6e320230613206776f726b657232046d61696e320372756e320a6176315f656e
-        636f646532173c5b75383b20345d20617320486173683e3a3a68617368
+        1a04080510071a16080210808080808020188080808080402808300938011a110801100018808080
+        808020280a300938011a1608031080808080804018808080808060280b300938012a060801100c18
+        0c220f0801100218908080808020220208012a060802100d180d220f0802100318a0808080804022
+        0208022a060803100e180e220f0803100318b0808080804022020803220f0804100318b480808080
+        40220208032a060804100f180f220f0805100218c0808080802022020804488094ebdc035080a8d6
+        b9075a04080110026080ade20432003203637075320b6e616e6f7365636f6e6473320773616d706c
+        65733205636f756e74320770726f6365737332067365727665723207776f726b657273320670656c
+        746f6e3202306132085b6b65726e656c5d3206776f726b657232046d61696e320372756e320a6176
+        315f656e636f646532173c5b75383b20345d20617320486173683e3a3a68617368
     "#]]
     .assert_eq(&format!("{}\n", hex(&text)));
 }

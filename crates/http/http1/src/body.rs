@@ -195,12 +195,12 @@ impl BodyDecoder {
             State::Extension { size, at } => step_extension(size, at, byte),
             State::SizeLf { size } => self.start_chunk(size, byte),
             State::DataCr if byte == b'\r' => Ok(State::DataLf),
-            State::DataCr => Err(Reject::bad("a chunk is longer than its size")),
+            State::DataCr => Err(Reject::bad("a chunk is longer than its stated size")),
             State::DataLf if byte == b'\n' => {
                 self.line_bytes = self.chunk_line_bytes_max;
                 Ok(State::SIZE)
             }
-            State::DataLf => Err(Reject::bad("a chunk is longer than its size")),
+            State::DataLf => Err(Reject::bad("a chunk is longer than its stated size")),
             _ => step_trailer(state, byte),
         }
     }

@@ -45,16 +45,18 @@ impl Limits {
     /// A message for the operator that names the invalid limit.
     pub fn check(&self) -> Result<(), &'static str> {
         if self.fields_max == 0 || FIELDS_BOUND < self.fields_max {
-            return Err("fields_max is not between 1 and 100");
+            return Err("fields_max must be from 1 to 100");
         }
         if self.target_bytes_max < 8_000 {
-            return Err("target_bytes_max is below 8000, the minimum of RFC 9112 section 3");
+            return Err(
+                "target_bytes_max must be at least 8000, the minimum of RFC 9112 section 3",
+            );
         }
         if self.head_bytes_max <= self.target_bytes_max {
-            return Err("head_bytes_max is not above target_bytes_max");
+            return Err("head_bytes_max must be larger than target_bytes_max");
         }
         if self.chunk_line_bytes_max == 0 {
-            return Err("chunk_line_bytes_max is zero");
+            return Err("chunk_line_bytes_max must be at least 1");
         }
         Ok(())
     }

@@ -125,7 +125,7 @@ fn split_version(bytes: &[u8]) -> Result<Split<'_>, Reject> {
         };
         if !fits {
             return Err(Reject::bad(
-                "the request line does not end in one space, a version and CRLF",
+                "the request line does not end with one space, a version and CRLF",
             ));
         }
     }

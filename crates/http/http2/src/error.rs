@@ -27,7 +27,8 @@ pub enum ErrorCode {
     EnhanceYourCalm = 11,
 }
 
-/// Error of the client that ends the connection.
+/// Connection error (RFC 9113 §5.4.1): the client violated the protocol, and the connection is
+/// closed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fault {
     /// Error code of the GOAWAY frame.
@@ -67,7 +68,7 @@ impl Fault {
 
     pub(crate) const CLOSED: Fault = Fault {
         code: ErrorCode::StreamClosed,
-        reason: "a frame for a stream that has ended",
+        reason: "a frame on a stream that has ended",
     };
 
     pub(crate) const COMPRESSION: Fault = Fault {

@@ -134,10 +134,12 @@ impl Head {
         // Unlike `any`, `fold` has no early exit, so the compiler can vectorise it.
         let breaks = |found, byte: &u8| found | matches!(byte, b'\r' | b'\n' | b'\0');
         if value.iter().fold(false, breaks) {
-            return Err(malformed("a value with a line break or NUL"));
+            return Err(malformed("a field value with a line break or NUL"));
         }
         if let [b' ' | b'\t', ..] | [.., b' ' | b'\t'] = value {
-            return Err(malformed("a value with white space at its start or end"));
+            return Err(malformed(
+                "a field value with white space at its start or end",
+            ));
         }
         let Some(pseudo) = name.strip_prefix(b":") else {
             self.check_field(name, value)?;
@@ -150,13 +152,17 @@ impl Head {
             b"scheme" => SCHEME,
             b"authority" => AUTHORITY,
             b"path" => PATH,
-            _ => return Err(malformed("a pseudo-field that is not defined for requests")),
+            _ => {
+                return Err(malformed(
+                    "a pseudo-header field that is not defined for requests",
+                ));
+            }
         };
         if !self.fields.is_empty() {
             return Err(malformed("a pseudo-header field after a regular field"));
         }
         if self.pseudo[index].is_some() {
-            return Err(malformed("a pseudo-header field twice"));
+            return Err(malformed("a pseudo-header field that occurs twice"));
         }
         self.pseudo[index] = Some(self.keep(&[], value));
         Ok(())
@@ -164,11 +170,13 @@ impl Head {
 
     fn check_field(&mut self, name: &[u8], value: &[u8]) -> Result<(), Malformed> {
         if name.is_empty() || !name.iter().fold(true, |all, &byte| all & is_name(byte)) {
-            return Err(malformed("a name that is not a token in lower case"));
+            return Err(malformed("a field name that is not a token in lower case"));
         }
         if CONNECTIONS.contains(&name) || name == b"te" && !value.eq_ignore_ascii_case(b"trailers")
         {
-            return Err(malformed("a connection-specific field"));
+            return Err(malformed(
+                "a connection-specific field, which HTTP/2 forbids",
+            ));
         }
         if name == b"content-length" {
             let length =
@@ -211,7 +219,7 @@ impl Head {
             _ => scheme && path && !self.path().is_empty(),
         };
         has_required_fields.then_some(()).ok_or(malformed(
-            "pseudo-fields other than those that the method requires",
+            "the pseudo-header fields are not those that the method requires",
         ))
     }
 
@@ -222,7 +230,7 @@ impl Head {
         }
         let none = self.pseudo.iter().all(Option::is_none);
         none.then_some(())
-            .ok_or(malformed("a pseudo-field in trailers"))
+            .ok_or(malformed("a pseudo-header field in trailers"))
     }
 }
 

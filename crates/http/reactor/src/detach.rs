@@ -29,7 +29,8 @@ pub fn detach() -> Result<Side, Error> {
     let failed = |source| Error::host("detach from the terminal", source);
     let threads = fs::read_dir("/proc/self/task").map_err(failed)?.count();
     if threads != 1 {
-        let text = format!("the process already has {threads} threads");
+        let text =
+            format!("the process already has {threads} threads, and can detach only with one");
         return Err(failed(io::Error::other(text)));
     }
     let null = File::options().read(true).write(true).open("/dev/null");

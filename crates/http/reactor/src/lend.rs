@@ -219,7 +219,7 @@ impl Drop for Unused {
             // `madvise` fails for locked memory (`mlock`). The memory is then leaked. If it were
             // reused, a client that still receives the old value might get bytes of the new
             // content.
-            tracing::warn!(%err, bytes = self.bytes.len(), "memory lent to the kernel cannot be released and is leaked");
+            tracing::warn!(%err, bytes = self.bytes.len(), "memory that the kernel still uses cannot be released and is leaked");
             mem::forget(mem::take(&mut self.bytes));
         }
     }
@@ -235,7 +235,7 @@ fn freeing_thread() -> Option<&'static Sender<Unused>> {
         let work = move || inbox.iter().for_each(drop);
         let spawned = thread::Builder::new().name("free".to_owned()).spawn(work);
         let spawned =
-            spawned.inspect_err(|err| tracing::warn!(%err, "cannot start the thread that frees large values; the cores free them"));
+            spawned.inspect_err(|err| tracing::warn!(%err, "cannot start the thread that frees large values; the cores free large values instead"));
         spawned.ok().map(|_| sender)
     });
     thread.as_ref()
@@ -365,7 +365,7 @@ impl ZeroCopyWriter {
         let dev_null =
             rustix::fs::open("/dev/null", OFlags::WRONLY | OFlags::CLOEXEC, Mode::empty())?;
         if let Err(err) = rustix::pipe::fcntl_setpipe_size(&into, PIPE_BYTES) {
-            tracing::debug!(%err, "cannot enlarge the pipe; large values are sent in smaller pieces");
+            tracing::debug!(%err, "cannot enlarge the pipe for zero-copy writes; large values are sent in smaller pieces");
         }
         let pipe = Pipe {
             out,
@@ -445,7 +445,7 @@ impl ZeroCopyWriter {
         let sent = rustix::pipe::splice(&pipe.out, None, &socket, None, filled, flags);
         if let Err(err) = pipe.drop_bytes(filled - sent.unwrap_or(0)) {
             // The bytes left in the pipe must not reach another client, so the pipe is closed.
-            tracing::warn!(%err, "cannot empty the pipe; this core copies large values from now on");
+            tracing::warn!(%err, "cannot empty the pipe for zero-copy writes; this core copies large values from now on");
             *slot = None;
         }
         Ok(sent?)
@@ -457,8 +457,7 @@ impl Pipe {
     /// references to `pages` between them. `pages` must come from [`lend`]. Returns the number of
     /// bytes in the pipe. If the number is 0, the caller sends by copying.
     fn fill(&self, before: &[IoSlice<'_>], pages: &[u8], after: &[IoSlice<'_>]) -> usize {
-        let refused =
-            |err: &Errno| tracing::debug!(%err, "zero-copy write refused; copying the value");
+        let refused = |err: &Errno| tracing::debug!(%err, "the kernel refused a zero-copy write; the value is copied");
         let copy = |parts| {
             let copied = rustix::io::writev(&self.into, parts);
             copied.inspect_err(refused).unwrap_or(0)

@@ -24,18 +24,18 @@ pub fn render_metrics(text: &mut Text, cores: &[Counters]) {
     );
     text.counter(
         "pelton_connections_shed_by_address",
-        "connections refused because their address had too many",
+        "connections refused because their client address had too many connections",
         sum(Counters::shed_by_address),
     );
     text.counter(
         "pelton_connections_evicted",
-        "connections without a request that were closed to make room",
+        "connections without a request in progress that were closed to make room for new ones",
         sum(Counters::evicted),
     );
     text.family(
         "pelton_timeouts",
         "counter",
-        "connections closed by a timeout, by what they waited for",
+        "connections closed by a timeout, labelled by the event that they waited for",
     );
     for wait in Wait::ALL {
         let count: u64 = cores.iter().map(|core| core.timed_out(wait)).sum();
@@ -54,7 +54,7 @@ fn render_cores(text: &mut Text, cores: &[Counters]) {
     text.family(
         "pelton_connections_waiting",
         "gauge",
-        "open connections by what they wait for, at most half a second old; none: the server is working on a response",
+        "open connections, labelled by the event that they wait for (none: the server is working on a response); updated every half second",
     );
     for wait in Wait::ALL {
         let count = sum(&|core| core.waiting(wait));
@@ -65,7 +65,7 @@ fn render_cores(text: &mut Text, cores: &[Counters]) {
     text.sample("pelton_connections_waiting", "wait=\"none\"", working);
     text.gauge(
         "pelton_queued_bytes",
-        "bytes of responses that clients have not read yet, at most half a second old; over HTTP/2 including those of files",
+        "bytes of responses that clients have not read yet, over HTTP/2 with bytes of files; updated every half second",
         sum(&Counters::queued_bytes),
     );
     text.family(

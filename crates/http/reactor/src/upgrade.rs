@@ -40,7 +40,7 @@ impl Program {
     pub fn own() -> Result<Program, Error> {
         let path = std::fs::read_link("/proc/self/exe");
         path.map(Program)
-            .map_err(|err| Error::host("find the program's own path", err))
+            .map_err(|err| Error::host("find the path of this program", err))
     }
 
     /// Starts the program again and sends it `sockets`. Returns the id of the new process once it
@@ -59,7 +59,7 @@ impl Program {
                 child.kill()?;
                 let status = child.wait()?;
                 Err(io::Error::other(format!(
-                    "the new process: {status}: {err}"
+                    "the new process ended with {status}: {err}"
                 )))
             }
         }
@@ -87,7 +87,7 @@ pub fn predecessor() -> Result<Option<(Predecessor, Vec<TcpListener>)>, Error> {
         return Ok(None);
     }
     let failed = |err: io::Error| {
-        Error::host("take over from the old process", err).with_hint(format!(
+        Error::host("take over the sockets of the old process", err).with_hint(format!(
             "Pelton itself sets {VARIABLE} for an upgrade; unset it to start normally"
         ))
     };

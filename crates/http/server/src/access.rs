@@ -180,7 +180,7 @@ impl AccessLog {
         let (mut seen, mut since) = (written(), Instant::now());
         while !writer.is_finished() {
             if STALL_TIME_MAX < since.elapsed() {
-                tracing::error!("access log accepts no writes; pending lines are lost");
+                tracing::error!("writes to the access log do not finish; pending lines are lost");
                 return;
             }
             thread::sleep(Duration::from_millis(1));
@@ -258,7 +258,7 @@ impl Shared {
                     Ok(Some(opened)) => out = opened,
                     Ok(None) => {}
                     Err(err) => {
-                        tracing::error!(%err, "access log cannot be reopened; lines still go to the old file")
+                        tracing::error!(%err, "access log cannot be reopened; lines are still written to the old file")
                     }
                 }
             }

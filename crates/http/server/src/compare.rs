@@ -39,7 +39,7 @@ struct SentPicture {
     bytes: u64,
     /// True if a variant that is encoded later at higher effort will replace this one.
     provisional: bool,
-    /// SSIMULACRA2 score; `None` if the variant is too large for the metric.
+    /// SSIMULACRA2 score; `None` if the variant is an animation or too large for the metric.
     score: Option<f64>,
 }
 

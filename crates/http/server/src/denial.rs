@@ -67,7 +67,9 @@ impl Denial {
             Denial::WrongSignature => "the signature does not match the URL",
             Denial::Expired => "the signature of the URL has expired",
             Denial::Recipe(_) => "the operator does not permit this change of the picture",
-            Denial::Referrer => "the operator does not permit the referring page to show pictures",
+            Denial::Referrer => {
+                "the operator does not permit the referring page to embed pictures of this server"
+            }
             Denial::Rate => "this address has requested too many conversions",
         }
     }
@@ -126,7 +128,7 @@ impl Denials {
         text.family(
             "pelton_denied_requests",
             "counter",
-            "requests refused by the rules of the operator, by reason",
+            "requests refused by the rules of the operator, labelled by reason",
         );
         for (row, denial) in self.0.iter().zip(Denial::ALL) {
             text.sample(

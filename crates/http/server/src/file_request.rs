@@ -13,6 +13,7 @@ use crate::imgproxy::{Imgproxy, content_disposition};
 use crate::permission::{Permit, Sender};
 use crate::problem::Problem;
 use crate::quota::client_address;
+use crate::ready::ReadyKey;
 use crate::service::Service;
 
 /// Parsed request for a file.
@@ -59,6 +60,26 @@ pub(crate) enum TargetOrigin {
     Internal,
 }
 
+/// Form of a target, which decides its meaning. Equal targets of different forms are different
+/// requests.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum TargetForm {
+    /// The target is the path of a file, with the query of a recipe.
+    File,
+    /// The target is an imgproxy URL.
+    Imgproxy,
+}
+
+impl TargetForm {
+    /// Returns the form of a target with `path`.
+    pub(crate) fn of(path: &str, origin: TargetOrigin, imgproxy: Option<&Imgproxy>) -> TargetForm {
+        match below_prefix(path, origin, imgproxy) {
+            Some(_) => TargetForm::Imgproxy,
+            None => TargetForm::File,
+        }
+    }
+}
+
 impl<'r> FileRequest<'r> {
     /// Parses path, query and accepted formats of `request`. The operator's rules apply if a client
     /// wrote the query: `sender` is then its request, whose target may differ from that of
@@ -73,8 +94,7 @@ impl<'r> FileRequest<'r> {
         let library = service.library();
         let rules = &service.settings.permissions;
         let imgproxy = service.settings.imgproxy.as_ref();
-        let imgproxy = imgproxy.filter(|_| target_origin == TargetOrigin::Public);
-        let meaning = match imgproxy.and_then(|it| Some((it, it.path_below(target.path)?))) {
+        let meaning = match below_prefix(target.path, target_origin, imgproxy) {
             Some((imgproxy, path)) => Meaning::by_imgproxy(imgproxy, path, (service, now_unix_s)),
             None => Meaning::by_query(target, target_origin, sender, (service, now_unix_s)),
         };
@@ -130,9 +150,21 @@ impl<'r> FileRequest<'r> {
         self.meaning.query.as_ref().is_ok_and(|query| query.meta)
     }
 
-    /// Returns whether the target is an imgproxy URL, which never names a folder.
-    pub(crate) fn is_imgproxy(&self) -> bool {
-        self.meaning.imgproxy.is_some()
+    /// Returns the form of the target. An imgproxy URL never names a folder.
+    pub(crate) fn form(&self) -> TargetForm {
+        match self.meaning.imgproxy {
+            Some(_) => TargetForm::Imgproxy,
+            None => TargetForm::File,
+        }
+    }
+
+    /// Returns the key of the ready response to this request.
+    pub(crate) fn ready_key(&self) -> ReadyKey<'r> {
+        ReadyKey {
+            target: self.target,
+            form: self.form(),
+            accepts: self.accepts,
+        }
     }
 
     /// Returns the use of the unchanged file.
@@ -218,6 +250,17 @@ impl Meaning {
             imgproxy: Some((url.request.delivery, url.request.disposition)),
         }
     }
+}
+
+/// Returns the settings of imgproxy URLs and the part of `path` below their prefix, if a target
+/// with `path` is an imgproxy URL. Targets that may name internal folders are none.
+fn below_prefix<'p>(
+    path: &'p str,
+    origin: TargetOrigin,
+    imgproxy: Option<&'p Imgproxy>,
+) -> Option<(&'p Imgproxy, &'p str)> {
+    let imgproxy = imgproxy.filter(|_| origin == TargetOrigin::Public)?;
+    Some((imgproxy, imgproxy.path_below(path)?))
 }
 
 /// Returns the formats that a request accepts.

@@ -254,7 +254,7 @@ fn render(
     }
     out.push_str("</ul>");
     if listed.is_truncated {
-        out.push_str("<p>This folder has more than is shown here.");
+        out.push_str("<p>This folder has more files than this page shows.");
     }
     out
 }

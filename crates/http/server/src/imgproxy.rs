@@ -24,8 +24,8 @@ use crate::signature::SignatureKey;
 /// Settings of the operator for imgproxy URLs.
 #[derive(Clone, Debug)]
 pub struct Imgproxy {
-    /// Beginning of the paths that are imgproxy URLs, without a slash at its end. If it is empty,
-    /// all paths of files are.
+    /// Prefix of the paths that are imgproxy URLs, without a slash at its end. If the prefix is
+    /// empty, every path of a file is an imgproxy URL.
     pub prefix: String,
     /// Keys of signatures. Without keys, every signature is valid.
     pub keys: Vec<SignatureKey>,
@@ -46,6 +46,11 @@ pub(crate) struct ImgproxyUrl {
     pub(crate) is_signed: bool,
 }
 
+const WRONG_SIGNATURE: Problem = Problem::Denied {
+    denial: Denial::WrongSignature,
+    detail: None,
+};
+
 impl Imgproxy {
     /// Returns the part of `path` after the prefix and its slash; `None` if the path is not an
     /// imgproxy URL.
@@ -63,10 +68,7 @@ impl Imgproxy {
         let (signature, path) = path.split_once('/').unwrap_or((path, ""));
         let path = restored_path(path);
         if !self.is_valid(signature, &path) {
-            return Err(Problem::Denied {
-                denial: Denial::WrongSignature,
-                detail: None,
-            });
+            return Err(WRONG_SIGNATURE);
         }
         let request = self.rules.parse(&path).map_err(Problem::Imgproxy)?;
         let until_unix_s = request.expires_unix_s.unwrap_or(u64::MAX);
@@ -81,18 +83,20 @@ impl Imgproxy {
     }
 
     /// Returns whether `signature` is valid for `path`, the part of a path after the signature and
-    /// its slash. Without keys, every text is valid that cannot be an option.
+    /// its slash. Without keys, every text is valid that is not empty and cannot be an option.
     fn is_valid(&self, signature: &str, path: &str) -> bool {
         if self.keys.is_empty() {
-            return !signature.contains(':');
+            return !signature.is_empty() && !signature.contains(':');
         }
-        if self.trusted_signatures.iter().any(|it| it == signature) {
+        // The comparison of hashes takes constant time.
+        let sent = blake3::hash(signature.as_bytes());
+        let mut trusted = self.trusted_signatures.iter();
+        if trusted.any(|trusted| blake3::hash(trusted.as_bytes()) == sent) {
             return true;
         }
         let Some(sent) = decode_base64url(signature) else {
             return false;
         };
-        // The comparison of hashes takes constant time.
         let sent = blake3::hash(&sent);
         let mut tags = self.keys.iter().map(|key| self.tag(key, path));
         tags.any(|tag| blake3::hash(&tag) == sent)
@@ -114,12 +118,15 @@ impl Imgproxy {
         self.path_below(path).is_some_and(|rest| rest.contains('/'))
     }
 
-    /// Returns whether a key made the signature of `path`.
-    #[must_use]
-    pub fn is_signed(&self, path: &str) -> bool {
-        let parts = self.path_below(path).and_then(|rest| rest.split_once('/'));
-        let is_valid = |(signature, path)| self.is_valid(signature, &restored_path(path));
-        !self.keys.is_empty() && parts.is_some_and(is_valid)
+    /// Verifies an imgproxy URL for people: returns the Unix time in seconds at which it becomes
+    /// void; `u64::MAX` if it never does. Without keys, every signature is wrong.
+    ///
+    /// # Errors
+    /// The [`Problem`] that a request for `path` would get before its file is read.
+    pub fn verify(&self, path: &str, now_unix_s: u64) -> Result<u64, Problem> {
+        let below = self.path_below(path).filter(|_| !self.keys.is_empty());
+        let url = self.parse(below.ok_or(WRONG_SIGNATURE)?, now_unix_s)?;
+        Ok(url.until_unix_s)
     }
 
     fn tag(&self, key: &SignatureKey, path: &str) -> Vec<u8> {

@@ -115,7 +115,7 @@ pub(crate) fn detect(
         // The caller knows the number of pages, so the file has changed since.
         Err(err) if err.kind == ProbeErrorKind::NoPage => return Err(Problem::NotFound),
         Err(err) => {
-            tracing::info!(path = %path.as_path().display(), %err, "picture cannot be probed: broken header");
+            tracing::info!(path = %path.as_path().display(), %err, "picture cannot be converted: its header is damaged");
             Known::Damaged
         }
     };

@@ -18,10 +18,10 @@ use crate::choice::{Body, Choice, SoundChoice};
 use crate::coding::Coding;
 use crate::core::Core;
 use crate::denial::Denial;
-use crate::file_request::{FileRequest, TargetOrigin};
+use crate::file_request::{FileRequest, TargetForm, TargetOrigin};
 use crate::known::Known;
 use crate::problem::Problem;
-use crate::ready::Entry;
+use crate::ready::{Entry, ReadyKey};
 use crate::representation::{Conversion, Found, Representation};
 
 /// Response that was ready before the request.
@@ -47,7 +47,12 @@ impl Core {
         target_origin: TargetOrigin,
     ) -> Option<ReadyResponse> {
         let ready = &mut *self.ready.borrow_mut();
-        let entry = ready.get(&request.target, accepts)?;
+        let (target, imgproxy) = (request.target, self.service.settings.imgproxy.as_ref());
+        let entry = ready.get(ReadyKey {
+            target,
+            form: TargetForm::of(target.path, target_origin, imgproxy),
+            accepts,
+        })?;
         let clock = self.reactor.clock();
         if entry.revalidate_at_ms <= clock.now_ms()
             || entry.clients_until_unix_s <= clock.unix_secs()
@@ -106,7 +111,7 @@ impl Core {
             };
             let conversion = Conversion::of(&choice, begun);
             let same = self.ready.borrow_mut().renew(
-                (&file.target, file.accepts),
+                file.ready_key(),
                 &choice,
                 revalidate_at_ms,
                 file.clients_until_unix_s,
@@ -131,7 +136,7 @@ impl Core {
                             disposition: file.content_disposition(representation.media_type()),
                         };
                         let ready = &mut *self.ready.borrow_mut();
-                        ready.insert(&file.target, file.accepts, entry);
+                        ready.insert(file.ready_key(), entry);
                     }
                     return Ok(Found {
                         representation,
@@ -172,11 +177,8 @@ impl Core {
         plain: Rc<Representation>,
         coding: Coding,
     ) -> Result<Rc<Representation>, Problem> {
-        let (target, accepts) = (&file.target, file.accepts);
-        let known = self
-            .ready
-            .borrow_mut()
-            .coded(target, accepts, &plain, coding);
+        let key = file.ready_key();
+        let known = self.ready.borrow_mut().coded(key, &plain, coding);
         if let Some(coded) = known {
             return Ok(coded);
         }
@@ -186,12 +188,12 @@ impl Core {
             Ok(Some(coded)) => Rc::new(plain.coded(coding, coded.into())),
             Ok(None) => Rc::clone(&plain),
             Err(err) => {
-                tracing::warn!(path = target.path, %err, "file cannot be read");
+                tracing::warn!(path = key.target.path, %err, "file cannot be read");
                 return Err(Problem::Host);
             }
         };
         let ready = &mut *self.ready.borrow_mut();
-        ready.insert_coded(target, accepts, &plain, (coding, &coded));
+        ready.insert_coded(key, &plain, (coding, &coded));
         Ok(coded)
     }
 

@@ -156,7 +156,7 @@ impl Metrics {
         text.family(
             "pelton_http_responses",
             "counter",
-            "responses by class of status",
+            "responses, labelled by class of status",
         );
         for (class, label) in ["1xx", "2xx", "3xx", "4xx", "5xx"].iter().enumerate() {
             text.sample(
@@ -168,7 +168,7 @@ impl Metrics {
         text.family(
             "pelton_served",
             "counter",
-            "responses by source of their body",
+            "responses, labelled by source of their body",
         );
         for (row, label) in SERVED.iter().enumerate() {
             text.sample(
@@ -179,7 +179,7 @@ impl Metrics {
         }
         text.counter(
             "pelton_http_body_bytes",
-            "bytes of response bodies sent",
+            "bytes of response bodies that were sent",
             self.sum(|core| &core.body_bytes),
         );
         text.counter(

@@ -33,8 +33,9 @@ use crate::media_type::AllowedTypes;
 /// Handler of all targets below one path prefix.
 pub trait Mount: Send + Sync {
     /// Responds to one request. Runs on a core's thread, which must not be blocked: blocking work
-    /// belongs on `spawn_blocking` or on a separate thread. When the client disconnects, the future
-    /// is dropped.
+    /// belongs on `spawn_blocking` or on a separate thread. The future is dropped when a client of
+    /// HTTP/2 resets the request or disconnects. It is not dropped when a client of HTTP/1.1
+    /// disconnects, because the server does not read the connection before it has responded.
     fn respond<'a>(
         &'a self,
         request: MountRequest<'a>,

@@ -247,7 +247,7 @@ impl Permissions {
 fn malformed(err: SignatureError) -> &'static str {
     match err {
         SignatureError::Malformed(what) => what,
-        SignatureError::Wrong | SignatureError::Expired => "sig: not valid",
+        SignatureError::Wrong | SignatureError::Expired => "sig: the signature is not valid",
     }
 }
 

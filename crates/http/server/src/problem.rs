@@ -212,11 +212,13 @@ impl Problem {
             Problem::ForeignSession => {
                 "a request that changes data with a session cookie needs an Origin field that names the requested host"
             }
-            Problem::Misdirected => "no certificate of this server is for this host",
-            Problem::MethodNotAllowed => "only GET, HEAD and OPTIONS are offered",
-            Problem::PreconditionFailed => "the representation is not the one expected",
-            Problem::TooLarge => "the picture is larger than this server converts",
-            Problem::RangeNotSatisfiable(_) => "the range lies outside the representation",
+            Problem::Misdirected => "this server has no certificate for the requested host",
+            Problem::MethodNotAllowed => "only GET, HEAD and OPTIONS are allowed here",
+            Problem::PreconditionFailed => "the representation does not match the precondition",
+            Problem::TooLarge => "the picture is too large for this server to convert",
+            Problem::RangeNotSatisfiable(_) => {
+                "the requested range lies outside the representation"
+            }
             Problem::Undecodable => "the original cannot be decoded",
             Problem::Unsupported => "the original cannot be changed as requested",
             Problem::NoPreview => {
@@ -226,7 +228,9 @@ impl Problem {
                 "this picture cannot be converted, and its original may not be sent"
             }
             Problem::Overloaded { .. } => "too many conversions are waiting",
-            Problem::ArchiveTooLarge => "these files are too many or too large for one archive",
+            Problem::ArchiveTooLarge => {
+                "the requested files are too many or too large for one archive"
+            }
             Problem::ResponseMemoryFull { .. } => {
                 "too many responses are waiting for clients to read them"
             }
@@ -234,7 +238,7 @@ impl Problem {
             Problem::Denied { denial, .. } => denial.title(),
             Problem::TooManyConversions { .. } => Denial::Rate.title(),
             Problem::Worker => "the conversion failed",
-            Problem::Host => "the server cannot read or convert at the moment",
+            Problem::Host => "the server cannot read or convert files at the moment",
         }
     }
 

@@ -10,6 +10,7 @@ use lru::LruCache;
 
 use crate::choice::Choice;
 use crate::coding::Coding;
+use crate::file_request::TargetForm;
 use crate::permission::Relevance;
 use crate::representation::Representation;
 
@@ -23,6 +24,16 @@ pub(crate) struct ReadyResponses {
     relevance: Relevance,
     /// Buffer in which keys are composed.
     key: Vec<u8>,
+}
+
+/// Parts of a request that select its ready response.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ReadyKey<'t> {
+    pub(crate) target: Target<'t>,
+    /// Meaning of the target. A response was permitted for one form only, so a target of the other
+    /// form must not get it.
+    pub(crate) form: TargetForm,
+    pub(crate) accepts: Accepts,
 }
 
 /// Ready response to one target and one set of accepted formats.
@@ -67,10 +78,10 @@ impl ReadyResponses {
         }
     }
 
-    /// Returns the response to `target`, even if the original must be checked before the response
+    /// Returns the response with this key, even if the original must be checked before the response
     /// is used.
-    pub(crate) fn get(&mut self, target: &Target<'_>, accepts: Accepts) -> Option<&mut Entry> {
-        write_key(&mut self.key, target, accepts, self.relevance);
+    pub(crate) fn get(&mut self, key: ReadyKey<'_>) -> Option<&mut Entry> {
+        write_key(&mut self.key, key, self.relevance);
         self.entries.get_mut(&self.key[..])
     }
 
@@ -80,12 +91,12 @@ impl ReadyResponses {
     /// until a later time that was set before.
     pub(crate) fn renew(
         &mut self,
-        (target, accepts): (&Target<'_>, Accepts),
+        key: ReadyKey<'_>,
         choice: &Choice,
         revalidate_at_ms: u64,
         clients_until_unix_s: u64,
     ) -> Option<Rc<Representation>> {
-        let entry = self.get(target, accepts)?;
+        let entry = self.get(key)?;
         if !entry.representation.is(choice) {
             return None;
         }
@@ -95,37 +106,35 @@ impl ReadyResponses {
     }
 
     /// Adds a response, and evicts others until the limits are met.
-    pub(crate) fn insert(&mut self, target: &Target<'_>, accepts: Accepts, entry: Entry) {
-        write_key(&mut self.key, target, accepts, self.relevance);
+    pub(crate) fn insert(&mut self, key: ReadyKey<'_>, entry: Entry) {
+        write_key(&mut self.key, key, self.relevance);
         self.memory_bytes += entry.memory_bytes();
         let left = self.entries.push(self.key.as_slice().into(), entry);
         self.memory_bytes -= left.map_or(0, |(_, entry)| entry.memory_bytes());
         self.trim();
     }
 
-    /// Returns `plain`, the response to `target`, encoded in `coding`, if that encoding is ready.
+    /// Returns `plain`, the response with this key, encoded in `coding`, if that encoding is ready.
     pub(crate) fn coded(
         &mut self,
-        target: &Target<'_>,
-        accepts: Accepts,
+        key: ReadyKey<'_>,
         plain: &Rc<Representation>,
         coding: Coding,
     ) -> Option<Rc<Representation>> {
-        let entry = self.get(target, accepts)?;
+        let entry = self.get(key)?;
         let is_current = Rc::ptr_eq(&entry.representation, plain);
         entry.coded[coding as usize].clone().filter(|_| is_current)
     }
 
-    /// Adds `coded`, which is `plain` encoded in `coding`, if `plain` is still the response to
-    /// `target`.
+    /// Adds `coded`, which is `plain` encoded in `coding`, if `plain` is still the response with
+    /// this key.
     pub(crate) fn insert_coded(
         &mut self,
-        target: &Target<'_>,
-        accepts: Accepts,
+        key: ReadyKey<'_>,
         plain: &Rc<Representation>,
         (coding, coded): (Coding, &Rc<Representation>),
     ) {
-        let Some(entry) = self.get(target, accepts) else {
+        let Some(entry) = self.get(key) else {
             return;
         };
         if !Rc::ptr_eq(&entry.representation, plain) {
@@ -151,16 +160,18 @@ impl ReadyResponses {
 
 /// Writes the key of a response. Leaves out the parameters that are ignored: targets that differ
 /// only in such parameters share an entry.
-fn write_key(key: &mut Vec<u8>, target: &Target<'_>, accepts: Accepts, relevance: Relevance) {
+fn write_key(key: &mut Vec<u8>, parts: ReadyKey<'_>, relevance: Relevance) {
     key.clear();
+    let ReadyKey { target, form, .. } = parts;
     let Accepts {
         avif,
         webp,
         jxl,
         heic,
         named,
-    } = accepts;
-    let bits = [named, heic, jxl, avif, webp];
+    } = parts.accepts;
+    let is_imgproxy = form == TargetForm::Imgproxy;
+    let bits = [is_imgproxy, named, heic, jxl, avif, webp];
     key.push(bits.iter().fold(0, |key, bit| key << 1 | u8::from(*bit)));
     key.extend_from_slice(target.path.as_bytes());
     let Some(query) = target.query else {

@@ -87,7 +87,7 @@ pub(crate) struct Upload {
 /// Rejection of a slow body that was dropped because other bodies needed its memory.
 const BODY_DROPPED: Reject = Reject {
     status: 408,
-    reason: "the body arrived too slowly, and its memory was needed",
+    reason: "the body arrived too slowly, and other requests needed its memory",
 };
 
 impl Upload {

@@ -6,7 +6,7 @@ use http1::{Method, Request};
 use crate::core::Core;
 use crate::favicon;
 use crate::fields::Field;
-use crate::file_request::{FileRequest, TargetOrigin, accepts};
+use crate::file_request::{FileRequest, TargetForm, TargetOrigin, accepts};
 use crate::gallery::POLICY;
 use crate::gate::Admission;
 use crate::lookup::ReadyResponse;
@@ -188,7 +188,7 @@ impl Core {
                 }
                 response
             }
-            Err(Problem::NotFound) if !file.is_imgproxy() => {
+            Err(Problem::NotFound) if file.form() == TargetForm::File => {
                 self.respond_without_file(request, shape, context.listener)
                     .await
             }

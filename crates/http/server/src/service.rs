@@ -240,7 +240,8 @@ impl Service {
     }
 
     /// Returns the metrics of the service and its mounts as OpenMetrics text.
-    pub(crate) fn render_metrics(&self) -> String {
+    #[must_use]
+    pub fn render_metrics(&self) -> String {
         let converter = self.flights.converter();
         let access = self.access.as_ref();
         let mut text = Text::default();

@@ -24,7 +24,8 @@ const TRANSFER_HLG: u16 = 18;
 /// every viewer.
 pub(crate) fn profile(primaries: u16, transfer: u16) -> Result<Option<Vec<u8>>, Error> {
     let unsupported = || {
-        let detail = format!("unsupported H.273 primaries {primaries}, transfer {transfer}");
+        let detail =
+            format!("unsupported colour space: H.273 primaries {primaries}, transfer {transfer}");
         Error::new(ErrorKind::Unsupported, detail)
     };
     if matches!(transfer, TRANSFER_PQ | TRANSFER_HLG) {
@@ -56,7 +57,9 @@ pub(crate) fn profile(primaries: u16, transfer: u16) -> Result<Option<Vec<u8>>, 
     // would have to agree with them.
     profile.cicp = None;
     let bytes = profile.encode().map_err(|err| {
-        let detail = format!("no profile for H.273 primaries {gamut}, transfer {curve}: {err}");
+        let detail = format!(
+            "cannot build an ICC profile for H.273 primaries {gamut}, transfer {curve}: {err}"
+        );
         Error::new(ErrorKind::Failed, detail)
     })?;
     Ok(Some(bytes))

@@ -42,7 +42,10 @@ fn open<'a>(bytes: &'a [u8], options: &DecodeOptions) -> Result<FirstFrame<'a>, 
     let mut decoder = reader.read_info(Cursor::new(bytes)).map_err(error)?;
     let screen = Size::new(decoder.width().into(), decoder.height().into());
     let Some(frame) = decoder.next_frame_info().map_err(error)?.cloned() else {
-        return Err(Error::new(ErrorKind::Undecodable, "gif: no frame"));
+        return Err(Error::new(
+            ErrorKind::Undecodable,
+            "gif: the file has no frame",
+        ));
     };
     let end = |start: u16, length: u16| u32::from(start) + u32::from(length);
     let size = Size::new(

@@ -19,12 +19,18 @@ const LEVELS: usize = 1 << 14;
 
 pub(crate) fn decode(bytes: &[u8], options: &DecodeOptions) -> Result<Decoded, Error> {
     let Some(header) = hdr_header(bytes) else {
-        return Err(Error::new(ErrorKind::Undecodable, "hdr: no header"));
+        return Err(Error::new(
+            ErrorKind::Undecodable,
+            "hdr: the header is missing or malformed",
+        ));
     };
     let size = header.size;
     options.limits.admit("hdr", size, options.stored)?;
     if header.is_xyz {
-        return Err(Error::new(ErrorKind::Unsupported, "hdr: XYZ pixels"));
+        return Err(Error::new(
+            ErrorKind::Unsupported,
+            "hdr: XYZ pixels are not supported",
+        ));
     }
     let (width, height) = (size.width_px as usize, size.height_px as usize);
     let mut pixels = buffer::zeroed(4 * width * height)?;
@@ -38,7 +44,10 @@ pub(crate) fn decode(bytes: &[u8], options: &DecodeOptions) -> Result<Decoded, E
         read += 1;
     }
     if read == 0 {
-        return Err(Error::new(ErrorKind::Undecodable, "hdr: no scanline"));
+        return Err(Error::new(
+            ErrorKind::Undecodable,
+            "hdr: the file has no complete scanline",
+        ));
     }
     map_tones(&mut pixels);
     pixels.truncate(3 * width * height);

@@ -39,7 +39,7 @@ pub(crate) fn decode(bytes: &[u8], options: &DecodeOptions) -> Result<Decoded, E
     limits.check_profile("jxl", profile.len())?;
     let format = image.pixel_format();
     if format.has_black() {
-        let detail = "jxl: inks are not supported";
+        let detail = "jxl: CMYK pictures are not supported";
         return Err(Error::new(ErrorKind::Unsupported, detail));
     }
     let channels = Channels::of(format.is_grayscale(), format.has_alpha());
@@ -48,7 +48,7 @@ pub(crate) fn decode(bytes: &[u8], options: &DecodeOptions) -> Result<Decoded, E
     let mut stream = rendered.stream();
     let stated = (stream.width(), stream.height(), stream.channels() as usize);
     if stated != (size.width_px, size.height_px, channels.count()) {
-        let detail = "jxl: frame contradicts the header";
+        let detail = "jxl: size or channels of the frame differ from those in the header";
         return Err(Error::new(ErrorKind::Undecodable, detail));
     }
     stream.write_to_buffer(&mut samples);

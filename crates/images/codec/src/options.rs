@@ -121,7 +121,7 @@ impl Limits {
             height_px,
         } = stated;
         if width_px == 0 || height_px == 0 {
-            let detail = format!("{codec}: empty picture of {width_px} × {height_px}");
+            let detail = format!("{codec}: the picture has no pixels ({width_px} × {height_px})");
             return Err(Error::new(ErrorKind::Undecodable, detail));
         }
         if shrink.apply(stated).pixels() > u64::from(self.pixels_max)
@@ -132,7 +132,7 @@ impl Limits {
         }
         if stated != expected {
             let detail = format!(
-                "{codec}: header states {width_px} × {height_px} pixels, expected {} × {}",
+                "{codec}: the header states {width_px} × {height_px} pixels instead of {} × {}",
                 expected.width_px, expected.height_px
             );
             return Err(Error::new(ErrorKind::Undecodable, detail));

@@ -8,12 +8,18 @@ use crate::{DecodeOptions, Decoded, Error, ErrorKind};
 
 pub(crate) fn decode(bytes: &[u8], options: &DecodeOptions) -> Result<Decoded, Error> {
     let Some(header) = pnm_header(bytes) else {
-        return Err(Error::new(ErrorKind::Undecodable, "pnm: no header"));
+        return Err(Error::new(
+            ErrorKind::Undecodable,
+            "pnm: the header is missing or malformed",
+        ));
     };
     options.limits.admit("pnm", header.size, options.stored)?;
     let channels = match header.samples {
         _ if header.is_unsupported => {
-            return Err(Error::new(ErrorKind::Unsupported, "pnm: unknown samples"));
+            return Err(Error::new(
+                ErrorKind::Unsupported,
+                "pnm: the sample format is not supported",
+            ));
         }
         1 => Channels::Grey,
         2 => Channels::GreyAlpha,
@@ -28,7 +34,10 @@ pub(crate) fn decode(bytes: &[u8], options: &DecodeOptions) -> Result<Decoded, E
         PnmCoding::Integers => read_integers(&header, data, &mut samples),
     };
     if read == 0 {
-        return Err(Error::new(ErrorKind::Undecodable, "pnm: no samples"));
+        return Err(Error::new(
+            ErrorKind::Undecodable,
+            "pnm: the file has no samples",
+        ));
     }
     if header.is_inverted {
         samples[..read]

@@ -86,7 +86,10 @@ impl<'a> Rows<'a> {
         let picture = usize::try_from(header.picture_at).ok();
         let picture = picture.and_then(|at| bytes.get(at..)).unwrap_or(&[]);
         let Some((compression, rest)) = picture.split_first_chunk::<2>() else {
-            return Err(Error::new(ErrorKind::Undecodable, "psd: no picture"));
+            return Err(Error::new(
+                ErrorKind::Undecodable,
+                "psd: the file ends before the picture data",
+            ));
         };
         let (coding, rest) = match u16::from_be_bytes(*compression) {
             0 => (Coding::Plain, rest),
@@ -94,7 +97,10 @@ impl<'a> Rows<'a> {
                 let length_bytes = if header.is_large { 4 } else { 2 };
                 let rows = usize::from(header.channels) * header.size.height_px as usize;
                 let Some((lengths, rest)) = rest.split_at_checked(length_bytes * rows) else {
-                    return Err(Error::new(ErrorKind::Undecodable, "psd: no row lengths"));
+                    return Err(Error::new(
+                        ErrorKind::Undecodable,
+                        "psd: the table of row lengths is cut off",
+                    ));
                 };
                 let coding = Coding::Packed {
                     lengths,

@@ -29,7 +29,7 @@ pub(crate) fn decode(bytes: &[u8], options: &DecodeOptions) -> Result<Decoded, E
         ],
     ) = header
     else {
-        return Err(undecodable("qoi: no header"));
+        return Err(undecodable("qoi: the header is missing or malformed"));
     };
     let size = Size::new(
         u32::from_be_bytes([*w0, *w1, *w2, *w3]),
@@ -39,7 +39,11 @@ pub(crate) fn decode(bytes: &[u8], options: &DecodeOptions) -> Result<Decoded, E
     let channels = match channels {
         3 => Channels::Rgb,
         4 => Channels::Rgba,
-        _ => return Err(undecodable("qoi: neither 3 nor 4 channels")),
+        _ => {
+            return Err(undecodable(
+                "qoi: the header states neither 3 nor 4 channels",
+            ));
+        }
     };
     let mut samples = channels.samples(size)?;
     let mut pixels = Pixels::new(&bytes[HEADER_BYTES..]);
@@ -47,7 +51,7 @@ pub(crate) fn decode(bytes: &[u8], options: &DecodeOptions) -> Result<Decoded, E
     for (index, pixel) in samples.chunks_exact_mut(channels.count()).enumerate() {
         match pixels.next() {
             Some(rgba) => pixel.copy_from_slice(&rgba[..channels.count()]),
-            None if index == 0 => return Err(undecodable("qoi: no pixels")),
+            None if index == 0 => return Err(undecodable("qoi: the file has no pixels")),
             None => {
                 is_complete = false;
                 break;

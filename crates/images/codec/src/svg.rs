@@ -80,7 +80,8 @@ fn render(tree: &Tree, options: &DecodeOptions) -> Result<Decoded, Error> {
     let pixels = buffer::packed(size, Layout::Rgba)?;
     let pixmap = IntSize::from_wh(size.width_px, size.height_px)
         .and_then(|size| Pixmap::from_vec(pixels.data, size));
-    let mut pixmap = pixmap.ok_or_else(|| too_large("sides beyond those of the renderer"))?;
+    let mut pixmap =
+        pixmap.ok_or_else(|| too_large("a side is longer than the renderer supports"))?;
     let scale = Transform::from_scale(
         size.width_px as f32 / tree.size().width(),
         size.height_px as f32 / tree.size().height(),
@@ -113,7 +114,7 @@ fn text(bytes: &[u8]) -> Result<String, Error> {
         unpacked.extend_from_slice(bytes);
     }
     if SVG_BYTES_MAX < unpacked.len() as u64 {
-        return Err(too_large("more bytes than the limit"));
+        return Err(too_large("the text is larger than the limit"));
     }
     String::from_utf8(unpacked).map_err(|_| undecodable("text is not UTF-8"))
 }
@@ -176,7 +177,9 @@ impl<'a, 'input> Expansion<'a, 'input> {
     /// Returns the number of nodes and the depth of `node`, which has `depth` ancestors.
     fn of(&mut self, node: Node<'a, 'input>, depth: u32) -> Result<(u64, u32), Error> {
         if DEPTH_MAX < depth {
-            return Err(too_large(&format!("elements deeper than {DEPTH_MAX}")));
+            return Err(too_large(&format!(
+                "elements are nested deeper than {DEPTH_MAX}"
+            )));
         }
         let (nodes, below) = match self.known.get(&node.id()) {
             Some(known) => *known,
@@ -188,7 +191,9 @@ impl<'a, 'input> Expansion<'a, 'input> {
                     nodes += more;
                     below = below.max(deep + 1);
                     if EXPANDED_NODES_MAX < nodes {
-                        let detail = format!("more than {EXPANDED_NODES_MAX} elements by use");
+                        let detail = format!(
+                            "more than {EXPANDED_NODES_MAX} elements after the expansion of <use>"
+                        );
                         return Err(too_large(&detail));
                     }
                 }
@@ -202,7 +207,9 @@ impl<'a, 'input> Expansion<'a, 'input> {
         };
         match depth + below <= DEPTH_MAX {
             true => Ok((nodes, below)),
-            false => Err(too_large(&format!("elements deeper than {DEPTH_MAX}"))),
+            false => Err(too_large(&format!(
+                "elements are nested deeper than {DEPTH_MAX}"
+            ))),
         }
     }
 

@@ -53,7 +53,10 @@ pub(crate) fn decode(bytes: &[u8], options: &DecodeOptions) -> Result<Decoded, E
         is_complete &= read == ChunkRows::All;
     }
     if !has_rows {
-        return Err(Error::new(ErrorKind::Undecodable, "tiff: no rows"));
+        return Err(Error::new(
+            ErrorKind::Undecodable,
+            "tiff: no row of the page can be decoded",
+        ));
     }
     Ok(Decoded {
         raster: canvas.into_raster(&page)?,
@@ -76,7 +79,7 @@ impl Grid {
         if side_px_max < page.chunk.width_px.max(page.chunk.height_px) {
             return Err(Error::new(
                 ErrorKind::TooLarge,
-                "tiff: tiles exceed the limit",
+                "tiff: the sides of a tile exceed the limit",
             ));
         }
         let chunks = |length: u32, chunk: u32| u64::from(length.div_ceil(chunk.max(1)));

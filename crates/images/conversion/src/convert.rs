@@ -343,7 +343,7 @@ impl Converter {
                 }
                 (Outcome::Cached(..), Err(err)) => {
                     let path = task.path.as_path().display();
-                    tracing::warn!(%path, %err, "a variant is missing in the shared index, because it cannot be read back");
+                    tracing::warn!(%path, %err, "a new variant cannot be read back, so it is missing in the shared index");
                 }
                 _ => {}
             }

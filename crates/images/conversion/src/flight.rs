@@ -114,7 +114,7 @@ impl FlightStats {
         );
         text.gauge(
             "pelton_improvements_running",
-            "improvements in progress, which the conversions in progress include",
+            "improvements in progress, also counted as conversions in progress",
             self.improvements_running,
         );
         text.gauge(

@@ -99,12 +99,12 @@ impl Quarantine {
                     if encoders == ENCODER_VERSION {
                         load_entry(&mut by_length, &entry);
                     } else if let Err(err) = fs::remove_file(folder.join(&entry.hash)) {
-                        tracing::warn!(path = entry.path, %err, "cannot lift the quarantine that another build imposed");
+                        tracing::warn!(path = entry.path, %err, "cannot remove the quarantine of an original that an earlier build of Pelton put there");
                     }
                 }
             }
             Err(err) => {
-                tracing::warn!(folder = %folder.display(), %err, "quarantine cannot be read");
+                tracing::warn!(folder = %folder.display(), %err, "the list of originals in quarantine cannot be read");
             }
         }
         Quarantine {
@@ -168,13 +168,13 @@ impl Quarantine {
             path,
             hash,
             cause = entry.cause,
-            "original in quarantine after {CRASHES_MAX} crashes: it is sent as it is until `pelton quarantine lift`"
+            "original is in quarantine after {CRASHES_MAX} crashes: it is sent unconverted until `pelton quarantine lift` releases it"
         );
         let written = write_entry(&self.folder, entry);
         written
             .inspect_err(|err| {
                 let folder = self.folder.display();
-                tracing::warn!(%folder, %err, "cannot write the quarantine of an original: it lasts until the next start");
+                tracing::warn!(%folder, %err, "cannot store that an original is in quarantine: the quarantine ends at the next start");
             })
             .is_ok()
     }
@@ -293,7 +293,7 @@ fn read_folder(folder: &Path) -> io::Result<Vec<(Quarantined, u32)>> {
                 found.push((entry, encoders));
             }
             (Err(err), _) => {
-                tracing::warn!(file = %file.path().display(), %err, "quarantine cannot be read");
+                tracing::warn!(file = %file.path().display(), %err, "the list of originals in quarantine cannot be read");
             }
             // A file that is still being written, or does not describe an original, is skipped.
             (Ok(_), _) => {}

@@ -160,7 +160,7 @@ fn run_comparison(
     if !is_whole || !score.is_finite() || 100.0 < score {
         return Err(Failure {
             kind: FailureKind::ProtocolViolation,
-            detail: "the reply is not a score".to_owned(),
+            detail: "the worker's reply is not a valid score".to_owned(),
         });
     }
     let memory_peak_bytes = finished.memory_peak_bytes;
@@ -179,7 +179,9 @@ fn joined(original: &File, original_bytes: u64, variant: &[u8]) -> io::Result<Fi
     let mut from = original;
     let copied = io::copy(&mut io::Read::take(&mut from, original_bytes), &mut joined)?;
     if copied != original_bytes {
-        return Err(io::Error::other("the original has become shorter"));
+        return Err(io::Error::other(
+            "the original was truncated while it was copied",
+        ));
     }
     joined.write_all(variant)?;
     Ok(joined)

@@ -468,7 +468,7 @@ impl Converter {
         let finished = self.pool.run_watched(job, &mut started)?;
         if !finished.remark.is_empty() {
             let path = task.path.as_path().display();
-            tracing::info!(%path, remark = %finished.remark, "track transcoded in part");
+            tracing::info!(%path, remark = %finished.remark, "only a part of the track could be transcoded");
         }
         let sealed = Sealed {
             file: Arc::new(finished.body),
@@ -480,7 +480,7 @@ impl Converter {
             Ok(()) => Ok(sealed),
             Err(why) => Err(Failure {
                 kind: FailureKind::ProtocolViolation,
-                detail: format!("the reply is not the requested track: {why}"),
+                detail: format!("the worker's reply is not the requested track: {why}"),
             }),
         }
     }
@@ -500,14 +500,14 @@ fn check_pages(sealed: &Sealed, plan: &Plan) -> Result<(), String> {
         read.map_err(|err| err.to_string())?;
         match checker.take(&piece[..count]) {
             // The remaining bytes do not contain a complete page.
-            Ok(0) => return Err("it ends within a page".to_owned()),
+            Ok(0) => return Err("it ends within an Ogg page".to_owned()),
             Ok(taken) => at += taken as u64,
             Err(lie) => return Err(format!("{lie:?}")),
         }
     }
     let samples = checker.finish().map_err(|lie| format!("{lie:?}"))?;
     match samples {
-        0 => Err("it has no samples".to_owned()),
+        0 => Err("it contains no samples".to_owned()),
         _ => Ok(()),
     }
 }

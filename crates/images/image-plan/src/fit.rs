@@ -50,7 +50,7 @@ impl Geometry {
         let has_box = recipe.width_px.is_some() && recipe.height_px.is_some();
         let inner = match recipe.fit {
             Fit::CoverOrKeep => rotated,
-            // Without both sides of a box, a trimmed picture is never enlarged.
+            // A trimmed picture is enlarged only if the request states both width and height.
             _ if recipe.enlarge && has_box => sides,
             _ => smaller,
         };

@@ -34,6 +34,10 @@ pub use base64url::{decode_base64url, encode_base64url};
 const SEPARATOR: char = ':';
 /// Name of the preset that applies to every URL.
 const DEFAULT_PRESET: &str = "default";
+/// Maximum number of presets that one URL applies, those within other presets included. A preset
+/// that contains another one twice doubles the work, so that a few presets could keep a core busy
+/// for hours.
+const PRESETS_MAX: usize = 64;
 
 /// Settings of the operator that decide the meaning of an imgproxy URL.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -132,6 +136,31 @@ impl ImgproxyError {
     }
 }
 
+/// Presets that one URL has applied so far.
+#[derive(Default)]
+struct AppliedPresets {
+    /// Names of the presets whose options are being applied; each contains the next one.
+    open: Vec<String>,
+    count: usize,
+}
+
+impl AppliedPresets {
+    /// Notes that the options of the preset `name` are applied next.
+    fn begin(&mut self, name: &str) -> Result<(), ImgproxyError> {
+        if self.open.iter().any(|open| open == name) {
+            let problem = "a preset that contains itself is not supported";
+            return Err(ImgproxyError::option("preset", problem));
+        }
+        if self.count == PRESETS_MAX {
+            let problem = format!("a URL applies at most {PRESETS_MAX} presets");
+            return Err(ImgproxyError::option("preset", &problem));
+        }
+        self.count += 1;
+        self.open.push(name.to_owned());
+        Ok(())
+    }
+}
+
 impl ImgproxyRules {
     /// Parses the part of a path after the signature, without its leading slash. `path` has the
     /// form that [`restored_path`] returns.
@@ -140,17 +169,18 @@ impl ImgproxyRules {
     /// [`ImgproxyError`].
     pub fn parse(&self, path: &str) -> Result<ImgproxyRequest, ImgproxyError> {
         let mut options = Options::default();
+        let mut applied = AppliedPresets::default();
         if self.presets.contains_key(DEFAULT_PRESET) {
-            self.apply_presets(&mut options, &[DEFAULT_PRESET], &mut Vec::new())?;
+            self.apply_presets(&mut options, &[DEFAULT_PRESET], &mut applied)?;
         }
         let rest = match self.only_presets {
             true => {
                 let (names, rest) = path.split_once('/').unwrap_or((path, ""));
                 let names: Vec<&str> = names.split(SEPARATOR).collect();
-                self.apply_presets(&mut options, &names, &mut Vec::new())?;
+                self.apply_presets(&mut options, &names, &mut applied)?;
                 rest
             }
-            false => self.apply_options(&mut options, path, &mut Vec::new())?,
+            false => self.apply_options(&mut options, path, &mut applied)?,
         };
         let (source, extension) = source::split(rest)?;
         let path = source::library_path(&self.with_base_url(source))?;
@@ -166,13 +196,12 @@ impl ImgproxyRules {
         })
     }
 
-    /// Applies the options at the beginning of `path`, and returns the rest of the path. `open`
-    /// holds the names of the presets that contain these options.
+    /// Applies the options at the beginning of `path`, and returns the rest of the path.
     fn apply_options<'p>(
         &self,
         options: &mut Options,
         mut path: &'p str,
-        open: &mut Vec<String>,
+        applied: &mut AppliedPresets,
     ) -> Result<&'p str, ImgproxyError> {
         loop {
             let (segment, rest) = path.split_once('/').unwrap_or((path, ""));
@@ -181,7 +210,7 @@ impl ImgproxyRules {
             let arguments: Vec<&str> = arguments.collect();
             match name {
                 _ if arguments.is_empty() => return Ok(path),
-                "preset" | "pr" => self.apply_presets(options, &arguments, open)?,
+                "preset" | "pr" => self.apply_presets(options, &arguments, applied)?,
                 _ => options.apply(name, &arguments)?,
             }
             path = rest;
@@ -193,19 +222,15 @@ impl ImgproxyRules {
         &self,
         options: &mut Options,
         names: &[&str],
-        open: &mut Vec<String>,
+        applied: &mut AppliedPresets,
     ) -> Result<(), ImgproxyError> {
         for &name in names {
             let Some(preset) = self.presets.get(name) else {
                 return Err(ImgproxyError::option("preset", "there is no such preset"));
             };
-            if open.iter().any(|open| open == name) {
-                let problem = "a preset that contains itself is not supported";
-                return Err(ImgproxyError::option("preset", problem));
-            }
-            open.push(name.to_owned());
-            self.apply_options(options, preset, open)?;
-            open.pop();
+            applied.begin(name)?;
+            self.apply_options(options, preset, applied)?;
+            applied.open.pop();
         }
         Ok(())
     }
@@ -224,11 +249,16 @@ impl ImgproxyRules {
     pub fn check_presets(&self) -> Result<(), String> {
         for (name, preset) in &self.presets {
             let mut options = Options::default();
-            let mut open = vec![name.clone()];
-            let rest = self.apply_options(&mut options, preset, &mut open);
+            let mut applied = AppliedPresets::default();
+            let begun = applied.begin(name);
+            let rest = begun.and_then(|()| self.apply_options(&mut options, preset, &mut applied));
             match rest {
                 Ok("") => {}
-                Ok(rest) => return Err(format!("{name}: {rest:?} is not an option")),
+                Ok(rest) => {
+                    return Err(format!(
+                        "{name}: {rest:?} is not an option of an imgproxy URL"
+                    ));
+                }
                 Err(err) => return Err(format!("{name}: {err}")),
             }
         }

@@ -459,14 +459,16 @@ impl RawParameters {
         if fit != Fit::Inside && (width.is_none() || height.is_none()) {
             return Err(contradiction(
                 Parameter::Fit,
-                "needs both w and h unless it is inside",
+                "needs both w and h, except for fit=inside",
             ));
         }
         let dpr_pct = self.dpr_pct()?;
         let scaled = |side: u32| (side * dpr_pct + 50) / 100;
         let (width, height) = (width.map(scaled), height.map(scaled));
         if width.max(height) > Some(REQUESTED_SIDE_PX_MAX) {
-            let problem = format!("w and h must be at most {REQUESTED_SIDE_PX_MAX} after dpr");
+            let problem = format!(
+                "w and h must be at most {REQUESTED_SIDE_PX_MAX} after multiplication by dpr"
+            );
             return Err(QueryError::value(Parameter::Dpr, problem));
         }
         let enlarge = self.flag(Parameter::Enlarge)?;

@@ -130,7 +130,9 @@ impl RecipeRules {
         if self.presets_only
             && let Some(name) = recipe_parameters.next()
         {
-            let problem = format!("{name}: only presets are permitted, as preset=NAME");
+            let problem = format!(
+                "{name}: this parameter is not permitted; only presets are, as in preset=NAME"
+            );
             return Err(RecipeViolation::new(RecipeRule::PresetsOnly, problem));
         }
         let is_denied = |name: &&Cow<'_, str>| !self.operations.iter().any(|it| it == *name);
@@ -138,7 +140,9 @@ impl RecipeRules {
             && let Some(name) = used.operations.iter().find(is_denied)
         {
             let allowed = self.operations.join(", ");
-            let problem = format!("{name}: the permitted parameters are {allowed}");
+            let problem = format!(
+                "{name}: this parameter is not permitted; the permitted parameters are {allowed}"
+            );
             return Err(RecipeViolation::new(RecipeRule::Operation, problem));
         }
         // The operator wrote the values of presets.
@@ -214,7 +218,7 @@ pub fn check_preset(name: &str, query: &str) -> Result<(), String> {
         ));
     }
     match parse_query(query) {
-        Ok(ImageQuery { meta: true, .. }) => Err(format!("{name}: meta is not a recipe")),
+        Ok(ImageQuery { meta: true, .. }) => Err(format!("{name}: a preset cannot contain meta")),
         Ok(_) => Ok(()),
         Err(err) => Err(format!("{name}: {err}")),
     }

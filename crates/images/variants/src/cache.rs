@@ -355,12 +355,12 @@ impl VariantStats {
     pub fn render(&self, text: &mut Text) {
         text.gauge(
             "pelton_variants",
-            "variants and verdicts in the index",
+            "entries of the index: variants, and records of the reason why there is no variant",
             self.entries,
         );
         text.gauge(
             "pelton_variants_bytes",
-            "bytes charged for the entries of the index",
+            "bytes that the entries of the index count against the limit of the cache",
             self.bytes,
         );
         text.counter(
@@ -500,7 +500,7 @@ impl Variants {
     /// disk at intervals. Returns when all other owners have dropped the index.
     pub fn maintain(self: Arc<Self>) {
         if let Err(err) = self.load() {
-            tracing::warn!(directory = %self.directory.display(), %err, "variants cannot be listed");
+            tracing::warn!(directory = %self.directory.display(), %err, "the directory of variants cannot be read; variants on disk are not used");
         }
         let mut since_ms = clock::unix_ms();
         while Arc::strong_count(&self) > 1 {
@@ -571,7 +571,7 @@ impl Variants {
                 }
             }
             _ => {
-                tracing::warn!(file = %entry.path().display(), "removed a variant with a wrong name or length");
+                tracing::warn!(file = %entry.path().display(), "removed a file from the directory of variants, because its name or length is wrong");
                 report_removal(&entry.path(), fs::remove_file(entry.path()));
             }
         }
@@ -627,13 +627,13 @@ impl Variants {
     fn note_write(&self, written: &io::Result<()>) {
         let was_writable = self.writable.swap(written.is_ok(), Ordering::Relaxed);
         match written {
-            Ok(()) if !was_writable => tracing::info!("variants can be written again"),
+            Ok(()) if !was_writable => tracing::info!("variants can be written to the disk again"),
             Ok(()) => {}
             Err(err) => {
                 self.write_errors.fetch_add(1, Ordering::Relaxed);
                 if was_writable {
                     let directory = self.directory.display();
-                    tracing::warn!(%directory, %err, "variants cannot be written; the server continues without the cache");
+                    tracing::warn!(%directory, %err, "variants cannot be written to the disk; the server continues without storing them");
                 }
             }
         }
@@ -845,7 +845,7 @@ impl Variants {
             if let Err(err) = touched {
                 // The file may have been removed, or the disk is read-only. Then the order of
                 // eviction is less accurate after a restart.
-                tracing::debug!(file = %path.display(), %err, "cannot store the time of last use");
+                tracing::debug!(file = %path.display(), %err, "cannot store the time of a variant's last use");
             }
         }
     }
@@ -935,7 +935,7 @@ fn copy(from: &Sealed, to: &File) -> io::Result<()> {
 /// foreign file may have the name of the directory.
 fn listed(shard_directory: &Path) -> impl Iterator<Item = fs::DirEntry> {
     let entries = fs::read_dir(shard_directory).inspect_err(|err| {
-        tracing::warn!(directory = %shard_directory.display(), %err, "directory of variants cannot be listed");
+        tracing::warn!(directory = %shard_directory.display(), %err, "a folder in the directory of variants cannot be read; its variants are not used");
     });
     entries.into_iter().flatten().flatten()
 }

@@ -95,7 +95,7 @@ impl Placeholders {
             false => Ok(()),
         });
         if let Err(err) = written {
-            tracing::warn!(file = %self.path.display(), %err, "placeholders of pictures are not kept on disk");
+            tracing::warn!(file = %self.path.display(), %err, "placeholders of pictures cannot be stored on the disk; they are kept in memory only");
             kept.file = None;
         }
     }
@@ -132,7 +132,7 @@ impl Placeholders {
             false => self.rewrite(&mut kept),
         };
         if let Err(err) = opened {
-            tracing::warn!(file = %self.path.display(), %err, "placeholders of pictures are not kept on disk");
+            tracing::warn!(file = %self.path.display(), %err, "placeholders of pictures cannot be stored on the disk; they are kept in memory only");
         }
         kept
     }

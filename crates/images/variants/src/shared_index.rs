@@ -201,7 +201,7 @@ impl SharedIndexStats {
         );
         text.counter(
             "pelton_store_publications",
-            "times that the whole index of variants was written to the store",
+            "number of times that the whole index of variants was written to the store",
             self.publications,
         );
     }
@@ -331,7 +331,7 @@ impl SharedIndex {
         self.write_all(&variants.used_since(0))?;
         self.run(layout::process(&self.process))?;
         self.publications.fetch_add(1, Ordering::Relaxed);
-        tracing::info!("the store has the whole index of variants");
+        tracing::info!("the whole index of variants has been written to the store");
         Ok(())
     }
 
@@ -360,7 +360,7 @@ impl SharedIndex {
                 if let Some(Reply::Error(text)) = refused {
                     self.errors.fetch_add(1, Ordering::Relaxed);
                     let reply = String::from_utf8_lossy(text);
-                    tracing::debug!(%reply, "the store refuses a command");
+                    tracing::debug!(%reply, "the store refused a command");
                 }
             }
             Err(err) => {

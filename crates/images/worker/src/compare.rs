@@ -20,9 +20,12 @@ use pixel::to_packed;
 pub fn compare(comparison: &Comparison, input: &[u8]) -> Result<f64, Error> {
     let plan = &comparison.plan;
     let at = usize::try_from(comparison.original_bytes).unwrap_or(usize::MAX);
-    let (original, variant) = input
-        .split_at_checked(at)
-        .ok_or_else(|| Error::new(ErrorKind::Failed, "the input is shorter than the original"))?;
+    let (original, variant) = input.split_at_checked(at).ok_or_else(|| {
+        Error::new(
+            ErrorKind::Failed,
+            "the input is shorter than the stated length of the original",
+        )
+    })?;
     let mut reference = to_packed(picture_before_encoding(plan, original)?);
     let options = codec::DecodeOptions::whole(reference.size);
     let decoded = codec::decode(plan.encoding.target().format(), variant, &options);

@@ -149,7 +149,9 @@ fn read(mut original: &File, bytes_max: u64) -> Result<Vec<u8>, Error> {
     };
     let len_bytes = original.seek(SeekFrom::End(0)).map_err(failed)?;
     if bytes_max < len_bytes {
-        let detail = format!("original of {len_bytes} bytes exceeds the job's memory");
+        let detail = format!(
+            "the original of {len_bytes} bytes does not fit into the memory limit of the job"
+        );
         return Err(Error::new(ErrorKind::TooLarge, detail));
     }
     let mut bytes = vec![0; len_bytes as usize];

@@ -58,7 +58,7 @@ fn once(plan: &str, times: &str) -> ExitCode {
                 let converted = converted.map_err(|error| error.to_string())?;
                 Ok((converted.sink, converted.remarks))
             }),
-            Err(_) => return usage("PLAN_HEX is not a plan of this build"),
+            Err(_) => return usage("PLAN_HEX is not a plan that this build can read"),
         },
     };
     let Ok(times @ 1..) = times.parse::<u32>() else {
@@ -101,7 +101,7 @@ fn once(plan: &str, times: &str) -> ExitCode {
 /// again for each job, as a sandbox does.
 fn follow(plan: &str, original: &str) -> ExitCode {
     let Ok(Ok(plan)) = hex::decode(plan).map(|bytes| Plan::from_bytes(&bytes)) else {
-        return usage("PLAN_HEX is not a plan of this build");
+        return usage("PLAN_HEX is not a plan that this build can read");
     };
     worker::warm_up();
     let mut output_stream = std::io::stdout().lock();

@@ -50,7 +50,7 @@ pub fn packets(moov: &[u8]) -> Result<Packets, Malformed> {
             return Ok(Packets { cookie, spans });
         }
     }
-    Err(malformed("no ALAC track"))
+    Err(malformed("the file has no ALAC track"))
 }
 
 fn path<'b>(mut at: &'b [u8], names: [&[u8; 4]; 3]) -> Option<&'b [u8]> {
@@ -102,13 +102,15 @@ fn cookie(stsd: &[u8]) -> Option<Vec<u8>> {
 }
 
 fn spans(stbl: &[u8]) -> Result<Vec<(u64, u32)>, Malformed> {
-    let sizes = child(stbl, b"stsz").ok_or_else(|| malformed("no packet sizes (stsz)"))?;
+    let sizes = child(stbl, b"stsz")
+        .ok_or_else(|| malformed("the table of packet sizes (stsz) is missing"))?;
     let [_, _, _, _, 0, 0, 0, 0, sizes @ ..] = sizes else {
-        return Err(malformed("constant packet size, which is not supported"));
+        return Err(malformed("packets of constant size are not supported"));
     };
     let sizes = table::<4>(sizes)?;
     let mut sizes = sizes.iter().map(|size| u32::from_be_bytes(*size));
-    let runs = child(stbl, b"stsc").ok_or_else(|| malformed("no chunk runs (stsc)"))?;
+    let runs = child(stbl, b"stsc")
+        .ok_or_else(|| malformed("the table of packets per chunk (stsc) is missing"))?;
     let runs = table::<12>(runs.get(4..).unwrap_or(&[]))?;
     let chunks: Vec<u64> = match (child(stbl, b"stco"), child(stbl, b"co64")) {
         (Some(short), _) => {
@@ -119,7 +121,11 @@ fn spans(stbl: &[u8]) -> Result<Vec<(u64, u32)>, Malformed> {
             let offsets = table::<8>(long.get(4..).unwrap_or(&[]))?.iter();
             offsets.map(|at| u64::from_be_bytes(*at)).collect()
         }
-        (None, None) => return Err(malformed("no chunk offsets (stco or co64)")),
+        (None, None) => {
+            return Err(malformed(
+                "the table of chunk offsets (stco or co64) is missing",
+            ));
+        }
     };
     let mut spans = Vec::with_capacity(sizes.len());
     let mut run = 0;
@@ -139,7 +145,7 @@ fn spans(stbl: &[u8]) -> Result<Vec<(u64, u32)>, Malformed> {
             spans.push((at, size));
             at = at
                 .checked_add(size.into())
-                .ok_or_else(|| malformed("packet offset overflows"))?;
+                .ok_or_else(|| malformed("the offset of a packet overflows"))?;
         }
     }
     Ok(spans)
@@ -150,10 +156,10 @@ fn spans(stbl: &[u8]) -> Result<Vec<(u64, u32)>, Malformed> {
 fn table<const N: usize>(bytes: &[u8]) -> Result<&[[u8; N]], Malformed> {
     let (count, rows) = bytes
         .split_first_chunk::<4>()
-        .ok_or_else(|| malformed("table without a row count"))?;
+        .ok_or_else(|| malformed("a table ends before its number of rows"))?;
     let (rows, _) = rows.as_chunks();
     rows.get(..u32::from_be_bytes(*count) as usize)
-        .ok_or_else(|| malformed("truncated table"))
+        .ok_or_else(|| malformed("a table has fewer rows than it states"))
 }
 
 fn u32_at(bytes: &[u8], at: usize) -> u32 {

@@ -32,11 +32,11 @@ pub(crate) fn moov(file: &mut (impl Read + Seek)) -> Result<Vec<u8>, Error> {
         }
         let box_end = at.checked_add(size).filter(|box_end| *box_end <= end);
         let (Some(box_end), Some(body)) = (box_end, size.checked_sub(head_bytes)) else {
-            return Err(malformed("box exceeds the file"));
+            return Err(malformed("a box is longer than the file"));
         };
         if &head[4..8] == b"moov" {
             if MOOV_BYTES_MAX < body {
-                return Err(malformed("table of packets is too large"));
+                return Err(malformed("the moov box is too large"));
             }
             let mut moov = vec![0; body as usize];
             file.read_exact(&mut moov).map_err(Error::undecodable)?;

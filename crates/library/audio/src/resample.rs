@@ -119,7 +119,9 @@ impl Filter {
         let reach = reach.next_multiple_of(LANES as u64 / 2);
         let taps = 2 * reach;
         if WEIGHTS_MAX < up * taps {
-            return Err(Error::unsupported(format!("sample rate of {rate_hz} Hz")));
+            return Err(Error::unsupported(format!(
+                "unsupported sample rate of {rate_hz} Hz"
+            )));
         }
         let cutoff = (to_hz as f64 / rate_hz as f64).min(1.0);
         let mut rows = Vec::with_capacity((up * taps) as usize);

@@ -1,9 +1,15 @@
 //! Facts about one word in the names of an artist, album, track or picture, packed into 16 bits. A
 //! search can score a match from them, without reading the names.
 //!
-//! ```text
-//! in the title 1 bit · 10 − position in the name 4 bits · title words 4 bits · title bytes 7 bits
-//! ```
+//! From the highest bit to the lowest:
+//!
+//! | bits | fact |
+//! |---|---|
+//! | 1 | whether the word is in the title |
+//! | 4 | 10 minus the position of the word in the name: earlier words have larger numbers |
+//! | 4 | number of words of the title |
+//! | 7 | number of bytes of the title |
+//!
 //! Of two facts about the same word of the same object, the larger number gives the higher score.
 
 /// Maximum number of title words that a fact can record. Titles with more words get the same score

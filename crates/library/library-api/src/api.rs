@@ -175,7 +175,7 @@ impl Refusal {
             Refusal::Full => (403, "this user has reached a storage limit".to_owned()),
             Refusal::Replaced => (
                 409,
-                "the index has changed: load the list of months again".to_owned(),
+                "the library has changed: load the list of months again".to_owned(),
             ),
             Refusal::Changed => (409, "the playlist has changed: load it again".to_owned()),
             Refusal::ReadOnly => (403, "this user may not change this playlist".to_owned()),

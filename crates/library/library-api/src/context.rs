@@ -79,7 +79,7 @@ impl Context {
         if let Err(err) = handed {
             // The stars and ratings stay with the former ids; the next index triggers another
             // attempt.
-            tracing::error!(%err, cause = %err.source, "cannot transfer stars and ratings to new ids; the next index triggers another attempt");
+            tracing::error!(%err, cause = %err.source, "cannot transfer stars and ratings to new ids; the transfer is tried again after the next scan");
         }
     }
 

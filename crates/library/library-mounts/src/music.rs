@@ -92,7 +92,7 @@ pub(crate) fn metrics(status: &Status, text: &mut Text) {
     text.family(
         "pelton_library_watch",
         "gauge",
-        "1 for the way in which changes of the library are detected, else 0",
+        "1 for the method by which changes of the library are detected, 0 for the others",
     );
     for way in ["inotify", "polling", "off"] {
         let labels = format!("by=\"{way}\"");
@@ -105,7 +105,7 @@ pub(crate) fn metrics(status: &Status, text: &mut Text) {
     );
     text.gauge(
         "pelton_library_unsettled_folders",
-        "changed folders that are scanned once they have been quiet for a while",
+        "changed folders whose scan waits until their files stop changing",
         status.unsettled as u64,
     );
     text.gauge(
@@ -141,7 +141,7 @@ pub(crate) fn metrics(status: &Status, text: &mut Text) {
     );
     text.counter(
         "pelton_library_scans",
-        "scans that have ended",
+        "scans that have finished",
         status.scans,
     );
 }

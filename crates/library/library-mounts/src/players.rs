@@ -307,7 +307,7 @@ impl LibraryAccess for IndexedLibrary {
                 Some(Err(Missing::NotFound)) | None => {}
                 Some(Err(err)) => {
                     let folder = String::from_utf8_lossy(&folder);
-                    tracing::warn!(%folder, ?err, "cannot look for videos");
+                    tracing::warn!(%folder, ?err, "cannot list a folder to find its videos");
                 }
             }
         }

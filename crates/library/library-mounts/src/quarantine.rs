@@ -115,10 +115,10 @@ fn problem(status: u16, title: &str) -> Reply {
 }
 
 fn unreadable(err: &std::io::Error) -> Reply {
-    tracing::error!(%err, "cannot read or change the quarantine");
+    tracing::error!(%err, "cannot read or change the list of originals in quarantine");
     problem(
         503,
-        "the quarantine cannot be read or changed at the moment",
+        "the list of originals in quarantine cannot be read or changed at the moment",
     )
 }
 

@@ -126,7 +126,7 @@ fn map(file: &File) -> Option<Bytes> {
     match file.try_clone().and_then(Mapped::open) {
         Ok(mapped) => Some(Bytes::from_owner(mapped)),
         Err(why) => {
-            tracing::debug!(%why, "index cannot be mapped; holding it in memory");
+            tracing::debug!(%why, "the index file cannot be mapped; the index is read into memory");
             None
         }
     }

@@ -368,12 +368,12 @@ impl Shared {
                 self.status(|status| status.watch = Watch::Off);
                 return ChangeSource::Closed;
             }
-            WatchMode::Polling => return self.poll("chosen in the settings".to_owned()),
+            WatchMode::Polling => return self.poll("polling is configured".to_owned()),
             WatchMode::Auto => {}
         }
         let opened = self.on_tree(|tree, progress| match remote(tree.root) {
             Some(name) => Err(WatchError::Host(format!(
-                "inotify does not see all changes on {name}"
+                "inotify does not report all changes on the file system {name}"
             ))),
             None => Watches::open(tree, self.setup.limits.watches_max, progress),
         });
@@ -397,7 +397,7 @@ impl Shared {
         let watch = Watch::Polling { every, why };
         match self.setup.watching.means {
             WatchMode::Auto => {
-                tracing::warn!(%watch, "cannot watch the library by inotify; polling it")
+                tracing::warn!(%watch, "cannot watch the library by inotify; polling the library instead")
             }
             WatchMode::Polling | WatchMode::Off => tracing::info!(%watch, "watching the library"),
         }
@@ -462,14 +462,14 @@ impl Shared {
                 true
             }
             Err(err @ ScanError::Cancelled) => {
-                tracing::info!("scan cancelled; the last index stays");
+                tracing::info!("scan cancelled; the index of the last scan stays in use");
                 self.status(|status| status.failed = Some(err.to_string()));
                 true
             }
             Err(err) => {
                 let cause = std::error::Error::source(&err).map(|source| format!(": {source}"));
                 let failed = format!("{err}{}", cause.unwrap_or_else(String::new));
-                tracing::error!(err = %failed, "scan failed; the last index stays");
+                tracing::error!(err = %failed, "scan failed; the index of the last scan stays in use");
                 self.status(|status| status.failed = Some(failed));
                 false
             }

@@ -156,9 +156,9 @@ fn read_opened(root: Root<'_>, source: &Source, seen: &FoundFile, reader: &mut R
 
 fn music(source: &Source, seen: &FoundFile, reader: &mut Reader) -> Result<Content, String> {
     match reader.read(source, seen.stat.size) {
-        Ok(media) if is_film(source, seen, media.container)? => {
-            Ok(Content::Unreadable("mp4 with a video track".to_owned()))
-        }
+        Ok(media) if is_film(source, seen, media.container)? => Ok(Content::Unreadable(
+            "mp4 with a video track, not indexed as music".to_owned(),
+        )),
         Ok(media) => Ok(Content::Music(Box::new(media))),
         Err(err) if err.kind == ErrorKind::Io => Err(with_source(&err)),
         Err(err) => Ok(Content::Unreadable(err.to_string())),

@@ -219,7 +219,10 @@ fn an_mp4_is_music_unless_its_pictures_move() {
         .map(|fault| (&fault.path[..], &*fault.reason));
     assert_eq!(
         faults.collect::<Vec<_>>(),
-        [(&b"b.MP4"[..], "mp4 with a video track")]
+        [(
+            &b"b.MP4"[..],
+            "mp4 with a video track, not indexed as music"
+        )]
     );
     assert_eq!(home.catalog().counts().tracks, tracks + 2);
 }
@@ -410,7 +413,10 @@ fn playlists_follow_their_files_and_tell_what_is_missing() {
         [(b"Lists/mix.m3u8".to_vec(), "soon.flac".to_owned())]
     );
     assert_eq!(report.faults.len(), 1, "{:?}", report.faults);
-    assert_eq!(report.faults[0].reason, "playlist of a stream's segments");
+    assert_eq!(
+        report.faults[0].reason,
+        "the playlist lists segments of an HLS stream, not tracks"
+    );
     let (first, second) = ("One/First/0 - sine.flac", "Two/Second \u{e9}/1 - sine.mp3");
     let list = |paths: &[&str], missing| {
         let paths = paths.iter().map(|path| (*path).to_owned()).collect();

@@ -162,7 +162,7 @@ impl Tree<'_> {
             if name.starts_with(b".") {
                 if let Err(err) = declared.load(folder, name) {
                     let (path, err) = (join(path, name), io::Error::from(err));
-                    let reason = format!("cannot be read, so it excludes nothing: {err}");
+                    let reason = format!("cannot be read, so its exclusions have no effect: {err}");
                     walked.faults.push(Fault { path, reason });
                 }
                 continue;

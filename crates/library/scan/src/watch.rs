@@ -203,7 +203,7 @@ impl Watches {
     fn add(&mut self, tree: &Tree<'_>, folder: Vec<u8>) -> Result<(), WatchError> {
         if self.watches_max <= self.watches.len() {
             return Err(WatchError::Host(format!(
-                "library has more than {} folders",
+                "the library has more folders than the limit of {} watches",
                 self.watches_max
             )));
         }

@@ -97,7 +97,9 @@ pub(crate) fn read(input: &mut Input<'_>, audio: u64, mut media: Media) -> Resul
     media.container = Container::Adts;
     media.audio.codec = Codec::Aac;
     let head = input.up_to(audio, HEAD_BYTES as usize)?;
-    let first = Frame::parse(head).ok_or(Error::malformed("aac frame expected"))?;
+    let first = Frame::parse(head).ok_or(Error::malformed(
+        "the audio does not begin with an aac frame",
+    ))?;
     media.audio.sample_rate_hz = first.sample_rate_hz;
     media.audio.channels = match first.channels {
         7 => 8,

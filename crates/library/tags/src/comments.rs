@@ -116,7 +116,7 @@ fn comment(
     let head_bytes = whole.min(KEY_BYTES_MAX);
     let head = flow.take(head_bytes)?;
     let Some(key_bytes) = head.iter().position(|&byte| byte == b'=') else {
-        media.issue("a comment without a key, or with an invalid one");
+        media.issue("a comment has no key, or an invalid key");
         return flow.skip(bytes - head_bytes as u64);
     };
     let key = &head[..key_bytes];

@@ -64,7 +64,9 @@ fn read(input: &mut Input<'_>, picture: &Picture) -> Result<Vec<u8>, Error> {
     };
     let skip = picture.skip as usize;
     if plain.len() < skip {
-        return Err(Error::malformed("picture ends before it begins"));
+        return Err(Error::malformed(
+            "the stated offset of the picture lies beyond its end",
+        ));
     }
     plain.drain(..skip);
     Ok(plain)

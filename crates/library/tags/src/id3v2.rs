@@ -86,7 +86,9 @@ pub(crate) fn read(input: &mut Input<'_>, at: u64, media: &mut Media) -> Result<
         return Ok(Tags::default());
     }
     if head.version == 2 && head.flags & EXTENDED != 0 {
-        media.issue("a compressed id3v2.2 tag, for which no scheme was ever defined");
+        media.issue(
+            "a compressed id3v2.2 tag: the standard defines no compression, so it cannot be read",
+        );
         return Ok(Tags::default());
     }
     let mut range = at + HEAD_BYTES..at + HEAD_BYTES + head.bytes;
@@ -117,9 +119,7 @@ fn unsynchronised(
 ) -> Result<(), Error> {
     let end = range.end.min(range.start + WHOLE_BYTES_MAX);
     if end < range.end {
-        media.issue(
-            "the id3 tag is unsynchronised and longer than the limit; its beginning is kept",
-        );
+        media.issue("the unsynchronised id3 tag is longer than the limit; its beginning is kept");
     }
     let mut plain = Plain::default();
     let mut at = range.start;
@@ -220,7 +220,7 @@ impl Walk {
                 break;
             }
             if !is_id(id) {
-                media.issue("junk between id3 frames");
+                media.issue("invalid data between id3 frames");
                 break;
             }
             let mut name = [0; 4];

@@ -57,7 +57,11 @@ impl<'a> Input<'a> {
     pub(crate) fn part(&mut self) -> Result<(), Error> {
         match self.parts_left.checked_sub(1) {
             Some(left) => self.parts_left = left,
-            None => return Err(Error::limit("more parts than the limit allows")),
+            None => {
+                return Err(Error::limit(
+                    "the file has more parts than the limit allows",
+                ));
+            }
         }
         Ok(())
     }
@@ -108,7 +112,9 @@ impl<'a> Input<'a> {
     ) -> Result<[u8; N], Error> {
         let at = part.start.saturating_add(skip);
         if part.end < at.saturating_add(N as u64) {
-            return Err(Error::malformed("part is shorter than its fields"));
+            return Err(Error::malformed(
+                "a part of the file is shorter than its fields",
+            ));
         }
         self.array(at)
     }
@@ -133,7 +139,7 @@ impl<'a> Input<'a> {
         let filled = self.fill(held, count);
         self.window.truncate(*filled.as_ref().unwrap_or(&held));
         if filled? < count {
-            return Err(Error::truncated("file is shorter than its size says"));
+            return Err(Error::truncated("file is shorter than its stated size"));
         }
         Ok(())
     }
@@ -144,10 +150,14 @@ impl<'a> Input<'a> {
         while filled < count {
             let left = (self.window.len() - filled) as u64;
             if self.limits.reads_max <= self.reads {
-                return Err(Error::limit("more reads than the limit allows"));
+                return Err(Error::limit(
+                    "parsing the file takes more reads than the limit allows",
+                ));
             }
             if self.limits.read_bytes_max < self.read_bytes + left {
-                return Err(Error::limit("more bytes read than the limit allows"));
+                return Err(Error::limit(
+                    "parsing the file reads more bytes than the limit allows",
+                ));
             }
             self.reads += 1;
             self.read_bytes += left;

@@ -110,7 +110,7 @@ fn remark(
     if mark.starts_with(b"EXT-X-") {
         return Err(Error::new(
             ErrorKind::Unknown,
-            "playlist of a stream's segments",
+            "the playlist lists segments of an HLS stream, not tracks",
         ));
     } else if let Some(rest) = mark.strip_prefix(b"EXTINF:") {
         let comma = rest.iter().position(|byte| *byte == b',');

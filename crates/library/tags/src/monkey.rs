@@ -84,7 +84,7 @@ pub(crate) fn read(input: &mut Input<'_>, start: u64, mut media: Media) -> Resul
         media.audio.measure(count.samples(), end - start);
     } else {
         media.audio.exact = false;
-        media.issue("the header counts more frames than the file holds");
+        media.issue("the header states more frames than fit into the file");
     }
     Ok(media)
 }

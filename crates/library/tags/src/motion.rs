@@ -143,7 +143,9 @@ fn samsung(input: &mut Input<'_>) -> Result<Option<Range<u64>>, Error> {
         u32::from_le_bytes(*bytes)
     };
     if !head.starts_with(b"SEFH") {
-        return Err(Error::malformed("no directory in the trailer"));
+        return Err(Error::malformed(
+            "the directory of the samsung trailer is malformed",
+        ));
     }
     for entry in 0..u64::from(number(&head, 8).min(BLOCKS_MAX)) {
         input.part()?;

@@ -43,7 +43,7 @@ pub(crate) fn read(input: &mut Input<'_>) -> Result<Media, Error> {
         let atom = match atom(input, at, len) {
             Ok(Some(atom)) => atom,
             Ok(None) => {
-                media.issue("junk after the boxes of an mp4");
+                media.issue("invalid data after the last box of an mp4");
                 break;
             }
             // A truncated file can be played up to its last complete sample.

@@ -141,7 +141,9 @@ struct HeaderCounts {
 /// tag, if any.
 pub(crate) fn read(input: &mut Input<'_>, audio: u64, mut media: Media) -> Result<Media, Error> {
     let Some((first_at, first)) = find(input, audio, 1)? else {
-        return Err(Error::malformed("mpeg audio frame expected"));
+        return Err(Error::malformed(
+            "the file has no mpeg audio frame where the audio should begin",
+        ));
     };
     media.audio.codec = [Codec::Mp1, Codec::Mp2, Codec::Mp3][usize::from(first.layer) - 1];
     media.audio.sample_rate_hz = first.sample_rate_hz;

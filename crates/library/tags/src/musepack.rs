@@ -112,5 +112,7 @@ fn number(bytes: &mut &[u8]) -> Result<u64, Error> {
             return Ok(number);
         }
     }
-    Err(Error::malformed("musepack number is too long"))
+    Err(Error::malformed(
+        "a number in a musepack header is too long",
+    ))
 }

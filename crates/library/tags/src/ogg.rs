@@ -72,7 +72,7 @@ pub(crate) fn read(input: &mut Input<'_>) -> Result<Media, Error> {
     match samples {
         Some(0) => return Err(Error::truncated("ogg ends before its audio begins")),
         Some(samples) => media.audio.measure(samples, len.saturating_sub(second)),
-        None => media.issue("duration unknown: no last page found"),
+        None => media.issue("the duration is unknown, because the last ogg page was not found"),
     }
     media.audio_hash = AudioHash::of(
         "ogg",
@@ -84,7 +84,7 @@ pub(crate) fn read(input: &mut Input<'_>) -> Result<Media, Error> {
 
 /// Parses the first packet. Returns the number of samples that a decoder discards at the start.
 fn identify(head: &[u8], audio: &mut Audio) -> Result<u16, Error> {
-    let short = || Error::malformed("ogg identification is cut off");
+    let short = || Error::malformed("the identification header of an ogg stream is cut off");
     let u32_at = |at: usize| head.get(at..).and_then(<[u8]>::first_chunk);
     if head.starts_with(b"\x01vorbis") {
         audio.codec = Codec::Vorbis;
@@ -114,7 +114,7 @@ fn identify(head: &[u8], audio: &mut Audio) -> Result<u16, Error> {
     } else {
         return Err(Error::new(
             crate::ErrorKind::Unknown,
-            "ogg with something other than vorbis, opus, flac or speex",
+            "ogg stream of a codec other than vorbis, opus, flac or speex",
         ));
     }
     if audio.sample_rate_hz == 0 {
@@ -372,7 +372,9 @@ pub(crate) fn runs(
     let before = offset
         .checked_sub(packet.at)
         .filter(|before| *before <= packet.body_left)
-        .ok_or(Error::malformed("no ogg page holds the picture"))?;
+        .ok_or(Error::malformed(
+            "the ogg page of the picture was not found",
+        ))?;
     packet.at += before;
     packet.body_left -= before;
     let mut runs = Vec::new();

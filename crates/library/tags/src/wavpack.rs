@@ -75,7 +75,9 @@ pub(crate) fn read(input: &mut Input<'_>, start: u64, mut media: Media) -> Resul
         input.part()?;
         let head: [u8; HEAD_BYTES as usize] = input.array(at)?;
         if !head.starts_with(MAGIC) {
-            return Err(Error::malformed("wavpack block expected"));
+            return Err(Error::malformed(
+                "the audio does not begin with a wavpack block",
+            ));
         }
         let flags = word(&head, 24);
         media.audio.channels += if flags & MONO == 0 { 2 } else { 1 };

@@ -169,8 +169,8 @@ impl Bootable {
         };
         let what = format!("programs.{}: warm-up failed: {why}", self.entry.name);
         Err(Error::usage(what)
-            .because("before it serves clients, it must answer a GET request for its route, without a body")
-            .hint("set warmup = 0 to start it without a warm-up"))
+            .because("before a program serves clients, it must respond to a GET request for its route, without a body")
+            .hint("set warmup = 0 to start the program without a warm-up"))
     }
 }
 

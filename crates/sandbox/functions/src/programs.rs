@@ -62,7 +62,7 @@ pub fn alone(
 ) -> Result<sandbox::Pool, Error> {
     let entry = config.programs.named(name).ok_or_else(|| {
         Error::usage(format!("programs.{name}: there is no such table"))
-            .hint("--config FILE selects the configuration that has it")
+            .hint("give the configuration file that contains the table by --config FILE")
     })?;
     let booted = Bootable::new(entry, config, backend)?.start(worker)?;
     Ok(booted.pool)

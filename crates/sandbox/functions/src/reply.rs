@@ -168,7 +168,11 @@ impl Route {
             Err(Stop::Refused(..)) => None,
             Err(Stop::Failed(name, failure)) => {
                 let detail = failure.detail;
-                tracing::error!(program = name, detail, "fallback program failed");
+                tracing::error!(
+                    program = name,
+                    detail,
+                    "the program that on_error names has failed, too"
+                );
                 None
             }
         }
@@ -210,7 +214,10 @@ impl Route {
         };
         match request.variables() {
             Ok(variables) if variables.len() <= VARIABLES_BYTES_MAX => Ok(variables),
-            Ok(_) => Err(Stop::Refused(431, "more fields than a program can receive")),
+            Ok(_) => Err(Stop::Refused(
+                431,
+                "the header fields are larger than a program can receive",
+            )),
             Err(cgi::RequestError::Path) => Err(Stop::Refused(404, "no such path")),
         }
     }

@@ -198,7 +198,7 @@ const ROWS: &[Row] = &[
     ),
     counter(
         "dirty_bytes",
-        "memory dirtied by runs in microVMs",
+        "bytes of memory that runs in microVMs have written to",
         |_, stats| stats.dirty_bytes,
     ),
     counter(
@@ -208,12 +208,12 @@ const ROWS: &[Row] = &[
     ),
     counter(
         "reloads",
-        "changed files and settings put into use",
+        "reloads of programs after a change of their file or settings",
         |unit, _| read(&unit.counts.reloads),
     ),
     counter(
         "reload_failures",
-        "changed files and settings that failed to start",
+        "reloads that failed, after which the old program kept running",
         |unit, _| read(&unit.counts.reload_failures),
     ),
     gauge(

@@ -164,7 +164,7 @@ impl Unit {
         let longest = Duration::from_millis(u64::from(queue_ms));
         let permit = Arc::clone(&running.permits).acquire_owned();
         let Ok(permit) = tokio::time::timeout(longest, permit).await else {
-            return refuse(format!("no cell free within {queue_ms} ms"));
+            return refuse(format!("no cell became free within {queue_ms} ms"));
         };
         let waited = begin.elapsed().as_micros() as u64;
         self.counts.wait_us.fetch_add(waited, Ordering::Relaxed);
@@ -214,7 +214,7 @@ impl Unit {
             Err(err) => {
                 self.replaced_pools().refused = Stamp::of(&path).ok();
                 self.counts.reload_failures.fetch_add(1, Ordering::Relaxed);
-                tracing::error!(program = self.name, %err, "program not reloaded: the old one keeps running");
+                tracing::error!(program = self.name, %err, "program not reloaded: the old version keeps running");
             }
         }
     }

@@ -102,7 +102,7 @@ impl Guest {
         let state = machine.save()?;
         let template = machine.memory.freeze(&layout, stack);
         let template = template.map_err(|errno| {
-            format!("cannot create the template that microVMs are copied from: {errno}")
+            format!("cannot create the memory template of the microVMs: {errno}")
         })?;
         Ok(Guest {
             image,
@@ -125,7 +125,7 @@ impl Guest {
     /// Message for the operator: the host refused memory or a machine.
     pub fn start(&self, kvm: &Kvm, server: Server) -> Result<Running<'_>, String> {
         let memory = Memory::of(&self.template, self.hugepages, self.work_hugepages)
-            .map_err(|errno| format!("cannot map the template: {errno}"))?;
+            .map_err(|errno| format!("cannot map the memory template of the microVMs: {errno}"))?;
         let mut machine = Machine::new(kvm, memory)?;
         machine.restore(&self.state)?;
         Ok(Running {
@@ -272,8 +272,9 @@ impl Running<'_> {
             .machine
             .memory
             .slice_mut(address, room.min(bytes.len() as u64));
-        let place =
-            place.map_err(|_| "waits for its job at an address that is not mapped".to_owned())?;
+        let place = place.map_err(|_| {
+            "the program waits for its job at an address that is not mapped".to_owned()
+        })?;
         place.copy_from_slice(&bytes[..place.len()]);
         let bytes = place.len();
         self.machine.answer(bytes as i64)
@@ -284,7 +285,9 @@ impl Running<'_> {
     fn ask(&mut self, job: &Job<'_>) -> Result<Result<(), String>, String> {
         let asked = job.environment_bytes().ok_or(Errno::INVAL);
         if let Err(errno) = asked.and_then(|bytes| self.linux.ask(bytes)) {
-            return Ok(Err(format!("cannot hand the request over: {errno}")));
+            return Ok(Err(format!(
+                "cannot pass the request to the program: {errno}"
+            )));
         }
         let result = self.linux.hand_over(&mut self.machine, self.wait);
         self.machine.answer(result).map(Ok)
@@ -295,13 +298,17 @@ impl Running<'_> {
     fn launch(&mut self, job: &Job<'_>) -> Result<Result<(), String>, String> {
         let Some(environment_bytes) = job.environment_bytes() else {
             return Ok(Err(
-                "the plan does not state the size of the environment".to_owned()
+                "the job does not state the size of its environment".to_owned()
             ));
         };
         self.linux.open_streams(u64::from(environment_bytes));
         let environment = match self.linux.environment(environment_bytes) {
             Ok(environment) => environment,
-            Err(errno) => return Ok(Err(format!("cannot read its environment: {errno}"))),
+            Err(errno) => {
+                return Ok(Err(format!(
+                    "cannot read the environment of the job: {errno}"
+                )));
+            }
         };
         let mut words = self.guest.words.clone();
         words.environment.extend(environment);
@@ -390,7 +397,8 @@ fn load(memory: &mut Memory, image: &Image, elf: &[u8], bias: u64) -> Result<(),
     for segment in &image.segments {
         let bytes = &elf[segment.file.clone()];
         let place = memory.image_mut(segment.memory.start + bias, bytes.len() as u64);
-        let place = place.map_err(|_| "a segment lies outside its memory".to_owned())?;
+        let place =
+            place.map_err(|_| "a segment of the program lies outside its memory".to_owned())?;
         place.copy_from_slice(bytes);
     }
     Ok(())
@@ -409,7 +417,8 @@ fn push(
     let bytes = stack::build(words, image, layout.bias, layout.stack_top, random);
     let stack = layout.stack_top - bytes.len() as u64;
     let place = machine.memory.slice_mut(stack, bytes.len() as u64);
-    let place = place.map_err(|_| "its arguments do not fit on the stack".to_owned())?;
+    let place =
+        place.map_err(|_| "the arguments and environment do not fit on the stack".to_owned())?;
     place.copy_from_slice(&bytes);
     Ok(stack)
 }

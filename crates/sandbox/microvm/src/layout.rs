@@ -103,7 +103,7 @@ impl Layout {
         };
         if memory.start + bias < IMAGE_MIN {
             return Err(format!(
-                "its lowest address {:#x} is below 4 MB",
+                "the lowest address of the program, {:#x}, is below 4 MB",
                 memory.start
             ));
         }
@@ -195,7 +195,8 @@ impl Layout {
 
     /// Returns the page tables, each with its address and its bytes. The first is the root.
     pub(crate) fn tables(&self) -> Result<Vec<(u64, Vec<u8>)>, String> {
-        const TOO_MANY_TABLES: &str = "its memory needs more page tables than fit";
+        const TOO_MANY_TABLES: &str =
+            "the memory needs more page tables than the microVM has room for";
         const GIGABYTE: u64 = 1 << 30;
         const TABLE_ENTRIES: usize = 512;
         let mut tables: Vec<[u64; TABLE_ENTRIES]> = vec![[0; TABLE_ENTRIES]; 2];

@@ -121,9 +121,7 @@ impl Machine {
                     libc::EINTR => return Ok(Exit::Interrupted),
                     libc::EAGAIN => continue,
                     libc::EFAULT => {
-                        return Ok(Exit::Died(
-                            "by a write to memory that is not its own".to_owned(),
-                        ));
+                        return Ok(Exit::Died("by a write outside its memory".to_owned()));
                     }
                     _ => return Err(refused("KVM_RUN")(error)),
                 },
@@ -274,12 +272,12 @@ impl Machine {
     fn exception(&mut self, vector: u16) -> Result<String, Refused> {
         let stack = self.regs.rsp;
         let place = match cpu::pushed(self.memory.system_mut(), stack) {
-            Some((rip, rsp)) => format!(" at {rip:#x}, stack at {rsp:#x}"),
+            Some((rip, rsp)) => format!(", instruction {rip:#x}, stack {rsp:#x}"),
             None => String::new(),
         };
         let sregs = self.vcpu.get_sregs().map_err(refused("KVM_GET_SREGS"))?;
         Ok(match vector {
-            PAGE_FAULT => format!("by a page fault for {:#x}{place}", sregs.cr2),
+            PAGE_FAULT => format!("by a page fault at address {:#x}{place}", sregs.cr2),
             _ => format!("by exception {vector}, {}{place}", exception_name(vector)),
         })
     }

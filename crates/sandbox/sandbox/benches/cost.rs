@@ -38,7 +38,7 @@ fn main() {
         ..Limits::default()
     };
     let pool = Pool::start(&elf, limits).expect("the attacker boots");
-    println!("{:12} {:>28} {:>44}", "", "wall µs", "CPU µs a job");
+    println!("{:12} {:>28} {:>44}", "", "wall µs", "CPU µs per job");
     println!(
         "{:12} {:>8} {:>8} {:>10} {:>10} {:>10} {:>10} {:>10}",
         "job", "p50", "p99", "acquire", "child", "zygote", "server", "all"

@@ -16,7 +16,9 @@
 //! ```
 //!
 //! The zygote never sees a job, so a child inherits nothing of earlier jobs; the memory of a job is
-//! freed when its child ends. For the pool, every kind of cell is a slot with a socket and a pidfd:
+//! freed when its child ends. A pool runs jobs either by the worker's own code or by a program of
+//! the operator ([`Program`]), in processes or in microVMs under KVM. The process that represents a
+//! cell differs, but the pool treats each as a socket and a pidfd:
 //!
 //! ```text
 //! worker, process   child: runs the job itself, and exits

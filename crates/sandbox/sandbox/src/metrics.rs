@@ -36,12 +36,12 @@ pub fn render_metrics(text: &mut Text, cells: &Stats) {
     );
     text.counter(
         "pelton_cell_wipe_leaks",
-        "canaries that survived a wipe; any value but 0 is a defect",
+        "test values of earlier jobs that were found after a wipe; any value but 0 is a defect",
         cells.wipe_leaks,
     );
     text.counter(
         "pelton_cell_dirty_bytes",
-        "memory that jobs in microVMs dirtied",
+        "bytes of memory that jobs in microVMs have written to",
         cells.dirty_bytes,
     );
     text.counter(
@@ -56,7 +56,7 @@ pub fn render_metrics(text: &mut Text, cells: &Stats) {
     );
     text.counter(
         "pelton_cell_zygote_deaths",
-        "zygotes that died",
+        "zygotes that ended unexpectedly",
         cells.zygote_deaths,
     );
     text.family(

@@ -179,7 +179,7 @@ impl Pool {
         let job = crate::probe::empty_job(&pool)?;
         if AUTO_JOB_MAX < job && limits.min_isolation != Isolation::MicroVm {
             let action = format!(
-                "an empty job takes {} µs in a microVM on this host",
+                "an empty job takes {} µs in a microVM on this host, too slow for auto",
                 job.as_micros()
             );
             return Err(Error::new(ErrorKind::Host, action));
@@ -194,7 +194,7 @@ impl Pool {
         choice: Choice,
     ) -> Result<Pool, Error> {
         if let Some(field) = limits.fault() {
-            let action = format!("limit {field} is out of range");
+            let action = format!("the limit {field} is out of range");
             return Err(Error::new(ErrorKind::Limits, action));
         }
         let machine = choice.backend == Backend::Kvm;
@@ -485,7 +485,7 @@ impl Pool {
             self.shared.counters.queue_timeouts.add(1);
             let detail = match &queue.lock().zygote.trouble {
                 Some(trouble) => format!("no worker: {trouble}"),
-                None => format!("no cell free within {longest} ms"),
+                None => format!("no cell became free within {longest} ms"),
             };
             Failure::new(FailureKind::Host, detail)
         })
@@ -541,7 +541,9 @@ impl Pool {
         let len = match channel::receive(slot.socket.as_fd(), &mut bytes, flags) {
             Ok((len, _)) => len,
             Err(Errno::AGAIN | Errno::CONNRESET) => 0,
-            Err(Errno::MSGSIZE) => return Err(self.violation("packet too long")),
+            Err(Errno::MSGSIZE) => {
+                return Err(self.violation("the worker sent a packet that is too long"));
+            }
             Err(errno) => return Err(Failure::host("receive the reply", errno)),
         };
         if len == 0 {
@@ -553,8 +555,9 @@ impl Pool {
             let exit_outcome = slot.end.wait(REAP_TIME_MAX);
             return Err(verdict::death(exit_outcome, limits, &self.shared.counters));
         }
-        let alleged = AllegedReply::from_bytes(&bytes[..len])
-            .map_err(|malformed| self.violation(&format!("not a reply: {malformed:?}")))?;
+        let alleged = AllegedReply::from_bytes(&bytes[..len]).map_err(|malformed| {
+            self.violation(&format!("the worker sent a malformed reply: {malformed:?}"))
+        })?;
         alleged
             .verify(expect)
             .map_err(|violation| self.violation(&format!("{violation:?}")))
@@ -597,7 +600,7 @@ impl Pool {
         let body = match answer.seal() {
             Ok(body) => body,
             Err(Errno::BUSY) => {
-                return Err(self.violation("the reply is still mapped for writing"));
+                return Err(self.violation("the worker still has the reply mapped for writing"));
             }
             Err(errno) => return Err(Failure::host("seal the reply", errno)),
         };

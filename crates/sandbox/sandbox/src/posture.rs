@@ -139,7 +139,10 @@ impl fmt::Display for Posture {
         };
         writeln!(f, "backend          {}", self.backend)?;
         if let Some(why) = &self.fell_back {
-            writeln!(f, "                 auto: no microVM: {why}")?;
+            writeln!(
+                f,
+                "                 chosen by auto, because microVMs do not work here: {why}"
+            )?;
         }
         let wiped = if self.ephemeral {
             "after every job"

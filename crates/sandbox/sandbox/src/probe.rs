@@ -142,7 +142,9 @@ fn expect_kill(pool: &Pool, original: BorrowedFd<'_>) -> Result<(), Error> {
         Ok(Finished { .. }) => {
             return Err(Error::new(
                 ErrorKind::Worker,
-                format!("{ACTION}: succeeded, but must be killed"),
+                format!(
+                    "{ACTION}: the job succeeded, but the seccomp filter should have killed it"
+                ),
             ));
         }
     }
@@ -181,7 +183,7 @@ impl fmt::Display for Probe {
         )?;
         write!(
             f,
-            "\nfresh memory     {} µs CPU for 2 MiB",
+            "\nnew memory       {} µs of CPU time for 2 MiB",
             self.memory.as_micros()
         )?;
         match self.wipe {

@@ -65,7 +65,8 @@ pub(crate) fn zygote_source(
     let memory = program.image()?.memory();
     let bytes = memory.end - memory.start;
     if limits.max_memory_bytes < bytes {
-        let why = format!("its code and data take {bytes} bytes, which is more than max_memory");
+        let why =
+            format!("the code and data of the program take {bytes} bytes, more than max_memory");
         return Err(program.unfit(&why));
     }
     let mut words = program.words()?;
@@ -122,7 +123,7 @@ impl Program {
         let fits = |(_, text, _): &StartText| text.len() <= TEXT_BYTES_MAX && !text.contains(&0);
         if WORDS_MAX < words.len() || !words.iter().all(fits) {
             let why = format!(
-                "more than {WORDS_MAX} arguments, variables and paths, or one longer than {TEXT_BYTES_MAX} bytes"
+                "there are more than {WORDS_MAX} arguments, variables and paths, or one of them is longer than {TEXT_BYTES_MAX} bytes"
             );
             return Err(self.unfit(&why));
         }

@@ -86,7 +86,7 @@ impl ReproducerFolder {
         let read = file.take(bytes_max + 1).read_to_end(&mut original)?;
         if bytes_max < read as u64 {
             return Err(io::Error::other(format!(
-                "the original is over {bytes_max} bytes"
+                "the original is larger than {bytes_max} bytes"
             )));
         }
         let mut hasher = blake3::Hasher::new();
@@ -196,12 +196,14 @@ impl Reproducer {
         while !head.ends_with("\n\n") {
             let left = HEAD_BYTES_MAX.saturating_sub(head.len() as u64);
             if (&mut lines).take(left).read_line(&mut head)? == 0 {
-                return Err(malformed("the head has no end"));
+                return Err(malformed(
+                    "no empty line ends the head: the file is truncated, or is no reproducer",
+                ));
             }
         }
         let mut fields = head.lines();
         if fields.next() != Some(FIRST_LINE) {
-            return Err(malformed("the first line differs"));
+            return Err(malformed("the first line is not that of a reproducer"));
         }
         let mut field = |name: &'static str| {
             let line = fields.next();
@@ -262,7 +264,7 @@ impl Reproducer {
         pool: &Pool,
         service: Option<&mut dyn Service>,
     ) -> Result<Finished, Failure> {
-        let host = |err: io::Error| Failure::host("hand the original over", err);
+        let host = |err: io::Error| Failure::host("copy the original", err);
         let memory = memfd_create("original", MemfdFlags::CLOEXEC);
         let mut original = File::from(memory.map_err(|errno| host(errno.into()))?);
         original.write_all(&self.original).map_err(host)?;

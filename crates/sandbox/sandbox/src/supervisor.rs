@@ -313,9 +313,10 @@ impl Supervisor {
             }
             Report::Tables(text) => self.tables.push_str(&text),
             // Only a child may send this report, on its own socket.
-            Report::ChildReady(_) => {
-                self.mark_dead(index, worker("sent a report that only a child may send"))
-            }
+            Report::ChildReady(_) => self.mark_dead(
+                index,
+                worker("the zygote sent a report that only its children may send"),
+            ),
         }
     }
 

@@ -77,20 +77,20 @@ macro_rules! flags {
 flags! {
     WRITE = 0 "write" "May change data.";
     READONLY = 1 "readonly" "Only reads data.";
-    DENYOOM = 2 "denyoom" "Refused when memory is short.";
+    DENYOOM = 2 "denyoom" "Refused when the memory limit is reached.";
     ADMIN = 3 "admin" "Administrative.";
     PUBSUB = 4 "pubsub" "Publishes or subscribes.";
-    NOSCRIPT = 5 "noscript" "Not for scripts.";
+    NOSCRIPT = 5 "noscript" "Not allowed in scripts.";
     BLOCKING = 6 "blocking" "May block the client.";
-    LOADING = 7 "loading" "Allowed while data is loaded.";
-    STALE = 8 "stale" "Allowed on a replica without its primary.";
+    LOADING = 7 "loading" "Allowed while the server loads its data.";
+    STALE = 8 "stale" "Allowed on a replica that has lost its primary.";
     SKIP_MONITOR = 9 "skip_monitor" "Not shown to MONITOR.";
     SKIP_SLOWLOG = 10 "skip_slowlog" "Not in the slow log.";
     NO_AUTH = 11 "no_auth" "Allowed before authentication.";
     FAST = 12 "fast" "Constant or logarithmic time.";
     NO_MULTI = 13 "no_multi" "Refused inside MULTI.";
-    ALLOW_BUSY = 14 "allow_busy" "Allowed while a script runs too long.";
-    NO_ASYNC_LOADING = 15 "no_async_loading" "Refused while a replica serves old data and loads new data.";
+    ALLOW_BUSY = 14 "allow_busy" "Allowed while a script runs longer than its time limit.";
+    NO_ASYNC_LOADING = 15 "no_async_loading" "Refused while a replica loads new data and still serves the old data.";
     NO_MANDATORY_KEYS = 16 "no_mandatory_keys" "May be called without keys, although its arguments have a place for keys.";
 }
 

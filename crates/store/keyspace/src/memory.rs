@@ -46,9 +46,9 @@ pub(crate) fn reallocate_vec<T>(vec: &mut Vec<T>) {
     *vec = moved;
 }
 
-/// Frees a blob. A large blob that a command built, and that is not shared, is freed through
-/// `keep`: this function may leave the freeing of a very large buffer to another thread. A blob
-/// that a client sent went through `keep` already when it arrived.
+/// Frees a blob. A large blob that a command built, and that is not shared, is first wrapped by
+/// `keep`, so that another thread can free the memory of a very large blob. A blob that a client
+/// sent was wrapped when it arrived.
 pub(crate) fn release(blob: Bytes, keep: fn(BytesMut) -> Bytes) {
     if RELEASED_BYTES_MIN <= blob.len()
         && let Ok(alone) = blob.try_into_mut()

@@ -43,8 +43,9 @@ pub struct BlobAllocator {
     /// Allocates space for a blob of the given length and its line end (two bytes). The buffer may
     /// start with a copy of the given slice, which is the head of a reply that sends this blob.
     pub make: fn(&[u8], usize) -> BytesMut,
-    /// Makes the blob at the given range immutable, without changing its bytes. A line end follows
-    /// the blob, as in a reply.
+    /// Returns the blob at the given range of the buffer as immutable bytes, without changing them.
+    /// The buffer also holds the line end after the blob, so that an allocator can keep head, blob
+    /// and line end together, as a reply that can be sent without copying.
     pub keep: fn(BytesMut, Range<usize>) -> Bytes,
 }
 

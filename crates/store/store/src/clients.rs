@@ -119,8 +119,8 @@ impl Clients {
         if config.protected_mode && !needs_password && !peer.is_local {
             self.counters.rejected += 1;
             return Err(
-                "DENIED protected mode is on and no password is set, so only clients of this machine are served: \
-                 set requirepass, or protected-mode no where nobody else can connect",
+                "DENIED protected mode is on and no password is set, so only clients on this machine are served: \
+                 set requirepass, or set protected-mode no if only trusted machines can connect",
             );
         }
         self.counters.received += 1;
@@ -200,7 +200,7 @@ impl Clients {
             tracing::warn!(
                 id = client.id,
                 bytes = client.counted_bytes,
-                "clients hold more than maxmemory-clients allows; connection closed"
+                "clients use more memory than maxmemory-clients allows; connection closed"
             );
             self.table[key].close(Closing::Now);
             self.counters.evicted += 1;

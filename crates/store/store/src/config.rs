@@ -34,7 +34,7 @@ const REFUSED: &[(&str, &str)] = &[
     ("loadmodule", "modules are not supported"),
     (
         "user",
-        "there is one user, default: give its password with requirepass",
+        "the store has only the user default: set its password with requirepass",
     ),
 ];
 /// Number of file descriptors that are reserved for files, listeners and the runtime, and thus not
@@ -491,7 +491,7 @@ impl Config {
             tracing::warn!(
                 asked,
                 maxclients = clients_max,
-                "maxclients is lowered to what the limit of open files allows: raise ulimit -n"
+                "the limit of open files is too low for maxclients, so maxclients is lowered: raise ulimit -n"
             );
             self.maxclients.0 = clients_max as i64;
         }

@@ -81,7 +81,7 @@ impl<E: fmt::Display> fmt::Display for ComputeError<E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Stopped => Stopped.fmt(f),
-            Self::Refused(text) => write!(f, "the store refuses: {text}"),
+            Self::Refused(text) => write!(f, "the store refused the command: {text}"),
             Self::Failed(error) => error.fmt(f),
         }
     }
@@ -320,7 +320,7 @@ async fn run(shared: &Rc<Shared>, commands: &[Vec<Bytes>]) -> (Vec<Reply>, Vec<u
             state.unpark(key);
             state.clients[key].postponed = false;
             replies.push(Reply::Error(Bytes::from_static(
-                b"ERR the command would wait",
+                b"ERR the command would block",
             )));
             continue;
         }

@@ -27,7 +27,8 @@ pub(crate) struct Pace {
     worked: Duration,
     /// CPU time of the last piece of work.
     pub(crate) last: Duration,
-    /// Number of commands that clients had sent when [`Pace::rest`] last compared this number.
+    /// Total number of commands from clients at the last call of [`Pace::rest`], which compares the
+    /// current total with it to see whether clients have sent commands since.
     commands: u64,
 }
 

@@ -541,7 +541,9 @@ impl Persist {
         now_ms: u64,
     ) -> Result<(), String> {
         if self.running.is_some() {
-            return Err("ERR the journal is being rewritten, or a snapshot written".to_owned());
+            return Err(
+                "ERR the AOF is being rewritten, or a snapshot is being written".to_owned(),
+            );
         }
         let journal = self.journal.as_mut();
         let written = journal.map_or(Ok(()), Journal::write_out);

@@ -63,7 +63,10 @@ impl Remote {
 
     fn connect(&self) -> io::Result<Connection> {
         let deadline = Instant::now() + self.patience;
-        let mut failed = io::Error::new(io::ErrorKind::NotFound, "the host has no address");
+        let mut failed = io::Error::new(
+            io::ErrorKind::NotFound,
+            "no address was found for the host name",
+        );
         for address in (self.url.host.as_str(), self.url.port).to_socket_addrs()? {
             match TcpStream::connect_timeout(&address, left(deadline)?) {
                 Ok(stream) => return self.greet(stream, deadline),

@@ -327,7 +327,7 @@ fn addresses(config: &Config) -> Result<Vec<SocketAddr>, Error> {
             Ok(_) | Err(_) if optional => {}
             Ok(_) => {
                 return Err(Error::host(format!(
-                    "cannot bind {host}: the name has no address"
+                    "cannot bind {host}: no address was found for the name"
                 )));
             }
             Err(error) => return Err(Error::host(format!("cannot bind {host}: {error}"))),
@@ -335,7 +335,7 @@ fn addresses(config: &Config) -> Result<Vec<SocketAddr>, Error> {
     }
     match addresses.is_empty() {
         true => Err(Error::host(
-            "bind: none of the addresses exists on this host".to_owned(),
+            "bind: this host has none of the addresses".to_owned(),
         )),
         false => Ok(addresses),
     }

@@ -21,7 +21,7 @@ const EXPECTED: &[(&str, &str, &str)] = &[(
     // The port also speaks HTTP/1.1, so an invalid preface gets a 400 response in HTTP/1.1, and the
     // connection is closed. h2spec parses that response as a frame. Over TLS, where ALPN has
     // selected the protocol, the same case passes.
-    "the port also speaks HTTP/1.1, and responds in it",
+    "the port also accepts HTTP/1.1, and responds to the invalid preface in HTTP/1.1",
 )];
 
 /// Size of the served file, in bytes. One case needs a flow-control window smaller than the body.
@@ -134,7 +134,7 @@ fn unexpected(scheme: &str, cases: &[Case]) -> Vec<String> {
         .map(|case| match case.passed {
             false => format!("h2spec over {scheme}: failed: {}", case.name),
             true => format!(
-                "h2spec over {scheme}: passes now, remove it from EXPECTED: {}",
+                "h2spec over {scheme}: this case passes now: remove it from EXPECTED: {}",
                 case.name
             ),
         })

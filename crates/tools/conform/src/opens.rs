@@ -75,7 +75,7 @@ pub(crate) fn run(build: &mut Build) -> Result<(), Stop> {
     let changed = traced("scan after changes")?.opened;
     if changed.len() != CHANGED {
         let line = format!(
-            "the scan opened {} files, but {CHANGED} changed",
+            "the scan opened {} files, but {CHANGED} had changed",
             changed.len()
         );
         return Err(Stop::findings(line));

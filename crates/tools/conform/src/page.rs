@@ -68,7 +68,7 @@ fn split(arguments: &[OsString]) -> Result<(Option<PathBuf>, Vec<OsString>), Sto
     };
     let program = arguments
         .get(flag + 1)
-        .ok_or_else(|| Stop::usage("--program needs the path of a server"))?;
+        .ok_or_else(|| Stop::usage("--program needs the path of a Pelton server"))?;
     let others = [&arguments[..flag], &arguments[flag + 2..]].concat();
     Ok((Some(PathBuf::from(program)), others))
 }

@@ -67,7 +67,7 @@ pub(crate) fn run(root: PathBuf, arguments: &[OsString]) -> Result<ExitCode, Sto
         );
         findings.extend(course.finding(name));
         if ended == 0 && *name != "ranges" {
-            findings.push(format!("slow {name}: the server ended no slow connection"));
+            findings.push(format!("slow {name}: the server closed no slow connection"));
         }
     }
     match findings.is_empty() {
@@ -128,7 +128,7 @@ impl Course {
             connected_most,
         } = self;
         format!(
-            "normal requests were answered in {} of {seconds} seconds; at most {connected_most} attackers at once",
+            "normal requests were answered in {} of {seconds} seconds; at most {connected_most} attackers were connected at once",
             seconds - unavailable
         )
     }

@@ -143,7 +143,9 @@ pub(crate) fn run(root: PathBuf, named: &[OsString]) -> Result<ExitCode, Stop> {
     fs::remove_dir_all(&folder).map_err(at(&folder))?;
     let rate = 100.0 * passed as f64 / (passed + failed).max(1) as f64;
     let skipped = SKIPPED.lines().filter(|line| is_name(line)).count();
-    println!("total: {passed} passed, {failed} failed, {rate:.1} %; {skipped} names skipped");
+    println!(
+        "total: {passed} passed, {failed} failed, {rate:.1} %; {skipped} tests skipped by name"
+    );
     if named.is_empty() {
         println!("{}", share(passed, external, &left_out(&suite)?));
     }
@@ -158,7 +160,7 @@ pub(crate) fn run(root: PathBuf, named: &[OsString]) -> Result<ExitCode, Stop> {
 fn share(passed: usize, external: usize, left_out: &[String]) -> String {
     let percent = |part: usize| 100.0 * part as f64 / REDIS_PASSES as f64;
     format!(
-        "of the {REDIS_PASSES} tests that Redis 7.4.1 passes in external mode: {passed}, {:.1} %; without the {} of \
+        "{passed} of the {REDIS_PASSES} tests that Redis 7.4.1 passes in external mode, {:.1} %; without the {} tests of \
          units that start servers themselves: {external}, {:.1} %\n{} units left out: {}",
         percent(passed),
         passed - external,
@@ -362,7 +364,7 @@ fn unpacked(cache: &Path) -> Result<PathBuf, Stop> {
             .stdout(Stdio::null());
         command
     };
-    timed("get Redis's source package", || {
+    timed("download Redis's source package", || {
         succeed(&mut apt_get(&["update"]))?;
         succeed(&mut apt_get(&["source", "--download-only", "redis"]))
     })?;

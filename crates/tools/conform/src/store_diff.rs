@@ -396,7 +396,7 @@ impl Pair {
             ));
             for (theirs, ours) in found {
                 println!(
-                    "--- description of {}\nredis:  {theirs}\npelton: {ours}",
+                    "--- different description of {}\nredis:  {theirs}\npelton: {ours}",
                     command.name
                 );
                 differences += 1;
@@ -521,7 +521,7 @@ impl Pair {
         let shares = |line: &&String| line.split(' ').any(|word| keys.contains(&word));
         let shared: Vec<&String> = self.recent.iter().filter(shares).collect();
         let from = shared.len().saturating_sub(SHOWN);
-        println!("--- differs: {culprit}, after");
+        println!("--- different replies to {culprit}, after these commands:");
         shared[from..]
             .iter()
             .for_each(|line| println!("    {line}"));

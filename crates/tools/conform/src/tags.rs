@@ -70,42 +70,42 @@ const EXPLAINED: &[Explained] = &[
         suffix: ".m4a",
         property: "channels",
         apart_ms: 0,
-        why: "it trusts the sample entry, which says 2 for mono AAC as well; ffprobe agrees with us",
+        why: "mutagen trusts the channel count of the sample entry, which is 2 even for mono AAC; ffprobe agrees with Pelton",
     },
     Explained {
         oracle: "mutagen",
         suffix: "lying block.flac",
         property: "verdict",
         apart_ms: 0,
-        why: "it drops the block that ends beyond the end of the file, and reads no audio frames, so that it misses none",
+        why: "mutagen drops the block that ends beyond the end of the file, and reads no audio frames, so it does not notice that they are missing",
     },
     Explained {
         oracle: "mutagen",
         suffix: "head alone.wav",
         property: "verdict",
         apart_ms: 0,
-        why: "it accepts a format without samples, and a duration of zero",
+        why: "mutagen accepts a file with a format but without samples, and a duration of zero",
     },
     Explained {
         oracle: "ffprobe",
         suffix: ".mp3",
         property: "duration",
         apart_ms: 60,
-        why: "it counts the encoder's padding at the end, which LAME's head states and mutagen leaves out as we do",
+        why: "ffprobe counts the encoder's padding at the end, which the LAME header states; mutagen and Pelton leave it out",
     },
     Explained {
         oracle: "ffprobe",
         suffix: ".m4a",
         property: "duration",
         apart_ms: 24,
-        why: "the tool skips the one frame of priming that the edit list names; mutagen and Pelton count that frame",
+        why: "ffprobe leaves out the frame of encoder delay that the edit list names; mutagen and Pelton count that frame",
     },
     Explained {
         oracle: "ffprobe",
         suffix: ".opus",
         property: "duration",
         apart_ms: 8,
-        why: "it counts the pre-skip, which RFC 7845 §4.2 says not to play",
+        why: "ffprobe counts the pre-skip, which players must not play (RFC 7845 §4.2)",
     },
 ];
 
@@ -151,7 +151,9 @@ pub(crate) fn run(_root: PathBuf, arguments: &[OsString]) -> Result<ExitCode, St
     let text = fs::read_to_string(&manifest).map_err(at(&manifest))?;
     let lines: Result<Vec<Line>, _> = text.lines().map(serde_json::from_str).collect();
     let lines = lines.map_err(|err| Stop::host(format!("{}: {err}", manifest.display())))?;
-    let mut open = timed("tags against the manifest", || differences(&folder, &lines))?;
+    let mut open = timed("comparison of the tags with the manifest", || {
+        differences(&folder, &lines)
+    })?;
     let reported = timed("mutagen", || mutagen(&cache, &folder, &lines))?;
     open.extend(compare("mutagen", &folder, &lines, &reported)?);
     let step = lines.len().div_ceil(typed.probed.max(1));

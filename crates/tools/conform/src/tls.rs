@@ -23,27 +23,27 @@ const EXPECTED: &[(&str, &str)] = &[
     // and a client such as a phone chooses one that its hardware supports.
     (
         "cipher_order",
-        "the client chooses among ciphers that are all good",
+        "the client chooses the cipher, because all offered ciphers are good",
     ),
     (
         "cert_revocation",
-        "the suite's own certificate names no revocation service",
+        "the test certificate names no revocation service",
     ),
     (
         "certificate_path_validation",
-        "no browser trusts the suite's own root",
+        "no browser trusts the root of the test certificate",
     ),
-    ("DNS_CAArecord", "localhost has no records"),
+    ("DNS_CAArecord", "localhost has no DNS records"),
     // testssl.sh uses `openssl s_client` with its input closed. The client disconnects as soon as
     // the handshake is done, so it misses the session ticket, which TLS 1.3 sends after the
     // handshake. The tests of `pelton` resume sessions.
     (
         "sessionresumption_ticket",
-        "the scanner's client disconnects before its ticket arrives, one time in three",
+        "in one of three runs, the scanner disconnects before its session ticket arrives",
     ),
     (
         "HSTS",
-        "a promise for years, which only the operator or a proxy in front of the server can make",
+        "HSTS is a promise for years, which only the operator or a proxy in front of the server can make",
     ),
 ];
 

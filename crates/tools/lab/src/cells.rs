@@ -85,14 +85,15 @@ struct Sample {
 struct Summary {
     contender: String,
     per_second: Spread,
-    /// Throughput of this contender divided by that of plain processes in the same round. The
-    /// throughput of plain processes is the mean of [`FIRST`] and [`LAST`]. For these two
-    /// contenders themselves, it is that of [`FIRST`] alone.
+    /// Throughput of this contender divided by that of plain processes in the same round. Each
+    /// round measures plain processes twice, as the contenders [`FIRST`] and [`LAST`], and the
+    /// divisor is their mean. In the rows of these two contenders, the divisor is that of
+    /// [`FIRST`].
     ratio: Ratio,
     cpu_us: Spread,
-    /// CPU time of plain processes divided by that of this contender in the same round. The CPU
-    /// time of plain processes is the mean of [`FIRST`] and [`LAST`]. For these two contenders
-    /// themselves, it is that of [`FIRST`] alone.
+    /// CPU time of plain processes divided by that of this contender in the same round. Each round
+    /// measures plain processes twice, as the contenders [`FIRST`] and [`LAST`], and the dividend
+    /// is their mean. In the rows of these two contenders, the dividend is that of [`FIRST`].
     cpu_ratio: Ratio,
     p50_us: Spread,
     p99_us: Spread,
@@ -164,7 +165,9 @@ pub(crate) fn run(given: &SharedFlags) -> Result<(), Stop> {
     if lab.machines {
         let creation_us = sorted(&costs::creation(100)?);
         let (p50, p99) = (quantile(&creation_us, 0.5), quantile(&creation_us, 0.99));
-        println!("\nCreating a microVM with its CPU: median {p50:.0} µs, p99 {p99:.0} µs");
+        println!(
+            "\nCreation of a microVM with its virtual CPU: median {p50:.0} µs, p99 {p99:.0} µs"
+        );
         record.add(
             "creation",
             &[Created {
@@ -345,7 +348,7 @@ impl Lab<'_> {
             row(&wait.contender, wait.jobs, &figures)
         });
         let head = ["contender", "jobs", "p50 µs", "p99 µs", "max µs"];
-        let title = "Cells: wait for a cell at four fifths of full load";
+        let title = "Cells: time that jobs wait for a cell at four fifths of full load";
         table::print(title, &head, &rows.collect::<Vec<_>>());
         Ok(waits)
     }
@@ -362,8 +365,8 @@ impl Lab<'_> {
             ..
         } = memory;
         println!(
-            "\nA job leaves {job_bytes} bytes behind. On all cores at once, that much memory takes {fresh_us:.0} µs from the \
-             kernel, {zeroed_us:.0} µs if kept and zeroed"
+            "\nA job writes to {job_bytes} bytes of memory. With all cores busy, getting that much zeroed memory from the kernel takes {fresh_us:.0} µs, \
+             zeroing memory that is kept takes {zeroed_us:.0} µs"
         );
         Ok(vec![memory])
     }
@@ -544,6 +547,6 @@ fn print(summaries: &[Summary]) {
         "p50 µs",
         "p99 µs",
     ];
-    let title = "Cells: one picture in a closed loop";
+    let title = "Cells: one picture, requested again after each response";
     table::print(title, &head, &rows.collect::<Vec<_>>());
 }

@@ -41,7 +41,7 @@ impl Photograph {
         // between profiles. Photographs that need either are therefore rejected.
         if facts.orientation != Orientation::default() || facts.profile_bytes != 0 {
             let line = format!(
-                "{}: has an orientation or a colour profile, which the programs that compare pictures do not apply",
+                "{}: the photograph has an orientation or a colour profile, which the quality metric does not apply",
                 path.display()
             );
             return Err(Stop::host(line));

@@ -201,7 +201,7 @@ fn verify(row: &Row, contender: &Contender) -> Result<Vec<String>, Stop> {
     let response = client::ask(server, &target, &fields)?;
     if response.status != row.status {
         return Err(wrong(&format!(
-            "status {} where {} was expected",
+            "the response has the status {} instead of {}",
             response.status, row.status
         )));
     }

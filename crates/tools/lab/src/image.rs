@@ -187,7 +187,11 @@ impl Comparison<'_> {
         let goal = qualities[0].ssim2_mean;
         for peer in &self.race.peers {
             if !peer.is_given(self.given) {
-                eprintln!("lab: {}: {} is not given", self.name(), peer.name);
+                eprintln!(
+                    "lab: {}: {} is left out, because --peer does not give its program",
+                    self.name(),
+                    peer.name
+                );
                 continue;
             }
             let (contender, quality) = self.calibrated(peer, goal)?;
@@ -259,7 +263,7 @@ impl Comparison<'_> {
         let (from, to) = (original.size, response);
         if !near(from.width_px, to.width_px) || !near(from.height_px, to.height_px) {
             return Err(Stop::findings(format!(
-                "a result of {to:?} is not {from:?} scaled into the box"
+                "the size of the result, {to:?}, is not that of {from:?} scaled into the box"
             )));
         }
         Ok(lanczos::scale(&original, response))
@@ -286,7 +290,12 @@ impl Comparison<'_> {
                 nearest = Some((contender, quality));
             }
         }
-        nearest.ok_or_else(|| Stop::usage(format!("{}: no settings between its bounds", peer.name)))
+        nearest.ok_or_else(|| {
+            Stop::usage(format!(
+                "{}: `settings` in the definition is an empty range",
+                peer.name
+            ))
+        })
     }
 
     /// Runs a contender once more and samples its server. `None` if the contender is not a server.

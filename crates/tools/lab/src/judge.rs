@@ -43,7 +43,7 @@ impl Reference {
     pub(crate) fn score(&self, other: &Packed) -> Result<f64, Stop> {
         if other.size != self.picture.size {
             let line = format!(
-                "size {:?} where {:?} was expected",
+                "the picture has the size {:?} instead of {:?}",
                 other.size, self.picture.size
             );
             return Err(Stop::findings(line));
@@ -81,7 +81,7 @@ pub(crate) fn decode(path: &Path, scratch: &Scratch) -> Result<Packed, Stop> {
     let bytes = fs::read(path).map_err(at(path))?;
     let unreadable = || {
         Stop::findings(format!(
-            "{}: cannot be decoded to a picture",
+            "{}: the file cannot be decoded to a picture",
             path.display()
         ))
     };

@@ -22,6 +22,7 @@ mod cells;
 mod hit;
 mod http;
 mod image;
+mod profile;
 mod quality;
 mod scan;
 mod store;
@@ -116,6 +117,8 @@ enum Benchmark {
     /// Read a library as one contender does (started by `scan`)
     #[command(hide = true)]
     Read(scan::ReadArguments),
+    /// Measure the CPU time that a CPU profile adds to cache hits and conversions
+    Profile,
     /// Run a minimal hyper server (started by `http`)
     #[command(hide = true)]
     Hyper(http::Hyper),
@@ -145,6 +148,7 @@ fn main() -> ExitCode {
         Benchmark::Probe(probe) => store::probe(&probe),
         Benchmark::Scan(asked) => scan::run(&typed.given, &asked),
         Benchmark::Read(arms) => scan::read(&arms),
+        Benchmark::Profile => profile::run(&typed.given),
         Benchmark::Hyper(hyper) => http::hyper(&hyper),
         Benchmark::Knock(knock) => hit::knock(&knock),
     };

@@ -55,7 +55,7 @@ impl Sample {
         let (requests, seconds) = load()?;
         if requests == 0 {
             return Err(Stop::findings(format!(
-                "{contender}: no request got a response"
+                "{contender}: the server responded to no request"
             )));
         }
         Ok(Sample {

@@ -343,7 +343,7 @@ fn print(points: &[Point], knots: &[Knot]) {
         table::print(title, &head, &rows);
     };
     columns(
-        "Settings of equal mean SSIMULACRA2",
+        "Encoder settings with the same mean SSIMULACRA2",
         |knot| &knot.settings,
         1,
     );
@@ -353,7 +353,7 @@ fn print(points: &[Point], knots: &[Knot]) {
         3,
     );
     columns(
-        "SSIMULACRA2 above the scale, with the settings in use",
+        "SSIMULACRA2 minus that of the quality scale, with the settings in use",
         |knot| &knot.deviation,
         2,
     );

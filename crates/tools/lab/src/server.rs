@@ -162,7 +162,9 @@ impl Server {
             }
             before_us = now_us;
         }
-        Err(Stop::findings("the server did not become quiet in time"))
+        Err(Stop::findings(
+            "the server still used CPU time at the end of the time limit",
+        ))
     }
 
     /// Waits until no conversion runs or is queued, including background conversions to better
@@ -196,7 +198,9 @@ impl Server {
             }
             thread::sleep(POLL);
         }
-        Err(Stop::findings("the server did not become idle in time"))
+        Err(Stop::findings(
+            "the server still converted pictures at the end of the time limit",
+        ))
     }
 }
 

@@ -157,7 +157,7 @@ fn descendants(root: u32) -> Result<Vec<Stat>, Stop> {
         .filter(|stat| stat.pid == root)
         .collect();
     if tree.is_empty() {
-        return Err(Stop::findings(format!("process {root} is gone")));
+        return Err(Stop::findings(format!("process {root} has ended")));
     }
     let mut next = 0;
     while next < tree.len() {

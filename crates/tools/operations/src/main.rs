@@ -40,7 +40,7 @@ fn main() -> ExitCode {
     let operation = operations.iter().find(|operation| operation.name == wanted);
     let count = arguments.next().and_then(|count| count.parse().ok());
     let (Some(operation), Some(count)) = (operation, count) else {
-        eprintln!("operations: expected the name of an operation and a count");
+        eprintln!("operations: the arguments must be the name of an operation and a count");
         return ExitCode::from(2);
     };
     println!("{}", (operation.run)(count));

@@ -109,12 +109,12 @@ impl Document {
         if let Some(Value::Array(listed)) = schema.get("enum")
             && !listed.contains(value)
         {
-            fault(&format!("{value} is not one of the values"));
+            fault(&format!("{value} is not one of the values in the enum"));
         }
         if let (Some(min), Some(number)) = (schema.get("minimum"), value.as_f64())
             && number < min.as_f64().unwrap_or(f64::NAN)
         {
-            fault(&format!("{number} is too small"));
+            fault(&format!("{number} is below the minimum"));
         }
         match value {
             Value::Object(members) => self.compare_members(schema, members, at, faults),
@@ -141,7 +141,9 @@ impl Document {
             let known = schema.get("properties").and_then(|known| known.get(name));
             match known.or(schema.get("additionalProperties")) {
                 None | Some(Value::Bool(true)) => {}
-                Some(Value::Bool(false)) => faults.push(format!("{at}: it is not documented")),
+                Some(Value::Bool(false)) => {
+                    faults.push(format!("{at}: this member is not documented"))
+                }
                 Some(schema) => self.compare(schema, member, &at, faults),
             }
         }
@@ -157,7 +159,9 @@ impl Document {
         let bound = |name: &str| schema.get(name).and_then(Value::as_u64);
         let count = items.len() as u64;
         if count < bound("minItems").unwrap_or(0) || bound("maxItems").unwrap_or(count) < count {
-            faults.push(format!("{at}: it has {count} items"));
+            faults.push(format!(
+                "{at}: the array has {count} items, fewer or more than documented"
+            ));
         }
         let first = schema.get("prefixItems").and_then(Value::as_array);
         for (index, item) in items.iter().enumerate() {

@@ -72,8 +72,9 @@ impl Build {
     }
 
     /// Builds the worker, strips it, and returns its path. The server embeds the worker, so the
-    /// worker must be built before every crate that contains the server. The stripped names of
-    /// functions, which the server embeds for profiles, are in the file `worker.symbols` beside it.
+    /// worker must be built before every crate that contains the server. The names of
+    /// functions, which `strip` removes, are kept in the file `worker.symbols` beside the worker.
+    /// The server embeds that file, too, and names functions in CPU profiles by it.
     ///
     /// # Errors
     /// When the worker does not build.
@@ -148,7 +149,8 @@ pub fn checkout() -> Result<PathBuf, Stop> {
         .as_deref()
         .and_then(|dir| dir.ancestors().nth(3));
     root.map(Path::to_owned).ok_or_else(|| {
-        Stop::usage("started without cargo").hint("run it as cargo xtask, inside the checkout")
+        Stop::usage("started without cargo")
+            .hint("start the program as cargo xtask, inside the checkout")
     })
 }
 
@@ -160,7 +162,7 @@ pub fn host_triple(rustc_version: &str) -> Result<&str, Stop> {
     let mut lines = rustc_version.lines();
     lines
         .find_map(|line| line.strip_prefix("host: "))
-        .ok_or_else(|| Stop::host("rustc -vV names no host"))
+        .ok_or_else(|| Stop::host("the output of rustc -vV has no line host:"))
 }
 
 /// Returns the path of the cargo that runs this program, or `cargo` if the program was started

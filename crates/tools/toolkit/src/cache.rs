@@ -158,7 +158,7 @@ pub(crate) fn prune(cache: &Path, kind: &str) -> Result<(), Stop> {
             continue;
         }
         eprintln!(
-            "{}: removing {}, an older build with another compiler or other codecs",
+            "{}: removing {}, the build folder of another compiler or of other codecs",
             program(),
             build.display()
         );

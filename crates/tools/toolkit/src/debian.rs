@@ -38,6 +38,7 @@ const PEERS: &[(&str, &[&str])] = &[
         ],
     ),
     ("hit", &["nginx", "wrk"]),
+    ("profile", &["wrk"]),
     (
         "http",
         &["h2o", "nghttp2-client", "nginx", "openssl", "wrk"],

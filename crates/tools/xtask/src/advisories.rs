@@ -123,7 +123,7 @@ pub(crate) fn check(root: &Path) -> Result<usize, Stop> {
         eprintln!("xtask: {name} {version}: {advisory}");
     }
     eprintln!(
-        "xtask: {} packages checked against {head}; CONTRIBUTING.md says how to renew that list",
+        "xtask: {} packages checked against {head}; CONTRIBUTING.md says how to update that list",
         packages.len()
     );
     let failures = findings.iter().filter(|(_, found)| found.is_failure());
@@ -170,7 +170,8 @@ fn documents(crates: &Path) -> Result<BTreeSet<PathBuf>, Stop> {
 
 /// Parses the list into its first line, without the comment sign, and its advisories.
 fn parse_list(text: &str) -> Result<(&str, Vec<Advisory>), Stop> {
-    let broken = |line: &str| Stop::findings(format!("{LIST}: not an advisory: {line}"));
+    let broken =
+        |line: &str| Stop::findings(format!("{LIST}: this line is not an advisory: {line}"));
     let (head, rest) = text.split_once('\n').ok_or_else(|| broken(text))?;
     let head = head.strip_prefix("# ").ok_or_else(|| broken(head))?;
     let list = rest
@@ -251,8 +252,12 @@ fn parse_document(text: &str) -> Result<Option<Advisory>, String> {
         advisory: Facts,
         versions: Versions,
     }
-    let fenced = text.strip_prefix("```toml\n").ok_or("no TOML fence")?;
-    let (table, prose) = fenced.split_once("\n```").ok_or("the fence has no end")?;
+    let fenced = text
+        .strip_prefix("```toml\n")
+        .ok_or("the file does not begin with a block of TOML")?;
+    let (table, prose) = fenced
+        .split_once("\n```")
+        .ok_or("the end of the block of TOML is missing")?;
     let document: Document = toml::from_str(table).map_err(|err| err.to_string())?;
     let Document { advisory, versions } = document;
     if advisory.withdrawn.is_some() {

@@ -41,7 +41,7 @@ pub(crate) fn check(worker: &Path) -> Result<(), Stop> {
         Some(Flawed { symbol, flaw }) => Err(Stop::findings(format!(
             "the worker links {symbol}, which has {flaw}"
         ))
-        .hint("convert without that function, or take a version of the library without the flaw")),
+        .hint("change the worker so that it does not call that function, or use a version of the library without the flaw")),
     }
 }
 
@@ -55,7 +55,7 @@ fn first_flaw(symbols: &str) -> Result<Option<&'static Flawed>, Stop> {
     };
     if !has(LINKED) {
         return Err(Stop::host(format!(
-            "nm lists no {LINKED}: was the worker stripped?"
+            "nm does not list {LINKED} in the worker; perhaps the worker was stripped"
         )));
     }
     Ok(FLAWED.iter().find(|flawed| has(flawed.symbol)))

@@ -122,12 +122,14 @@ fn renewed(document: &str, records: &Records) -> Result<String, Stop> {
         text.push_str(END);
         text.push('\n');
         if !lines.any(|line| line == END) {
-            return Err(Stop::findings(format!("{DOCUMENT}: {name} has no end")));
+            return Err(Stop::findings(format!(
+                "{DOCUMENT}: the end mark of the table {name} is missing"
+            )));
         }
     }
     match TABLES.iter().find(|table| !found.contains(&table.name)) {
         Some(table) => Err(Stop::findings(format!(
-            "{DOCUMENT} has no place for {}",
+            "{DOCUMENT} has no begin and end marks for the table {}",
             table.name
         ))),
         None => Ok(text),

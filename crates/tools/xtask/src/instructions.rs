@@ -69,7 +69,7 @@ pub(crate) fn check(build: &Build, bless: bool) -> Result<(), Stop> {
     let findings = recorded.compare(&counted);
     if recorded.compiler != counted.compiler {
         eprintln!(
-            "{}: {RECORD} was recorded with {}, and this is {}: counts are shown, not judged",
+            "{}: {RECORD} was recorded with {}, and this compiler is {}: the counts are shown, but not compared",
             program(),
             recorded.compiler,
             counted.compiler
@@ -187,7 +187,9 @@ impl Record {
         }
         let gone = self.counts.keys();
         let gone = gone.filter(|name| !counted.counts.contains_key(*name));
-        findings.extend(gone.map(|name| format!("{name}: recorded, but no such operation")));
+        findings.extend(
+            gone.map(|name| format!("{name}: this operation is recorded, but no longer exists")),
+        );
         findings
     }
 }

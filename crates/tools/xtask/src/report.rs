@@ -106,7 +106,7 @@ fn requests(records: &Records) -> Section {
         groups: vec![
             Group {
                 title: "Small JSON responses, requests per second of one core",
-                method: "As fast as the client on the other core can ask. Ratios come from the ranges.",
+                method: "The client on the other core sends requests as fast as it can. Ratios come from the ranges of the rounds.",
                 lines: Vec::new(),
                 plots: web::throughput(records),
             },
@@ -127,7 +127,7 @@ fn cells(records: &Records) -> Section {
         story: &story::CELLS,
         groups: vec![Group {
             title: "Throughput of small jobs",
-            method: "Conversions over HTTP with all cores busy, and calls. “kept” cells are not wiped. “no cell” \
+            method: "Conversions over HTTP with all cores busy, and calls from a program to its store. “kept” cells are not wiped. “no cell” \
                 is the same worker as a plain process; ratios are those of a cell to it.",
             lines: Vec::new(),
             plots: servers::cells(records),
@@ -146,7 +146,7 @@ fn store(records: &Records) -> Section {
                 plots: servers::commands(records),
             },
             Group {
-                title: "Memory, and latency beside heavy work",
+                title: "Memory, and latency during heavy work",
                 method: "Ratios come from the ranges over the rounds.",
                 lines: Vec::new(),
                 plots: servers::store(records),
@@ -170,13 +170,13 @@ fn library(records: &Records) -> Section {
             },
             Group {
                 title: "Travel of the disk's head",
-                method: "Computed from the positions of the files on the disk, not timed: no disk here seeks.",
+                method: "Computed from the positions of the files on the disk, not timed: the machines of the records have no rotating disks.",
                 lines: Vec::new(),
                 plots: servers::travel(records),
             },
             Group {
                 title: "Later scans",
-                method: "Wall time of a scan that finds nothing or little to do. There are no peers.",
+                method: "Wall time of a scan of a library in which nothing or little has changed. No other program takes part.",
                 lines: Vec::new(),
                 plots: servers::library(records),
             },

@@ -136,7 +136,7 @@ fn same(committed: &Path, built: &Path) -> Result<(), Stop> {
         return Ok(());
     }
     let line = format!(
-        "web/dist is not what web/src builds: {}",
+        "these files in web/dist differ from the build of web/src: {}",
         differing.join(", ")
     );
     Err(Stop::findings(line).hint("run cargo xtask web, and commit web/dist"))

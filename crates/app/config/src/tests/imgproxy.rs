@@ -22,6 +22,7 @@ fn variables_set_settings() {
             ("IMGPROXY_QUALITY", "75"),
             ("IMGPROXY_USE_ETAG", "true"),
             ("IMGPROXY_SECRET", "do not show"),
+            ("IMGPROXY_SOURCE_URL_QUERY_SEPARATOR", "$"),
             ("IMGPROXY_JXL_EFFORT", "4"),
             ("IMGPROXY_WORKERS", ""),
         ],
@@ -38,9 +39,10 @@ fn variables_set_settings() {
             imgproxy.presets = sharp=sh:0.7|thumb=rs:fill:96:96/q:70  from IMGPROXY_PRESETS
             imgproxy.only_presets = true  from IMGPROXY_ONLY_PRESETS
             imgproxy.base_url = local:///photos/  from IMGPROXY_BASE_URL
-            Taken: IMGPROXY_QUALITY is the quality of a JPEG: other formats get the quality that looks alike
+            Taken: IMGPROXY_QUALITY is read as a JPEG quality: other formats get the quality that looks the same
             NoEffect: IMGPROXY_USE_ETAG has no effect: Pelton always does this
             Unsupported: IMGPROXY_SECRET is not supported
+            Unsupported: IMGPROXY_SOURCE_URL_QUERY_SEPARATOR is not supported
             NoEffect: IMGPROXY_JXL_EFFORT has no effect: docs/migrate-imgproxy.md lists the variables that are read
         "#]],
     );
@@ -74,6 +76,12 @@ fn values_are_checked() {
             pelton: IMGPROXY_PRESETS: b: watermark: watermarks are not supported
             pelton: IMGPROXY_TRUSTED_SIGNATURES: expected a list of texts without slashes
             pelton: IMGPROXY_PATH_PREFIX: expected "off" or a path such as "/imgproxy", found "pictures"
+        "#]],
+    );
+    check_variables(
+        &[("IMGPROXY_PATH_PREFIX", "/-/pictures")],
+        expect![[r#"
+            pelton: IMGPROXY_PATH_PREFIX: expected "off" or a path such as "/imgproxy", found "/-/pictures"
         "#]],
     );
     let file = "[imgproxy]\nprefix = \"/\"\npresets = { a = \"w:5\", default = \"q:60\" }\n";

@@ -35,14 +35,14 @@ fn a_stock_file() {
             only_types = jpg,png,jpeg,gif,bmp,svg,heic,nef,webp,avif,jxl  from config.json:8
             queries = meta-only  from config.json:11
             img_map =   from config.json:7
-            Taken: config.json:4: QUALITY 80 is on WebP's own scale: it becomes quality 70 on Pelton's scale, where a number gives the same visible quality in every format
+            Taken: config.json:4: QUALITY 80 is on WebP's own scale; it corresponds to quality 70 on Pelton's scale, where a number means the same visible quality in every format
             Taken: config.json:6: EXHAUST_PATH is used as the data directory: files that WebP Server Go left there are neither used nor removed
             NoEffect: config.json:12: EXTRA_PARAMS_CROP_INTERESTING has no effect: crops keep the centre
             NoEffect: config.json:13: READ_BUFFER_SIZE has no effect, as in WebP Server Go
             NoEffect: config.json:14: CONCURRENCY has no effect, as in WebP Server Go
             NoEffect: config.json:15: DISABLE_KEEPALIVE has no effect, as in WebP Server Go
             NoEffect: config.json:16: CACHE_TTL has no effect: remote sources are not supported yet
-            Taken: config.json:17: MAX_CACHE_SIZE 0 means no limit in WebP Server Go: here limits.variants_bytes_max applies
+            Taken: config.json:17: MAX_CACHE_SIZE 0 means no limit in WebP Server Go; in Pelton, limits.variants_bytes_max applies
         "#]],
     );
 }
@@ -128,9 +128,9 @@ fn formats() {
         expect![[r#"
             formats = avif,webp  from config.json:1
             queries = webp-server-go  from config.json:1
-            Taken: config.json: ENABLE_EXTRA_PARAMS is not set: queries is webp-server-go, where WebP Server Go would use meta-only
-            Taken: config.json: IMG_PATH is not set: root is ., where WebP Server Go would use ./pics
-            Taken: config.json: HOST is not set: listen is 127.0.0.1:3333, where WebP Server Go would use 0.0.0.0:3333
+            Taken: config.json does not set ENABLE_EXTRA_PARAMS: queries is webp-server-go, the default of Pelton; that of WebP Server Go is meta-only
+            Taken: config.json does not set IMG_PATH: root is ., the default of Pelton; that of WebP Server Go is ./pics
+            Taken: config.json does not set HOST: listen is 127.0.0.1:3333, the default of Pelton; that of WebP Server Go is 0.0.0.0:3333
         "#]],
     );
     check_json(
@@ -138,9 +138,9 @@ fn formats() {
         expect![[r#"
             formats = avif,webp  from config.json:1
             queries = webp-server-go  from config.json:1
-            Taken: config.json: ENABLE_EXTRA_PARAMS is not set: queries is webp-server-go, where WebP Server Go would use meta-only
-            Taken: config.json: IMG_PATH is not set: root is ., where WebP Server Go would use ./pics
-            Taken: config.json: HOST is not set: listen is 127.0.0.1:3333, where WebP Server Go would use 0.0.0.0:3333
+            Taken: config.json does not set ENABLE_EXTRA_PARAMS: queries is webp-server-go, the default of Pelton; that of WebP Server Go is meta-only
+            Taken: config.json does not set IMG_PATH: root is ., the default of Pelton; that of WebP Server Go is ./pics
+            Taken: config.json does not set HOST: listen is 127.0.0.1:3333, the default of Pelton; that of WebP Server Go is 0.0.0.0:3333
         "#]],
     );
     check_json(
@@ -148,9 +148,9 @@ fn formats() {
         expect![[r#"
             formats = webp  from config.json:1
             queries = webp-server-go  from config.json:1
-            Taken: config.json: ENABLE_EXTRA_PARAMS is not set: queries is webp-server-go, where WebP Server Go would use meta-only
-            Taken: config.json: IMG_PATH is not set: root is ., where WebP Server Go would use ./pics
-            Taken: config.json: HOST is not set: listen is 127.0.0.1:3333, where WebP Server Go would use 0.0.0.0:3333
+            Taken: config.json does not set ENABLE_EXTRA_PARAMS: queries is webp-server-go, the default of Pelton; that of WebP Server Go is meta-only
+            Taken: config.json does not set IMG_PATH: root is ., the default of Pelton; that of WebP Server Go is ./pics
+            Taken: config.json does not set HOST: listen is 127.0.0.1:3333, the default of Pelton; that of WebP Server Go is 0.0.0.0:3333
         "#]],
     );
     check_json(
@@ -158,17 +158,17 @@ fn formats() {
         expect![[r#"
             formats =   from config.json:1
             queries = webp-server-go  from config.json:1
-            Taken: config.json: ENABLE_EXTRA_PARAMS is not set: queries is webp-server-go, where WebP Server Go would use meta-only
-            Taken: config.json: IMG_PATH is not set: root is ., where WebP Server Go would use ./pics
-            Taken: config.json: HOST is not set: listen is 127.0.0.1:3333, where WebP Server Go would use 0.0.0.0:3333
+            Taken: config.json does not set ENABLE_EXTRA_PARAMS: queries is webp-server-go, the default of Pelton; that of WebP Server Go is meta-only
+            Taken: config.json does not set IMG_PATH: root is ., the default of Pelton; that of WebP Server Go is ./pics
+            Taken: config.json does not set HOST: listen is 127.0.0.1:3333, the default of Pelton; that of WebP Server Go is 0.0.0.0:3333
         "#]],
     );
     check_json(
         "{}",
         expect![[r#"
-        Taken: config.json: IMG_PATH is not set: root is ., where WebP Server Go would use ./pics
-        Taken: config.json: HOST is not set: listen is 127.0.0.1:3333, where WebP Server Go would use 0.0.0.0:3333
-        Taken: config.json: CONVERT_TYPES is not set: formats is avif,webp, where WebP Server Go would use webp
+        Taken: config.json does not set IMG_PATH: root is ., the default of Pelton; that of WebP Server Go is ./pics
+        Taken: config.json does not set HOST: listen is 127.0.0.1:3333, the default of Pelton; that of WebP Server Go is 0.0.0.0:3333
+        Taken: config.json does not set CONVERT_TYPES: formats is avif,webp, the default of Pelton; that of WebP Server Go is webp
     "#]],
     );
     // The variable replaces both keys of the file.
@@ -185,9 +185,9 @@ fn formats() {
             formats = avif  from WEBP_CONVERT_TYPES
             queries = webp-server-go  from config.json:1
             Unsupported: WEBP_CONVERT_TYPES requests jxl: JPEG XL output is not supported yet
-            Taken: config.json: ENABLE_EXTRA_PARAMS is not set: queries is webp-server-go, where WebP Server Go would use meta-only
-            Taken: config.json: IMG_PATH is not set: root is ., where WebP Server Go would use ./pics
-            Taken: config.json: HOST is not set: listen is 127.0.0.1:3333, where WebP Server Go would use 0.0.0.0:3333
+            Taken: config.json does not set ENABLE_EXTRA_PARAMS: queries is webp-server-go, the default of Pelton; that of WebP Server Go is meta-only
+            Taken: config.json does not set IMG_PATH: root is ., the default of Pelton; that of WebP Server Go is ./pics
+            Taken: config.json does not set HOST: listen is 127.0.0.1:3333, the default of Pelton; that of WebP Server Go is 0.0.0.0:3333
         "#]],
     );
 }
@@ -299,9 +299,9 @@ fn host_and_port_are_parts_of_one_key() {
         expect![[r#"
             listen = [::1]:1000  from WEBP_HOST
             queries = webp-server-go  from config.json:2
-            Taken: config.json: ENABLE_EXTRA_PARAMS is not set: queries is webp-server-go, where WebP Server Go would use meta-only
-            Taken: config.json: IMG_PATH is not set: root is ., where WebP Server Go would use ./pics
-            Taken: config.json: CONVERT_TYPES is not set: formats is avif,webp, where WebP Server Go would use webp
+            Taken: config.json does not set ENABLE_EXTRA_PARAMS: queries is webp-server-go, the default of Pelton; that of WebP Server Go is meta-only
+            Taken: config.json does not set IMG_PATH: root is ., the default of Pelton; that of WebP Server Go is ./pics
+            Taken: config.json does not set CONVERT_TYPES: formats is avif,webp, the default of Pelton; that of WebP Server Go is webp
         "#]],
     );
 }
@@ -313,9 +313,9 @@ fn of_a_key_given_twice_the_last_holds() {
         expect![[r#"
             root = b  from config.json:2
             queries = webp-server-go  from config.json:1
-            Taken: config.json: ENABLE_EXTRA_PARAMS is not set: queries is webp-server-go, where WebP Server Go would use meta-only
-            Taken: config.json: HOST is not set: listen is 127.0.0.1:3333, where WebP Server Go would use 0.0.0.0:3333
-            Taken: config.json: CONVERT_TYPES is not set: formats is avif,webp, where WebP Server Go would use webp
+            Taken: config.json does not set ENABLE_EXTRA_PARAMS: queries is webp-server-go, the default of Pelton; that of WebP Server Go is meta-only
+            Taken: config.json does not set HOST: listen is 127.0.0.1:3333, the default of Pelton; that of WebP Server Go is 0.0.0.0:3333
+            Taken: config.json does not set CONVERT_TYPES: formats is avif,webp, the default of Pelton; that of WebP Server Go is webp
         "#]],
     );
 }

@@ -44,7 +44,7 @@ impl Value for SignatureKeys {
 pub struct Presets(pub Vec<(String, String)>);
 
 impl Value for Presets {
-    const EXPECTED: &'static str = "names with queries, in a file { thumb = \"w=96&h=96&fit=cover\" }, elsewhere \"thumb=w=96&h=96&fit=cover\" with | between several";
+    const EXPECTED: &'static str = "names with queries: in the configuration file { thumb = \"w=96&h=96&fit=cover\" }; in a flag or variable \"thumb=w=96&h=96&fit=cover\", with | between several";
 
     fn read(raw: &Raw) -> Result<Presets, Wrong> {
         let presets = named_texts(raw)?;

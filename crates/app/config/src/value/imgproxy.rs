@@ -25,7 +25,9 @@ impl Value for UrlPrefix {
         let prefix = text.trim_end_matches('/');
         let is_sound = |byte: u8| byte.is_ascii_graphic() && !b"?#%".contains(&byte);
         let is_path = text.starts_with('/') && prefix.bytes().all(is_sound);
-        match is_path && !prefix.contains("//") {
+        // The server's own pages stand below /-/, and take precedence over imgproxy URLs.
+        let is_own = prefix == "/-" || prefix.starts_with("/-/");
+        match is_path && !is_own && !prefix.contains("//") {
             true => Ok(UrlPrefix(Some(prefix.to_owned()))),
             false => Err(Wrong::found(raw)),
         }
@@ -120,7 +122,7 @@ impl Value for SignatureSize {
 pub struct ImgproxyPresets(pub Vec<(String, String)>);
 
 impl Value for ImgproxyPresets {
-    const EXPECTED: &'static str = "names with options, in a file { thumb = \"rs:fill:96:96/q:70\" }, elsewhere \"thumb=rs:fill:96:96/q:70\" with | between several";
+    const EXPECTED: &'static str = "names with options: in the configuration file { thumb = \"rs:fill:96:96/q:70\" }; in a flag or variable \"thumb=rs:fill:96:96/q:70\", with | between several";
 
     fn read(raw: &Raw) -> Result<ImgproxyPresets, Wrong> {
         let presets = super::images::named_texts(raw)?;

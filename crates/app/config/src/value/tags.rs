@@ -12,7 +12,7 @@ use super::{Raw, Value, Wrong};
 pub struct Tags(pub PathTags);
 
 impl Value for Tags {
-    const EXPECTED: &'static str = "tags with paths, in a file { summer = [\"/2024/july\", \"/2025/july\"] }, elsewhere \"summer=/2024/july|summer=/2025/july\"";
+    const EXPECTED: &'static str = "tags with paths: in the configuration file { summer = [\"/2024/july\", \"/2025/july\"] }; in a flag or variable \"summer=/2024/july|summer=/2025/july\"";
 
     fn read(raw: &Raw) -> Result<Tags, Wrong> {
         let pairs: Option<Vec<(String, String)>> = match raw {

@@ -270,7 +270,7 @@ fn quality(entry: Entry, taken: &mut Taken) {
     let ours = alike(webp.clamp(1, 100) as u8);
     if webp < 100 {
         let text = format!(
-            "{webp} is on WebP's own scale: it becomes quality {ours} on Pelton's scale, where a number gives the same visible quality in every format"
+            "{webp} is on WebP's own scale; it corresponds to quality {ours} on Pelton's scale, where a number means the same visible quality in every format"
         );
         taken.note(NoteKind::Taken, &entry, &text);
     } else {
@@ -335,7 +335,8 @@ fn img_map(entry: Entry, taken: &mut Taken) {
 fn cache_size(entry: Entry, taken: &mut Taken) {
     match entry.whole() {
         Some(0) => {
-            let text = "0 means no limit in WebP Server Go: here limits.variants_bytes_max applies";
+            let text =
+                "0 means no limit in WebP Server Go; in Pelton, limits.variants_bytes_max applies";
             taken.note(NoteKind::Taken, &entry, text);
         }
         // WebP Server Go calls the unit MB, and counts 2²⁰ bytes.

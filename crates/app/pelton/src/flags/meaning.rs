@@ -84,6 +84,10 @@ impl Convert {
         Ok(convert::Job {
             conversions,
             folder: self.out.clone(),
+            inputs: match self.to {
+                Some(_) => convert::Inputs::Kept,
+                None => convert::Inputs::Replaced,
+            },
             query,
             with_scores: self.score,
         })

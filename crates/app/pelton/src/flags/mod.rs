@@ -15,5 +15,5 @@ mod typed;
 pub(crate) use meaning::{resolve, with_backend, with_key, with_root, with_store};
 pub(crate) use settings::SettingFlags;
 pub(crate) use typed::{
-    Cell, Command, Doctor, Parsed, QuarantineCommand, Run, Sign, TuneChoice, TuneCommand, parse,
+    Cell, Command, Doctor, Parsed, QuarantineCommand, Run, TuneChoice, TuneCommand, parse,
 };

@@ -80,7 +80,7 @@ impl Scope for Prefetching {
     ];
 }
 
-/// Settings of `pelton purge`: they state the address of the server and its token for
+/// Settings of `pelton purge` and `profile`: they state the address of the server and its token for
 /// administration.
 pub(crate) struct Purging;
 
@@ -96,6 +96,7 @@ impl Scope for Conversion {
     const ACCEPTED: &[&str] = &[
         "quality",
         "cell.",
+        "limits.convert_bytes_max",
         "limits.source_pixels_max",
         "limits.target_pixels_max",
         "limits.animation_frames_max",

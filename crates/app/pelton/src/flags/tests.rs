@@ -15,7 +15,7 @@ use super::scope::{
 };
 use super::settings::SettingFlags;
 use super::typed::{
-    Cell, Check, Convert, HELP_COLUMNS, Parsed, Prefetch, Scan, Serve, in_our_words, parse,
+    Cell, Check, Convert, HELP_COLUMNS, Parsed, Prefetch, Profile, Scan, Serve, in_our_words, parse,
 };
 
 /// Parses the words after a command's name as the flags of that command.
@@ -552,8 +552,10 @@ fn help_lists_commands() {
               sign        Sign the URL of a picture, or check a signed URL
               check       Print the value of every setting, and report problems
               cell        Show how this machine isolates the sandboxes (cells) of conversions
-              doctor      Report what this machine and a running server on it give away
-              tune        Change settings of this machine for a server, reversibly
+              doctor      Report the settings of this machine that slow a server down or limit it
+              tune        Change settings of the kernel and the network cards that `pelton doctor` reports,
+                          reversibly
+              profile     Show in which functions a running server and its workers spend CPU time
               store       Run the Redis-compatible store alone, as a replacement for redis-server
               help        Explain a command, or list all settings
 
@@ -693,6 +695,21 @@ fn help_teaches() {
         Examples:
           pelton check
           pelton check --config config.json   (a file of WebP Server Go: reports its unsupported settings)
+    "#]]);
+    check_help::<Profile>(expect![[r#"
+        Show in which functions a running server and its workers spend CPU time.
+
+        Samples the server and the processes that convert its pictures and tracks, 99 times per second and
+        CPU, while they work as usual, and writes the profile to FILE. The server takes the profile itself:
+        pass the API key of an admin, or set --admin-token-file. With --pid, this command takes it from
+        outside, even if the server does not respond; that may need root. docs/profiling.md says how to read
+        a profile.
+
+        Examples:
+          pelton profile -o profile.pb.gz && go tool pprof -top profile.pb.gz
+          pelton profile --of workers -o flames.svg && xdg-open flames.svg     (in a browser)
+          pelton profile --url http://nas:3333 --key-file key --seconds 30 -o profile.folded
+          sudo pelton profile --pid $(pgrep -o pelton) -o profile.pb.gz
     "#]]);
     check_help::<Cell>(expect![[r#"
         Show how this machine isolates the sandboxes (cells) of conversions.

@@ -3,12 +3,14 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
+use ::profile::{Format, Of, SECONDS_MAX};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 use config::KEYS;
 use report::Error;
 use upkeep::purge::Selection;
 use upkeep::user::{UserAction, UserChange};
+use upkeep::{profile, sign};
 
 use super::help::{self, Help};
 use super::scope::{
@@ -60,6 +62,7 @@ pub(crate) enum Command {
     Cell(Cell),
     Doctor(Doctor),
     Tune(Tune),
+    Profile(Profile),
     Store(Store),
     Help(Help),
 }
@@ -119,8 +122,9 @@ pub(crate) struct Convert {
     /// Animations and results of more than 3 megapixels get no score
     #[arg(long)]
     pub(crate) score: bool,
-    /// Parameters as in the URL of a picture. For example, w=640&q=80 means the width 640 and the
-    /// quality 80
+    /// Parameters as in the URL of a picture, joined by &. For example, w=640&q=80 means the width
+    /// 640 and the quality 80; others are h, fit, crop, rotate and blur. docs/operations.md lists
+    /// all
     #[arg(long, value_name = "QUERY", default_value = "")]
     pub(crate) query: String,
     #[command(flatten)]
@@ -420,7 +424,8 @@ pub(crate) struct Run {
 /// Prints the URL with a signature added. If images.require_signature is true, the server accepts
 /// parameters such as w=480 only in signed URLs. The first configured key signs. With --check,
 /// prints until when the URL is valid, or exits with 1 if no configured key has signed it or it has
-/// expired. A URL below imgproxy.prefix gets a signature of imgproxy, by imgproxy.keys.
+/// expired. If the path begins with imgproxy.prefix, the
+/// URL is signed as imgproxy does it, with the first of imgproxy.keys and imgproxy.salts.
 #[derive(Args)]
 #[command(after_help = "Examples:
   pelton sign '/2019/a.jpg?w=480' --images-signature-key-file /etc/pelton.keys
@@ -429,18 +434,29 @@ pub(crate) struct Run {
 pub(crate) struct Sign {
     /// URL of a picture, or only its path and query
     #[arg(value_name = "URL | PATH", id = "URL")]
-    pub(crate) url: String,
+    url: String,
     /// Key, as KEY or KEY:SALT in hexadecimal digits; the same as --images-signature-keys
     #[arg(long, value_name = "KEY", conflicts_with = "images.signature_keys")]
     pub(crate) key: Option<String>,
     /// Time for which the URL stays valid, such as 1h or 30d [default: forever]
     #[arg(long, value_name = "TIME", conflicts_with = "check")]
-    pub(crate) expires: Option<String>,
+    expires: Option<String>,
     /// Check the signature of the URL instead of signing it
     #[arg(long)]
-    pub(crate) check: bool,
+    check: bool,
     #[command(flatten)]
     pub(crate) settings: SettingsOf<Signing>,
+}
+
+impl Sign {
+    /// Returns the URL with what to do with it.
+    pub(crate) fn request(&self) -> sign::Request<'_> {
+        sign::Request {
+            url: &self.url,
+            expires: self.expires.as_deref(),
+            check: self.check,
+        }
+    }
 }
 
 /// Print the value of every setting, and report problems.
@@ -482,11 +498,11 @@ pub(crate) struct Cell {
     pub(crate) settings: SettingsOf<CellsAndPrograms>,
 }
 
-/// Report what this machine and a running server on it give away.
+/// Report the settings of this machine that slow a server down or limit it.
 ///
-/// Checks the kernel, the network cards and the limits as they matter to a server, and says for
-/// each finding what the change gains and risks. If a server runs on the data directory, includes
-/// its own facts. Changes nothing, needs no privileges, and takes less than a second. Exits with 1
+/// Checks the kernel, the network cards and the limits. For each finding, says which change helps,
+/// what it gains and what it risks. If a running server uses the data directory, also checks that
+/// server. Changes nothing, needs no privileges, and takes less than a second. Exits with 1
 /// if there are findings.
 #[derive(Args)]
 #[command(after_help = "Examples:
@@ -498,7 +514,7 @@ pub(crate) struct Doctor {
     /// Print the report as JSON
     #[arg(long)]
     pub(crate) json: bool,
-    /// Print every row in full, also those without a finding
+    /// Print every check in full, also those without a finding
     #[arg(long, conflicts_with = "json")]
     pub(crate) all: bool,
     /// Process id of the server; by default, the server on the data directory
@@ -508,7 +524,7 @@ pub(crate) struct Doctor {
     pub(crate) settings: SettingsOf<Diagnosis>,
 }
 
-/// Change settings of this machine for a server, reversibly.
+/// Change settings of the kernel and the network cards that `pelton doctor` reports, reversibly.
 ///
 /// `plan` shows the changes for a goal. `apply` makes them, and takes all of them back after a
 /// minute unless `confirm` keeps them, so that a change that cuts you off ends by itself. `revert`
@@ -550,13 +566,15 @@ pub(crate) struct TuneChoice {
     /// Goal: throughput, or latency at low and medium load
     #[arg(long, value_name = "GOAL", default_value = "throughput", value_parser = ["throughput", "latency"])]
     pub(crate) goal: String,
-    /// Also change the row ID of the doctor, whose risk you accept; may be repeated
+    /// Also make the change with this ID, which the plan leaves out because of its risk. The plan
+    /// and `pelton doctor` print the IDs; may be repeated
     #[arg(long, value_name = "ID")]
     pub(crate) include: Vec<String>,
-    /// Do not change the row ID; may be repeated
+    /// Leave out the change with this ID, such as tcp.media; may be repeated
     #[arg(long, value_name = "ID")]
     pub(crate) exclude: Vec<String>,
-    /// Work in a network namespace that is not the host's, and change only its own settings
+    /// Permit running inside a network namespace that is not the host's, such as that of a
+    /// container. Only settings of that namespace are changed
     #[arg(long)]
     pub(crate) this_namespace: bool,
     #[command(flatten)]
@@ -612,6 +630,73 @@ pub(crate) struct TuneGuard {
     /// Data directory
     #[arg(long)]
     pub(crate) data: PathBuf,
+}
+
+/// Show in which functions a running server and its workers spend CPU time.
+///
+/// Samples the server and the processes that convert its pictures and tracks, 99 times per second
+/// and CPU, while they work as usual, and writes the profile to FILE. The server takes the profile
+/// itself: pass the API key of an admin, or set --admin-token-file. With --pid, this command takes
+/// it from outside, even if the server does not respond; that may need root. docs/profiling.md says
+/// how to read a profile.
+#[derive(Args)]
+#[command(after_help = "Examples:
+  pelton profile -o profile.pb.gz && go tool pprof -top profile.pb.gz
+  pelton profile --of workers -o flames.svg && xdg-open flames.svg     (in a browser)
+  pelton profile --url http://nas:3333 --key-file key --seconds 30 -o profile.folded
+  sudo pelton profile --pid $(pgrep -o pelton) -o profile.pb.gz")]
+pub(crate) struct Profile {
+    /// File to write; an existing file is replaced by a complete profile only
+    #[arg(short, long, value_name = "FILE")]
+    out: PathBuf,
+    /// Format: pprof for go tool pprof, folded for a line of text per stack, or svg for a flame
+    /// graph [default: by the extension of FILE: .svg, .folded or .txt, otherwise pprof]
+    #[arg(long, value_name = "FORMAT", value_parser = Format::NAMES.map(|(name, _)| name))]
+    format: Option<String>,
+    /// Duration in seconds, from 1 to 60
+    #[arg(long, value_name = "N", default_value = "10",
+        value_parser = clap::value_parser!(u64).range(1..=SECONDS_MAX))]
+    seconds: u64,
+    /// Processes to show: all, the server without its workers, or the workers
+    #[arg(long, value_name = "PROCESSES", default_value = "all",
+        value_parser = Of::NAMES.map(|(name, _)| name))]
+    of: String,
+    /// Process id of a server on this machine, which is sampled from outside
+    #[arg(long, value_name = "PID", conflicts_with_all = ["url", "key_file"])]
+    pid: Option<u32>,
+    /// URL of the server, such as http://nas:3333; by default the server on this machine, at the
+    /// address of --admin-listen, or else of --listen
+    #[arg(long, value_name = "URL")]
+    url: Option<String>,
+    /// File with a secret that permits the profile: the API key of an admin, or the server's token
+    /// for administration. Without this flag, the file of --admin-token-file is used
+    #[arg(long, value_name = "FILE")]
+    key_file: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) settings: SettingsOf<Purging>,
+}
+
+impl Profile {
+    /// Returns the profile to take.
+    pub(crate) fn request(&self) -> profile::Request<'_> {
+        let known = "the command line accepts only known names";
+        profile::Request {
+            way: match self.pid {
+                Some(pid) => profile::Way::Process(pid),
+                None => profile::Way::Server {
+                    url: self.url.as_deref(),
+                    key_file: self.key_file.as_deref(),
+                },
+            },
+            seconds: self.seconds,
+            of: Of::named(&self.of).expect(known),
+            format: self
+                .format
+                .as_deref()
+                .map(|it| Format::named(it).expect(known)),
+            output: &self.out,
+        }
+    }
 }
 
 /// Run the Redis-compatible store alone, as a replacement for redis-server.

@@ -126,7 +126,7 @@ fn p15_a_job_that_crashed_is_run_again_by_hand() {
         "{replayed}"
     );
     assert!(
-        replayed.contains("\nends now   succeeds with "),
+        replayed.contains("\nends now   with success, "),
         "{replayed}"
     );
 }
@@ -254,7 +254,7 @@ fn n12_an_original_that_kills_cells_is_sent_unconverted() {
     assert_eq!(metrics.get("pelton_quarantined_originals"), 1);
     let crashed = "pelton_conversion_failures_total{reason=\"crashed\"}";
     assert_eq!(metrics.get(crashed), 3);
-    assert!(server.has_logged("original in quarantine"));
+    assert!(server.has_logged("original is in quarantine"));
     let next = server.get_as("/small.jpg?w=48", "image/avif");
     assert_eq!((next.status, next.size()), (200, (48, 32)));
     server.stop();

@@ -289,9 +289,9 @@ fn webp_server_gos_file_is_taken_with_notes() {
             formats  webp  formats  config.json:6
             queries  webp-server-go  mode  config.json:4
             ---
-            note:   config.json:4: QUALITY 80 is on WebP's own scale: it becomes quality 70 on Pelton's scale, where a number gives the same visible quality in every format
+            note:   config.json:4: QUALITY 80 is on WebP's own scale; it corresponds to quality 70 on Pelton's scale, where a number means the same visible quality in every format
             note:   config.json:7: CONCURRENCY has no effect, as in WebP Server Go
-            note:   config.json: ENABLE_EXTRA_PARAMS is not set: queries is webp-server-go, where WebP Server Go would use meta-only
+            note:   config.json does not set ENABLE_EXTRA_PARAMS: queries is webp-server-go, the default of Pelton; that of WebP Server Go is meta-only
             pelton: config.json:6: CONVERT_TYPES requests jxl: JPEG XL output is not supported yet
             ---
             1

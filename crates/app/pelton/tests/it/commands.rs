@@ -113,6 +113,68 @@ fn convert_writes_many_pictures_and_a_table() {
 }
 
 #[test]
+fn convert_to_a_folder_keeps_its_pictures() {
+    let photo = media::photo(96, 64, 1);
+    let home = Home::with(&[("a.jpg", &photo), ("b.jpg", &photo)]);
+    for out in ["./library", "library/../library", "new/../library"] {
+        let words = [
+            "convert",
+            "--to",
+            "jpg",
+            "--out",
+            out,
+            "library/a.jpg",
+            "library/b.jpg",
+        ];
+        let (code, _, stderr) = run(&home, &words);
+        assert_eq!(code, 2, "{out}: {stderr}");
+        assert!(stderr.contains("would replace"), "{out}: {stderr}");
+        let kept = fs::read(home.directory().join("library/a.jpg")).expect("the picture");
+        assert!(kept == photo, "{out}");
+    }
+}
+
+#[test]
+fn convert_reports_the_size_of_a_trimmed_picture() {
+    let home = Home::with(&[("p.png", &media::png(96, 64))]);
+    let framed = [
+        "convert",
+        "library/p.png",
+        "f.png",
+        "--query",
+        "pad=10&bg=ff00ff",
+    ];
+    let trimmed = ["convert", "f.png", "a.png", "--query", "trim=5"];
+    for (words, size) in [(framed, (116, 84)), (trimmed, (96, 64))] {
+        let (code, _, stderr) = run(&home, &words);
+        assert_eq!(code, 0, "{stderr}");
+        assert_eq!(facts(&home, words[2]), ("png", size));
+        let begin = format!("{}: {} x {} pixels, ", words[2], size.0, size.1);
+        assert!(stderr.starts_with(&begin), "{stderr}");
+    }
+}
+
+#[test]
+fn convert_reports_errors_even_if_the_table_cannot_be_written() {
+    let home = Home::with(&[("broken.jpg", b"\xff\xd8\xff\xe0garbage")]);
+    let mut command = pelton(&home, ["convert", "--to", "webp"]);
+    command.args(["library/broken.jpg", "missing.jpg"]);
+    let full = fs::File::options()
+        .write(true)
+        .open("/dev/full")
+        .expect("a device");
+    let output = command.stdout(full).output().expect("the program starts");
+    let stderr = String::from_utf8(output.stderr).expect("text");
+    for text in [
+        "library/broken.jpg",
+        "missing.jpg",
+        "cannot write to stdout",
+    ] {
+        assert!(stderr.contains(text), "{text}: {stderr}");
+    }
+}
+
+#[test]
 fn convert_says_what_is_wrong() {
     let home = Home::with(&[
         ("p.jpg", &media::photo(96, 64, 1)),
@@ -189,7 +251,7 @@ fn convert_says_what_is_wrong() {
 /// because another thread writes them.
 pub(crate) fn made_line(stderr: &str) -> &str {
     let mut lines = stderr.lines();
-    let line = lines.find(|line| line.contains(" variants made ("));
+    let line = lines.find(|line| line.contains(" variants created ("));
     line.expect("it says what it made")
 }
 
@@ -208,11 +270,11 @@ fn what_prefetch_makes_is_what_requests_get() {
     assert_eq!((code, &stdout[..]), (0, ""), "{stderr}");
     let printed = made_line(&stderr);
     assert!(
-        printed.starts_with("5 files, 0 covers: 6 variants made ("),
+        printed.starts_with("5 files, 0 covers: 6 variants created ("),
         "{printed}"
     );
     assert!(
-        printed.ends_with("), 0 there already, 3 no smaller, 0 failed"),
+        printed.ends_with("), 0 already existed, 3 no smaller than the original, 0 failed"),
         "{printed}"
     );
     assert_eq!(home.variants().len(), 9);
@@ -247,7 +309,7 @@ fn what_prefetch_makes_is_what_requests_get() {
     assert_eq!(code, 0, "{stderr}");
     assert_eq!(
         printed,
-        "5 files, 0 covers: 0 variants made (0 B, from 0 B of originals), 9 there already, 0 no smaller, 0 failed"
+        "5 files, 0 covers: 0 variants created (0 B, from 0 B of originals), 9 already existed, 0 no smaller than the original, 0 failed"
     );
 }
 
@@ -295,11 +357,11 @@ fn prefetch_goes_on_behind_what_cannot_be_made() {
     let printed = made_line(&stderr);
     assert_eq!(code, 1, "{stderr}");
     assert!(
-        printed.starts_with("3 files, 0 covers: 1 variants made ("),
+        printed.starts_with("3 files, 0 covers: 1 variants created ("),
         "{printed}"
     );
     assert!(
-        printed.ends_with("), 0 there already, 0 no smaller, 1 failed"),
+        printed.ends_with("), 0 already existed, 0 no smaller than the original, 1 failed"),
         "{printed}"
     );
 }
@@ -366,7 +428,7 @@ fn cell_proves_its_isolation() {
         "denied syscall   kills the process",
         "start ",
         "empty job ",
-        "fresh memory ",
+        "new memory ",
     ] {
         assert!(
             lines.iter().any(|line| line.starts_with(expected)),

@@ -159,7 +159,7 @@ fn prefetch_makes_covers_in_the_sizes_of_the_settings() {
     // picture `Folder.PNG`, which is also a cover.
     let summary = made_line(&stderr);
     assert!(
-        summary.starts_with("5 files, 4 covers: 5 variants made ("),
+        summary.starts_with("5 files, 4 covers: 5 variants created ("),
         "{summary}"
     );
     let server = Server::start(&home, &["--formats", "webp", "--improve", "false"]);

@@ -27,7 +27,8 @@ fn without_a_data_directory_pictures_are_served_uncached() {
         assert!(round <= errors, "{errors} errors in round {round}");
     }
     assert_eq!(server.get("/p.jpg").body, media::photo(400, 300, 1));
-    let warning = "variants cannot be written; the server continues without the cache";
+    let warning =
+        "variants cannot be written to the disk; the server continues without storing them";
     assert_eq!(
         server.logged("WARN", warning),
         1,
@@ -64,7 +65,10 @@ fn on_a_full_disk_pictures_are_served_uncached() {
     );
     let kept = server.get_as("/p.jpg?w=200", "image/avif");
     assert_eq!(kept.field("cache-status"), Some("Pelton; hit"));
-    assert_eq!(server.logged("INFO", "variants can be written again"), 1);
+    assert_eq!(
+        server.logged("INFO", "variants can be written to the disk again"),
+        1
+    );
     server.stop();
 }
 

@@ -9,7 +9,9 @@ use std::process::{Command, Output, Stdio};
 use expect_test::expect;
 use serde_json::Value;
 
+use crate::dashboard::admin;
 use crate::harness::{Home, Server, media, pelton};
+use crate::players::user;
 
 /// Id of the user and group `nobody`, which own no files.
 const NOBODY: u32 = 65_534;
@@ -44,7 +46,7 @@ fn ids(report: &Value) -> String {
 fn the_report_has_every_row() {
     let home = Home::new();
     let (report, code) = doctor(&mut pelton(&home, ["doctor", "--json"]));
-    expect!["app.codegen app.pin app.syscalls app.threads app.throttled cpu.clocksource cpu.freq irq.affinity irq.coalesce kernel.version lim.conntrack lim.memlock lim.nofile lim.packets lim.ports mem.numa mem.thp net.bpf net.taps nf.hooks nic.gro nic.rings nic.rps_rfs nic.rss nic.threaded nic.xps poll.epoll poll.irqsuspend poll.sysctl q.noqueue sec.audit sec.mitig sec.seccomp sock.balance sock.cbpf sock.incoming_cpu sock.reuseport tcp.backlog tcp.cc tcp.media tcp.migrate tcp.overflows"].assert_eq(&ids(&report));
+    expect!["app.codegen app.pin app.syscalls app.threads app.throttled cpu.clocksource cpu.freq irq.affinity irq.coalesce kernel.version lim.conntrack lim.memlock lim.nofile lim.packets lim.ports mem.numa mem.thp net.bpf net.taps nf.hooks nic.gro nic.rings nic.rps_rfs nic.rss nic.threaded nic.xps poll.epoll poll.irqsuspend poll.sysctl q.fq q.noqueue sec.audit sec.mitig sec.seccomp sock.balance sock.cbpf sock.incoming_cpu sock.reuseport tcp.backlog tcp.cc tcp.media tcp.migrate tcp.overflows"].assert_eq(&ids(&report));
     let rows = report["checks"].as_array().expect("the report has rows");
     let has_findings = rows.iter().any(|row| row["isFinding"] == true);
     assert_eq!(code, i32::from(has_findings));
@@ -115,6 +117,35 @@ fn a_running_server_is_found_by_its_data_directory_and_by_its_id() {
                 .is_some_and(|source| source.ends_with("/-/metrics"))
         );
     }
+}
+
+#[test]
+fn a_server_reports_on_itself_to_admins_only() {
+    let home = Home::with(&[("a.jpg", &media::photo(64, 48, 1))]);
+    let ann = admin(&home);
+    assert_eq!(user(&home, &["add", "bob"], "secret\n").0, Some(0));
+    let server = Server::plain(&home, &[]);
+    let ask = |method, fields: &str| server.send(method, "/-/api/doctor", fields);
+    assert_eq!(ask("GET", "").status, 401);
+    let bob = "authorization: Basic Ym9iOnNlY3JldA==\r\n";
+    assert_eq!(ask("GET", bob).status, 403);
+    assert_eq!(ask("POST", &ann).status, 405);
+    let response = ask("GET", &ann);
+    assert_eq!(response.status, 200, "{}", response.text());
+    assert_eq!(response.field("cache-control"), Some("no-store"));
+    let report: Value = serde_json::from_str(response.text()).expect("JSON");
+    assert_eq!(report["server"], server.pid());
+    let pid = server.pid().to_string();
+    let by_id = doctor(&mut pelton(&home, ["doctor", "--json", "--pid", &pid])).0;
+    assert_eq!(ids(&report), ids(&by_id));
+    for id in ["app.pin", "sock.reuseport", "sock.cbpf", "lim.nofile"] {
+        let row = row(&report, id);
+        assert_ne!(row["standing"], "unknown", "{row}");
+    }
+    // The server needs no request to itself for its counters.
+    let calls = row(&report, "app.syscalls");
+    assert_eq!(calls["standing"], "notApplicable", "{calls}");
+    assert_eq!(calls["evidence"][0]["source"], "the server's /-/metrics");
 }
 
 #[test]

@@ -147,6 +147,6 @@ fn a_folder_with_more_than_is_shown_says_so() {
     let server = Server::plain(&home, &["--limits-gallery-entries-max", "3"]);
     let page = server.get("/-/at/");
     assert_eq!(page.text().matches("<li>").count(), 3);
-    assert!(page.text().contains("more than is shown"));
+    assert!(page.text().contains("more files than this page shows"));
     server.stop();
 }

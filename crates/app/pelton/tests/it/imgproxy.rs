@@ -219,8 +219,11 @@ fn sign_makes_signatures_of_imgproxy() {
     let url = format!("https://example.org/imgproxy/_/{rest}");
     let expected = format!("https://example.org{}", signed(rest));
     assert_eq!(sign(&[&url]), (Some(0), expected.clone()));
-    assert_eq!(sign(&[&expected, "--check"]), (Some(0), "valid".to_owned()));
+    let valid = "valid, without expiry".to_owned();
+    assert_eq!(sign(&[&expected, "--check"]), (Some(0), valid));
     assert_eq!(sign(&[&url, "--check"]), (Some(1), String::new()));
+    let expired = signed("exp:1000/plain/local:///a.jpg");
+    assert_eq!(sign(&[&expired, "--check"]), (Some(1), String::new()));
     assert_eq!(sign(&[&url, "--expires", "1h"]), (Some(2), String::new()));
 }
 

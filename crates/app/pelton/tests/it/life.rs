@@ -303,7 +303,7 @@ fn a_socket_for_another_address_is_refused() {
     assert_eq!(
         stderr,
         format!(
-            "pelton: LISTEN_FDS: a socket for {address}, which no setting uses\n\
+            "pelton: LISTEN_FDS passes a socket for {address}, but no setting uses that address\n\
              hint:   set listen = \"{address}\"\n"
         )
     );

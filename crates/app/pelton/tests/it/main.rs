@@ -59,6 +59,7 @@ mod store_flush;
 mod stuck_log;
 mod tls;
 mod transcoding;
+mod tune;
 mod types;
 mod visibility;
 mod wire;

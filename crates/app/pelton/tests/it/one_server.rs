@@ -1,6 +1,7 @@
 //! One server per directory: a second one is refused, with the directory and the process id of the
 //! first in the message.
 
+use std::fs;
 use std::net::TcpStream;
 use std::process::{Command, Output};
 
@@ -60,6 +61,11 @@ fn a_second_store_on_a_directory_is_refused() {
         command
     };
     let store = Store::start(&dir.0, &["--save", "3600 1"]);
+    // The store listens before it writes its process id.
+    eventually("the lock file names the store", || {
+        let text = fs::read_to_string(dir.0.join("lock")).ok()?;
+        (!text.is_empty()).then_some(())
+    });
     for save in ["3600 1", ""] {
         let refused = command(&free_port(), save).output().expect("it starts");
         let expected = format!(

@@ -94,6 +94,9 @@ fn responses_about_the_server_are_those_of_the_openapi_document() {
         !ops["history"].as_array().expect("a list").is_empty(),
         "{ops}"
     );
+    ask("GET", "/doctor", "", 401);
+    let report = ask("GET", "/doctor", &cookie, 200);
+    assert_eq!(report["server"], server.pid());
     ask("DELETE", "/variants", "", 401);
     ask("DELETE", "/variants?path=none", &cookie, 404);
     ask("DELETE", "/variants", &cookie, 200);

@@ -503,7 +503,7 @@ fn pelton_sign_signs_and_verifies() {
         (
             &["--check", &signed, "--key", OLD_KEY],
             1,
-            "no key has made the signature",
+            "the signature was made with none of the keys",
         ),
         (
             &["--check", &signed, "--images-signature-keys", &keys],

@@ -457,10 +457,10 @@ fn every_unreadable_file_and_folder_is_reported_with_its_reason() {
         .collect();
     expect_test::expect![[r#"
         [
-            "Band/.ndignore: cannot be read, so it excludes nothing: Too many levels of symbolic links (os error 40)",
+            "Band/.ndignore: cannot be read, so its exclusions have no effect: Too many levels of symbolic links (os error 40)",
             "Band/cut.m4a: mp4 box is longer than its parent",
             "Band/empty.flac: file is empty",
-            "Band/odd.m3u8: playlist of a stream's segments",
+            "Band/odd.m3u8: the playlist lists segments of an HLS stream, not tracks",
             "Band/picture.png: not a picture",
             "Band/text.mp3: unknown music format",
             "…d/d/d/d/d/d/d/d/d/d/d/d/d/d/d: folder is deeper than the limit allows",

@@ -1,11 +1,15 @@
 //! CPU profiles of a serving Pelton.
 
 use std::fs;
+use std::path::Path;
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
-use crate::harness::{Client, Home, Response, Server, eventually, media};
+use host::{Roots, Sampling};
+
+use crate::harness::{Client, Home, Response, Server, eventually, media, pelton};
+use crate::players::user;
 
 const AVIF: &str = "accept: image/avif\r\n";
 
@@ -22,11 +26,29 @@ fn home() -> Home {
     Home::with(&originals)
 }
 
+/// Returns whether this host lets a process sample itself. Prints the reason if it does not.
+fn can_sample() -> bool {
+    match Sampling::start(&Roots::default(), std::process::id(), 99) {
+        Ok(_) => true,
+        Err(error) => {
+            eprintln!("skipped: this host does not let a process sample itself: {error:?}");
+            false
+        }
+    }
+}
+
 /// Asks for a profile, and has pictures converted and then sent from the cache until the profile is
-/// complete. Returns `None` and prints the reason if this host refuses to sample.
-fn profile(server: &Server, query: &str) -> Option<Response> {
+/// complete.
+fn profile(server: &Server, query: &str) -> Response {
     let mut client = Client::connect(server.address());
     client.request("GET", &format!("/-/profile?{query}"), "");
+    let response = while_busy(server, || client.response());
+    assert_eq!(response.status, 200, "{}", response.text());
+    response
+}
+
+/// Has pictures converted and then sent from the cache until `work` is complete.
+fn while_busy<T>(server: &Server, work: impl FnOnce() -> T) -> T {
     let is_complete = AtomicBool::new(false);
     thread::scope(|scope| {
         let busy = scope.spawn(|| {
@@ -38,25 +60,21 @@ fn profile(server: &Server, query: &str) -> Option<Response> {
                 }
             }
         });
-        let response = client.response();
+        let result = work();
         is_complete.store(true, Ordering::Relaxed);
         busy.join().expect("the pictures are sent");
-        if response.status == 503 {
-            eprintln!("skipped: {}", response.text());
-            return None;
-        }
-        assert_eq!(response.status, 200, "{}", response.text());
-        Some(response)
+        result
     })
 }
 
 #[test]
 fn a_profile_names_functions_of_the_server_and_of_the_codecs() {
+    if !can_sample() {
+        return;
+    }
     let home = home();
     let server = Server::plain(&home, &[]);
-    let Some(response) = profile(&server, "seconds=3&format=folded") else {
-        return;
-    };
+    let response = profile(&server, "seconds=3&format=folded");
     let folded = response.text();
     let has = |begin: &str, function: &str| {
         let mut lines = folded.lines();
@@ -73,11 +91,12 @@ fn a_profile_names_functions_of_the_server_and_of_the_codecs() {
 
 #[test]
 fn a_profile_is_pprof_unless_the_query_says_otherwise() {
+    if !can_sample() {
+        return;
+    }
     let home = home();
     let server = Server::plain(&home, &[]);
-    let Some(response) = profile(&server, "seconds=3&of=workers") else {
-        return;
-    };
+    let response = profile(&server, "seconds=3&of=workers");
     assert_eq!(response.content_type(), "application/octet-stream");
     let file = home.directory().join("profile.pb.gz");
     fs::write(&file, &response.body).expect("the profile is written");
@@ -96,6 +115,7 @@ fn a_profile_is_pprof_unless_the_query_says_otherwise() {
     };
     let text = String::from_utf8_lossy(&top.stdout);
     assert!(top.status.success(), "{text}");
+    assert!(text.contains("File: pelton"), "{text}");
     assert!(text.contains("Type: cpu"), "{text}");
     assert!(text.contains("av1_"), "{text}");
 }
@@ -117,27 +137,127 @@ fn one_profile_at_a_time_and_only_with_the_token() {
         let refused = server.send("GET", &format!("/-/profile?{query}"), &bearer);
         assert_eq!(refused.status, 400, "{query}");
     }
+    let last = |query: &str, fields: &str| {
+        let target = format!("/-/profile/last{query}");
+        server.send("GET", &target, fields)
+    };
+    assert_eq!(last("", "").status, 401);
+    assert_eq!(last("", &bearer).status, 204, "there is no profile yet");
+    assert_eq!(last("?seconds=1", &bearer).status, 400);
     let mut first = Client::connect(server.address());
-    first.request("GET", "/-/profile?seconds=4", &bearer);
-    let has_begun = eventually("the first profile has begun, or was refused", || {
-        let is_taken = threads(server.pid()).any(|name| name == "profile");
-        (is_taken || first.has_begun()).then_some(is_taken)
-    });
-    if !has_begun {
+    first.request("GET", "/-/profile?seconds=4&format=folded", &bearer);
+    if !can_sample() {
         let refused = first.response();
         assert_eq!(refused.status, 503, "{}", refused.text());
-        eprintln!("skipped: {}", refused.text());
         return;
     }
+    eventually("the first profile has begun", || {
+        let mut names = threads(server.pid());
+        names.any(|name| name == "profile").then_some(())
+    });
     let second = server.send("GET", "/debug/pprof/profile?seconds=1", &bearer);
     assert_eq!(second.status, 409);
-    assert_eq!(second.field("retry-after"), Some("60"));
+    let wait = second.field("retry-after").and_then(|it| it.parse().ok());
+    assert!((1..=5).contains(&wait.unwrap_or(0)), "{wait:?}");
+    // The complete profile stays, in all formats.
+    let first = first.response();
+    assert_eq!(first.status, 200);
+    let again = last("?format=folded", &bearer);
+    assert_eq!(again.text(), first.text());
+    for name in [
+        "pelton-profile-begin-ms",
+        "pelton-profile-seconds",
+        "pelton-profile-samples",
+    ] {
+        assert!(first.field(name).is_some(), "{name}");
+        assert_eq!(again.field(name), first.field(name), "{name}");
+    }
+    assert_eq!(
+        last("", &bearer).content_type(),
+        "application/octet-stream",
+        "pprof is the default"
+    );
     // Another profile can be taken when the first is complete.
-    assert_eq!(first.response().status, 200);
     eventually("another profile can be taken", || {
         let third = server.send("GET", "/-/profile?seconds=1", &bearer);
         (third.status == 200).then_some(())
     });
+    server.stop();
+}
+
+#[test]
+fn the_session_of_an_admin_suffices_for_a_profile() {
+    let home = Home::new();
+    for words in [&["add", "ann", "--admin"][..], &["add", "bob"]] {
+        assert_eq!(user(&home, words, "sesame\n").0, Some(0));
+    }
+    let server = Server::plain(&home, &[]);
+    let log_in = |name: &str| {
+        let body = format!("{{\"name\":\"{name}\",\"password\":\"sesame\"}}");
+        let length = body.len();
+        let mut client = server.connect();
+        client.send(format!(
+            "POST /-/api/session HTTP/1.1\r\nhost: pelton\r\norigin: http://pelton\r\n\
+             content-type: application/json\r\ncontent-length: {length}\r\n\r\n{body}"
+        ));
+        let response = client.response();
+        let cookie = response.field("set-cookie").expect("a cookie");
+        let pair = cookie.split(';').next().expect("a first part");
+        format!("cookie: {pair}\r\n")
+    };
+    let (ann, bob) = (log_in("ann"), log_in("bob"));
+    let ask = |fields: &str| server.send("GET", "/-/profile?seconds=1", fields).status;
+    assert_eq!(ask(""), 401);
+    assert_eq!(ask(&bob), 403);
+    // 503: this host refuses to sample.
+    assert!(matches!(ask(&ann), 200 | 503));
+    server.stop();
+}
+
+#[test]
+fn the_command_writes_profiles_of_a_running_server() {
+    if !can_sample() {
+        return;
+    }
+    let home = home();
+    let token = home.directory().join("token");
+    fs::write(&token, "a-token-of-at-least-32-characters-for-profiles").expect("written");
+    let token = token.to_str().expect("UTF-8");
+    let server = Server::plain(&home, &["--admin-token-file", token]);
+    let url = format!("http://{}", server.address());
+    let run = |words: &[&str], file: &Path| {
+        let mut command = pelton(&home, ["profile", "--seconds", "1", "-o"]);
+        let output = command.arg(file).args(words).output().expect("it runs");
+        let stderr = String::from_utf8(output.stderr).expect("UTF-8");
+        (output.status.code(), stderr)
+    };
+    let svg = home.directory().join("flames.svg");
+    let (code, stderr) = run(&["--url", &url, "--key-file", token], &svg);
+    assert_eq!(code, Some(0), "{stderr}");
+    let named = format!("{}: ", svg.display());
+    assert!(
+        stderr.contains(&named) && stderr.contains(" samples, 0 lost"),
+        "{stderr}"
+    );
+    let text = fs::read_to_string(&svg).expect("the profile is written");
+    assert!(text.starts_with("<svg "), "{text}");
+    // Without the token, the server refuses, and the earlier file stays.
+    let (code, stderr) = run(&["--url", &url], &svg);
+    assert_eq!(code, Some(2), "{stderr}");
+    assert!(stderr.contains("responded with 401"), "{stderr}");
+    assert_eq!(fs::read_to_string(&svg).expect("it stays"), text);
+    // From outside, the token is not needed.
+    let folded = home.directory().join("profile.folded");
+    let pid = server.pid().to_string();
+    let (code, stderr) = while_busy(&server, || run(&["--pid", &pid], &folded));
+    assert_eq!(code, Some(0), "{stderr}");
+    let text = fs::read_to_string(&folded).expect("the profile is written");
+    assert!(
+        text.lines().any(|line| line.starts_with("server;")),
+        "{text}"
+    );
+    let absent = home.directory().join("absent").join("profile.svg");
+    assert_eq!(run(&["--url", &url], &absent).0, Some(3));
     server.stop();
 }
 

@@ -38,6 +38,49 @@ fn no_result_replaces_an_input_or_another_result() {
     assert!(refused(&["b.png", "b.jpg"], None).contains("would both become b.jpg"));
 }
 
+/// Paths may differ although the files are the same: `a.jpg` and `./a.jpg`, for example.
+#[test]
+fn files_are_compared_and_not_only_paths() {
+    let home = std::env::temp_dir().join(format!("pelton-convert-{}", std::process::id()));
+    fs::create_dir_all(home.join("in")).expect("a folder");
+    for name in ["a.jpg", "b.png", "c.png"] {
+        fs::write(home.join("in").join(name), name).expect("a file");
+    }
+    let linked = |target: &str, name: &str| std::os::unix::fs::symlink(target, home.join(name));
+    linked("in", "other").expect("a link");
+    linked("in/c.png", "link.jpg").expect("a link");
+    let refused = |pairs: &[(&str, &str)]| {
+        let conversion = |(input, output): &(&str, &str)| Conversion {
+            input: home.join(input),
+            output: home.join(output),
+            target: Target::Jpeg,
+        };
+        let conversions: Vec<_> = pairs.iter().map(conversion).collect();
+        let result = check_results(&conversions);
+        result.map_err(|err| err.to_string().replace(&format!("{}/", home.display()), ""))
+    };
+    let replaced = |pairs| {
+        let text = refused(pairs).expect_err("a picture would be lost");
+        assert!(text.contains("a result would replace a picture"), "{text}");
+    };
+    replaced(&[("in/a.jpg", "in/../in/a.jpg")]);
+    replaced(&[("in/a.jpg", "other/a.jpg")]);
+    replaced(&[("in/b.png", "b.jpg"), ("in/c.png", "other/b.png")]);
+    // The result would replace the link by which the picture was named.
+    replaced(&[("link.jpg", "other/../link.jpg")]);
+    let text = refused(&[("in/b.png", "in/x.jpg"), ("in/c.png", "other/x.jpg")]);
+    let text = text.expect_err("one result would be lost");
+    let expected = "in/b.png and in/c.png would both become other/x.jpg";
+    assert!(text.contains(expected), "{text}");
+    assert_eq!(
+        refused(&[("in/a.jpg", "a.jpg"), ("in/b.png", "b.jpg")]),
+        Ok(())
+    );
+    // A link is replaced, and not the picture to which it leads.
+    assert_eq!(refused(&[("in/c.png", "link.jpg")]), Ok(()));
+    fs::remove_dir_all(home).expect("it was made here");
+}
+
 #[test]
 fn the_table_lists_pictures_and_totals() {
     let conversion = |output: &str| Conversion {

@@ -16,7 +16,7 @@ pub(super) const ROWS: &[Check] = &[
         id: "app.threads",
         title: "one core of the server per usable processor",
         class: Class::Process,
-        gain: "25 to 27 % from using all processors (step 1, +55 % in all)",
+        gain: "step 1 of the article: 25 to 27 % of its +55 % came from using all processors",
         sizes: "all sizes",
         risk: "conversions compete with the cores for the processors",
         change: "restart the server without taskset or AllowedCPUs=, or give its control group a whole number of processors in cpu.max",
@@ -38,7 +38,7 @@ pub(super) const ROWS: &[Check] = &[
         id: "app.pin",
         title: "cores pinned to processors",
         class: Class::Process,
-        gain: "part of +38 % (step 5, perfect locality)",
+        gain: "step 5 of the article: part of its +38 % for perfect locality",
         sizes: SMALL,
         risk: "none: the server pins its cores itself",
         change: "start the server where it may use whole cores: no two of its processors should share one",
@@ -49,7 +49,7 @@ pub(super) const ROWS: &[Check] = &[
         id: "app.syscalls",
         title: "system calls per request",
         class: Class::Process,
-        gain: "5 to 10 % from recv and send instead of read and write (step 1)",
+        gain: "step 1 of the article: 5 to 10 % came from recv and send in place of read and write",
         sizes: SMALL,
         risk: "none",
         change: "let clients and proxies keep their connections open: keepalive in the upstream block of nginx",
@@ -60,7 +60,7 @@ pub(super) const ROWS: &[Check] = &[
         id: "app.codegen",
         title: "processor features the program is compiled for",
         class: Class::Process,
-        gain: "5 to 10 % from -O3, 5 to 10 % from -march=native (step 1)",
+        gain: "step 1 of the article: 5 to 10 % came from -O3, and 5 to 10 % from -march=native",
         sizes: "small responses; conversions choose their instructions at run time",
         risk: "a program compiled for x86-64-v3 does not start on older processors",
         change: "build with RUSTFLAGS='-C target-cpu=x86-64-v3'",
@@ -156,9 +156,11 @@ fn pinned(facts: &Facts) -> Judged {
     });
     let judgement = match shared {
         true => tradeoff(format!(
-            "cores are pinned to {pinned}, of which some are hardware threads of one core and share its execution units"
+            "the server's threads are pinned to the processors {pinned}, some of which are hardware threads of the same physical core and share its execution units"
         )),
-        false => fine(format!("cores are pinned to {pinned}")),
+        false => fine(format!(
+            "the server's threads are pinned to the processors {pinned}"
+        )),
     };
     Ok(judgement.seen(threads).seen(&facts.cpu.siblings))
 }

@@ -1,7 +1,7 @@
 //! Rows about the network card, its queueing disciplines and busy polling: steps 6, 8 and 9 of the
 //! article.
 
-use crate::check::{Check, Class, Judged};
+use crate::check::{Check, Class, Judged, Standing};
 use crate::verdict::{SMALL, each, fine, gain, not_applicable, tradeoff};
 use crate::{Facts, Interface, Qdisc, Release, Unread};
 
@@ -18,11 +18,11 @@ pub(super) const ROWS: &[Check] = &[
         id: "irq.coalesce",
         title: "moderation of interrupts that follows the load",
         class: Class::Tunable,
-        gain: "+28 %, together with busy polling (step 6)",
+        gain: "step 6 of the article: +28 %, together with busy polling",
         sizes: SMALL,
         risk: "longer moderation adds its delay to responses at low load; drivers differ",
         change: "ethtool -C IF adaptive-rx on",
-        undo: "ethtool -C IF adaptive-rx off, and the old rx-usecs",
+        undo: "ethtool -C IF adaptive-rx off rx-usecs with the old number",
         judge: |facts| each(facts, coalescing),
     },
     Check {
@@ -40,8 +40,8 @@ pub(super) const ROWS: &[Check] = &[
         id: "poll.sysctl",
         title: "busy polling of all sockets",
         class: Class::Tunable,
-        gain: "+28 %, together with moderation of interrupts (step 6)",
-        sizes: "small responses at very high rates; poll.epoll reaches the same without cost for other sockets",
+        gain: "step 6 of the article: +28 %, together with moderation of interrupts",
+        sizes: "small responses at very high rates; poll.epoll has the same effect without cost for other sockets",
         risk: "every process that waits for a socket spins; discouraged",
         change: "sysctl -w net.core.busy_poll=0 net.core.busy_read=0",
         undo: "write the old values",
@@ -51,7 +51,7 @@ pub(super) const ROWS: &[Check] = &[
         id: "poll.epoll",
         title: "busy polling per epoll instance",
         class: Class::Process,
-        gain: "+28 %, together with moderation of interrupts (step 6)",
+        gain: "step 6 of the article: +28 %, together with moderation of interrupts",
         sizes: SMALL,
         risk: "a processor spins while connections are quiet",
         change: "none: this version of Pelton does not poll",
@@ -62,7 +62,7 @@ pub(super) const ROWS: &[Check] = &[
         id: "poll.irqsuspend",
         title: "interrupts deferred while packets are polled",
         class: Class::Tunable,
-        gain: "not in the article; the modern form of step 6",
+        gain: "not in the article; newer kernels have it in place of the busy polling of step 6",
         sizes: SMALL,
         risk: "without busy polling each response waits for the timer",
         change: "echo 0 > /sys/class/net/IF/napi_defer_hard_irqs; echo 0 > /sys/class/net/IF/gro_flush_timeout",
@@ -71,9 +71,9 @@ pub(super) const ROWS: &[Check] = &[
     },
     Check {
         id: "q.noqueue",
-        title: "no queueing discipline, hence no lock of it",
+        title: "no queueing discipline, hence no contention for its lock",
         class: Class::Tunable,
-        gain: "+2 % (step 8)",
+        gain: "step 8 of the article: +2 %",
         sizes: SMALL,
         risk: "connections no longer share the card fairly, and BBR loses the pacing of fq",
         change: "sysctl -w net.core.default_qdisc=noqueue; tc qdisc replace dev IF root noqueue",
@@ -81,11 +81,22 @@ pub(super) const ROWS: &[Check] = &[
         judge: |facts| each(facts, queueing),
     },
     Check {
+        id: "q.fq",
+        title: "queueing discipline that paces connections",
+        class: Class::Tunable,
+        gain: "not in the article, and not measured by us",
+        sizes: "BBR with bodies of 10 KB and more; other congestion controls do not need it",
+        risk: "each queue of the card has a lock and a table of connections; the kernel may lack fq",
+        change: "tc qdisc replace dev IF root fq, on cards with several queues for each queue",
+        undo: "tc qdisc del dev IF root, which returns to the kernel's choice",
+        judge: pacing,
+    },
+    Check {
         id: "nic.gro",
         title: "offloads: segmentation on, aggregation as the load needs it",
         class: Class::Tunable,
-        gain: "+4 %, together with reno and fixed moderation, from aggregation (GRO) off (step 9)",
-        sizes: "segmentation (TSO, GSO): bodies of 10 KB and more; GRO off: small responses only, and uploads lose",
+        gain: "step 9 of the article: GRO off, reno in place of cubic and fixed moderation of interrupts gained 4 % together",
+        sizes: "segmentation offload (TSO, GSO) helps bodies of 10 KB and more; GRO off helps small responses only",
         risk: "GRO off makes uploads slower",
         change: "ethtool -K IF tso on gso on",
         undo: "ethtool -K IF tso off gso off",
@@ -105,9 +116,9 @@ fn coalescing(_: &Facts, interface: &Interface) -> Judged {
         .receive_us
         .map_or("an unknown delay".to_owned(), |us| format!("{us} µs"));
     let judgement = match settings.is_adaptive {
-        Some(true) => fine("the moderation adapts to the load"),
+        Some(true) => fine("the moderation of interrupts adapts to the load"),
         Some(false) => tradeoff(format!(
-            "fixed moderation of {delay}; a driver may not support another"
+            "fixed moderation of {delay}; not every driver supports adaptive moderation"
         ))
         .with_change(format!("ethtool -C {} adaptive-rx on", interface.name)),
         None => not_applicable(format!("the driver offers only fixed moderation, {delay}")),
@@ -156,14 +167,19 @@ fn epoll_polling(facts: &Facts) -> Judged {
     let kernel = facts.kernel.release.get()?;
     let connections = &facts.server.connections;
     let can = match (EPOLL_POLLING <= *kernel, connections.ok()) {
-        (false, _) => format!("kernel {kernel} lacks it, which needs {EPOLL_POLLING}"),
+        (false, _) => format!(
+            "kernel {kernel} does not support it; kernel {EPOLL_POLLING} or newer is needed"
+        ),
         (true, Some(open)) if open.iter().any(|one| one.napi_id != 0) => {
-            "the kernel and the card could".to_owned()
+            "the kernel and the card support it".to_owned()
         }
         (true, Some(open)) if !open.is_empty() => {
-            "the kernel could, but connections have no SO_INCOMING_NAPI_ID".to_owned()
+            "the kernel supports it, but connections have no SO_INCOMING_NAPI_ID".to_owned()
         }
-        (true, _) => "the kernel could; no open connection shows if the card can".to_owned(),
+        (true, _) => {
+            "the kernel supports it; without an open connection, it is unknown if the card does"
+                .to_owned()
+        }
     };
     let state = format!("this version of Pelton does not poll; {can}");
     Ok(not_applicable(state)
@@ -179,7 +195,9 @@ fn deferral(facts: &Facts, interface: &Interface) -> Judged {
         (rounds, ns) => {
             let since = match IRQ_SUSPENSION <= *kernel {
                 true => "",
-                false => "; the kernel cannot suspend them only while a program polls",
+                false => {
+                    "; this kernel cannot limit the deferral to the time in which a program polls"
+                }
             };
             tradeoff(format!(
                 "interrupts are deferred {rounds} times for {ns} ns{since}"
@@ -198,17 +216,35 @@ fn queueing(facts: &Facts, interface: &Interface) -> Judged {
     } else if kinds.iter().all(|kind| SIMPLE.contains(kind)) {
         let name = &interface.name;
         tradeoff(format!(
-            "packets pass {}, whose lock they take in turn",
+            "packets pass the queueing discipline {}, whose lock they contend for",
             kinds.join(", ")
         ))
         .with_change(format!("tc qdisc replace dev {name} root noqueue"))
     } else {
         let kinds = kinds.join(", ");
         not_applicable(format!(
-            "packets pass {kinds}, which shapes or classifies and should stay"
+            "packets pass the queueing discipline {kinds}, which shapes or classifies them and should stay"
         ))
     };
     Ok(judgement.seen(found).seen(&facts.network.default_qdisc))
+}
+
+fn pacing(facts: &Facts) -> Judged {
+    let control = &facts.network.congestion_control;
+    let judgement = match control.get()?.as_str() {
+        "bbr" => super::tcp::paced_by_card(facts)?,
+        name => not_applicable(format!("{name} does not pace connections")),
+    };
+    let mut judgement = match judgement.standing {
+        // The row of the congestion control reports the gain, and names both ways.
+        Standing::Gain => tradeoff(judgement.state),
+        _ => judgement,
+    };
+    judgement = judgement.seen(control);
+    for interface in facts.interfaces.ok().into_iter().flatten() {
+        judgement = judgement.seen(&interface.qdiscs);
+    }
+    Ok(judgement)
 }
 
 fn offloads(_: &Facts, interface: &Interface) -> Judged {
@@ -219,7 +255,7 @@ fn offloads(_: &Facts, interface: &Interface) -> Judged {
     let segments = is_on("tx-tcp-segmentation") || is_on("tx-generic-segmentation");
     let gro = match is_on("rx-gro") {
         true => "on, which uploads need",
-        false => "off, which uploads pay for",
+        false => "off, which makes uploads slower",
     };
     let judgement = match segments {
         false => gain(format!(

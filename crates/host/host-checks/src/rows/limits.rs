@@ -31,7 +31,7 @@ pub(super) const ROWS: &[Check] = &[
         id: "lim.memlock",
         title: "limit on locked memory",
         class: Class::Process,
-        gain: "not in the article; bounds zero-copy writes of servers that use MSG_ZEROCOPY",
+        gain: "not in the article; limits the zero-copy writes of servers that use MSG_ZEROCOPY",
         sizes: "none: this server does not need locked memory",
         risk: "locked memory cannot be swapped",
         change: "LimitMEMLOCK=64M in the service",
@@ -45,7 +45,7 @@ pub(super) const ROWS: &[Check] = &[
         gain: "none measured by the article; a full table drops new connections",
         sizes: "all sizes with many connections",
         risk: "about 300 bytes of kernel memory per entry",
-        change: "sysctl -w net.netfilter.nf_conntrack_max=262144, or exempt the server as in nf.hooks",
+        change: "sysctl -w net.netfilter.nf_conntrack_max=262144, or exempt the server from connection tracking as described in nf.hooks",
         undo: "sysctl -w net.netfilter.nf_conntrack_max with the old number",
         judge: conntrack,
     },
@@ -88,7 +88,7 @@ fn descriptors(facts: &Facts) -> Judged {
         }
         // Only the hard limit matters, because the server raises the soft limit to it at start.
         _ if bounds.hard < DESCRIPTORS => gain(format!(
-            "at most {} descriptors; {DESCRIPTORS} allow 16,384 connections that each get a file",
+            "at most {} descriptors; {DESCRIPTORS} are enough for 16,384 connections that each download a file",
             bounds.hard
         )),
         _ => fine(format!(
@@ -112,8 +112,9 @@ fn locked_memory(facts: &Facts) -> Judged {
         u64::MAX => "no limit".to_owned(),
         bytes => format!("at most {bytes} bytes"),
     };
-    let state =
-        format!("{limit}; the server locks no memory, as it lends pages to the kernel by vmsplice");
+    let state = format!(
+        "{limit}; the server locks no memory, because it passes pages to the kernel by vmsplice"
+    );
     Ok(not_applicable(state).seen(found))
 }
 
@@ -128,7 +129,7 @@ fn conntrack(facts: &Facts) -> Judged {
         true => {
             let limit = CONNTRACK_SET.max(most.saturating_mul(2));
             problem(state).with_change(format!(
-                "sysctl -w net.netfilter.nf_conntrack_max={limit}, or exempt the server as in nf.hooks"
+                "sysctl -w net.netfilter.nf_conntrack_max={limit}, or exempt the server from connection tracking as described in nf.hooks"
             ))
         }
         false => fine(state),

@@ -11,7 +11,7 @@ const FAST_CLOCKS: [&str; 3] = ["tsc", "arch_sys_counter", "hyperv_clocksource_t
 const FEATURES: [(Release, &str); 5] = [
     (Release(5, 13), "Landlock for the sandboxes"),
     (Release(5, 14), "tcp_migrate_req"),
-    (Release(6, 2), "SO_INCOMING_CPU among sockets of one port"),
+    (Release(6, 2), "SO_INCOMING_CPU among the sockets of a port"),
     (Release(6, 9), "busy polling per epoll instance"),
     (Release(6, 13), "suspended interrupts"),
 ];
@@ -43,9 +43,9 @@ pub(super) const ROWS: &[Check] = &[
         id: "mem.thp",
         title: "transparent huge pages",
         class: Class::Tunable,
-        gain: "not in the article; in our sandboxes, the first touch of memory takes 1.2 instead of 8 to 15 µs per 4 KB",
-        sizes: "conversions of pictures; not responses that exist",
-        risk: "always may use more memory; madvise affects only programs that ask",
+        gain: "not in the article; in our sandboxes, the first access to new memory takes 1.2 µs per 4 KB, without them 8 to 15 µs",
+        sizes: "conversions of pictures; not cache hits",
+        risk: "the value always may use more memory; madvise affects only programs that request huge pages",
         change: "echo madvise > /sys/kernel/mm/transparent_hugepage/enabled",
         undo: "echo never > /sys/kernel/mm/transparent_hugepage/enabled",
         judge: huge_pages,
@@ -56,7 +56,7 @@ pub(super) const ROWS: &[Check] = &[
         class: Class::Boot,
         gain: "see the rows of the features",
         sizes: "see the rows of the features",
-        risk: "an upgrade of the operating system",
+        risk: "needs an upgrade of the operating system",
         change: "install a newer kernel of your distribution and restart the host",
         undo: "start the old kernel",
         judge: version,
@@ -111,7 +111,7 @@ fn huge_pages(facts: &Facts) -> Judged {
         return Ok(not_applicable("the kernel has no transparent huge pages").seen(found));
     }
     let judgement = match found.get()?.as_str() {
-        "never" => gain("off: sandboxes touch new memory in pages of 4 KB"),
+        "never" => gain("off: sandboxes get new memory in pages of 4 KB"),
         mode => fine(format!("{mode}: sandboxes get huge pages")),
     };
     Ok(judgement.seen(found))

@@ -16,7 +16,7 @@ pub(super) const ROWS: &[Check] = &[
         id: "sock.reuseport",
         title: "a listening socket per core",
         class: Class::Process,
-        gain: "part of +38 % (step 5, perfect locality)",
+        gain: "step 5 of the article: part of its +38 % for perfect locality",
         sizes: "all sizes with many connections",
         risk: "none: the server opens them itself",
         change: "restart the server: sockets passed by a service manager need one per core",
@@ -27,9 +27,9 @@ pub(super) const ROWS: &[Check] = &[
         id: "sock.incoming_cpu",
         title: "connections stay on the processor that receives them",
         class: Class::Process,
-        gain: "part of +38 % (step 5, perfect locality)",
+        gain: "step 5 of the article: part of its +38 % for perfect locality",
         sizes: SMALL,
-        risk: "if one processor receives all packets, one core gets all connections; steering = \"auto\" notices that",
+        risk: "if one processor receives all packets, one core gets all connections; steering = \"auto\" detects this",
         change: "steering = \"auto\"",
         undo: "steering = \"hash\"",
         judge: incoming_cpu,
@@ -38,7 +38,7 @@ pub(super) const ROWS: &[Check] = &[
         id: "sock.cbpf",
         title: "choice of the core by a BPF program",
         class: Class::Process,
-        gain: "part of +38 % (step 5); the same choice as sock.incoming_cpu, for kernels before 6.2",
+        gain: "step 5 of the article: part of its +38 % for perfect locality; on kernels before 6.2, it chooses cores as sock.incoming_cpu does on newer ones",
         sizes: SMALL,
         risk: "a proxy that opens all its connections on one processor loads one core only",
         change: "steering = \"cbpf\", on kernels before 6.2 whose network card spreads packets over all processors",
@@ -49,7 +49,7 @@ pub(super) const ROWS: &[Check] = &[
         id: "sock.balance",
         title: "connections spread evenly over the cores",
         class: Class::Process,
-        gain: "none measured by the article; a core with half of all connections of four limits the server to half its speed",
+        gain: "none measured by the article; on a server with four cores, a core that has half of all connections halves the throughput",
         sizes: "all sizes",
         risk: "fewer connections stay on the processor that receives them",
         change: "steering = \"auto\"; if clients are few, let the proxy open more connections",
@@ -76,7 +76,7 @@ fn reuseport(facts: &Facts) -> Judged {
             not_applicable("the server has no listening TCP socket").seen(&facts.server.listeners)
         );
     };
-    let state = format!("{address} has sockets: {most}, cores: {cores}");
+    let state = format!("listening sockets of {address}: {most}; cores of the server: {cores}");
     let judgement = match (most as u64) < cores {
         true => gain(state),
         false => fine(state),
@@ -88,7 +88,7 @@ fn incoming_cpu(facts: &Facts) -> Judged {
     let kernel = facts.kernel.release.get()?;
     if *kernel < INCOMING_CPU {
         let state = format!(
-            "kernel {kernel} ignores SO_INCOMING_CPU among sockets of one port, which needs {INCOMING_CPU}"
+            "kernel {kernel} ignores SO_INCOMING_CPU among the sockets of a port; kernel {INCOMING_CPU} or newer is needed"
         );
         return Ok(not_applicable(state).seen(&facts.kernel.release));
     }
@@ -107,14 +107,14 @@ fn incoming_cpu(facts: &Facts) -> Judged {
     }
     if located < LOCATED_MIN {
         let state = format!(
-            "connections are spread {mode}; only {located} were sampled, too few for a judgement"
+            "connections are spread {mode}; only {located} of them were sampled, too few for a judgement"
         );
         return Ok(not_applicable(state)
             .seen(&facts.server.metrics)
             .seen(&facts.server.listeners));
     }
     let state = format!(
-        "connections are spread {mode}; {} % of {located} samples are local",
+        "connections are spread {mode}; {} % of {located} sampled connections are served on the processor that receives their packets",
         local * 100 / located
     );
     let judgement = match found.steering.hash == 0 || located * 9 <= local * 10 {
@@ -134,7 +134,7 @@ fn cbpf(facts: &Facts) -> Judged {
             "kernel {kernel} makes the same choice by SO_INCOMING_CPU"
         )),
         Some(_) => tradeoff(format!(
-            "kernel {kernel} needs the BPF program for locality, which is not attached"
+            "kernel {kernel} needs the BPF program for locality, but the program is not attached"
         )),
         None => return Err(metrics(facts).expect_err("the metrics are unknown in this arm")),
     };
@@ -156,7 +156,7 @@ fn balance(facts: &Facts) -> Judged {
         return Ok(not_applicable(state).seen(&facts.server.metrics));
     }
     let state = format!(
-        "the busiest core accepted {:.2} times the mean of {} connections",
+        "the busiest core accepted {:.2} times as many of the {} connections as the average core",
         found.imbalance, found.accepted
     );
     let judgement = match found.imbalance <= IMBALANCE_MAX {

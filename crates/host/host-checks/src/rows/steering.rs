@@ -4,7 +4,7 @@ use crate::check::{Check, Class, Judged};
 use crate::verdict::{SMALL, each, fine, gain, not_applicable, processors, tradeoff};
 use crate::{Cpus, Facts, Interface, Unread};
 
-const STEP: &str = "part of +38 % (step 5, perfect locality)";
+const STEP: &str = "step 5 of the article: part of its +38 % for perfect locality";
 
 pub(super) const ROWS: &[Check] = &[
     Check {
@@ -35,7 +35,7 @@ pub(super) const ROWS: &[Check] = &[
         class: Class::Tunable,
         gain: STEP,
         sizes: SMALL,
-        risk: "little: the kernel uses any queue for processors without one",
+        risk: "little: for a processor without an assigned queue, the kernel uses any queue",
         change: "echo MASK > /sys/class/net/IF/queues/tx-N/xps_cpus",
         undo: "write the old mask",
         judge: |facts| each(facts, transmit),
@@ -46,7 +46,7 @@ pub(super) const ROWS: &[Check] = &[
         class: Class::Tunable,
         gain: "not in the article, whose card had a queue per processor; the only way to spread packets of one queue",
         sizes: "all sizes, if one processor is busy with packets while others are idle",
-        risk: "an interrupt between processors per packet batch: a loss if the first processor is not busy",
+        risk: "each batch of packets costs an interrupt between processors, a loss if the receiving processor is not busy",
         change: "echo MASK > /sys/class/net/IF/queues/rx-0/rps_cpus; sysctl -w net.core.rps_sock_flow_entries=32768; echo 32768 > /sys/class/net/IF/queues/rx-0/rps_flow_cnt",
         undo: "write 0 to each of them",
         judge: |facts| each(facts, software),
@@ -55,7 +55,7 @@ pub(super) const ROWS: &[Check] = &[
         id: "nic.threaded",
         title: "threads process received packets",
         class: Class::Tunable,
-        gain: "not in the article; moves packet processing of interfaces without interrupts of their own, such as veth",
+        gain: "not in the article; for interfaces without interrupts of their own, such as veth, other processors than that of the sender can process received packets",
         sizes: SMALL,
         risk: "context switches add latency when the load is low",
         change: "echo 1 > /sys/class/net/IF/threaded",
@@ -119,7 +119,7 @@ fn channels(facts: &Facts, interface: &Interface) -> Judged {
     };
     let wanted = u64::from(channels.receive_max).min(usable);
     let state = format!(
-        "{} of {} possible queues receive",
+        "{} of {} possible receive queues are in use",
         channels.receive, channels.receive_max
     );
     let judgement = match u64::from(channels.receive) < wanted {
@@ -193,9 +193,10 @@ fn mask(facts: &Facts) -> String {
 fn threaded(facts: &Facts, interface: &Interface) -> Judged {
     let found = &interface.is_threaded;
     if interface.kind != "veth" {
-        return Ok(
-            not_applicable("the card has interrupts, which choose the processor").seen(found),
-        );
+        return Ok(not_applicable(
+            "the interrupts of the card already choose the processor of each packet",
+        )
+        .seen(found));
     }
     let judgement = match (*found.get()?, processors(facts)?) {
         (true, _) => fine("threads process received packets"),

@@ -38,8 +38,8 @@ pub(super) const ROWS: &[Check] = &[
         id: "tcp.cc",
         title: "congestion control that fits the queueing discipline",
         class: Class::Tunable,
-        gain: "part of +4 % from reno instead of cubic (step 9)",
-        sizes: "reno: small responses in a local network only; BBR without fq costs a timer per packet train at every size",
+        gain: "step 9 of the article: reno in place of cubic, GRO off and fixed moderation of interrupts gained 4 % together",
+        sizes: "reno helps small responses in a local network only; BBR without fq costs a timer per burst of packets at every size",
         risk: "cubic is slower than BBR on paths that lose packets",
         change: "sysctl -w net.ipv4.tcp_congestion_control=cubic; or keep bbr with tc qdisc replace dev IF root fq",
         undo: "sysctl -w net.ipv4.tcp_congestion_control with the old name",
@@ -78,7 +78,7 @@ fn overflows(facts: &Facts) -> Judged {
     });
     if let Some(full) = full {
         let state = format!(
-            "{} is full: {} connections wait for accept",
+            "{} is full: {} connections wait to be accepted",
             full.address, full.waiting
         );
         return Ok(problem(state).seen(listeners).seen(overflows));
@@ -87,10 +87,10 @@ fn overflows(facts: &Facts) -> Judged {
     let judgement = match (*overflows.get()?, *drops.get()?) {
         (0, 0) => fine("no backlog overflowed since boot"),
         (0, drops) => tradeoff(format!(
-            "{drops} handshakes were dropped since boot, none because of a full backlog, by the sockets of all programs"
+            "since boot, {drops} handshakes were dropped, none because of a full backlog (counted over the sockets of all programs)"
         )),
         (overflows, _) => problem(format!(
-            "{overflows} handshakes found a full backlog since boot, by the sockets of all programs; a second report shows if the number still grows"
+            "since boot, {overflows} handshakes found a full backlog (counted over the sockets of all programs); run the report again to see if the number still grows"
         )),
     };
     Ok(judgement.seen(overflows).seen(drops).seen(listeners))
@@ -107,14 +107,14 @@ fn backlog(facts: &Facts) -> Judged {
     );
     let judgement = if accept_max < BACKLOG {
         gain(format!(
-            "at most {accept_max} connections may wait for accept; the server asks for {BACKLOG}"
+            "at most {accept_max} connections may wait to be accepted; the server requests {BACKLOG}"
         ))
         .with_change(change)
     } else if syn_max < BACKLOG / 4 {
         gain(format!("at most {syn_max} handshakes may be in progress")).with_change(change)
     } else {
         fine(format!(
-            "{accept_max} connections and {syn_max} handshakes may wait"
+            "{accept_max} connections may wait to be accepted, and {syn_max} handshakes may be in progress"
         ))
     };
     Ok(judgement.seen(accept).seen(syn))
@@ -133,7 +133,7 @@ fn congestion_control(facts: &Facts) -> Judged {
     };
     let judgement = match name.as_str() {
         "bbr" => paced_by_card(facts)?,
-        "reno" => tradeoff("reno: right in a local network, slow over long distances"),
+        "reno" => tradeoff("reno: suits a local network, but is slow over long distances"),
         name => fine(name),
     };
     let mut judgement = judgement.seen(host).seen(&facts.server.listeners);
@@ -145,9 +145,9 @@ fn congestion_control(facts: &Facts) -> Judged {
 
 /// Judges whether the network cards pace the connections, as bbr needs it. Virtual interfaces, such
 /// as bridges, only pass packets on to a card.
-fn paced_by_card(facts: &Facts) -> Judged {
+pub(super) fn paced_by_card(facts: &Facts) -> Judged {
     let mut judgement = not_applicable(
-        "bbr; no network card is visible, whose queueing discipline would pace connections",
+        "bbr; no network card is visible, so it is unknown if its queueing discipline paces connections",
     );
     let all = facts.interfaces.get()?;
     for card in all.iter().filter(|interface| interface.kind.is_empty()) {
@@ -173,7 +173,7 @@ fn media(facts: &Facts) -> Judged {
         changes.push("sysctl -w net.ipv4.tcp_slow_start_after_idle=0".to_owned());
     }
     if bytes_max < WRITE_BYTES {
-        faults.push(format!("send buffers end at {bytes_max} bytes"));
+        faults.push(format!("send buffers grow to at most {bytes_max} bytes"));
         // The first two numbers of the setting stay.
         changes.push(format!(
             "sysctl -w net.ipv4.tcp_wmem=\"$(sysctl -n net.ipv4.tcp_wmem | cut -f 1,2) {WRITE_BYTES}\""
@@ -194,7 +194,8 @@ fn media(facts: &Facts) -> Judged {
 fn migration(facts: &Facts) -> Judged {
     let kernel = facts.kernel.release.get()?;
     if *kernel < MIGRATION {
-        let state = format!("kernel {kernel} lacks it, which needs {MIGRATION}");
+        let state =
+            format!("kernel {kernel} does not support it; kernel {MIGRATION} or newer is needed");
         return Ok(not_applicable(state).seen(&facts.kernel.release));
     }
     let found = &facts.network.migrate_requests;

@@ -19,7 +19,7 @@ fn backlog() {
         "tcp.backlog",
         &backlog(128, 4096),
         expect![
-            "gain: at most 128 connections may wait for accept; the server asks for 4096 (2 pieces of evidence) > sysctl -w net.core.somaxconn=4096 net.ipv4.tcp_max_syn_backlog=4096, then restart the server"
+            "gain: at most 128 connections may wait to be accepted; the server requests 4096 (2 pieces of evidence) > sysctl -w net.core.somaxconn=4096 net.ipv4.tcp_max_syn_backlog=4096, then restart the server"
         ],
     );
     check(
@@ -32,7 +32,9 @@ fn backlog() {
     check(
         "tcp.backlog",
         &backlog(4096, 1024),
-        expect!["fine: 4096 connections and 1024 handshakes may wait (2 pieces of evidence)"],
+        expect![
+            "fine: 4096 connections may wait to be accepted, and 1024 handshakes may be in progress (2 pieces of evidence)"
+        ],
     );
     let mut denied = backlog(4096, 1024);
     denied.network.syn_backlog = Fact::unknown("/proc/x", Unread::Denied);
@@ -60,14 +62,14 @@ fn overflows() {
         "tcp.overflows",
         &overflows(0, 3),
         expect![
-            "tradeoff: 3 handshakes were dropped since boot, none because of a full backlog, by the sockets of all programs (3 pieces of evidence)"
+            "tradeoff: since boot, 3 handshakes were dropped, none because of a full backlog (counted over the sockets of all programs) (3 pieces of evidence)"
         ],
     );
     check(
         "tcp.overflows",
         &overflows(7, 9),
         expect![
-            "problem: 7 handshakes found a full backlog since boot, by the sockets of all programs; a second report shows if the number still grows (3 pieces of evidence)"
+            "problem: since boot, 7 handshakes found a full backlog (counted over the sockets of all programs); run the report again to see if the number still grows (3 pieces of evidence)"
         ],
     );
 }
@@ -126,13 +128,15 @@ fn congestion_control() {
         "tcp.cc",
         &bridged,
         expect![
-            "notApplicable: bbr; no network card is visible, whose queueing discipline would pace connections (3 pieces of evidence)"
+            "notApplicable: bbr; no network card is visible, so it is unknown if its queueing discipline paces connections (3 pieces of evidence)"
         ],
     );
     check(
         "tcp.cc",
         &with("bbr", None),
-        expect!["unknown: netlink RTM_GETLINK: no reply in time (1 pieces of evidence)"],
+        expect![
+            "unknown: netlink RTM_GETLINK: no reply within the time limit (1 pieces of evidence)"
+        ],
     );
     check(
         "tcp.cc",
@@ -143,8 +147,25 @@ fn congestion_control() {
         "tcp.cc",
         &with("reno", None),
         expect![
-            "tradeoff: reno: right in a local network, slow over long distances (2 pieces of evidence)"
+            "tradeoff: reno: suits a local network, but is slow over long distances (2 pieces of evidence)"
         ],
+    );
+    check(
+        "q.fq",
+        &with("bbr", Some("pfifo_fast")),
+        expect![
+            "tradeoff: bbr without the queueing discipline fq: the kernel paces each connection by its own timer (2 pieces of evidence)"
+        ],
+    );
+    check(
+        "q.fq",
+        &with("bbr", Some("fq")),
+        expect!["fine: bbr (2 pieces of evidence)"],
+    );
+    check(
+        "q.fq",
+        &with("cubic", None),
+        expect!["notApplicable: cubic does not pace connections (1 pieces of evidence)"],
     );
 }
 
@@ -158,13 +179,15 @@ fn media_and_migration() {
         "tcp.media",
         &facts,
         expect![
-            "gain: connections start slowly again after a pause; send buffers end at 65536 bytes (3 pieces of evidence) > sysctl -w net.ipv4.tcp_slow_start_after_idle=0; sysctl -w net.ipv4.tcp_wmem=\"$(sysctl -n net.ipv4.tcp_wmem | cut -f 1,2) 4194304\""
+            "gain: connections start slowly again after a pause; send buffers grow to at most 65536 bytes (3 pieces of evidence) > sysctl -w net.ipv4.tcp_slow_start_after_idle=0; sysctl -w net.ipv4.tcp_wmem=\"$(sysctl -n net.ipv4.tcp_wmem | cut -f 1,2) 4194304\""
         ],
     );
     check(
         "tcp.migrate",
         &facts,
-        expect!["notApplicable: kernel 5.10 lacks it, which needs 5.14 (1 pieces of evidence)"],
+        expect![
+            "notApplicable: kernel 5.10 does not support it; kernel 5.14 or newer is needed (1 pieces of evidence)"
+        ],
     );
     facts.network.write_bytes_max = known(4 << 20);
     check(
@@ -219,21 +242,21 @@ fn limits() {
         "lim.nofile",
         &facts,
         expect![
-            "gain: at most 4096 descriptors; 36864 allow 16,384 connections that each get a file (2 pieces of evidence)"
+            "gain: at most 4096 descriptors; 36864 are enough for 16,384 connections that each download a file (2 pieces of evidence)"
         ],
     );
     check(
         "lim.memlock",
         &facts,
         expect![
-            "notApplicable: at most 65536 bytes; the server locks no memory, as it lends pages to the kernel by vmsplice (1 pieces of evidence)"
+            "notApplicable: at most 65536 bytes; the server locks no memory, because it passes pages to the kernel by vmsplice (1 pieces of evidence)"
         ],
     );
     check(
         "lim.conntrack",
         &facts,
         expect![
-            "problem: 250 of 300 entries are in use (2 pieces of evidence) > sysctl -w net.netfilter.nf_conntrack_max=262144, or exempt the server as in nf.hooks"
+            "problem: 250 of 300 entries are in use (2 pieces of evidence) > sysctl -w net.netfilter.nf_conntrack_max=262144, or exempt the server from connection tracking as described in nf.hooks"
         ],
     );
     check(
@@ -277,7 +300,7 @@ fn limits() {
         "lim.conntrack",
         &facts,
         expect![
-            "problem: 1000000 of 1048576 entries are in use (2 pieces of evidence) > sysctl -w net.netfilter.nf_conntrack_max=2097152, or exempt the server as in nf.hooks"
+            "problem: 1000000 of 1048576 entries are in use (2 pieces of evidence) > sysctl -w net.netfilter.nf_conntrack_max=2097152, or exempt the server from connection tracking as described in nf.hooks"
         ],
     );
     check(
@@ -520,7 +543,7 @@ fn machine() {
         "kernel.version",
         &facts,
         expect![
-            "gain: kernel 4.19 lacks Landlock for the sandboxes (5.13), tcp_migrate_req (5.14), SO_INCOMING_CPU among sockets of one port (6.2), busy polling per epoll instance (6.9), suspended interrupts (6.13) (1 pieces of evidence)"
+            "gain: kernel 4.19 lacks Landlock for the sandboxes (5.13), tcp_migrate_req (5.14), SO_INCOMING_CPU among the sockets of a port (6.2), busy polling per epoll instance (6.9), suspended interrupts (6.13) (1 pieces of evidence)"
         ],
     );
     check(
@@ -531,7 +554,7 @@ fn machine() {
     check(
         "mem.thp",
         &facts,
-        expect!["gain: off: sandboxes touch new memory in pages of 4 KB (1 pieces of evidence)"],
+        expect!["gain: off: sandboxes get new memory in pages of 4 KB (1 pieces of evidence)"],
     );
     check(
         "cpu.freq",
@@ -631,7 +654,7 @@ fn quota() {
     check(
         "app.throttled",
         &facts,
-        expect!["unknown: cpu.stat: content in an unknown form (1 pieces of evidence)"],
+        expect!["unknown: cpu.stat: the content has an unknown format (1 pieces of evidence)"],
     );
     facts.process.throttling = known(Throttling {
         periods: 1_000,
@@ -681,7 +704,7 @@ fn build_and_polling() {
         "poll.epoll",
         &facts,
         expect![
-            "notApplicable: this version of Pelton does not poll; kernel 6.8 lacks it, which needs 6.9 (2 pieces of evidence)"
+            "notApplicable: this version of Pelton does not poll; kernel 6.8 does not support it; kernel 6.9 or newer is needed (2 pieces of evidence)"
         ],
     );
     facts.built_for = known(vec!["avx2".to_owned()]);

@@ -132,7 +132,7 @@ fn without_interfaces_nothing_applies() {
         "nic.rss",
         &facts,
         expect![
-            "notApplicable: veth0: a virtual interface of kind veth; not read: 9 more interfaces (1 pieces of evidence)"
+            "notApplicable: veth0: a virtual interface of kind veth; 9 more interfaces were not read (1 pieces of evidence)"
         ],
     );
     let mut facts = host(Vec::new());
@@ -150,7 +150,7 @@ fn the_worst_interface_decides() {
         "nic.rss",
         &host(vec![virtio(), card(), veth()]),
         expect![
-            "gain: enp1s0: 2 of 8 possible queues receive (3 pieces of evidence) > ethtool -L enp1s0 combined 4"
+            "gain: enp1s0: 2 of 8 possible receive queues are in use (3 pieces of evidence) > ethtool -L enp1s0 combined 4"
         ],
     );
     check(
@@ -174,7 +174,7 @@ fn one_queue() {
         "nic.rss",
         &facts,
         expect![
-            "notApplicable: eth0: 1 of 1 possible queues receive, fewer than the 4 processors: nic.rps_rfs spreads packets instead (1 pieces of evidence)"
+            "notApplicable: eth0: 1 of 1 possible receive queues are in use, fewer than the 4 processors: nic.rps_rfs spreads packets instead (1 pieces of evidence)"
         ],
     );
     check(
@@ -195,7 +195,7 @@ fn one_queue() {
         "nic.threaded",
         &facts,
         expect![
-            "notApplicable: eth0: the card has interrupts, which choose the processor (1 pieces of evidence)"
+            "notApplicable: eth0: the interrupts of the card already choose the processor of each packet (1 pieces of evidence)"
         ],
     );
     check(
@@ -221,7 +221,7 @@ fn one_queue() {
         "q.noqueue",
         &facts,
         expect![
-            "tradeoff: eth0: packets pass pfifo_fast, whose lock they take in turn (2 pieces of evidence) > tc qdisc replace dev eth0 root noqueue"
+            "tradeoff: eth0: packets pass the queueing discipline pfifo_fast, whose lock they contend for (2 pieces of evidence) > tc qdisc replace dev eth0 root noqueue"
         ],
     );
     check(
@@ -267,7 +267,7 @@ fn several_queues() {
         "irq.coalesce",
         &facts,
         expect![
-            "tradeoff: enp1s0: fixed moderation of 3 µs; a driver may not support another (1 pieces of evidence) > ethtool -C enp1s0 adaptive-rx on"
+            "tradeoff: enp1s0: fixed moderation of 3 µs; not every driver supports adaptive moderation (1 pieces of evidence) > ethtool -C enp1s0 adaptive-rx on"
         ],
     );
     check(
@@ -288,7 +288,7 @@ fn several_queues() {
         "q.noqueue",
         &facts,
         expect![
-            "notApplicable: enp1s0: packets pass htb, which shapes or classifies and should stay (2 pieces of evidence)"
+            "notApplicable: enp1s0: packets pass the queueing discipline htb, which shapes or classifies them and should stay (2 pieces of evidence)"
         ],
     );
     check(

@@ -1,4 +1,4 @@
-//! Rows about a running server.
+//! Tests of the rows about a running server.
 
 use expect_test::expect;
 
@@ -56,7 +56,7 @@ fn a_busy_server() {
         "sock.incoming_cpu",
         &facts,
         expect![
-            "tradeoff: connections are spread by a hash; 52 % of 250 samples are local (2 pieces of evidence)"
+            "tradeoff: connections are spread by a hash; 52 % of 250 sampled connections are served on the processor that receives their packets (2 pieces of evidence)"
         ],
     );
     check(
@@ -70,7 +70,7 @@ fn a_busy_server() {
         "sock.balance",
         &facts,
         expect![
-            "fine: the busiest core accepted 1.10 times the mean of 2000 connections (1 pieces of evidence)"
+            "fine: the busiest core accepted 1.10 times as many of the 2000 connections as the average core (1 pieces of evidence)"
         ],
     );
     let wasteful = server(Metrics {
@@ -89,7 +89,7 @@ fn a_busy_server() {
         "sock.balance",
         &wasteful,
         expect![
-            "gain: the busiest core accepted 1.90 times the mean of 2000 connections (1 pieces of evidence)"
+            "gain: the busiest core accepted 1.90 times as many of the 2000 connections as the average core (1 pieces of evidence)"
         ],
     );
 }
@@ -114,7 +114,7 @@ fn an_idle_server() {
         "sock.incoming_cpu",
         &facts,
         expect![
-            "notApplicable: connections are spread by a hash; only 0 were sampled, too few for a judgement (2 pieces of evidence)"
+            "notApplicable: connections are spread by a hash; only 0 of them were sampled, too few for a judgement (2 pieces of evidence)"
         ],
     );
     check(
@@ -137,7 +137,7 @@ fn steering() {
         "sock.incoming_cpu",
         &server(by_cpu),
         expect![
-            "fine: connections are spread by SO_INCOMING_CPU; 52 % of 250 samples are local (2 pieces of evidence)"
+            "fine: connections are spread by SO_INCOMING_CPU; 52 % of 250 sampled connections are served on the processor that receives their packets (2 pieces of evidence)"
         ],
     );
     let mut by_program = busy();
@@ -156,7 +156,7 @@ fn steering() {
         "sock.incoming_cpu",
         &facts,
         expect![
-            "notApplicable: kernel 6.1 ignores SO_INCOMING_CPU among sockets of one port, which needs 6.2 (1 pieces of evidence)"
+            "notApplicable: kernel 6.1 ignores SO_INCOMING_CPU among the sockets of a port; kernel 6.2 or newer is needed (1 pieces of evidence)"
         ],
     );
     facts.server.metrics = known(busy());
@@ -164,7 +164,7 @@ fn steering() {
         "sock.cbpf",
         &facts,
         expect![
-            "tradeoff: kernel 6.1 needs the BPF program for locality, which is not attached (2 pieces of evidence)"
+            "tradeoff: kernel 6.1 needs the BPF program for locality, but the program is not attached (2 pieces of evidence)"
         ],
     );
     let mut one_core = busy();
@@ -197,14 +197,16 @@ fn pinned_cores() {
     check(
         "app.pin",
         &facts,
-        expect!["fine: cores are pinned to 0-1 (2 pieces of evidence)"],
+        expect![
+            "fine: the server's threads are pinned to the processors 0-1 (2 pieces of evidence)"
+        ],
     );
     facts.cpu.siblings = known(vec![Cpus::from_iter([0, 1])]);
     check(
         "app.pin",
         &facts,
         expect![
-            "tradeoff: cores are pinned to 0-1, of which some are hardware threads of one core and share its execution units (2 pieces of evidence)"
+            "tradeoff: the server's threads are pinned to the processors 0-1, some of which are hardware threads of the same physical core and share its execution units (2 pieces of evidence)"
         ],
     );
     facts.process.threads = known(vec![thread("core-0", "0-1")]);
@@ -232,13 +234,17 @@ fn listeners() {
     check(
         "sock.reuseport",
         &facts,
-        expect!["fine: 127.0.0.1:80 has sockets: 2, cores: 2 (1 pieces of evidence)"],
+        expect![
+            "fine: listening sockets of 127.0.0.1:80: 2; cores of the server: 2 (1 pieces of evidence)"
+        ],
     );
     facts.server.listeners = known(vec![listener("127.0.0.1:80")]);
     check(
         "sock.reuseport",
         &facts,
-        expect!["gain: 127.0.0.1:80 has sockets: 1, cores: 2 (1 pieces of evidence)"],
+        expect![
+            "gain: listening sockets of 127.0.0.1:80: 1; cores of the server: 2 (1 pieces of evidence)"
+        ],
     );
     facts.server.listeners = known(Vec::new());
     check(
@@ -255,7 +261,7 @@ fn listeners() {
         "tcp.overflows",
         &facts,
         expect![
-            "problem: 127.0.0.1:80 is full: 4096 connections wait for accept (2 pieces of evidence)"
+            "problem: 127.0.0.1:80 is full: 4096 connections wait to be accepted (2 pieces of evidence)"
         ],
     );
 }
@@ -268,7 +274,7 @@ fn queues_of_the_card() {
         "poll.epoll",
         &facts,
         expect![
-            "notApplicable: this version of Pelton does not poll; the kernel could, but connections have no SO_INCOMING_NAPI_ID (2 pieces of evidence)"
+            "notApplicable: this version of Pelton does not poll; the kernel supports it, but connections have no SO_INCOMING_NAPI_ID (2 pieces of evidence)"
         ],
     );
     facts.server.connections = known(vec![
@@ -279,7 +285,7 @@ fn queues_of_the_card() {
         "poll.epoll",
         &facts,
         expect![
-            "notApplicable: this version of Pelton does not poll; the kernel and the card could (2 pieces of evidence)"
+            "notApplicable: this version of Pelton does not poll; the kernel and the card support it (2 pieces of evidence)"
         ],
     );
 }

@@ -38,11 +38,11 @@ fn findings_come_first_and_in_full() {
         .map(|line| format!("{line}\n"))
         .collect();
     expect![[r#"
-        problems: 1, gains: 2, trade-offs: 0, unknown: 37, fine: 0, not applicable: 2
+        problems: 1, gains: 2, trade-offs: 0, unknown: 38, fine: 0, not applicable: 2
         server: none was found; --data or --pid names one
 
         problem  tcp.overflows: listening sockets that overflowed
-          found     7 handshakes found a full backlog since boot, by the sockets of all programs; a second report shows if the number still grows
+          found     since boot, 7 handshakes found a full backlog (counted over the sockets of all programs); run the report again to see if the number still grows
           evidence  ListenOverflows: 7
           evidence  ListenDrops: 7
           evidence  : unknown: not read
@@ -53,7 +53,7 @@ fn findings_come_first_and_in_full() {
           undo      write the old values
 
         gain  tcp.backlog: backlogs of listening sockets
-          found     at most 128 connections may wait for accept; the server asks for 4096
+          found     at most 128 connections may wait to be accepted; the server requests 4096
           evidence  somaxconn: 128
           evidence  tcp_max_syn_backlog: 4096
           gain      none measured by the article

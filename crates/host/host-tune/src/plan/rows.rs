@@ -1,7 +1,7 @@
 //! The table of rows of a plan, in the order of the article's steps, then those that are not in the
 //! article.
 
-use host::Setting;
+use host::{Property, Setting};
 use host_checks::{Cpus, Facts, Interface};
 
 use super::Wanted;
@@ -48,12 +48,46 @@ pub(super) const ROWS: &[Row] = &[
     explained("sec.audit"),
     explained("sec.seccomp"),
     explained("nf.hooks"),
+    // A card that restarts may reset its interrupts and queues, which the next rows set.
+    row("nic.rss", When::Request, |facts| {
+        let cpus = processors(facts)?.len() as u64;
+        each(facts, |interface| {
+            let most = interface
+                .channels
+                .ok()
+                .map(|found| u64::from(found.receive_max));
+            let least = most.map(|most| Wanted::AtLeast(most.min(cpus)));
+            card(interface, Property::ReceiveQueues, least)
+        })
+    }),
+    row("nic.rings", When::Request, |facts| {
+        each(facts, |interface| {
+            let most = interface
+                .rings
+                .ok()
+                .map(|found| u64::from(found.receive_max));
+            card(interface, Property::ReceiveRing, most.map(Wanted::AtLeast))
+        })
+    }),
     row("irq.affinity", When::Finding, interrupts),
     row("nic.xps", When::Finding, transmit),
     row("nic.rps_rfs", When::ThroughputFinding, software),
     row("nic.threaded", When::Request, |facts| {
         each(facts, |interface| {
             vec![sys(interface, "threaded", exactly("1"))]
+        })
+    }),
+    row("irq.coalesce", When::Request, |facts| {
+        each(facts, |interface| {
+            let can = interface
+                .coalescing
+                .ok()
+                .and_then(|found| found.is_adaptive);
+            card(
+                interface,
+                Property::AdaptiveReceive,
+                can.map(|_| exactly("on")),
+            )
         })
     }),
     row("poll.sysctl", When::Request, |_| {
@@ -74,6 +108,16 @@ pub(super) const ROWS: &[Row] = &[
     }),
     explained("net.taps"),
     explained("net.bpf"),
+    row("q.noqueue", When::Request, |facts| qdiscs(facts, "noqueue")),
+    row("q.fq", When::Request, |facts| qdiscs(facts, "fq")),
+    // The kernel can always cut packets late by itself; segmentation by the card depends on the
+    // card.
+    row("nic.gro", When::Finding, |facts| {
+        each(facts, |interface| {
+            let name = "tx-generic-segmentation".to_owned();
+            card(interface, Property::Feature { name }, Some(exactly("on")))
+        })
+    }),
     row("tcp.cc", When::Finding, |_| {
         Ok(vec![net("ipv4/tcp_congestion_control", exactly("cubic"))])
     }),
@@ -136,6 +180,20 @@ fn sys(interface: &Interface, file: &str, wanted: Wanted) -> (Setting, Wanted) {
     (Setting::Sys { path }, wanted)
 }
 
+/// Returns a property of an interface, if the card has it.
+fn card(
+    interface: &Interface,
+    property: Property,
+    wanted: Option<Wanted>,
+) -> Vec<(Setting, Wanted)> {
+    let interface = interface.name.clone();
+    let setting = Setting::Card {
+        interface,
+        property,
+    };
+    wanted.map(|wanted| (setting, wanted)).into_iter().collect()
+}
+
 /// Proposes settings of every interface.
 fn each(facts: &Facts, propose: impl Fn(&Interface) -> Vec<(Setting, Wanted)>) -> Proposed {
     let interfaces = facts.interfaces.value.as_ref();
@@ -143,12 +201,28 @@ fn each(facts: &Facts, propose: impl Fn(&Interface) -> Vec<(Setting, Wanted)>) -
     Ok(interfaces.iter().flat_map(propose).collect())
 }
 
+/// Proposes queueing disciplines of one kind for the network cards. In a container, where no card
+/// is visible, all interfaces take the place of a card.
+fn qdiscs(facts: &Facts, kind: &'static str) -> Proposed {
+    let interfaces = facts.interfaces.value.as_ref();
+    let interfaces = interfaces.map_err(|why| format!("interfaces: {why}"))?;
+    let has_cards = interfaces.iter().any(|interface| interface.kind.is_empty());
+    each(facts, |interface| {
+        let wanted = interface.kind.is_empty() || !has_cards;
+        card(
+            interface,
+            Property::Qdisc,
+            wanted.then_some(Wanted::Qdisc(kind)),
+        )
+    })
+}
+
 /// Returns the processors that the server, or this process, may use.
 fn processors(facts: &Facts) -> Result<Vec<u32>, String> {
     let allowed = facts.process.allowed.value.as_ref();
     let allowed = allowed.map_err(|why| format!("processors: {why}"))?;
     match allowed.is_empty() {
-        true => Err("processors: none may be used".to_owned()),
+        true => Err("processors: this process may use none".to_owned()),
         false => Ok(allowed.iter().collect()),
     }
 }
@@ -156,7 +230,10 @@ fn processors(facts: &Facts) -> Result<Vec<u32>, String> {
 /// Gives each interrupt of a card one processor, in turn.
 fn interrupts(facts: &Facts) -> Proposed {
     if facts.kernel.has_irqbalance.ok() == Some(&true) {
-        return Err("irqbalance runs and would change the interrupts again".to_owned());
+        return Err(
+            "irqbalance is running, and would assign the interrupts to other processors again"
+                .to_owned(),
+        );
     }
     let cpus = processors(facts)?;
     each(facts, |interface| {

@@ -16,6 +16,8 @@ pub(crate) enum Wanted {
     Range(u64, u64),
     /// This mask, unless a mask is set already.
     UnlessSet(Cpus),
+    /// Queueing disciplines of this kind, unless the present ones are the operator's choice.
+    Qdisc(&'static str),
 }
 
 impl Wanted {
@@ -39,6 +41,10 @@ impl Wanted {
                 true => Some(cpus.mask()),
                 false => Some(present.to_owned()),
             },
+            Wanted::Qdisc(kind) => {
+                let other = host::qdisc_replacement(present, kind);
+                Some(other.unwrap_or_else(|| present.to_owned()))
+            }
         }
     }
 }

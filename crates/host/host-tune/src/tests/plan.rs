@@ -141,8 +141,8 @@ fn another_namespace_changes_nothing_of_the_host() {
         expect![[r#"
             nic.rps_rfs /sys/class/net/eth0/queues/rx-0/rps_cpus: 0 > 3
             tcp.backlog /proc/sys/net/core/somaxconn: 128 > 4096
-            irq.affinity notPossible: /proc/irq/34/smp_affinity_list: belongs to the whole host, not to this network namespace
-            irq.affinity notPossible: /proc/irq/35/smp_affinity_list: belongs to the whole host, not to this network namespace
+            irq.affinity notPossible: /proc/irq/34/smp_affinity_list: applies to the whole host, not only to this network namespace
+            irq.affinity notPossible: /proc/irq/35/smp_affinity_list: applies to the whole host, not only to this network namespace
             nic.xps notNeeded: eth0: one transmit queue serves all processors
             nic.threaded onRequest: context switches add latency when the load is low
         "#]],
@@ -167,6 +167,15 @@ fn limits_are_raised_and_never_lowered() {
     let mask = Wanted::UnlessSet((0..2).collect());
     assert_eq!(of(mask.clone(), "0").as_deref(), Some("3"));
     assert_eq!(of(mask, "1").as_deref(), Some("1"));
+    let fair = |present| of(Wanted::Qdisc("fq"), present);
+    assert_eq!(fair("pfifo_fast default").as_deref(), Some("fq 7e17:"));
+    assert_eq!(fair("mq fq_codel default").as_deref(), Some("mq fq 7e17:"));
+    // The choice of the operator stays, and so does a default that fits.
+    for present in ["htb 1:", "fq_codel 8001:", "fq default", "mq fq default"] {
+        assert_eq!(fair(present).as_deref(), Some(present));
+    }
+    let none = of(Wanted::Qdisc("noqueue"), "mq pfifo_fast default");
+    assert_eq!(none.as_deref(), Some("noqueue 7e17:"));
 }
 
 #[test]
@@ -179,5 +188,5 @@ fn rows_of_class_x_and_b_are_never_applied() {
             }
         }
     }
-    assert_eq!(ids.len(), 16);
+    assert_eq!(ids.len(), 22);
 }

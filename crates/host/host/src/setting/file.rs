@@ -1,14 +1,14 @@
 //! Files that are settings: the table of them, and their forms.
 
-use std::fs::{File, OpenOptions};
+use std::fs::OpenOptions;
 use std::io::Write as _;
 use std::os::unix::fs::PermissionsExt as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use host_checks::Cpus;
 
-use super::{Scope, Setting, SettingFault};
-use crate::files::{self, Roots};
+use super::{Scope, SettingFault};
+use crate::files;
 
 /// Row of the table of files.
 #[derive(Clone, Copy, Debug)]
@@ -49,7 +49,7 @@ const fn mask(pattern: &'static str) -> Known {
 }
 
 /// Files below `/proc`. Some of those in `sys/net` exist only in the namespace of the host.
-const PROC: &[Known] = &[
+pub(super) const PROC: &[Known] = &[
     words("sys/net/core/somaxconn", Scope::Namespace),
     words("sys/net/core/netdev_max_backlog", Scope::Host),
     words("sys/net/core/busy_poll", Scope::Host),
@@ -70,7 +70,7 @@ const PROC: &[Known] = &[
 ];
 
 /// Files below `/sys`.
-const SYS: &[Known] = &[
+pub(super) const SYS: &[Known] = &[
     mask("class/net/*/queues/*/rps_cpus"),
     mask("class/net/*/queues/*/xps_cpus"),
     words("class/net/*/queues/*/rps_flow_cnt", Scope::Namespace),
@@ -89,12 +89,8 @@ const SYS: &[Known] = &[
     },
 ];
 
-/// Returns the row of a setting.
-pub(super) fn known(setting: &Setting) -> Result<Known, SettingFault> {
-    let (table, path) = match setting {
-        Setting::Proc { path } => (PROC, path),
-        Setting::Sys { path } => (SYS, path),
-    };
+/// Returns the row of a path.
+pub(super) fn known(table: &[Known], path: &str) -> Result<Known, SettingFault> {
     let row = table.iter().find(|row| matches(row.pattern, path));
     row.copied().ok_or(SettingFault::Foreign)
 }
@@ -111,17 +107,9 @@ fn matches(pattern: &str, path: &str) -> bool {
     is_match && segments.next().is_none()
 }
 
-/// Returns the row of a setting, and the path of its file.
-pub(super) fn resolve(setting: &Setting, roots: &Roots) -> Result<(Known, PathBuf), SettingFault> {
-    let path = match setting {
-        Setting::Proc { path } => roots.proc.join(path),
-        Setting::Sys { path } => roots.sys.join(path),
-    };
-    Ok((known(setting)?, path))
-}
-
-pub(super) fn read(known: Known, path: &Path) -> Result<String, SettingFault> {
-    let text = files::read(path)?;
+pub(super) fn read(table: &[Known], root: &Path, path: &str) -> Result<String, SettingFault> {
+    let known = known(table, path)?;
+    let text = files::read(&root.join(path))?;
     let value = match known.form {
         Form::Words => Some(text.split_whitespace().collect::<Vec<_>>().join(" ")),
         Form::Mask => Cpus::parse_mask(&text).map(|cpus| cpus.mask()),
@@ -145,8 +133,15 @@ fn chosen(text: &str) -> Option<String> {
 }
 
 /// Writes the value in one call, because the kernel takes each call for a whole value.
-pub(super) fn write(path: &Path, value: &str) -> Result<(), SettingFault> {
-    let mut file = open(path)?;
+pub(super) fn write(
+    table: &[Known],
+    root: &Path,
+    path: &str,
+    value: &str,
+) -> Result<(), SettingFault> {
+    known(table, path)?;
+    let mut options = OpenOptions::new();
+    let mut file = options.write(true).truncate(true).open(root.join(path))?;
     let line = format!("{value}\n");
     match file.write(line.as_bytes())? {
         written if written == line.len() => Ok(()),
@@ -155,16 +150,13 @@ pub(super) fn write(path: &Path, value: &str) -> Result<(), SettingFault> {
 }
 
 /// Opens the file for writing, which changes nothing in `/proc` and `/sys`.
-pub(super) fn check_access(path: &Path) -> Result<(), SettingFault> {
+pub(super) fn check_access(table: &[Known], root: &Path, path: &str) -> Result<(), SettingFault> {
+    known(table, path)?;
+    let path = root.join(path);
     let mode = path.metadata()?.permissions().mode();
     if mode & 0o222 == 0 {
         return Err(SettingFault::ReadOnly);
     }
     OpenOptions::new().write(true).open(path)?;
     Ok(())
-}
-
-fn open(path: &Path) -> Result<File, SettingFault> {
-    let file = OpenOptions::new().write(true).truncate(true).open(path)?;
-    Ok(file)
 }

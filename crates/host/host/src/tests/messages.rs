@@ -9,7 +9,7 @@ use expect_test::expect;
 use host_checks::{Channels, Coalescing, Rings, Unread};
 
 use crate::netlink::{Expect, Message, push_attribute, split};
-use crate::{audit, diag, ethtool, metrics, route};
+use crate::{audit, diag, ethtool, metrics, queueing, route};
 
 /// Returns a datagram with one message.
 fn datagram(kind: u16, sequence: u32, payload: &[u8]) -> Vec<u8> {
@@ -121,6 +121,46 @@ fn links_and_queueing_disciplines() {
         .assert_eq(&format!("{:?}", route::qdisc(&message)));
 }
 
+/// Returns a message about a queueing discipline of the interface 2.
+fn discipline(handle: u32, parent: u32, kind: &[u8]) -> Vec<u8> {
+    let numbers = [0, 2, handle, parent, 0];
+    let head = numbers.iter().flat_map(|number: &u32| number.to_ne_bytes());
+    head.chain(attributes(&[(1, kind)])).collect()
+}
+
+#[test]
+fn queueing_disciplines_as_values() {
+    const ROOT: u32 = u32::MAX;
+    const INGRESS: u32 = 0xffff_fff1;
+    let value = |rows: &[(u32, u32, &[u8])]| {
+        let disciplines = rows.iter().map(|(handle, parent, kind)| {
+            queueing::discipline(&discipline(*handle, *parent, kind)).expect("it is whole")
+        });
+        queueing::value(&disciplines.collect::<Vec<_>>())
+    };
+    let filtered = [
+        (0, ROOT, &b"noqueue\0"[..]),
+        (0xffff_0000, INGRESS, b"clsact\0"),
+    ];
+    assert_eq!(value(&filtered).as_deref(), Some("noqueue default"));
+    assert_eq!(value(&filtered[1..]), None);
+    let classes = [
+        (0x0001_0000, ROOT, &b"htb\0"[..]),
+        (0x8001_0000, 0x0001_0010, b"fq\0"),
+    ];
+    assert_eq!(value(&classes).as_deref(), Some("htb 1:"));
+    let mut queues = vec![
+        (0x7e17_0000, ROOT, &b"mq\0"[..]),
+        (0x8001_0000, 0x7e17_0001, b"fq\0"),
+        (0x8002_0000, 0x7e17_0002, b"fq\0"),
+    ];
+    assert_eq!(value(&queues).as_deref(), Some("mq fq 7e17:"));
+    queues[2] = (0, 0x7e17_0002, b"pfifo_fast\0");
+    assert_eq!(value(&queues).as_deref(), Some("mq fq pfifo_fast 7e17:"));
+    assert!(queueing::is_own("mq fq pfifo_fast 7e17:"));
+    assert!(!queueing::is_own("mq fq 8001:") && !queueing::is_own("pfifo_fast default"));
+}
+
 #[test]
 fn properties_of_cards() {
     let number = |number: u32| number.to_ne_bytes();
@@ -224,6 +264,12 @@ fn metrics_of_a_server() {
     assert_eq!(metrics::parse(&older), Err(Unread::Unsupported));
     let broken = METRICS.replace(" 9\n", " many\n");
     assert_eq!(metrics::parse(&broken), Err(Unread::Malformed));
+    let own = metrics::own(METRICS);
+    assert_eq!(own.source, "the server's /-/metrics");
+    assert_eq!(
+        own.text,
+        "42 requests, 94 system calls, 9 connections, imbalance 1.50, 1 of 3 sampled connections local"
+    );
 }
 
 #[test]
@@ -261,4 +307,33 @@ fn a_slow_server_does_not_delay_the_report() {
     );
     drop(stream);
     peer.join().expect("the peer ends when its client has left");
+}
+
+#[test]
+fn settings_of_a_card_are_read_and_written() {
+    let combined = attributes(&[(5, &4_u32.to_ne_bytes()), (9, &2_u32.to_ne_bytes())]);
+    let apart = attributes(&[(2, &4_u32.to_ne_bytes()), (6, &1_u32.to_ne_bytes())]);
+    let queues = ethtool::Field::ReceiveQueues;
+    assert_eq!(
+        (queues.of(&combined), queues.of(&apart)),
+        (Some(2), Some(1))
+    );
+    let wanted = |kind: u16| attributes(&[(kind, &3_u32.to_ne_bytes())]);
+    assert_eq!(queues.attributes(&combined, 3), wanted(9));
+    assert_eq!(queues.attributes(&apart, 3), wanted(6));
+    let adaptive = ethtool::Field::AdaptiveReceive;
+    assert_eq!(adaptive.of(&attributes(&[(11, &[1])])), Some(1));
+    assert_eq!(adaptive.of(&apart), None);
+    assert_eq!(adaptive.attributes(&[], 0), attributes(&[(11, &[0])]));
+    // A bit of the set has its name, and a flag if it is wanted.
+    let feature = ethtool::Field::Feature("rx-gro");
+    let bit = |rows: &[(u16, &[u8])]| {
+        let bits = attributes(&[(0x8000 | 1, &attributes(rows))]);
+        attributes(&[(0x8000 | 3, &attributes(&[(0x8000 | 3, &bits)]))])
+    };
+    assert_eq!(feature.attributes(&[], 0), bit(&[(2, b"rx-gro\0")]));
+    assert_eq!(
+        feature.attributes(&[], 1),
+        bit(&[(2, b"rx-gro\0"), (3, &[])])
+    );
 }

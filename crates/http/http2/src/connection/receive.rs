@@ -25,7 +25,9 @@ impl Connection {
         if let Some(partial_head) = &self.partial_head
             && (head.kind != Kind::Continuation || head.stream != partial_head.stream)
         {
-            return Err(Fault::protocol("another frame before the end of a head"));
+            return Err(Fault::protocol(
+                "a frame other than CONTINUATION before the end of a field block",
+            ));
         }
         match head.kind {
             Kind::Data => self.data(head, payload, out),
@@ -99,7 +101,7 @@ impl Connection {
         // RFC 9113 §5.1.1: streams that a client opens have odd numbers.
         if head.stream.is_multiple_of(2) {
             return Err(Fault::protocol(
-                "HEADERS on a stream number that clients must not use",
+                "HEADERS on a stream with an even number, which clients must not use",
             ));
         }
         let mut block = unpadded(head, payload)?;
@@ -157,7 +159,7 @@ impl Connection {
         if 2 * self.limits.head_bytes_max < partial_head.block.len() + piece.len()
             || self.limits.head_frames_max < partial_head.frames
         {
-            return Err(Fault::calm("a head with too many bytes or frames"));
+            return Err(Fault::calm("a field block with too many bytes or frames"));
         }
         partial_head.block.extend_from_slice(piece);
         Ok(())
@@ -283,7 +285,7 @@ impl Connection {
         if head.has(flag::ACK) {
             return match payload {
                 [] => Ok(None),
-                _ => Err(Fault::size("a SETTINGS acknowledgement with a payload")),
+                _ => Err(Fault::size("an acknowledgement of SETTINGS with a payload")),
             };
         }
         settings::read(payload, |setting| match setting {
@@ -297,7 +299,9 @@ impl Connection {
                 for stream in self.streams.iter_mut() {
                     stream.window += grown;
                     if i64::from(WINDOW_MAX) < stream.window {
-                        return Err(Fault::flow("a stream's window is too large"));
+                        return Err(Fault::flow(
+                            "the flow-control window of a stream is too large",
+                        ));
                     }
                 }
                 Ok(())
@@ -339,7 +343,9 @@ impl Connection {
             }
             self.window += bytes;
             if i64::from(WINDOW_MAX) < self.window {
-                return Err(Fault::flow("the connection's window is too large"));
+                return Err(Fault::flow(
+                    "the flow-control window of the connection is too large",
+                ));
             }
             return Ok(None);
         }
@@ -376,10 +382,10 @@ fn unpadded<'p>(head: &FrameHead, payload: &'p [u8]) -> Result<&'p [u8], Fault> 
     if !head.has(flag::PADDED) {
         return Ok(payload);
     }
-    const TOO_LONG: Fault = Fault::protocol("padding longer than its frame");
+    const TOO_LONG: Fault = Fault::protocol("padding that is longer than its frame");
     let (&padding, rest) = payload
         .split_first()
-        .ok_or(Fault::size("padding without a length"))?;
+        .ok_or(Fault::size("a padded frame without a padding length"))?;
     let length = rest.len().checked_sub(usize::from(padding));
     Ok(&rest[..length.ok_or(TOO_LONG)?])
 }

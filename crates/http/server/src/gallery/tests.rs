@@ -43,7 +43,7 @@ fn names_of_files_stay_text() {
         "src=\"../../../holiday%20%26%20more/a%20b.jpg?w=480&amp;h=360&amp;fit=cover\"",
         "alt=\"x&quot;&gt;&lt;script&gt;.png\"",
         "href=\"../../../holiday%20%26%20more/100%25.WEBP\"",
-        "more than is shown",
+        "This folder has more files than this page shows.",
         "<img style=\"background:#102030\" loading=\"lazy\" alt=\"a b.jpg\"",
         "<img loading=\"lazy\" alt=\"100%.WEBP\"",
     ] {

@@ -332,7 +332,7 @@ impl<'c, S: Carrier> Session<'c, S> {
                     if self.flood_guard.is_abused() {
                         const FLOOD: Fault = Fault {
                             code: ErrorCode::EnhanceYourCalm,
-                            reason: "too many resets, or too many frames without a request",
+                            reason: "too many stream resets, or too many frames that carry no request",
                         };
                         self.fail(FLOOD);
                     }

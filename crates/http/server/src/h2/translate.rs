@@ -42,7 +42,7 @@ pub(super) fn request<'t>(
 pub(super) fn read<'t>(text: &'t [u8], limits: &Limits) -> Result<Request<'t>, Reject> {
     const INCOMPLETE: Reject = Reject {
         status: 400,
-        reason: "the request cannot be expressed in HTTP/1.1",
+        reason: "the request has no equivalent in HTTP/1.1",
     };
     http1::parse(text, limits)?.ok_or(INCOMPLETE)
 }

@@ -37,8 +37,24 @@ fn the_published_signature_is_valid() {
     let signed = one.sign(&format!("/imgproxy/_/{SIGNED}"));
     assert_eq!(signed, Some(format!("/imgproxy/{SIGNATURE}/{SIGNED}")));
     assert_eq!(one.sign("/other/_/plain/local:///a"), None);
-    assert!(one.is_signed(&format!("/imgproxy/{SIGNATURE}/{SIGNED}")));
-    assert!(!one.is_signed(&format!("/imgproxy/_/{SIGNED}")));
+}
+
+#[test]
+fn verdicts_for_people() {
+    let keyed = imgproxy(&[KEY], 32);
+    let verdict = |imgproxy: &Imgproxy, rest: &str, now_unix_s| {
+        let signed = keyed.sign(&format!("/imgproxy/_/{rest}")).expect("a key");
+        imgproxy.verify(&signed, now_unix_s)
+    };
+    let (plain, timed) = ("w:5/plain/local:///a", "exp:1000/plain/local:///a");
+    assert_eq!(verdict(&keyed, plain, 7), Ok(u64::MAX));
+    assert_eq!(verdict(&keyed, timed, 1000), Ok(1001));
+    assert_eq!(verdict(&keyed, timed, 1001), Err(Problem::ExpiredUrl));
+    let problem = verdict(&keyed, "w:x/plain/local:///a", 7).expect_err("no number");
+    assert_eq!(problem.status(), 400);
+    assert_eq!(keyed.verify("/imgproxy/_/a", 7), Err(WRONG_SIGNATURE));
+    assert_eq!(keyed.verify("/other/_/a", 7), Err(WRONG_SIGNATURE));
+    assert_eq!(verdict(&imgproxy(&[], 32), plain, 7), Err(WRONG_SIGNATURE));
 }
 
 #[test]
@@ -55,6 +71,7 @@ fn without_keys_only_an_option_is_no_signature() {
     let open = imgproxy(&[], 32);
     assert!(open.is_valid("insecure", SIGNED));
     assert!(!open.is_valid("rs:fill:300:400:0", "plain/local:///a.jpg"));
+    assert!(!open.is_valid("", SIGNED));
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! Tests of mounts beside a small library, over sockets, in HTTP/1.1 and HTTP/2.
 
+mod imgproxy;
 mod peer;
 mod sections;
 mod sessions;
@@ -308,14 +309,14 @@ fn bodies_and_methods_arrive_whole() {
         &server,
         ("POST", "/digits.txt", "", "form"),
         expect![[r#"
-        405
-        allow: GET, HEAD, OPTIONS
-        cache-control: no-store
-        content-length: 121
-        content-type: application/problem+json
-        x-content-type-options: nosniff
+            405
+            allow: GET, HEAD, OPTIONS
+            cache-control: no-store
+            content-length: 126
+            content-type: application/problem+json
+            x-content-type-options: nosniff
 
-        {"title":"only GET, HEAD and OPTIONS are offered","status":405"#]],
+            {"title":"only GET, HEAD and OPTIONS are allowed here","status":405"#]],
     );
     let chunked = "POST /echo HTTP/1.1\r\nhost: h\r\ntransfer-encoding: chunked\r\n\r\n\
                    2\r\nab\r\n1\r\nc\r\n0\r\n\r\nGET /echo HTTP/1.1\r\nhost: h\r\n\r\n";
@@ -488,13 +489,13 @@ fn another_target_is_answered_as_if_it_was_asked_for() {
         expect![[r#"
             416
             cache-control: no-store
-            content-length: 124
+            content-length: 134
             content-range: bytes */10
             content-type: application/problem+json
             x-added: a  b
             x-content-type-options: nosniff
 
-            {"title":"the range lies outside the representation","status":416"#]],
+            {"title":"the requested range lies outside the representation","status":416"#]],
     );
     check(
         &server,

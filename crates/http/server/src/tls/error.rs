@@ -74,7 +74,9 @@ impl Error {
             ErrorKind::NoKey => {
                 "give --tls-key the PEM file with the key, without a passphrase: openssl pkey -in OLD -out NEW removes it"
             }
-            ErrorKind::BadCertificate => "openssl x509 -noout -text -in FILE shows what it holds",
+            ErrorKind::BadCertificate => {
+                "openssl x509 -noout -text -in FILE shows the content of the file"
+            }
             ErrorKind::BadKey => {
                 "keys may be ECDSA on P-256 or P-384, Ed25519, or RSA from 2048 to 8192 bits"
             }
@@ -96,7 +98,10 @@ impl fmt::Display for Error {
             ErrorKind::BadKey => "the key cannot be used",
             ErrorKind::Mismatch => "the key does not belong to the certificate",
             ErrorKind::NoRandomness => {
-                return write!(f, "tls: no random numbers for the keys of session tickets");
+                return write!(
+                    f,
+                    "tls: cannot get random numbers for the keys of session tickets"
+                );
             }
         };
         write!(f, "tls: {}: {what}", self.path.display())?;

@@ -119,7 +119,7 @@ impl<'a> Source<'a> {
             _ => cicp::matrix(image.matrixCoefficients, image.colorPrimaries)?,
         };
         if matrix.is_none() && (subsampling, range) != (Subsampling::S444, Range::Full) {
-            let detail = "avif: RGB is not full-range 4:4:4";
+            let detail = "avif: RGB planes are supported only at full range and 4:4:4";
             return Err(Error::new(ErrorKind::Unsupported, detail));
         }
         Ok(Source {
@@ -220,7 +220,7 @@ fn interleave(planes: Yuv) -> Result<Packed, Error> {
     let Some([blue, red]) = &planes.chroma else {
         return Err(Error::new(
             ErrorKind::Failed,
-            "avif: RGB without chroma planes",
+            "avif: the picture is RGB, but has only one plane",
         ));
     };
     let samples = red

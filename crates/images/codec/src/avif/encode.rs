@@ -77,7 +77,8 @@ pub(crate) fn encode(
             write(&planes, colours, profile, effort)
         }
         _ => {
-            let detail = "avif: lossy encoding needs planes, lossless needs packed pixels";
+            let detail =
+                "avif: lossy encoding needs YUV planes, and lossless encoding needs packed pixels";
             Err(Error::new(ErrorKind::Failed, detail))
         }
     }
@@ -264,6 +265,10 @@ fn split_planes(packed: &Packed) -> Result<RgbPlanes, Error> {
 }
 
 fn stride(plane: &Plane) -> Result<u32, Error> {
-    u32::try_from(plane.stride)
-        .map_err(|_| Error::new(ErrorKind::TooLarge, "avif: stride exceeds 32 bits"))
+    u32::try_from(plane.stride).map_err(|_| {
+        Error::new(
+            ErrorKind::TooLarge,
+            "avif: the stride of a plane exceeds 32 bits",
+        )
+    })
 }

@@ -16,7 +16,7 @@ pub(super) fn result_name(result: avif::avifResult) -> &'static str {
     let text = unsafe { avif::avifResultToString(result) };
     // SAFETY: string literals are NUL-terminated and have static lifetime.
     let text = unsafe { CStr::from_ptr(text) };
-    text.to_str().unwrap_or("a result without a name")
+    text.to_str().unwrap_or("an unknown result code")
 }
 
 /// Struct that libavif allocated and initialised; destroyed on drop.

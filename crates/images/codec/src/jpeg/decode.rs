@@ -60,7 +60,7 @@ pub(crate) fn decode_pixels(
     let header = read_header(&mut handle, bytes)?;
     let is_ink = matches!(header.pixel_layout, PixelLayout::Packed(Layout::Cmyk));
     if !fits(header.size) || is_ink != (layout == Layout::Cmyk) {
-        let detail = "jpeg: size or colours contradict the container";
+        let detail = "jpeg: size or colours differ from those that the enclosing file states";
         return Err(Error::new(ErrorKind::Undecodable, detail));
     }
     limits.admit("jpeg", header.size, header.size)?;
@@ -158,7 +158,7 @@ fn read_header(handle: &mut Handle, bytes: &[u8]) -> Result<Header, Error> {
         // The file holds tables only: valid JPEG, but without a picture.
         return Err(Error::new(
             ErrorKind::Undecodable,
-            "jpeg: tables without a picture",
+            "jpeg: the file has tables, but no picture",
         ));
     }
     let precision_bits = handle.parameter(tj::TJPARAM_TJPARAM_PRECISION);
@@ -295,8 +295,12 @@ fn decode_packed(
 }
 
 fn stride_to_c(plane: &Plane) -> Result<c_int, Error> {
-    c_int::try_from(plane.stride)
-        .map_err(|_| Error::new(ErrorKind::TooLarge, "jpeg: stride exceeds 31 bits"))
+    c_int::try_from(plane.stride).map_err(|_| {
+        Error::new(
+            ErrorKind::TooLarge,
+            "jpeg: the stride of the picture exceeds 31 bits",
+        )
+    })
 }
 
 /// Returns whether an Adobe APP14 marker precedes the first scan (ITU-T T.872 §6.5.3).

@@ -54,7 +54,7 @@ fn carry_profile(handle: &mut Handle, profile: Option<&[u8]>) -> Result<(), Erro
 
 fn encode_planes(handle: &mut Handle, yuv: &Yuv) -> Result<Vec<u8>, Error> {
     if yuv.range != Range::Full || yuv.matrix != Matrix::Bt601 || yuv.alpha.is_some() {
-        let detail = "jpeg: planes must be full-range BT.601 without alpha";
+        let detail = "jpeg: the encoder accepts only full-range BT.601 planes without alpha";
         return Err(Error::new(ErrorKind::Failed, detail));
     }
     let sampling = subsampling_to_tj(yuv.subsampling);
@@ -159,6 +159,10 @@ fn extend_to(plane: &Plane, size: Size) -> Result<Cow<'_, Plane>, Error> {
 }
 
 fn to_c_int(value: usize) -> Result<c_int, Error> {
-    c_int::try_from(value)
-        .map_err(|_| Error::new(ErrorKind::TooLarge, "jpeg: size exceeds 31 bits"))
+    c_int::try_from(value).map_err(|_| {
+        Error::new(
+            ErrorKind::TooLarge,
+            "jpeg: the size of the picture exceeds 31 bits",
+        )
+    })
 }

@@ -53,7 +53,7 @@ impl Frames<'_> {
             self.reader.next_frame_info().map_err(error)?;
         }
         let Some(control) = self.reader.info().frame_control else {
-            let detail = "png: a frame without its control chunk";
+            let detail = "png: a frame has no frame control chunk";
             return Err(Error::new(ErrorKind::Undecodable, detail));
         };
         let size = Size::new(control.width, control.height);

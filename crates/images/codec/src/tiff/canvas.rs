@@ -91,7 +91,8 @@ impl Canvas {
         }
     }
 
-    /// Returns the picture with straight alpha, in which 0 is black.
+    /// Returns the picture. Its alpha is straight (not premultiplied), and a colour sample of 0
+    /// means black.
     pub(super) fn into_raster(mut self, page: &TiffPage) -> Result<Raster, Error> {
         let count = self.channels.count();
         if page.alpha == Some(TiffAlpha::Associated) {
@@ -135,7 +136,12 @@ fn separate_alpha(pixel: &mut [u8]) {
 
 /// Reads a palette: all levels of red, then of green, then of blue.
 fn palette(bytes: &[u8], page: &TiffPage) -> Result<Vec<[u8; 3]>, Error> {
-    let missing = || Error::new(ErrorKind::Undecodable, "tiff: no palette");
+    let missing = || {
+        Error::new(
+            ErrorKind::Undecodable,
+            "tiff: the palette is missing or malformed",
+        )
+    };
     let array = page.palette.as_ref().ok_or_else(missing)?;
     let colours = 1_u64 << page.sample_bits;
     if array.count < 3 * colours || array.value_bytes != 2 {

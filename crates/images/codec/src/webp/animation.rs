@@ -86,7 +86,8 @@ impl AnimationEncoder {
         let bytes = picture.layout.channels() as u64 * picture.size.pixels();
         let is_sound = picture.size == self.size && picture.data.len() as u64 == bytes;
         if !is_sound || !(1..=DURATION_MS_MAX).contains(&duration_ms) {
-            let detail = "webp: a frame has another size or duration than stated";
+            let detail =
+                "webp: a frame has an invalid duration, or differs in size from the animation";
             return Err(Error::new(ErrorKind::Failed, detail));
         }
         if picture.layout == Layout::Cmyk {
@@ -183,7 +184,7 @@ impl Handle {
             WebPMuxError::WEBP_MUX_OK => Ok(()),
             WebPMuxError::WEBP_MUX_MEMORY_ERROR => Err(Error::new(
                 ErrorKind::OutOfMemory,
-                "webp: cannot allocate the profile",
+                "webp: cannot allocate memory for the colour profile",
             )),
             other => Err(Error::new(ErrorKind::Failed, format!("webp: {other:?}"))),
         }
@@ -217,7 +218,8 @@ fn check_duration(file: &[u8], time_ms: u64) -> Result<(), Error> {
     match count == 0 || sum_ms == time_ms {
         true => Ok(()),
         false => {
-            let detail = format!("webp: frames of {sum_ms} ms were encoded, not of {time_ms} ms");
+            let detail =
+                format!("webp: the encoded frames last {sum_ms} ms instead of {time_ms} ms");
             Err(Error::new(ErrorKind::Failed, detail))
         }
     }

@@ -167,7 +167,7 @@ fn frame(payload: &[u8]) -> Result<FrameChunk<'_>, Error> {
         image,
     )) = payload.split_first_chunk::<FRAME_IMAGE_AT>()
     else {
-        let detail = "webp: a frame without a header";
+        let detail = "webp: a frame has no header";
         return Err(Error::new(ErrorKind::Undecodable, detail));
     };
     let number = |a: &u8, b: &u8, c: &u8| u32::from_le_bytes([*a, *b, *c, 0]);

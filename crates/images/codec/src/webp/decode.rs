@@ -71,7 +71,7 @@ fn size(features: &webp::WebPBitstreamFeatures) -> Size {
 pub(super) fn decode_rgba(frame: &[u8], size: Size) -> Result<Packed, Error> {
     let header = read_header(frame)?.filter(|header| header.size == size);
     let Some(header) = header else {
-        let detail = "webp: a frame has another size than stated";
+        let detail = "webp: the size of a frame differs from the size that the file states";
         return Err(Error::new(ErrorKind::Undecodable, detail));
     };
     let (pixels, is_complete) = decode_pixels(frame, header.size, Layout::Rgba)?;
@@ -292,8 +292,12 @@ fn fill_missing(plane: &mut Plane, first_row: u32, value: u8) {
 }
 
 fn to_c_int(value: usize) -> Result<c_int, Error> {
-    c_int::try_from(value)
-        .map_err(|_| Error::new(ErrorKind::TooLarge, "webp: stride exceeds 31 bits"))
+    c_int::try_from(value).map_err(|_| {
+        Error::new(
+            ErrorKind::TooLarge,
+            "webp: the stride of the picture exceeds 31 bits",
+        )
+    })
 }
 
 fn error(status: VP8StatusCode) -> Error {

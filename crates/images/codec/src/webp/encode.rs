@@ -56,7 +56,8 @@ pub(crate) fn encode(
         Raster::Yuv(yuv) if !effort.lossless => encode_planes(yuv, effort)?,
         Raster::Packed(packed) if effort.lossless => encode_packed(packed, effort)?,
         _ => {
-            let detail = "webp: lossy encoding needs planes, lossless needs packed pixels";
+            let detail =
+                "webp: lossy encoding needs YUV planes, and lossless encoding needs packed pixels";
             return Err(Error::new(ErrorKind::Failed, detail));
         }
     };
@@ -71,7 +72,7 @@ fn encode_planes(yuv: &Yuv, effort: Effort) -> Result<Vec<u8>, Error> {
         && yuv.range == Range::Limited
         && yuv.matrix == Matrix::Bt601;
     let (Some([cb, cr]), true) = (&yuv.chroma, fits) else {
-        let detail = "webp: planes must be limited-range BT.601 at 4:2:0";
+        let detail = "webp: the encoder accepts only limited-range BT.601 planes at 4:2:0";
         return Err(Error::new(ErrorKind::Failed, detail));
     };
     // If there is alpha, libwebp smooths the samples under fully transparent pixels in place, so
@@ -113,7 +114,7 @@ fn encode_planes(yuv: &Yuv, effort: Effort) -> Result<Vec<u8>, Error> {
             Ok(file) => return Ok(file),
         }
     }
-    let detail = "webp: modes exceed the size of partition 0";
+    let detail = "webp: the picture has too much detail for the format: partition 0 overflows";
     Err(Error::new(ErrorKind::TooLarge, detail))
 }
 
@@ -153,7 +154,7 @@ fn encode_packed(packed: &Packed, effort: Effort) -> Result<Vec<u8>, Error> {
         EncodeFailure::Other(err) => err,
         EncodeFailure::PartitionOverflow => Error::new(
             ErrorKind::Failed,
-            "webp: VP8L reported an overflow of partition 0",
+            "webp: the lossless encoder reported an overflow of partition 0, which only lossy files have",
         ),
     })
 }
@@ -280,6 +281,10 @@ fn duplicate(plane: &Plane) -> Result<Vec<u8>, Error> {
 }
 
 pub(super) fn to_c_int(value: usize) -> Result<c_int, Error> {
-    c_int::try_from(value)
-        .map_err(|_| Error::new(ErrorKind::TooLarge, "webp: stride exceeds 31 bits"))
+    c_int::try_from(value).map_err(|_| {
+        Error::new(
+            ErrorKind::TooLarge,
+            "webp: the stride of the picture exceeds 31 bits",
+        )
+    })
 }

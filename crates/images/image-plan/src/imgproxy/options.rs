@@ -21,7 +21,8 @@ pub(super) enum ResizingType {
 /// Position of a crop or of a picture within its margins.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Gravity {
-    /// Fractions of the width and height, 0, ½ or 1, and the distances from there.
+    /// Corner, middle of an edge, or centre: `x` and `y` are fractions of the width and height (0,
+    /// ½ or 1). `offset_x` and `offset_y` are distances from that point.
     Side {
         x: f64,
         y: f64,

@@ -32,7 +32,7 @@ impl Options {
             .map(|threshold| (threshold.min(255.0).round()) as u8);
         let has_box = width_px.is_some() && height_px.is_some();
         if trim.is_some() && enlarge && !has_box {
-            let problem = "needs width and height beside trim";
+            let problem = "needs both width and height if it is combined with trim";
             return Err(ImgproxyError::option("enlarge", problem));
         }
         Ok(Recipe {
@@ -70,13 +70,20 @@ impl Options {
         }
         let [zoom, zoom_height] = self.zoom;
         if zoom != zoom_height {
-            let problem = "different factors for width and height are not supported";
+            let problem = "different zoom factors for width and height are not supported";
             return Err(ImgproxyError::option("zoom", problem));
         }
         let has_size = self.width != 0 || self.height != 0;
         if !has_size && zoom != 1.0 {
-            let problem = "without width and height, this option is not supported";
+            let problem = "this option is supported only with width or height";
             return Err(ImgproxyError::option("zoom", problem));
+        }
+        // imgproxy multiplies the picture's own size. Without `enlarge`, a ratio above 1 then has
+        // no effect.
+        let is_scaled = self.dpr < 1.0 || self.enlarge && 1.0 < self.dpr;
+        if !has_size && is_scaled {
+            let problem = "must be at least 1 without width and height, and exactly 1 with enlarge and without them";
+            return Err(ImgproxyError::option("dpr", problem));
         }
         if !has_size {
             return Ok(BoxOptions::default());
@@ -94,11 +101,11 @@ impl Options {
     fn fit(&self, has_both_sides: bool) -> Result<Fit, ImgproxyError> {
         let fit = match (self.resizing_type, has_both_sides) {
             (ResizingType::Auto, _) => {
-                let problem = "auto is not supported";
+                let problem = "the type auto is not supported";
                 return Err(ImgproxyError::option("resizing_type", problem));
             }
             (ResizingType::Force, false) => {
-                let problem = "without both width and height, force is not supported";
+                let problem = "the type force is supported only with both width and height";
                 return Err(ImgproxyError::option("resizing_type", problem));
             }
             (_, false) | (ResizingType::Fit, true) => Fit::Inside,
@@ -111,8 +118,7 @@ impl Options {
             (false, fit, _) => Ok(fit),
             (true, Fit::Inside, Gravity::CENTRE) if has_both_sides => Ok(Fit::Contain),
             (true, _, _) => {
-                let problem = "is supported for the type fit with width, height and gravity ce, \
-                               and beside enlarge";
+                let problem = "is supported only for the type fit with width, height and the gravity ce, or together with enlarge";
                 Err(ImgproxyError::option("extend", problem))
             }
         }
@@ -154,7 +160,7 @@ impl Options {
         let quality = match (self.quality, self.format) {
             (0, _) if self.format_quality.is_empty() => None,
             (0, None) => {
-                let problem = "needs a format, as an option or as an extension";
+                let problem = "needs a format, given as an option or as an extension of the source";
                 return Err(ImgproxyError::option("format_quality", problem));
             }
             (0, Some(format)) => {
@@ -215,7 +221,10 @@ impl Options {
             let margin = (f64::from(margin) * self.dpr).round();
             match margin <= f64::from(Effects::LENGTH_PX_MAX) {
                 true => Ok(margin as u16),
-                false => Err(ImgproxyError::option("padding", "is too large after dpr")),
+                false => Err(ImgproxyError::option(
+                    "padding",
+                    "is too large after multiplication by dpr",
+                )),
             }
         };
         let [top, right, bottom, left] = self.padding;
@@ -233,11 +242,11 @@ impl Gravity {
     fn focus(self) -> Result<Focus, ImgproxyError> {
         let error = |problem: &str| Err(ImgproxyError::option("gravity", problem));
         let (x, y) = match self {
-            Gravity::Smart => return error("sm is not supported"),
+            Gravity::Smart => return error("the gravity sm is not supported"),
             Gravity::Side {
                 offset_x, offset_y, ..
             } if offset_x != 0.0 || offset_y != 0.0 => {
-                return error("offsets are not supported");
+                return error("offsets of the gravity are not supported");
             }
             Gravity::Side { x, y, .. } | Gravity::Point { x, y } => (x, y),
         };
@@ -269,7 +278,9 @@ fn crop_by_shares(shares: [f64; 2], gravity: Gravity) -> Result<Crop, &'static s
             offset_x: 0.0,
             offset_y: 0.0,
         } => (beside(width, x), beside(height, y)),
-        Gravity::Side { .. } => return Err("offsets of a crop by shares are not supported"),
+        Gravity::Side { .. } => {
+            return Err("offsets are not supported for a crop whose sides are fractions");
+        }
     };
     Ok(Crop::Fractions {
         x,
@@ -284,7 +295,7 @@ fn crop_by_pixels(sides: [f64; 2], gravity: Gravity) -> Result<Crop, &'static st
     // The casts saturate.
     let pixels = |length: f64| (length == 0.0 || 1.0 <= length).then_some(length as u32);
     let [Some(width), Some(height)] = sides.map(pixels) else {
-        return Err("a side in pixels beside a share is not supported");
+        return Err("a crop with one side in pixels and the other as a fraction is not supported");
     };
     let Gravity::Side {
         x: 0.0,
@@ -293,9 +304,12 @@ fn crop_by_pixels(sides: [f64; 2], gravity: Gravity) -> Result<Crop, &'static st
         offset_y,
     } = gravity
     else {
-        return Err("in pixels, this option needs the gravity nowe, as in crop:W:H:nowe:X:Y");
+        return Err(
+            "a crop in pixels is supported only with the gravity nowe, as in crop:W:H:nowe:X:Y",
+        );
     };
-    let [Some(x), Some(y)] = [offset_x, offset_y].map(pixels) else {
+    let offset = |offset: f64| pixels(offset).filter(|_| offset.fract() == 0.0);
+    let [Some(x), Some(y)] = [offset_x, offset_y].map(offset) else {
         return Err("offsets must be whole pixels");
     };
     let whole = |length: u32| if length == 0 { u32::MAX } else { length };
@@ -316,7 +330,8 @@ fn scaled(name: &str, side: u32, factor: f64) -> Result<Option<u32>, ImgproxyErr
     if side <= f64::from(REQUESTED_SIDE_PX_MAX) {
         return Ok(Some(side as u32));
     }
-    let problem = format!("must be at most {REQUESTED_SIDE_PX_MAX} after zoom and dpr");
+    let problem =
+        format!("must be at most {REQUESTED_SIDE_PX_MAX} after multiplication by zoom and dpr");
     Err(ImgproxyError::option(name, &problem))
 }
 

@@ -61,7 +61,7 @@ fn from_base64(source: &str) -> Result<String, ImgproxyError> {
     let decoded = decode_base64url(joined.trim_end_matches('='));
     let decoded = decoded.and_then(|bytes| String::from_utf8(bytes).ok());
     decoded.ok_or_else(|| {
-        let problem = "the source is neither plain/URL nor base64url, or an option has no colon";
+        let problem = "the source is neither plain/URL nor base64url; if it is meant as an option, its colon is missing";
         ImgproxyError::path(problem)
     })
 }

@@ -71,7 +71,7 @@ fn published_urls() {
             aHR0cDovL2V4YW1w/bGUuY29tL2ltYWdl/cy9jdXJpb3NpdHku/anBn.png -> Source: the source is not local:///PATH; remote sources are not supported yet
             rs:fill:300:400:0/g:sm/aHR0cDovL2V4YW1w/bGUuY29tL2ltYWdl/cy9jdXJpb3NpdHku/anBn.png -> Source: the source is not local:///PATH; remote sources are not supported yet
             pr:sharp/rs:fill:300:400:0/g:sm/plain/http://example.com/images/curiosity.jpg@png -> Source: the source is not local:///PATH; remote sources are not supported yet
-            enc/jwV3wUD9r4VBIzgv/ang3Hbh0vPpcm5cc -> Path: the source is neither plain/URL nor base64url, or an option has no colon
+            enc/jwV3wUD9r4VBIzgv/ang3Hbh0vPpcm5cc -> Path: the source is neither plain/URL nor base64url; if it is meant as an option, its colon is missing
         "#]],
     );
 }
@@ -113,11 +113,11 @@ fn sources() {
             plain/local:///a%ff -> Path: the source has malformed percent-encoding
             plain/local:///a@b@png -> Path: the URL has more than one extension; write @ in a plain source as %40
             plain/ -> Path: the URL has no source
-            plain -> Path: the source is neither plain/URL nor base64url, or an option has no colon
+            plain -> Path: the source is neither plain/URL nor base64url; if it is meant as an option, its colon is missing
             bG9jYWw6Ly8vYS5qcGc -> /a.jpg?
             bG9jYWw6Ly8vYS5qcGc=.webp -> /a.jpg?format=webp
             bG9jYWw6/Ly8vYS5q/cGc.jpg.png -> Path: the URL has more than one extension; write @ in a plain source as %40
-            b.png -> Path: the source is neither plain/URL nor base64url, or an option has no colon
+            b.png -> Path: the source is neither plain/URL nor base64url; if it is meant as an option, its colon is missing
             rs%3Afit%3A5%3A6/plain/local:///a%3Ab -> /a%3Ab?w=5&h=6
             w:5/ -> Path: the URL has no source
         "#]],
@@ -150,7 +150,7 @@ fn sizes() {
         "rs:fit:300:200 resize:fill:300:200 rs:fill-down:300:200:1 rs:force:300:200
          rs:fill:300 rs:force:300 rs:auto:3:4 rs::300:200 s:300 size:0:200:t w:300/h:200/el:1
          rs:fit:300:200:0:1 ex:1/s:300:200 ex:1:so/s:300:200 ex:1/w:9 ex:1 rs:fill:9:9:1:1
-         rs:fill:9:9:0:1 dpr:2/w:300 dpr:0.5/w:1 dpr:2 z:0.5/w:300 z:2:2/w:9/dpr:2 z:2:3/w:9 z:2
+         rs:fill:9:9:0:1 dpr:2/w:300 dpr:0.5/w:1 dpr:2 dpr:0.5 dpr:2/el:1 z:0.5/w:300 z:2:2/w:9/dpr:2 z:2:3/w:9 z:2
          mw:5 mh:0 w:16385 w:9999/dpr:2 w: w:-1 w:1.5 dpr:0 rs:cover:1:1 w:5:6 enlarge:yes",
         expect![[r#"
             rs:fit:300:200 -> w=300&h=200
@@ -158,30 +158,32 @@ fn sizes() {
             rs:fill-down:300:200:1 -> w=300&h=200&fit=cover&enlarge=true
             rs:force:300:200 -> w=300&h=200&fit=fill
             rs:fill:300 -> w=300
-            rs:force:300 -> Option: resizing_type: without both width and height, force is not supported
-            rs:auto:3:4 -> Option: resizing_type: auto is not supported
+            rs:force:300 -> Option: resizing_type: the type force is supported only with both width and height
+            rs:auto:3:4 -> Option: resizing_type: the type auto is not supported
             rs::300:200 -> w=300&h=200
             s:300 -> w=300
             size:0:200:t -> h=200&enlarge=true
             w:300/h:200/el:1 -> w=300&h=200&enlarge=true
             rs:fit:300:200:0:1 -> w=300&h=200&fit=contain&bg=00000000
             ex:1/s:300:200 -> w=300&h=200&fit=contain&bg=00000000
-            ex:1:so/s:300:200 -> Option: extend: is supported for the type fit with width, height and gravity ce, and beside enlarge
-            ex:1/w:9 -> Option: extend: is supported for the type fit with width, height and gravity ce, and beside enlarge
+            ex:1:so/s:300:200 -> Option: extend: is supported only for the type fit with width, height and the gravity ce, or together with enlarge
+            ex:1/w:9 -> Option: extend: is supported only for the type fit with width, height and the gravity ce, or together with enlarge
             ex:1 -> 
             rs:fill:9:9:1:1 -> w=9&h=9&fit=cover&enlarge=true
-            rs:fill:9:9:0:1 -> Option: extend: is supported for the type fit with width, height and gravity ce, and beside enlarge
+            rs:fill:9:9:0:1 -> Option: extend: is supported only for the type fit with width, height and the gravity ce, or together with enlarge
             dpr:2/w:300 -> w=600
             dpr:0.5/w:1 -> w=1
             dpr:2 -> 
+            dpr:0.5 -> Option: dpr: must be at least 1 without width and height, and exactly 1 with enlarge and without them
+            dpr:2/el:1 -> Option: dpr: must be at least 1 without width and height, and exactly 1 with enlarge and without them
             z:0.5/w:300 -> w=150
             z:2:2/w:9/dpr:2 -> w=36
-            z:2:3/w:9 -> Option: zoom: different factors for width and height are not supported
-            z:2 -> Option: zoom: without width and height, this option is not supported
+            z:2:3/w:9 -> Option: zoom: different zoom factors for width and height are not supported
+            z:2 -> Option: zoom: this option is supported only with width or height
             mw:5 -> Option: min-width: this option is not supported
             mh:0 -> 
             w:16385 -> Option: w: must be whole numbers from 0 to 16384
-            w:9999/dpr:2 -> Option: width: must be at most 16384 after zoom and dpr
+            w:9999/dpr:2 -> Option: width: must be at most 16384 after multiplication by zoom and dpr
             w: -> Option: w: must be whole numbers from 0 to 16384
             w:-1 -> Option: w: must be whole numbers from 0 to 16384
             w:1.5 -> Option: w: must be whole numbers from 0 to 16384
@@ -199,28 +201,29 @@ fn crops() {
         "rs:fill:9:9/g:no rs:fill:9:9/gravity:soea rs:fill:9:9/g:fp:0.25:0.75 rs:fill:9:9/g:sm
          rs:fit:9:9/g:sm rs:fill:9:9/g:ea:5 rs:fill:9:9/g:fp:2:0 g:fp:0.5 g:obj:face g:middle
          c:0.5:0.25 c:0.5:0/g:no c:0.5:0.5:fp:0.9:0.1 crop:0.5:0.5:sm c:0.5:0.5:ea:1
-         c:300:200:nowe c:300:200:nowe:10:20 c:300:0:nowe c:300:200 c:300:0.5 c:0:0 c:-1",
+         c:300:200:nowe c:300:200:nowe:10:20 c:300:200:nowe:10.7:20 c:300:0:nowe c:300:200 c:300:0.5 c:0:0 c:-1",
         expect![[r#"
             rs:fill:9:9/g:no -> focus=0.5,0&w=9&h=9&fit=cover
             rs:fill:9:9/gravity:soea -> focus=1,1&w=9&h=9&fit=cover
             rs:fill:9:9/g:fp:0.25:0.75 -> focus=0.25,0.75&w=9&h=9&fit=cover
-            rs:fill:9:9/g:sm -> Option: gravity: sm is not supported
+            rs:fill:9:9/g:sm -> Option: gravity: the gravity sm is not supported
             rs:fit:9:9/g:sm -> w=9&h=9
-            rs:fill:9:9/g:ea:5 -> Option: gravity: offsets are not supported
+            rs:fill:9:9/g:ea:5 -> Option: gravity: offsets of the gravity are not supported
             rs:fill:9:9/g:fp:2:0 -> Option: g: the focus point must be two numbers from 0 to 1
             g:fp:0.5 -> Option: g: the gravity must be no, so, ea, we, noea, nowe, soea, sowe or ce, with up to two offsets, or fp:X:Y, or sm
-            g:obj:face -> Option: g: detection of objects is not supported
+            g:obj:face -> Option: g: object detection is not supported
             g:middle -> Option: g: the gravity must be no, so, ea, we, noea, nowe, soea, sowe or ce, with up to two offsets, or fp:X:Y, or sm
             c:0.5:0.25 -> crop=0.25,0.375,0.5,0.25
             c:0.5:0/g:no -> crop=0.25,0,0.5,1
             c:0.5:0.5:fp:0.9:0.1 -> crop=0.5,0,0.5,0.5
             crop:0.5:0.5:sm -> Option: crop: the gravity sm is not supported
-            c:0.5:0.5:ea:1 -> Option: crop: offsets of a crop by shares are not supported
+            c:0.5:0.5:ea:1 -> Option: crop: offsets are not supported for a crop whose sides are fractions
             c:300:200:nowe -> crop=0,0,300,200
             c:300:200:nowe:10:20 -> crop=10,20,300,200
+            c:300:200:nowe:10.7:20 -> Option: crop: offsets must be whole pixels
             c:300:0:nowe -> crop=0,0,300,4294967295
-            c:300:200 -> Option: crop: in pixels, this option needs the gravity nowe, as in crop:W:H:nowe:X:Y
-            c:300:0.5 -> Option: crop: a side in pixels beside a share is not supported
+            c:300:200 -> Option: crop: a crop in pixels is supported only with the gravity nowe, as in crop:W:H:nowe:X:Y
+            c:300:0.5 -> Option: crop: a crop with one side in pixels and the other as a fraction is not supported
             c:0:0 -> 
             c:-1 -> Option: c: must be a number, at least 0
         "#]],
@@ -257,10 +260,10 @@ fn effects() {
             flip:0:1 -> flip=true
             rot:90/fl:1:1 -> rotate=270
             t:10 -> trim=10
-            trim:10:ff00ff -> Option: trim: the colour of borders is not supported
-            t:5::1 -> Option: t: equal borders are not supported
+            trim:10:ff00ff -> Option: trim: a colour for the borders to trim is not supported
+            t:5::1 -> Option: t: trimming equal borders only is not supported
             t: -> 
-            t:10/el:1/w:5 -> Option: enlarge: needs width and height beside trim
+            t:10/el:1/w:5 -> Option: enlarge: needs both width and height if it is combined with trim
             t:1/rs:fit:5:5:1 -> trim=1&w=5&h=5&enlarge=true
         "#]],
     );
@@ -282,7 +285,7 @@ fn output() {
             f:png/q:5 -> format=png
             f:gif -> Option: f: the format must be avif, webp, jpg or png
             f:best -> Option: f: the format must be avif, webp, jpg or png
-            fq:webp:50:avif:40 -> Option: format_quality: needs a format, as an option or as an extension
+            fq:webp:50:avif:40 -> Option: format_quality: needs a format, given as an option or as an extension of the source
             fq:webp:50/f:webp -> format=webp&q=50
             fq:webp:50/f:avif -> format=avif
             fq:webp:50/f:webp/q:9 -> format=webp&q=9
@@ -332,14 +335,14 @@ fn fixed_and_unsupported_options() {
          brightness:5 page:2 nonsense:1",
         expect![[r#"
             ar:1 -> 
-            ar:0 -> Option: ar: false is not supported
+            ar:0 -> Option: ar: the value false is not supported
             sm:1 -> 
-            sm:0 -> Option: sm: false is not supported
+            sm:0 -> Option: sm: the value false is not supported
             kcr:0 -> 
-            kcr:1 -> Option: kcr: true is not supported
+            kcr:1 -> Option: kcr: the value true is not supported
             scp:0 -> 
-            ph:1 -> Option: ph: true is not supported
-            eth:1 -> Option: eth: true is not supported
+            ph:1 -> Option: ph: the value true is not supported
+            eth:1 -> Option: eth: the value true is not supported
             wm:0 -> 
             wm:0.5:ce -> Option: wm: watermarks are not supported
             exar:1 -> Option: exar: this option is not supported
@@ -410,8 +413,38 @@ fn presets_are_checked() {
     expect![[r#"
         sound
         thumb: w: must be whole numbers from 0 to 16384
-        thumb: "plain/local:///a" is not an option
+        thumb: "plain/local:///a" is not an option of an imgproxy URL
         thumb: preset: a preset that contains itself is not supported
+    "#]]
+    .assert_eq(&(lines.join("\n") + "\n"));
+}
+
+/// Each of these presets applies the next one twice, so the first would apply 2^30.
+#[test]
+fn presets_within_presets_are_limited() {
+    let preset = |number: u32| match number {
+        29 => ("p29".to_owned(), "w:5".to_owned()),
+        _ => {
+            let next = number + 1;
+            (format!("p{number}"), format!("pr:p{next}:p{next}"))
+        }
+    };
+    let rules = ImgproxyRules {
+        presets: (0..30).map(preset).collect(),
+        ..ImgproxyRules::default()
+    };
+    let many = format!("pr{}", ":p29".repeat(65));
+    let lines = [
+        rules.check_presets().expect_err("too many presets"),
+        outcome(&rules, "pr:p0/plain/local:///a"),
+        outcome(&rules, "pr:p25:p25/plain/local:///a"),
+        outcome(&rules, &format!("{many}/plain/local:///a")),
+    ];
+    expect![[r#"
+        p0: preset: a URL applies at most 64 presets
+        Option: preset: a URL applies at most 64 presets
+        /a?w=5
+        Option: preset: a URL applies at most 64 presets
     "#]]
     .assert_eq(&(lines.join("\n") + "\n"));
 }

@@ -16,7 +16,7 @@ const HEADER_BYTES_MAX: usize = 4096;
 /// Header of a Radiance HDR.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HdrHeader {
-    /// Number of pixels of a scanline, and of scanlines.
+    /// Number of pixels per scanline as the width, and number of scanlines as the height.
     pub size: Size,
     /// Transformation that makes the picture upright.
     pub orientation: Orientation,

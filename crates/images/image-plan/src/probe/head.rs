@@ -129,7 +129,9 @@ impl<'a> HeaderReader<'a> {
     ) -> Result<[u8; N], ProbeError> {
         let at = part.start.saturating_add(offset);
         if part.end < at.saturating_add(N as u64) {
-            return Err(ProbeError::malformed("part shorter than its fields"));
+            return Err(ProbeError::malformed(
+                "a part of the file is shorter than its fields",
+            ));
         }
         self.array(at)
     }
@@ -143,7 +145,9 @@ impl<'a> HeaderReader<'a> {
         while filled < count {
             let left = (target_bytes - filled) as u64;
             if self.reads_left == 0 || self.bytes_left < left {
-                return Err(ProbeError::malformed("header takes too many reads"));
+                return Err(ProbeError::malformed(
+                    "reading the header takes too many reads or too many bytes",
+                ));
             }
             self.reads_left -= 1;
             self.bytes_left -= left;

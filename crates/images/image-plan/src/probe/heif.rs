@@ -139,7 +139,11 @@ impl Fields<'_> {
             2 => u16::from_be_bytes(head.field(self.content, at)?).into(),
             4 => u32::from_be_bytes(head.field(self.content, at)?).into(),
             8 => u64::from_be_bytes(head.field(self.content, at)?),
-            _ => return Err(ProbeError::malformed("heif with numbers of odd size")),
+            _ => {
+                return Err(ProbeError::malformed(
+                    "heif with numbers that are not 0, 2, 4 or 8 bytes long",
+                ));
+            }
         })
     }
 }

@@ -13,7 +13,8 @@ use std::io::Read;
 /// Maximum length of an SVG in bytes, unpacked, that is rendered.
 pub const SVG_BYTES_MAX: u64 = 10 << 20;
 
-/// Number of bytes in which the root element must end.
+/// Number of bytes from the beginning of the file within which the start tag of the root element
+/// must end.
 const HEAD_BYTES: u64 = 4096;
 /// Width and height of a drawing that states neither a size nor a `viewBox`, as in the renderer.
 const DEFAULT_SIDE_PX: f64 = 100.0;

@@ -172,7 +172,7 @@ fn bombs_cost_no_more_than_other_headers() {
         "chunk after chunk",
         &chunks,
         (1024, 1024 * 4096),
-        expect!["Malformed: header takes too many reads"],
+        expect!["Malformed: reading the header takes too many reads or too many bytes"],
     );
 }
 

@@ -8,7 +8,8 @@ use crate::{Angle, Duotone, Effects, Kernel, Padding, Rgb, Rgba, Tone, Unsharp};
 
 const COLOUR_FORM: &str = "must be a colour: 3, 4, 6 or 8 hexadecimal digits (f80, ff8800, \
                            ff880080), white, black or transparent";
-const DUOTONE_FORM: &str = "must be the colours of black and white, such as 1f2e3d,ffeedd";
+const DUOTONE_FORM: &str =
+    "must be two colours, which replace black and white, such as 1f2e3d,ffeedd";
 
 impl RawParameters {
     /// Interprets the parameters of the effects, without the angle. `dpr_pct` is the device pixel
@@ -156,11 +157,10 @@ impl RawParameters {
         let Some((sigma, amount_pct, threshold)) = numbers else {
             let (form, last) = match parameter {
                 Sharpen => ("SIGMA or SIGMA,AMOUNT", ""),
-                _ => ("RADIUS,AMOUNT,THRESHOLD", " and THRESHOLD up to 255"),
+                _ => ("RADIUS,AMOUNT,THRESHOLD", " and THRESHOLD at most 255"),
             };
             let problem = format!(
-                "must be {form}: numbers with at most 2 decimals, the first up to {}, AMOUNT up to \
-                 {}{last}",
+                "must be {form}: numbers with at most 2 decimals, the first at most {}, AMOUNT at most {}{last}",
                 Hundredths(max),
                 Hundredths(Unsharp::AMOUNT_PCT_MAX)
             );
@@ -226,7 +226,8 @@ impl RawParameters {
     ) -> Result<u16, QueryError> {
         let length = (length * dpr_pct + 50) / 100;
         let length = u16::try_from(length).ok().filter(|length| *length <= max);
-        length.ok_or_else(|| QueryError::value(parameter, "is too large after dpr"))
+        length
+            .ok_or_else(|| QueryError::value(parameter, "is too large after multiplication by dpr"))
     }
 }
 

@@ -61,7 +61,7 @@ impl RawParameters {
         }
         let has_box = self.value(Parameter::W).is_some() && self.value(Parameter::H).is_some();
         if self.flag(Parameter::Enlarge)? && !has_box {
-            let problem = "needs both w and h beside trim";
+            let problem = "needs both w and h if it is combined with trim";
             return Err(contradiction(Parameter::Enlarge, problem));
         }
         Ok(Some(threshold))

@@ -299,7 +299,7 @@ fn words_out_of_range() {
             w=640&dpr=2. -> Value: dpr: must be a number from 1 to 8 with at most 2 decimals
             w=640&dpr=.5 -> Value: dpr: must be a number from 1 to 8 with at most 2 decimals
             w=640&dpr=1e1 -> Value: dpr: must be a number from 1 to 8 with at most 2 decimals
-            w=16384&dpr=1.01 -> Value: dpr: w and h must be at most 16384 after dpr
+            w=16384&dpr=1.01 -> Value: dpr: w and h must be at most 16384 after multiplication by dpr
             meta=1 -> Value: meta: must be full
         "#]],
     );
@@ -320,7 +320,7 @@ fn contradictions() {
          w=640&%77=480",
         expect![[r#"
             fit=cover -> Contradiction: fit: needs w or h
-            fit=cover&w=640 -> Contradiction: fit: needs both w and h unless it is inside
+            fit=cover&w=640 -> Contradiction: fit: needs both w and h, except for fit=inside
             dpr=2 -> Contradiction: dpr: needs w or h
             enlarge=true -> Contradiction: enlarge: needs w or h
             w=640&width=640 -> Contradiction: w: cannot be combined with width
@@ -361,7 +361,7 @@ fn trims() {
             trim= -> Value: trim: must be a whole number from 0 to 255
             trim=true -> Value: trim: must be a whole number from 0 to 255
             trim=10&crop=1:1&w=80 -> trim=10&crop=1:1&w=80
-            trim=10&enlarge=true&w=80 -> Contradiction: enlarge: needs both w and h beside trim
+            trim=10&enlarge=true&w=80 -> Contradiction: enlarge: needs both w and h if it is combined with trim
             trim=10&enlarge=true&w=80&h=60 -> trim=10&w=80&h=60&enlarge=true
             trim=10&enlarge=false&w=80 -> trim=10&w=80
             trim=10&meta=full -> Contradiction: trim: cannot be combined with meta

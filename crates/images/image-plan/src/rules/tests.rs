@@ -112,10 +112,10 @@ fn values_must_be_in_their_lists() {
             format=auto -> 
             w=%32%30%31 -> Width: the width 201 is not permitted; the permitted widths are 200, 400
             other=1 -> 
-            meta=full -> Operation: meta: the permitted parameters are w, h, fit, q, format, dpr
-            crop=1:1 -> Operation: crop: the permitted parameters are w, h, fit, q, format, dpr
-            w=200&rotate=90 -> Operation: rotate: the permitted parameters are w, h, fit, q, format, dpr
-            w=200&%72otate=90 -> Operation: rotate: the permitted parameters are w, h, fit, q, format, dpr
+            meta=full -> Operation: meta: this parameter is not permitted; the permitted parameters are w, h, fit, q, format, dpr
+            crop=1:1 -> Operation: crop: this parameter is not permitted; the permitted parameters are w, h, fit, q, format, dpr
+            w=200&rotate=90 -> Operation: rotate: this parameter is not permitted; the permitted parameters are w, h, fit, q, format, dpr
+            w=200&%72otate=90 -> Operation: rotate: this parameter is not permitted; the permitted parameters are w, h, fit, q, format, dpr
             p=small -> w=333&q=11
             p=small&w=200 -> Quality: the quality 11 is not permitted; the permitted qualities are 60, 80
             p=small&q=80 -> Width: the width 333 is not permitted; the permitted widths are 200, 400
@@ -136,13 +136,13 @@ fn only_presets() {
         "p=thumb p=thumb&w=200 w=200 p=thumb&other=1 h=240 meta=full p=thumb&meta=full format=auto&w=9",
         expect![[r#"
             p=thumb -> w=96&h=96&fit=cover
-            p=thumb&w=200 -> PresetsOnly: w: only presets are permitted, as preset=NAME
-            w=200 -> PresetsOnly: w: only presets are permitted, as preset=NAME
+            p=thumb&w=200 -> PresetsOnly: w: this parameter is not permitted; only presets are, as in preset=NAME
+            w=200 -> PresetsOnly: w: this parameter is not permitted; only presets are, as in preset=NAME
             p=thumb&other=1 -> w=96&h=96&fit=cover
             h=240 -> h=240
-            meta=full -> Operation: meta: the permitted parameters are w, h, fit, q, format, dpr
-            p=thumb&meta=full -> Operation: meta: the permitted parameters are w, h, fit, q, format, dpr
-            format=auto&w=9 -> PresetsOnly: format: only presets are permitted, as preset=NAME
+            meta=full -> Operation: meta: this parameter is not permitted; the permitted parameters are w, h, fit, q, format, dpr
+            p=thumb&meta=full -> Operation: meta: this parameter is not permitted; the permitted parameters are w, h, fit, q, format, dpr
+            format=auto&w=9 -> PresetsOnly: format: this parameter is not permitted; only presets are, as in preset=NAME
         "#]],
     );
 }
@@ -156,9 +156,9 @@ fn lenient_grammars() {
         queries,
         expect![[r#"
             w=201 -> Width: the width 201 is not permitted; the permitted widths are 200, 400
-            width=200 -> Operation: width: the permitted parameters are w, h, fit, q, format, dpr
-            width=x&w=200 -> Operation: width: the permitted parameters are w, h, fit, q, format, dpr
-            rotate=90 -> Operation: rotate: the permitted parameters are w, h, fit, q, format, dpr
+            width=200 -> Operation: width: this parameter is not permitted; the permitted parameters are w, h, fit, q, format, dpr
+            width=x&w=200 -> Operation: width: this parameter is not permitted; the permitted parameters are w, h, fit, q, format, dpr
+            rotate=90 -> Operation: rotate: this parameter is not permitted; the permitted parameters are w, h, fit, q, format, dpr
             p=small -> w=333&q=11
             p=other -> Value: p: there is no such preset
         "#]],
@@ -198,7 +198,7 @@ fn presets_are_checked() {
         "": the name of a preset has 1 to 64 letters, digits, -, _ or .
         "a b": the name of a preset has 1 to 64 letters, digits, -, _ or .
         a: w: must be a whole number from 1 to 16384
-        a: meta is not a recipe"#]]
+        a: a preset cannot contain meta"#]]
     .assert_eq(&outcomes.join("\n"));
     for query in ["other=1", "p=b", "sig=1"] {
         let fault = check_preset("a", query).expect_err("it is unknown");

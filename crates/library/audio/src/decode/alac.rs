@@ -37,7 +37,7 @@ impl<R: Read + Seek> Alac<R> {
             || !matches!(info.bit_depth(), 16 | 20 | 24 | 32)
         {
             return Err(Error::unsupported(
-                "ALAC with this packet size or bit depth",
+                "unsupported packet size or bit depth of an ALAC track",
             ));
         }
         let shape = FrameFormat::new(
@@ -70,7 +70,7 @@ impl<R: Read + Seek> Decoder for Alac<R> {
         self.next += 1;
         if PACKET_BYTES_MAX < bytes {
             return Err(Error::undecodable(format!(
-                "oversized packet of {bytes} bytes"
+                "a packet of {bytes} bytes exceeds the limit"
             )));
         }
         self.packet.resize(bytes as usize, 0);

@@ -66,7 +66,9 @@ impl<R: Read> Decoder for Flac<R> {
         };
         let channels = u32::from(self.shape.channels);
         if decoded.channels() != channels {
-            return Err(Error::undecodable("block with another channel count"));
+            return Err(Error::undecodable(
+                "the number of channels changes between blocks",
+            ));
         }
         for frame in 0..decoded.duration() {
             let samples = (0..channels).map(|channel| decoded.sample(channel, frame));

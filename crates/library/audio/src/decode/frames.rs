@@ -31,10 +31,14 @@ impl FrameFormat {
         order: ChannelOrder,
     ) -> Result<FrameFormat, Error> {
         if !(RATE_HZ_MIN..=RATE_HZ_MAX).contains(&rate_hz) {
-            return Err(Error::unsupported(format!("sample rate of {rate_hz} Hz")));
+            return Err(Error::unsupported(format!(
+                "unsupported sample rate of {rate_hz} Hz"
+            )));
         }
         if !(1..=u32::from(CHANNELS_MAX)).contains(&channels) {
-            return Err(Error::unsupported(format!("{channels} channels")));
+            return Err(Error::unsupported(format!(
+                "unsupported number of channels: {channels}"
+            )));
         }
         Ok(FrameFormat {
             rate_hz,

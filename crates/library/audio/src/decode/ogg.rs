@@ -135,7 +135,11 @@ impl<R: Read + Seek> Packets<R> {
                 }
                 Some(_) => other_streams += 1,
                 None if other_streams == 0 => return Ok(None),
-                None => return Err(Error::unsupported("chained stream with another codec")),
+                None => {
+                    return Err(Error::unsupported(
+                        "unsupported chain of Ogg streams with different codecs",
+                    ));
+                }
             }
         }
     }
@@ -157,7 +161,7 @@ impl<R: Read + Seek> Packets<R> {
 
     /// Returns the next header packet. Fails if the stream has no further packet.
     pub(super) fn read_header(&mut self) -> Result<Vec<u8>, Error> {
-        let missing = || Error::undecodable("incomplete stream headers");
+        let missing = || Error::undecodable("the stream ends before all of its header packets");
         self.read()?.ok_or_else(missing)
     }
 

@@ -79,7 +79,7 @@ impl Head {
         };
         if 15 < version {
             return Err(Error::unsupported(format!(
-                "version {version} of Opus in Ogg"
+                "unsupported version {version} of Opus in Ogg"
             )));
         }
         let layout = match (family, channels) {
@@ -94,7 +94,7 @@ impl Head {
             },
             _ => {
                 return Err(Error::unsupported(format!(
-                    "Opus channel mapping family {family}"
+                    "unsupported Opus channel mapping family {family}"
                 )));
             }
         };

@@ -22,7 +22,9 @@ pub(super) struct Wav<R> {
 impl<R: Read + Seek> Wav<R> {
     pub(super) fn open(original: R) -> Result<Wav<R>, Error> {
         let reader = WavReader::new(original).map_err(|error| match error {
-            hound::Error::Unsupported => Error::unsupported("sample format of this WAV file"),
+            hound::Error::Unsupported => {
+                Error::unsupported("unsupported sample format of a WAV file")
+            }
             other => Error::undecodable(other),
         })?;
         let spec = reader.spec();
@@ -79,8 +81,8 @@ impl<R: Read + Seek> Aiff<R> {
         let reader = AifcReader::new(original).map_err(malformed)?;
         let info = reader.info();
         let samples = info.sample_len;
-        let samples =
-            samples.ok_or_else(|| Error::unsupported("sample format of this AIFF file"))?;
+        let samples = samples
+            .ok_or_else(|| Error::unsupported("unsupported sample format of an AIFF file"))?;
         // An invalid rate, such as NaN, becomes 0, which `FrameFormat::new` rejects.
         let rate_hz = info.sample_rate.round() as u32;
         let channels = u32::from(info.channels.unsigned_abs());

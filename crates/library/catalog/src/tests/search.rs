@@ -84,7 +84,8 @@ fn queries() {
     check(&catalog, "strasse", expect!["Straße | Ærø | "]);
     check(&catalog, "aero", expect![" | Ærø | "]);
     check(&catalog, "dont", expect![" |  | Don't Stop"]);
-    // The title with the artist finds the track. The artist alone finds no tracks.
+    // Words of the title find a track, also together with its artist. Words of the artist and of
+    // the album find only the album.
     check(&catalog, "home depeche", expect![" |  | Home"]);
     check(&catalog, "joga bjork homo", expect![" |  | Jóga"]);
     check(&catalog, "depeche ultra", expect![" | Ultra | "]);

@@ -85,7 +85,7 @@ impl ApiCall<'_> {
         let found = self.context.library.motion(path);
         found.inspect_err(|err| {
             let path = String::from_utf8_lossy(path);
-            tracing::warn!(%path, %err, "cannot look for the video of a picture");
+            tracing::warn!(%path, %err, "cannot read the picture to find its embedded video");
         })
     }
 

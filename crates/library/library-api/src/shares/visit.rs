@@ -253,7 +253,7 @@ impl OpenShare<'_> {
                 }),
                 Err(err) => {
                     let path = String::from_utf8_lossy(&path);
-                    tracing::warn!(%path, %err, "cannot look for the video of a picture");
+                    tracing::warn!(%path, %err, "cannot read the picture to find its embedded video");
                     None
                 }
             };

@@ -211,7 +211,7 @@ impl Journal {
                 0 => {}
                 1 => self.note_damage(position, 0, MAGIC.len()),
                 _ => {
-                    let what = "not a journal of users, or of another version";
+                    let what = "the file is not a journal of users, or it has an unknown version";
                     let err = io::Error::new(io::ErrorKind::InvalidData, what);
                     return Err(self.failed("read")(err));
                 }
@@ -240,7 +240,7 @@ impl Journal {
     /// Logs and counts a damaged part that was skipped.
     fn note_damage(&self, position: &mut Position, at: u64, skipped: usize) {
         let path = self.path.display();
-        tracing::error!(%path, at, skipped, "skipped a damaged part of the users' journal; the changes in it are lost");
+        tracing::error!(%path, at, skipped, "skipped a damaged part of the users' journal; the changes in that part are lost");
         self.damaged_parts.fetch_add(1, Ordering::Relaxed);
         let bytes = &self.damaged_bytes;
         bytes.fetch_add(skipped as u64, Ordering::Relaxed);

@@ -12,13 +12,14 @@ const MANUAL: &str = include_str!("../../../../../docs/api.md");
 
 /// Operations that are not compared, because other crates handle them or because their responses
 /// are not JSON.
-const ELSEWHERE: [&str; 21] = [
+const ELSEWHERE: [&str; 22] = [
     "DELETE /prefetch",
     "DELETE /quarantine/{blake3}",
     "DELETE /session",
     "DELETE /sessions/{id}",
     "DELETE /variants",
     "GET /cells",
+    "GET /doctor",
     "GET /openapi.json",
     "GET /ops",
     "GET /pictures/{id}/compare",

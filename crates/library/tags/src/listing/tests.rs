@@ -78,7 +78,7 @@ fn what_is_no_list_of_music_says_so() {
     check(b"", expect![["None\n"]]);
     check(
         b"#EXTM3U\n#EXT-X-TARGETDURATION:9\n1.ts\n",
-        expect![["playlist of a stream's segments\n"]],
+        expect![["the playlist lists segments of an HLS stream, not tracks\n"]],
     );
     check(b"\xff\xfea\0", expect![["playlist is in UTF-16\n"]]);
 }

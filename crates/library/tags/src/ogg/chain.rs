@@ -84,13 +84,17 @@ impl Walk {
             let next = boundary(input, self.at..last.at, &serials)?;
             // RFC 3533 §4: a link begins with the first pages of its streams.
             if input.array::<{ HEAD_BYTES as usize }>(next)?[5] & FIRST == 0 {
-                return Err(Error::malformed("ogg page of a stream that never began"));
+                return Err(Error::malformed(
+                    "ogg page of a stream without a first page",
+                ));
             }
             let samples = self.link(input, serials[0], next)?;
             self.samples = self.samples.saturating_add(samples);
             self.at = next;
         }
-        Err(Error::limit("more links than the limit allows"))
+        Err(Error::limit(
+            "more chained ogg streams than the limit allows",
+        ))
     }
 
     /// Returns the number of samples of the link from `self.at` to `end`, converted to the sample
@@ -126,7 +130,9 @@ fn streams(input: &mut Input<'_>, mut at: u64) -> Result<Vec<u32>, Error> {
         let body_bytes: u64 = lengths.iter().map(|&length| u64::from(length)).sum();
         at += HEAD_BYTES + lengths.len() as u64 + body_bytes;
     }
-    Err(Error::limit("more streams than the limit allows"))
+    Err(Error::limit(
+        "more multiplexed ogg streams than the limit allows",
+    ))
 }
 
 /// Returns the offset of the first page in `range` whose stream is not in `serials`. `range` starts

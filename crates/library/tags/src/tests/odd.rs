@@ -108,8 +108,8 @@ fn reasons() {
         text: Unknown: unknown music format
         magic alone: Truncated: file ends too early
         flac that ends in a lie: Truncated: flac metadata is cut off
-        id3 alone: Malformed: mpeg audio frame expected
-        id3 longer than its file: Malformed: mpeg audio frame expected
+        id3 alone: Malformed: the file has no mpeg audio frame where the audio should begin
+        id3 longer than its file: Malformed: the file has no mpeg audio frame where the audio should begin
         a frame longer than its tag: Mp3 500 ms 22050 Hz 1 ch 0 bit 20 kbit/s [] 0 pictures ["an id3 frame is longer than its tag"]
         a frame of no bytes: Mp3 500 ms 22050 Hz 1 ch 0 bit 20 kbit/s [("album", "a")] 0 pictures []
         text of half a unit: Mp3 500 ms 22050 Hz 1 ch 0 bit 20 kbit/s [] 0 pictures []
@@ -117,9 +117,9 @@ fn reasons() {
         latin-1: Mp3 500 ms 22050 Hz 1 ch 0 bit 20 kbit/s [("title", "é")] 0 pictures []
         numbered genres: Mp3 500 ms 22050 Hz 1 ch 0 bit 20 kbit/s [("genre", "Rock"), ("genre", "Disco"), ("genre", "Own"), ("genre", "Remix")] 0 pictures []
         people: Mp3 500 ms 22050 Hz 1 ch 0 bit 20 kbit/s [("producer", "Ann")] 0 pictures []
-        mp4 in itself: Limit: more parts than the limit allows
-        ogg of empty pages: Unknown: ogg with something other than vorbis, opus, flac or speex
-        chunks of no bytes: Limit: more parts than the limit allows
+        mp4 in itself: Limit: the file has more parts than the limit allows
+        ogg of empty pages: Unknown: ogg stream of a codec other than vorbis, opus, flac or speex
+        chunks of no bytes: Limit: the file has more parts than the limit allows
     "#]].assert_eq(&lines.concat());
 }
 

@@ -273,7 +273,7 @@ fn a_head_that_counts_more_than_the_file_holds_tells_no_duration() {
     // samples of the last frame.
     for at in [64, 60] {
         expect![[
-            r#"Monkey 0 ms 44100 Hz 2 ch 16 bit 0 kbit/s about [("title", "Ape")] 0 pictures ["the header counts more frames than the file holds"]"#
+            r#"Monkey 0 ms 44100 Hz 2 ch 16 bit 0 kbit/s about [("title", "Ape")] 0 pictures ["the header states more frames than fit into the file"]"#
         ]]
         .assert_eq(&lying(at));
     }

@@ -81,12 +81,12 @@ impl Linux {
         let (address, bytes) = place;
         let violation = |why: &str| Err(Stop::Next(Next::Broken(why.as_bytes().to_vec())));
         let Some(exchange) = &mut self.exchange else {
-            return violation("wrote without a request");
+            return violation("wrote a reply without a request");
         };
         let at = exchange.answer.body_bytes();
         let piece = machine.memory.slice(address, bytes)?;
         let Ok(body) = exchange.answer.take(piece) else {
-            return violation("wrote more than the announced length");
+            return violation("wrote more bytes than the length that it announced");
         };
         let body_bytes = body.len() as u64;
         let (answer, unread) = (exchange.answer, exchange.read < exchange.bytes);

@@ -80,15 +80,15 @@ fn files_that_cannot_run_and_files_that_are_wrong_have_different_errors() {
         ),
         (
             |file| header(file, 1, 1, 6, [0x1000, 0x40_1000, 0x100, 0x80]),
-            ElfError::Malformed("a segment's size in memory"),
+            ElfError::Malformed("size of a segment in memory"),
         ),
         (
             |file| header(file, 1, 1, 6, [0x1000, ADDRESS_MAX, 0x100, 0x100]),
-            ElfError::Malformed("a segment's address"),
+            ElfError::Malformed("address of a segment"),
         ),
         (
             |file| header(file, 1, 1, 6, [0x1000, 0x40_0800, 0x100, 0x100]),
-            ElfError::Malformed("the order of its segments"),
+            ElfError::Malformed("order of segments"),
         ),
         (
             |file| header(file, 1, 1, 7, [0x1000, 0x40_1000, 0x100, 0x100]),

@@ -60,7 +60,7 @@ fn what_has_no_place_is_refused() {
     let low = image(false, &[(0x1000..0x2000, false, true)]);
     assert_eq!(
         refused(&low, 1 << 20),
-        "its lowest address 0x1000 is below 4 MB"
+        "the lowest address of the program, 0x1000, is below 4 MB"
     );
     let mixed = image(
         false,
@@ -74,7 +74,7 @@ fn what_has_no_place_is_refused() {
         "code and writable data share a page"
     );
     let fits = image(false, &[(0x40_0000..0x40_1000, false, true)]);
-    let expected = "its memory needs more page tables than fit";
+    let expected = "the memory needs more page tables than the microVM has room for";
     assert_eq!(refused(&fits, 1 << 39), expected);
 }
 

@@ -238,7 +238,10 @@ pub(super) fn set_timer(cpu_ms: u32) -> Result<(), Errno> {
 /// filter has failed.
 pub(super) fn probe_filter(job: &Job<'_>) -> AllegedReply {
     let opened = open("/", OFlags::PATH, Mode::empty());
-    let detail = format!("the filter allowed `open`: {:?}", opened.err());
+    let detail = format!(
+        "the seccomp filter did not kill the process for `open`: {:?}",
+        opened.err()
+    );
     AllegedReply::new(job.id, Status::Unsupported, (0, 0), 0).with_detail(&detail)
 }
 

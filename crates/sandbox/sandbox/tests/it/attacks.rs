@@ -168,11 +168,11 @@ fn lies_are_found() {
         wrong-id: cell: protocol violation: WrongJob
         too-long: cell: protocol violation: WrongLength
         empty: cell: protocol violation: WrongLength
-        garbage: cell: protocol violation: not a reply: Magic
-        giant: cell: protocol violation: packet too long
+        garbage: cell: protocol violation: the worker sent a malformed reply: Magic
+        giant: cell: protocol violation: the worker sent a packet that is too long
         terminal-codes: cell: undecodable: ?[2J
         leave: cell: crashed: exited without a reply, exit code 7
-        mapped: cell: protocol violation: the reply is still mapped for writing
+        mapped: cell: protocol violation: the worker still has the reply mapped for writing
         beyond: cell: too large: exceeded the size limit of its output
     "#]],
     );

@@ -234,7 +234,7 @@ fn n1_a_probe_runs_the_jail_and_says_what_it_is() {
             "denied syscall",
             "start",
             "empty job",
-            "fresh memory",
+            "new memory",
         ]
     );
 }

@@ -70,8 +70,14 @@ fn p13_what_ring_3_may_not_ends_the_job_and_nothing_else() {
             Err(failure) => failure.to_string(),
         };
         // Addresses differ with each boot of a guest, so they are removed from the message.
-        let end = end.split(" at 0x").next().expect("split yields one");
-        let end = end.split(" for 0x").next().expect("split yields one");
+        let end = end
+            .split(", instruction 0x")
+            .next()
+            .expect("split yields one");
+        let end = end
+            .split(" at address 0x")
+            .next()
+            .expect("split yields one");
         ends.push_str(&format!("{attack}: {end}\n"));
         assert_works(&pool);
     }
@@ -174,7 +180,7 @@ fn p13_calls_that_no_codec_makes_fail() {
         wrong-id: cell: protocol violation: WrongJob
         too-long: cell: protocol violation: WrongLength
         empty: cell: protocol violation: WrongLength
-        garbage: cell: protocol violation: not a reply: Magic
+        garbage: cell: protocol violation: the worker sent a malformed reply: Magic
         terminal-codes: cell: undecodable: ?[2J
         beyond: cell: too large: exceeded the size limit of its output
     "#]]

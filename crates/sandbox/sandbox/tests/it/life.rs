@@ -148,7 +148,7 @@ fn a_limit_of_zero_is_an_error_that_names_it() {
     assert_eq!(error.kind, ErrorKind::Limits);
     assert_eq!(
         error.to_string(),
-        "cell: limit max_boot_time_ms is out of range"
+        "cell: the limit max_boot_time_ms is out of range"
     );
 }
 

@@ -292,7 +292,7 @@ fn threads_in_a_microvm_are_bounded() {
     let failed = run(&pool, &["DO=threads-wait"], b"").expect_err("nobody wakes it");
     assert_eq!(
         failed.to_string(),
-        "cell: crashed: died of a deadlock: every thread waits for another"
+        "cell: crashed: died of a deadlock: every thread waits for another thread"
     );
     for what in ["threads-loop", "sleep"] {
         let ask = format!("DO={what}");
@@ -359,7 +359,7 @@ fn a_file_that_is_no_fitting_program_is_refused_by_name() {
         cell: program: not an ELF file
         cell: program: not static: it requests the interpreter /lib64/ld-linux-x86-64.so.2
         cell: program: not for x86-64
-        cell: program: malformed: its program headers cannot be right
+        cell: program: malformed: invalid program headers
         cell: program: truncated: a segment lies beyond the end of the file
     "#]];
     expected.assert_eq(&(lines.join("\n") + "\n"));
@@ -440,7 +440,7 @@ fn a_program_that_is_kept_and_fails_begins_anew() {
             leave: cell: crashed: exit code 0; then 1
             loop: cell: timed out: exceeded its CPU time; then 1
             long: cell: too large: exceeded the size limit of its output; then 1
-            more: cell: crashed: wrote more than the announced length; then 1
+            more: cell: crashed: wrote more bytes than the length that it announced; then 1
             hasty: cell: crashed: replied before it had read the whole request; then 1
         "#]]
         .assert_eq(&report);

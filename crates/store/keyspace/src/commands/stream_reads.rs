@@ -327,7 +327,7 @@ fn deliver(
     (reader, options): (Reader<'_>, &ReadOptions<'_>),
     out: &mut Out,
 ) -> Result<(), Fault> {
-    const STREAM_EXISTS: &str = "the stream has a part of the reply";
+    const STREAM_EXISTS: &str = "a stream that adds to the reply exists";
     let (now, names) = (cx.now, reader.names(key));
     if let Position::Pending(after) = position {
         let range = (after, options.count_max);
@@ -358,7 +358,7 @@ fn deliver_new(
     now: i64,
     out: &mut Out,
 ) -> Delivered {
-    const GROUP_EXISTS: &str = "the group was found";
+    const GROUP_EXISTS: &str = "the caller has found the group";
     let group = stream.group(reader.group).expect(GROUP_EXISTS);
     let start = group
         .last_id
@@ -412,7 +412,7 @@ fn deliver_again(
     now: i64,
     out: &mut Out,
 ) -> bool {
-    const GROUP_EXISTS: &str = "the group was found";
+    const GROUP_EXISTS: &str = "the caller has found the group";
     let visited = stream.edit_group(reader.group, |group| {
         let (number, is_new) = consumer_of(group, reader.consumer, now);
         group.set_seen(number, now);

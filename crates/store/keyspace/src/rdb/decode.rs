@@ -111,7 +111,9 @@ impl<'a> Cursor<'a> {
                 let short = self.take(short)?;
                 // LZF expands three bytes to at most 264.
                 if short.len().saturating_mul(264) < long {
-                    return Err(Stop::Bad("compressed string with an impossible length"));
+                    return Err(Stop::Bad(
+                        "compressed string whose stated length is impossible",
+                    ));
                 }
                 let long = lzf::decompress(short, long);
                 Text::Long(long.ok_or(Stop::Bad("corrupt compressed string"))?)
@@ -167,14 +169,12 @@ pub(crate) fn read_value(
         kind::ZSET_TEXT | kind::ZSET | kind::ZSET_ZIPLIST | kind::ZSET_LISTPACK => {
             read_zset(kind, from, reading)?.into_value()
         }
-        6 | 7 => return Err(Stop::Bad("value of a module type, which is not supported")),
+        6 | 7 => return Err(Stop::Bad("values of modules are not supported")),
         kind::STREAM | kind::STREAM_2 | kind::STREAM_3 => {
             streams::read(kind, from, reading)?.into_value()
         }
         22..=25 => {
-            return Err(Stop::Bad(
-                "hash with field deadlines, which are not supported",
-            ));
+            return Err(Stop::Bad("hashes with field deadlines are not supported"));
         }
         _ => return Err(Stop::Bad("value of an unknown type")),
     };

@@ -208,18 +208,20 @@ impl Loader {
                 }
                 opcode::SELECT => {
                     let db = from.len()?;
-                    let is_there = db < keyspace.dbs.len();
-                    return if is_there {
-                        Ok(Item::Select(db))
-                    } else {
-                        Err(Stop::Bad("database index exceeds the number of databases"))
+                    return match db < keyspace.dbs.len() {
+                        true => Ok(Item::Select(db)),
+                        false => Err(Stop::Bad("database index exceeds the number of databases")),
                     };
                 }
                 opcode::FUNCTION => {
                     let library = from.string(reading.string_bytes_max)?.into_bytes();
                     return Ok(Item::Function(library));
                 }
-                opcode::FUNCTION_OLD => return Err(Stop::Bad("function in a pre-release format")),
+                opcode::FUNCTION_OLD => {
+                    return Err(Stop::Bad(
+                        "functions in the format of a pre-release are not supported",
+                    ));
+                }
                 opcode::MODULE_AUX => return Err(Stop::Bad("module data is not supported")),
                 opcode::EOF => return self.read_end(version, from),
                 kind => {
@@ -274,7 +276,7 @@ fn read_head(from: &mut Cursor<'_>) -> Result<Item, Stop> {
         .and_then(|text| text.parse().ok());
     match version {
         Some(version) if known.contains(&version) => Ok(Item::Head(version)),
-        Some(_) => Err(Stop::Bad("unknown format version")),
+        Some(_) => Err(Stop::Bad("the version of the file format is not supported")),
         None => Err(Stop::Bad("not a Redis database file")),
     }
 }

@@ -37,7 +37,7 @@ const UNKNOWN: u64 = u64::MAX;
 /// Part of a stream that is written as a whole.
 enum Part<'a> {
     Node(&'a Node),
-    /// Everything between the nodes and the groups.
+    /// The fields between the nodes and the groups: the length, and several ids and counters.
     Ids(&'a Stream),
     /// The group up to its number of deliveries.
     Group(&'a Group),
@@ -215,7 +215,7 @@ pub(super) fn read(kind: u8, from: &mut Cursor<'_>, reading: Reading) -> Result<
     stream.recount();
     read_ids(kind, from, &mut stream)?;
     if stream.last_id < last {
-        return Err(Stop::Bad("entry of a stream above the stream's last id"));
+        return Err(Stop::Bad("stream with an entry above its last id"));
     }
     for _ in 0..from.len()? {
         let group = read_group(kind, from, reading, &stream)?;
@@ -236,13 +236,15 @@ fn read_number(from: &mut Cursor<'_>) -> Result<u64, Stop> {
     let number = from.len()? as u64;
     match i64::try_from(number) {
         Ok(_) => Ok(number),
-        Err(_) => Err(Stop::Bad("stream with an impossible number")),
+        Err(_) => Err(Stop::Bad("stream with a number that is too large")),
     }
 }
 
 fn read_ids(kind: u8, from: &mut Cursor<'_>, stream: &mut Stream) -> Result<(), Stop> {
     if from.len()? != stream.len() {
-        return Err(Stop::Bad("stream with a wrong number of entries"));
+        return Err(Stop::Bad(
+            "stream whose number of entries differs from the stated number",
+        ));
     }
     stream.last_id = read_id(from)?;
     stream.entries_added = stream.len() as u64;
@@ -274,9 +276,7 @@ impl<'a> NodeReader<'a> {
     fn int(&mut self) -> Result<i64, Stop> {
         match self.piece()? {
             Piece::Int(number) => Ok(*number),
-            Piece::Text(_) => Err(Stop::Bad(
-                "node of a stream with a text instead of a number",
-            )),
+            Piece::Text(_) => Err(Stop::Bad("stream node with a text in place of a number")),
         }
     }
 
@@ -284,7 +284,7 @@ impl<'a> NodeReader<'a> {
     fn count(&mut self) -> Result<usize, Stop> {
         let count = usize::try_from(self.int()?).ok();
         let count = count.filter(|&count| count <= self.pieces.len());
-        count.ok_or(Stop::Bad("node of a stream with an impossible count"))
+        count.ok_or(Stop::Bad("stream node with an impossible count"))
     }
 
     /// Returns the node, or `None` if all of its entries were removed.
@@ -293,7 +293,9 @@ impl<'a> NodeReader<'a> {
         let names = (0..self.count()?).map(|_| Ok(self.piece()?.text()));
         let names = names.collect::<Result<Vec<Cow<'a, [u8]>>, Stop>>()?;
         if self.int()? != 0 {
-            return Err(Stop::Bad("node of a stream without the end of its fields"));
+            return Err(Stop::Bad(
+                "stream node whose list of fields has no end mark",
+            ));
         }
         let (mut node, mut found_removed): (Option<Node>, _) = (None, 0);
         while self.pieces.len() != 0 {
@@ -310,7 +312,9 @@ impl<'a> NodeReader<'a> {
         let found_live = node.as_ref().map_or(0, Node::len);
         match (live, removed) == (found_live, found_removed) {
             true => Ok(node),
-            false => Err(Stop::Bad("node of a stream with a wrong number of entries")),
+            false => Err(Stop::Bad(
+                "node of a stream whose number of entries differs from the stated number",
+            )),
         }
     }
 
@@ -322,7 +326,9 @@ impl<'a> NodeReader<'a> {
         let ms = self.first.ms.wrapping_add(self.int()? as u64);
         let id = Id::new(ms, self.first.seq.wrapping_add(self.int()? as u64));
         if id <= self.last || id < self.first {
-            return Err(Stop::Bad("entries of a stream out of order"));
+            return Err(Stop::Bad(
+                "stream with entries that are not in ascending order",
+            ));
         }
         self.last = id;
         let has_node_fields = flags & SAME_FIELDS != 0;
@@ -345,7 +351,7 @@ impl<'a> NodeReader<'a> {
         let elements = before - self.pieces.len();
         match usize::try_from(self.int()?) == Ok(elements) {
             true => Ok((flags, id, fields)),
-            false => Err(Stop::Bad("entry of a stream with a wrong length")),
+            false => Err(Stop::Bad("stream entry with a wrong length")),
         }
     }
 }
@@ -363,7 +369,11 @@ fn read_group(
         _ => match from.len()? as u64 {
             UNKNOWN => None,
             count if i64::try_from(count).is_ok() => Some(count),
-            _ => return Err(Stop::Bad("group of a stream with an impossible number")),
+            _ => {
+                return Err(Stop::Bad(
+                    "group of a stream with a number that is too large",
+                ));
+            }
         },
     };
     let mut deliveries = IdMap::new();
@@ -406,7 +416,7 @@ fn read_consumer(
     for _ in 0..from.len()? {
         let id = Id::from_bytes(from.array()?);
         let &(time_ms, count) = deliveries.get(id).ok_or(Stop::Bad(
-            "pending entry of a consumer that its group lacks",
+            "pending entry of a consumer that is not in the group",
         ))?;
         if group.pending().get(id).is_some() {
             return Err(Stop::Bad("pending entry of two consumers"));

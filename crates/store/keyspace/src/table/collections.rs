@@ -34,7 +34,7 @@ rows! {
     "hmget" -3 [READONLY FAST], KEY, Hash, "2.0.0", "O(N) for N fields",
         Run(hashes::hmget), "Returns the values of several fields.", "key field ...";
     "hmset" -4 [WRITE DENYOOM FAST], KEY, Hash, "2.0.0", "O(N) for N fields",
-        Run(hashes::hmset), "Sets fields; old name of HSET.", "key (field value) ...";
+        Run(hashes::hmset), "Sets fields of a hash; old name of HSET.", "key (field value) ...";
     "hrandfield" -2 [READONLY], KEY, Hash, "6.2.0", "O(N) for N fields requested",
         Run(hashes::hrandfield), "Returns random fields.", "key [count [WITHVALUES]]";
     "hscan" -3 [READONLY], KEY, Hash, "2.8.0", "O(1) per call, O(N) for all N fields",
@@ -62,9 +62,9 @@ rows! {
     "brpoplpush" 4 [WRITE DENYOOM BLOCKING], TWO, List, "2.2.0", "O(1)",
         Wait(lists::brpoplpush), "Moves the last element of a list to the start of another; blocks until there is one.",
         "source destination timeout";
-    "lindex" 3 [READONLY], KEY, List, "1.0.0", "O(N) for N elements passed",
+    "lindex" 3 [READONLY], KEY, List, "1.0.0", "O(N) for N elements that are skipped",
         Run(lists::lindex), "Returns the element at an index.", "key index";
-    "linsert" 5 [WRITE DENYOOM], KEY, List, "2.2.0", "O(N) for N elements before it",
+    "linsert" 5 [WRITE DENYOOM], KEY, List, "2.2.0", "O(N) for N elements before the pivot",
         Run(lists::linsert), "Inserts an element before or after another one.", "key (BEFORE | AFTER) pivot element";
     "llen" 2 [READONLY FAST], KEY, List, "1.0.0", "O(1)",
         Run(lists::llen), "Returns the number of elements.", "key";
@@ -81,11 +81,11 @@ rows! {
         Run(lists::lpush), "Adds elements to the start of a list.", "key element ...";
     "lpushx" -3 [WRITE DENYOOM FAST], KEY, List, "2.2.0", "O(N) for N elements added",
         Run(lists::lpushx), "Adds elements to the start of a list, if it exists.", "key element ...";
-    "lrange" 4 [READONLY], KEY, List, "1.0.0", "O(S+N) for N elements behind S nodes",
+    "lrange" 4 [READONLY], KEY, List, "1.0.0", "O(S+N) for N elements sent, after S skipped nodes",
         Run(lists::lrange), "Returns the elements between two indices.", "key start stop";
     "lrem" 4 [WRITE], KEY, List, "1.0.0", "O(N) for N elements",
         Run(lists::lrem), "Removes elements that are equal to a value.", "key count element";
-    "lset" 4 [WRITE DENYOOM], KEY, List, "1.0.0", "O(N) for N elements passed",
+    "lset" 4 [WRITE DENYOOM], KEY, List, "1.0.0", "O(N) for N elements that are skipped",
         Run(lists::lset), "Replaces the element at an index.", "key index element";
     "ltrim" 4 [WRITE], KEY, List, "1.0.0", "O(N) for N elements removed",
         Run(lists::ltrim), "Removes all elements except those between two indices.", "key start stop";
@@ -116,7 +116,7 @@ rows! {
         Run(sets::sismember), "Returns whether a value is a member.", "key member";
     "smembers" 2 [READONLY], KEY, Set, "1.0.0", "O(N) for N members",
         Run(sets::smembers), "Returns all members.", "key";
-    "smismember" -3 [READONLY FAST], KEY, Set, "6.2.0", "O(N) for N members asked about",
+    "smismember" -3 [READONLY FAST], KEY, Set, "6.2.0", "O(N) for N given members",
         Run(sets::smismember), "Returns for each value whether it is a member.", "key member ...";
     "smove" 4 [WRITE FAST], TWO, Set, "1.0.0", "O(1)",
         Run(sets::smove), "Moves a member to another set.", "source destination member";
@@ -133,14 +133,14 @@ rows! {
     "sunionstore" -3 [WRITE DENYOOM], ALL, Set, "1.0.0", "O(N) for N members of all sets",
         Run(sets::sunionstore), "Stores the members of all sets together.", "destination key ...";
 
-    "bzmpop" -5 [WRITE BLOCKING], SECOND_COUNTED, SortedSet, "7.0.0", "O(K+M*log N) for K keys and M members",
+    "bzmpop" -5 [WRITE BLOCKING], SECOND_COUNTED, SortedSet, "7.0.0", "O(K+M*log N) for K keys, and N members of which M are removed",
         Wait(zsets::bzmpop), "Removes members from the first non-empty sorted set; blocks until there is one.",
         "timeout numkeys key ... (MIN | MAX) [COUNT count]";
     "bzpopmax" -3 [WRITE FAST BLOCKING], BUT_LAST, SortedSet, "5.0.0", "O(log N)",
         Wait(zsets::bzpopmax), "Removes the member with the highest score; blocks until there is one.", "key ... timeout";
     "bzpopmin" -3 [WRITE FAST BLOCKING], BUT_LAST, SortedSet, "5.0.0", "O(log N)",
         Wait(zsets::bzpopmin), "Removes the member with the lowest score; blocks until there is one.", "key ... timeout";
-    "zadd" -4 [WRITE DENYOOM FAST], KEY, SortedSet, "1.2.0", "O(log N) per member",
+    "zadd" -4 [WRITE DENYOOM FAST], KEY, SortedSet, "1.2.0", "O(log N) for N members, per given member",
         Run(zsets::zadd), "Adds members, or changes their scores.",
         "key [NX | XX] [GT | LT] [CH] [INCR] (score member) ...";
     "zcard" 2 [READONLY FAST], KEY, SortedSet, "1.2.0", "O(1)",
@@ -165,45 +165,45 @@ rows! {
         "destination numkeys key ... [WEIGHTS weight ...] [AGGREGATE (SUM | MIN | MAX)]";
     "zlexcount" 4 [READONLY FAST], KEY, SortedSet, "2.8.9", "O(log N)",
         Run(zset_range::zlexcount), "Returns the number of members in a lexicographical range.", "key min max";
-    "zmpop" -4 [WRITE], FIRST_COUNTED, SortedSet, "7.0.0", "O(K+M*log N) for K keys and M members",
+    "zmpop" -4 [WRITE], FIRST_COUNTED, SortedSet, "7.0.0", "O(K+M*log N) for K keys, and N members of which M are removed",
         Run(zsets::zmpop), "Removes members from the first non-empty sorted set.",
         "numkeys key ... (MIN | MAX) [COUNT count]";
-    "zmscore" -3 [READONLY FAST], KEY, SortedSet, "6.2.0", "O(N) for N members asked about",
+    "zmscore" -3 [READONLY FAST], KEY, SortedSet, "6.2.0", "O(N) for N given members",
         Run(zsets::zmscore), "Returns the scores of several members.", "key member ...";
-    "zpopmax" -2 [WRITE FAST], KEY, SortedSet, "5.0.0", "O(M*log N) for M members",
+    "zpopmax" -2 [WRITE FAST], KEY, SortedSet, "5.0.0", "O(M*log N) for N members, of which M are removed",
         Run(zsets::zpopmax), "Removes the members with the highest scores.", "key [count]";
-    "zpopmin" -2 [WRITE FAST], KEY, SortedSet, "5.0.0", "O(M*log N) for M members",
+    "zpopmin" -2 [WRITE FAST], KEY, SortedSet, "5.0.0", "O(M*log N) for N members, of which M are removed",
         Run(zsets::zpopmin), "Removes the members with the lowest scores.", "key [count]";
     "zrandmember" -2 [READONLY], KEY, SortedSet, "6.2.0", "O(N) for N members requested",
         Run(zsets::zrandmember), "Returns random members.", "key [count [WITHSCORES]]";
-    "zrange" -4 [READONLY], KEY, SortedSet, "1.2.0", "O(log N+M) for M members sent",
+    "zrange" -4 [READONLY], KEY, SortedSet, "1.2.0", "O(log N+M) for N members, of which M are sent",
         Run(zset_range::zrange), "Returns the members in a range of ranks, scores or names.",
         "key start:string stop:string [BYSCORE | BYLEX] [REV] [LIMIT offset count] [WITHSCORES]";
-    "zrangebylex" -4 [READONLY], KEY, SortedSet, "2.8.9", "O(log N+M) for M members sent",
+    "zrangebylex" -4 [READONLY], KEY, SortedSet, "2.8.9", "O(log N+M) for N members, of which M are sent",
         Run(zset_range::zrangebylex), "Returns the members in a lexicographical range.", "key min max [LIMIT offset count]";
-    "zrangebyscore" -4 [READONLY], KEY, SortedSet, "1.0.5", "O(log N+M) for M members sent",
+    "zrangebyscore" -4 [READONLY], KEY, SortedSet, "1.0.5", "O(log N+M) for N members, of which M are sent",
         Run(zset_range::zrangebyscore), "Returns the members in a range of scores.",
         "key min:double max:double [WITHSCORES] [LIMIT offset count]";
-    "zrangestore" -5 [WRITE DENYOOM], TWO, SortedSet, "6.2.0", "O(log N+M) for M members stored",
+    "zrangestore" -5 [WRITE DENYOOM], TWO, SortedSet, "6.2.0", "O(log N+M) for N members, of which M are stored",
         Run(zset_range::zrangestore), "Stores the members in a range of ranks, scores or names.",
         "dst src min max [BYSCORE | BYLEX] [REV] [LIMIT offset count]";
     "zrank" -3 [READONLY FAST], KEY, SortedSet, "2.0.0", "O(log N)",
         Run(zsets::zrank), "Returns the rank of a member, counted from the lowest score.", "key member [WITHSCORE]";
-    "zrem" -3 [WRITE FAST], KEY, SortedSet, "1.2.0", "O(M*log N) for M members",
+    "zrem" -3 [WRITE FAST], KEY, SortedSet, "1.2.0", "O(M*log N) for N members, of which M are removed",
         Run(zsets::zrem), "Removes members.", "key member ...";
-    "zremrangebylex" 4 [WRITE], KEY, SortedSet, "2.8.9", "O(M*log N) for M members removed",
+    "zremrangebylex" 4 [WRITE], KEY, SortedSet, "2.8.9", "O(M*log N) for N members, of which M are removed",
         Run(zset_range::zremrangebylex), "Removes the members in a lexicographical range.", "key min max";
-    "zremrangebyrank" 4 [WRITE], KEY, SortedSet, "2.0.0", "O(M*log N) for M members removed",
+    "zremrangebyrank" 4 [WRITE], KEY, SortedSet, "2.0.0", "O(M*log N) for N members, of which M are removed",
         Run(zset_range::zremrangebyrank), "Removes the members in a range of ranks.", "key start stop";
-    "zremrangebyscore" 4 [WRITE], KEY, SortedSet, "1.2.0", "O(M*log N) for M members removed",
+    "zremrangebyscore" 4 [WRITE], KEY, SortedSet, "1.2.0", "O(M*log N) for N members, of which M are removed",
         Run(zset_range::zremrangebyscore), "Removes the members in a range of scores.", "key min:double max:double";
-    "zrevrange" -4 [READONLY], KEY, SortedSet, "1.2.0", "O(log N+M) for M members sent",
+    "zrevrange" -4 [READONLY], KEY, SortedSet, "1.2.0", "O(log N+M) for N members, of which M are sent",
         Run(zset_range::zrevrange), "Returns the members in a range of ranks, highest score first.",
         "key start stop [WITHSCORES]";
-    "zrevrangebylex" -4 [READONLY], KEY, SortedSet, "2.8.9", "O(log N+M) for M members sent",
+    "zrevrangebylex" -4 [READONLY], KEY, SortedSet, "2.8.9", "O(log N+M) for N members, of which M are sent",
         Run(zset_range::zrevrangebylex), "Returns the members in a lexicographical range, the last member first.",
         "key max min [LIMIT offset count]";
-    "zrevrangebyscore" -4 [READONLY], KEY, SortedSet, "2.2.0", "O(log N+M) for M members sent",
+    "zrevrangebyscore" -4 [READONLY], KEY, SortedSet, "2.2.0", "O(log N+M) for N members, of which M are sent",
         Run(zset_range::zrevrangebyscore), "Returns the members in a range of scores, highest score first.",
         "key max:double min:double [WITHSCORES] [LIMIT offset count]";
     "zrevrank" -3 [READONLY FAST], KEY, SortedSet, "2.0.0", "O(log N)",

@@ -20,10 +20,10 @@ rows! {
     "dump" 2 [READONLY], KEY, Generic, "2.6.0", "O(N) for a collection of N elements, O(1) for a string",
         Run(dump::dump), "Returns the value at a key as a payload for RESTORE.", "key";
     "exists" -2 [READONLY FAST], ALL, Generic, "1.0.0", "O(N) for N keys",
-        Run(keys::exists), "Counts existing keys; a repeated key counts repeatedly.", "key ...";
-    "expire" -3 [WRITE FAST], KEY, Generic, "1.0.0", "O(log N) for N deadlines",
+        Run(keys::exists), "Counts those of the given keys that exist; a key that is given repeatedly counts repeatedly.", "key ...";
+    "expire" -3 [WRITE FAST], KEY, Generic, "1.0.0", "O(log N) for N keys with a deadline",
         Run(expiry::expire), "Sets the time to live of a key in seconds.", "key seconds [NX | XX | GT | LT]";
-    "expireat" -3 [WRITE FAST], KEY, Generic, "1.2.0", "O(log N) for N deadlines",
+    "expireat" -3 [WRITE FAST], KEY, Generic, "1.2.0", "O(log N) for N keys with a deadline",
         Run(expiry::expireat), "Sets the deadline of a key in Unix seconds.", "key unix-time-seconds [NX | XX | GT | LT]";
     "expiretime" 2 [READONLY FAST], KEY, Generic, "7.0.0", "O(1)",
         Run(expiry::expiretime), "Returns the deadline of a key in Unix seconds.", "key";
@@ -31,8 +31,8 @@ rows! {
         Run(keys::keys), "Returns all keys that match a pattern.", "pattern";
     "move" 3 [WRITE FAST], KEY, Generic, "1.0.0", "O(1)",
         Run(keys::move_to_db), "Moves a key to another database.", "key db";
-    "object" -2 [], Keys::None, Generic, "2.2.3", "see its subcommands",
-        Container, "Properties of the value at a key.";
+    "object" -2 [], Keys::None, Generic, "2.2.3", "see the subcommands",
+        Container, "Returns properties of the value at a key.";
     "object|encoding" 3 [READONLY], SECOND, Generic, "2.2.3", "O(1)",
         Run(keys::object), "Returns the encoding of a value.", "key";
     "object|freq" 3 [READONLY], SECOND, Generic, "4.0.0", "O(1)",
@@ -43,11 +43,11 @@ rows! {
         Run(keys::object), "Returns the seconds since a key was last used.", "key";
     "object|refcount" 3 [READONLY], SECOND, Generic, "2.2.3", "O(1)",
         Run(keys::object), "Returns the number of references to a value, which is always one.", "key";
-    "persist" 2 [WRITE FAST], KEY, Generic, "2.2.0", "O(log N) for N deadlines",
+    "persist" 2 [WRITE FAST], KEY, Generic, "2.2.0", "O(log N) for N keys with a deadline",
         Run(expiry::persist), "Removes the deadline of a key.", "key";
-    "pexpire" -3 [WRITE FAST], KEY, Generic, "2.6.0", "O(log N) for N deadlines",
+    "pexpire" -3 [WRITE FAST], KEY, Generic, "2.6.0", "O(log N) for N keys with a deadline",
         Run(expiry::pexpire), "Sets the time to live of a key in milliseconds.", "key milliseconds [NX | XX | GT | LT]";
-    "pexpireat" -3 [WRITE FAST], KEY, Generic, "2.6.0", "O(log N) for N deadlines",
+    "pexpireat" -3 [WRITE FAST], KEY, Generic, "2.6.0", "O(log N) for N keys with a deadline",
         Run(expiry::pexpireat), "Sets the deadline of a key in Unix milliseconds.",
         "key unix-time-milliseconds [NX | XX | GT | LT]";
     "pexpiretime" 2 [READONLY FAST], KEY, Generic, "7.0.0", "O(1)",
@@ -57,7 +57,7 @@ rows! {
     "randomkey" 1 [READONLY], Keys::None, Generic, "1.0.0", "O(1)",
         Run(keys::randomkey), "Returns a random key.";
     "rename" 3 [WRITE], TWO, Generic, "1.0.0", "O(1)",
-        Run(keys::rename), "Renames a key, and replaces any key of the new name.", "key newkey";
+        Run(keys::rename), "Renames a key; a key that has the new name is replaced.", "key newkey";
     "renamenx" 3 [WRITE FAST], TWO, Generic, "1.0.0", "O(1)",
         Run(keys::renamenx), "Renames a key, if no key has the new name.", "key newkey";
     "restore" -4 [WRITE DENYOOM], KEY, Generic, "2.6.0", "O(N) for a collection of N elements, O(1) for a string",
@@ -90,12 +90,12 @@ rows! {
         Run(keys::memory_usage), "Returns the bytes of a key and its value.", "key [SAMPLES count]";
     "select" 2 [LOADING STALE FAST], Keys::None, Connection, "1.0.0", "O(1)",
         Run(keys::select), "Selects the database.", "index";
-    "swapdb" 3 [WRITE FAST], Keys::None, Server, "4.0.0", "O(N) for N clients that watch or wait",
+    "swapdb" 3 [WRITE FAST], Keys::None, Server, "4.0.0", "O(N) for N clients that watch keys or block on keys",
         Run(keys::swapdb), "Swaps two databases.", "index1 index2";
 
     "discard" 1 [NOSCRIPT LOADING STALE FAST ALLOW_BUSY], Keys::None, Transactions, "2.0.0", "O(N) for N commands",
         Run(transactions::discard), "Discards the queued commands of a transaction.";
-    "exec" 1 [NOSCRIPT LOADING STALE SKIP_SLOWLOG], Keys::None, Transactions, "1.2.0", "that of its commands",
+    "exec" 1 [NOSCRIPT LOADING STALE SKIP_SLOWLOG], Keys::None, Transactions, "1.2.0", "the sum of the complexities of the queued commands",
         Exec, "Runs the queued commands of a transaction.";
     "multi" 1 [NOSCRIPT LOADING STALE FAST ALLOW_BUSY], Keys::None, Transactions, "1.2.0", "O(1)",
         Run(transactions::multi), "Starts a transaction: further commands are queued.";

@@ -11,7 +11,7 @@ const NONE: Keys = Keys::None;
 rows! {
     "auth" -2 [NOSCRIPT LOADING STALE FAST NO_AUTH ALLOW_BUSY], NONE, Connection, "1.0.0", "O(1)",
         Service, "Authenticates the connection.", "[username] password";
-    "client" -2 [], NONE, Connection, "2.4.0", "see its subcommands",
+    "client" -2 [], NONE, Connection, "2.4.0", "see the subcommands",
         Container, "Information on connections, and control of them.";
     "client|caching" 3 [NOSCRIPT LOADING STALE], NONE, Connection, "6.0.0", "O(1)",
         Service, "Refused: client tracking is not supported.", "(YES | NO)";
@@ -37,7 +37,7 @@ rows! {
     "client|no-touch" 3 [NOSCRIPT LOADING STALE], NONE, Connection, "7.2.0", "O(1)",
         Service, "Sets whether reads by this connection count as uses of keys.", "(ON | OFF)";
     "client|pause" -3 [ADMIN NOSCRIPT LOADING STALE], NONE, Connection, "3.0.0", "O(1)",
-        Service, "Delays all commands, or all that change data.", "timeout:integer [WRITE | ALL]";
+        Service, "Delays all commands, or only those that change data.", "timeout:integer [WRITE | ALL]";
     "client|reply" 3 [NOSCRIPT LOADING STALE], NONE, Connection, "3.2.0", "O(1)",
         Service, "Sets whether commands get replies.", "(ON | OFF | SKIP)";
     "client|setinfo" 4 [NOSCRIPT LOADING STALE], NONE, Connection, "7.2.0", "O(1)",
@@ -51,8 +51,8 @@ rows! {
         Service, "Reports that client tracking is off.";
     "client|unblock" -3 [ADMIN NOSCRIPT LOADING STALE], NONE, Connection, "5.0.0", "O(log N) for N connections",
         Service, "Unblocks another connection.", "client-id [TIMEOUT | ERROR]";
-    "client|unpause" 2 [ADMIN NOSCRIPT LOADING STALE], NONE, Connection, "6.2.0", "O(N) for N connections held back",
-        Service, "Ends a pause.";
+    "client|unpause" 2 [ADMIN NOSCRIPT LOADING STALE], NONE, Connection, "6.2.0", "O(N) for N paused connections",
+        Service, "Ends a pause of CLIENT PAUSE.";
     "echo" 2 [LOADING STALE FAST], NONE, Connection, "1.0.0", "O(1)",
         Run(server::echo), "Returns its argument.", "message";
     "hello" -1 [NOSCRIPT LOADING STALE FAST NO_AUTH ALLOW_BUSY], NONE, Connection, "6.0.0", "O(1)",
@@ -67,7 +67,7 @@ rows! {
 
     "psubscribe" -2 [PUBSUB NOSCRIPT LOADING STALE], NONE, PubSub, "2.0.0", "O(N) for N patterns",
         Service, "Subscribes to the channels that match patterns.", "pattern ...";
-    "publish" 3 [PUBSUB LOADING STALE FAST], NONE, PubSub, "2.0.0", "O(N+M) for N listeners and M patterns",
+    "publish" 3 [PUBSUB LOADING STALE FAST], NONE, PubSub, "2.0.0", "O(N+M) for N subscribers and M patterns",
         Service, "Publishes a message to a channel.", "channel message";
     "pubsub" -2 [], NONE, PubSub, "2.8.0", "O(N) for N channels",
         Container, "Information on subscriptions.";
@@ -85,7 +85,7 @@ rows! {
         Service, "Returns the number of subscribers per shard channel.", "[shardchannel ...]";
     "punsubscribe" -1 [PUBSUB NOSCRIPT LOADING STALE], NONE, PubSub, "2.0.0", "O(N) for N patterns",
         Service, "Unsubscribes from patterns.", "[pattern ...]";
-    "spublish" 3 [PUBSUB LOADING STALE FAST], Keys::Channels { last: 1 }, PubSub, "7.0.0", "O(N) for N listeners",
+    "spublish" 3 [PUBSUB LOADING STALE FAST], Keys::Channels { last: 1 }, PubSub, "7.0.0", "O(N) for N subscribers",
         Service, "Publishes a message to a shard channel.", "shardchannel message";
     "ssubscribe" -2 [PUBSUB NOSCRIPT LOADING STALE], Keys::Channels { last: -1 }, PubSub, "7.0.0", "O(N) for N channels",
         Service, "Subscribes to shard channels.", "shardchannel ...";
@@ -96,8 +96,8 @@ rows! {
     "unsubscribe" -1 [PUBSUB NOSCRIPT LOADING STALE], NONE, PubSub, "2.0.0", "O(N) for N channels",
         Service, "Unsubscribes from channels.", "[channel ...]";
 
-    "acl" -2 [], NONE, Server, "6.0.0", "see its subcommands",
-        Service, "Access rules: there is one user, who may run every command.";
+    "acl" -2 [], NONE, Server, "6.0.0", "see the subcommands",
+        Service, "Shows access rules: there is only the user default, who may run every command.";
     "bgrewriteaof" 1 [ADMIN NOSCRIPT NO_ASYNC_LOADING], NONE, Server, "1.0.0", "O(N) for N keys, in pieces",
         Service, "Rewrites the append-only file in the background.";
     "bgsave" -1 [ADMIN NOSCRIPT NO_ASYNC_LOADING], NONE, Server, "1.0.0", "O(N) for N keys, in pieces",
@@ -119,7 +119,7 @@ rows! {
     "command|list" -2 [LOADING STALE], NONE, Server, "7.0.0", "O(N) for N commands",
         Run(server::command_list), "Returns the names of commands.",
         "[FILTERBY (MODULE module-name | ACLCAT category | PATTERN pattern)]";
-    "config" -2 [], NONE, Server, "2.0.0", "see its subcommands",
+    "config" -2 [], NONE, Server, "2.0.0", "see the subcommands",
         Container, "Settings of the server.";
     "config|get" -3 [ADMIN NOSCRIPT LOADING STALE], NONE, Server, "2.0.0", "O(N) for N settings",
         Service, "Returns the settings that match patterns.", "parameter ...";
@@ -131,16 +131,16 @@ rows! {
         Service, "Refused: the server does not change its configuration file.";
     "config|set" -4 [ADMIN NOSCRIPT LOADING STALE], NONE, Server, "2.0.0", "O(N) for N settings",
         Service, "Changes settings: all of the named ones, or none.", "(parameter value) ...";
-    "debug" -2 [ADMIN NOSCRIPT LOADING STALE], NONE, Server, "1.0.0", "see its subcommands",
-        Service, "Debugging commands for tests.";
+    "debug" -2 [ADMIN NOSCRIPT LOADING STALE], NONE, Server, "1.0.0", "see the subcommands",
+        Service, "Commands for tests and debugging.";
     "failover" -1 [ADMIN NOSCRIPT STALE], NONE, Server, "6.2.0", "O(1)",
         Service, "Refused: replication is not supported.", "[TO host port [FORCE]] [ABORT] [TIMEOUT milliseconds]";
     "info" -1 [LOADING STALE], NONE, Server, "1.0.0", "O(1)",
         Service, "Returns statistics of the server.", "[section ...]";
     "lastsave" 1 [LOADING STALE FAST], NONE, Server, "1.0.0", "O(1)",
-        Service, "Returns the time of the last snapshot.";
-    "latency" -2 [], NONE, Server, "2.8.13", "see its subcommands",
-        Container, "Information on slow events.";
+        Service, "Returns the time of the last successful snapshot.";
+    "latency" -2 [], NONE, Server, "2.8.13", "see the subcommands",
+        Container, "Information on events that took long.";
     "latency|doctor" 2 [ADMIN NOSCRIPT LOADING STALE], NONE, Server, "2.8.13", "O(1)",
         Service, "Returns a report on slow events.";
     "latency|graph" 3 [ADMIN NOSCRIPT LOADING STALE], NONE, Server, "2.8.13", "O(1)",
@@ -156,21 +156,21 @@ rows! {
     "latency|reset" -2 [ADMIN NOSCRIPT LOADING STALE], NONE, Server, "2.8.13", "O(1)",
         Service, "Clears the history of slow events.", "[event ...]";
     "lolwut" -1 [READONLY FAST], NONE, Server, "5.0.0", "O(1)",
-        Service, "Returns a picture and the version.", "[VERSION version]";
-    "memory" -2 [], NONE, Server, "4.0.0", "see its subcommands",
+        Service, "Returns a text drawing and the version of the server.", "[VERSION version]";
+    "memory" -2 [], NONE, Server, "4.0.0", "see the subcommands",
         Service, "Information on memory.";
     "memory|doctor" 2 [], NONE, Server, "4.0.0", "O(1)",
         Service, "Returns a report on memory problems.";
     "memory|help" 2 [LOADING STALE], NONE, Server, "4.0.0", "O(1)",
         Help, "Lists the subcommands.";
     "memory|malloc-stats" 2 [], NONE, Server, "4.0.0", "O(1)",
-        Service, "Returns a fixed text; the figures of the allocator are in INFO memory.";
+        Service, "Returns a fixed text; INFO memory has the statistics of the allocator.";
     "memory|purge" 2 [], NONE, Server, "4.0.0", "O(1)",
         Service, "Defragments data, and returns freed memory to the system.";
     "memory|stats" 2 [], NONE, Server, "4.0.0", "O(1)",
-        Service, "Returns memory usage by part.";
-    "module" -2 [], NONE, Server, "4.0.0", "see its subcommands",
-        Service, "Modules, which are not supported.";
+        Service, "Returns the memory usage of each part of the server.";
+    "module" -2 [], NONE, Server, "4.0.0", "see the subcommands",
+        Service, "Replies as a server without modules, which are not supported.";
     "monitor" 1 [ADMIN NOSCRIPT LOADING STALE], NONE, Server, "1.0.0", "O(1)",
         Service, "Streams all commands as they arrive.";
     "psync" -3 [ADMIN NOSCRIPT NO_MULTI NO_ASYNC_LOADING], NONE, Server, "2.8.0", "O(1)",
@@ -187,7 +187,7 @@ rows! {
         Service, "Stops the server.", "[NOSAVE | SAVE] [NOW] [FORCE] [ABORT]";
     "slaveof" 3 [ADMIN NOSCRIPT STALE NO_ASYNC_LOADING], NONE, Server, "1.0.0", "O(1)",
         Service, "Old name of REPLICAOF.", "(host port | NO ONE)";
-    "slowlog" -2 [], NONE, Server, "2.2.12", "see its subcommands",
+    "slowlog" -2 [], NONE, Server, "2.2.12", "see the subcommands",
         Container, "Log of slow commands.";
     "slowlog|get" -2 [ADMIN LOADING STALE], NONE, Server, "2.2.12", "O(N) for N entries",
         Service, "Returns the latest entries of the slow log.", "[count]";
@@ -202,13 +202,13 @@ rows! {
     "time" 1 [LOADING STALE FAST], NONE, Server, "2.6.0", "O(1)",
         Run(server::time), "Returns the current time in Unix seconds and microseconds.";
     "wait" 3 [BLOCKING], NONE, Generic, "3.0.0", "O(1)",
-        Service, "Returns the number of replicas with all writes, which is always zero.", "numreplicas timeout:integer";
+        Service, "Returns the number of replicas that have all writes, which is always zero.", "numreplicas timeout:integer";
     "waitaof" 4 [BLOCKING], NONE, Generic, "7.2.0", "O(1)",
         Service, "Waits until earlier writes are on disk.", "numlocal numreplicas timeout:integer";
 
     "asking" 1 [FAST], NONE, Cluster, "3.0.0", "O(1)",
         Service, "Refused: clusters are not supported.";
-    "cluster" -2 [], NONE, Cluster, "3.0.0", "see its subcommands",
+    "cluster" -2 [], NONE, Cluster, "3.0.0", "see the subcommands",
         Service, "Reports that clusters are not supported.";
     "readonly" 1 [LOADING STALE FAST], NONE, Cluster, "3.0.0", "O(1)",
         Service, "Refused: clusters are not supported.";

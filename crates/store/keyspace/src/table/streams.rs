@@ -16,18 +16,18 @@ const NONE: Keys = Keys::None;
 rows! {
     "xack" -4 [WRITE FAST], KEY, Stream, "5.0.0", "O(1) per id",
         Run(stream_groups::xack), "Removes entries from the pending entries of a group.", "key group id ...";
-    "xadd" -5 [WRITE DENYOOM FAST], KEY, Stream, "5.0.0", "O(1), and O(N) for N entries that are trimmed",
+    "xadd" -5 [WRITE DENYOOM FAST], KEY, Stream, "5.0.0", "O(1), and O(N) for N entries that it trims",
         Run(streams::xadd), "Appends an entry to a stream.",
         "key [NOMKSTREAM] [(MAXLEN | MINID) [equal:= | approximately:~] threshold [LIMIT count]] (auto_id:* | id) (field value) ...";
     "xautoclaim" -6 [WRITE FAST], KEY, Stream, "6.2.0", "O(N) for N pending entries examined",
-        Run(stream_claims::xautoclaim), "Gives pending entries that are idle to a consumer.",
+        Run(stream_claims::xautoclaim), "Moves pending entries that are idle to another consumer.",
         "key group consumer min-idle-time start:string [COUNT count] [JUSTID]";
-    "xclaim" -6 [WRITE FAST], KEY, Stream, "5.0.0", "O(log N) per id for N pending entries",
-        Run(stream_claims::xclaim), "Gives pending entries to a consumer.",
+    "xclaim" -6 [WRITE FAST], KEY, Stream, "5.0.0", "O(log N) for N pending entries, per given id",
+        Run(stream_claims::xclaim), "Moves pending entries to another consumer.",
         "key group consumer min-idle-time id ... [IDLE ms:integer] [TIME unix-time-milliseconds] [RETRYCOUNT count] [FORCE] [JUSTID] [LASTID id]";
-    "xdel" -3 [WRITE FAST], KEY, Stream, "5.0.0", "O(log N) per id for N nodes",
+    "xdel" -3 [WRITE FAST], KEY, Stream, "5.0.0", "O(log N) for N nodes, per given id",
         Run(streams::xdel), "Removes entries.", "key id ...";
-    "xgroup" -2 [], NONE, Stream, "5.0.0", "see its subcommands",
+    "xgroup" -2 [], NONE, Stream, "5.0.0", "see the subcommands",
         Container, "Consumer groups of a stream.";
     "xgroup|create" -5 [WRITE DENYOOM], KEY_OF_SUBCOMMAND, Stream, "5.0.0", "O(log N) for N groups",
         Run(stream_groups::create), "Creates a consumer group.",
@@ -43,7 +43,7 @@ rows! {
     "xgroup|setid" -5 [WRITE], KEY_OF_SUBCOMMAND, Stream, "5.0.0", "O(log N) for N groups",
         Run(stream_groups::setid), "Sets the last id that a group has read.",
         "key groupname (id | new_id:$) [ENTRIESREAD entries_read:integer]";
-    "xinfo" -2 [], NONE, Stream, "5.0.0", "see its subcommands",
+    "xinfo" -2 [], NONE, Stream, "5.0.0", "see the subcommands",
         Container, "Information on streams.";
     "xinfo|consumers" 4 [READONLY], KEY_OF_SUBCOMMAND, Stream, "5.0.0", "O(N) for N consumers",
         Run(stream_info::consumers), "Returns the consumers of a group.", "key groupname";
@@ -52,7 +52,7 @@ rows! {
     "xinfo|help" 2 [LOADING STALE], NONE, Stream, "5.0.0", "O(1)",
         Help, "Lists the subcommands.";
     "xinfo|stream" -3 [READONLY], KEY_OF_SUBCOMMAND, Stream, "5.0.0", "O(1), and O(N) for N entries shown",
-        Run(stream_info::stream), "Returns the figures of a stream, and with FULL its entries and groups.",
+        Run(stream_info::stream), "Returns the counters of a stream, with FULL also its entries and groups.",
         "key [FULL [COUNT count]]";
     "xlen" 2 [READONLY FAST], KEY, Stream, "5.0.0", "O(1)",
         Run(streams::xlen), "Returns the number of entries.", "key";

@@ -30,7 +30,7 @@ rows! {
     "getset" 3 [WRITE DENYOOM FAST], KEY, String, "1.0.0", "O(1)",
         Run(strings::getset), "Sets a key, and returns its former string.", "key value";
     "getorlock" 3 [WRITE BLOCKING], KEY, String, "pelton 0.1", "O(1)",
-        Wait(tags::getorlock), "Returns a string; if missing, locks the key so that one client computes it while others wait.",
+        Wait(tags::getorlock), "Returns the string at a key. If the key is missing, locks it so that one client computes the string while others wait.",
         "key milliseconds";
     "incr" 2 [WRITE DENYOOM FAST], KEY, String, "1.0.0", "O(1)",
         Run(strings::incr), "Adds one to an integer.", "key";
@@ -38,7 +38,7 @@ rows! {
         Run(strings::incrby), "Adds a number to an integer.", "key increment";
     "incrbyfloat" 3 [WRITE DENYOOM FAST], KEY, String, "2.6.0", "O(1)",
         Run(strings::incrbyfloat), "Adds a decimal fraction to a number.", "key increment:double";
-    "lcs" -3 [READONLY], Keys::Range { first: 1, last: 2, step: 1 }, String, "7.0.0", "O(N*M) for N and M bytes",
+    "lcs" -3 [READONLY], Keys::Range { first: 1, last: 2, step: 1 }, String, "7.0.0", "O(N*M) for strings of N and M bytes",
         Run(lcs::lcs), "Returns the longest common subsequence of two strings.",
         "key1 key2 [LEN] [IDX] [MINMATCHLEN len] [WITHMATCHLEN]";
     "mget" -2 [READONLY FAST], ALL, String, "1.0.0", "O(N) for N keys",
@@ -64,8 +64,8 @@ rows! {
     "substr" 4 [READONLY], KEY, String, "1.0.0", "O(1) for a blob, else O(N) for N bytes sent",
         Run(strings::getrange), "Returns a part of the string at a key; old name of GETRANGE.", "key start end";
 
-    "tag" -2 [], Keys::None, String, "pelton 0.1", "see its subcommands",
-        Container, "Cache tags: labels of keys, by which they are dropped together.";
+    "tag" -2 [], Keys::None, String, "pelton 0.1", "see the subcommands",
+        Container, "Cache tags: labels by which several keys are removed together.";
     "tag|count" 3 [READONLY FAST], Keys::None, String, "pelton 0.1", "O(1)",
         Run(tags::count), "Returns the number of keys with a cache tag.", "tag";
     "tag|get" 3 [READONLY FAST], Keys::Range { first: 2, last: 2, step: 1 }, String, "pelton 0.1", "O(N) for N tags",
@@ -73,7 +73,7 @@ rows! {
     "tag|help" 2 [LOADING STALE], Keys::None, String, "pelton 0.1", "O(1)",
         Help, "Lists the subcommands.";
     "tag|invalidate" -3 [WRITE FAST], Keys::None, String, "pelton 0.1", "O(1) per tag",
-        Run(tags::invalidate), "Drops every key that has one of the cache tags.", "tag ...";
+        Run(tags::invalidate), "Removes every key that has one of the cache tags.", "tag ...";
 
     "bitcount" -2 [READONLY], KEY, Bitmap, "2.6.0", "O(N) for N bytes",
         Run(bits::bitcount), "Counts the set bits of a string.", "key [start end [BYTE | BIT]]";

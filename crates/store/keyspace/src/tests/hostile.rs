@@ -15,8 +15,8 @@ const COMMANDS: usize = if cfg!(miri) { 600 } else { 40_000 };
 /// Maximum length of a string. It is shorter under Miri, because many commands build or read the
 /// longest string.
 const STRING_BYTES_MAX: usize = if cfg!(miri) { 2 << 10 } else { 64 << 10 };
-/// Length above which a reply may be cut off. It is shorter under Miri, because many commands with
-/// extreme numbers get the longest reply.
+/// Length above which a reply may be cut off. It is shorter under Miri, which is slow: many
+/// commands with extreme numbers get replies of this length.
 const REPLY_BYTES_MAX: usize = if cfg!(miri) { 16 << 10 } else { 1 << 20 };
 /// Bytes by which a reply may exceed that length.
 const REPLY_EXCESS_BYTES_MAX: usize = 128 << 10;

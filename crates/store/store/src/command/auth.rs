@@ -163,6 +163,6 @@ pub(super) fn acl(call: &mut Call<'_>) {
             call.out().array(1);
             call.out().bulk(line.as_bytes());
         }
-        _ => call.error("ERR there are no users but 'default' here: ACL is not built yet"),
+        _ => call.error("ERR this server has only the user 'default': ACL users are not supported"),
     }
 }

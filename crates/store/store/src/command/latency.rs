@@ -112,10 +112,10 @@ fn doctor(call: &mut Call<'_>) {
     let events = &call.state.stats.latency.events;
     let mut text = match (events.len(), call.state.config.latency_monitor_threshold.0) {
         (_, 0) => {
-            "Delays are not watched: set latency-monitor-threshold to a number of milliseconds.\n"
+            "Delays are not monitored: set latency-monitor-threshold to a number of milliseconds.\n"
                 .to_owned()
         }
-        (0, _) => "No delay was as long as latency-monitor-threshold.\n".to_owned(),
+        (0, _) => "No delay has reached latency-monitor-threshold.\n".to_owned(),
         (_, _) => String::new(),
     };
     for (name, event) in events {
@@ -123,7 +123,7 @@ fn doctor(call: &mut Call<'_>) {
         let total: u64 = event.samples.iter().map(|sample| sample.took_ms).sum();
         let mean = total / count.max(1) as u64;
         text += &format!(
-            "{name}: {count} delays, {mean} ms in the mean, {} ms at most\n",
+            "{name}: {count} delays, {mean} ms on average, {} ms at most\n",
             event.max_ms
         );
     }

@@ -305,7 +305,7 @@ pub(crate) const ACCEPTED: &[Accepted] = &[
     ),
     text("aclfile", "")
         .fixed()
-        .only_default("there is one user, default, whose password is requirepass"),
+        .only_default("the store has only the user default, whose password is requirepass"),
     int("acllog-max-len", "128", 0, LONG),
     int("active-defrag-cycle-max", "25", 1, 99),
     int("active-defrag-cycle-min", "1", 1, 99),
@@ -431,9 +431,9 @@ pub(crate) const ACCEPTED: &[Accepted] = &[
     int("shutdown-timeout", "10", 0, INT),
     int("socket-mark-id", "0", 0, UINT).fixed(),
     choice("supervised", "no", &["upstart", "systemd", "auto", "no"]).fixed(),
-    flag("syslog-enabled", "no").fixed().only_default(
-        "the log goes to stderr or to logfile, and a service manager takes it from there",
-    ),
+    flag("syslog-enabled", "no")
+        .fixed()
+        .only_default("the store writes its log to stderr or to logfile, not to syslog"),
     choice("syslog-facility", "local0", FACILITIES).fixed(),
     text("syslog-ident", "redis").fixed(),
     choice("tls-auth-clients", "yes", &["no", "yes", "optional"]),

@@ -177,7 +177,7 @@ fn unsupported_directives_are_refused_with_a_reason() {
     );
     assert_eq!(
         fault(&["--user", "default", "on", "nopass"]),
-        "--user: user: there is one user, default: give its password with requirepass"
+        "--user: user: the store has only the user default: set its password with requirepass"
     );
     assert_eq!(
         fault(&["--rename-command", "FLUSHEVERYTHING", ""]),

@@ -239,7 +239,7 @@ fn remove_history(paths: &Paths, mut manifest: Manifest) -> Manifest {
         let path = paths.journal(old);
         match fs::remove_file(&path) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                tracing::warn!(%error, file = %path.display(), "cannot remove an obsolete AOF file; retried after the next rewrite");
+                tracing::warn!(%error, file = %path.display(), "cannot remove an obsolete AOF file; the removal is tried again after the next rewrite");
                 true
             }
             _ => false,
@@ -248,7 +248,7 @@ fn remove_history(paths: &Paths, mut manifest: Manifest) -> Manifest {
     match journal::replace(&paths.manifest, manifest.print().as_bytes()) {
         Ok(()) => manifest,
         Err(error) => {
-            tracing::warn!(%error, "cannot update the AOF manifest: it still lists removed files as history");
+            tracing::warn!(%error, "cannot update the AOF manifest: the manifest still lists removed files as history");
             listed
         }
     }

@@ -66,7 +66,10 @@ pub(crate) fn load(config: &Config, keyspace: &mut Keyspace, now_ms: u64) -> Res
             }
             Err((path, error)) => {
                 let old = paths.old_journal.display();
-                let text = format!("cannot take over {old}: {}: {error}", path.display());
+                let text = format!(
+                    "cannot convert {old} to an AOF with a manifest: {}: {error}",
+                    path.display()
+                );
                 return Err(Error::host(text));
             }
         }
@@ -283,8 +286,8 @@ impl<'a> Replay<'a> {
                 "{show}: the last command begins at byte {complete_end} and is truncated at {}; {}",
                 source.read,
                 match is_last {
-                    true => "aof-load-truncated yes would drop it",
-                    false => "more files follow, so a crash cannot have caused this",
+                    true => "set aof-load-truncated yes to drop that command",
+                    false => "more files follow, so the file is damaged, not truncated by a crash",
                 }
             );
             return Err(Error::data(text));
@@ -359,7 +362,7 @@ impl<'a> Replay<'a> {
                 Some(b'#') if source.input.len() < ANNOTATION_BYTES_MAX => return Ok(complete_end),
                 Some(b'#') => {
                     let at = source.at();
-                    let text = format!("{show}: at byte {at}: an annotation without an end");
+                    let text = format!("{show}: at byte {at}: the end of an annotation is missing");
                     return Err(Error::data(text));
                 }
                 Some(byte) => {
@@ -443,9 +446,11 @@ impl<'a> Replay<'a> {
                 self.session.exec_done();
                 Ok(())
             }
-            Outcome::Block(_) => Err("the command would wait".to_owned()),
+            Outcome::Block(_) => {
+                Err("the command blocks, and an AOF contains no such command".to_owned())
+            }
             Outcome::Service(command) => Err(format!(
-                "'{}' is not a write command, which this file may not contain",
+                "'{}' is not a write command, and an AOF contains only write commands",
                 command.name
             )),
         }

@@ -33,20 +33,20 @@ impl Manifest {
         for (index, line) in text.lines().enumerate() {
             let fault = |what: &str| format!("line {}: {what}", index + 1);
             if LINE_BYTES_MAX < line.len() {
-                return Err(fault("it is too long"));
+                return Err(fault("the line is too long"));
             }
             if line.starts_with('#') {
                 continue;
             }
             if line.trim().is_empty() {
-                return Err(fault("it is empty"));
+                return Err(fault("the line is empty"));
             }
             let words =
                 resp::split_line(line.as_bytes()).ok_or_else(|| fault("unbalanced quotes"))?;
             let (listed, kind) = read_line(&words).map_err(fault)?;
             match kind {
                 b'b' if manifest.base.is_none() => manifest.base = Some(listed),
-                b'b' => return Err(fault("a second base")),
+                b'b' => return Err(fault("the manifest lists a second base file")),
                 b'h' => manifest.history.push(listed),
                 b'i' => {
                     if manifest
@@ -54,7 +54,9 @@ impl Manifest {
                         .last()
                         .is_some_and(|last| listed.seq <= last.seq)
                     {
-                        return Err(fault("increments are not in order"));
+                        return Err(fault(
+                            "the sequence numbers of the increments do not ascend",
+                        ));
                     }
                     manifest.increments.push(listed);
                 }
@@ -64,7 +66,7 @@ impl Manifest {
         match manifest == Manifest::default() {
             // An empty manifest is an error. Otherwise the server would start a new AOF, and the
             // data of the existing files would be missing.
-            true => Err("it is empty".to_owned()),
+            true => Err("the manifest lists no file".to_owned()),
             false => Ok(manifest),
         }
     }
@@ -160,13 +162,16 @@ mod tests {
             fault("# c\nfile a seq 1\n"),
             "line 2: file, seq or type is missing"
         );
-        assert_eq!(fault("file a seq 1 type b\n \n"), "line 2: it is empty");
+        assert_eq!(
+            fault("file a seq 1 type b\n \n"),
+            "line 2: the line is empty"
+        );
         let long = format!("file {} seq 1 type b\n", "a".repeat(1_023 - 18));
         assert_eq!(Manifest::parse(&long).map(|it| it.base.is_some()), Ok(true));
         let too_long = format!("file {} seq 1 type b\n", "a".repeat(1_024 - 18));
         assert_eq!(
             Manifest::parse(&too_long),
-            Err("line 1: it is too long".to_owned())
+            Err("line 1: the line is too long".to_owned())
         );
         assert_eq!(
             fault("file a seq x type b"),
@@ -182,11 +187,11 @@ mod tests {
         );
         assert_eq!(
             fault("file a seq 2 type i\nfile b seq 2 type i"),
-            "line 2: increments are not in order"
+            "line 2: the sequence numbers of the increments do not ascend"
         );
         assert_eq!(
             fault("file a seq 1 type b\nfile b seq 2 type b"),
-            "line 2: a second base"
+            "line 2: the manifest lists a second base file"
         );
     }
 }

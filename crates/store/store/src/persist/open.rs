@@ -47,7 +47,7 @@ pub(crate) fn open(
     if 0 < libraries {
         tracing::warn!(
             libraries,
-            "functions are not supported: they are kept, and written into the next snapshot"
+            "the snapshot contains functions, which cannot be called here: they are kept, and written to the next snapshot"
         );
     }
     if !config.appendonly {
@@ -140,7 +140,7 @@ fn set_aside(path: &Path) -> io::Result<()> {
     tracing::warn!(
         file = %path.display(),
         aside = %aside.display(),
-        "AOF file is not in the manifest: renamed and not loaded"
+        "an AOF file is not in the manifest: it was renamed and is not loaded"
     );
     fs::rename(path, aside)
 }

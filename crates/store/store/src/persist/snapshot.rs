@@ -107,7 +107,11 @@ fn write_pieces(path: &Path, next: &mut dyn FnMut() -> Option<Piece>) -> io::Res
                 }
             }
             Some(None) => break,
-            None => return Err(io::Error::other("the snapshot was abandoned")),
+            None => {
+                return Err(io::Error::other(
+                    "the snapshot was cancelled before it was complete",
+                ));
+            }
         }
     }
     file.sync_all()?;

@@ -120,7 +120,7 @@ fn timestamp_annotations_are_skipped() {
     assert_eq!(after, before - "#TS:16282".len() as u64);
     append(&format!("#{}\r\n", "x".repeat(2000))).expect("room");
     let fault = open(&config).map(drop).expect_err("refused");
-    let expected = format!("at byte {after}: an annotation without an end");
+    let expected = format!("at byte {after}: the end of an annotation is missing");
     assert!(fault.ends_with(&expected), "{fault}");
 }
 
@@ -259,7 +259,7 @@ fn damage_is_refused_with_its_offset() {
     assert_eq!(
         refused(&whole[..commands - 1], &strict),
         format!(
-            "the last command begins at byte {} and is truncated at {}; aof-load-truncated yes would drop it",
+            "the last command begins at byte {} and is truncated at {}; set aof-load-truncated yes to drop that command",
             commands - 27,
             commands - 1
         )
@@ -276,7 +276,7 @@ fn an_empty_manifest_is_refused() {
         fs::write(&manifest, text).expect("written");
         let error = open(&config).expect_err("refused");
         assert!(
-            error.ends_with("appendonly.aof.manifest: it is empty"),
+            error.ends_with("appendonly.aof.manifest: the manifest lists no file"),
             "{error}"
         );
         assert_eq!(fs::read_to_string(&manifest).expect("left as it was"), text);
@@ -560,7 +560,7 @@ fn a_truncated_file_before_an_empty_file_is_accepted() {
     fs::write(&second, "*1\r\n$5\r\nMULTI\r\n*1\r\n$4\r\nEXEC\r\n").expect("written");
     let fault = open(&config).map(drop).expect_err("refused");
     assert!(
-        fault.ends_with("more files follow, so a crash cannot have caused this"),
+        fault.ends_with("more files follow, so the file is damaged, not truncated by a crash"),
         "{fault}"
     );
     fs::write(&second, "").expect("written");

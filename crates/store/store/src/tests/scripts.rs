@@ -69,8 +69,8 @@ fn a_password_comes_first() {
 
 #[test]
 fn protected_mode_refuses_remote_clients() {
-    let refusal = "stranger< -DENIED protected mode is on and no password is set, so only clients of this machine are served: \
-                   set requirepass, or protected-mode no where nobody else can connect\nstranger closed";
+    let refusal = "stranger< -DENIED protected mode is on and no password is set, so only clients on this machine are served: \
+                   set requirepass, or set protected-mode no if only trusted machines can connect\nstranger closed";
     check("", refusal);
     check("protected-mode no", "stranger> PING\nstranger< PONG");
     check("requirepass s", "stranger> AUTH s\nstranger< OK");

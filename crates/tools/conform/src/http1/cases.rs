@@ -9,8 +9,8 @@ const REQUESTS: &str = include_str!("../../../../http/http1/src/tests/requests.t
 const BODIES: &str = include_str!("../../../../http/http1/src/tests/bodies.txt");
 const STREAMS: &str = include_str!("../../../../http/http1/src/tests/streams.txt");
 
-/// Request that is appended to a row of a table. It shows whether the row ends, for a parser, where
-/// the sentinel starts: only then does the parser read the sentinel as a separate request.
+/// Request that is appended to each row of a table. A parser reads it as a separate request only if
+/// the parser ends the row's last request exactly where the sentinel starts.
 const SENTINEL: &[u8] = b"GET /sentinel HTTP/1.1\r\nHost: s\r\n\r\n";
 
 /// Longest case that is mutated, in bytes. Longer cases would not show more differences.

@@ -67,10 +67,12 @@ impl Reading {
                     Step::Same => continue,
                     Step::Parted(difference) => difference,
                 },
-                (Some(_), None) => theirs.missing("another request, which we found"),
-                (None, Some(_)) if self.end == End::Waits => {
-                    Some(Difference::Framed("they found another request"))
+                (Some(_), None) => {
+                    theirs.missing("one request fewer than Pelton found in the same bytes")
                 }
+                (None, Some(_)) if self.end == End::Waits => Some(Difference::Framed(
+                    "one request more than Pelton found in the same bytes",
+                )),
                 (None, _) => None,
             };
             return difference;
@@ -80,17 +82,23 @@ impl Reading {
 
     fn request_difference(ours: &ParsedRequest, their: &ParsedRequest, theirs: &Reading) -> Step {
         if canonical(&ours.line) != canonical(&their.line) {
-            return Step::Parted(Some(Difference::Framed("different request line")));
+            return Step::Parted(Some(Difference::Framed(
+                "a request line that Pelton read differently",
+            )));
         }
         match (ours.whole, their.whole) {
             (true, true) => match (ours.content_bytes, their.content_bytes) {
-                (Some(one), Some(other)) if one != other => {
-                    Step::Parted(Some(Difference::Framed("content of different length")))
-                }
+                (Some(one), Some(other)) if one != other => Step::Parted(Some(Difference::Framed(
+                    "content whose length Pelton read differently",
+                ))),
                 _ => Step::Same,
             },
-            (true, false) => Step::Parted(theirs.missing("a body that ends here")),
-            (false, true) => Step::Parted(Some(Difference::Framed("a body that ends there"))),
+            (true, false) => Step::Parted(
+                theirs.missing("an incomplete body, where Pelton found the end of the body"),
+            ),
+            (false, true) => Step::Parted(Some(Difference::Framed(
+                "the end of a body that Pelton found incomplete",
+            ))),
             // The request is complete for neither server, so it is not accepted yet.
             (false, false) => Step::Parted(None),
         }

@@ -105,7 +105,7 @@ impl Comparison {
         for (line, covered) in self.reviewed.iter().zip(&self.covered) {
             if *covered == 0 {
                 self.findings.insert(
-                    format!("a line of reviewed.txt covers no row; delete the line: {line:?}"),
+                    format!("no case matches this line of reviewed.txt; delete the line: {line:?}"),
                     1,
                 );
             }
@@ -122,7 +122,7 @@ impl Comparison {
         }
         let findings = self.findings.values().sum();
         println!(
-            "{cases} cases, {} accepted here, {} refused here and accepted elsewhere, {findings} findings",
+            "{cases} cases, {} accepted by Pelton, {} refused by Pelton but accepted by another parser, {findings} findings",
             self.accepted, self.stricter
         );
         findings

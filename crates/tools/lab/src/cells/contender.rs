@@ -198,9 +198,9 @@ impl Plain {
             taken.map_err(|err| Stop::host(err.to_string()))?;
         }
         let idle = || self.idle.lock();
-        let mut follower = idle()
-            .pop()
-            .ok_or_else(|| Stop::findings("more requests than processes"))?;
+        let mut follower = idle().pop().ok_or_else(|| {
+            Stop::findings("there are more requests at a time than worker processes")
+        })?;
         let response = follower.respond();
         let response = response.map_err(|err| Stop::findings(format!("worker follow: {err}")))?;
         idle().push(follower);

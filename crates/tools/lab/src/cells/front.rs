@@ -71,7 +71,10 @@ fn client(address: SocketAddr, load: Load, expected: &[u8]) -> io::Result<Vec<f6
         stream.write_all(b"GET / HTTP/1.1\r\nHost: lab\r\n\r\n")?;
         let length = length(&mut stream)?;
         if length != expected.len() {
-            let what = format!("response of {length} bytes instead of {}", expected.len());
+            let what = format!(
+                "the response has {length} bytes instead of {}",
+                expected.len()
+            );
             return Err(io::Error::other(what));
         }
         stream.read_exact(&mut body)?;
@@ -79,7 +82,7 @@ fn client(address: SocketAddr, load: Load, expected: &[u8]) -> io::Result<Vec<f6
         thread::sleep(load.pause);
     }
     if body != expected {
-        return Err(io::Error::other("response with a wrong body"));
+        return Err(io::Error::other("the response has a wrong body"));
     }
     Ok(times_us)
 }
@@ -90,7 +93,7 @@ fn length(stream: &mut TcpStream) -> io::Result<usize> {
     stream.read_exact(&mut head)?;
     let digits = std::str::from_utf8(&head[HEAD_BYTES - 4 - DIGITS..HEAD_BYTES - 4]);
     let length = digits.ok().and_then(|digits| digits.parse().ok());
-    length.ok_or_else(|| io::Error::other("response head without a length"))
+    length.ok_or_else(|| io::Error::other("the response head has no Content-Length"))
 }
 
 /// Number of digits of Content-Length. The value is padded with zeros, so that all heads are

@@ -107,7 +107,9 @@ fn ours(given: &SharedFlags, data: &Scratch, cpu: u32) -> Result<Server, Stop> {
 /// Starts WebP Server Go on the core `cpu`, if it is given.
 fn webp_server_go(given: &SharedFlags, folder: &Scratch, cpu: u32) -> Result<Option<Server>, Stop> {
     let Some(program) = given.peer(PeerName::WebpServerGo) else {
-        eprintln!("lab: hits: {WEBP_SERVER_GO} is not given");
+        eprintln!(
+            "lab: hits: {WEBP_SERVER_GO} is left out, because --peer does not give its program"
+        );
         return Ok(None);
     };
     let server = PictureServer {
@@ -130,7 +132,7 @@ fn body_near(go: &Server, definition: &Definition, wanted_bytes: usize) -> Resul
     )?;
     if near.bytes.len().abs_diff(wanted_bytes) * 10 > wanted_bytes {
         eprintln!(
-            "lab: hits: {WEBP_SERVER_GO} has {} bytes for {wanted_bytes}",
+            "lab: hits: the nearest variant of {WEBP_SERVER_GO} has {} bytes instead of {wanted_bytes}",
             near.bytes.len()
         );
     }
@@ -179,7 +181,7 @@ fn body(
             });
         }
     }
-    nearest.ok_or_else(|| Stop::findings("no width was tried"))
+    nearest.ok_or_else(|| Stop::findings("no width was tried for a variant of the wanted size"))
 }
 
 /// Comparison for one body size.
@@ -200,7 +202,7 @@ impl Comparison<'_> {
                 let found = client::get(server.address, &body.target, body.accept)?;
                 if found.status != 200 || found.body != body.bytes {
                     return Err(Stop::findings(format!(
-                        "{name}: not a 200 with the expected body"
+                        "{name}: the response is not a 200 with the expected body"
                     )));
                 }
                 samples.push(self.sample((name, round), server, body)?);

@@ -210,7 +210,9 @@ fn read_answer(stream: &mut impl io::Read, buffer: &mut Vec<u8>) -> io::Result<(
         buffer.extend_from_slice(&chunk[..read]);
         if let Some(whole) = whole_bytes(buffer)? {
             if whole < buffer.len() {
-                return Err(io::Error::other("more bytes than one response"));
+                return Err(io::Error::other(
+                    "the server sent more bytes than one response",
+                ));
             }
             if whole == buffer.len() {
                 return Ok(());

@@ -230,7 +230,10 @@ impl Site<'_> {
             .join("files")
             .join(&target(LIBREACTOR_BYTES)[1..]);
         let Some(program) = given.peer(name).filter(|_| file.exists()) else {
-            eprintln!("lab: {} does not take part", name.name());
+            eprintln!(
+                "lab: {} is left out, because --peer does not give its program",
+                name.name()
+            );
             return Ok(None);
         };
         Ok(Some(Contender {

@@ -236,8 +236,11 @@ impl Contender {
                 };
                 let program = self.given.peer(*server);
                 let program = program.ok_or_else(|| {
-                    Stop::usage(format!("{} is not given", server.name()))
-                        .hint("lab/peers.md describes how to build it, --peer gives it")
+                    Stop::usage(format!(
+                        "--peer does not give the program of {}",
+                        server.name()
+                    ))
+                    .hint("lab/peers.md describes how to build the program")
                 })?;
                 let server = PictureServer {
                     given: &self.given,

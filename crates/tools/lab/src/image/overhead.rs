@@ -69,7 +69,7 @@ pub(super) fn run(
             .find(|photograph| photograph.name == job.photograph);
         let Some(photograph) = photograph else {
             eprintln!(
-                "lab: {}: not among the photographs, skipped",
+                "lab: {}: skipped, because the corpus has no photograph of this name",
                 job.photograph
             );
             continue;
@@ -230,7 +230,7 @@ fn print(overheads: &[Overhead]) {
         "job",
         "plain µs",
         "cell µs",
-        "job alone µs",
+        "job in cell µs",
         "cell wall µs",
         "cell/plain",
         "95 %",

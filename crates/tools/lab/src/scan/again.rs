@@ -85,7 +85,10 @@ pub(super) fn changed(
 
 fn verify(used: &ResourceUse, opened: u64) -> Result<(), Stop> {
     if used.opened != opened {
-        let line = format!("{} files opened where {opened} changed", used.opened);
+        let line = format!(
+            "the scan opened {} files, but {opened} had changed",
+            used.opened
+        );
         return Err(Stop::findings(line));
     }
     Ok(())

@@ -147,7 +147,7 @@ fn prefetch(
     let wanted = definition.albums as usize * boxes.len();
     if made != wanted {
         return Err(Stop::findings(format!(
-            "{made} variants were made where {wanted} were expected"
+            "{made} variants were created instead of {wanted}"
         )));
     }
     let cores = std::thread::available_parallelism().map_or(1, usize::from);

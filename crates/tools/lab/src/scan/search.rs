@@ -74,7 +74,7 @@ pub(super) fn run(definition: &Definition) -> Result<Vec<Searches>, Stop> {
         "bytes/song",
         "build ms",
         "ready µs",
-        "ready CPU µs",
+        "CPU µs until ready",
     ];
     table::print("Search", &head, &rows.collect::<Vec<_>>());
     Ok(all)
@@ -110,9 +110,9 @@ fn search(songs: u32, queries: usize) -> Result<Searches, Stop> {
     let mut us = Vec::with_capacity(queries);
     for _ in 0..queries {
         let row = chance.below(songs as usize) as u32;
-        let track = catalog
-            .track(row)
-            .ok_or_else(|| Stop::findings("a track is missing from the index"))?;
+        let track = catalog.track(row).ok_or_else(|| {
+            Stop::findings("a track that was just indexed is missing from the index")
+        })?;
         let query = query(track.title, &mut chance);
         let started = Instant::now();
         let found = catalog.search(&query, &Limits::default());

@@ -80,7 +80,7 @@ pub(super) fn run(library: &Path, definition: &Definition) -> Result<Travel, Sto
     let log = fs::read_to_string(&log).map_err(at(&log))?;
     let ours = last_opened(&log, &places);
     if ours.len() != paths.len() {
-        let line = format!("{} of {} files were opened", ours.len(), paths.len());
+        let line = format!("the scan opened {} of {} files", ours.len(), paths.len());
         return Err(Stop::findings(line));
     }
     let (first, last) = (places.values().min(), places.values().max());
@@ -172,7 +172,7 @@ fn print(travel: &Travel) {
     ];
     table::print(
         "Travel of a disk's head",
-        &["order", "MiB", "of one sweep"],
+        &["order", "MiB", "divided by one sweep"],
         &rows,
     );
 }

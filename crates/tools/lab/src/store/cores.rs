@@ -80,13 +80,13 @@ fn print(all: &[Cores]) {
     });
     let head = [
         "operation",
-        "ours, one core, ops/s",
+        "pelton, one core, ops/s",
         "two/one",
         "CPU two/one",
         "redis, one core, ops/s",
         "two/one",
         "CPU two/one",
     ];
-    let title = "A second core, shared with the clients";
+    let title = "Gain from a second core, which the clients share";
     table::print(title, &head, &rows.collect::<Vec<_>>());
 }

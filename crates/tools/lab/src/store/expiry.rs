@@ -138,7 +138,7 @@ fn print(samples: &[Expiry]) {
         "p50 µs",
         "p99.9 µs",
         "max µs",
-        "all gone after ms",
+        "all expired after ms",
         "CPU ms",
     ];
     table::print("While keys expire", &head, &rows);

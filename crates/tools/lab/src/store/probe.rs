@@ -89,7 +89,9 @@ impl Probing {
             Some(samples) if output.status.success() && !samples.is_empty() => {
                 Ok(Latency::of(&samples))
             }
-            _ => Err(Stop::findings("probe: no samples")),
+            _ => Err(Stop::findings(
+                "probe: the client failed or printed no samples",
+            )),
         }
     }
 }

@@ -36,8 +36,9 @@ pub enum Values {
 }
 
 impl Page {
-    /// Returns a page of `width` × `height` pixels with samples of `bits`, one for each element.
-    /// `photometric` is the number of the colour space, `compression` that of the compression.
+    /// Returns a page of `width` × `height` pixels. Each pixel has one sample per element of
+    /// `bits`, which is the sample's width in bits. `photometric` and `compression` are the codes
+    /// of TIFF for the colour space and the compression.
     #[must_use]
     pub fn new(
         (width, height): (u32, u32),

@@ -94,7 +94,10 @@ fn withdrawn_advisories_are_left_out() {
 fn broken_lists_and_documents_are_errors() {
     assert!(parse_list("# head\nRUSTSEC-2000-0001\tleaky\n").is_err());
     assert!(parse_list("RUSTSEC-2000-0001\tleaky\tvulnerability\t\t\tno head\n").is_err());
-    assert_eq!(parse_document("# prose"), Err("no TOML fence".to_owned()));
+    assert_eq!(
+        parse_document("# prose"),
+        Err("the file does not begin with a block of TOML".to_owned())
+    );
 }
 
 #[test]

@@ -32,7 +32,9 @@ pub(super) fn library(records: &Records) -> Markdown {
     ] {
         let ratio = number(travel.value, name) / number(travel.value, "one_sweep");
         table.row(&[
-            &format!("distance of the disk's head in {order}, as a ratio to one sweep"),
+            &format!(
+                "distance that the disk's head moves in {order}, divided by that of one sweep"
+            ),
             &format!("{}×", short(ratio)),
             travel.record,
         ]);
@@ -71,7 +73,7 @@ fn reads(records: &Records, table: &mut Markdown) {
         let same = same.filter(|row| is(row, "kind", kind) && is(row, "arm", arm));
         let each = same.map(|row| number(row, "cpu_us") / number(row, "files"));
         table.row(&[
-            &format!("CPU per file, {kind}, read by {arm}"),
+            &format!("CPU time per {kind} file, read by {arm}"),
             &format!("{} µs", spread(each.collect(), 1.0)),
             reads.record,
         ]);
@@ -93,7 +95,7 @@ fn searches(records: &Records, table: &mut Markdown) {
         ]);
         let ready = numbers(member(row, "ready"), "us", |_| true);
         table.row(&[
-            &format!("index mapped, checked and ready, {songs} tracks"),
+            &format!("time to map and check the index, {songs} tracks"),
             &format!("{} ms", spread(ready, 1e3)),
             search.record,
         ]);

@@ -35,7 +35,7 @@ pub(super) fn records(records: &Records) -> Markdown {
     let mut table = Markdown::new(&[
         "record",
         "processor, cores, kernel",
-        "load before the run",
+        "load average before the run",
         "Pelton",
         "programs",
     ]);

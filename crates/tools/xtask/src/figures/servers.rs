@@ -10,9 +10,9 @@ use crate::record::{Records, is, list, member, number, numbers, text};
 pub(super) fn cells(records: &Records) -> Markdown {
     let mut table = Markdown::new(&[
         "cell",
-        "throughput, as a ratio to no cell",
-        "CPU of no cell, as a ratio to this",
-        "p99 of the wait, µs",
+        "throughput, divided by that without cells",
+        "CPU time without cells, divided by that of this row",
+        "p99 of the wait for a cell, µs",
         "record",
     ]);
     let summaries = records.newest("cells", "summaries");
@@ -57,8 +57,8 @@ pub(super) fn costs_of_a_cell(records: &Records) -> Markdown {
     let job_memory = &list(memory.value)[0];
     let job = short(number(job_memory, "job_bytes") / 1e6);
     for (name, member) in [
-        ("fresh pages for", "fresh_us"),
-        ("zeros over the pages of", "zeroed_us"),
+        ("getting new pages from the kernel for", "fresh_us"),
+        ("zeroing the kept pages of", "zeroed_us"),
     ] {
         table.row(&[
             &format!("{name} a job of {job} MB, all cores busy"),
@@ -119,7 +119,7 @@ pub(super) fn store(records: &Records) -> Markdown {
         of(rows, peer, "bytes_a_key", 1.0)
     });
     for (state, large) in [("without", false), ("beside", true)] {
-        let figure = format!("p99.9 of small values {state} large ones, ms");
+        let figure = format!("p99.9 latency of small values {state} large values, ms");
         part("beside", &figure, &|rows, peer| {
             let samples = numbers(rows, "latency.p999_us", |row| {
                 is(row, "contender", peer) && is(row, "large", large)

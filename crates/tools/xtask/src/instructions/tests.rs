@@ -23,7 +23,7 @@ fn growth_beyond_five_per_cent_is_found() {
         [
             "new: 7 instructions, not recorded",
             "set: 1051 instructions, 1000 recorded",
-            "gone: recorded, but no such operation",
+            "gone: this operation is recorded, but no longer exists",
         ]
     "#]]
     .assert_debug_eq(&recorded.compare(&counted));

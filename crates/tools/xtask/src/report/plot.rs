@@ -1,4 +1,5 @@
-//! Plots: one figure of all programs that were measured for it, and who is better.
+//! Plots. Each shows one measured quantity for all programs that have a value for it, and states
+//! whether less or more is better.
 
 use crate::numbers::quantile;
 

@@ -9,7 +9,7 @@ struct Program {
     label: &'static str,
     /// Class in the style sheet, which gives the colour.
     class: &'static str,
-    /// Name of the program in the versions of a record.
+    /// Name under which records list the version of the program.
     versions: &'static str,
 }
 

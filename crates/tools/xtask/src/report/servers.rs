@@ -83,7 +83,7 @@ pub(super) fn store(records: &Records) -> Vec<Plot> {
         by_contender(
             records,
             ("snapshot", "took_ms", 1e3),
-            "snapshot until it is complete",
+            "time until a snapshot is complete",
             "s",
             any,
         ),
@@ -165,7 +165,7 @@ pub(super) fn travel(records: &Records) -> Vec<Plot> {
     let title = "order in which the files are read";
     let plot = Plot::new(
         title,
-        "sweeps of the disk's head",
+        "distance of the disk's head, in sweeps",
         Better::Less,
         travel.record,
     );

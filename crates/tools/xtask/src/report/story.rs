@@ -47,8 +47,7 @@ pub(super) const CELLS: Story = Story {
     title: "Sandboxes: TinyKVM in Varnish",
     text: "TinyKVM runs a program of the operator in a virtual machine without an operating system, inside \
         the cache Varnish, and resets the machine after each request. Pelton runs every codec in such a \
-        cell, a process or a microVM, and wipes the cell after every job. There is no peer here: the \
-        comparison is the same worker without a cell, so a cell can at best be level.",
+        cell, a process or a microVM, and wipes the cell after every job. TinyKVM itself is not measured here: the comparison is the same worker without a cell, so a cell can at best be level.",
     claim: "The authors of TinyKVM published 349 µs for the creation of a machine and 220 µs for a fork of \
         one (2021), and AVIFs of a JPEG of 500 × 750 pixels: 138 per second with one thread and 2,076 \
         per second with 32 threads, without the reset after each request. No figure with the reset was \

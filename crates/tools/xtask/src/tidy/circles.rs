@@ -51,13 +51,13 @@ fn message(graph: &Graph, circle: &Circle) -> String {
     let names = circle.iter().map(|module| display(module));
     let names: Vec<_> = names.collect();
     let mut what = format!(
-        "is in a circle of {} files: {}",
+        "is in an import cycle of {} files: {}",
         circle.len(),
         names.join(", ")
     );
     if let Some((from, to, rest)) = weakest(graph, circle) {
         let (from, to) = (display(from), display(to));
-        what += &format!("; without the import of {to} in {from}, {rest} files remain");
+        what += &format!("; without the import of {to} in {from}, {rest} files remain in a cycle");
     }
     what
 }

@@ -151,7 +151,7 @@ fn layer(tree: &Tree) -> Vec<Finding> {
         if member.name != TESTKIT && number(&member.name).is_none() {
             findings.push(manifest_finding(
                 member,
-                format!("{} has no layer", member.name),
+                format!("the crate {} has no layer", member.name),
             ));
         }
         let ours = member

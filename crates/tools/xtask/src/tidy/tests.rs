@@ -73,7 +73,7 @@ fn layer() {
             crates/any/image-plan/Cargo.toml:0 image-plan (layer 1) imports sandbox-protocol (layer 1)
             crates/any/server/Cargo.toml:0 server imports testkit outside its tests
             crates/any/server/Cargo.toml:0 server (layer 4) imports pelton (layer 5)
-            crates/any/turbine/Cargo.toml:0 turbine has no layer
+            crates/any/turbine/Cargo.toml:0 the crate turbine has no layer
         "#]],
     );
 }
@@ -303,8 +303,8 @@ fn crate_doc() {
             ),
         ],
         expect![[r#"
-            crates/any/server/src/lib.rs:0 does not say what the crate is
-            crates/any/pixel/src/lib.rs:0 does not say what the crate is
+            crates/any/server/src/lib.rs:0 does not begin with documentation of the crate
+            crates/any/pixel/src/lib.rs:0 does not begin with documentation of the crate
         "#]],
     );
 }
@@ -380,8 +380,8 @@ fn allow_reason() {
         "allow-reason",
         &[("a.rs", text)],
         expect![[r#"
-            a.rs:2 allow(dead_code) gives no reason
-            a.rs:6 expect(unused) gives no reason
+            a.rs:2 allow(dead_code) states no reason
+            a.rs:6 expect(unused) states no reason
         "#]],
     );
 }
@@ -416,8 +416,8 @@ fn machine_path() {
             ("c.sh", &format!("cd {work}\n")),
         ],
         expect![[r#"
-            a.toml:1 names a path in home
-            c.sh:1 names a path in work
+            a.toml:1 contains a path in /home
+            c.sh:1 contains a path in /work
         "#]],
     );
 }
@@ -601,7 +601,7 @@ fn circle() {
         "circle",
         RING,
         expect![[r#"
-            crates/any/turbine/src/a.rs:0 is in a circle of 6 files: a, b, c, d, e, f; without the import of b in a, 5 files remain
+            crates/any/turbine/src/a.rs:0 is in an import cycle of 6 files: a, b, c, d, e, f; without the import of b in a, 5 files remain in a cycle
         "#]],
     );
     // Neither an import in test code nor `pub(super)`, which names a parent module, makes a circle.

@@ -66,7 +66,7 @@ fn crate_doc(tree: &Tree) -> Vec<Finding> {
     let roots = tree.roots(tree.workspace.members.iter()).into_iter();
     let poor = roots
         .filter(|(_, source)| source.crate_doc.split_whitespace().count() < CRATE_DOC_WORDS_MIN);
-    poor.map(|(file, _)| file.finding(0, "does not say what the crate is"))
+    poor.map(|(file, _)| file.finding(0, "does not begin with documentation of the crate"))
         .collect()
 }
 
@@ -142,7 +142,7 @@ fn allow_reason(tree: &Tree) -> Vec<Finding> {
                 (
                     attribute.line,
                     format!(
-                        "{}({}) gives no reason",
+                        "{}({}) states no reason",
                         attribute.name, attribute.arguments
                     ),
                 )
@@ -167,7 +167,7 @@ fn machine_path(tree: &Tree) -> Vec<Finding> {
         for (line, text) in (1..).zip(file.text.lines()) {
             let mut folders = MACHINE_FOLDERS.iter();
             if let Some(folder) = folders.find(|folder| starts_path(text, &format!("/{folder}/"))) {
-                findings.push(file.finding(line, format!("names a path in {folder}")));
+                findings.push(file.finding(line, format!("contains a path in /{folder}")));
             }
         }
     }

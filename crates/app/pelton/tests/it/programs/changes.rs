@@ -62,7 +62,10 @@ fn p10_a_changed_file_is_loaded_and_a_bad_one_is_not() {
             (reloads(&server).1 == 1).then_some(())
         });
         assert_eq!(server.get("/x/v?missing").text(), "another thing");
-        let json = server.event("ERROR", "program not reloaded: the old one keeps running");
+        let json = server.event(
+            "ERROR",
+            "program not reloaded: the old version keeps running",
+        );
         let why = json["err"].as_str().expect("the reply has an error");
         assert!(why.contains("v: truncated"), "{why}");
         fs::remove_file(&path).expect("the home can be written");

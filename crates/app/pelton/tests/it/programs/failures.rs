@@ -66,9 +66,12 @@ fn p15_a_request_that_failed_fails_again_by_hand() {
         };
         let (code, reported, errors) = replay(job.to_str().expect("homes have plain names"));
         assert_eq!(code, Some(1), "{reported}{errors}");
-        assert!(reported.starts_with(&format!("job of     v, backend {backend}\n")));
+        assert!(reported.starts_with(&format!("program    v, backend {backend}\n")));
         assert!(reported.contains("exit code 3: no luck"), "{reported}");
-        assert!(reported.ends_with("ends now   the same\n"), "{reported}");
+        assert!(
+            reported.ends_with("ends now   in the same way\n"),
+            "{reported}"
+        );
         let (code, _, errors) = replay("pelton.toml");
         assert_eq!(code, Some(2), "{errors}");
         assert!(errors.contains("not a reproducer"), "{errors}");

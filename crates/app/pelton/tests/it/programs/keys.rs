@@ -135,7 +135,7 @@ fn max_memory_bounds_what_is_there_before_a_request() {
     let home = Home::new();
     for backend in backends() {
         let table = program("v", VISITOR, "max_memory = \"64KiB\"\n");
-        let reason = "which is more than max_memory";
+        let reason = "more than max_memory";
         refused(&home, backend, &table, reason);
         assert_eq!(
             ask(backend, "max_memory = \"8MiB\"\n", "count").status,

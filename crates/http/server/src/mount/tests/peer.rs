@@ -48,7 +48,8 @@ impl TestServer {
         TestServer::start(mounts, |settings| settings.gate = gate)
     }
 
-    fn start(mounts: Mounts, set: impl FnOnce(&mut Settings)) -> TestServer {
+    /// Starts a service with the settings that `set` leaves.
+    pub(super) fn start(mounts: Mounts, set: impl FnOnce(&mut Settings)) -> TestServer {
         static NUMBER: AtomicU32 = AtomicU32::new(0);
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
         let root =

@@ -103,7 +103,7 @@ impl<'a> Arguments<'a> {
     pub(super) fn gravity(&self, at: usize) -> Result<Gravity, ImgproxyError> {
         let arguments = self.after(at);
         if ["obj", "objw"].contains(&arguments.first().text) {
-            return Err(self.error("detection of objects is not supported"));
+            return Err(self.error("object detection is not supported"));
         }
         let arguments = arguments.at_most(3)?;
         let offset = |at: usize| {
@@ -150,11 +150,11 @@ impl<'a> Arguments<'a> {
     pub(super) fn trim(&self) -> Result<Option<f64>, ImgproxyError> {
         let arguments = self.at_most(4)?;
         if arguments.given(1).is_some() {
-            return Err(self.error("the colour of borders is not supported"));
+            return Err(self.error("a colour for the borders to trim is not supported"));
         }
         for at in [2, 3] {
             if arguments.given(at).map_or(Ok(false), |it| it.flag())? {
-                return Err(self.error("equal borders are not supported"));
+                return Err(self.error("trimming equal borders only is not supported"));
             }
         }
         arguments
@@ -231,7 +231,7 @@ impl<'a> Arguments<'a> {
     pub(super) fn require_flag(&self, value: bool) -> Result<(), ImgproxyError> {
         match self.only()?.flag()? == value {
             true => Ok(()),
-            false => Err(self.error(&format!("{} is not supported", !value))),
+            false => Err(self.error(&format!("the value {} is not supported", !value))),
         }
     }
 

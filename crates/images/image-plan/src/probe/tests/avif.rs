@@ -67,7 +67,7 @@ fn properties() {
             aperture: Avif 640x480 Ycc 8 S420 unsupported:Aperture
             no size: Malformed: picture without pixels
             no pixels: Malformed: picture without pixels
-            short size: Malformed: part shorter than its fields
+            short size: Malformed: a part of the file is shorter than its fields
             size of another item: Malformed: picture without pixels
         "#]],
     );
@@ -183,7 +183,7 @@ fn sequences() {
             sequence behind a broken picture: Avif 640x480 Ycc 8 animated:1+
             sequence that is a picture: Avif 640x480 Ycc 8 S420 animated:1+
             sequence of nothing: Malformed: avif without a picture
-            track without a size: Malformed: part shorter than its fields
+            track without a size: Malformed: a part of the file is shorter than its fields
         "#]],
     );
 }

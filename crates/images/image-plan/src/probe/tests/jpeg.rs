@@ -83,7 +83,7 @@ fn broken_frames() {
             no components: Jpeg 640x480 Ycc 8 unsupported:Components
             no height: Malformed: jpeg without a height
             no width: Malformed: picture without pixels
-            cut frame: Malformed: part shorter than its fields
+            cut frame: Malformed: a part of the file is shorter than its fields
             no frame: Malformed: jpeg with a scan before its frame
             two frames: Malformed: jpeg with two frames
             no scan: Malformed: jpeg without a scan

@@ -59,7 +59,7 @@ fn chunks() {
             exif with a prefix: Png 640x480 Rgb 8 Transpose lossless
             hdr: Png 640x480 Rgb 8 lossless unsupported:Hdr
             sdr: Png 640x480 Rgb 8 lossless
-            cut cicp: Malformed: part shorter than its fields
+            cut cicp: Malformed: a part of the file is shorter than its fields
             no pixels: Malformed: picture without pixels
             too wide: Malformed: png of impossible size
             no image data: Malformed: png without image data

@@ -102,7 +102,7 @@ fn broken() {
             no start code: Malformed: webp without vp8's start code
             no signature: Malformed: webp without vp8l's signature
             unknown first chunk: Malformed: webp that begins with an unknown chunk
-            short header: Malformed: part shorter than its fields
+            short header: Malformed: a part of the file is shorter than its fields
             no chunk: Truncated: header is cut off
         "#]],
     );

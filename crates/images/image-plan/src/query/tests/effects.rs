@@ -50,7 +50,7 @@ fn filters() {
             blur=1e2 -> Value: blur: must be a number from 0 to 250 with at most 2 decimals
             blur=NaN -> Value: blur: must be a number from 0 to 250 with at most 2 decimals
             w=9&dpr=2&blur=1.25 -> w=18&blur=2.5
-            w=9&dpr=8&blur=40 -> Value: blur: is too large after dpr
+            w=9&dpr=8&blur=40 -> Value: blur: is too large after multiplication by dpr
             sharpen=1 -> unsharp=1,1,0
             sharpen=0.5,0.75 -> unsharp=0.5,0.75,0
             unsharp=0.5,0.75,0 -> unsharp=0.5,0.75,0
@@ -58,13 +58,13 @@ fn filters() {
             sharpen=0 -> 
             sharpen=3,0 -> 
             unsharp=0,1,3 -> 
-            sharpen=1,2,3 -> Value: sharpen: must be SIGMA or SIGMA,AMOUNT: numbers with at most 2 decimals, the first up to 250, AMOUNT up to 10
-            sharpen=1,11 -> Value: sharpen: must be SIGMA or SIGMA,AMOUNT: numbers with at most 2 decimals, the first up to 250, AMOUNT up to 10
-            sharpen=251 -> Value: sharpen: must be SIGMA or SIGMA,AMOUNT: numbers with at most 2 decimals, the first up to 250, AMOUNT up to 10
-            sharpen=, -> Value: sharpen: must be SIGMA or SIGMA,AMOUNT: numbers with at most 2 decimals, the first up to 250, AMOUNT up to 10
-            unsharp=1 -> Value: unsharp: must be RADIUS,AMOUNT,THRESHOLD: numbers with at most 2 decimals, the first up to 250, AMOUNT up to 10 and THRESHOLD up to 255
-            unsharp=1,2,256 -> Value: unsharp: must be RADIUS,AMOUNT,THRESHOLD: numbers with at most 2 decimals, the first up to 250, AMOUNT up to 10 and THRESHOLD up to 255
-            unsharp=1,2,-3 -> Value: unsharp: must be RADIUS,AMOUNT,THRESHOLD: numbers with at most 2 decimals, the first up to 250, AMOUNT up to 10 and THRESHOLD up to 255
+            sharpen=1,2,3 -> Value: sharpen: must be SIGMA or SIGMA,AMOUNT: numbers with at most 2 decimals, the first at most 250, AMOUNT at most 10
+            sharpen=1,11 -> Value: sharpen: must be SIGMA or SIGMA,AMOUNT: numbers with at most 2 decimals, the first at most 250, AMOUNT at most 10
+            sharpen=251 -> Value: sharpen: must be SIGMA or SIGMA,AMOUNT: numbers with at most 2 decimals, the first at most 250, AMOUNT at most 10
+            sharpen=, -> Value: sharpen: must be SIGMA or SIGMA,AMOUNT: numbers with at most 2 decimals, the first at most 250, AMOUNT at most 10
+            unsharp=1 -> Value: unsharp: must be RADIUS,AMOUNT,THRESHOLD: numbers with at most 2 decimals, the first at most 250, AMOUNT at most 10 and THRESHOLD at most 255
+            unsharp=1,2,256 -> Value: unsharp: must be RADIUS,AMOUNT,THRESHOLD: numbers with at most 2 decimals, the first at most 250, AMOUNT at most 10 and THRESHOLD at most 255
+            unsharp=1,2,-3 -> Value: unsharp: must be RADIUS,AMOUNT,THRESHOLD: numbers with at most 2 decimals, the first at most 250, AMOUNT at most 10 and THRESHOLD at most 255
             sharpen=1&unsharp=1,2,3 -> Contradiction: sharpen: cannot be combined with unsharp
             pixelate=8 -> pixelate=8
             pixelate=0 -> 
@@ -140,10 +140,10 @@ fn colours() {
             sepia=yes -> Value: sepia: must be true or false
             duotone=000,fff -> duotone=000000,ffffff
             duotone=1F2E3D,white -> duotone=1f2e3d,ffffff
-            duotone=000 -> Value: duotone: must be the colours of black and white, such as 1f2e3d,ffeedd
-            duotone=000,fff8 -> Value: duotone: must be the colours of black and white, such as 1f2e3d,ffeedd
-            duotone=000,fff,fff -> Value: duotone: must be the colours of black and white, such as 1f2e3d,ffeedd
-            duotone=%23000,fff -> Value: duotone: must be the colours of black and white, such as 1f2e3d,ffeedd
+            duotone=000 -> Value: duotone: must be two colours, which replace black and white, such as 1f2e3d,ffeedd
+            duotone=000,fff8 -> Value: duotone: must be two colours, which replace black and white, such as 1f2e3d,ffeedd
+            duotone=000,fff,fff -> Value: duotone: must be two colours, which replace black and white, such as 1f2e3d,ffeedd
+            duotone=%23000,fff -> Value: duotone: must be two colours, which replace black and white, such as 1f2e3d,ffeedd
         "#]],
     );
 }
@@ -211,7 +211,7 @@ fn frames() {
             round=0 -> 
             round=max -> round=16384
             round=16385 -> Value: round: must be a whole number from 0 to 16384
-            w=9&dpr=2&round=9000 -> Value: round: is too large after dpr
+            w=9&dpr=2&round=9000 -> Value: round: is too large after multiplication by dpr
             w=9&kernel=nearest -> w=9&kernel=nearest
             width=9&kernel=cubic -> w=9&kernel=cubic
             h=9&kernel=linear -> h=9&kernel=linear

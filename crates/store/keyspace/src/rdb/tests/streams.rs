@@ -227,30 +227,34 @@ fn corrupt_streams_are_refused() {
     };
     let key = ", at key s";
     for (at, element, text) in [
-        (0, Int(3), "node of a stream with a wrong number of entries"),
         (
             0,
-            Int(i64::MAX),
-            "node of a stream with an impossible count",
+            Int(3),
+            "node of a stream whose number of entries differs from the stated number",
+        ),
+        (0, Int(i64::MAX), "stream node with an impossible count"),
+        (0, Text("x"), "stream node with a text in place of a number"),
+        (2, Int(0), "stream node with a text in place of a number"),
+        (
+            4,
+            Int(1),
+            "stream node whose list of fields has no end mark",
         ),
         (
-            0,
-            Text("x"),
-            "node of a stream with a text instead of a number",
-        ),
-        (
-            2,
+            12,
             Int(0),
-            "node of a stream with a text instead of a number",
+            "stream with entries that are not in ascending order",
         ),
-        (4, Int(1), "node of a stream without the end of its fields"),
-        (12, Int(0), "entries of a stream out of order"),
-        (14, Int(5), "entry of a stream with a wrong length"),
-        (16, Int(-1), "entries of a stream out of order"),
-        (16, Int(-6), "entry of a stream above the stream's last id"),
-        (16, Int(2), "entry of a stream above the stream's last id"),
+        (14, Int(5), "stream entry with a wrong length"),
+        (
+            16,
+            Int(-1),
+            "stream with entries that are not in ascending order",
+        ),
+        (16, Int(-6), "stream with an entry above its last id"),
+        (16, Int(2), "stream with an entry above its last id"),
         (18, Int(0), "entry of a stream without fields"),
-        (18, Int(9), "node of a stream with an impossible count"),
+        (18, Int(9), "stream node with an impossible count"),
     ] {
         assert_eq!(with(at, element), format!("{text}{key}"));
     }
@@ -265,7 +269,7 @@ fn corrupt_streams_are_refused() {
     assert_eq!(
         text,
         Some(format!(
-            "pending entry of a consumer that its group lacks{key}"
+            "pending entry of a consumer that is not in the group{key}"
         ))
     );
     let mut unowned = stream(19, &node());

@@ -244,7 +244,10 @@ fn unsupported_types_are_refused_with_their_offset() {
     let refused = |file: &[u8]| load(file, 1000).expect_err("refused").to_string();
     let fields = entry(22, "hash", &[1]);
     for (file, words) in [
-        (file(13, &[]), ["unknown format version", "9"]),
+        (
+            file(13, &[]),
+            ["the version of the file format is not supported", "9"],
+        ),
         (file(12, &[&fields]), ["deadlines", "15"]),
     ] {
         let text = refused(&file);

@@ -52,32 +52,32 @@ fn what_parts_two_readings_is_named() {
         (
             "GET /, waits",
             "GET /b, waits",
-            framed("different request line"),
+            framed("a request line that Pelton read differently"),
         ),
         (
             "GET /, GET /b, waits",
             "GET /, waits",
-            framed("another request, which we found"),
+            framed("one request fewer than Pelton found in the same bytes"),
         ),
         (
             "GET /, waits",
             "GET /, GET /b, waits",
-            framed("they found another request"),
+            framed("one request more than Pelton found in the same bytes"),
         ),
         (
             "POST /+5, waits",
             "POST /+6, waits",
-            framed("content of different length"),
+            framed("content whose length Pelton read differently"),
         ),
         (
             "POST /+5, waits",
             "POST /+9…, waits",
-            framed("a body that ends here"),
+            framed("an incomplete body, where Pelton found the end of the body"),
         ),
         (
             "POST /+5…, waits",
             "POST /+3, waits",
-            framed("a body that ends there"),
+            framed("the end of a body that Pelton found incomplete"),
         ),
         // The oracle closes the connection, and never reads the second request, so this is not a
         // finding.

@@ -1,0 +1,79 @@
+//! Mount at `/-/api/doctor`, which reports on the host and on this server.
+
+use std::pin::Pin;
+use std::sync::Arc;
+
+use ::host::{Roots, Subject, gather};
+use serde_json::Value;
+use server::gate::Part;
+use server::mount::{Mount, MountRequest, Reply};
+use tokio::sync::Mutex;
+
+use crate::host_report::host_report;
+use crate::mount::{json_reply, not_allowed, problem};
+use crate::sampler::Ops;
+
+/// Mount of the report on the host.
+pub(crate) struct DoctorMount {
+    ops: Arc<Ops>,
+    /// Lock that a report holds, so that reports are made one after the other. A report takes less
+    /// than a second, and a request that waits for its turn occupies no thread.
+    turn: Arc<Mutex<()>>,
+}
+
+impl DoctorMount {
+    pub(crate) const PATH: &str = "/-/api/doctor";
+
+    /// Creates the mount.
+    pub(crate) fn new(ops: &Arc<Ops>) -> DoctorMount {
+        DoctorMount {
+            ops: Arc::clone(ops),
+            turn: Arc::default(),
+        }
+    }
+
+    async fn reply(&self, request: MountRequest<'_>) -> Reply {
+        if request.path != DoctorMount::PATH {
+            return problem(404, "no such resource");
+        }
+        if !matches!(request.method, "GET" | "HEAD") {
+            return not_allowed("GET, HEAD");
+        }
+        let turn = Arc::clone(&self.turn).lock_owned().await;
+        let ops = Arc::clone(&self.ops);
+        // The report reads many files and asks the kernel, so it is made on the blocking pool.
+        let made = tokio::task::spawn_blocking(move || {
+            let made = report(&ops);
+            drop(turn);
+            made
+        });
+        let made = made.await;
+        match made.expect("a panic aborts the process, and this task is never cancelled") {
+            Some(document) => json_reply(200, "application/json", &document),
+            None => problem(503, "the server is starting"),
+        }
+    }
+}
+
+/// Returns the report, or `None` while the server is starting. Blocks for up to a second.
+fn report(ops: &Ops) -> Option<Value> {
+    let running = ops.running()?;
+    let metrics = running.sources.live.current().render_metrics();
+    let subject = Subject::Own { metrics };
+    let server = subject.server();
+    let facts = gather(&Roots::default(), subject);
+    Some(host_report(&host_checks::judge(&facts), server))
+}
+
+impl Mount for DoctorMount {
+    fn part(&self) -> Part {
+        Part::Dashboard
+    }
+
+    fn respond<'a>(
+        &'a self,
+        request: MountRequest<'a>,
+    ) -> Pin<Box<dyn Future<Output = Reply> + 'a>> {
+        Box::pin(self.reply(request))
+    }
+}

@@ -1,1 +1,0 @@
-import{l as r}from"./chunk-XAGX6MB7.js";import{F as o,H as t}from"./chunk-VVDREKFS.js";async function m(e){try{let[a]=await Promise.all([import("./share-dialog-KACYAEA4.js"),o("share")]);a.show(e)}catch{r(t("error.unreachable"))}}export{m as a};
