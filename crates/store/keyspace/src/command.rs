@@ -91,6 +91,7 @@ flags! {
     NO_MULTI = 13 "no_multi" "Refused inside MULTI.";
     ALLOW_BUSY = 14 "allow_busy" "Allowed while a script runs longer than its time limit.";
     NO_ASYNC_LOADING = 15 "no_async_loading" "Refused while a replica loads new data and still serves the old data.";
+    NO_MANDATORY_KEYS = 16 "no_mandatory_keys" "May be called without keys, although its arguments have a place for keys.";
 }
 
 impl Flags {
@@ -290,13 +291,14 @@ impl Group {
             Self::Stream => Some("@stream"),
             Self::Transactions => Some("@transaction"),
             Self::Connection => Some("@connection"),
-            Self::PubSub | Self::Server | Self::Scripting | Self::Cluster => None,
+            Self::Scripting => Some("@scripting"),
+            Self::PubSub | Self::Server | Self::Cluster => None,
         }
     }
 }
 
 /// ACL categories in use, in the order of ACL CAT.
-const CATEGORIES: [&str; 18] = [
+const CATEGORIES: [&str; 19] = [
     "@keyspace",
     "@read",
     "@write",
@@ -315,6 +317,7 @@ const CATEGORIES: [&str; 18] = [
     "@dangerous",
     "@connection",
     "@transaction",
+    "@scripting",
 ];
 
 impl Command {
@@ -371,10 +374,15 @@ impl Command {
             name if name.starts_with("command") => vec!["@connection"],
             // The category of the group applies to the subcommands of a container, not to the
             // container itself.
+            "function" => Vec::new(),
             _ if matches!(self.handler, Handler::Container) => Vec::new(),
             _ => self.group.category().into_iter().collect(),
         };
-        let set = by_flag.iter().filter(|(flag, _)| self.flags.has(*flag));
+        // As in Redis, a script that only reads is not in the category of reads.
+        let is_script = |flag| flag == Flags::READONLY && self.group == Group::Scripting;
+        let set = by_flag
+            .iter()
+            .filter(|(flag, _)| self.flags.has(*flag) && !is_script(*flag));
         found.extend(set.map(|(_, name)| *name));
         if !self.flags.has(Flags::FAST) {
             found.push("@slow");

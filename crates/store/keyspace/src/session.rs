@@ -63,6 +63,19 @@ impl Session {
         Self::default()
     }
 
+    /// Returns the session of a script that a client with the session `caller` calls. Its commands
+    /// run like those of a transaction: they never wait, and no key is evicted between them.
+    #[must_use]
+    pub fn for_script(caller: &Session) -> Self {
+        Self {
+            db: caller.db,
+            no_touch: caller.no_touch,
+            in_exec: true,
+            deny_blocking: true,
+            ..Self::default()
+        }
+    }
+
     /// Returns the index of the selected database.
     #[must_use]
     pub fn db(&self) -> usize {

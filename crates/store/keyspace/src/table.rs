@@ -11,6 +11,7 @@ mod collections;
 mod deprecated;
 mod keys;
 mod rows;
+mod scripting;
 mod server;
 mod streams;
 mod strings;
@@ -44,6 +45,7 @@ impl Table {
             collections::ROWS,
             streams::ROWS,
             server::ROWS,
+            scripting::ROWS,
         ];
         let rows = families.into_iter().flatten().enumerate();
         let commands: Vec<Command> = rows

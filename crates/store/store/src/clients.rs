@@ -301,11 +301,19 @@ impl Clients {
         !self.monitors.is_empty()
     }
 
-    /// Sends a client's command to all clients in `MONITOR` mode.
-    pub(crate) fn show_monitors(&mut self, key: ClientKey, args: &[Bytes], now_us: u64) {
+    /// Sends a client's command to all clients in `MONITOR` mode. `by_script` is true if the
+    /// client's script calls the command.
+    pub(crate) fn show_monitors(
+        &mut self,
+        key: ClientKey,
+        by_script: bool,
+        args: &[Bytes],
+        now_us: u64,
+    ) {
         let client = &self.table[key];
         let peer = &client.peer;
         let address = match peer.address.strip_suffix(":0") {
+            _ if by_script => "lua".to_owned(),
             Some(path) if peer.is_unix => format!("unix:{path}"),
             _ => peer.address.clone(),
         };

@@ -9,6 +9,7 @@ mod emulated;
 mod info;
 mod latency;
 mod pubsub;
+mod script;
 mod server;
 mod slowlog;
 mod table;

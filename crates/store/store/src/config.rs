@@ -127,6 +127,7 @@ pub struct Config {
     pub(crate) slowlog_max_len: Int<0, { i64::MAX }>,
     /// Minimum duration, in milliseconds, of an event that the latency monitor records; 0 to record
     /// none.
+    pub(crate) busy_reply_threshold: Int<0, { i64::MAX }>,
     pub(crate) latency_monitor_threshold: Int<0, { i64::MAX }>,
     /// True if command durations are counted in a histogram, for `LATENCY HISTOGRAM` and `INFO
     /// latencystats`.
@@ -224,6 +225,7 @@ impl Default for Config {
             proto_max_bulk_len: Memory(512 << 20),
             slowlog_log_slower_than: Int(10_000),
             slowlog_max_len: Int(128),
+            busy_reply_threshold: Int(5000),
             latency_monitor_threshold: Int(0),
             latency_tracking: true,
             enable_debug_command: Allowed::No,

@@ -16,13 +16,15 @@ mod check;
 use std::borrow::Cow;
 
 use bytes::Bytes;
-use keyspace::{Command, Flags, Outcome, Prefetched};
+use keyspace::{Command, Flags, Group, Outcome, Prefetched};
 use resp::Mark;
 
 use crate::client::{BlockedCommand, ClientKey, Closing, Replies};
 use crate::command::{self, Rules};
 use crate::effects;
 use crate::rename::{NameMeaning, with_original_name};
+use crate::run_script;
+use crate::scripts::Ended;
 use crate::state::State;
 use account::{FinishedCommand, account};
 use check::{Verdict, check};
@@ -143,6 +145,29 @@ fn is_http(name: &[u8]) -> bool {
         && (name.eq_ignore_ascii_case(b"post") || name.eq_ignore_ascii_case(b"host:"))
 }
 
+/// Runs one command of a script. The client's session and output are those of the script meanwhile.
+pub(crate) fn call_from_script(state: &mut State, key: ClientKey, args: &[Bytes]) {
+    call(state, key, args, Occasion::First);
+}
+
+/// Completes the reply of a script that ran for so long that other clients were served meanwhile.
+/// The reply starts at `mark`. Then runs the remaining commands of the script's transaction, if
+/// any.
+pub(crate) fn end_script(state: &mut State, key: ClientKey, mark: Mark, ended: Ended) {
+    note_promise(state, key, Some(ended.command), mark);
+    if let Some(rest) = ended.rest {
+        let mark = state.clients[key].out.mark();
+        state.clients.running = Some(key);
+        call_all(state, key, rest);
+        state.clients.running = None;
+        note_promise(state, key, Some(ended.command), mark);
+    }
+    state.clients[key].append_deferred_messages();
+    let now_ms = state.now_ms();
+    state.clients.enforce_output_limit(key, now_ms);
+    effects::apply(state);
+}
+
 /// Statistics counter for one call of a command.
 enum Counts {
     Run,
@@ -180,7 +205,7 @@ fn call(
             (Flow::Next, Counts::Later)
         }
         Outcome::Service(command) => {
-            command::run(state, key, command, args);
+            run_service(state, key, command, args);
             (Flow::Next, Counts::Run)
         }
         Outcome::Block(_) if occasion == Occasion::KeyReady => (Flow::Blocked, Counts::Later),
@@ -190,7 +215,7 @@ fn call(
             (Flow::Blocked, Counts::Later)
         }
         Outcome::Exec(commands) => {
-            call_all(state, key, &commands);
+            call_all(state, key, commands);
             // The errors of the transaction's commands were counted when those commands ran.
             errors = state.clients[key].out.errors();
             (Flow::Next, Counts::Run)
@@ -225,10 +250,23 @@ fn call(
     (flow, Some(command))
 }
 
-/// Runs the commands of a transaction.
-fn call_all(state: &mut State, key: ClientKey, commands: &[Vec<Bytes>]) {
-    for args in commands {
-        call(state, key, args, Occasion::First);
+/// Runs a command about the server, and the script that it requests, if any.
+fn run_service(state: &mut State, key: ClientKey, command: &'static Command, args: &[Bytes]) {
+    command::run(state, key, command, args);
+    if let Some(script_call) = state.scripts.take_request() {
+        run_script::run(state, key, script_call);
+    }
+}
+
+/// Runs the commands of a transaction. If one of them is a script that runs for too long, the rest
+/// runs after the script.
+fn call_all(state: &mut State, key: ClientKey, commands: Vec<Vec<Bytes>>) {
+    let mut commands = commands.into_iter();
+    while let Some(args) = commands.next() {
+        call(state, key, &args, Occasion::First);
+        if state.scripts.is_busy() {
+            return state.scripts.run_afterwards(commands.collect());
+        }
     }
     state.clients[key].session.exec_done();
 }
@@ -265,12 +303,15 @@ fn show(state: &mut State, key: ClientKey, args: &[Bytes]) {
     let Some(command) = keyspace::command(args).filter(|it| it.takes(args.len())) else {
         return;
     };
-    let hidden = command.flags.has(Flags::SKIP_MONITOR) || command.flags.has(Flags::ADMIN);
+    // A script is shown before its commands, although its flags say otherwise.
+    let skips = command.flags.has(Flags::SKIP_MONITOR) && command.group != Group::Scripting;
+    let hidden = skips || command.flags.has(Flags::ADMIN);
     let session = &state.clients[key].session;
     let queued = session.in_multi() && !session.in_exec() && command.name != "exec";
     if !queued && !hidden {
         let now_us = state.clock.unix_us();
-        state.clients.show_monitors(key, args, now_us);
+        let by_script = state.scripts.runs_command();
+        state.clients.show_monitors(key, by_script, args, now_us);
     }
 }
 

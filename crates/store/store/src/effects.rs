@@ -15,8 +15,11 @@ use crate::state::State;
 /// and have effects in turn, so the function repeats until no effects are left.
 pub(crate) fn apply(state: &mut State) {
     loop {
+        // The changes of a script are written together, and blocked clients are served, when the
+        // script has ended.
+        let is_busy = state.scripts.is_busy();
         let effects = &mut state.keyspace.effects;
-        if !effects.journal.is_empty() {
+        if !effects.journal.is_empty() && !is_busy {
             let journal = std::mem::take(&mut effects.journal);
             state.persist.append(&journal);
         }
@@ -27,7 +30,7 @@ pub(crate) fn apply(state: &mut State) {
             publish_events(&state.hub, &mut state.clients, notify, now_ms, &events);
         }
         let effects = &mut state.keyspace.effects;
-        if effects.ready.is_empty() {
+        if effects.ready.is_empty() || is_busy {
             return;
         }
         for (db, name) in std::mem::take(&mut effects.ready) {

@@ -63,6 +63,10 @@ fn ticks_of(hz: Hertz) -> Interval {
 /// the event loop. Returns whether more keys are left to remove.
 fn turn(shared: &Shared) -> bool {
     let state = &mut *shared.state.borrow_mut();
+    // While a script runs, data changes only by the script.
+    if state.scripts.is_busy() {
+        return false;
+    }
     state.clock.start_turn();
     state.keyspace.set_non_data_bytes(state.clients.bytes());
     let more = state.keyspace.turn(state.now_ms());
@@ -78,12 +82,19 @@ fn tick(state: &mut State) {
     state.stats.note_peak(used_bytes);
     let idle_ms_max = state.config.timeout.0 as u64 * 1000;
     state.clients.tick(now_ms, idle_ms_max);
+    if state.scripts.is_busy() {
+        return;
+    }
     let changes = state.keyspace.effects.changes;
     state.persist.tick(&state.config, changes, now_ms);
 }
 
-/// Returns the next deadline of a blocked client or of the pause of commands, if any.
+/// Returns the next deadline of a blocked client or of the pause of commands, if any. While a
+/// script runs, deadlines have to wait.
 fn next_due_ms(state: &State) -> Option<u64> {
+    if state.scripts.is_busy() {
+        return None;
+    }
     let pause = state.pauses.until_ms();
     state.blocked.next_due_ms().into_iter().chain(pause).min()
 }

@@ -63,6 +63,9 @@ mod redact;
 mod remote;
 mod rename;
 mod rewrite;
+mod run_script;
+mod script_task;
+mod scripts;
 mod service;
 mod settings;
 mod shared;
@@ -70,6 +73,7 @@ mod slowlog;
 mod state;
 mod statistics;
 mod stats;
+mod taken_reply;
 #[cfg(test)]
 mod tests;
 mod text;

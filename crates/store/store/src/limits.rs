@@ -41,6 +41,11 @@ pub struct Limits {
     /// Maximum number of elements that defragmentation moves per pass of the event loop. Moving
     /// these elements takes about 0.1 ms. Default 256.
     pub defrag_elements_per_turn: usize,
+    /// Maximum time in milliseconds for which a script that has exceeded `busy-reply-threshold`
+    /// runs before other clients get their error replies. Default 10.
+    pub script_slice_ms: u64,
+    /// Limits of the interpreter and of the cache of scripts.
+    pub scripts: script::Limits,
 }
 
 impl Default for Limits {
@@ -59,6 +64,8 @@ impl Default for Limits {
             snapshot_turn_bytes: 64 << 10,
             snapshot_bytes_max: 32 << 20,
             defrag_elements_per_turn: 256,
+            script_slice_ms: 10,
+            scripts: script::Limits::default(),
         }
     }
 }

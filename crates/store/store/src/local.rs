@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
 use keyspace::Prefetched;
-use resp::{Reply, ReplyLimits};
+use resp::Reply;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::spawn_local;
 
@@ -18,6 +18,7 @@ use crate::dispatch::{Flow, dispatch};
 use crate::effects;
 use crate::shared::{ClientGuard, Shared};
 use crate::state::State;
+use crate::taken_reply::take_reply;
 
 /// Sender of commands to the core. Any other thread can use it.
 #[derive(Clone, Debug)]
@@ -208,7 +209,7 @@ pub(crate) async fn serve(shared: Rc<Shared>, mut requests: Requests) {
     while let Some(request) = requests.recv().await {
         match request {
             Request::Batch { commands, replies } => {
-                let (mut answered, unwritten_indices) = run(&shared, &commands);
+                let (mut answered, unwritten_indices) = run(&shared, &commands).await;
                 if !shared.committed().await {
                     let text = Bytes::from(shared.state.borrow().persist.unwritten_reply());
                     for index in unwritten_indices {
@@ -262,14 +263,7 @@ fn admit(shared: &Rc<Shared>) -> Result<(ClientGuard, ClientKey), Reply> {
 
 /// Removes the reply from a client's output, and returns the reply.
 fn take(state: &mut State, key: ClientKey) -> Reply {
-    let out = &mut state.clients[key].out;
-    if let Some(blob) = out.take_blob() {
-        return Reply::Bulk(blob);
-    }
-    let mut written = BytesMut::from(out.to_bytes());
-    out.advance(written.len());
-    let reply = Reply::take(&mut written, &ReplyLimits::default());
-    reply.ok().flatten().unwrap_or(Reply::Null)
+    take_reply(&mut state.clients[key].out).unwrap_or(Reply::Null)
 }
 
 /// Runs a command that may have to wait.
@@ -288,17 +282,7 @@ async fn run_until_answered(shared: &Rc<Shared>, key: ClientKey, command: &[Byte
             dispatch(state, key, command, Prefetched::default())
         };
         if flow != Flow::Next {
-            poll_fn(|context| {
-                let client = &mut shared.state.borrow_mut().clients[key];
-                if client.blocked_command.is_none() && !client.postponed
-                    || client.closing != Closing::No
-                {
-                    return Poll::Ready(());
-                }
-                client.waker = Some(context.waker().clone());
-                Poll::Pending
-            })
-            .await;
+            until_unblocked(shared, key).await;
         }
         let state = &mut *shared.state.borrow_mut();
         if !state.clients[key].out.is_empty() {
@@ -312,28 +296,52 @@ async fn run_until_answered(shared: &Rc<Shared>, key: ClientKey, command: &[Byte
 
 /// Runs commands. Returns their replies, and the indices of the replies that must not be sent until
 /// the changes of their commands are on disk.
-fn run(shared: &Rc<Shared>, commands: &[Vec<Bytes>]) -> (Vec<Reply>, Vec<usize>) {
+async fn run(shared: &Rc<Shared>, commands: &[Vec<Bytes>]) -> (Vec<Reply>, Vec<usize>) {
     let (client_guard, key) = match admit(shared) {
         Ok(admitted) => admitted,
         Err(refusal) => return (vec![refusal; commands.len()], Vec::new()),
     };
     let mut unwritten_indices = Vec::new();
-    let mut state = shared.state.borrow_mut();
-    state.clock.start_turn();
-    let replies = commands.iter().enumerate().map(|(index, args)| {
-        let flow = dispatch(&mut state, key, args, Prefetched::default());
+    let mut replies = Vec::with_capacity(commands.len());
+    shared.state.borrow_mut().clock.start_turn();
+    for (index, args) in commands.iter().enumerate() {
+        let flow = dispatch(
+            &mut shared.state.borrow_mut(),
+            key,
+            args,
+            Prefetched::default(),
+        );
+        if flow == Flow::Next && shared.state.borrow().scripts.is_busy() {
+            // Other clients get errors until the script has ended.
+            until_unblocked(shared, key).await;
+        }
+        let state = &mut *shared.state.borrow_mut();
         if flow != Flow::Next {
             state.unpark(key);
             state.clients[key].postponed = false;
-            return Reply::Error(Bytes::from_static(b"ERR the command would block"));
+            replies.push(Reply::Error(Bytes::from_static(
+                b"ERR the command would block",
+            )));
+            continue;
         }
         if !std::mem::take(&mut state.clients[key].unwritten).is_empty() {
             unwritten_indices.push(index);
         }
-        take(&mut state, key)
-    });
-    let replies = replies.collect();
-    drop(state);
+        replies.push(take(state, key));
+    }
     drop(client_guard);
     (replies, unwritten_indices)
+}
+
+/// Waits until a client is neither blocked nor postponed, or is closed.
+async fn until_unblocked(shared: &Rc<Shared>, key: ClientKey) {
+    poll_fn(|context| {
+        let client = &mut shared.state.borrow_mut().clients[key];
+        if client.blocked_command.is_none() && !client.postponed || client.closing != Closing::No {
+            return Poll::Ready(());
+        }
+        client.waker = Some(context.waker().clone());
+        Poll::Pending
+    })
+    .await;
 }

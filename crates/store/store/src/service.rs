@@ -25,6 +25,7 @@ use crate::housekeeping::{defragment_on_request, run_housekeeping};
 use crate::local::{self, Handle, Requests};
 use crate::persist::{self, Loss, Persist, jobs};
 use crate::rewrite::task::rewrite_config_on_request;
+use crate::script_task::run_busy_scripts;
 use crate::shared::Shared;
 use crate::state::State;
 use crate::{Error, Limits, settings};
@@ -170,11 +171,7 @@ impl Server {
             state.clients.set_listeners(Arc::clone(&counters));
             state.set_log_level = set_log_level;
             let shared = Rc::new(Shared::new(state));
-            spawn_local(run_housekeeping(Rc::clone(&shared)));
-            spawn_local(jobs::run_jobs(Rc::clone(&shared)));
-            spawn_local(jobs::write_batches(Rc::clone(&shared)));
-            spawn_local(rewrite_config_on_request(Rc::clone(&shared)));
-            spawn_local(defragment_on_request(Rc::clone(&shared)));
+            spawn_tasks(&shared);
             spawn_local(shut_down_with(stop.clone(), Rc::clone(&shared)));
             spawn_local(end_with(core.clone(), Rc::clone(&shared)));
             spawn_local(local::serve(Rc::clone(&shared), requests));
@@ -201,6 +198,16 @@ impl Server {
             None => Ok(()),
         }
     }
+}
+
+/// Starts the core's own tasks.
+fn spawn_tasks(shared: &Rc<Shared>) {
+    spawn_local(run_housekeeping(Rc::clone(shared)));
+    spawn_local(jobs::run_jobs(Rc::clone(shared)));
+    spawn_local(jobs::write_batches(Rc::clone(shared)));
+    spawn_local(rewrite_config_on_request(Rc::clone(shared)));
+    spawn_local(defragment_on_request(Rc::clone(shared)));
+    spawn_local(run_busy_scripts(Rc::clone(shared)));
 }
 
 /// File that contains this process's id. It exists while the process runs.
@@ -230,8 +237,11 @@ impl Drop for PidFile<'_> {
 async fn shut_down_with(stop: Stop, shared: Rc<Shared>) {
     stop.triggered().await;
     let mut state = shared.state.borrow_mut();
-    let save = state.config.saves_at_end();
-    state.shut_down(save);
+    // The data between two commands of a script is not saved.
+    if !state.scripts.stop_afterwards() {
+        let save = state.config.saves_at_end();
+        state.shut_down(save);
+    }
 }
 
 async fn serve_tcp(shared: Rc<Shared>, conn: Conn) {

@@ -15,6 +15,7 @@ use crate::pause::{Pause, Pauses};
 use crate::persist::Persist;
 use crate::pubsub::Hub;
 use crate::rewrite::RewriteWaiters;
+use crate::scripts::Scripts;
 use crate::settings::keyspace_limits;
 use crate::statistics::Statistics;
 
@@ -33,6 +34,7 @@ pub(crate) struct State {
     pub(crate) stats: Statistics,
     pub(crate) persist: Persist,
     pub(crate) rewrite_waiters: RewriteWaiters,
+    pub(crate) scripts: Scripts,
     pub(crate) tasks: TaskSignals,
     /// Function that changes the level of the process's log; `None` if the store may not change the
     /// level.
@@ -47,6 +49,8 @@ pub(crate) struct TaskSignals {
     pub(crate) deadline_changed: Rc<Notify>,
     /// Notified when a defragmentation is requested.
     pub(crate) defrag_wanted: Rc<Notify>,
+    /// Notified when a script has run for `busy-reply-threshold` and goes on.
+    pub(crate) script_busy: Rc<Notify>,
 }
 
 impl State {
@@ -68,6 +72,7 @@ impl State {
             blocked: BlockedClients::new(Rc::clone(&tasks.deadline_changed)),
             pauses: Pauses::new(Rc::clone(&tasks.deadline_changed)),
             rewrite_waiters: RewriteWaiters::default(),
+            scripts: Scripts::new(limits.scripts),
             tasks,
             set_log_level: None,
             config,
@@ -92,8 +97,12 @@ impl State {
         self.clients.admit(peer, &self.config, self.clock.unix_ms())
     }
 
-    /// Removes a client whose connection has ended.
+    /// Removes a client whose connection has ended. If the client's script is still running, the
+    /// client is removed when the script ends.
     pub(crate) fn forget(&mut self, key: ClientKey) {
+        if self.scripts.note_departure(key) {
+            return;
+        }
         self.unpark(key);
         self.hub.unsubscribe_all(&mut self.clients, key);
         self.persist.forget(key);

@@ -3,11 +3,13 @@
 //!
 //! A script has one step per line: `a> GET k` makes client *a* send an inline command. `a< "v"`
 //! expects this reply to *a* next, `a~ text` expects a reply that contains `text`, `a<` expects no
-//! reply, and `a closed` expects the end of the connection. `wait 50` advances time by 50 ms.
+//! reply, and `a closed` expects the end of the connection. `a closes` closes it from the client's
+//! side. `wait 50` advances time by 50 ms.
 
 mod compute;
 mod docs;
 mod embedded;
+mod eval;
 mod files;
 mod pauses;
 mod scripts;
@@ -32,6 +34,7 @@ use crate::client::Peer;
 use crate::connection::{Stream, serve};
 use crate::housekeeping::run_housekeeping;
 use crate::persist::Persist;
+use crate::script_task::run_busy_scripts;
 use crate::shared::Shared;
 use crate::state::State;
 use crate::{Config, Limits, settings};
@@ -103,6 +106,7 @@ impl TestServer {
         let state = State::new(config, Limits::default(), keyspace, persist);
         let shared = Rc::new(Shared::new(state));
         spawn_local(run_housekeeping(Rc::clone(&shared)));
+        spawn_local(run_busy_scripts(Rc::clone(&shared)));
         TestServer {
             shared,
             clients: BTreeMap::new(),
@@ -117,6 +121,10 @@ impl TestServer {
         if let Some(name) = line.strip_suffix(" closed") {
             let reply_text = self.test_client(name).next_reply().await;
             return assert_eq!(reply_text, "closed", "line {number}: {line}");
+        }
+        if let Some(name) = line.strip_suffix(" closes") {
+            drop(self.clients.remove(name).expect("the client exists"));
+            return tokio::task::yield_now().await;
         }
         if let Some((name, command)) = line.split_once("> ")
             && !name.contains('<')

@@ -15,6 +15,7 @@ mod range;
 mod rdb;
 mod request;
 mod resp;
+mod script;
 mod sound;
 mod tags;
 
@@ -32,6 +33,7 @@ pub use range::range;
 pub use rdb::rdb;
 pub use request::request;
 pub use resp::resp;
+pub use script::script;
 pub use sound::{packets, pages};
 pub use tags::{tags, tags_exif, tags_flac, tags_mp3, tags_mp4, tags_ogg, tags_rare, tags_riff};
 
@@ -45,7 +47,7 @@ pub struct Target {
 }
 
 /// All targets. `fuzz/fuzz_targets` has one program per target.
-pub const TARGETS: [Target; 24] = [
+pub const TARGETS: [Target; 25] = [
     Target {
         name: "accept",
         check: accept,
@@ -109,6 +111,10 @@ pub const TARGETS: [Target; 24] = [
     Target {
         name: "resp",
         check: resp,
+    },
+    Target {
+        name: "script",
+        check: script,
     },
     Target {
         name: "tags",

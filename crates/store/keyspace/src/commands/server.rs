@@ -4,7 +4,7 @@
 use bytes::Bytes;
 use resp::Out;
 
-use crate::command::{Command, Keys};
+use crate::command::{Command, Flags, Keys};
 use crate::context::Context;
 use crate::fault::Fault;
 use crate::table::{self, Argument, KeyPosition, Kind, Spec};
@@ -366,7 +366,9 @@ fn keys_of(call: &[Bytes]) -> Result<(&'static Command, Vec<&Bytes>), Fault> {
             "ERR Invalid number of arguments specified for command",
         ));
     }
+    let needs_none = command.flags.has(Flags::NO_MANDATORY_KEYS);
     let indices = command.keys.indices(call);
+    let indices = indices.or_else(|| needs_none.then(Vec::new));
     let indices = indices.ok_or(Fault::of("ERR Invalid arguments specified for command"))?;
     Ok((command, indices.into_iter().map(|at| &call[at]).collect()))
 }

@@ -65,16 +65,21 @@ impl Keyspace {
             .command
             .is_some_and(|command| command.name == "exec")
         {
-            session.queue = None;
-            self.watches.unwatch(session.take_watched());
-            let text = fault.text();
-            let text = text.strip_prefix(b"ERR ").unwrap_or(text);
-            let abort = b"EXECABORT Transaction discarded because of: ";
-            out.error([&abort[..], text].concat());
+            self.abort_exec(session, fault.text(), out);
         } else {
             session.abort_multi();
             out.error(fault.text());
         }
+    }
+
+    /// Ends the transaction of a client whose EXEC is refused, and writes the error reply. `reason`
+    /// is the error for any other command.
+    pub fn abort_exec(&mut self, session: &mut Session, reason: &[u8], out: &mut Out) {
+        session.queue = None;
+        self.watches.unwatch(session.take_watched());
+        let reason = reason.strip_prefix(b"ERR ").unwrap_or(reason);
+        let abort = b"EXECABORT Transaction discarded because of: ";
+        out.error([&abort[..], reason].concat());
     }
 
     /// Finds the command, or returns the reason why it may neither run nor be queued.

@@ -43,7 +43,7 @@ impl Keyspace {
     /// Evicts keys until the data fits in the memory limits. Returns `false` if the data does not
     /// fit and no key can be evicted. After the maximum number of evictions per turn of the event
     /// loop, returns `true`, and later turns continue.
-    pub(crate) fn make_room(&mut self, now_ms: u64) -> bool {
+    pub fn make_room(&mut self, now_ms: u64) -> bool {
         if self.limits.maxmemory_bytes == 0 && self.limits.maxmemory_blob_bytes == 0 {
             return true;
         }

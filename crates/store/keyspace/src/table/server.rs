@@ -214,9 +214,4 @@ rows! {
         Service, "Refused: clusters are not supported.";
     "readwrite" 1 [LOADING STALE FAST], NONE, Cluster, "3.0.0", "O(1)",
         Service, "Refused: clusters are not supported.";
-
-    "function" -2 [], NONE, Scripting, "7.0.0", "see the subcommands",
-        Service, "Replies as if no library were loaded; functions are not supported.";
-    "script" -2 [], NONE, Scripting, "2.6.0", "see the subcommands",
-        Service, "Replies as if no script were loaded; scripts are not supported.";
 }

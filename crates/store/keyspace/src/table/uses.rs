@@ -117,6 +117,7 @@ const ROWS: &[(Use, Use, &[&str])] = &[
     ),
     (READ, READ, &["xreadgroup"]),
     (VARIES, VARIES, &["bitfield", "set"]),
+    (CHANGE, CHANGE, &["eval", "evalsha"]),
     (
         CHANNEL,
         CHANNEL,

@@ -1,10 +1,10 @@
-//! Commands for features that this server lacks: replicas, a cluster, modules and scripts. Queries
-//! get the replies of a server that does not use these features. So clients that only ask about a
-//! feature keep working.
+//! Commands for features that this server lacks: replicas, a cluster, modules and functions.
+//! Queries get the replies of a server that does not use these features. So clients that only ask
+//! about a feature keep working.
 
 use super::call::Call;
 
-const NO_SCRIPTS: &str = "ERR this server does not support scripting yet";
+const NO_FUNCTIONS: &str = "ERR this server does not support functions yet";
 
 /// ROLE: reports a master without replicas.
 pub(super) fn role(call: &mut Call<'_>) {
@@ -75,23 +75,7 @@ pub(super) fn function(call: &mut Call<'_>) {
             call.out().ok();
         }
         "list" => call.out().array(0),
-        _ => call.error(NO_SCRIPTS),
-    }
-}
-
-/// SCRIPT: replies as a server without loaded scripts.
-pub(super) fn script(call: &mut Call<'_>) {
-    match call.word(1).as_str() {
-        "flush" => call.out().ok(),
-        "exists" => {
-            let requested_count = call.args.len() - 2;
-            let out = call.out();
-            out.array(requested_count);
-            for _ in 0..requested_count {
-                out.int(0);
-            }
-        }
-        _ => call.error(NO_SCRIPTS),
+        _ => call.error(NO_FUNCTIONS),
     }
 }
 

@@ -205,30 +205,7 @@ fn memory(state: &State, fields: &mut Fields) {
     let system = process::system_memory_bytes();
     fields.add("total_system_memory", system);
     fields.add("total_system_memory_human", size(system));
-    // Scripts are not supported, so they use no memory.
-    fields.all(
-        &[
-            "used_memory_lua",
-            "used_memory_vm_eval",
-            "used_memory_scripts_eval",
-            "number_of_cached_scripts",
-            "number_of_functions",
-            "number_of_libraries",
-            "used_memory_vm_functions",
-            "used_memory_vm_total",
-            "used_memory_functions",
-            "used_memory_scripts",
-        ],
-        0,
-    );
-    fields.all(
-        &[
-            "used_memory_lua_human",
-            "used_memory_vm_total_human",
-            "used_memory_scripts_human",
-        ],
-        size(0),
-    );
+    script_memory(state, fields);
     fields.add("maxmemory", maxmemory);
     fields.add("maxmemory_human", size(maxmemory));
     fields.add("used_memory_blobs", state.keyspace.blob_bytes());
@@ -470,4 +447,27 @@ fn keyspace(state: &State, fields: &mut Fields) {
             );
         }
     }
+}
+
+/// Memory of the interpreter of scripts, and of the sources of cached scripts.
+fn script_memory(state: &State, fields: &mut Fields) {
+    let engine = state.scripts.started_engine();
+    let interpreter = engine.map_or(0, |engine| engine.used_bytes() as u64);
+    let sources = engine.map_or(0, |engine| engine.source_bytes() as u64);
+    fields.add("used_memory_lua", interpreter);
+    fields.add("used_memory_vm_eval", interpreter);
+    fields.add("used_memory_lua_human", size(interpreter));
+    fields.add("used_memory_scripts_eval", sources);
+    fields.add(
+        "number_of_cached_scripts",
+        engine.map_or(0, script::Engine::scripts),
+    );
+    fields.add("number_of_functions", 0);
+    fields.add("number_of_libraries", 0);
+    fields.add("used_memory_vm_functions", 0);
+    fields.add("used_memory_vm_total", interpreter);
+    fields.add("used_memory_vm_total_human", size(interpreter));
+    fields.add("used_memory_functions", 0);
+    fields.add("used_memory_scripts", sources);
+    fields.add("used_memory_scripts_human", size(sources));
 }

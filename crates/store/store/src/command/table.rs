@@ -7,7 +7,9 @@ use bytes::Bytes;
 use keyspace::Command;
 
 use super::call::Call;
-use super::{auth, client, config, debug, emulated, info, latency, pubsub, server, slowlog};
+use super::{
+    auth, client, config, debug, emulated, info, latency, pubsub, script, server, slowlog,
+};
 use crate::client::ClientKey;
 use crate::state::State;
 
@@ -92,7 +94,11 @@ const ROWS: &[(&str, Handler, Rules)] = &[
     ("cluster", emulated::cluster, Rules::NONE),
     ("module", emulated::module, Rules::NONE),
     ("function", emulated::function, Rules::NONE),
-    ("script", emulated::script, Rules::NONE),
+    ("script", script::script, Rules::NONE),
+    ("eval", script::eval, Rules::WAITS_LIKE_WRITE),
+    ("eval_ro", script::eval, Rules::NONE),
+    ("evalsha", script::eval, Rules::WAITS_LIKE_WRITE),
+    ("evalsha_ro", script::eval, Rules::NONE),
     ("lolwut", emulated::lolwut, Rules::NONE),
     ("replicaof", emulated::replicaof, Rules::NONE),
     ("slaveof", emulated::replicaof, Rules::NONE),

@@ -327,7 +327,6 @@ pub(crate) const ACCEPTED: &[Accepted] = &[
     text("bgsave_cpulist", "").valkey("bgsave-cpulist").fixed(),
     text("bind-source-addr", ""),
     text("bio_cpulist", "").valkey("bio-cpulist").fixed(),
-    int("busy-reply-threshold", "5000", 0, LONG).alias("lua-time-limit"),
     flag("cluster-allow-pubsubshard-when-down", "yes"),
     flag("cluster-allow-reads-when-down", "no"),
     flag("cluster-allow-replica-migration", "yes"),

@@ -94,6 +94,11 @@ pub(crate) const DIRECTIVES: &[Directive] = &[
         slowlog_max_len,
         true
     ),
+    directive!(
+        "busy-reply-threshold" = "lua-time-limit",
+        busy_reply_threshold,
+        true
+    ),
     directive!("latency-monitor-threshold", latency_monitor_threshold, true),
     directive!("latency-tracking", latency_tracking, true),
     directive!("enable-debug-command", enable_debug_command, false),

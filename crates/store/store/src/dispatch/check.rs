@@ -24,6 +24,7 @@ pub(super) fn check(state: &mut State, key: ClientKey, args: &[Bytes]) -> Verdic
     let client = &state.clients[key];
     let is_guarded = !client.authenticated || client.only_subscribes() || client.monitor;
     let is_exceptional = is_guarded
+        || state.scripts.is_busy()
         || state.pauses.current().is_some()
         || state.persist.refuses_writes(&state.config).is_some();
     match is_exceptional {
@@ -43,6 +44,10 @@ fn decide(state: &mut State, key: ClientKey, args: &[Bytes]) -> Verdict {
     };
     let client = &state.clients[key];
     let refusal = refusal(client, command).or_else(|| {
+        let is_refused = state.scripts.is_busy() && !runs_beside_script(command, args);
+        is_refused.then(|| BUSY.to_owned())
+    });
+    let refusal = refusal.or_else(|| {
         let reports = command.flags.has(Flags::WRITE) || rules(command).has(Rules::REPORTS_DISK);
         let fault = state.persist.refuses_writes(&state.config);
         fault.filter(|_| reports)
@@ -55,6 +60,16 @@ fn decide(state: &mut State, key: ClientKey, args: &[Bytes]) -> Verdict {
         Some(pause) if pause.all || changes_data(client, command) => Verdict::Postponed,
         _ => Verdict::Runs,
     }
+}
+
+/// Reply to most commands while a script runs for too long.
+const BUSY: &str =
+    "BUSY Redis is busy running a script. You can only call SCRIPT KILL or SHUTDOWN NOSAVE.";
+
+/// Returns whether a command may run while a script of another client is running.
+fn runs_beside_script(command: &Command, args: &[Bytes]) -> bool {
+    let is_nosave = || matches!(args, [_, how] if how.eq_ignore_ascii_case(b"nosave"));
+    command.flags.has(Flags::ALLOW_BUSY) && (command.name != "shutdown" || is_nosave())
 }
 
 /// Returns `None` if this client may run the command, and otherwise the error reply.
@@ -86,8 +101,13 @@ fn changes_data(client: &Client, command: &Command) -> bool {
 
 fn refuse(state: &mut State, key: ClientKey, command: &'static Command, text: &str) {
     let client = &mut state.clients[key];
-    client.session.abort_multi();
-    client.out.error(text);
+    if command.name == "exec" && client.session.in_multi() {
+        let (keyspace, session) = (&mut state.keyspace, &mut client.session);
+        keyspace.abort_exec(session, text.as_bytes(), &mut client.out);
+    } else {
+        client.session.abort_multi();
+        client.out.error(text);
+    }
     state.stats.error(text.as_bytes());
     state.stats.rejected(command);
 }

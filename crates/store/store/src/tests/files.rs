@@ -7,12 +7,15 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use keyspace::{Keyspace, Session};
+use keyspace::{Keyspace, Prefetched, Session};
 use reactor::Stop;
 use resp::{Out, Proto};
 
+use crate::client::Peer;
+use crate::dispatch::dispatch;
 use crate::persist::{self, Persist};
-use crate::{Config, settings};
+use crate::state::State;
+use crate::{Config, Limits, settings};
 
 /// Temporary directory, which is removed on drop.
 struct Dir(PathBuf);
@@ -622,4 +625,36 @@ fn write_snapshot(keyspace: &mut Keyspace, dir: &Dir) {
     let mut bytes = Vec::new();
     while !keyspace.write_snapshot_part(64, &mut bytes) {}
     fs::write(dir.0.join("dump.rdb"), bytes).expect("written");
+}
+
+#[test]
+fn the_changes_of_a_script_are_one_transaction() {
+    let dir = Dir::new("script");
+    let config = dir.config("");
+    let (keyspace, persist) = open(&config).expect("sound");
+    let mut state = State::new(config.clone(), Limits::default(), keyspace, persist);
+    let peer = Peer {
+        address: "a:1".to_owned(),
+        local: "server:1".to_owned(),
+        descriptor: 0,
+        is_local: true,
+        is_unix: false,
+    };
+    let key = state.admit(peer).expect("room for a client");
+    let source = "redis.call('set', 'a', 1) redis.call('get', 'a') redis.set_repl(redis.REPL_NONE) \
+                  redis.call('set', 'b', 1) redis.set_repl(redis.REPL_ALL) return redis.call('incr', 'a')";
+    let call = ["EVAL", source, "0"].map(Bytes::from);
+    dispatch(&mut state, key, &call, Prefetched::default());
+    assert_eq!(state.clients[key].out.to_bytes(), ":2\r\n");
+    drop(state);
+    let journal = fs::read_to_string(dir.increment()).expect("text");
+    let words: Vec<&str> = journal
+        .lines()
+        .filter(|line| !line.starts_with(['*', '$', '#']))
+        .collect();
+    assert_eq!(words.join(" "), "SELECT 0 MULTI set a 1 incr a EXEC");
+    let (mut keyspace, _persist) = open(&config).expect("sound");
+    let mut session = Session::new();
+    let found = run(&mut keyspace, &mut session, "MGET a b");
+    assert_eq!(found, "*2\r\n$1\r\n2\r\n$-1\r\n");
 }

@@ -21,6 +21,7 @@ const LAYERS: &[(&str, u8)] = &[
     ("catalog", 2),
     ("host-checks", 2),
     ("keyspace", 2),
+    ("script", 2),
     ("audio", 3),
     ("microvm", 3),
     ("sandbox", 3),

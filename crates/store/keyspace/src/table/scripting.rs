@@ -1,0 +1,35 @@
+//! Rows of the command table for scripts and functions, which the crate `store` executes.
+
+use super::rows::rows;
+use crate::command::Handler::{Container, Help, Service};
+use crate::command::{Command, Flags, Group, Keys};
+
+const NONE: Keys = Keys::None;
+const KEYS: Keys = Keys::Counted { at: 2 };
+
+rows! {
+    "eval" -3 [NOSCRIPT STALE SKIP_MONITOR NO_MANDATORY_KEYS], KEYS, Scripting, "2.6.0", "that of its commands",
+        Service, "Runs a Lua script.", "script numkeys:integer [key ...] [arg ...]";
+    "eval_ro" -3 [NOSCRIPT STALE SKIP_MONITOR NO_MANDATORY_KEYS READONLY], KEYS, Scripting, "7.0.0", "that of its commands",
+        Service, "Runs a Lua script that only reads data.", "script numkeys:integer [key ...] [arg ...]";
+    "evalsha" -3 [NOSCRIPT STALE SKIP_MONITOR NO_MANDATORY_KEYS], KEYS, Scripting, "2.6.0", "that of its commands",
+        Service, "Runs a cached script, which its SHA-1 names.", "sha1 numkeys:integer [key ...] [arg ...]";
+    "evalsha_ro" -3 [NOSCRIPT STALE SKIP_MONITOR NO_MANDATORY_KEYS READONLY], KEYS, Scripting, "7.0.0", "that of its commands",
+        Service, "Runs a cached script that only reads data.", "sha1 numkeys:integer [key ...] [arg ...]";
+    "function" -2 [], NONE, Scripting, "7.0.0", "see its subcommands",
+        Service, "Functions, which are not supported.";
+    "script" -2 [], NONE, Scripting, "2.6.0", "see its subcommands",
+        Container, "The cache of scripts, and the running script.";
+    "script|debug" 3 [NOSCRIPT], NONE, Scripting, "3.2.0", "O(1)",
+        Service, "Accepts only NO: there is no debugger.", "(YES | SYNC | NO)";
+    "script|exists" -3 [NOSCRIPT], NONE, Scripting, "2.6.0", "O(N) for N scripts",
+        Service, "Returns which scripts are cached.", "sha1 ...";
+    "script|flush" -2 [NOSCRIPT], NONE, Scripting, "2.6.0", "O(N) for N cached scripts",
+        Service, "Removes all scripts from the cache.", "[ASYNC | SYNC]";
+    "script|help" 2 [LOADING STALE], NONE, Scripting, "5.0.0", "O(1)",
+        Help, "Lists the subcommands.";
+    "script|kill" 2 [NOSCRIPT ALLOW_BUSY], NONE, Scripting, "2.6.0", "O(1)",
+        Service, "Ends the running script, unless it has changed data.";
+    "script|load" 3 [NOSCRIPT STALE], NONE, Scripting, "2.6.0", "O(N) for N bytes",
+        Service, "Caches a script, and returns its SHA-1.", "script";
+}
