@@ -147,7 +147,7 @@ fn information_of_a_picture() {
     });
     assert_eq!(information(&response), expected);
     assert_eq!(response.content_type(), "application/json");
-    assert_eq!(response.or_dash("vary"), "Accept");
+    assert_eq!(response.or_dash("vary"), "Accept, Accept-Encoding");
     let json_ld = server.get_as("/-/iiif/a.jpg/info.json", "application/ld+json");
     assert_eq!(
         json_ld.content_type(),
