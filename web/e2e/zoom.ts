@@ -10,7 +10,7 @@ import { join } from "node:path";
 import type { Browser, Page } from "playwright-core";
 
 /** Picture of the library, of 1200 × 900 pixels, as an identifier. */
-const IDENTIFIER = "2023%2Fmotion.jpg";
+const IDENTIFIER = "photos%2F2023%2Fmotion.jpg";
 
 const PAGE = `<!doctype html><meta charset="utf-8"><title>viewer</title><link rel="icon" href="data:,">
 <style>html, body, #viewer { height: 100%; margin: 0; background: #f0f }</style>
