@@ -159,13 +159,16 @@ fn image_fields(canonical: &str) -> Rc<[Field]> {
 }
 
 /// Redirects the base URI of a picture to its info.json, by a URL that is relative to the parent of
-/// the base URI.
+/// the base URI. Without `./`, an identifier such as `https:example.org` would be another server.
 fn redirect(identifier: &str) -> Response {
     Response {
         status: 303,
         served: Served::Other,
         fields: Fields::Listed(vec![
-            ("location".into(), format!("{identifier}/info.json").into()),
+            (
+                "location".into(),
+                format!("./{identifier}/info.json").into(),
+            ),
             ("cache-control".into(), "no-store".into()),
             ("content-length".into(), "0".into()),
         ]),

@@ -110,7 +110,10 @@ fn statuses() {
         assert_eq!(allowed, "*", "{rest}");
     }
     let redirect = view(&server, "/-/iiif/a.jpg");
-    assert_eq!(redirect.or_dash("location"), "a.jpg/info.json");
+    assert_eq!(redirect.or_dash("location"), "./a.jpg/info.json");
+    let other_server = view(&server, "/-/iiif/https:example.org");
+    let location = other_server.or_dash("location");
+    assert_eq!(location, "./https:example.org/info.json");
     assert_eq!(server.send("POST", "/-/iiif/a.jpg", "").status, 405);
     server.stop();
     let server = Server::plain(&home, &[]);

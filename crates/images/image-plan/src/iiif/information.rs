@@ -9,7 +9,7 @@ use crate::Size;
 /// JSON document.
 #[derive(Clone, Copy, Debug)]
 pub struct IiifInformation<'i> {
-    /// Base URI of the picture, a URI without characters that JSON escapes.
+    /// Base URI of the picture. It has no control characters.
     pub id: &'i str,
     /// Size of the upright picture.
     pub size: Size,
@@ -38,6 +38,8 @@ impl IiifInformation<'_> {
 impl std::fmt::Display for IiifInformation<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let IiifInformation { id, size, limits } = *self;
+        // Some clients do not encode quotation marks in a URI.
+        let id = id.replace('\\', "\\\\").replace('"', "\\\"");
         let factors: Vec<String> = self.scale_factors().map(|it| it.to_string()).collect();
         let mut sizes = String::new();
         let reduced: Vec<u32> = self.scale_factors().collect();

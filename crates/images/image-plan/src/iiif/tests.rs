@@ -272,11 +272,16 @@ fn sizes_are_those_of_the_upright_picture() {
     let urls = "full/300,/0/default.jpg
          0,900,600,200/max/90/default.jpg
          900,0,1,1/max/0/default.jpg";
-    check(&turned, &LIMITS, urls, &expect![[r#"
+    check(
+        &turned,
+        &LIMITS,
+        urls,
+        &expect![[r#"
         full/300,/0/default.jpg -> w=300&format=jpeg -> full/300,500/0/default.jpg
         0,900,600,200/max/90/default.jpg -> rotate=90&crop=0,0,100,600&format=jpeg -> 0,900,600,100/max/90/default.jpg
         900,0,1,1/max/0/default.jpg -> Value: region: lies outside the picture
-    "#]]);
+    "#]],
+    );
     let small = IiifLimits {
         side_px_max: 3_000,
         pixels_max: 15_000,
@@ -284,11 +289,16 @@ fn sizes_are_those_of_the_upright_picture() {
     let urls = "full/max/0/default.jpg
          full/!500,500/0/default.jpg
          0,0,100,100/max/0/default.jpg";
-    check(&animated, &small, urls, &expect![[r#"
+    check(
+        &animated,
+        &small,
+        urls,
+        &expect![[r#"
         full/max/0/default.jpg -> w=157&h=94&fit=fill&format=jpeg&frame=1 -> full/max/0/default.jpg
         full/!500,500/0/default.jpg -> w=157&h=94&fit=fill&format=jpeg&frame=1 -> full/max/0/default.jpg
         0,0,100,100/max/0/default.jpg -> crop=0,0,100,100&format=jpeg&frame=1 -> 0,0,100,100/max/0/default.jpg
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
@@ -337,11 +347,11 @@ fn every_size_within_the_limits_is_planned_exactly() {
 #[test]
 fn information() {
     let text = IiifInformation {
-        id: "https://example.org/-/iiif/a.jpg",
+        id: r#"https://example.org/-/iiif/a\".jpg"#,
         size: Size::new(1300, 600),
         limits: LIMITS,
     };
     expect![[r#"
-        {"@context":"http://iiif.io/api/image/3/context.json","id":"https://example.org/-/iiif/a.jpg","type":"ImageService3","protocol":"http://iiif.io/api/image","profile":"level2","width":1300,"height":600,"maxWidth":3000,"maxArea":4000000,"sizes":[{"width":325,"height":150},{"width":650,"height":300},{"width":1300,"height":600}],"tiles":[{"width":512,"scaleFactors":[1,2,4]}],"preferredFormats":["webp","jpg"],"extraFormats":["webp","avif"],"extraQualities":["color","gray","bitonal"],"extraFeatures":["canonicalLinkHeader","mirroring","profileLinkHeader","rotationArbitrary","sizeUpscaling"]}
+        {"@context":"http://iiif.io/api/image/3/context.json","id":"https://example.org/-/iiif/a\\\".jpg","type":"ImageService3","protocol":"http://iiif.io/api/image","profile":"level2","width":1300,"height":600,"maxWidth":3000,"maxArea":4000000,"sizes":[{"width":325,"height":150},{"width":650,"height":300},{"width":1300,"height":600}],"tiles":[{"width":512,"scaleFactors":[1,2,4]}],"preferredFormats":["webp","jpg"],"extraFormats":["webp","avif"],"extraQualities":["color","gray","bitonal"],"extraFeatures":["canonicalLinkHeader","mirroring","profileLinkHeader","rotationArbitrary","sizeUpscaling"]}
     "#]].assert_eq(&text.to_string());
 }
