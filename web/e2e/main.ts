@@ -5,8 +5,8 @@
 //         [--smoke] [--variant NAME] [--url URL] [NAME…]
 //
 // `--variant` names the one variant of the journeys to be run, such as `390-dark`. `--url` names the
-// root of a running server to be used instead of the program. Names choose journeys, or `plain` or
-// `lighthouse`. `readme` alone takes the pictures of README.md instead.
+// root of a running server to be used instead of the program. Names choose journeys, or `plain`,
+// `zoom` or `lighthouse`. `readme` alone takes the pictures of README.md instead.
 
 import { mkdir, readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
@@ -24,6 +24,7 @@ import { startProxy } from "./proxy.ts";
 import { takePictures } from "./readme.ts";
 import { USER, startServer } from "./server.ts";
 import { type Site, type Variant, Visit } from "./visit.ts";
+import { deepZoom } from "./zoom.ts";
 
 /** One test: a journey in one variant, or another check. It may return a remark. */
 interface Test {
@@ -83,6 +84,7 @@ function tests(browser: Browser, sites: Sites, artifacts: string): Test[] {
   if (isWanted("plain")) {
     for (const [name, site] of Object.entries(sites)) found.push({ name: `plain ${name}`, run: () => withoutScript(browser, site.root) });
   }
+  if (isWanted("zoom")) found.push({ name: "zoom", run: () => deepZoom(browser, sites.direct.root, artifacts) });
   if (isWanted("lighthouse") && !flags.smoke) {
     const run = async () => (await import("./lighthouse.ts")).measure(`${sites.direct.root}-/`, "start", artifacts);
     found.push({ name: "lighthouse", run });

@@ -28,7 +28,7 @@ export async function startServer({ program, library }: Options): Promise<Server
   const data = await mkdtemp(join(tmpdir(), "pelton-page-"));
   const added = spawnSync(program, ["user", "add", USER.user, "--admin", "--data", data], { input: `${USER.password}\n`, encoding: "utf8" });
   if (added.status !== 0) throw new Error(`pelton user add: ${added.stderr}`);
-  const flags = ["--listen", "127.0.0.1:0", "--data", data];
+  const flags = ["--listen", "127.0.0.1:0", "--images-iiif", "on", "--data", data];
   const child = spawn(program, ["serve", ...flags, library], { stdio: ["ignore", "ignore", "pipe"] });
   const stop = async () => {
     child.kill("SIGTERM");

@@ -7,13 +7,14 @@ use std::time::Duration;
 use image_plan::{Accepts, Grammar, Recipe, Target};
 use report::Error;
 use server::gate::{Gate, Token};
+use server::iiif::Iiif;
 use server::media_type::AllowedTypes;
 use server::{Cors, Settings};
 use tags::Splits;
 use variants::library::Mount;
 
 use super::settings::Config;
-use super::value::{PerCore, Timeout, Types};
+use super::value::{IiifService, PerCore, Timeout, Types};
 use super::{imgproxy, permissions};
 
 /// Returns the number of concurrent conversions: the configured number, or one per core.
@@ -185,6 +186,13 @@ pub fn settings(config: &Config, concurrency: usize) -> Result<Settings, Error> 
         gate: gate(config)?,
         permissions: permissions::load(config)?,
         imgproxy: imgproxy::load(config)?,
+        iiif: match &config.images.iiif {
+            IiifService::Off => None,
+            IiifService::On => Some(Iiif::default()),
+            IiifService::At(url) => Some(Iiif {
+                base_url: Some(url.clone()),
+            }),
+        },
     })
 }
 

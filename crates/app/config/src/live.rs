@@ -66,6 +66,7 @@ const LIVE: &[&str] = &[
     "images.allowed_operations",
     "images.allowed_referrers",
     "images.empty_referrer",
+    "images.iiif",
     "imgproxy.prefix",
     "imgproxy.keys",
     "imgproxy.salts",

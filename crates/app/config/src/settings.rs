@@ -21,8 +21,8 @@ use tags::Splits;
 use super::programs::Programs;
 use super::value::{
     AccessLog, BaseUrl, Bytes, CellBackend, CorsOrigins, Files, Formats, HeaderFields, HexSecrets,
-    Hosts, ImgproxyPresets, LogLevel, LoginNeed, Mappings, MaybeAddress, MaybeFile, MaybeFolder,
-    MaybeUrl, MinIsolation, Networks, Operations, OptionalDuration, Origins, PerCore,
+    Hosts, IiifService, ImgproxyPresets, LogLevel, LoginNeed, Mappings, MaybeAddress, MaybeFile,
+    MaybeFolder, MaybeUrl, MinIsolation, Networks, Operations, OptionalDuration, Origins, PerCore,
     PermittedFormats, PermittedQualities, PermittedSides, Presets, Quality, Queries, Raw, Redirect,
     ResourcePolicy, Sides, SignatureKeys, SignatureSize, Sources, SteeringMode, Tags, Texts,
     Timeout, TrustedSignatures, Types, UrlPrefix, Value, WatchMeans, Wrong,
@@ -687,6 +687,11 @@ settings! {
         /// Send pictures to clients that do not state a referring page, such as mail programs. This
         /// setting has an effect only if images.allowed_referrers is not empty.
         empty_referrer: bool = true, "true or false";
+        /// Serve pictures below /-/iiif/ by the IIIF Image API 3.0, for viewers such as Mirador and
+        /// OpenSeadragon. Web pages of all origins may read these responses. Behind a proxy that
+        /// serves this server below a path, the value is the URL of that path. docs/iiif.md
+        /// explains the URLs.
+        iiif: IiifService = IiifService::Off, "on, off or URL";
     }
 
     /// imgproxy: URLs in the grammar of the image server imgproxy, whose sources local:///PATH are

@@ -449,6 +449,11 @@ const EVERY_KEY: &[(&str, &str, &str)] = &[
         "example.org,*.example.net",
     ),
     ("images.empty_referrer", "false", "false"),
+    (
+        "images.iiif",
+        "\"https://example.org/pictures/\"",
+        "https://example.org/pictures",
+    ),
     ("imgproxy.prefix", "\"/img/\"", "/img"),
     (
         "imgproxy.keys",

@@ -3,6 +3,7 @@
 
 mod fields;
 mod gate;
+mod iiif;
 mod images;
 mod imgproxy;
 mod library;
@@ -12,6 +13,7 @@ mod tests;
 
 pub(crate) use fields::{CorsOrigins, HeaderFields, ResourcePolicy};
 pub(crate) use gate::{Hosts, LoginNeed, MaybeFile, Origins};
+pub(crate) use iiif::IiifService;
 pub(crate) use images::{
     Operations, PermittedFormats, PermittedQualities, PermittedSides, Presets, SignatureKeys,
 };

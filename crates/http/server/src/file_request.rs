@@ -5,16 +5,19 @@ use std::rc::Rc;
 
 use http1::{Request, Target, accept};
 use image_plan::imgproxy::{Delivery, Disposition};
-use image_plan::{Accepts, ImageQuery};
+use image_plan::{Accepts, ImageQuery, Recipe};
 use variants::library::LibraryPath;
 
 use crate::coding::Coding;
+use crate::fields::Field;
 use crate::imgproxy::{Imgproxy, content_disposition};
+use crate::paths::IIIF;
 use crate::permission::{Permit, Sender};
 use crate::problem::Problem;
 use crate::quota::client_address;
 use crate::ready::ReadyKey;
 use crate::service::Service;
+use crate::settings::Settings;
 
 /// Parsed request for a file.
 #[derive(Debug)]
@@ -47,8 +50,19 @@ struct Meaning {
     query: Result<ImageQuery, Problem>,
     /// Verdict of the operator's rules on the target.
     permit: Result<Permit, Problem>,
-    /// Parts of the meaning that only imgproxy URLs have; `None` for other targets.
-    imgproxy: Option<(Delivery, Disposition)>,
+    /// Parts of the meaning that only some grammars have.
+    extra: Extra,
+}
+
+/// Parts of the meaning of a target that depend on its grammar.
+#[derive(Debug)]
+enum Extra {
+    /// The target is the path of a file, with a query.
+    File,
+    /// The target is an imgproxy URL.
+    Imgproxy(Delivery, Disposition),
+    /// The target is a URL of the IIIF Image API. Its responses have these fields.
+    Iiif(Rc<[Field]>),
 }
 
 /// Origin of a target. The origin decides which folders the target may name.
@@ -68,12 +82,18 @@ pub(crate) enum TargetForm {
     File,
     /// The target is an imgproxy URL.
     Imgproxy,
+    /// The target is a URL of the IIIF Image API.
+    Iiif,
 }
 
 impl TargetForm {
     /// Returns the form of a target with `path`.
-    pub(crate) fn of(path: &str, origin: TargetOrigin, imgproxy: Option<&Imgproxy>) -> TargetForm {
-        match below_prefix(path, origin, imgproxy) {
+    pub(crate) fn of(path: &str, origin: TargetOrigin, settings: &Settings) -> TargetForm {
+        let is_public = origin == TargetOrigin::Public;
+        if is_public && settings.iiif.is_some() && path.starts_with(IIIF) {
+            return TargetForm::Iiif;
+        }
+        match below_prefix(path, origin, settings.imgproxy.as_ref()) {
             Some(_) => TargetForm::Imgproxy,
             None => TargetForm::File,
         }
@@ -91,13 +111,43 @@ impl<'r> FileRequest<'r> {
         (service, now_unix_s): (&Service, u64),
     ) -> FileRequest<'r> {
         let target = request.target;
-        let library = service.library();
-        let rules = &service.settings.permissions;
         let imgproxy = service.settings.imgproxy.as_ref();
         let meaning = match below_prefix(target.path, target_origin, imgproxy) {
             Some((imgproxy, path)) => Meaning::by_imgproxy(imgproxy, path, (service, now_unix_s)),
             None => Meaning::by_query(target, target_origin, sender, (service, now_unix_s)),
         };
+        FileRequest::new(request, sender, service, meaning)
+    }
+
+    /// Parses a request whose target is an image request of the IIIF Image API, which means the
+    /// picture at `path` by `recipe`. Its responses get the fields `added`.
+    pub(crate) fn of_iiif(
+        request: &Request<'r>,
+        sender: Sender<'_>,
+        (path, recipe, added): (LibraryPath, Recipe, Rc<[Field]>),
+        (service, now_unix_s): (&Service, u64),
+    ) -> FileRequest<'r> {
+        let query = ImageQuery {
+            recipe,
+            meta: false,
+        };
+        let rules = &service.settings.permissions;
+        let meaning = Meaning {
+            path: Ok(path),
+            query: Ok(query),
+            permit: rules.judge_iiif(&query, request.target, now_unix_s),
+            extra: Extra::Iiif(added),
+        };
+        FileRequest::new(request, Some(sender), service, meaning)
+    }
+
+    fn new(
+        request: &Request<'r>,
+        sender: Option<Sender<'_>>,
+        service: &Service,
+        meaning: Meaning,
+    ) -> FileRequest<'r> {
+        let (library, rules) = (service.library(), &service.settings.permissions);
         let Meaning { path, permit, .. } = &meaning;
         let is_internal = path.as_ref().is_ok_and(|path| library.is_internal(path));
         let clients_until_unix_s = match permit {
@@ -109,7 +159,7 @@ impl<'r> FileRequest<'r> {
         let has_quota = 0 < rules.address_conversions_max;
         let charged = sender.filter(|_| has_quota && is_charged);
         FileRequest {
-            target,
+            target: request.target,
             accepts: accepts(request),
             coding: Coding::preferred(request),
             clients_until_unix_s,
@@ -150,11 +200,12 @@ impl<'r> FileRequest<'r> {
         self.meaning.query.as_ref().is_ok_and(|query| query.meta)
     }
 
-    /// Returns the form of the target. An imgproxy URL never names a folder.
+    /// Returns the form of the target. Only a target of the form `File` may name a folder.
     pub(crate) fn form(&self) -> TargetForm {
-        match self.meaning.imgproxy {
-            Some(_) => TargetForm::Imgproxy,
-            None => TargetForm::File,
+        match self.meaning.extra {
+            Extra::File => TargetForm::File,
+            Extra::Imgproxy(..) => TargetForm::Imgproxy,
+            Extra::Iiif(_) => TargetForm::Iiif,
         }
     }
 
@@ -169,19 +220,23 @@ impl<'r> FileRequest<'r> {
 
     /// Returns the use of the unchanged file.
     pub(crate) fn delivery(&self) -> &Delivery {
-        match &self.meaning.imgproxy {
-            Some((delivery, _)) => delivery,
-            None => &Delivery::Converted,
+        match &self.meaning.extra {
+            Extra::Imgproxy(delivery, _) => delivery,
+            Extra::File | Extra::Iiif(_) => &Delivery::Converted,
         }
     }
 
-    /// Returns the field Content-Disposition of a response with `media_type`, if the target asks
-    /// for one.
-    pub(crate) fn content_disposition(&self, media_type: &str) -> Option<Rc<str>> {
-        let (_, disposition) = self.meaning.imgproxy.as_ref()?;
-        let path = self.meaning.path.as_ref().ok()?;
-        let value = content_disposition(disposition, path.as_path(), media_type)?;
-        Some(value.into())
+    /// Returns the fields that the grammar of the target adds to a response with `media_type`.
+    pub(crate) fn added_fields(&self, media_type: &str) -> Rc<[Field]> {
+        let disposition = match (&self.meaning.extra, &self.meaning.path) {
+            (Extra::Iiif(added), _) => return Rc::clone(added),
+            (Extra::Imgproxy(_, disposition), Ok(path)) => {
+                content_disposition(disposition, path.as_path(), media_type)
+            }
+            (Extra::Imgproxy(..), Err(_)) | (Extra::File, _) => None,
+        };
+        let field = disposition.map(|value| ("content-disposition".into(), value));
+        field.into_iter().collect()
     }
 }
 
@@ -211,7 +266,7 @@ impl Meaning {
             path: path.ok_or(Problem::NotFound),
             query: parsed.meaning.map_err(Problem::BadParameter),
             permit,
-            imgproxy: None,
+            extra: Extra::File,
         }
     }
 
@@ -228,7 +283,7 @@ impl Meaning {
                     path: Err(problem.clone()),
                     query: Err(problem.clone()),
                     permit: Err(problem),
-                    imgproxy: Some((Delivery::Converted, Disposition::default())),
+                    extra: Extra::Imgproxy(Delivery::Converted, Disposition::default()),
                 };
             }
         };
@@ -247,7 +302,7 @@ impl Meaning {
             path: path.ok_or(Problem::NotFound),
             query: Ok(query),
             permit,
-            imgproxy: Some((url.request.delivery, url.request.disposition)),
+            extra: Extra::Imgproxy(url.request.delivery, url.request.disposition),
         }
     }
 }

@@ -39,6 +39,7 @@ pub mod session_cookie;
 
 pub mod denial;
 mod file_request;
+pub mod iiif;
 pub mod imgproxy;
 pub mod permission;
 mod quota;

@@ -18,6 +18,7 @@ use crate::choice::{Body, Choice, SoundChoice};
 use crate::coding::Coding;
 use crate::core::Core;
 use crate::denial::Denial;
+use crate::fields::Field;
 use crate::file_request::{FileRequest, TargetForm, TargetOrigin};
 use crate::known::Known;
 use crate::problem::Problem;
@@ -30,8 +31,8 @@ pub(crate) struct ReadyResponse {
     pub(crate) representation: Rc<Representation>,
     /// Unix time in seconds until which clients may get the response.
     pub(crate) clients_until_unix_s: u64,
-    /// Value of the field Content-Disposition, if the target asks for one.
-    pub(crate) disposition: Option<Rc<str>>,
+    /// Fields that the grammar of the target adds to the response.
+    pub(crate) added: Rc<[Field]>,
 }
 
 /// Maximum number of attempts to choose a representation and open it, since the representation may
@@ -47,10 +48,10 @@ impl Core {
         target_origin: TargetOrigin,
     ) -> Option<ReadyResponse> {
         let ready = &mut *self.ready.borrow_mut();
-        let (target, imgproxy) = (request.target, self.service.settings.imgproxy.as_ref());
+        let (target, settings) = (request.target, &self.service.settings);
         let entry = ready.get(ReadyKey {
             target,
-            form: TargetForm::of(target.path, target_origin, imgproxy),
+            form: TargetForm::of(target.path, target_origin, settings),
             accepts,
         })?;
         let clock = self.reactor.clock();
@@ -71,7 +72,7 @@ impl Core {
         Some(ReadyResponse {
             representation,
             clients_until_unix_s: entry.clients_until_unix_s,
-            disposition: entry.disposition.clone(),
+            added: Rc::clone(&entry.added),
         })
     }
 
@@ -133,7 +134,7 @@ impl Core {
                             coded: [const { None }; Coding::COUNT],
                             revalidate_at_ms,
                             clients_until_unix_s: file.clients_until_unix_s,
-                            disposition: file.content_disposition(representation.media_type()),
+                            added: file.added_fields(representation.media_type()),
                         };
                         let ready = &mut *self.ready.borrow_mut();
                         ready.insert(file.ready_key(), entry);

@@ -13,6 +13,8 @@ pub(crate) const FOLDER_PAGES: &str = "/-/at/";
 /// Path of the web page's view of the root folder. The views of all other folders have paths below
 /// it.
 pub(crate) const FOLDER_VIEWS: &str = "/-/folders/";
+/// Beginning of the URLs of the IIIF Image API, if the settings enable it.
+pub(crate) const IIIF: &str = "/-/iiif/";
 /// Path of the metrics.
 pub(crate) const METRICS_PATH: &str = "/-/metrics";
 /// Internal folder of covers and users' pictures. Only targets that the server generates can name

@@ -19,7 +19,7 @@ mod tests;
 use std::borrow::Cow;
 use std::net::IpAddr;
 
-use http1::Request;
+use http1::{Request, Target};
 use image_plan::{Grammar, ImageQuery, PRESET_PARAMETERS, QueryError, RecipeRules};
 use reactor::Network;
 
@@ -164,6 +164,25 @@ impl Permissions {
         meaning: &ImageQuery,
         signed_until: Option<u64>,
     ) -> Result<Permit, Problem> {
+        let query = meaning.recipe.to_string();
+        self.judge_recipe((&query, Grammar::Pelton), meaning, signed_until)
+    }
+
+    /// Judges the recipe of a URL of the IIIF Image API. The query may sign the URL, as it signs the
+    /// URL of a file.
+    ///
+    /// # Errors
+    /// [`Problem::Denied`], or [`Problem::BadParameter`] if the signature is malformed.
+    pub(crate) fn judge_iiif(
+        &self,
+        meaning: &ImageQuery,
+        target: Target<'_>,
+        now_unix_s: u64,
+    ) -> Result<Permit, Problem> {
+        let signed_until = match self.keys.is_empty() {
+            true => None,
+            false => self.verify(target.path, target.query.unwrap_or(""), now_unix_s)?,
+        };
         let query = meaning.recipe.to_string();
         self.judge_recipe((&query, Grammar::Pelton), meaning, signed_until)
     }

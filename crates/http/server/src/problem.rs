@@ -4,13 +4,14 @@
 use std::fmt::Write as _;
 
 use image_plan::Refusal;
+use image_plan::iiif::IiifError;
 use image_plan::imgproxy::ImgproxyError;
 use variants::cache::Verdict;
 use variants::library::{LibraryPath, Missing};
 
 use crate::denial::Denial;
-use crate::imgproxy;
 use crate::request_id::RequestId;
+use crate::{iiif, imgproxy};
 
 /// Reason why a request gets no representation.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,6 +27,8 @@ pub enum Problem {
     BadParameter(String),
     /// An imgproxy URL is invalid.
     Imgproxy(ImgproxyError),
+    /// A URL of the IIIF Image API is invalid.
+    Iiif(IiifError),
     /// An imgproxy URL has expired.
     ExpiredUrl,
     /// The original does not exist, or it may not be served.
@@ -149,6 +152,7 @@ impl Problem {
             Problem::BadRequest { status, .. } => *status,
             Problem::BadParameter(_) => 400,
             Problem::Imgproxy(error) => imgproxy::status(error),
+            Problem::Iiif(error) => iiif::status(error),
             Problem::Unauthorized | Problem::UnauthorizedPage => 401,
             Problem::NotAllowed
             | Problem::ForeignOrigin
@@ -204,6 +208,7 @@ impl Problem {
             Problem::BadRequest { phrase, .. } => phrase,
             Problem::BadParameter(_) => "a query parameter is invalid",
             Problem::Imgproxy(error) => imgproxy::title(error),
+            Problem::Iiif(error) => iiif::title(error),
             Problem::ExpiredUrl => "the URL has expired",
             Problem::NotFound => "no such picture",
             Problem::NoPage { .. } => "the picture has no such page",
@@ -257,6 +262,7 @@ impl Problem {
         let detail = match self {
             Problem::BadParameter(detail) => Some(detail.clone()),
             Problem::Imgproxy(error) => Some(error.to_string()),
+            Problem::Iiif(error) => Some(error.to_string()),
             Problem::Denied { detail, .. } => detail.clone(),
             Problem::NoPage { pages } => Some(Refusal::NoPage { pages: *pages }.to_string()),
             Problem::NoFrame { frames } => Some(Refusal::NoFrame { frames: *frames }.to_string()),

@@ -10,6 +10,7 @@ use lru::LruCache;
 
 use crate::choice::Choice;
 use crate::coding::Coding;
+use crate::fields::Field;
 use crate::file_request::TargetForm;
 use crate::permission::Relevance;
 use crate::representation::Representation;
@@ -48,8 +49,8 @@ pub(crate) struct Entry {
     /// Unix time in seconds until which clients may get the response; 0 if they cannot request the
     /// target themselves, or if no request of a client was permitted yet.
     pub(crate) clients_until_unix_s: u64,
-    /// Value of the field Content-Disposition, if the target asks for one.
-    pub(crate) disposition: Option<Rc<str>>,
+    /// Fields that the grammar of the target adds to the response.
+    pub(crate) added: Rc<[Field]>,
 }
 
 impl Entry {
@@ -171,7 +172,8 @@ fn write_key(key: &mut Vec<u8>, parts: ReadyKey<'_>, relevance: Relevance) {
         named,
     } = parts.accepts;
     let is_imgproxy = form == TargetForm::Imgproxy;
-    let bits = [is_imgproxy, named, heic, jxl, avif, webp];
+    let is_iiif = form == TargetForm::Iiif;
+    let bits = [is_iiif, is_imgproxy, named, heic, jxl, avif, webp];
     key.push(bits.iter().fold(0, |key, bit| key << 1 | u8::from(*bit)));
     key.extend_from_slice(target.path.as_bytes());
     let Some(query) = target.query else {

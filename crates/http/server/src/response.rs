@@ -1,7 +1,6 @@
 //! Response to one request: its status, fields and body, before [`crate::head`] writes it for
 //! HTTP/1.1 or HTTP/2.
 
-use std::borrow::Cow;
 use std::fs::File;
 use std::ops::Range;
 use std::rc::Rc;
@@ -113,13 +112,12 @@ impl Shape {
 pub(crate) const ALLOW: &str = "GET, HEAD, OPTIONS";
 
 impl Response {
-    /// Adds the field Content-Disposition with this value, if any.
-    pub(crate) fn dispose(&mut self, disposition: Option<Rc<str>>) {
-        let field = disposition.map(|value| {
-            let value: Cow<'static, str> = value.as_ref().to_owned().into();
-            ("content-disposition".into(), value)
-        });
-        self.added.extend(field);
+    /// Adds the fields of [`crate::ready::Entry::added`]. They replace earlier fields of the same
+    /// name.
+    pub(crate) fn add_all(&mut self, fields: &[Field]) {
+        if !fields.is_empty() {
+            self.add(fields.to_vec());
+        }
     }
 
     /// Returns the number of bytes by which the variant of a picture is smaller than its original.

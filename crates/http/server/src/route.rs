@@ -54,7 +54,7 @@ impl Core {
         let ReadyResponse {
             representation,
             clients_until_unix_s,
-            disposition,
+            added,
         } = ready;
         if self.is_refused_to(request, &representation) {
             return None;
@@ -62,7 +62,7 @@ impl Core {
         let admission = self.check_ready_access(listener, request, &representation)?;
         let mut response = self.representation_response(representation, request);
         self.limit_age(&mut response, clients_until_unix_s);
-        response.dispose(disposition);
+        response.add_all(&added);
         if admission == Admission::Known {
             response.make_private();
         }
@@ -179,10 +179,10 @@ impl Core {
         };
         match outcome {
             Ok((admission, found)) => {
-                let disposition = file.content_disposition(found.representation.media_type());
+                let added = file.added_fields(found.representation.media_type());
                 let mut response = self.respond_with(found, request);
                 self.limit_age(&mut response, file.signed_until_unix_s());
-                response.dispose(disposition);
+                response.add_all(&added);
                 if admission == Admission::Known {
                     response.make_private();
                 }
@@ -223,7 +223,9 @@ impl Core {
         if let Some(preflight) = self.preflight_response(request) {
             return Some(preflight);
         }
-        if let Some(mount) = self.service.mounts.find(request.target.path) {
+        let is_iiif = self.service.is_iiif(request.target.path);
+        let mount = self.service.mounts.find(request.target.path);
+        if let Some(mount) = mount.filter(|_| !is_iiif) {
             let response = self.call_mount(&**mount, request, (context, admission));
             return Some(Box::pin(response).await);
         }
@@ -246,6 +248,10 @@ impl Core {
             }
             Method::Other => {
                 return Some(self.problem_response(&Problem::MethodNotAllowed, shape));
+            }
+            Method::Get | Method::Head if is_iiif => {
+                let response = self.iiif_response(request, context, admission);
+                return Some(Box::pin(response).await);
             }
             Method::Get | Method::Head => {}
         }

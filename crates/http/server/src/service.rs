@@ -27,7 +27,7 @@ use crate::gate::Part;
 use crate::known::{Known, detect};
 use crate::metrics::{Metrics, render_access, render_process};
 use crate::mount::Mounts;
-use crate::paths::{INTERNAL_FOLDER, METRICS_PATH, PAGE, PROBES};
+use crate::paths::{IIIF, INTERNAL_FOLDER, METRICS_PATH, PAGE, PROBES};
 use crate::permission::Relevance;
 use crate::problem::Problem;
 use crate::quota::Quotas;
@@ -306,6 +306,7 @@ impl Service {
     /// Returns the part of the server that a request's `path` belongs to.
     pub(crate) fn part_of(&self, path: &str) -> Part {
         match self.mounts.find(path) {
+            _ if self.is_iiif(path) => Part::Files,
             Some(mount) => mount.part(),
             None if PROBES.contains(&path) => Part::Open,
             None if path == METRICS_PATH => Part::Admin,
@@ -313,6 +314,11 @@ impl Service {
             None if path.starts_with(PAGE) => Part::Pages,
             None => Part::Files,
         }
+    }
+
+    /// Returns whether `path` is a URL of the IIIF Image API.
+    pub(crate) fn is_iiif(&self, path: &str) -> bool {
+        self.settings.iiif.is_some() && path.starts_with(IIIF)
     }
 
     /// Returns the current version of an original.

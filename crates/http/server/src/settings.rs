@@ -12,6 +12,7 @@ use crate::access;
 use crate::fields::{Cors, Headers};
 use crate::gate::Gate;
 use crate::h2::limits::Limits as Http2Limits;
+use crate::iiif::Iiif;
 use crate::imgproxy::Imgproxy;
 use crate::media_type::AllowedTypes;
 use crate::path_tags::PathTags;
@@ -76,6 +77,8 @@ pub struct Settings {
     pub permissions: Permissions,
     /// Settings for imgproxy URLs; `None` if no path is an imgproxy URL.
     pub imgproxy: Option<Imgproxy>,
+    /// Settings for the IIIF Image API; `None` if it is off.
+    pub iiif: Option<Iiif>,
 }
 
 /// Limits of the service's caches and responses.

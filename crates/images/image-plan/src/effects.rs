@@ -11,6 +11,7 @@ mod wire;
 use crate::Size;
 use std::f64::consts::PI;
 use std::fmt;
+use std::num::NonZeroU8;
 
 pub(crate) use wire::EFFECTS_BYTES;
 
@@ -179,6 +180,9 @@ pub struct Tone {
     pub saturation_pct: i16,
     /// True to paint the picture in brown tones.
     pub sepia: bool,
+    /// Luma, 1…255, from which on a pixel becomes white; darker pixels become black. `None` keeps
+    /// the colours.
+    pub bitonal: Option<NonZeroU8>,
     /// Colours by which the picture is painted, if any.
     pub duotone: Option<Duotone>,
     /// True to replace each sample by its distance from white.
@@ -316,6 +320,7 @@ impl Effects {
             contrast_pct: 0,
             saturation_pct: 0,
             sepia: false,
+            bitonal: None,
             duotone: None,
             invert: false,
         },
@@ -403,7 +408,7 @@ impl Effects {
     /// Returns the names and values of the parameters that differ from the default, in the order in
     /// which a query is written. `angle` is not among them, because it shares the parameter
     /// `rotate` with the orientation.
-    pub(crate) fn parameters(&self) -> [(&'static str, Option<String>); 14] {
+    pub(crate) fn parameters(&self) -> [(&'static str, Option<String>); 15] {
         let flag = |is_set: bool| is_set.then(|| "true".to_owned());
         let positive = |number: u16| (number != 0).then(|| number.to_string());
         let signed = |number: i16| (number != 0).then(|| number.to_string());
@@ -426,6 +431,7 @@ impl Effects {
             ("contrast", signed(tone.contrast_pct)),
             ("saturation", signed(tone.saturation_pct)),
             ("sepia", flag(tone.sepia)),
+            ("bitonal", tone.bitonal.map(|level| level.to_string())),
             ("duotone", duotone),
             ("invert", flag(tone.invert)),
             ("blur", blur),

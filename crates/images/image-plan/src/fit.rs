@@ -147,7 +147,7 @@ impl Geometry {
 
 /// Returns the largest size within `bounds` that has the proportions of `shape`. If `enlarge` is
 /// false, the result does not exceed `shape`.
-fn inside(shape: Size, bounds: Size, enlarge: bool) -> Size {
+pub(crate) fn inside(shape: Size, bounds: Size, enlarge: bool) -> Size {
     let fits = shape.width_px <= bounds.width_px && shape.height_px <= bounds.height_px;
     if fits && !enlarge {
         return shape;
@@ -249,7 +249,7 @@ fn cover(rotated: Size, bounds: Size, recipe: &Recipe) -> Geometry {
 
 /// Returns `side × numerator ÷ denominator`, rounded to the nearest integer, but at least 1.
 /// Results above `u32::MAX` become `u32::MAX`, a side that no output format supports.
-fn proportional(side: u32, numerator: u32, denominator: u32) -> u32 {
+pub(crate) fn proportional(side: u32, numerator: u32, denominator: u32) -> u32 {
     let scaled = (2 * u128::from(side) * u128::from(numerator) + u128::from(denominator))
         / (2 * u128::from(denominator));
     u32::try_from(scaled).unwrap_or(u32::MAX).max(1)

@@ -43,6 +43,9 @@ mod rules;
 /// URLs in the grammar of imgproxy.
 pub mod imgproxy;
 
+/// URLs of the IIIF Image API.
+pub mod iiif;
+
 mod fit;
 
 mod candidates;

@@ -132,6 +132,7 @@ enum Parameter {
     Saturation,
     Grayscale,
     Sepia,
+    Bitonal,
     Duotone,
     Invert,
     Blur,
@@ -147,7 +148,7 @@ enum Parameter {
 }
 
 impl Parameter {
-    const ALL: [Parameter; 39] = [
+    const ALL: [Parameter; 40] = [
         Parameter::W,
         Parameter::H,
         Parameter::Fit,
@@ -175,6 +176,7 @@ impl Parameter {
         Parameter::Saturation,
         Parameter::Grayscale,
         Parameter::Sepia,
+        Parameter::Bitonal,
         Parameter::Duotone,
         Parameter::Invert,
         Parameter::Blur,
@@ -218,6 +220,7 @@ impl Parameter {
             Parameter::Saturation => "saturation",
             Parameter::Grayscale => "grayscale",
             Parameter::Sepia => "sepia",
+            Parameter::Bitonal => "bitonal",
             Parameter::Duotone => "duotone",
             Parameter::Invert => "invert",
             Parameter::Blur => "blur",

@@ -137,6 +137,18 @@ impl LibraryPath {
         (!out.is_empty() && out.len() < PATH_BYTES_MAX).then_some(LibraryPath(out))
     }
 
+    /// Decodes a path of which every byte may be percent-encoded, slashes too, as in one segment of
+    /// a request target. Returns `None` if an escape sequence is invalid, or if the decoded path
+    /// has a NUL or cannot name an original.
+    #[must_use]
+    pub fn from_segment(segment: &str) -> Option<LibraryPath> {
+        let decoded = percent_decoded(segment.as_bytes())?;
+        match decoded.contains(&0) {
+            true => None,
+            false => LibraryPath::from_relative(Path::new(OsStr::from_bytes(&decoded))),
+        }
+    }
+
     /// Converts a path that is relative to the root of the library. Returns `None` if a segment is
     /// empty or begins with a dot, or if the path is too long.
     #[must_use]

@@ -15,6 +15,7 @@ mod cells;
 mod grammar;
 mod h2;
 mod http1;
+mod iiif;
 mod long;
 mod miri;
 mod opens;
@@ -76,6 +77,10 @@ const SUITES: &[Suite] = &[
     Suite {
         name: "h2",
         run: h2::run,
+    },
+    Suite {
+        name: "iiif",
+        run: iiif::run,
     },
     Suite {
         name: "miri",

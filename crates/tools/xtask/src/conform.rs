@@ -26,15 +26,19 @@ pub(crate) fn run(root: PathBuf, name: &str, arguments: &[OsString]) -> Result<E
     Err(Stop::host(format!("exec {}: {failed}", program.display())))
 }
 
-/// Runs the suite `http1` for `cargo xtask test`, with fewer mutations than by default. The build
-/// folder can stay locked while the suite runs, because the suite does not use it.
+/// Runs the suites `http1`, with fewer mutations than by default, and `iiif` for `cargo xtask test`.
+/// The build folder can stay locked while the suites run, because they do not use it.
 ///
 /// # Errors
-/// When `conform` cannot be built or run, or finds a difference.
+/// When the server or `conform` cannot be built, or a suite cannot be run or finds a difference.
 pub(crate) fn gate(build: &Build) -> Result<(), Stop> {
-    let mut conform = Command::new(build.program("conform")?);
-    conform.args(["http1", "--mutations", GATE_MUTATIONS]);
-    timed("conform http1", || succeed(&mut conform))
+    let (server, program) = (build.program("pelton")?, build.program("conform")?);
+    let mut http1 = Command::new(&program);
+    http1.args(["http1", "--mutations", GATE_MUTATIONS]);
+    timed("conform http1", || succeed(&mut http1))?;
+    let mut iiif = Command::new(&program);
+    iiif.args(["iiif", "--program"]).arg(server);
+    timed("conform iiif", || succeed(&mut iiif))
 }
 
 /// Returns the command that runs the suite `page` for `cargo xtask test`, with the server of

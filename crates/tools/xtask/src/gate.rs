@@ -301,7 +301,8 @@ fn instructions(gate: &Gate) -> Result<Count, Stop> {
     instructions::check(&gate.build, gate.bless).map(|()| Count::PASS)
 }
 
-/// Runs the suite `cargo xtask conform http1`, with fewer mutations than by default.
+/// Runs the suites `cargo xtask conform http1`, with fewer mutations than by default, and
+/// `cargo xtask conform iiif`.
 fn conform(gate: &Gate) -> Result<Count, Stop> {
     conform::gate(&gate.build).map(|()| Count::PASS)
 }

@@ -202,6 +202,7 @@ fn every_key_and_limit_is_listed() {
         images.allowed_operations       -                                              parameters         default
         images.allowed_referrers        -                                              names              default
         images.empty_referrer           true                                           true or false      default
+        images.iiif                     off                                            on, off or URL     default
         imgproxy.prefix                 off                                            path or off        default
         imgproxy.keys                   -                                              keys               default
         imgproxy.salts                  -                                              salts              default

@@ -27,6 +27,7 @@ mod floods;
 mod framing;
 mod h2;
 mod idle;
+mod iiif;
 mod imgproxy;
 mod improvement;
 mod life;

@@ -17,15 +17,20 @@ fn any_tone() -> impl Strategy<Value = Tone> {
             light: Rgb(light),
         })
     });
-    (gamma, percentages, duotone, any::<[bool; 2]>()).prop_map(
-        |(gamma_pct, (brightness_pct, contrast_pct, saturation_pct), duotone, flags)| Tone {
-            gamma_pct,
-            brightness_pct,
-            contrast_pct,
-            saturation_pct,
-            sepia: flags[0],
-            duotone,
-            invert: flags[1],
+    let paints = (any::<Option<NonZeroU8>>(), duotone);
+    (gamma, percentages, paints, any::<[bool; 2]>()).prop_map(
+        |(gamma_pct, percentages, (bitonal, duotone), flags)| {
+            let (brightness_pct, contrast_pct, saturation_pct) = percentages;
+            Tone {
+                gamma_pct,
+                brightness_pct,
+                contrast_pct,
+                saturation_pct,
+                sepia: flags[0],
+                bitonal,
+                duotone,
+                invert: flags[1],
+            }
         },
     )
 }

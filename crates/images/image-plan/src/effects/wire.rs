@@ -4,10 +4,12 @@
 //! ```text
 //! @0 flags u8 · kernel u8 · @2 angle · @4 gamma · @6 brightness · contrast · saturation
 //! @12 duotone: dark 3 × u8 · light 3 × u8 · @18 blur · @20 unsharp: sigma · amount
-//! @24 threshold u8 · zero u8 · @26 pixelate · @28 pad: top · right · bottom · left
+//! @24 threshold u8 · bitonal u8 · @26 pixelate · @28 pad: top · right · bottom · left
 //! @36 background 4 × u8 · @40 round · zero · @44 end
 //! ```
 //! Fields of absent options are 0.
+
+use std::num::NonZeroU8;
 
 use super::{Angle, Duotone, Effects, Kernel, Padding, Rgb, Rgba, Tone, Unsharp};
 
@@ -42,6 +44,7 @@ impl Effects {
             (it.sigma_centipx, it.amount_pct, it.threshold)
         });
         bytes[24] = threshold;
+        bytes[25] = tone.bitonal.map_or(0, NonZeroU8::get);
         let numbers = [
             (2, self.angle.centidegrees),
             (4, tone.gamma_pct.unwrap_or(0)),
@@ -88,6 +91,7 @@ impl Effects {
                 contrast_pct: number(8).cast_signed(),
                 saturation_pct: number(10).cast_signed(),
                 sepia: has(SEPIA),
+                bitonal: NonZeroU8::new(bytes[25]),
                 duotone: has(DUOTONE).then(|| Duotone {
                     dark: Rgb(channels(12)),
                     light: Rgb(channels(15)),

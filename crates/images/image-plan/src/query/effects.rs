@@ -1,6 +1,8 @@
 //! Parameters of the effects: `kernel`, `gamma`, `brightness`, `contrast`, `saturation`,
-//! `grayscale`, `sepia`, `duotone`, `invert`, `blur`, `sharpen`, `unsharp`, `pixelate`, `pad`, `bg`
-//! and `round`.
+//! `grayscale`, `sepia`, `bitonal`, `duotone`, `invert`, `blur`, `sharpen`, `unsharp`, `pixelate`,
+//! `pad`, `bg` and `round`.
+
+use std::num::NonZeroU8;
 
 use super::{Parameter, QueryError, RawParameters, contradiction, digits};
 use crate::effects::Hundredths;
@@ -65,6 +67,7 @@ impl RawParameters {
                 saturation_pct
             },
             sepia: self.flag(Parameter::Sepia)?,
+            bitonal: self.bitonal()?,
             duotone: self.duotone()?,
             invert: self.flag(Parameter::Invert)?,
         })
@@ -100,6 +103,11 @@ impl RawParameters {
                 Err(QueryError::value(Parameter::Gamma, problem))
             }
         }
+    }
+
+    fn bitonal(&self) -> Result<Option<NonZeroU8>, QueryError> {
+        let level = self.number(Parameter::Bitonal, u8::MAX.into())?;
+        Ok(level.and_then(|level| NonZeroU8::new(level as u8)))
     }
 
     fn duotone(&self) -> Result<Option<Duotone>, QueryError> {

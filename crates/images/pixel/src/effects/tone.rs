@@ -23,6 +23,9 @@ pub fn tone(mut packed: Packed, tone: &Tone) -> Packed {
         if let Some(matrix) = &matrix {
             rgb = multiply(matrix, rgb);
         }
+        if let Some(level) = tone.bitonal {
+            rgb = [if luma(rgb) < level.get() { 0 } else { 255 }; 3];
+        }
         if let Some(gradient) = &duotone {
             rgb = gradient[usize::from(luma(rgb))];
         }

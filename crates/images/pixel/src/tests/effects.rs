@@ -1,5 +1,7 @@
 use super::*;
 use crate::{blend_over, blur, frame, orient, pixelate, rotate, round_corners, tone, unsharp};
+use std::num::NonZeroU8;
+
 use image_plan::{Angle, Duotone, Orientation, Rgb, Rgba, Tone, Unsharp};
 
 const LAYOUTS: [Layout; 2] = [Layout::Rgb, Layout::Rgba];
@@ -219,6 +221,14 @@ fn golden_values_of_colour_changes() {
             ..none
         },
         [[0, 0, 0], [255, 255, 239], [165, 147, 114], [150, 133, 104]],
+    );
+    // Luma: (54 · 200 + 183 · 100 + 19 · 50) / 256 = 117.4, and 112.2.
+    check(
+        Tone {
+            bitonal: NonZeroU8::new(117),
+            ..none
+        },
+        [[0, 0, 0], [255, 255, 255], [255, 255, 255], [0, 0, 0]],
     );
     check(
         Tone {

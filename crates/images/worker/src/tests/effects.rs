@@ -3,6 +3,8 @@
 use super::pictures::{
     AVIF, ENCODINGS, JPEG, PNG, WEBP, distance, done, jpeg, png, read, scene, seen_through, whole,
 };
+use std::num::NonZeroU8;
+
 use image_plan::{
     Angle, Effects, Encoding, Format, Kernel, Layout, Orientation, Packed, Padding, Plan, Raster,
     Rgba, Size, Subsampling, Tone, Unsharp,
@@ -121,6 +123,10 @@ fn every_effect_alone_reaches_every_format() {
         }),
         tone(Tone {
             sepia: true,
+            ..Tone::default()
+        }),
+        tone(Tone {
+            bitonal: NonZeroU8::new(128),
             ..Tone::default()
         }),
         tone(Tone {

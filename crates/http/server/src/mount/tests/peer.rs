@@ -244,6 +244,7 @@ fn settings(root: &std::path::Path) -> Settings {
         gate: crate::gate::Gate::default(),
         permissions: crate::permission::Permissions::default(),
         imgproxy: None,
+        iiif: None,
         tags: crate::path_tags::PathTags::default(),
         mounts: vec![Directory {
             prefix: String::new(),

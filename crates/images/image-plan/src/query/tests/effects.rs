@@ -105,6 +105,11 @@ fn colours() {
          gamma=-2
          sepia=1&invert=true
          sepia=yes
+         bitonal=128
+         bitonal=255&duotone=123,fed
+         bitonal=0
+         bitonal=256
+         bitonal=true
          duotone=000,fff
          duotone=1F2E3D,white
          duotone=000
@@ -138,6 +143,11 @@ fn colours() {
             gamma=-2 -> Value: gamma: must be a number from 0.1 to 10 with at most 2 decimals
             sepia=1&invert=true -> sepia=true&invert=true
             sepia=yes -> Value: sepia: must be true or false
+            bitonal=128 -> bitonal=128
+            bitonal=255&duotone=123,fed -> bitonal=255&duotone=112233,ffeedd
+            bitonal=0 -> Value: bitonal: must be a whole number from 1 to 255
+            bitonal=256 -> Value: bitonal: must be a whole number from 1 to 255
+            bitonal=true -> Value: bitonal: must be a whole number from 1 to 255
             duotone=000,fff -> duotone=000000,ffffff
             duotone=1F2E3D,white -> duotone=1f2e3d,ffffff
             duotone=000 -> Value: duotone: must be two colours, which replace black and white, such as 1f2e3d,ffeedd
