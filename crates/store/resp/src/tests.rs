@@ -368,7 +368,7 @@ fn replies_are_parsed() {
     assert_eq!(read("$3\r\nab"), ok("None"));
     assert_eq!(read("*2\r\n:1\r\n"), ok("None"));
     let bad = |bytes: &str| read(bytes).expect_err("refused").to_string();
-    assert_eq!(bad("?\r\n"), "reply starts with an unknown byte '?'");
+    assert_eq!(bad("?\r\n"), "the reply starts with an unknown byte '?'");
     assert_eq!(
         bad("$-2\r\n"),
         "a number in the reply is invalid or too large"

@@ -405,7 +405,7 @@ fn help_settings_lists_every_setting() {
     }
     let first: Vec<&str> = list.lines().take(15).collect();
     expect![[r#"
-        Each of the 163 settings can be set in the configuration file, by a variable or by a flag.
+        Each of the 164 settings can be set in the configuration file, by a variable or by a flag.
         A flag overrides a variable, and a variable overrides the file. In the file, a.b is the
         key b in the table [a]. pelton check shows the values and where each comes from.
 
@@ -486,7 +486,7 @@ fn help_of_serve_shows_ten_settings() {
                                    PELTON_CONFIG can name it, too [default: pelton.toml, if it exists]
               -h, --help           Print help (see more with '--help')
 
-            Settings (also keys of the configuration file, and PELTON_ variables):
+            Settings (--tls-cert is also tls.cert in the configuration file, and PELTON_TLS_CERT):
                   --root <DIRECTORY>
                       Folder whose pictures, music and other files are served [default: .]
                   --listen <ADDRESS>
@@ -525,7 +525,7 @@ fn help_of_serve_shows_ten_settings() {
             Examples:
               pelton serve ~/Pictures
               pelton serve /srv/photos --listen 0.0.0.0:80 --limits-variants-bytes-max 20GiB
-              pelton serve ~/Pictures --store-listen 127.0.0.1:6380     (then look with redis-cli -p 6380)
+              pelton serve ~/Pictures --store-listen 127.0.0.1:6380     (redis-cli -p 6380 then shows the index)
         "#]],
     );
 }
@@ -553,8 +553,8 @@ fn help_lists_commands() {
               check       Print the value of every setting, and report problems
               cell        Show how this machine isolates the sandboxes (cells) of conversions
               doctor      Report the settings of this machine that slow a server down or limit it
-              tune        Change settings of the kernel and the network cards that `pelton doctor` reports,
-                          reversibly
+              tune        Make the changes to the kernel and the network cards that `pelton doctor` recommends,
+                          and undo them
               profile     Show in which functions a running server and its workers spend CPU time
               store       Run the Redis-compatible store alone, as a replacement for redis-server
               help        Explain a command, or list all settings
@@ -580,7 +580,7 @@ fn short_help_shows_common_settings_only() {
                                    PELTON_CONFIG can name it, too [default: pelton.toml, if it exists]
               -h, --help           Print help (see more with '--help')
 
-            Settings (also keys of the configuration file, and PELTON_ variables):
+            Settings (--tls-cert is also tls.cert in the configuration file, and PELTON_TLS_CERT):
                   --root <DIRECTORY>
                       Folder whose pictures, music and other files are served [default: .]
                   --listen <ADDRESS>
@@ -645,7 +645,7 @@ fn help_teaches() {
         Examples:
           pelton serve ~/Pictures
           pelton serve /srv/photos --listen 0.0.0.0:80 --limits-variants-bytes-max 20GiB
-          pelton serve ~/Pictures --store-listen 127.0.0.1:6380     (then look with redis-cli -p 6380)
+          pelton serve ~/Pictures --store-listen 127.0.0.1:6380     (redis-cli -p 6380 then shows the index)
     "#]]);
     check_help::<Convert>(expect![[r#"
         Convert pictures as the server would.
@@ -699,11 +699,11 @@ fn help_teaches() {
     check_help::<Profile>(expect![[r#"
         Show in which functions a running server and its workers spend CPU time.
 
-        Samples the server and the processes that convert its pictures and tracks, 99 times per second and
-        CPU, while they work as usual, and writes the profile to FILE. The server takes the profile itself:
-        pass the API key of an admin, or set --admin-token-file. With --pid, this command takes it from
-        outside, even if the server does not respond; that may need root. docs/profiling.md says how to read
-        a profile.
+        Samples the server and the processes that convert its pictures and tracks, 99 times per second on
+        each CPU, while they work as usual, and writes the profile to FILE. By default the server samples
+        itself, which only an admin may request: give an admin's API key with --key-file, or set
+        --admin-token-file. With --pid, this command samples the processes from outside, which works even if
+        the server does not respond, but may need root. docs/profiling.md says how to read a profile.
 
         Examples:
           pelton profile -o profile.pb.gz && go tool pprof -top profile.pb.gz

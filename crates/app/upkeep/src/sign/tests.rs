@@ -54,7 +54,7 @@ fn urls_are_escaped_as_browsers_send_them() {
         "",
         "?w=1",
     ] {
-        assert!(signed(url, None).contains("not a URL"), "{url}");
+        assert!(signed(url, None).contains("neither a URL"), "{url}");
     }
 }
 

@@ -208,7 +208,9 @@ fn one_queue() {
     check(
         "nic.rings",
         &facts,
-        expect!["fine: eth0: the ring holds 256 of at most 256 packets (2 pieces of evidence)"],
+        expect![
+            "fine: eth0: the receive ring has room for 256 packets; the card allows up to 256 (2 pieces of evidence)"
+        ],
     );
     check(
         "poll.irqsuspend",
@@ -274,7 +276,7 @@ fn several_queues() {
         "nic.rings",
         &facts,
         expect![
-            "tradeoff: enp1s0: the ring holds 512 of at most 4096 packets, and the card dropped 3 packets because it was full (2 pieces of evidence) > ethtool -G enp1s0 rx 4096"
+            "tradeoff: enp1s0: the receive ring has room for 512 packets; the card allows up to 4096, and the card dropped 3 packets because it was full (2 pieces of evidence) > ethtool -G enp1s0 rx 4096"
         ],
     );
     check(

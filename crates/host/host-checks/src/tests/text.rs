@@ -46,7 +46,7 @@ fn findings_come_first_and_in_full() {
           evidence  ListenOverflows: 7
           evidence  ListenDrops: 7
           evidence  : unknown: not read
-          gain      the article gives no figure for overflows; an overflow delays a client by at least a second, or refuses its connection
+          gain      the libreactor article gives no figure for overflows; an overflow delays a client by at least a second, or refuses its connection
           for       all sizes, in bursts of new connections
           risk      longer backlogs hold more memory during an attack
           change    see tcp.backlog for the limits; if the server has too few processors, see app.threads and app.throttled (class S)
@@ -56,7 +56,7 @@ fn findings_come_first_and_in_full() {
           found     at most 128 connections may wait to be accepted; the server requests 4096
           evidence  somaxconn: 128
           evidence  tcp_max_syn_backlog: 4096
-          gain      the article gives no figure for the length of backlogs
+          gain      the libreactor article gives no figure for the length of backlogs
           for       all sizes, in bursts of new connections
           risk      longer backlogs hold more memory during an attack
           change    sysctl -w net.core.somaxconn=4096 net.ipv4.tcp_max_syn_backlog=4096, then restart the server (class T)

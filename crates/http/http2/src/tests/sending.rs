@@ -167,7 +167,7 @@ fn goaway_contains_the_reason() {
         peer.out
             .ends_with(b"the client sent PING on a stream other than 0")
     );
-    assert_eq!(peer.replies(), ["GOAWAY 0 0 24 [0, 0, 0, 1, 0, 0, 0, 1]"]);
+    assert_eq!(peer.replies(), ["GOAWAY 0 0 53 [0, 0, 0, 1, 0, 0, 0, 1]"]);
 }
 
 /// Ended streams are forgotten: a connection may open streams until their numbers are used up.

@@ -57,7 +57,7 @@ fn every_way_in_and_no_other() {
     check(&format!("apiKey={key}"), expect!["ann"]);
     check(
         &format!("apiKey={key}&u=ann"),
-        expect!["43 apiKey cannot be combined with u, p, t or s"],
+        expect!["43 the parameter apiKey cannot be combined with u, p, t or s"],
     );
     check(
         "apiKey=other",

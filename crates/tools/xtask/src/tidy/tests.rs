@@ -416,8 +416,8 @@ fn machine_path() {
             ("c.sh", &format!("cd {work}\n")),
         ],
         expect![[r#"
-            a.toml:1 contains a path in /home
-            c.sh:1 contains a path in /work
+            a.toml:1 contains an absolute path in the folder /home
+            c.sh:1 contains an absolute path in the folder /work
         "#]],
     );
 }

@@ -248,7 +248,7 @@ fn unsupported_types_are_refused_with_their_offset() {
             file(13, &[]),
             ["the version of the RDB format is not supported", "9"],
         ),
-        (file(12, &[&fields]), ["deadlines", "15"]),
+        (file(12, &[&fields]), ["hashes whose fields expire", "15"]),
     ] {
         let text = refused(&file);
         assert!(words.iter().all(|word| text.contains(word)), "{text}");
