@@ -67,7 +67,8 @@ async function look(page: Page, root: string): Promise<number[]> {
     if (!url.endsWith("/info.json")) tiles.push(url);
   });
   const source = JSON.stringify(`${root}-/iiif/${IDENTIFIER}/info.json`);
-  const options = `{ id: "viewer", tileSources: ${source}, crossOriginPolicy: "Anonymous", drawer: "canvas", showNavigationControl: false, immediateRender: true }`;
+  const canvas = 'crossOriginPolicy: "Anonymous", drawer: "canvas", showNavigationControl: false, immediateRender: true';
+  const options = `{ id: "viewer", tileSources: ${source}, ${canvas} }`;
   await page.evaluate(`window.viewer = OpenSeadragon(${options}); undefined`);
   await page.waitForFunction(IS_LOADED);
   const first = factors(tiles);

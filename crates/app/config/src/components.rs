@@ -186,14 +186,18 @@ pub fn settings(config: &Config, concurrency: usize) -> Result<Settings, Error> 
         gate: gate(config)?,
         permissions: permissions::load(config)?,
         imgproxy: imgproxy::load(config)?,
-        iiif: match &config.images.iiif {
-            IiifService::Off => None,
-            IiifService::On => Some(Iiif::default()),
-            IiifService::At(url) => Some(Iiif {
-                base_url: Some(url.clone()),
-            }),
-        },
+        iiif: iiif(config),
     })
+}
+
+/// Returns the settings of the IIIF Image API, or `None` if it is off.
+fn iiif(config: &Config) -> Option<Iiif> {
+    let base_url = match &config.images.iiif {
+        IiifService::Off => return None,
+        IiifService::On => None,
+        IiifService::At(url) => Some(url.clone()),
+    };
+    Some(Iiif { base_url })
 }
 
 /// Minimum length of the admin token in bytes: 16 random characters cannot be guessed.

@@ -40,6 +40,7 @@ pub mod session_cookie;
 pub mod denial;
 mod file_request;
 pub mod iiif;
+mod iiif_response;
 pub mod imgproxy;
 pub mod permission;
 mod quota;

@@ -168,8 +168,8 @@ impl Permissions {
         self.judge_recipe((&query, Grammar::Pelton), meaning, signed_until)
     }
 
-    /// Judges the recipe of a URL of the IIIF Image API. The query may sign the URL, as it signs the
-    /// URL of a file.
+    /// Judges the recipe of a URL of the IIIF Image API. The query may sign the URL, as it may sign
+    /// the URL of a file.
     ///
     /// # Errors
     /// [`Problem::Denied`], or [`Problem::BadParameter`] if the signature is malformed.

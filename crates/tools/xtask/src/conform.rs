@@ -26,8 +26,8 @@ pub(crate) fn run(root: PathBuf, name: &str, arguments: &[OsString]) -> Result<E
     Err(Stop::host(format!("exec {}: {failed}", program.display())))
 }
 
-/// Runs the suites `http1`, with fewer mutations than by default, and `iiif` for `cargo xtask test`.
-/// The build folder can stay locked while the suites run, because they do not use it.
+/// Runs the suites `http1`, with fewer mutations than by default, and `iiif` for `cargo xtask
+/// test`. The build folder can stay locked while the suites run, because they do not use it.
 ///
 /// # Errors
 /// When the server or `conform` cannot be built, or a suite cannot be run or finds a difference.
