@@ -162,8 +162,7 @@ impl Tree<'_> {
             if name.starts_with(b".") {
                 if let Err(err) = declared.load(folder, name) {
                     let (path, err) = (join(path, name), io::Error::from(err));
-                    let reason =
-                        format!("the file cannot be read, so its exclusions have no effect: {err}");
+                    let reason = format!("cannot read this file, whose rules are ignored: {err}");
                     walked.faults.push(Fault { path, reason });
                 }
                 continue;

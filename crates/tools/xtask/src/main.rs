@@ -95,8 +95,7 @@ enum Typed {
     },
     /// Run fuzz targets, and add to the repository the inputs that reach new code
     Fuzz {
-        /// Name of the fuzz target; without it, all targets run one after the other. For an unknown
-        /// name, the error lists all names
+        /// Name of the fuzz target [default: all]; for an unknown name, the error lists all names
         target: Option<String>,
         /// Time in seconds for which each target runs
         #[arg(long, default_value_t = 3_600)]
@@ -131,8 +130,7 @@ enum Typed {
     Figures,
     /// Benchmark Pelton against comparable programs, or write docs/report from the newest results
     Lab {
-        /// Name of the benchmark, or `report` to write docs/report; for an unknown name, the error
-        /// lists all names
+        /// Name of the benchmark, or report; for an unknown name, the error lists all names
         name: String,
         /// Arguments for the benchmark, such as --help
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]

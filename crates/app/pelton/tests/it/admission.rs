@@ -436,7 +436,7 @@ fn only_admins_have_everything_scanned() {
 /// login.
 #[test]
 fn open_access_is_logged_if_other_machines_can_reach_it() {
-    const MESSAGE: &str = "everyone who can reach this address can read the parts listed as open without a login: \
+    const MESSAGE: &str = "everyone who can reach this address can read the listed parts without a login: \
                            set require_login, admin_listen or admin_token_file to protect them";
     let home = home();
     let beyond = |flags: &[&str]| {

@@ -128,7 +128,7 @@ fn convert_to_a_folder_keeps_its_pictures() {
         ];
         let (code, _, stderr) = run(&home, &words);
         assert_eq!(code, 2, "{out}: {stderr}");
-        assert!(stderr.contains("would replace"), "{out}: {stderr}");
+        assert!(stderr.contains("would overwrite"), "{out}: {stderr}");
         let kept = fs::read(home.directory().join("library/a.jpg")).expect("the picture");
         assert!(kept == photo, "{out}");
     }
@@ -227,7 +227,7 @@ fn convert_says_what_is_wrong() {
         (
             &["library/p.jpg", "a.avif", "--query", "format=webp"],
             2,
-            "pelton: --query: OUT or --to selects the format",
+            "pelton: --query: meta and format are not allowed, because OUT or --to selects the format",
         ),
         (
             &["library/p.jpg", "missing/a.avif"],
@@ -405,7 +405,7 @@ fn scan_names_tracks_with_broken_tags_up_to_a_hundred() {
     let (code, stdout, stderr) = run(&home, &words);
     let printed: Vec<&str> = stderr.lines().collect();
     assert_eq!((code, printed.len()), (0, 101), "{stderr}");
-    let reason = "broken tags, indexed as a track: the ID3 tag has an unknown version";
+    let reason = "the file is indexed as a track, but its tags are broken: the ID3 tag has an unknown version";
     assert_eq!(printed[0], format!("000.flac: {reason}"));
     assert_eq!(printed[99], format!("099.flac: {reason}"));
     assert_eq!(printed[100], "3 more tracks have broken tags");

@@ -519,7 +519,7 @@ fn pelton_sign_signs_and_verifies() {
         (
             &["a.jpg", "--key", KEY],
             2,
-            "not a URL, and not a path that begins with /",
+            "neither a URL nor a path that begins with /",
         ),
         (
             &["/a.jpg", "--key", "abc"],

@@ -210,9 +210,7 @@ impl Loader {
                     let db = from.len()?;
                     return match db < keyspace.dbs.len() {
                         true => Ok(Item::Select(db)),
-                        false => Err(Stop::Bad(
-                            "the index of a database exceeds the number of databases",
-                        )),
+                        false => Err(Stop::Bad("there is no database with this index")),
                     };
                 }
                 opcode::FUNCTION => {
@@ -220,9 +218,7 @@ impl Loader {
                     return Ok(Item::Function(library));
                 }
                 opcode::FUNCTION_OLD => {
-                    return Err(Stop::Bad(
-                        "functions in the format of a pre-release of Redis 7.0 are not supported",
-                    ));
+                    return Err(Stop::Bad("functions of pre-releases are not supported"));
                 }
                 opcode::MODULE_AUX => {
                     return Err(Stop::Bad("data of Redis modules is not supported"));

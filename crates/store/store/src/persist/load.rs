@@ -377,17 +377,14 @@ impl<'a> Replay<'a> {
             }
             match parser.next(&mut source.input) {
                 Err(error) => {
-                    return Err(Error::data(format!(
-                        "{show}: in the command at byte {complete_end}: {error}"
-                    )));
+                    let text = format!("{show}: in the command at byte {complete_end}: {error}");
+                    return Err(Error::data(text));
                 }
                 Ok(true) => {
                     let args = parser.take_args();
-                    self.run(&args).map_err(|fault| {
-                        Error::data(format!(
-                            "{show}: the command at byte {complete_end}: {fault}"
-                        ))
-                    })?;
+                    let at = format!("{show}: the command at byte {complete_end}");
+                    self.run(&args)
+                        .map_err(|fault| Error::data(format!("{at}: {fault}")))?;
                     if !self.session.in_multi() {
                         complete_end = source.at();
                     }
