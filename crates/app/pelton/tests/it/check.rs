@@ -109,7 +109,7 @@ fn every_key_and_limit_is_listed() {
         cell.backend                    process                                        backend            default
         cell.ephemeral                  true                                           true or false      default
         cell.concurrency                auto                                           jobs               default
-        cell.spare                      2                                              workers            default
+        cell.spare                      2                                              sandboxes          default
         cell.max_queue_time             1s                                             time               default
         cell.max_boot_time              16s                                            time               default
         cell.max_request_time           2min                                           time               default
