@@ -19,7 +19,7 @@ impl Value for IiifService {
 
     fn read(raw: &Raw) -> Result<IiifService, Wrong> {
         let text = raw.text().ok_or_else(|| Wrong::found(raw))?;
-        match &*text {
+        match text {
             "off" => return Ok(IiifService::Off),
             "on" => return Ok(IiifService::On),
             _ => {}
