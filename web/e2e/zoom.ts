@@ -48,7 +48,7 @@ async function startViewer() {
 function factors(urls: readonly string[]): number[] {
   const found = urls.flatMap((url) => {
     const [, region, width] = /\/(?:\d+,\d+,)?(\d+|full)(?:,\d+)?\/\^?(max|\d+),?\d*\/0\/default\.\w+$/.exec(url) ?? [];
-    if (region === undefined || width === undefined) throw new Error(`${url} is no tile`);
+    if (region === undefined || width === undefined) throw new Error(`${url} is not the URL of a tile`);
     const whole = region === "full" ? 1200 : Number(region);
     return width === "max" ? 1 : Math.round(whole / Number(width));
   });

@@ -218,7 +218,7 @@ impl Loader {
                     return Ok(Item::Function(library));
                 }
                 opcode::FUNCTION_OLD => {
-                    return Err(Stop::Bad("functions of pre-releases are not supported"));
+                    return Err(Stop::Bad("functions of Redis 7.0-rc are not supported"));
                 }
                 opcode::MODULE_AUX => {
                     return Err(Stop::Bad("data of Redis modules is not supported"));
