@@ -7,6 +7,8 @@ import type { Visit } from "../visit.ts";
 
 /** Text for visitors. Its markup must be shown as text. */
 const DESCRIPTION = "For <i>you</i>";
+/** Delay of the session, in milliseconds. */
+const LATE_MS = 500;
 
 /** Share links: an album, a photo and a folder of videos are shared, seen by a visitor, and revoked. */
 export const shares: Journey = {
@@ -30,8 +32,11 @@ export const shares: Journey = {
     await visit.role("button", text(variant, "photos.share")).click();
     const photo = await create(visit, "share-photo");
     // Videos are originals, so the link to a folder of videos allows originals by default.
+    // The button to share appears with the session, and must not move what is there by then.
+    await page.route("**/api/session", (route) => setTimeout(() => void route.continue(), LATE_MS));
     await visit.open("folders/photos/2022/videos");
     await visit.role("button", text(variant, "photos.share")).click();
+    await page.unroute("**/api/session");
     const films = await create(visit, "share-videos");
     await see(visit, music, "audio");
     await see(visit, photo, ".grid img");

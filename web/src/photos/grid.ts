@@ -189,14 +189,19 @@ export class Grid {
     this.#schedule();
   }
 
-  /** Changes sections so that the picture at the top of the window stays where it is. */
+  /**
+   * Changes sections so that the picture at the top of the window stays where it is. A window at
+   * the start or the end of the timeline stays there.
+   */
   #changeSections(index: number, change: () => void): void {
-    const anchor = this.#scroller.isAtStart ? null : this.#source.sections.anchor(this.#top);
+    const { isAtStart, pastEnd } = this.#scroller;
+    const anchor = isAtStart ? null : this.#source.sections.anchor(this.#top);
     const hadFocus = index < 0 && this.#hasFocus;
     change();
     for (const at of index < 0 ? this.#mounted.keys() : [index]) this.#unmount(at);
     const y = anchor && this.#source.sections.position(anchor);
-    this.#scroller.shift(y === null ? 0 : y - this.#top);
+    if (!isAtStart && pastEnd >= -1) this.#scroller.shift(pastEnd - this.#scroller.pastEnd);
+    else this.#scroller.shift(y === null ? 0 : y - this.#top);
     this.#bringWanted(index);
     if (hadFocus) this.reveal(this.focused, true);
     this.#schedule();

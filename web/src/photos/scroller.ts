@@ -92,6 +92,11 @@ export class Scroller {
     return this.#position.scroll <= 0;
   }
 
+  /** Distance of the window below the end of the layout; negative if the layout goes on. */
+  get pastEnd(): number {
+    return this.#position.layout - this.#spaces.layout;
+  }
+
   /** Measures the window and the position of the root. */
   measure(): void {
     this.viewport = innerHeight;
