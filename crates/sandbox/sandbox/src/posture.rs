@@ -141,7 +141,7 @@ impl fmt::Display for Posture {
         if let Some(why) = &self.fell_back {
             writeln!(
                 f,
-                "                 chosen by auto, because microVMs do not work here: {why}"
+                "                 chosen by auto, because microVMs cannot be used here: {why}"
             )?;
         }
         let wiped = if self.ephemeral {

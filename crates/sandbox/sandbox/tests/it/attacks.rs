@@ -171,9 +171,9 @@ fn lies_are_found() {
         garbage: cell: protocol violation: the worker sent a malformed reply: Magic
         giant: cell: protocol violation: the worker sent a packet that is too long
         terminal-codes: cell: undecodable: ?[2J
-        leave: cell: crashed: exited without a reply, exit code 7
+        leave: cell: crashed: the cell exited without a reply, exit code 7
         mapped: cell: protocol violation: the worker still has the reply mapped for writing
-        beyond: cell: too large: exceeded the size limit of its output
+        beyond: cell: too large: the output exceeded its size limit
     "#]],
     );
 }

@@ -182,7 +182,7 @@ fn p13_calls_that_no_codec_makes_fail() {
         empty: cell: protocol violation: WrongLength
         garbage: cell: protocol violation: the worker sent a malformed reply: Magic
         terminal-codes: cell: undecodable: ?[2J
-        beyond: cell: too large: exceeded the size limit of its output
+        beyond: cell: too large: the output exceeded its size limit
     "#]]
     .assert_eq(&ends);
 }
