@@ -47,7 +47,8 @@ fn major(version: &str) -> Option<u32> {
 /// the lock file contradict each other.
 pub fn prepared(root: &Path, cache: &Path) -> Result<PathBuf, Stop> {
     if let Some(missing) = missing() {
-        return Err(Stop::host(missing).hint("install Debian's packages nodejs and npm, or Node"));
+        return Err(Stop::host(missing)
+            .hint("install Debian's packages nodejs and npm, or Node from nodejs.org"));
     }
     let web = root.join("web");
     let lock_path = web.join("package-lock.json");
@@ -56,7 +57,9 @@ pub fn prepared(root: &Path, cache: &Path) -> Result<PathBuf, Stop> {
     hasher.write(&lock);
     let folder = cache.join(format!("page-packages-{:016x}", hasher.finish()));
     if !folder.is_dir() {
-        timed("install the page's packages", || install(&web, &folder))?;
+        timed("installation of the page's npm packages", || {
+            install(&web, &folder)
+        })?;
     }
     link(&folder.join("node_modules"), &web.join("node_modules"))?;
     Ok(web)

@@ -51,7 +51,7 @@ fn message(graph: &Graph, circle: &Circle) -> String {
     let names = circle.iter().map(|module| display(module));
     let names: Vec<_> = names.collect();
     let mut what = format!(
-        "is in an import cycle of {} files: {}",
+        "the file is in an import cycle of {} files: {}",
         circle.len(),
         names.join(", ")
     );
