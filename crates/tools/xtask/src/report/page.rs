@@ -156,7 +156,7 @@ fn group_html(group: &Group, records: &Records) -> String {
         "measured",
         "program",
         &format!("median (range){value}"),
-        "Pelton's ratio to it (interval)",
+        "ratio of Pelton to the program (interval)",
         "",
         "record",
     ]);
