@@ -181,7 +181,8 @@ fn body(
             });
         }
     }
-    nearest.ok_or_else(|| Stop::findings("no width was tried for a variant of the wanted size"))
+    nearest
+        .ok_or_else(|| Stop::findings("the search for a variant of the wanted size tried no width"))
 }
 
 /// Comparison for one body size.
