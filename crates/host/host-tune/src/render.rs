@@ -161,7 +161,7 @@ pub(crate) fn write_status(out: &mut dyn Write, status: Option<&Status>) -> io::
                      or tune could not write it"
                 )
             }
-            Err(why) => format!(", now unknown: {why}"),
+            Err(why) => format!(", and the present value is unknown: {why}"),
         };
         writeln!(
             out,
@@ -179,7 +179,9 @@ fn sentence(progress: Progress) -> String {
         Progress::Restarted => {
             "the host has restarted, which has reset all changed settings".to_owned()
         }
-        Progress::Confirmed => "confirmed; pelton tune revert reverts the changes".to_owned(),
+        Progress::Confirmed => {
+            "the changes are confirmed; pelton tune revert reverts them".to_owned()
+        }
         Progress::Waiting {
             left_s,
             is_guarded: true,

@@ -276,7 +276,7 @@ impl Machine {
     fn exception(&mut self, vector: u16) -> Result<String, Refused> {
         let stack = self.regs.rsp;
         let place = match cpu::pushed(self.memory.system_mut(), stack) {
-            Some((rip, rsp)) => format!(", instruction {rip:#x}, stack {rsp:#x}"),
+            Some((rip, rsp)) => format!(", instruction pointer {rip:#x}, stack pointer {rsp:#x}"),
             None => String::new(),
         };
         let sregs = self.vcpu.get_sregs().map_err(refused("KVM_GET_SREGS"))?;

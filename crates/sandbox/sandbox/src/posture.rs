@@ -145,11 +145,11 @@ impl fmt::Display for Posture {
             )?;
         }
         let wiped = if self.ephemeral {
-            "after every job"
+            "wiped            after every job"
         } else {
-            "never"
+            "wiped            never"
         };
-        writeln!(f, "wiped            {wiped}")?;
+        writeln!(f, "{wiped}")?;
         writeln!(f, "isolation        {}", self.isolation())?;
         writeln!(f, "namespaces       {namespaces}")?;
         writeln!(f, "own user         {}", yes(self.own_user))?;

@@ -51,7 +51,10 @@ pub(crate) fn death(outcome: ExitOutcome, limits: &JobLimits, counters: &Counter
         }
         libc::SIGSYS => {
             counters.kills_filter.add(1);
-            return Failure::new(FailureKind::Crashed, "killed for a denied system call");
+            return Failure::new(
+                FailureKind::Crashed,
+                "the kernel killed the cell for a denied system call",
+            );
         }
         _ => {
             counters.crashes.add(1);

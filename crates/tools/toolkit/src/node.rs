@@ -23,9 +23,11 @@ const MAJOR_MIN: u32 = 20;
 /// Returns the reason why this machine cannot build the web page, or `None` if it can.
 pub fn missing() -> Option<String> {
     match output(Command::new("node").arg("--version")) {
-        Err(_) => Some(format!("node is not installed; Node {MAJOR_MIN} is needed")),
+        Err(_) => Some(format!(
+            "Node {MAJOR_MIN} or later is needed, but node is not installed"
+        )),
         Ok(version) if major(&version).is_none_or(|major| major < MAJOR_MIN) => Some(format!(
-            "node is {}; Node {MAJOR_MIN} is needed",
+            "node has the version {}, but Node {MAJOR_MIN} or later is needed",
             version.trim()
         )),
         Ok(_) => None,

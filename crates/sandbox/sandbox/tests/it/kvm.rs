@@ -71,7 +71,7 @@ fn p13_what_ring_3_may_not_ends_the_job_and_nothing_else() {
         };
         // Addresses differ with each boot of a guest, so they are removed from the message.
         let end = end
-            .split(", instruction 0x")
+            .split(", instruction pointer 0x")
             .next()
             .expect("split yields one");
         let end = end

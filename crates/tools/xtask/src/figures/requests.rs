@@ -74,7 +74,7 @@ pub(super) fn latency_start_and_memory(records: &Records) -> Markdown {
     let start = records.newest("hit", "start");
     let samples = numbers(start.value, "wall_us", |_| true);
     table.row(&[
-        "from the start of the process to the first hit, with 200 variants",
+        "time from the start of the process to the first hit, with 200 variants",
         &format!("{} ms", spread(samples, 1e3)),
         start.record,
     ]);

@@ -46,7 +46,7 @@ pub(super) fn costs_of_a_cell(records: &Records) -> Markdown {
         let dirty = short(number(row, "dirty_bytes") / 1e6);
         table.row(&[
             &format!(
-                "wipe of a cell ({}) with {dirty} MB",
+                "wipe of a cell ({}) after a job that wrote {dirty} MB",
                 text(row, "contender")
             ),
             &format!("{} µs", short(number(row, "wipe_us"))),

@@ -15,8 +15,8 @@ const STYLE: &str = include_str!("page.css");
 /// Introduction, and the explanation of the plots.
 const INTRODUCTION: &str = "<h1>Pelton, measured</h1>
 <p>Pelton brings together what five systems are known for: pictures that fit the browser, HTTP on a tuned host, a \
-sandbox around every job, a store in memory, and the index of a music library. This page tells each story, what its \
-authors published, and what we measured beside the programs of today.</p>
+sandbox around every job, a store in memory, and the index of a music library. For each system, this page tells its \
+story, what its authors published, and what we measured in comparison with current programs.</p>
 <p>Every number comes from a record of raw samples in the folder <code>lab/record</code> of the repository, and \
 <code>cargo xtask lab report</code> writes this page from the newest records. <code>lab/METHOD.md</code> describes the \
 method, <code>lab/BIAS.md</code> what may be wrong in Pelton's favour.</p>
