@@ -162,7 +162,8 @@ pub(super) fn store(records: &Records) -> Markdown {
     for bytes in [64_i64, 1_000_000] {
         let size = short(bytes as f64);
         let figure = format!(
-            "reads of values of {size} B by a program in the same process, without a socket, 10⁶ per second"
+            "millions of reads per second from the same process, without a socket, \
+             values of {size} B"
         );
         part("in_process", &figure, &|rows, peer| {
             let rows = list(rows)

@@ -19,7 +19,7 @@ sandbox around every job, a store in memory, and the index of a music library. F
 story, what its authors published, and what we measured in comparison with current programs.</p>
 <p>Every number comes from a record of raw samples in the folder <code>lab/record</code> of the repository, and \
 <code>cargo xtask lab report</code> writes this page from the newest records. <code>lab/METHOD.md</code> describes the \
-method, <code>lab/BIAS.md</code> what may be wrong in Pelton's favour.</p>
+method, <code>lab/BIAS.md</code> lists what may be wrong in Pelton's favour.</p>
 <p><strong>How to read the plots.</strong> A bar is the median over the rounds and begins at zero; the line across its \
 end, and the numbers in parentheses, are the range over the rounds. Each program has the same colour everywhere. The \
 ratio behind a bar is Pelton's value divided by that of the program: <span class=\"won\">won</span> means that the \
