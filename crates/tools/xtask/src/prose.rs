@@ -56,7 +56,7 @@ pub(crate) fn sample(root: &Path, seed: u64, count: usize) -> Result<ExitCode, S
         println!("{}\n{}", block.comment, block.code);
     }
     eprintln!(
-        "xtask: {} of {total} comment blocks, seed {seed}",
+        "xtask: printed {} of {total} comment blocks, chosen with seed {seed}",
         all.len()
     );
     Ok(ExitCode::SUCCESS)

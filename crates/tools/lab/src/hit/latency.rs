@@ -237,7 +237,7 @@ fn whole_bytes(bytes: &[u8]) -> io::Result<Option<usize>> {
     match length {
         Some(length) if head.starts_with("http/1.1 200") => Ok(Some(end + 4 + length)),
         _ => Err(io::Error::other(
-            "response is not a 200 with Content-Length",
+            "the response is not a 200 with Content-Length",
         )),
     }
 }

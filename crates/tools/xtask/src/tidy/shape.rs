@@ -33,7 +33,7 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule {
         name: "long-file",
-        cure: "split the file by topic; if it is a list or one thing, its first lines say so: `// tidy: long because …`",
+        cure: "split the file by topic; if it is a list or one unit, say so in its first lines: `// tidy: long because …`",
         check: long_file,
     },
     Rule {
