@@ -40,10 +40,10 @@ fn variables_set_settings() {
             imgproxy.only_presets = true  from IMGPROXY_ONLY_PRESETS
             imgproxy.base_url = local:///photos/  from IMGPROXY_BASE_URL
             Taken: IMGPROXY_QUALITY is a quality on the scale of JPEG: other formats get the quality that looks the same
-            NoEffect: IMGPROXY_USE_ETAG has no effect: Pelton always behaves as if the value were true
+            NoEffect: IMGPROXY_USE_ETAG has no effect: Pelton always behaves as if this variable were true
             Unsupported: IMGPROXY_SECRET is not supported
             Unsupported: IMGPROXY_SOURCE_URL_QUERY_SEPARATOR is not supported
-            NoEffect: IMGPROXY_JXL_EFFORT has no effect: docs/migrate-imgproxy.md lists the variables that are read
+            NoEffect: IMGPROXY_JXL_EFFORT has no effect: docs/migrate-imgproxy.md lists the variables that Pelton reads
         "#]],
     );
 }
@@ -55,7 +55,7 @@ fn without_a_prefix_nothing_is_an_imgproxy_url() {
         expect![[r#"
             imgproxy.keys = 00  from IMGPROXY_KEY
             imgproxy.salts = 01  from IMGPROXY_SALT
-            Unsupported: IMGPROXY_KEY is set, but imgproxy.prefix is off: no URL is an imgproxy URL
+            Unsupported: IMGPROXY_KEY is set, but has no effect while imgproxy.prefix is off
         "#]],
     );
 }

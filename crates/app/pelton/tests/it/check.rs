@@ -314,7 +314,7 @@ fn findings_exit_with_1() {
             pelton: root: missing: No such file or directory (os error 2)
             hint:   name the folder to serve with --root, PELTON_ROOT or `root` in the configuration file
             pelton: data: file/data: file: not a directory
-            hint:   without a data directory pictures are still served, but converted again for each request
+            hint:   without a data directory, pictures are still served, but each request converts its picture again
             ---
             1
         "#]],
