@@ -177,7 +177,7 @@ pub(crate) fn reload_journals(
 ) -> Result<(), Error> {
     let paths = Paths::new(config);
     if !paths.manifest.exists() {
-        return Err(Error::data("no AOF was found in the directory".to_owned()));
+        return Err(Error::data("the data directory contains no AOF".to_owned()));
     }
     empty(keyspace, now_ms);
     load_journals(config, &paths, keyspace, now_ms).map(drop)
@@ -313,7 +313,8 @@ impl<'a> Replay<'a> {
         if let Some(at) = source.sum_after(complete_end).map_err(read)? {
             return Err(Error::data(format!(
                 "{show}: the command at byte {complete_end} is incomplete, but a checksum follows at byte {at}: the file is \
-                 damaged, not truncated by a crash; truncate -s {complete_end} on the file drops everything from there on"
+                 damaged, not truncated by a crash; truncate -s {complete_end} on the file \
+                 drops that command and everything after it"
             )));
         }
         let incomplete_at = self.incomplete_at.unwrap_or(source.read);

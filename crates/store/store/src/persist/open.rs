@@ -47,7 +47,8 @@ pub(crate) fn open(
     if 0 < libraries {
         tracing::warn!(
             libraries,
-            "the snapshot contains functions, which cannot be called here: they are kept, and written to the next snapshot"
+            "the snapshot contains functions: this server cannot call them, but writes them to the next \
+             snapshot"
         );
     }
     if !config.appendonly {

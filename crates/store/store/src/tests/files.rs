@@ -459,7 +459,8 @@ fn a_flipped_bit_in_a_journal_is_refused_with_its_offset() {
     let fault = refused(&damaged, &config);
     let expected = format!(
         "the command at byte {at} is incomplete, but a checksum follows at byte {}: the file is damaged, not truncated by a crash; \
-         truncate -s {at} on the file drops everything from there on",
+         truncate -s {at} on the file drops that command and everything \
+         after it",
         sums[1]
     );
     assert_eq!(fault, expected);
