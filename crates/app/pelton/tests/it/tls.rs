@@ -408,7 +408,7 @@ fn unusable_certificates_are_reported_before_serving() {
     "#]]
     .assert_eq(&printed("serve --tls-cert good.pem"));
     expect![[r#"
-        pelton: tls: missing.key: cannot be read: No such file or directory (os error 2)
+        pelton: tls: missing.key: the file cannot be read: No such file or directory (os error 2)
         hint:   the certificate and the key must be readable by the user that pelton runs as
         2
     "#]]
@@ -420,7 +420,7 @@ fn unusable_certificates_are_reported_before_serving() {
     "#]]
     .assert_eq(&printed("check --tls-cert good.pem --tls-key other.key"));
     expect![[r#"
-        pelton: tls: old.pem: expired on Wed, 01 Jan 2020 00:00:00 GMT
+        pelton: tls: old.pem: the certificate expired on Wed, 01 Jan 2020 00:00:00 GMT
         1
     "#]]
     .assert_eq(&printed("check --tls-cert old.pem --tls-key old.key"));
