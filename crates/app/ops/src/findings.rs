@@ -155,7 +155,8 @@ fn of_disk(facts: &Facts, found: &mut Vec<Finding>) {
     if facts.variants > 0 && facts.variants <= facts.evicted {
         let count = facts.evicted;
         let text = format!(
-            "the cache is too small: {count} variants were evicted in the last hour, which is at least as many as the cache holds"
+            "the cache is too small: {count} variants were evicted in the last hour, which is at \
+             least as many as the cache holds"
         );
         let setting = Some("limits.variants_bytes_max");
         found.push(finding(

@@ -180,7 +180,9 @@ fn refusal_of(base: &str, status: u16, document: &Value, retry_after: Option<&st
     let title = text("title").unwrap_or("the server gave no reason");
     let what = format!("profile: {base} responded with {status}: {title}");
     match status {
-        200 | 404 => Error::usage(format!("profile: {base} responded with {status}, but sent no profile"))
+        200 | 404 => Error::usage(format!(
+            "profile: {base} responded with {status}, but sent no profile"
+        ))
             .hint("--url must be the URL of a Pelton server of this version, without a path"),
         300..=399 => Error::usage(what)
             .hint("the server sends profiles over HTTPS only: give an https address with --url, or set admin_listen"),

@@ -92,8 +92,9 @@ fn below(folder: &Path) -> Result<Vec<u8>, Error> {
             "--only: {} is not a folder below the root",
             folder.display()
         );
-        Error::usage(what)
-            .hint("give its path below ROOT, as in pelton scan ~/Music --only 'Band/Album'")
+        Error::usage(what).hint(
+            "give the path of the folder below ROOT, as in pelton scan ~/Music --only 'Band/Album'",
+        )
     })
 }
 

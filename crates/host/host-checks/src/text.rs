@@ -99,7 +99,8 @@ pub fn write_report(
     }
     writeln!(
         out,
-        "\nThe libreactor article is \"Extreme HTTP Performance Tuning\" by Marc Richards (2021), which measured a gain per step."
+        "\nThe libreactor article is \"Extreme HTTP Performance Tuning\" by Marc Richards (2021), \
+         which measured a gain per step."
     )?;
     if !is_full {
         writeln!(

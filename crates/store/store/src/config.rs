@@ -491,7 +491,8 @@ impl Config {
             tracing::warn!(
                 asked,
                 maxclients = clients_max,
-                "the limit on open files is too low for maxclients, so maxclients is lowered: raise ulimit -n"
+                "the limit on open files is too low for maxclients, so maxclients is lowered: \
+                 raise ulimit -n"
             );
             self.maxclients.0 = clients_max as i64;
         }

@@ -328,7 +328,8 @@ fn img_map(entry: Entry, taken: &mut Taken) {
     };
     for (prefix, _) in skipped {
         let text = format!(
-            "skips the prefix {prefix:?}, as in WebP Server Go, because it does not begin with a slash"
+            "skips the prefix {prefix:?}, as in WebP Server Go, because it does not begin with a \
+             slash"
         );
         taken.note(NoteKind::NoEffect, &entry, &text);
     }

@@ -162,7 +162,10 @@ fn an_unreadable_token_makes_the_metrics_unknown() {
     assert_eq!(report["server"], server.pid());
     let calls = row(&report, "app.syscalls");
     assert_eq!(calls["standing"], "unknown");
-    let state = format!("admin_token_file {}: does not exist on this host", token.display());
+    let state = format!(
+        "admin_token_file {}: does not exist on this host",
+        token.display()
+    );
     assert_eq!(calls["state"], state);
 }
 

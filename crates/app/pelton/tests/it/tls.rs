@@ -177,7 +177,7 @@ fn renewed_certificates_are_used_without_a_restart() {
     fs::write(home.directory().join("localhost.key"), "").expect("the home can be written");
     server.logged(
         "ERROR",
-        "cannot load the renewed certificates: the old ones stay in use",
+        "cannot load the renewed certificates: the old certificates stay in use",
     );
     let mut client = connect(&server, &trusts_new);
     client.request("GET", "/digits.txt", "");
@@ -202,7 +202,7 @@ fn a_signal_has_certificates_read_again() {
     signal(server.pid(), Signal::HUP);
     server.logged(
         "ERROR",
-        "cannot load the renewed certificates: the old ones stay in use",
+        "cannot load the renewed certificates: the old certificates stay in use",
     );
     let mut client = connect(&server, &trusts_new);
     client.request("GET", "/digits.txt", "");

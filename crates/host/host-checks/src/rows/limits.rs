@@ -94,18 +94,15 @@ fn descriptors(facts: &Facts) -> Judged {
             "the server may open at most {} file descriptors; {DESCRIPTORS} are enough for 16,384 connections that each download a file",
             bounds.hard
         )),
-        _ => fine(format!(
-            "the server may open {} file descriptors",
-            count(bounds.hard)
-        )),
+        _ => fine(format!("the server may open {}", count(bounds.hard))),
     };
     Ok(judgement.seen(limit).seen(open))
 }
 
 fn count(limit: u64) -> String {
     match limit {
-        u64::MAX => "any number of".to_owned(),
-        limit => limit.to_string(),
+        u64::MAX => "any number of file descriptors".to_owned(),
+        limit => format!("{limit} file descriptors"),
     }
 }
 

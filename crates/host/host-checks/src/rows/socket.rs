@@ -96,25 +96,23 @@ fn incoming_cpu(facts: &Facts) -> Judged {
     let (local, located) = (found.local, found.located);
     let cores = found.steering.cores();
     let mode = if 0 < found.steering.incoming_cpu {
-        "by SO_INCOMING_CPU"
+        "connections are spread by SO_INCOMING_CPU"
     } else if 0 < found.steering.cbpf {
-        "by a BPF program"
+        "connections are spread by a BPF program"
     } else {
-        "by a hash"
+        "connections are spread by a hash"
     };
     if cores < 2 {
         return Ok(not_applicable("the server has one core").seen(&facts.server.metrics));
     }
     if located < LOCATED_MIN {
-        let state = format!(
-            "connections are spread {mode}; only {located} of them were sampled, too few for a judgement"
-        );
+        let state = format!("{mode}; only {located} of them were sampled, too few for a judgement");
         return Ok(not_applicable(state)
             .seen(&facts.server.metrics)
             .seen(&facts.server.listeners));
     }
     let state = format!(
-        "connections are spread {mode}; {} % of {located} sampled connections are served on the processor that receives their packets",
+        "{mode}; {} % of {located} sampled connections are served on the processor that receives their packets",
         local * 100 / located
     );
     let judgement = match found.steering.hash == 0 || located * 9 <= local * 10 {

@@ -98,7 +98,8 @@ impl CertificateInfo {
         }
         if self.names.is_empty() && self.addresses.is_empty() {
             what.push(
-                "the certificate lists no host as a subject alternative name: clients ignore the common name"
+                "the certificate lists no host as a subject alternative name: clients ignore the \
+                 common name"
                     .to_owned(),
             );
         }

@@ -177,7 +177,7 @@ rows! {
     "zrandmember" -2 [READONLY], KEY, SortedSet, "6.2.0", "O(N) for N members requested",
         Run(zsets::zrandmember), "Returns random members.", "key [count [WITHSCORES]]";
     "zrange" -4 [READONLY], KEY, SortedSet, "1.2.0", "O(log N+M) for N members, of which M are sent",
-        Run(zset_range::zrange), "Returns the members in a range of ranks, scores or names.",
+        Run(zset_range::zrange), "Returns the members in a range of ranks or scores, or in a lexicographical range.",
         "key start:string stop:string [BYSCORE | BYLEX] [REV] [LIMIT offset count] [WITHSCORES]";
     "zrangebylex" -4 [READONLY], KEY, SortedSet, "2.8.9", "O(log N+M) for N members, of which M are sent",
         Run(zset_range::zrangebylex), "Returns the members in a lexicographical range.", "key min max [LIMIT offset count]";
@@ -185,7 +185,7 @@ rows! {
         Run(zset_range::zrangebyscore), "Returns the members in a range of scores.",
         "key min:double max:double [WITHSCORES] [LIMIT offset count]";
     "zrangestore" -5 [WRITE DENYOOM], TWO, SortedSet, "6.2.0", "O(log N+M) for N members, of which M are stored",
-        Run(zset_range::zrangestore), "Stores the members in a range of ranks, scores or names.",
+        Run(zset_range::zrangestore), "Stores the members in a range of ranks or scores, or in a lexicographical range.",
         "dst src min max [BYSCORE | BYLEX] [REV] [LIMIT offset count]";
     "zrank" -3 [READONLY FAST], KEY, SortedSet, "2.0.0", "O(log N)",
         Run(zsets::zrank), "Returns the rank of a member, counted from the lowest score.", "key member [WITHSCORE]";

@@ -109,9 +109,9 @@ rows! {
     "command|docs" -2 [LOADING STALE], NONE, Server, "7.0.0", "O(N) for N commands",
         Run(server::command_docs), "Returns the documentation of commands.", "[command-name ...]";
     "command|getkeys" -3 [LOADING STALE], NONE, Server, "2.8.13", "O(N) for N arguments",
-        Run(server::command_getkeys), "Returns the keys in a call.", "command [arg ...]";
+        Run(server::command_getkeys), "Returns the keys in a call of a command.", "command [arg ...]";
     "command|getkeysandflags" -3 [LOADING STALE], NONE, Server, "7.0.0", "O(N) for N arguments",
-        Run(server::command_getkeysandflags), "Returns the keys in a call, and how the command uses them.", "command [arg ...]";
+        Run(server::command_getkeysandflags), "Returns the keys in a call of a command, and how the command uses them.", "command [arg ...]";
     "command|help" 2 [LOADING STALE], NONE, Server, "5.0.0", "O(1)",
         Help, "Lists the subcommands.";
     "command|info" -2 [LOADING STALE], NONE, Server, "2.8.13", "O(N) for N commands",

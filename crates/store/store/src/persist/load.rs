@@ -283,11 +283,13 @@ impl<'a> Replay<'a> {
         }
         if !is_last || !self.may_cut {
             let text = format!(
-                "{show}: the last command begins at byte {complete_end} and is truncated at {}; {}",
+                "{show}: the last command begins at byte {complete_end} and is truncated at byte \
+                 {}; {}",
                 source.read,
                 match is_last {
                     true => "set aof-load-truncated yes to drop that command",
-                    false => "more files follow, so the file is damaged, not truncated by a crash",
+                    false =>
+                        "more AOF files follow, so the file is damaged, not truncated by a crash",
                 }
             );
             return Err(Error::data(text));
