@@ -353,7 +353,7 @@ mod tests {
             &Value::Null,
             None,
             expect![[r#"
-                pelton: profile: http://nas:3333 responded with 404, but no profile
+                pelton: profile: http://nas:3333 responded with 404, but sent no profile
                 hint:   --url must be the URL of a Pelton server of this version, without a path"#]],
         );
     }
