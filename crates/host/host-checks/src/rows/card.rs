@@ -173,13 +173,13 @@ fn epoll_polling(facts: &Facts) -> Judged {
             "kernel {kernel} does not support busy polling per epoll instance; kernel {EPOLL_POLLING} or newer is needed"
         ),
         (true, Some(open)) if open.iter().any(|one| one.napi_id != 0) => {
-            "the kernel and the network card support it".to_owned()
+            "the kernel and the network card support busy polling".to_owned()
         }
         (true, Some(open)) if !open.is_empty() => {
-            "the kernel supports it, but the connections have no SO_INCOMING_NAPI_ID".to_owned()
+            "the kernel supports busy polling, but the connections have no SO_INCOMING_NAPI_ID".to_owned()
         }
         (true, _) => {
-            "the kernel supports it; without an open connection, it is unknown if the network card does"
+            "the kernel supports busy polling; without an open connection, it is unknown if the network card does"
                 .to_owned()
         }
     };

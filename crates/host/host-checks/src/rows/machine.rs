@@ -47,7 +47,7 @@ pub(super) const ROWS: &[Check] = &[
         title: "transparent huge pages",
         class: Class::Tunable,
         gain: "the libreactor article gives no figure for huge pages; in Pelton's sandboxes, the first access to 4 KB of new memory takes 1.2 µs with huge pages, and 8 to 15 µs without them",
-        sizes: "conversions of pictures; not cache hits",
+        sizes: "conversions of pictures, but not cache hits",
         risk: "with the setting always, every program may use more memory; with madvise, only programs that request huge pages",
         change: "echo madvise > /sys/kernel/mm/transparent_hugepage/enabled",
         undo: "echo never > /sys/kernel/mm/transparent_hugepage/enabled",

@@ -175,7 +175,7 @@ fn audit(facts: &Facts) -> Judged {
     let judgement = match (audit.enabled, audit.rules) {
         (0, _) => fine("auditing is off"),
         _ if audit.exempts_processes => fine(
-            "auditing is on, but the rule never,task exempts all processes that start after it is set",
+            "auditing is on, but the rule never,task exempts all processes that start after the rule is set",
         ),
         (_, 0) => tradeoff(
             "auditing is on without rules: the kernel still prepares a record for every system call",

@@ -49,7 +49,7 @@ pub(super) const ROWS: &[Check] = &[
         id: "sock.balance",
         title: "connections spread evenly over the cores",
         class: Class::Process,
-        gain: "the libreactor article gives no figure for balance; on a server with four cores, a core that has half of all connections halves the throughput",
+        gain: "the libreactor article gives no figure for the balance of connections; on a server with four cores, a core that has half of all connections halves the throughput",
         sizes: "all sizes",
         risk: "fewer connections are served on the processor that receives their packets",
         change: "steering = \"auto\"; if clients are few, let the proxy open more connections",
@@ -128,7 +128,7 @@ fn cbpf(facts: &Facts) -> Judged {
     let kernel = facts.kernel.release.get()?;
     let judgement = match facts.server.metrics.ok().map(|found| found.steering.cbpf) {
         Some(cores) if 0 < cores => fine(format!(
-            "{cores} cores get their connections by a BPF program"
+            "{cores} cores get their connections from a BPF program"
         )),
         _ if INCOMING_CPU <= *kernel => not_applicable(format!(
             "kernel {kernel} needs no BPF program, because SO_INCOMING_CPU makes the same choice"

@@ -464,7 +464,7 @@ fn taps_audit_and_seccomp() {
         "sec.audit",
         &facts,
         expect![
-            "fine: auditing is on, but the rule never,task exempts all processes that start after it is set (1 pieces of evidence)"
+            "fine: auditing is on, but the rule never,task exempts all processes that start after the rule is set (1 pieces of evidence)"
         ],
     );
     facts.kernel.audit = Fact::unknown("AUDIT_GET", Unread::Unsupported);

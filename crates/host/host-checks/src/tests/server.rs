@@ -149,7 +149,7 @@ fn steering() {
     check(
         "sock.cbpf",
         &facts,
-        expect!["fine: 2 cores get their connections by a BPF program (2 pieces of evidence)"],
+        expect!["fine: 2 cores get their connections from a BPF program (2 pieces of evidence)"],
     );
     facts.kernel = kernel(6, 1).kernel;
     check(
@@ -276,7 +276,7 @@ fn queues_of_the_card() {
         "poll.epoll",
         &facts,
         expect![
-            "notApplicable: this version of Pelton does not use busy polling; the kernel supports it, but the connections have no SO_INCOMING_NAPI_ID (2 pieces of evidence)"
+            "notApplicable: this version of Pelton does not use busy polling; the kernel supports busy polling, but the connections have no SO_INCOMING_NAPI_ID (2 pieces of evidence)"
         ],
     );
     facts.server.connections = known(vec![
@@ -287,7 +287,7 @@ fn queues_of_the_card() {
         "poll.epoll",
         &facts,
         expect![
-            "notApplicable: this version of Pelton does not use busy polling; the kernel and the network card support it (2 pieces of evidence)"
+            "notApplicable: this version of Pelton does not use busy polling; the kernel and the network card support busy polling (2 pieces of evidence)"
         ],
     );
 }
