@@ -486,6 +486,38 @@ fn plain_word() {
 }
 
 #[test]
+fn plain_document() {
+    check(
+        "plain-document",
+        &[
+            (
+                "docs/new.md",
+                "Whoever reads it.\n```\ntold\n```\nRuns as `nobody`.\n",
+            ),
+            ("docs/STYLE.md", "Not told.\n"),
+        ],
+        expect![[r#"
+            docs/new.md:1 says `whoever`: name the client, caller, user or thread
+        "#]],
+    );
+}
+
+#[test]
+fn plain_message() {
+    let code = "fn a() {\n    log(\"the client is told why\");\n    log(\"told\");\n}\n";
+    check(
+        "plain-message",
+        &[
+            ("crates/any/new/src/a.rs", code),
+            ("crates/any/new/src/tests.rs", code),
+        ],
+        expect![[r#"
+            crates/any/new/src/a.rs:2 says `told`: say which value is passed, sent, reported or logged
+        "#]],
+    );
+}
+
+#[test]
 fn comment_width() {
     let long = format!("// {}\n// https://{}\n", "a".repeat(98), "b".repeat(98));
     check(
