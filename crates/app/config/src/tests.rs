@@ -227,7 +227,7 @@ fn programs_that_make_no_sense_are_refused() {
         a: no program is called b
         a: no program is called b
         b: another program has the same route
-        input: the name "input" is reserved, because on_error = "input" means the request's body
+        input: a program cannot have the name "input", because on_error = "input" sends the body of the request back
     "#]]
     .assert_eq(&outcomes.replace("pelton: pelton.toml:1: programs: ", ""));
 }

@@ -129,8 +129,8 @@ fn lines(report: &Report) -> String {
     if report.opened != 0 {
         let per_second = report.opened as f64 / report.read.as_secs_f64().max(1e-6);
         out += &format!(
-            "read {} in {} read operations, sorted by {}, on {} threads ({}): {per_second:.0} \
-             files/s; {} files have broken tags\n",
+            "read {} in {} read operations, in the order of {}, with {} threads ({}): \
+             {per_second:.0} files/s; {} files have broken tags\n",
             HumanBytes(report.bytes),
             report.reads,
             match report.read_order {

@@ -90,7 +90,9 @@ fn damaged(damage: Damage, folder: &Path, action: UserAction<'_>) -> Option<Erro
             journal.display()
         );
         let cause =
-            format!("{bytes} bytes are not complete records, and the changes in them are lost");
+            format!(
+                "{bytes} bytes of the file are not complete records; the changes that they recorded are lost"
+            );
         Error::finding(what).because(cause).hint(hint)
     })
 }

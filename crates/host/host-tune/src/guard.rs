@@ -147,7 +147,7 @@ pub(crate) fn start(
     match ready {
         Ok(()) if answer == [READY] => Ok((ours, child.id())),
         Ok(()) => Err(failed(io::Error::other(
-            "the program that was started is not the guard",
+            "the program that was started is not the process that reverts unconfirmed changes",
         ))),
         Err(err) => {
             child.kill().map_err(failed)?;

@@ -150,9 +150,9 @@ impl LibraryIndexer {
             .spawn(move || its.run(last));
         Ok(LibraryIndexer {
             shared,
-            thread: Mutex::new(Some(
-                thread.map_err(refused("start the scan thread for the index in the folder"))?,
-            )),
+            thread: Mutex::new(Some(thread.map_err(refused(
+                "start the thread that scans the library, whose index is in the folder",
+            ))?)),
         })
     }
 

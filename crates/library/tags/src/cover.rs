@@ -65,7 +65,7 @@ fn read(input: &mut Input<'_>, picture: &Picture) -> Result<Vec<u8>, Error> {
     let skip = picture.skip as usize;
     if plain.len() < skip {
         return Err(Error::malformed(
-            "the tag states an offset of the picture beyond the end of its data",
+            "the offset of the picture lies beyond the end of the data of the tag",
         ));
     }
     plain.drain(..skip);

@@ -174,10 +174,16 @@ const fn gauge(name: &'static str, help: &'static str, read: fn(&Unit, &Stats) -
 
 const ROWS: &[Row] = &[
     counter("runs", "requests that ran in a cell", |_, stats| stats.runs),
-    counter("finished", "runs that produced a response", |_, stats| {
-        stats.finished
-    }),
-    counter("wipes", "cells wiped after a run", |_, stats| stats.wipes),
+    counter(
+        "finished",
+        "requests for which the program produced a response",
+        |_, stats| stats.finished,
+    ),
+    counter(
+        "wipes",
+        "cells whose memory was reset after a request",
+        |_, stats| stats.wipes,
+    ),
     counter(
         "wait_microseconds",
         "time that requests waited for a free cell",

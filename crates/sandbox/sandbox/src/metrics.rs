@@ -26,7 +26,7 @@ pub fn render_metrics(text: &mut Text, cells: &Stats) {
     );
     text.counter(
         "pelton_cell_wipes",
-        "cells wiped after their job",
+        "cells whose memory was reset after a job",
         cells.wipes,
     );
     text.counter(

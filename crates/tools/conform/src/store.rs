@@ -164,9 +164,9 @@ pub(crate) fn run(root: PathBuf, named: &[OsString]) -> Result<ExitCode, Stop> {
 fn share(passed: usize, external: usize, left_out: &[String]) -> String {
     let percent = |part: usize| 100.0 * part as f64 / REDIS_PASSES as f64;
     format!(
-        "Pelton passes {passed} of the {REDIS_PASSES} tests that Redis 7.4.1 passes in external \
-         mode, {:.1} %; {} of them are in units that start servers themselves, and without \
-         these units Pelton passes {external}, {:.1} %\n{} units were left out: {}",
+        "Redis 7.4.1 passes {REDIS_PASSES} tests in external mode; Pelton passes {passed} of these \
+         tests, {:.1} %\nWithout the {} passed tests of units that start servers themselves, Pelton \
+         passes {external}, {:.1} %\n{} units were not run: {}",
         percent(passed),
         passed - external,
         percent(external),

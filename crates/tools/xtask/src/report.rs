@@ -107,8 +107,9 @@ fn requests(records: &Records) -> Section {
         groups: vec![
             Group {
                 title: "Small JSON responses, requests per second of one core",
-                method: "The client on the other core sends requests as fast as it can. The interval of a ratio \
-                    is computed from the ranges over the rounds.",
+                method: "The server has one core, and the client sends requests as fast as it can from another. \
+                    The interval of a ratio follows from the lowest and highest value of each server over \
+                    all rounds.",
                 lines: Vec::new(),
                 plots: web::throughput(records),
             },
@@ -149,7 +150,7 @@ fn store(records: &Records) -> Section {
             },
             Group {
                 title: "Memory, and latency during heavy work",
-                method: "The interval of a ratio is computed from the ranges over the rounds.",
+                method: "The interval of a ratio follows from the lowest and highest value of each store over all rounds.",
                 lines: Vec::new(),
                 plots: servers::store(records),
             },
@@ -166,7 +167,7 @@ fn library(records: &Records) -> Section {
                 method: "16,000 generated tracks, in the page cache. Pelton's time includes its index. “lofty” \
                     is the Rust library of this name with its defaults; “Musium's pattern” is Pelton's \
                     reader with the threads and reads of Musium. Neither of them builds an index. The interval \
-                    of a ratio is computed from the ranges over the rounds.",
+                    of a ratio follows from the lowest and highest value of each reader over all rounds.",
                 lines: Vec::new(),
                 plots: servers::reads(records),
             },

@@ -48,7 +48,7 @@ pub(super) const ROWS: &[Check] = &[
         sizes: "responses of all sizes, if one processor is busy with packets while others are idle",
         risk: "each batch of packets costs an interrupt between processors, which is a loss if the receiving processor is not busy",
         change: "echo MASK > /sys/class/net/IF/queues/rx-0/rps_cpus; sysctl -w net.core.rps_sock_flow_entries=32768; echo 32768 > /sys/class/net/IF/queues/rx-0/rps_flow_cnt",
-        undo: "write 0 to both files, and set net.core.rps_sock_flow_entries to 0",
+        undo: "write 0 to rps_cpus and rps_flow_cnt, and set net.core.rps_sock_flow_entries to 0",
         judge: |facts| each(facts, software),
     },
     Check {

@@ -31,7 +31,7 @@ pub(super) const ROWS: &[Check] = &[
         sizes: "responses of all sizes, in bursts of new connections",
         risk: "longer backlogs hold more memory during an attack",
         change: "sysctl -w net.core.somaxconn=4096 net.ipv4.tcp_max_syn_backlog=4096, then restart the server",
-        undo: "set both settings to their previous values by sysctl -w, then restart the server",
+        undo: "set tcp_slow_start_after_idle and tcp_wmem to their previous values with sysctl -w, then restart the server",
         judge: backlog,
     },
     Check {
@@ -53,7 +53,7 @@ pub(super) const ROWS: &[Check] = &[
         sizes: "responses of 50 KB and more over the internet: the next picture of a page is sent at full speed",
         risk: "after a pause, a burst may be sent over a path that has become slower",
         change: "sysctl -w net.ipv4.tcp_slow_start_after_idle=0 net.ipv4.tcp_wmem='4096 16384 4194304'",
-        undo: "set both settings to their previous values by sysctl -w",
+        undo: "set tcp_slow_start_after_idle and tcp_wmem to their previous values with sysctl -w",
         judge: media,
     },
     Check {

@@ -60,7 +60,7 @@ fn findings_come_first_and_in_full() {
           for       responses of all sizes, in bursts of new connections
           risk      longer backlogs hold more memory during an attack
           change    sysctl -w net.core.somaxconn=4096 net.ipv4.tcp_max_syn_backlog=4096, then restart the server (class T)
-          undo      set both settings to their previous values by sysctl -w, then restart the server
+          undo      set tcp_slow_start_after_idle and tcp_wmem to their previous values with sysctl -w, then restart the server
 
         gain  kernel.version: kernel version, for the features that the server uses
     "#]].assert_eq(&begin);

@@ -287,7 +287,7 @@ impl<'a> Replay<'a> {
                  {}; {}",
                 source.read,
                 match is_last {
-                    true => "set aof-load-truncated yes to drop that command",
+                    true => "set aof-load-truncated yes to drop the truncated command",
                     false =>
                         "more AOF files follow, so the file is damaged, not truncated by a crash",
                 }

@@ -259,7 +259,7 @@ fn damage_is_refused_with_its_offset() {
     assert_eq!(
         refused(&whole[..commands - 1], &strict),
         format!(
-            "the last command begins at byte {} and is truncated at byte {}; set aof-load-truncated yes to drop that command",
+            "the last command begins at byte {} and is truncated at byte {}; set aof-load-truncated yes to drop the truncated command",
             commands - 27,
             commands - 1
         )

@@ -10,7 +10,7 @@ use crate::record::{Records, is, list, member, number, numbers, text};
 pub(super) fn cells(records: &Records) -> Markdown {
     let mut table = Markdown::new(&[
         "cell",
-        "throughput, divided by that without cells",
+        "throughput of requests that run in a cell, divided by the throughput without cells",
         "CPU time without cells, divided by that with this cell",
         "p99 of the wait for a cell, µs",
         "record",

@@ -171,8 +171,8 @@ pub(super) fn travel(records: &Records) -> Vec<Plot> {
     );
     vec![
         plot.bar("pelton", sweeps("ours"))
-            .compared("order of inodes", sweeps("inode_order"), None)
-            .compared("order of paths", sweeps("path_order"), None),
+            .compared("in the order of their inodes", sweeps("inode_order"), None)
+            .compared("in the order of their paths", sweeps("path_order"), None),
     ]
 }
 
