@@ -373,7 +373,7 @@ settings! {
         /// entries are removed.
         max_memory: Bytes = Bytes::mib(64), "bytes";
         /// Time within which the store at store.url must accept a connection or answer. If it does
-        /// not, the server continues without it.
+        /// not, the server continues without the store.
         timeout: Timeout = Timeout::seconds(1), "time";
     }
 
@@ -455,8 +455,9 @@ settings! {
         /// up to limits.memory_body_bytes_max. When it is full, the least recently used files are
         /// removed from it.
         hot_bytes_max: Bytes = Bytes::mib(256), "bytes";
-        /// Maximum memory for all running conversions together. The server estimates the need of
-        /// each one before it starts; a conversion that would exceed the limit waits.
+        /// Maximum memory for all running conversions together. Before a conversion starts, the
+        /// server estimates the memory that it needs; a conversion that would exceed the limit
+        /// waits.
         convert_bytes_max: Bytes = Bytes::gib(1), "bytes";
         /// Maximum number of conversions that may wait to start. When one more would wait, its
         /// request gets the status 503.
@@ -718,15 +719,16 @@ settings! {
         /// paths are, except those of the web page at /-/ and of music players; the web page then
         /// shows no pictures.
         prefix: UrlPrefix = UrlPrefix(None), "path or off";
-        /// Keys of signatures, in hexadecimal digits. A URL that is signed with any of the keys and
-        /// its salt is valid; others get the status 403. If empty, no signature is checked.
+        /// Keys with which imgproxy URLs are signed, in hexadecimal digits. A URL that is signed
+        /// with any of the keys and its salt is valid; others get the status 403. If empty, no
+        /// signature is checked.
         keys: HexSecrets = HexSecrets(Vec::new()), "keys";
         /// Salts of the keys in imgproxy.keys, in the same order and in hexadecimal digits.
         salts: HexSecrets = HexSecrets(Vec::new()), "salts";
         /// Length in bytes to which signatures are shortened before they are encoded as text. 32 is
         /// the full length.
         signature_size: SignatureSize = SignatureSize::WHOLE, "bytes";
-        /// Texts that are valid as signatures of every URL.
+        /// Texts that are valid as the signature of every imgproxy URL.
         trusted_signatures: TrustedSignatures = TrustedSignatures(Vec::new()), "texts";
         /// Names for options. For example, with thumb=rs:fill:96:96/q:70, URLs can contain
         /// preset:thumb. The preset called default applies to all URLs. In a flag or variable,

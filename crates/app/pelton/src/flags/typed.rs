@@ -728,8 +728,8 @@ impl Profile {
 ///
 /// Takes the arguments of redis-server: first a configuration file in the syntax of redis.conf (the
 /// name - stands for standard input), then directives, each with -- before its name. All of them
-/// are optional. By default, the store listens on 127.0.0.1:6379 and keeps its files in
-/// pelton-data/store.
+/// are optional. docs/store.md says which directives of Redis have no effect here or are refused.
+/// By default, the store listens on 127.0.0.1:6379 and keeps its files in pelton-data/store.
 #[derive(Args)]
 #[command(after_help = "Examples:
   pelton store --port 7000 --save '' --dir /var/lib/store
