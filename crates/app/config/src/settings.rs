@@ -154,9 +154,9 @@ settings! {
         /// (libjpeg). Pictures in other formats are encoded to look as good as a JPEG of this
         /// quality. A higher quality makes larger files.
         quality: Quality = Quality(DEFAULT_QUALITY_PCT), "1-100";
-        /// Formats, avif or webp, to which pictures are converted for clients that accept them.
-        /// Other clients get the original file if browsers can show its format and the request
-        /// changes nothing, and otherwise a JPEG or PNG.
+        /// Formats to which pictures are converted for clients that accept them: avif, webp or
+        /// both, in any order. Other clients get the original file if browsers can show its format
+        /// and the request changes nothing, and otherwise a JPEG or PNG.
         formats: Formats = Formats(vec![Target::Avif, Target::Webp]), "formats";
         /// Extensions of files to serve in addition to pictures and audio files; * means all files.
         /// The default lists the videos that browsers can play.
@@ -171,9 +171,12 @@ settings! {
         /// sends a field of the same name, the added field replaces it. In a flag or variable,
         /// separate several fields with |.
         headers: HeaderFields = HeaderFields(Headers::default()), "fields";
-        /// Tags of files and folders. Responses for files below a tagged path carry the tag in the
+        /// Tags of files and folders, as pairs of a tag and a decoded URL path, such as
+        /// summer=/2025/july. The tag of a folder applies to everything below it. Several pairs may
+        /// have the same tag or the same path. Responses for a tagged file carry its tags in the
         /// header fields Cache-Tag and Surrogate-Key, with which CDNs purge their caches. `pelton
-        /// purge --tag` deletes the converted pictures of these files.
+        /// purge --tag` deletes the converted pictures and tracks of the files with a tag. In a
+        /// flag or variable, separate several pairs with |.
         tags: Tags = Tags(PathTags::default()), "tag=path";
         /// Origins, such as https://example.org, whose web pages may read files of the library by
         /// script (CORS). * means all origins.
@@ -194,8 +197,9 @@ settings! {
         /// /scans=/srv/scans serves /srv/scans/a.jpg as /scans/a.jpg.
         img_map: Mappings = Mappings(Vec::new()), "prefix=directory";
         /// Your own programs, which answer the requests for given URL paths. They run in sandboxes.
-        /// In the configuration file, each has a table `[programs.NAME]`, whose keys docs/cells.md
-        /// explains; in a flag or variable, { NAME = { path = "/bin/x", route = "/x" } }.
+        /// In the configuration file, each program has a table `[programs.NAME]`, whose keys
+        /// docs/cells.md explains. In a flag or variable, write a TOML inline table, such as { NAME
+        /// = { path = "/bin/x", route = "/x" } }.
         programs: Programs = Programs::default(), "tables";
         /// Encode converted pictures again when CPU cores are idle, with slower encoder settings
         /// that make smaller files.
@@ -224,26 +228,28 @@ settings! {
         /// login page). Music players must always log in.
         require_login: LoginNeed = LoginNeed(RequireLogin::Off), "off, music or all";
         /// Host names under which clients may reach this server, such as music.example.org or
-        /// *.example.org. Requests under another name get the status 421. If the list is empty,
-        /// files are sent under every name, and only the other requests, such as those to the API,
-        /// are checked. IP addresses, names without a dot, names in .local, .localhost, .internal
-        /// or .home.arpa, and names in the server's certificates are always accepted.
+        /// *.example.org; * means every name. Requests under another name get the status 421.
+        /// Always accepted are IP addresses, names without a dot, names in .local, .localhost,
+        /// .internal or .home.arpa, names in the server's certificates, and all names over HTTPS.
+        /// If the list is empty, files and music players are served under every name, but
+        /// everything else, such as the API, only under the names that are always accepted.
         hosts: Hosts = Hosts(Vec::new()), "names";
         /// Origins of other web sites, such as https://photos.example.org, whose pages may use the
         /// API at /-/api. This server's own pages always may. For pages that only read files, see
         /// cors_origins.
         origins: Origins = Origins(Vec::new()), "origins";
         /// Additional IP address and port at which metrics, status and the API at /-/api need no
-        /// login. If it is set, these three need a login at all other addresses.
+        /// login, and no token either. If it is set, these three need a login, or the token in
+        /// admin_token_file, at all other addresses.
         admin_listen: MaybeAddress = MaybeAddress(None), "address or off";
         /// File with a token of at least 16 characters, for scripts that use metrics, status or the
         /// API at /-/api, and for `pelton purge`, `doctor` and `profile`. A script sends the token
         /// as `Authorization: Bearer TOKEN`. If the file is set, requests for metrics, status and
-        /// the API need the token or a login.
+        /// the API need the token or a login, except at the address of admin_listen.
         admin_token_file: MaybeFile = MaybeFile(None), "file or off";
         /// Destination of the access log: a file, stderr, or off. The log has one line of JSON per
         /// response.
-        access_log: AccessLog = AccessLog(Sink::Off), "file";
+        access_log: AccessLog = AccessLog(Sink::Off), "file or off";
         /// Directory from which the files of the web page are read again for each request. Only
         /// developers of the web page need this setting; otherwise the program serves the files
         /// that are built into it.
@@ -295,22 +301,29 @@ settings! {
         split_genres: Texts = Texts(Splits::default().genres), "texts";
         /// Names of artists or genres that contain a separator but must not be split.
         split_exceptions: Texts = Texts(Splits::default().exceptions), "texts";
-        /// Places to look for the cover of a track, in this order. A file name, such as cover.*: a
-        /// file in the track's folder. embedded: the picture in the track's file. disc or album:
-        /// the cover of the track's disc or album. any: any picture in the track's folder.
+        /// Sources of the cover of a track, which the server tries in the order of this list.
+        /// Possible sources: a file name such as cover.* (a picture with this name in the track's
+        /// folder), any (any picture in that folder), embedded (the picture in the track's file),
+        /// disc or album (the cover of the track's disc or album). In a file name, * stands for any
+        /// characters.
         cover_track: Sources = Sources(CoverRules::default().track), "sources";
-        /// Places to look for the cover of a disc, in this order. The values are those of
-        /// library.cover_track; embedded means a picture in one of the disc's tracks.
+        /// Sources of the cover of a disc, which the server tries in the order of this list.
+        /// Possible sources: a file name such as disc*.* (a picture with this name in a folder with
+        /// tracks of the disc), any (any picture in such a folder), embedded (the picture in the
+        /// file of one of the disc's tracks), album (the cover of the disc's album).
         cover_disc: Sources = Sources(CoverRules::default().disc), "sources";
-        /// Places to look for the cover of an album, in this order. The values are those of
-        /// library.cover_track; embedded means a picture in one of the album's tracks.
+        /// Sources of the cover of an album, which the server tries in the order of this list.
+        /// Possible sources: a file name such as cover.* (a picture with this name in the folder of
+        /// the album, or in a folder with tracks of the album), any (any picture in such a folder),
+        /// embedded (the picture in the file of one of the album's tracks).
         cover_album: Sources = Sources(CoverRules::default().album), "sources";
-        /// Places to look for the picture of an artist, in this order. A file name, such as
-        /// artist.*: a file in the folder that contains the artist's albums. any: any picture in
-        /// that folder. album: the cover of the artist's first album that has one.
+        /// Sources of the picture of an artist, which the server tries in the order of this list.
+        /// Possible sources: a file name such as artist.* (a picture with this name in the folder
+        /// that contains the folder of the artist's first album), any (any picture in that folder),
+        /// album (the cover of the artist's first album that has one).
         cover_artist: Sources = Sources(CoverRules::default().artist), "sources";
         /// Sizes in which `pelton prefetch` creates covers in advance. Each size is the side of a
-        /// square into which the cover is scaled.
+        /// square. The cover is scaled to fit into this square, and is not cropped.
         cover_sizes: Sides = Sides(vec![300, 600]), "pixels";
         /// Heights of the smaller copies of photographs that `pelton prefetch` and an idle server
         /// (library.prefetch_idle_time) make in advance. The server's own web page requests the
@@ -321,8 +334,8 @@ settings! {
         /// library.picture_sizes, newest first. It stops at the next request, or when 90 % of
         /// limits.variants_bytes_max is used. 0s turns this off.
         prefetch_idle_time: OptionalDuration = OptionalDuration::seconds(60), "time";
-        /// Disk space for covers that were extracted from music files. When it is full, the least
-        /// recently used covers are deleted.
+        /// Maximum disk space for covers that were extracted from music files. When it is full, the
+        /// least recently used covers are deleted.
         covers_bytes_max: Bytes = Bytes(scan::CoverLimits::default().bytes_max), "bytes";
     }
 
@@ -341,15 +354,16 @@ settings! {
         /// Longest track to transcode, in playing time. Longer tracks are sent unconverted. 0s
         /// turns transcoding off.
         longest: OptionalDuration = OptionalDuration::seconds(3_600), "time";
-        /// Maximum memory that the transcoding of one track may use, in addition to
-        /// cell.max_memory.
+        /// Maximum memory that the transcoding of one track may use, in addition to the memory that
+        /// cell.max_memory limits.
         max_memory: Bytes = Bytes::mib(256), "bytes";
     }
 
     /// Store: the Redis-compatible server, built in or external, that holds the index of variants.
     struct Store as store {
-        /// IP address and port of a Redis-compatible store inside the server. It holds a copy of
-        /// the index of converted files, which Redis clients can read. store.url must then be off.
+        /// IP address and port of a Redis-compatible store inside the server. The store holds a
+        /// copy of the index of converted files, which Redis clients can read. store.url must then
+        /// be off.
         listen: MaybeAddress = MaybeAddress(None), "address or off";
         /// URL of an external Redis-compatible store,
         /// redis://[user:password@]host[:port][/database]. Servers that use the same store share
@@ -359,7 +373,7 @@ settings! {
         /// entries are removed.
         max_memory: Bytes = Bytes::mib(64), "bytes";
         /// Time within which the store at store.url must accept a connection or answer. If it does
-        /// not, the server continues without it.
+        /// not, the server continues without the store.
         timeout: Timeout = Timeout::seconds(1), "time";
     }
 
@@ -385,17 +399,19 @@ settings! {
         /// Maximum time that a new sandbox may take until it is ready for conversions. If it takes
         /// longer, its start counts as failed.
         max_boot_time: Timeout = Timeout::seconds(16), "time";
-        /// Maximum time that one job in a sandbox, such as a conversion, may take, by the clock and
-        /// in CPU time. A job that takes longer is stopped. Conversions of small pictures are
-        /// stopped earlier.
+        /// Maximum time that one job in a sandbox, such as a conversion, may take. The limit
+        /// applies to the elapsed time and to the CPU time: the job is stopped when either exceeds
+        /// it. The server also estimates the CPU time of each conversion, and stops a conversion
+        /// that takes several times as long.
         max_request_time: Timeout = Timeout::seconds(120), "time";
         /// CPU time after which a request to a program (see programs) gets a low scheduling
         /// priority. Other work then runs first when the CPUs are busy. 0s means never.
         deprioritize_after: OptionalDuration = OptionalDuration(Duration::from_millis(100)), "time";
-        /// Maximum memory (address space) that a sandbox may use for itself, before its first job.
+        /// Maximum memory (address space) that a sandbox may use before its first job, for code and
+        /// tables. A sandbox that needs more does not start.
         max_memory: Bytes = Bytes::mib(256), "bytes";
         /// Maximum memory (address space) that one job, such as a conversion, may use in addition
-        /// to cell.max_memory. A job that needs more fails. Must not exceed
+        /// to the memory that cell.max_memory limits. A job that needs more fails. Must not exceed
         /// limits.convert_bytes_max.
         max_work_memory: Bytes = Bytes::gib(1), "bytes";
         /// Maximum size of the result of one job, such as a conversion. A job with a larger result
@@ -416,8 +432,8 @@ settings! {
         /// took too long, so that `pelton cell --replay` can run them again. The saved files
         /// contain data of clients.
         crash_dir: MaybeFolder = MaybeFolder(None), "directory or off";
-        /// Maximum number of jobs that are saved in cell.crash_dir. When it is reached, no more are
-        /// saved until files are deleted.
+        /// Maximum number of jobs that are saved in cell.crash_dir. When it is reached, no more
+        /// jobs are saved until you delete files.
         crash_jobs_max: u32 = 32, "jobs";
         /// Maximum total size of the files in cell.crash_dir. A job that would exceed it is not
         /// saved.
@@ -439,8 +455,9 @@ settings! {
         /// up to limits.memory_body_bytes_max. When it is full, the least recently used files are
         /// removed from it.
         hot_bytes_max: Bytes = Bytes::mib(256), "bytes";
-        /// Maximum memory for all running conversions together. The server estimates the need of
-        /// each one before it starts; a conversion that would exceed the limit waits.
+        /// Maximum memory for all running conversions together. Before a conversion starts, the
+        /// server estimates the memory that it needs; a conversion that would exceed the limit
+        /// waits.
         convert_bytes_max: Bytes = Bytes::gib(1), "bytes";
         /// Maximum number of conversions that may wait to start. When one more would wait, its
         /// request gets the status 503.
@@ -448,18 +465,18 @@ settings! {
         /// Maximum time that a request may wait in the queue of limits.queue_max. A request that
         /// waits longer, or whose estimated wait is longer, gets the status 503.
         queue_time_max: Timeout = Timeout::seconds(10), "time";
-        /// Maximum number of requests that may wait for the same conversion. One more gets the
-        /// status 503, or 429 if it is for a track.
+        /// Maximum number of requests that may wait for the same conversion. A further request gets
+        /// the status 503, or 429 if it is for a track.
         waiters_max: u32 = 1_024, "requests";
         /// Maximum number of converted pictures that may wait to be encoded again (see improve).
         /// Further ones are skipped until they are requested again.
         improving_max: u32 = 4_096, "jobs";
         /// The web page can compare a converted picture with its original. This is the maximum
-        /// number of comparisons that the server computes at the same time. A request for one more
-        /// gets the status 503.
+        /// number of comparisons that the server computes at the same time. A request for a further
+        /// comparison gets the status 503.
         comparisons_max: u32 = 2, "jobs";
-        /// Maximum number of requests that may wait for one program (see programs). One more gets
-        /// the status 503.
+        /// Maximum number of requests that may wait for one program (see programs). A further
+        /// request gets the status 503.
         program_queue_max: u32 = 256, "requests";
         /// Interval between checks whether the files of programs (see programs) have changed.
         /// Changed programs are then used without a restart.
@@ -474,8 +491,8 @@ settings! {
         /// Size of the largest file that is cached in memory and sent from there. The kernel sends
         /// larger files directly from the disk (sendfile).
         memory_body_bytes_max: Bytes = Bytes::kib(64), "bytes";
-        /// Maximum number of responses that are cached, over all cores. Each response with a body
-        /// above limits.memory_body_bytes_max keeps a file open.
+        /// Maximum number of responses that are cached, in total for all cores. Each response with
+        /// a body above limits.memory_body_bytes_max keeps a file open.
         hot_responses_max: u32 = 4_096, "responses";
         /// Size of the largest text file or page that is compressed before it is sent. Larger ones
         /// are sent uncompressed.
@@ -505,8 +522,8 @@ settings! {
         /// Size of the largest colour profile (ICC) in a picture that is converted. A picture with
         /// a larger profile is sent unconverted.
         profile_bytes_max: Bytes = Bytes(image_plan::Limits::default().profile_bytes_max), "bytes";
-        /// Maximum number of open connections, over all cores. When it is reached, a new connection
-        /// replaces an idle one, or is refused if none is idle.
+        /// Maximum number of open connections, in total for all cores. When it is reached, a new
+        /// connection replaces an idle one, or is refused if none is idle.
         connections_max: NonZeroU32 = NonZeroU32::new(16_384).expect("not zero"), "connections";
         /// Maximum number of open connections from one IPv4 address or one IPv6 network of size
         /// /64. Further connections are refused. The limit does not apply to the addresses in
@@ -519,7 +536,7 @@ settings! {
         /// them with one system call. This is the maximum size that it collects per connection.
         queued_bytes_max: Bytes = Bytes::kib(24), "bytes";
         /// Maximum number of new connections that the kernel queues for each core until the server
-        /// accepts them. The kernel lowers it to net.core.somaxconn.
+        /// accepts them. If it is above net.core.somaxconn, the kernel uses that value instead.
         backlog: NonZeroU32 = NonZeroU32::new(4_096).expect("not zero"), "connections";
         /// Maximum number of threads for work that may have to wait, such as reading from disk.
         /// They are divided among the cores, and each core has at least one.
@@ -530,13 +547,13 @@ settings! {
         /// Maximum number of header fields of one request, at most 100. A request with more gets
         /// the status 431.
         fields_max: NonZeroU32 = NonZeroU32::new(100).expect("not zero"), "fields";
-        /// Maximum length of the path and query of one request. A longer one gets the status 414.
-        /// The limit cannot be set below 8000 bytes.
+        /// Maximum length of the path and query of one request. A request that exceeds it gets the
+        /// status 414. The limit cannot be set below 8000 bytes.
         target_bytes_max: Bytes = Bytes::kib(8), "bytes";
-        /// Some requests have a body that the server does not need, such as a GET of a file with a
-        /// body. The server reads and discards a body of up to this size, so that the connection
-        /// can be used again. If the body is larger, the server closes an HTTP/1.1 connection after
-        /// its response; over HTTP/2 the request gets the status 413.
+        /// Some requests have a body that the server does not need, such as a GET request that asks
+        /// for a file but has a body. The server reads and discards a body of up to this size, so
+        /// that the connection can be used again. If the body is larger, the server closes an
+        /// HTTP/1.1 connection after its response; over HTTP/2 the request gets the status 413.
         body_bytes_max: Bytes = Bytes::kib(64), "bytes";
         /// Maximum size of the body of one request to the API at /-/api, a program, or an endpoint
         /// for music players. A larger body gets the status 413. A compressed body counts with its
@@ -551,8 +568,8 @@ settings! {
         /// pages and players' endpoints. While it is full, further responses are replaced by the
         /// status 503.
         mount_responses_bytes: Bytes = Bytes::mib(256), "bytes";
-        /// Maximum number of requests that are answered at the same time, if they come from music
-        /// players or open a shared link. Further requests wait.
+        /// Maximum number of requests that are answered at the same time: those from music players,
+        /// and those for the links with which users share music. Further requests wait.
         player_responses_max: NonZeroU32 = NonZeroU32::new(8).expect("not zero"), "responses";
         /// Maximum length of a line that states the size of a chunk in a chunked request body. A
         /// longer line gets the status 400.
@@ -563,8 +580,8 @@ settings! {
         /// Maximum memory, per core, for lines of the access log that wait to be written. When it
         /// is full, further lines are dropped and counted.
         access_log_bytes: Bytes = Bytes::mib(1), "bytes";
-        /// Length to which texts that clients sent, such as their User-Agent, are cut in the access
-        /// log.
+        /// Maximum length, in the access log, of a text that a client sent, such as its User-Agent.
+        /// The rest of a longer text is left out.
         access_field_bytes_max: Bytes = Bytes(512), "bytes";
         /// Maximum number of bytes per connection that wait in the kernel and are not sent yet
         /// (TCP_NOTSENT_LOWAT). A higher number suits distant clients; a lower one costs more CPU
@@ -573,11 +590,11 @@ settings! {
         /// Maximum number of bytes of one file that are sent before other connections of the same
         /// core get their turn.
         sendfile_slice_bytes: Bytes = Bytes::mib(1), "bytes";
-        /// Maximum time that a new connection may take to send its first byte. After it, the server
-        /// closes the connection.
+        /// Maximum time that a new connection may take to send its first byte. After this time, the
+        /// server closes the connection.
         first_byte_timeout: Timeout = Timeout::seconds(10), "time";
-        /// Maximum time from the start of a connection to the end of its TLS handshake. After it,
-        /// the server closes the connection.
+        /// Maximum time from the start of a connection to the end of its TLS handshake. After this
+        /// time, the server closes the connection.
         handshake_timeout: Timeout = Timeout::seconds(10), "time";
         /// Maximum number of TLS handshakes in progress per core. When one more starts, the
         /// connection with the oldest handshake is closed.
@@ -598,13 +615,13 @@ settings! {
         /// same time. Further ones wait.
         h2_running_max: NonZeroU32 = NonZeroU32::new(32).expect("not zero"), "requests";
         /// Maximum number of bytes that an HTTP/2 client may send without starting a request or
-        /// reading a response. Request bodies do not count. Beyond it, the server closes the
-        /// connection.
+        /// reading a response. Request bodies do not count. Beyond this number, the server closes
+        /// the connection.
         h2_idle_bytes_max: Bytes = Bytes::kib(256), "bytes";
         /// Protection against clients that start and cancel many requests. On one HTTP/2
         /// connection, the requests that the client cancels or breaks off with an error may
-        /// outnumber the completed requests by this number. Beyond it, the server closes the
-        /// connection.
+        /// outnumber the completed requests by this number. Beyond this number, the server closes
+        /// the connection.
         h2_resets_max: u32 = 256, "streams";
         /// Maximum time from the first byte of a request to the end of its header fields. A slower
         /// request gets the status 408.
@@ -613,8 +630,8 @@ settings! {
         body_timeout: Timeout = Timeout::seconds(10), "time";
         /// Lowest average speed of a request body. A slower request gets the status 408.
         body_rate_min: Bytes = Bytes(512), "bytes/s";
-        /// Maximum time that a connection may stay open without a request. After it, the server
-        /// closes the connection.
+        /// Maximum time that a connection may stay open without a request. After this time, the
+        /// server closes the connection.
         idle_timeout: Timeout = Timeout::seconds(75), "time";
         /// Time over which the speed of a client that reads a response is averaged, for
         /// limits.write_rate_min.
@@ -623,17 +640,17 @@ settings! {
         /// connection of a slower client.
         write_rate_min: Bytes = Bytes(512), "bytes/s";
         /// Maximum time for which a client may pause when it is still sending a request that the
-        /// server has already answered, for example with an error. After it, the server closes the
-        /// connection.
+        /// server has already answered, for example with an error. After this time, the server
+        /// closes the connection.
         linger_timeout: Timeout = Timeout::seconds(2), "time";
         /// Maximum total time for which a client may continue to send a request that the server has
-        /// already answered. After it, the server closes the connection.
+        /// already answered. After this time, the server closes the connection.
         linger_time_max: Timeout = Timeout::seconds(30), "time";
         /// Maximum number of bytes that the server reads and ignores if it has answered a request
-        /// that the client is still sending. After them, the server closes the connection.
+        /// that the client is still sending. Beyond this number, the server closes the connection.
         linger_bytes_max: Bytes = Bytes::gib(1), "bytes";
-        /// Maximum time for which the server waits for open requests when it stops. After it, their
-        /// connections are closed.
+        /// Maximum time for which the server waits for open requests when it stops. After this
+        /// time, the server closes their connections.
         drain_timeout: Timeout = Timeout::seconds(30), "time";
         /// Time within which the new process must be ready when the server is upgraded (signal
         /// USR2). Otherwise the old process continues to serve.
@@ -641,7 +658,7 @@ settings! {
         /// Maximum number of conversions per minute that one IPv4 address, or one IPv6 network of
         /// size /64, may cause. Further requests that need a conversion get the status 429.
         /// Conversions to the sizes of Pelton's own web page are not counted. 0 means no limit.
-        address_conversions_max: u32 = 0, "requests";
+        address_conversions_max: u32 = 0, "conversions/min";
     }
 
     /// Images: which pictures clients may request. The sizes of Pelton's own page are always
@@ -688,9 +705,9 @@ settings! {
         /// setting has an effect only if images.allowed_referrers is not empty.
         empty_referrer: bool = true, "true or false";
         /// Serve pictures below /-/iiif/ by the IIIF Image API 3.0, for viewers such as Mirador and
-        /// OpenSeadragon. Web pages of all origins may read these responses. Behind a proxy that
-        /// serves this server below a path, the value is the URL of that path. docs/iiif.md
-        /// explains the URLs.
+        /// OpenSeadragon. Web pages of all origins may read these responses. If a proxy publishes
+        /// this server below a path, or changes the Host field, set the public URL of the server
+        /// instead of on, such as https://example.org/photos. docs/iiif.md explains the URLs.
         iiif: IiifService = IiifService::Off, "on, off or URL";
     }
 
@@ -698,18 +715,20 @@ settings! {
     /// files of this server. docs/migrate-imgproxy.md lists the options.
     struct ImgproxyUrls as imgproxy {
         /// URL paths that begin with this prefix, such as /imgproxy, are read in the URL format of
-        /// imgproxy, another image server. off: no path is read so. /: every path is, except the
-        /// web page at /-/ and the paths of music players; the web page then shows no pictures.
+        /// imgproxy, another image server. With off, no path is read in this format. With /, all
+        /// paths are, except those of the web page at /-/ and of music players; the web page then
+        /// shows no pictures.
         prefix: UrlPrefix = UrlPrefix(None), "path or off";
-        /// Keys of signatures, in hexadecimal digits. A URL that is signed with any of the keys and
-        /// its salt is valid; others get the status 403. If empty, no signature is checked.
+        /// Keys with which imgproxy URLs are signed, in hexadecimal digits. A URL that is signed
+        /// with any of the keys and its salt is valid; others get the status 403. If empty, no
+        /// signature is checked.
         keys: HexSecrets = HexSecrets(Vec::new()), "keys";
         /// Salts of the keys in imgproxy.keys, in the same order and in hexadecimal digits.
         salts: HexSecrets = HexSecrets(Vec::new()), "salts";
         /// Length in bytes to which signatures are shortened before they are encoded as text. 32 is
         /// the full length.
         signature_size: SignatureSize = SignatureSize::WHOLE, "bytes";
-        /// Texts that are valid as signatures of every URL.
+        /// Texts that are valid as the signature of every imgproxy URL.
         trusted_signatures: TrustedSignatures = TrustedSignatures(Vec::new()), "texts";
         /// Names for options. For example, with thumb=rs:fill:96:96/q:70, URLs can contain
         /// preset:thumb. The preset called default applies to all URLs. In a flag or variable,
@@ -718,8 +737,8 @@ settings! {
         /// Accept only presets: the first segment after the signature lists their names, separated
         /// by colons.
         only_presets: bool = false, "true or false";
-        /// Text that the server puts in front of the source in an imgproxy URL, such as
-        /// local:///photos/, unless the source already begins with it.
+        /// Text that the server puts in front of the source URL in an imgproxy URL, such as
+        /// local:///photos/, unless the source URL already begins with it.
         base_url: BaseUrl = BaseUrl(String::new()), "URL or off";
     }
 }

@@ -124,7 +124,8 @@ fn settings() -> String {
          key b in the table [a]. pelton check shows the values and where each comes from.\n\n\
          A time has a unit: ms, s, min, h or d, as in 500ms. A size without a unit is in bytes;\n\
          1KiB is 1024 bytes, and 1kB is 1000 bytes. In a flag or variable, commas separate the\n\
-         items of a list.\n",
+         items of a list. In the file, a list is an array, such as [\"avif\", \"webp\"], and pairs\n\
+         such as name=query are a table, such as {{ name = \"query\" }}.\n",
         KEYS.len()
     );
     for key in KEYS {

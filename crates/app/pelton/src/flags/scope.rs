@@ -68,7 +68,6 @@ impl Scope for Prefetching {
         "limits.profile_bytes_max",
     ];
     const SHOWN: &[&str] = &[
-        "root",
         "data",
         "quality",
         "formats",
@@ -122,7 +121,12 @@ impl Scope for Scanning {
         "library.split_genres",
         "library.split_exceptions",
     ];
-    const SHOWN: &[&str] = Self::ACCEPTED;
+    const SHOWN: &[&str] = &[
+        "data",
+        "library.split_artists",
+        "library.split_genres",
+        "library.split_exceptions",
+    ];
 }
 
 /// Settings of `pelton run`, which are the settings of cells.

@@ -37,16 +37,14 @@ impl<S: Scope> clap::Args for SettingsOf<S> {
             .value_name("FILE")
             .value_parser(value_parser!(PathBuf))
             .help(
-                "Configuration file: TOML, or a config.json of WebP Server Go. The variable \
-                 PELTON_CONFIG can name it, too [default: pelton.toml, if it exists]",
+                "Configuration file in TOML, or a config.json of WebP Server Go. The variable \
+                 PELTON_CONFIG can name the file, too [default: pelton.toml, if it exists]",
             );
         let defaults = Config::default();
         let accepted = KEYS.iter().filter(|key| S::accepts(key.name));
         command
             .arg(file)
-            .next_help_heading(
-                "Settings (--tls-cert is also tls.cert in the configuration file, and PELTON_TLS_CERT)",
-            )
+            .next_help_heading("Settings")
             .args(accepted.map(|key| flag(key, &defaults).hide(!S::SHOWN.contains(&key.name))))
     }
 

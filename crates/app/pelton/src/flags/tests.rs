@@ -244,7 +244,7 @@ fn convert() {
     check_convert(
         "",
         expect![[r#"
-            pelton: the following required arguments were not provided: <FILE>...
+            pelton: the following required arguments were not provided: <IN>...
             hint:   pelton COMMAND --help explains the command, pelton help settings lists all settings
         "#]],
     );
@@ -411,7 +411,8 @@ fn help_settings_lists_every_setting() {
 
         A time has a unit: ms, s, min, h or d, as in 500ms. A size without a unit is in bytes;
         1KiB is 1024 bytes, and 1kB is 1000 bytes. In a flag or variable, commas separate the
-        items of a list.
+        items of a list. In the file, a list is an array, such as ["avif", "webp"], and pairs
+        such as name=query are a table, such as { name = "query" }.
 
         root
             PELTON_ROOT, --root
@@ -419,7 +420,6 @@ fn help_settings_lists_every_setting() {
             Value: directory. Default: .
 
         listen
-            PELTON_LISTEN, --listen
     "#]]
     .assert_eq(&(first.join("\n") + "\n"));
     // Lines with a default may be longer, because they are not wrapped.
@@ -482,11 +482,11 @@ fn help_of_serve_shows_ten_settings() {
             Options:
                   --store <URL>    URL of a Redis-compatible store in which servers share their index of
                                    converted files; the same as --store-url
-                  --config <FILE>  Configuration file: TOML, or a config.json of WebP Server Go. The variable
-                                   PELTON_CONFIG can name it, too [default: pelton.toml, if it exists]
+                  --config <FILE>  Configuration file in TOML, or a config.json of WebP Server Go. The variable
+                                   PELTON_CONFIG can name the file, too [default: pelton.toml, if it exists]
               -h, --help           Print help (see more with '--help')
 
-            Settings (--tls-cert is also tls.cert in the configuration file, and PELTON_TLS_CERT):
+            Settings:
                   --root <DIRECTORY>
                       Folder whose pictures, music and other files are served [default: .]
                   --listen <ADDRESS>
@@ -500,9 +500,9 @@ fn help_of_serve_shows_ten_settings() {
                       (libjpeg). Pictures in other formats are encoded to look as good as a JPEG of this
                       quality. A higher quality makes larger files [default: 70]
                   --formats <FORMATS>
-                      Formats, avif or webp, to which pictures are converted for clients that accept them. Other
-                      clients get the original file if browsers can show its format and the request changes
-                      nothing, and otherwise a JPEG or PNG [default: avif,webp]
+                      Formats to which pictures are converted for clients that accept them: avif, webp or both,
+                      in any order. Other clients get the original file if browsers can show its format and the
+                      request changes nothing, and otherwise a JPEG or PNG [default: avif,webp]
                   --require-login <OFF, MUSIC OR ALL>
                       Parts of the server for which browsers must log in: off (none), music (music, covers, the
                       API at /-/api, metrics and status) or all (everything except health checks and the login
@@ -520,7 +520,8 @@ fn help_of_serve_shows_ten_settings() {
                       Maximum disk space for converted pictures and tracks. When it is full, the least recently
                       used files are deleted [default: 4GiB]
 
-            pelton help settings explains all settings.
+            Each setting can also be a key of the configuration file or a variable: for --log-level, these are
+            log_level and PELTON_LOG_LEVEL. pelton help settings explains all settings.
 
             Examples:
               pelton serve ~/Pictures
@@ -576,11 +577,11 @@ fn short_help_shows_common_settings_only() {
             Usage: pelton check [OPTIONS]
 
             Options:
-                  --config <FILE>  Configuration file: TOML, or a config.json of WebP Server Go. The variable
-                                   PELTON_CONFIG can name it, too [default: pelton.toml, if it exists]
+                  --config <FILE>  Configuration file in TOML, or a config.json of WebP Server Go. The variable
+                                   PELTON_CONFIG can name the file, too [default: pelton.toml, if it exists]
               -h, --help           Print help (see more with '--help')
 
-            Settings (--tls-cert is also tls.cert in the configuration file, and PELTON_TLS_CERT):
+            Settings:
                   --root <DIRECTORY>
                       Folder whose pictures, music and other files are served [default: .]
                   --listen <ADDRESS>
@@ -594,9 +595,9 @@ fn short_help_shows_common_settings_only() {
                       (libjpeg). Pictures in other formats are encoded to look as good as a JPEG of this
                       quality. A higher quality makes larger files [default: 70]
                   --formats <FORMATS>
-                      Formats, avif or webp, to which pictures are converted for clients that accept them. Other
-                      clients get the original file if browsers can show its format and the request changes
-                      nothing, and otherwise a JPEG or PNG [default: avif,webp]
+                      Formats to which pictures are converted for clients that accept them: avif, webp or both,
+                      in any order. Other clients get the original file if browsers can show its format and the
+                      request changes nothing, and otherwise a JPEG or PNG [default: avif,webp]
                   --require-login <OFF, MUSIC OR ALL>
                       Parts of the server for which browsers must log in: off (none), music (music, covers, the
                       API at /-/api, metrics and status) or all (everything except health checks and the login
@@ -614,7 +615,8 @@ fn short_help_shows_common_settings_only() {
                       Maximum disk space for converted pictures and tracks. When it is full, the least recently
                       used files are deleted [default: 4GiB]
 
-            pelton help settings explains all settings.
+            Each setting can also be a key of the configuration file or a variable: for --log-level, these are
+            log_level and PELTON_LOG_LEVEL. pelton help settings explains all settings.
 
             Examples:
               pelton check
@@ -664,9 +666,9 @@ fn help_teaches() {
         Convert the pictures of a folder before clients request them.
 
         Converts every picture below ROOT, in its full size, to the formats of --formats. Also makes smaller
-        copies: covers get the sizes in --library-cover-sizes, all other pictures the heights in
-        --library-picture-sizes. `pelton serve` uses the results if it has the same settings, such as --data
-        and --quality.
+        copies: covers get the sizes in --library-cover-sizes, and pictures in folders without music the
+        heights in --library-picture-sizes. `pelton serve` uses the results if it has the same settings,
+        such as --data and --quality.
 
         Examples:
           pelton prefetch ~/Pictures

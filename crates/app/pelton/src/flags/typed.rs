@@ -26,8 +26,10 @@ pub(super) const HELP_COLUMNS: usize = 100;
 const HELP: &str =
     "pelton COMMAND --help explains the command, pelton help settings lists all settings";
 
-/// Line below the settings in the help of a command.
-const MORE_SETTINGS: &str = "pelton help settings explains all settings.";
+/// Text below the settings in the help of a command.
+const MORE_SETTINGS: &str = "\
+Each setting can also be a key of the configuration file or a variable: for --log-level, these are
+log_level and PELTON_LOG_LEVEL. pelton help settings explains all settings.";
 
 /// Media server: sends photos in the smallest format that each client accepts, and streams music.
 ///
@@ -106,11 +108,12 @@ pub(crate) struct Serve {
   pelton convert *.jpg --to avif --out small --score"
 )]
 pub(crate) struct Convert {
-    /// Pictures to read, in any format that the server converts. Without --to: the picture to read,
-    /// then the file to write, which ends in .avif, .webp, .jpg or .png
-    #[arg(value_name = "FILE", required = true)]
+    /// Pictures to read, in any format that the server converts. Without --to, exactly one picture,
+    /// followed by OUT: the file to write, whose name ends in .avif, .webp, .jpg or .png
+    #[arg(value_name = "IN", required = true)]
     pub(crate) files: Vec<PathBuf>,
-    /// Format of the results: avif, webp, jpg or png. Each result is named after its picture
+    /// Format of the results: avif, webp, jpg or png. Each result is named after its picture: with
+    /// avif, a.jpg becomes a.avif
     #[arg(long, value_name = "FORMAT")]
     pub(crate) to: Option<String>,
     /// Folder for the results of --to, which is created if it is missing [default: the folder of
@@ -118,14 +121,19 @@ pub(crate) struct Convert {
     #[arg(short, long, value_name = "FOLDER", requires = "to")]
     pub(crate) out: Option<PathBuf>,
     /// Also print the SSIMULACRA2 score of each result, which takes about as long as the
-    /// conversion: 100 is identical, 90 shows no difference, 70 is high and 50 medium quality.
-    /// Animations and results of more than 3 megapixels get no score
+    /// conversion. 100 means identical; at 90 no difference is visible; 70 is high and 50 medium
+    /// quality. Animations and results of more than 3 megapixels get no score
     #[arg(long)]
     pub(crate) score: bool,
     /// Parameters as in the URL of a picture, joined by &. For example, w=640&q=80 means the width
-    /// 640 and the quality 80; others are h, fit, crop, rotate and blur. docs/operations.md lists
-    /// all
-    #[arg(long, value_name = "QUERY", default_value = "")]
+    /// 640 and the quality 80; other parameters are h, fit, crop, rotate and blur.
+    /// docs/operations.md lists all
+    #[arg(
+        long,
+        value_name = "QUERY",
+        default_value = "",
+        hide_default_value = true
+    )]
     pub(crate) query: String,
     #[command(flatten)]
     pub(crate) settings: SettingsOf<Conversion>,
@@ -134,15 +142,15 @@ pub(crate) struct Convert {
 /// Convert the pictures of a folder before clients request them.
 ///
 /// Converts every picture below ROOT, in its full size, to the formats of --formats. Also makes
-/// smaller copies: covers get the sizes in --library-cover-sizes, all other pictures the heights in
-/// --library-picture-sizes. `pelton serve` uses the results if it has the same settings, such as
-/// --data and --quality.
+/// smaller copies: covers get the sizes in --library-cover-sizes, and pictures in folders without
+/// music the heights in --library-picture-sizes. `pelton serve` uses the results if it has the same
+/// settings, such as --data and --quality.
 #[derive(Args)]
 #[command(after_help = "Examples:
   pelton prefetch ~/Pictures
   pelton prefetch /srv/photos --config /etc/pelton.toml --formats webp")]
 pub(crate) struct Prefetch {
-    /// Folder whose pictures are converted; the same as --root
+    /// Folder whose pictures are converted. It must be given, and overrides the setting root
     #[arg(value_name = "ROOT", id = "ROOT", conflicts_with = "root")]
     pub(crate) root: PathBuf,
     /// Encode quickly, which makes larger files
@@ -156,8 +164,9 @@ pub(crate) struct Prefetch {
 ///
 /// Deletes converted pictures and tracks from disk and from memory. PATH selects one file or a
 /// folder, --tag the files with a tag, and --all all files. The originals stay, and the next
-/// request converts them again. Prints how many entries were deleted. Only admins may purge: pass
-/// the API key of an admin, or set --admin-token-file.
+/// request converts them again. Prints how many entries of the cache were deleted; an entry is a
+/// converted file, or a note that a conversion failed or would save nothing. Only admins may purge:
+/// pass the API key of an admin with --key-file, or set --admin-token-file.
 #[derive(Args)]
 #[command(after_help = "Examples:
   pelton purge /2025/summer
@@ -174,12 +183,12 @@ pub(crate) struct Purge {
     /// Delete all converted pictures and tracks; to convert them again may take hours
     #[arg(long)]
     pub(crate) all: bool,
-    /// URL of the server, such as http://nas:3333; by default the server on this machine, at the
-    /// address of --admin-listen, or else of --listen
+    /// URL of the server, such as http://nas:3333 [default: the server on this machine, at the
+    /// address of --admin-listen, or else of --listen]
     #[arg(long, value_name = "URL")]
     pub(crate) url: Option<String>,
-    /// File with a secret that permits the purge: the API key of an admin, or the server's token
-    /// for administration. Without this flag, the file of --admin-token-file is used
+    /// File with a secret that permits the purge: the API key of an admin, or the same token as in
+    /// the server's admin_token_file. Without this flag, the file of --admin-token-file is used
     #[arg(long, value_name = "FILE")]
     pub(crate) key_file: Option<PathBuf>,
     #[command(flatten)]
@@ -209,10 +218,11 @@ impl Purge {
   pelton scan ~/Music --only 'New Band' --only 'Old Band/1999 - Album'
   pelton scan /srv/media --data /var/lib/pelton --full")]
 pub(crate) struct Scan {
-    /// Folder to index; the same as --root
+    /// Folder to index. It must be given, and overrides the setting root
     #[arg(value_name = "ROOT", id = "ROOT", conflicts_with = "root")]
     pub(crate) root: PathBuf,
-    /// Scan only this folder, a path below ROOT, and keep the index of all others; may be repeated
+    /// Scan only this folder, a path below ROOT, and keep the index of all others. This flag may be
+    /// repeated
     #[arg(long, value_name = "FOLDER")]
     pub(crate) only: Vec<PathBuf>,
     /// Read all files again, not only new and changed ones
@@ -235,7 +245,11 @@ pub(crate) struct User {
 /// Subcommands of `pelton user`.
 #[derive(Subcommand)]
 pub(crate) enum UserCommand {
-    /// Add a user, whose password is read from standard input. The first user becomes an admin
+    /// Add a user, whose password is read from standard input. The first user becomes an admin.
+    ///
+    /// With the first user, the value of --require-login is stored in the data directory; without
+    /// this flag, the command asks for it at the terminal. A server whose own configuration does
+    /// not set require_login uses the stored value from its next start.
     #[command(after_help = "Examples:
   pelton user add ann                      (asks for the password)
   pelton user add ann < password.txt")]
@@ -359,10 +373,11 @@ pub(crate) struct Quarantine {
 /// Subcommands of `pelton quarantine`.
 #[derive(Subcommand)]
 pub(crate) enum QuarantineCommand {
-    /// List the files in quarantine. The columns, separated by tabs, are BLAKE3 hash, size in
-    /// bytes, Unix time at which the quarantine began, path, and cause
+    /// List the files in quarantine. Prints for each file, separated by tabs: the BLAKE3 hash of
+    /// its contents, its size in bytes, the Unix time at which it was put in quarantine, its path,
+    /// and the cause
     List(AllUsers),
-    /// Release one file from quarantine
+    /// Release one file, named by its hash or path, from quarantine
     #[command(after_help = "Examples:
   pelton quarantine lift photos/odd.jpg
   pelton quarantine lift 0c6b…             (a whole hash from the list)")]
@@ -382,8 +397,8 @@ impl QuarantineCommand {
 /// Flags of `pelton quarantine lift`.
 #[derive(Args)]
 pub(crate) struct Lift {
-    /// BLAKE3 hash of the file, as listed, or its path below the served folder
-    #[arg(value_name = "BLAKE3 | PATH", id = "ORIGINAL")]
+    /// File to release: its hash or its path, as `pelton quarantine list` prints them
+    #[arg(value_name = "HASH | PATH", id = "ORIGINAL")]
     pub(crate) original: String,
     #[command(flatten)]
     pub(crate) settings: SettingsOf<Data>,
@@ -391,10 +406,10 @@ pub(crate) struct Lift {
 
 /// Run a program in a cell, which is a sandbox for one job.
 ///
-/// PROGRAM is a statically linked Linux program for x86-64. It can read standard input. pelton
-/// prints its standard output after it has ended. The program has no access to the network or to
-/// other processes, and can read only the files of --allow. The cell settings below limit its time
-/// and memory. If the program fails, pelton prints the reason and exits with 1.
+/// PROGRAM is a statically linked Linux program for x86-64. The program can read standard input.
+/// Its standard output is printed after the program has ended. The program has no access to the
+/// network or to other processes, and can read only the files of --allow. The cell settings below
+/// limit its time and memory. If the program fails, pelton prints the reason and exits with 1.
 #[derive(Args)]
 #[command(after_help = "Examples:
   pelton run ./upper < in > out
@@ -409,11 +424,11 @@ pub(crate) struct Run {
     /// Kind of sandbox: auto, process or kvm; the same as --cell-backend
     #[arg(long, value_name = "BACKEND", conflicts_with = "cell.backend")]
     pub(crate) backend: Option<String>,
-    /// Environment variable to set for the program; may be repeated
+    /// Environment variable of the program, which gets no others. This flag may be repeated
     #[arg(long, value_name = "NAME=VALUE")]
     pub(crate) env: Vec<String>,
-    /// File that the program may read, with the same path inside the sandbox as outside; may be
-    /// repeated
+    /// File that the program may read, with the same path inside the sandbox as outside. This flag
+    /// may be repeated
     #[arg(long, value_name = "PATH")]
     pub(crate) allow: Vec<PathBuf>,
     #[command(flatten)]
@@ -425,7 +440,7 @@ pub(crate) struct Run {
 /// Prints the URL with a signature added. If images.require_signature is true, the server accepts
 /// parameters such as w=480 only in signed URLs. The URL is signed with the first key of
 /// images.signature_keys. With --check, prints until when the URL is valid, or exits with 1 if no
-/// configured key has signed it or it has expired. If the path begins with the setting
+/// configured key has signed it or it has expired. If the path begins with the value of the setting
 /// imgproxy.prefix, the URL is signed in the format of imgproxy, another image server, with the
 /// first of imgproxy.keys and imgproxy.salts.
 #[derive(Args)]
@@ -481,11 +496,14 @@ pub(crate) struct Check {
 /// With --probe, starts a sandbox and tests from the inside that it cannot access files, the
 /// network or other processes, and cannot exceed its limits on memory and time.
 #[derive(Args)]
-#[command(after_help = "Examples:
+#[command(
+    override_usage = "pelton cell [OPTIONS] <--probe|--pagetables|--replay <FILE>>",
+    after_help = "Examples:
   pelton cell --probe
   pelton cell --probe --cell-backend kvm
   pelton cell --replay crashes/0123456789abcdef.job
-  sudo -u www-data pelton cell --probe     (as the user that the server runs as)")]
+  sudo -u www-data pelton cell --probe     (as the user that the server runs as)"
+)]
 pub(crate) struct Cell {
     /// Start a sandbox, try everything that it must deny, and print the results
     #[arg(long, required_unless_present_any = ["pagetables", "replay"])]
@@ -550,14 +568,14 @@ pub(crate) enum TuneCommand {
     /// Show the changes for a goal, each with its value before and after, and its risk. Changes
     /// nothing
     Plan(TunePlan),
-    /// Make the changes of the plan. They are undone after --timeout, unless `pelton tune confirm`
-    /// is run before
+    /// Make the changes of the plan. They are undone after the time in --timeout, unless you run
+    /// `pelton tune confirm` earlier
     Apply(TuneApply),
     /// Show which changes are applied, and whether they await confirmation
     Status(TuneState),
-    /// Keep the changes, until they are reverted or the machine restarts
+    /// Keep the changes until you run `pelton tune revert` or the machine restarts
     Confirm(AllUsers),
-    /// Take all changes back, the last one first
+    /// Undo all changes, the last one first
     Revert(TuneRevert),
     /// Take changes back at their deadline. `pelton tune apply` starts this process itself
     #[command(hide = true)]
@@ -570,11 +588,11 @@ pub(crate) struct TuneChoice {
     /// Goal: throughput, or latency at low and medium load
     #[arg(long, value_name = "GOAL", default_value = "throughput", value_parser = ["throughput", "latency"])]
     pub(crate) goal: String,
-    /// Also make the change with this ID, which the plan leaves out because of its risk. The plan
-    /// and `pelton doctor` print the IDs; may be repeated
+    /// Also make the change with this ID, which the plan otherwise leaves out because of its risk.
+    /// `pelton tune plan` and `pelton doctor` print the IDs. This flag may be repeated
     #[arg(long, value_name = "ID")]
     pub(crate) include: Vec<String>,
-    /// Leave out the change with this ID, such as tcp.media; may be repeated
+    /// Leave out the change with this ID, such as tcp.media. This flag may be repeated
     #[arg(long, value_name = "ID")]
     pub(crate) exclude: Vec<String>,
     /// Permit running inside a network namespace that is not the host's, such as that of a
@@ -598,7 +616,8 @@ pub(crate) struct TunePlan {
 /// Flags of `pelton tune apply`.
 #[derive(Args)]
 pub(crate) struct TuneApply {
-    /// Time after which the changes are undone unless they are confirmed, such as 60s or 5min
+    /// Time after which the changes are undone unless they are confirmed, such as 60s or 5min; from
+    /// 2s to 24h
     #[arg(long, value_name = "TIME", default_value = "60s")]
     pub(crate) timeout: String,
     #[command(flatten)]
@@ -618,7 +637,8 @@ pub(crate) struct TuneState {
 /// Flags of `pelton tune revert`.
 #[derive(Args)]
 pub(crate) struct TuneRevert {
-    /// Also overwrite settings that another program has changed since
+    /// Also restore settings that another program has changed after `pelton tune apply`, and skip
+    /// settings that cannot be restored. Without this flag, the command stops at such a setting
     #[arg(long)]
     pub(crate) force: bool,
     #[command(flatten)]
@@ -651,30 +671,30 @@ pub(crate) struct TuneGuard {
   pelton profile --url http://nas:3333 --key-file key --seconds 30 -o profile.folded
   sudo pelton profile --pid $(pgrep -o pelton) -o profile.pb.gz")]
 pub(crate) struct Profile {
-    /// File to write; an existing file is replaced by a complete profile only
+    /// File to write. An existing file is replaced only by a complete profile
     #[arg(short, long, value_name = "FILE")]
     out: PathBuf,
     /// Format: pprof for go tool pprof, folded for a line of text per stack, or svg for a flame
     /// graph [default: by the extension of FILE: .svg, .folded or .txt, otherwise pprof]
     #[arg(long, value_name = "FORMAT", value_parser = Format::NAMES.map(|(name, _)| name))]
     format: Option<String>,
-    /// Duration in seconds, from 1 to 60
+    /// Duration of the profile in seconds, from 1 to 60
     #[arg(long, value_name = "N", default_value = "10",
         value_parser = clap::value_parser!(u64).range(1..=SECONDS_MAX))]
     seconds: u64,
-    /// Processes to show: all, the server without its workers, or the workers
+    /// Processes to show: all, server (without its workers) or workers
     #[arg(long, value_name = "PROCESSES", default_value = "all",
         value_parser = Of::NAMES.map(|(name, _)| name))]
     of: String,
     /// Process id of a server on this machine, which is sampled from outside
     #[arg(long, value_name = "PID", conflicts_with_all = ["url", "key_file"])]
     pid: Option<u32>,
-    /// URL of the server, such as http://nas:3333; by default the server on this machine, at the
-    /// address of --admin-listen, or else of --listen
+    /// URL of the server, such as http://nas:3333 [default: the server on this machine, at the
+    /// address of --admin-listen, or else of --listen]
     #[arg(long, value_name = "URL")]
     url: Option<String>,
-    /// File with a secret that permits the profile: the API key of an admin, or the server's token
-    /// for administration. Without this flag, the file of --admin-token-file is used
+    /// File with a secret that permits the profile: the API key of an admin, or the same token as
+    /// in the server's admin_token_file. Without this flag, the file of --admin-token-file is used
     #[arg(long, value_name = "FILE")]
     key_file: Option<PathBuf>,
     #[command(flatten)]
@@ -708,8 +728,8 @@ impl Profile {
 ///
 /// Takes the arguments of redis-server: first a configuration file in the syntax of redis.conf (the
 /// name - stands for standard input), then directives, each with -- before its name. All of them
-/// are optional. By default, the store listens on 127.0.0.1:6379 and keeps its files in
-/// pelton-data/store.
+/// are optional. docs/store.md says which directives of Redis have no effect here or are refused.
+/// By default, the store listens on 127.0.0.1:6379 and keeps its files in pelton-data/store.
 #[derive(Args)]
 #[command(after_help = "Examples:
   pelton store --port 7000 --save '' --dir /var/lib/store

@@ -74,7 +74,7 @@ fn every_key_and_limit_is_listed() {
         origins                         -                                              origins            default
         admin_listen                    off                                            address or off     default
         admin_token_file                off                                            file or off        default
-        access_log                      off                                            file               default
+        access_log                      off                                            file or off        default
         page_dir                        off                                            directory or off   default
         log_level                       info                                           level              default
         tls.cert                        -                                              files              default
@@ -189,7 +189,7 @@ fn every_key_and_limit_is_listed() {
         limits.linger_bytes_max         1GiB                                           bytes              default
         limits.drain_timeout            30s                                            time               default
         limits.upgrade_timeout          1min                                           time               default
-        limits.address_conversions_max  0                                              requests           default
+        limits.address_conversions_max  0                                              conversions/min    default
         images.signature_keys           -                                              keys               default
         images.signature_key_file       off                                            file or off        default
         images.require_signature        false                                          true or false      default
