@@ -4,6 +4,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use ::host::{Roots, Subject, gather};
+use reactor::blocking;
 use serde_json::Value;
 use server::gate::Part;
 use server::mount::{Mount, MountRequest, Reply};
@@ -42,13 +43,12 @@ impl DoctorMount {
         let turn = Arc::clone(&self.turn).lock_owned().await;
         let ops = Arc::clone(&self.ops);
         // The report reads many files and asks the kernel, so it is made on the blocking pool.
-        let made = tokio::task::spawn_blocking(move || {
+        let made = blocking(move || {
             let made = report(&ops);
             drop(turn);
             made
         });
-        let made = made.await;
-        match made.expect("a panic aborts the process, and this task is never cancelled") {
+        match made.await {
             Some(document) => json_reply(200, "application/json", &document),
             None => problem(503, "the server is starting"),
         }

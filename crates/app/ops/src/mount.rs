@@ -4,6 +4,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use openmetrics::Text;
+use reactor::blocking;
 use serde_json::{Value, json};
 use server::gate::Part;
 use server::mount::{Field, Mount, MountRequest, Reply};
@@ -29,11 +30,7 @@ impl OpsMount {
             return problem(400, "the parameter `since` must be a whole number");
         };
         let ops = Arc::clone(&self.0);
-        let made = tokio::task::spawn_blocking(move || present::document(&ops, since));
-        let made = made
-            .await
-            .expect("a panic aborts the process, and this task is never cancelled");
-        match made {
+        match blocking(move || present::document(&ops, since)).await {
             Some(document) => json_reply(200, "application/json", &document),
             None => problem(503, "the server is starting"),
         }

@@ -4,6 +4,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use openmetrics::Text;
+use reactor::blocking;
 use serde_json::json;
 use server::gate::Part;
 use server::mount::{Mount, MountRequest, Reply};
@@ -61,8 +62,7 @@ impl PrefetchMount {
                 NotStarted::Host => (503, "the server could not start a thread"),
             })
         };
-        let started = tokio::task::spawn_blocking(start).await;
-        match started.expect("a panic aborts the process, and this task is never cancelled") {
+        match blocking(start).await {
             Ok(()) => self.state(),
             Err((status, title)) => problem(status, title),
         }

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use parking_lot::Mutex;
 use profile::{Error, Format, Known, Of, Profile, Request, SECONDS_MAX};
+use reactor::blocking;
 use serde_json::json;
 use server::gate::Part;
 use server::mount::{Field, Mount, MountRequest, Reply};
@@ -250,9 +251,7 @@ fn format_named(text: &str) -> Result<Format, &'static str> {
 /// the blocking pool.
 async fn written(format: Format, profile: Arc<Profile>) -> Reply {
     let same = Arc::clone(&profile);
-    let body = tokio::task::spawn_blocking(move || format.encode(&same));
-    let body = body.await;
-    let body = match body.expect("a panic aborts the process, and this task is never cancelled") {
+    let body = match blocking(move || format.encode(&same)).await {
         Ok(body) => body,
         Err(error) => return refusal(&Error::Host(error)),
     };

@@ -4,6 +4,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use percent_encoding::percent_decode_str;
+use reactor::blocking;
 use serde_json::json;
 use server::Service;
 use server::gate::Part;
@@ -38,8 +39,7 @@ impl VariantsMount {
             return problem(503, "the server is starting");
         };
         let service = running.sources.live.current();
-        let purged = tokio::task::spawn_blocking(move || purge.run(&service)).await;
-        purged.expect("a panic aborts the process, and this task is never cancelled")
+        blocking(move || purge.run(&service)).await
     }
 }
 

@@ -15,6 +15,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use image_plan::{Accepts, Candidates, Facts, Plan, Recipe, Stage, Target};
+use reactor::blocking;
 
 use conversion::convert::{Outcome, Pace, Task};
 use conversion::flight::{Refused, WaitError};
@@ -27,7 +28,6 @@ use variants::clock;
 use variants::library::{Identity, LibraryPath};
 use variants::sealed::Sealed;
 
-use crate::blocking::blocking;
 use crate::choice::{Body, Choice, SoundChoice};
 use crate::known::Known;
 use crate::problem::Problem;

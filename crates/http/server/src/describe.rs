@@ -7,10 +7,10 @@ use std::num::NonZeroU16;
 use std::sync::Arc;
 
 use image_plan::{Accepts, Frames, Placeholder, Recipe, Stage, Target};
+use reactor::blocking;
 use serde_json::Value;
 use variants::library::{Identity, LibraryPath};
 
-use crate::blocking::blocking;
 use crate::known::Known;
 use crate::problem::Problem;
 use crate::service::Service;

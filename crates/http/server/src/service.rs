@@ -2,6 +2,7 @@
 //! conversions, and detected types of originals.
 
 use parking_lot::Mutex;
+use reactor::blocking;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -21,7 +22,6 @@ use variants::placeholders::Placeholders;
 use variants::shared_index::{SharedIndex, Store};
 
 use crate::access::{self, AccessLog};
-use crate::blocking::blocking;
 use crate::denial::Denials;
 use crate::gate::Part;
 use crate::known::{Known, detect};

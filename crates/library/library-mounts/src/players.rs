@@ -20,6 +20,7 @@ use library_api::{
     Scanning, Server, ShareRequest, Store, StoreError, Watching,
 };
 use openmetrics::Text;
+use reactor::blocking;
 use scan::{Index, LibraryIndexer, Phase, ProgressSnapshot, Watch};
 use server::archive::ArchiveFile;
 use server::gate::{Credentials, Login, LoginFailure, Part, Users};
@@ -69,13 +70,13 @@ struct ResponseLimit(Semaphore);
 
 impl ResponseLimit {
     /// Runs `work` on a blocking thread, once the limit allows it.
-    pub(crate) async fn off_core<T: Send + 'static>(
+    pub(crate) async fn blocking<T: Send + 'static>(
         &self,
         work: impl FnOnce() -> T + Send + 'static,
     ) -> T {
         let turn = self.0.acquire().await;
         let _turn = turn.expect("the semaphore is never closed");
-        off_core(work).await
+        blocking(work).await
     }
 }
 
@@ -407,7 +408,7 @@ impl Rest {
         });
         let (peer, base) = (request.peer, base(&request));
         let server = Arc::clone(&self.0);
-        let response = self.1.off_core(move || {
+        let response = self.1.blocking(move || {
             let mut params = Params::parse(&query);
             // Some players send JSON without its media type. Such a body is recognized by the `{`
             // at its start, with which no form begins.
@@ -484,7 +485,7 @@ impl Api {
         let videos = VIDEOS.into_iter().filter(|it| request.serves_extension(it));
         let videos: Vec<&str> = videos.collect();
         let server = Arc::clone(&self.0);
-        let response = off_core(move || {
+        let response = blocking(move || {
             let mut params = Params::parse(query.as_deref().unwrap_or_default());
             params.extend(&form);
             server.api(&ApiRequest {
@@ -553,7 +554,7 @@ impl Page {
         let server = Arc::clone(&self.0);
         let now_ms = unix_ms(SystemTime::now());
         let page = move || server.page(Page::PREFIX, &path, &Params::parse(&query), now_ms);
-        let mut reply = to_reply(off_core(page).await);
+        let mut reply = to_reply(blocking(page).await);
         if let Reply::Whole { fields, .. } = &mut reply {
             fields.push(("content-security-policy".into(), Page::POLICY.into()));
         }
@@ -612,7 +613,7 @@ impl Shares {
                 now_ms: unix_ms(SystemTime::now()),
             })
         };
-        let mut reply = to_reply(self.response_limit.off_core(share).await);
+        let mut reply = to_reply(self.response_limit.blocking(share).await);
         let (Reply::Whole { fields, .. }
         | Reply::Internal { fields, .. }
         | Reply::Variant { fields, .. }
@@ -687,12 +688,6 @@ fn base(request: &MountRequest<'_>) -> String {
     let host = fields.find(|(name, _)| name.eq_ignore_ascii_case("host"));
     let host = host.and_then(|(_, value)| str::from_utf8(value).ok());
     format!("{scheme}://{}", host.unwrap_or("localhost"))
-}
-
-pub(crate) async fn off_core<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
-    tokio::task::spawn_blocking(work)
-        .await
-        .expect("a panic aborts the process, and this task is never cancelled")
 }
 
 /// Response field that allows requests from every origin, since web players run on any origin. The

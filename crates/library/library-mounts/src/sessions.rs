@@ -15,13 +15,14 @@ use std::time::SystemTime;
 
 use config::{Config, Networks};
 use library_api::{LoggedIn, LoginError, Server, SessionInfo, SessionLogin, StoreError};
+use reactor::blocking;
 use serde_json::{Value, json};
 use server::gate::{Part, RequireLogin};
 use server::mount::{Mount, MountRequest, Reply};
 use server::session_cookie;
 
 use crate::files::PageFiles;
-use crate::players::{off_core, unix_ms};
+use crate::players::unix_ms;
 
 /// Challenge in responses with status 401. For a challenge of type `Basic`, browsers would show
 /// their own login form instead of the page's form.
@@ -103,7 +104,7 @@ impl Sessions {
     async fn reply(&self, request: MountRequest<'_>) -> Reply {
         let request = OwnedRequest::new(&request, &self.proxies);
         let (server, max_age_s) = (Arc::clone(&self.server), self.max_age_s);
-        off_core(move || {
+        blocking(move || {
             let handled = Handler {
                 server: &server,
                 request: &request,
