@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 use server::Service;
 use server::figures::Figures;
 use server::metrics::ResponseTotals;
-use variants::clock::unix_ms;
+use wall_clock::unix_ms;
 
 use crate::findings::{self, Facts};
 use crate::history::History;

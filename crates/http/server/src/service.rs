@@ -2,7 +2,6 @@
 //! conversions, and detected types of originals.
 
 use parking_lot::Mutex;
-use reactor::blocking;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -14,12 +13,13 @@ use conversion::transcode::Transcoder;
 use image_plan::{Accepts, Facts, Frames, Recipe};
 use lru::LruCache;
 use openmetrics::Text;
+use reactor::blocking;
 use tokio::sync::Semaphore;
 use variants::cache::Variants;
-use variants::clock::unix_ms;
 use variants::library::{Identity, Library, LibraryPath, Missing, Wait};
 use variants::placeholders::Placeholders;
 use variants::shared_index::{SharedIndex, Store};
+use wall_clock::unix_ms;
 
 use crate::access::{self, AccessLog};
 use crate::denial::Denials;

@@ -31,6 +31,7 @@ const LAYERS: &[(&str, u8)] = &[
     ("reactor", 3),
     ("report", 3),
     ("toolkit", 3),
+    ("wall-clock", 3),
     ("host-tune", 4),
     ("mediagen", 4),
     ("profile", 4),
