@@ -5,7 +5,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 use profile::{Error, Format, Known, Of, Profile, Request, SECONDS_MAX};
@@ -14,6 +14,7 @@ use serde_json::json;
 use server::gate::Part;
 use server::mount::{Field, Mount, MountRequest, Reply};
 use tokio::sync::oneshot;
+use wall_clock::since_1970;
 
 use crate::mount::{json_reply, not_allowed, problem};
 
@@ -255,9 +256,7 @@ async fn written(format: Format, profile: Arc<Profile>) -> Reply {
         Ok(body) => body,
         Err(error) => return refusal(&Error::Host(error)),
     };
-    let begin = profile.begin.duration_since(SystemTime::UNIX_EPOCH);
-    // A clock that is set to a time before 1970 gives 0.
-    let begin_ms = begin.map_or(0, |begin| begin.as_millis());
+    let begin_ms = since_1970(profile.begin).as_millis();
     let seconds = profile.duration.as_secs_f64();
     let field = |name: &'static str, value: String| -> Field { (name.into(), value.into()) };
     Reply::Whole {

@@ -11,7 +11,6 @@ use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 use std::pin::Pin;
 use std::sync::Arc;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use catalog::CoverOwner;
 use image_plan::Placeholder;
@@ -30,6 +29,7 @@ use server::mount::{
 };
 use server::session_cookie;
 use variants::library::{Library, LibraryPath, Missing, Mount as Directory};
+use wall_clock::{since_1970, unix_ms};
 
 use config::{Config, components};
 use tokio::sync::Semaphore;
@@ -163,7 +163,7 @@ pub(crate) struct SubsonicUsers(pub(crate) Arc<Server>);
 
 impl Users for SubsonicUsers {
     fn log_in(&self, credentials: Credentials<'_>, peer: IpAddr) -> Result<Login, LoginFailure> {
-        let now_ms = unix_ms(SystemTime::now());
+        let now_ms = unix_ms() as i64;
         let user = match credentials {
             Credentials::Authorization(field) => self.0.log_in(field, peer, now_ms),
             Credentials::Session(token) => self.0.session_user(token, now_ms),
@@ -207,7 +207,9 @@ impl LibraryAccess for IndexedLibrary {
             active: status.snapshot.is_some(),
             files: status.snapshot.map_or(last, |snapshot| snapshot.walked),
             reading: status.snapshot.as_ref().filter(is_reading).map(reading),
-            ended_ms: status.ended.map(unix_ms),
+            ended_ms: status
+                .ended
+                .map(|ended| since_1970(ended).as_millis() as i64),
             failed: status.failed,
             unsettled: status.unsettled as u64,
             watch: match status.watch {
@@ -414,7 +416,7 @@ impl Rest {
             // at its start, with which no form begins.
             let is_form = !is_json && !body.trim_start().starts_with('{');
             params.extend(if is_form { &body } else { "" });
-            let now_ms = unix_ms(SystemTime::now());
+            let now_ms = unix_ms() as i64;
             let busy = server.busy(&params);
             let response = server.respond(&Request {
                 name: &name,
@@ -496,7 +498,7 @@ impl Api {
                 authorization: authorization.as_deref(),
                 session: session.as_deref(),
                 videos: &videos,
-                now_ms: unix_ms(SystemTime::now()),
+                now_ms: unix_ms() as i64,
             })
         });
         match response.await {
@@ -552,7 +554,7 @@ impl Page {
         let path = request.path.strip_prefix(Page::PREFIX).unwrap_or("");
         let (path, query) = (path.to_owned(), request.query.unwrap_or("").to_owned());
         let server = Arc::clone(&self.0);
-        let now_ms = unix_ms(SystemTime::now());
+        let now_ms = unix_ms() as i64;
         let page = move || server.page(Page::PREFIX, &path, &Params::parse(&query), now_ms);
         let mut reply = to_reply(blocking(page).await);
         if let Reply::Whole { fields, .. } = &mut reply {
@@ -610,7 +612,7 @@ impl Shares {
                 nonce: &nonce,
                 languages: &languages,
                 videos: &videos,
-                now_ms: unix_ms(SystemTime::now()),
+                now_ms: unix_ms() as i64,
             })
         };
         let mut reply = to_reply(self.response_limit.blocking(share).await);
@@ -849,10 +851,4 @@ fn not_allowed(allow: &'static str) -> Reply {
         fields: fields(&[("allow", allow), ("cache-control", "no-store")]),
         body: bytes::Bytes::new(),
     }
-}
-
-/// Returns the milliseconds since 1970, or 0 for earlier times.
-pub fn unix_ms(time: SystemTime) -> i64 {
-    let since = time.duration_since(UNIX_EPOCH);
-    since.map_or(0, |since| since.as_millis() as i64)
 }

@@ -11,7 +11,6 @@
 use std::net::IpAddr;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::time::SystemTime;
 
 use config::{Config, Networks};
 use library_api::{LoggedIn, LoginError, Server, SessionInfo, SessionLogin, StoreError};
@@ -20,9 +19,9 @@ use serde_json::{Value, json};
 use server::gate::{Part, RequireLogin};
 use server::mount::{Mount, MountRequest, Reply};
 use server::session_cookie;
+use wall_clock::unix_ms;
 
 use crate::files::PageFiles;
-use crate::players::unix_ms;
 
 /// Challenge in responses with status 401. For a challenge of type `Basic`, browsers would show
 /// their own login form instead of the page's form.
@@ -163,7 +162,7 @@ impl OwnedRequest {
             page: session_cookie::page_path(&request.fields).to_owned(),
             is_secure: request.secure || is_forwarded_https,
             require_login: request.require_login,
-            now_ms: unix_ms(SystemTime::now()),
+            now_ms: unix_ms() as i64,
         }
     }
 }

@@ -72,6 +72,8 @@ const STEPS: &[(&str, &str)] = &[
     ("pelton", "library-mounts"),
     ("pelton", "ops"),
     ("pelton", "upkeep"),
+    ("reactor", "wall-clock"),
+    ("report", "wall-clock"),
     ("sandbox", "microvm"),
     ("upkeep", "config"),
     ("upkeep", "library-mounts"),
