@@ -3,11 +3,9 @@
 
 use std::collections::VecDeque;
 use std::ffi::{OsStr, OsString};
-use std::fs::File;
 use std::io::{self, Read as _};
 use std::net::IpAddr;
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
-use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 use std::pin::Pin;
 use std::sync::Arc;
@@ -29,6 +27,7 @@ use server::mount::{
 };
 use server::session_cookie;
 use variants::library::{Library, LibraryPath, Missing, Mount as Directory};
+use variants::source::FileSource;
 use wall_clock::{since_1970, unix_ms};
 
 use config::{Config, components};
@@ -331,7 +330,7 @@ impl LibraryAccess for IndexedLibrary {
             Err(Missing::WouldSleep) => return Err(io::ErrorKind::WouldBlock.into()),
         };
         let limits = tags::Limits::default();
-        match tags::read_motion(&Source(file), identity.size_bytes, &limits) {
+        match tags::read_motion(&FileSource(&file), identity.size_bytes, &limits) {
             Ok(range) => Ok(range.map(|range| MotionVideo {
                 etag: identity.etag(),
                 range,
@@ -371,20 +370,11 @@ impl LibraryAccess for IndexedLibrary {
         }
         let inside = open(path).and_then(|(file, identity)| {
             let mut reader = tags::Reader::new(tags::Limits::default());
-            let media = reader.read(&Source(file), identity.size_bytes).ok()?;
+            let media = reader.read(&FileSource(&file), identity.size_bytes).ok()?;
             let texts = media.tags.all(tags::Field::Lyrics);
             Some(texts.map(|text| text.as_bytes().to_vec()).collect())
         });
         inside.unwrap_or_default()
-    }
-}
-
-/// Music file from which the crate `tags` reads.
-struct Source(File);
-
-impl tags::ReadAt for Source {
-    fn read_at(&self, offset: u64, buf: &mut [u8]) -> std::io::Result<usize> {
-        self.0.read_at(buf, offset)
     }
 }
 
