@@ -25,11 +25,11 @@ pub fn mounts(ops: &Arc<Ops>, known: Vec<Known>) -> Vec<(String, Arc<dyn Mount>)
         ),
         (
             VariantsMount::PATH.to_owned(),
-            Arc::new(VariantsMount(Arc::clone(ops))),
+            Arc::new(Checked(VariantsMount(Arc::clone(ops)))),
         ),
         (
             PrefetchMount::PATH.to_owned(),
-            Arc::new(PrefetchMount(Arc::clone(ops))),
+            Arc::new(Checked(PrefetchMount(Arc::clone(ops)))),
         ),
         (
             DoctorMount::PATH.to_owned(),
@@ -37,11 +37,11 @@ pub fn mounts(ops: &Arc<Ops>, known: Vec<Known>) -> Vec<(String, Arc<dyn Mount>)
         ),
         (
             profile_mount::PATH.to_owned(),
-            Arc::new(ProfileMount::new(&profiler)),
+            Arc::new(Checked(ProfileMount::new(&profiler))),
         ),
         (
             profile_mount::GO_PATH.to_owned(),
-            Arc::new(ProfileMount::go(&profiler)),
+            Arc::new(Checked(ProfileMount::go(&profiler))),
         ),
     ]
 }
