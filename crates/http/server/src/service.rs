@@ -60,7 +60,8 @@ pub struct Service {
 }
 
 /// Error at the start of the service; the operator must fix its cause.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
+#[error("{doing} {}: {source}", .path.display())]
 pub struct OpenError {
     /// Description of the step that failed.
     pub doing: &'static str,
@@ -68,18 +69,6 @@ pub struct OpenError {
     pub path: PathBuf,
     /// Error of the host.
     pub source: io::Error,
-}
-
-impl std::fmt::Display for OpenError {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{} {}: {}", self.doing, self.path.display(), self.source)
-    }
-}
-
-impl std::error::Error for OpenError {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        Some(&self.source)
-    }
 }
 
 /// Opens the library of originals.
