@@ -42,7 +42,9 @@ pub struct Drained {
 /// A core could not be started. In this case, all other cores have stopped.
 ///
 /// # Panics
-/// A handler panicked. The other cores drain first; then the panic continues on the calling thread.
+/// A handler panicked, and the process has no panic hook that ends it, as in tests: the panic
+/// continues on the calling thread, after the other cores have drained. In the program, the hook of
+/// the crate `report` ends the process at once.
 pub fn run<S, H, F>(
     listeners: Listeners,
     limits: &Limits,
