@@ -2,11 +2,12 @@
 //! keys are removed.
 
 use std::thread;
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 
 use resp::Reply;
 use serde::{Deserialize, Serialize};
 use toolkit::stop::Stop;
+use wall_clock::unix_ms;
 
 use super::contender::{self, Contender, NAMES};
 use super::cpus::Cpus;
@@ -107,11 +108,6 @@ fn measure(
         gone_after_ms,
         cpu_us: contender.server.cpu_us()? - before_us,
     })
-}
-
-fn unix_ms() -> u64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH);
-    since.expect("the clock is past 1970").as_millis() as u64
 }
 
 /// Function that selects one number of a sample.
