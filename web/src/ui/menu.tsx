@@ -1,9 +1,9 @@
 import { signal } from "@preact/signals";
 import { useLayoutEffect, useRef } from "preact/hooks";
 
-import { IconButton } from "../ui/button.tsx";
-import { Icon, type IconName } from "../ui/icon.tsx";
 import { navigate } from "../router.ts";
+import { IconButton } from "./button.tsx";
+import { Icon, type IconName } from "./icon.tsx";
 
 /** Entry of a menu: a command, or a view to go to. */
 export interface MenuItem {
