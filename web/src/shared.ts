@@ -4,7 +4,7 @@ import "./api.ts";
 import "./base.ts";
 import "./i18n/messages.ts";
 import "./keys.ts";
-import "./photos/backoff.ts";
+import "./photos/retry.ts";
 import "./photos/names.ts";
 import "./photos/paths.ts";
 import "./photos/scrubber.ts";

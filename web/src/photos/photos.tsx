@@ -24,13 +24,13 @@ export default function Photos({ parts, query }: AreaProps) {
     path: id ? `photos/${encodeURIComponent(id)}` : q ? "photos/search" : "photos",
     query: { ...(q ? { q } : {}), ...(isFavourites ? { favourites: "1" } : {}) },
   });
-  const total = source.months.value?.reduce((sum, [, count]) => sum + count, 0);
+  const total = source.months.value ? source.sections.total : 0;
   const title = q ? t("photos.results", { q }) : t(isFavourites ? "photos.favourites" : "nav.photos");
   return (
     <div class="photos">
       <div class="view-head" inert={viewing !== null}>
         <h1 dir="auto">{title}</h1>
-        {total !== undefined && total > 0 && (
+        {total > 0 && (
           <span class="dim number" title={number(total)}>
             {t("photos.count", { count: total })}
           </span>

@@ -1,7 +1,7 @@
 import { signal } from "@preact/signals";
 
 import { ApiError, api, reachable } from "../api.ts";
-import { backoff } from "./backoff.ts";
+import { backoff } from "./retry.ts";
 import { type Anchor, type Month, type Rows, Sections } from "./sections.ts";
 
 /** Choice of the pictures of a timeline. */

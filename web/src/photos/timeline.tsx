@@ -68,7 +68,7 @@ export function Timeline({ source, linkOf, at, isCovered, gridRef, onMonth, empt
     if (grid.value && parts && !isCovered) return parts.addGridCommands(grid.value, source, () => (isAsking.value = true));
   }, [grid.value, parts, source, isCovered]);
 
-  const total = months?.reduce((sum, [, count]) => sum + count, 0) ?? 0;
+  const { total } = source.sections;
   return (
     <>
       {source.error.value !== null && <Failure error={source.error.value} retry={load} />}
