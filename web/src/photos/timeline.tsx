@@ -79,8 +79,8 @@ export function Timeline({ source, linkOf, at, isCovered, gridRef, onMonth, empt
         {parts && months && total > 60 && grid.value && <parts.Scrubber months={months} total={total} grid={grid.value} />}
       </div>
       {parts && !isCovered && <parts.SelectionBar />}
-      {parts && isAsking.value && months && (
-        <parts.MonthDialog onClose={() => (isAsking.value = false)} go={(month) => grid.value?.jumpTo(firstOf(months, nearest(months, month)))} />
+      {parts && isAsking.value && months && grid.value && (
+        <parts.MonthDialog months={months} grid={grid.value} onClose={() => (isAsking.value = false)} />
       )}
     </>
   );
