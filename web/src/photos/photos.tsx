@@ -18,7 +18,7 @@ import { NoPictures } from "./timeline.tsx";
 export default function Photos({ parts, query }: AreaProps) {
   const q = query.get("q")?.trim() ?? "";
   const isFavourites = query.has("favourites");
-  const source = useMemo(() => sourceOf({ ...(q ? { q } : {}), ...(isFavourites ? { favourites: true } : {}) }), [q, isFavourites]);
+  const source = useMemo(() => sourceOf({ q, favourites: isFavourites }), [q, isFavourites]);
   const viewing = parts[0] && parts[0] !== "search" ? parts[0] : null;
   const targetOf = (id: string | null): Target => ({
     path: id ? `photos/${encodeURIComponent(id)}` : q ? "photos/search" : "photos",
