@@ -3,6 +3,7 @@ import type { ComponentChildren, RefObject } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 
 import { t } from "../i18n/messages.ts";
+import { session } from "../session.ts";
 import { Failure, Message } from "../ui/message.tsx";
 import { Grid } from "./grid.ts";
 import { loadMore, more } from "./later.ts";
@@ -49,6 +50,11 @@ export function Timeline({ source, linkOf, at, isCovered, gridRef, onMonth, empt
       history.scrollRestoration = "auto";
     };
   }, [source]);
+
+  // After a login, the months may be loaded that were refused before.
+  useEffect(() => {
+    if (source.error.peek() !== null) load();
+  }, [session.value]);
 
   useEffect(() => {
     if (!at || !months || !grid.value || isCovered) return;

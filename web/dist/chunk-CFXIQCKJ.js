@@ -1,1 +1,0 @@
-import{c as r}from"./chunk-ARXC3WYF.js";import{F as o,H as t}from"./chunk-IYIPUKSJ.js";async function m(e){try{let[a]=await Promise.all([import("./share-dialog-XOTN2SFI.js"),o("share")]);a.show(e)}catch{r(t("error.unreachable"))}}export{m as a};

@@ -1,1 +1,0 @@
-import{a as r}from"./chunk-AJX3FPII.js";import{c as i}from"./chunk-ARXC3WYF.js";import{b as n}from"./chunk-5HFVRBJZ.js";import{H as o,M as t}from"./chunk-IYIPUKSJ.js";function s({text:p,label:c}){let m=async()=>i(o(await r(p)?"copied":"photos.notCopied"));return t(n,{icon:"copy",label:c,onClick:()=>{m()}})}export{s as a};
