@@ -1,5 +1,6 @@
-// Modules that the areas have in common. Each area imports this module, so that the bundler puts
-// all of them into one shared file instead of a file for every combination of areas.
+// Modules that the areas have in common. Each area and each part that loads later imports this
+// module, so that the bundler puts all of them into one shared file instead of a file for every
+// combination of areas and parts.
 import "./api.ts";
 import "./base.ts";
 import "./i18n/messages.ts";

@@ -1,3 +1,5 @@
+import "../shared.ts";
+
 import { useEffect, useRef } from "preact/hooks";
 
 import type { AreaProps } from "../areas.ts";

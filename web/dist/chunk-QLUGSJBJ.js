@@ -1,1 +1,0 @@
-import{c as r}from"./chunk-W4OOR3U3.js";import{G as o,I as t}from"./chunk-6AJQDJEW.js";async function m(e){try{let[a]=await Promise.all([import("./share-dialog-FWBKG66P.js"),o("share")]);a.show(e)}catch{r(t("error.unreachable"))}}export{m as a};
