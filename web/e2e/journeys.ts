@@ -5,9 +5,11 @@ import { compare } from "./journeys/compare.ts";
 import { damaged } from "./journeys/damaged.ts";
 import { dashboard } from "./journeys/dashboard.ts";
 import { download } from "./journeys/download.ts";
+import { expired } from "./journeys/expired.ts";
 import { groups } from "./journeys/groups.ts";
 import { help } from "./journeys/help.ts";
 import { host } from "./journeys/host.ts";
+import { keys } from "./journeys/keys.ts";
 import { language } from "./journeys/language.ts";
 import { login } from "./journeys/login.ts";
 import { lyrics } from "./journeys/lyrics.ts";
@@ -20,7 +22,9 @@ import { scroll } from "./journeys/scroll.ts";
 import { settings } from "./journeys/settings.ts";
 import { shares } from "./journeys/shares.ts";
 import { shell } from "./journeys/shell.ts";
+import { timeline } from "./journeys/timeline.ts";
 import { videos } from "./journeys/videos.ts";
+import { viewer } from "./journeys/viewer.ts";
 import type { Visit } from "./visit.ts";
 
 /** What a person does with the page. Each journey begins in a new tab without cookies. */
@@ -39,5 +43,6 @@ export interface Journey {
 
 export const JOURNEYS: readonly Journey[] = [
   shell, settings, login, help, language, areas, download, damaged, compare, playground, playlists,
-  lyrics, motion, scroll, dashboard, host, profile, videos, groups, quality, shares,
+  lyrics, motion, scroll, dashboard, host, profile, videos, groups, quality, shares, viewer,
+  timeline, keys, expired,
 ];

@@ -75,11 +75,6 @@ export async function request(target: string, options: Options = {}): Promise<Re
   throw new ApiError(response.status, title, Number.isFinite(retryAfter) ? retryAfter : undefined, advice);
 }
 
-/** Returns the title of a problem document, or the status line's reason. */
-export async function titleOf(response: Response): Promise<string> {
-  return (await sentencesOf(response))[0] ?? "";
-}
-
 /** Returns the title of a problem document, its cause and its hint, or the status line's reason. */
 async function sentencesOf(response: Response): Promise<string[]> {
   try {

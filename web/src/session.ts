@@ -1,4 +1,4 @@
-import { signal } from "@preact/signals";
+import { effect, signal } from "@preact/signals";
 
 import { ApiError, api, needsLogin } from "./api.ts";
 import { filesPrefix } from "./base.ts";
@@ -40,6 +40,17 @@ export async function logIn(name: string, password: string): Promise<void> {
 /** Ends the session. */
 export async function logOut(): Promise<void> {
   become(await api<Session>("/session", { method: "DELETE" }));
+}
+
+/** Resolves once the session is another one than `before`, as after a login. */
+export function sessionAfter(before: Session): Promise<void> {
+  return new Promise((resolve) => {
+    effect(function () {
+      if (session.value === before) return;
+      resolve();
+      this.dispose();
+    });
+  });
 }
 
 function become(next: Session): void {

@@ -18,19 +18,19 @@ import { NoPictures } from "./timeline.tsx";
 export default function Photos({ parts, query }: AreaProps) {
   const q = query.get("q")?.trim() ?? "";
   const isFavourites = query.has("favourites");
-  const source = useMemo(() => sourceOf({ ...(q ? { q } : {}), ...(isFavourites ? { favourites: true } : {}) }), [q, isFavourites]);
+  const source = useMemo(() => sourceOf({ q, favourites: isFavourites }), [q, isFavourites]);
   const viewing = parts[0] && parts[0] !== "search" ? parts[0] : null;
   const targetOf = (id: string | null): Target => ({
     path: id ? `photos/${encodeURIComponent(id)}` : q ? "photos/search" : "photos",
     query: { ...(q ? { q } : {}), ...(isFavourites ? { favourites: "1" } : {}) },
   });
-  const total = source.months.value?.reduce((sum, [, count]) => sum + count, 0);
+  const total = source.months.value ? source.sections.total : 0;
   const title = q ? t("photos.results", { q }) : t(isFavourites ? "photos.favourites" : "nav.photos");
   return (
     <div class="photos">
       <div class="view-head" inert={viewing !== null}>
         <h1 dir="auto">{title}</h1>
-        {total !== undefined && total > 0 && (
+        {total > 0 && (
           <span class="dim number" title={number(total)}>
             {t("photos.count", { count: total })}
           </span>

@@ -49,7 +49,7 @@ export function Pictures({ source, viewing, at, targetOf, empty }: PicturesProps
     if (viewing !== null) load();
   }, [viewing !== null]);
 
-  const replace = ({ path, query }: Target) => navigate(path, { replace: true, ...(hasParts(query) ? { query } : {}) });
+  const replace = ({ path, query }: Target) => navigate(path, { replace: true, query });
   const go = (id: string) => replace(targetOf(id));
   const close = () => {
     if (canGoBack.current) history.back();
@@ -58,9 +58,12 @@ export function Pictures({ source, viewing, at, targetOf, empty }: PicturesProps
   const nameMonth = (month: string | null) => {
     const { path, query } = targetOf(null);
     // The signal `address` is not changed, because the view shows this month already.
-    history.replaceState(history.state, "", hrefOf({ path, query: month ? { ...query, at: month } : query }));
+    history.replaceState(history.state, "", href(path, month ? { ...query, at: month } : query));
   };
-  const linkOf = (picture: Picture) => hrefOf(targetOf(picture.id));
+  const linkOf = (picture: Picture) => {
+    const { path, query } = targetOf(picture.id);
+    return href(path, query);
+  };
   const tileOf = (id: string) => grid.current?.tileAt(source.indexOf(id));
   return (
     <>
@@ -79,12 +82,4 @@ export function Pictures({ source, viewing, at, targetOf, empty }: PicturesProps
       )}
     </>
   );
-}
-
-function hasParts(query: Record<string, string>): boolean {
-  return Object.keys(query).length > 0;
-}
-
-function hrefOf({ path, query }: Target): string {
-  return href(path, hasParts(query) ? query : undefined);
 }

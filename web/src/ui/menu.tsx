@@ -1,9 +1,9 @@
 import { signal } from "@preact/signals";
 import { useLayoutEffect, useRef } from "preact/hooks";
 
-import { IconButton } from "../ui/button.tsx";
-import { Icon, type IconName } from "../ui/icon.tsx";
 import { navigate } from "../router.ts";
+import { IconButton } from "./button.tsx";
+import { Icon, type IconName } from "./icon.tsx";
 
 /** Entry of a menu: a command, or a view to go to. */
 export interface MenuItem {
@@ -73,8 +73,9 @@ function Menu({ button, items }: { button: HTMLElement; items: readonly MenuItem
   );
 }
 
-/** Moves the focus within the menu with the arrow keys. */
+/** Moves the focus within the menu with the arrow keys. No key reaches the commands of the view. */
 function step(event: KeyboardEvent & { readonly currentTarget: HTMLElement }): void {
+  event.stopPropagation();
   const buttons = [...event.currentTarget.querySelectorAll("button")];
   const at = buttons.indexOf(document.activeElement as HTMLButtonElement);
   const goals: Record<string, number> = { ArrowDown: at + 1, ArrowUp: at - 1, Home: 0, End: -1 };
