@@ -3,7 +3,7 @@ import { useEffect, useMemo } from "preact/hooks";
 
 import { api } from "../api.ts";
 import { PagedList } from "./pages.ts";
-import type { Page } from "./types.ts";
+import type { FullAlbum, FullArtist, FullTrack, Page } from "./types.ts";
 
 /** Maximum number of responses that are kept, so that Back shows a view at once. */
 const KEPT_MAX = 40;
@@ -111,6 +111,37 @@ export async function loadRest<R>(start: R, { extent, join }: Pages<R>, load: (o
     if (!joined) return null;
     whole = joined;
   }
+}
+
+/** Loads a list or object at a target of the API with all its pages. */
+export async function loadWhole<R>(path: string, pages: Pages<R>): Promise<R> {
+  const whole = await loadRest(await api<R>(startOf(path)), pages, (offset) => api<R>(paged(path, offset, PAGE_SIZE)));
+  return whole ?? loadWhole(path, pages);
+}
+
+/** Pages of an album. */
+export const ALBUM_PAGES: Pages<FullAlbum> = {
+  extent: ({ tracks, trackCount }) => [tracks.length, trackCount],
+  join: (start, next) => (next.trackCount === start.trackCount ? { ...start, tracks: [...start.tracks, ...next.tracks] } : null),
+};
+
+/** Pages of an artist. */
+export const ARTIST_PAGES: Pages<FullArtist> = {
+  extent: ({ albums, albumCount }) => [albums.length, Math.max(albumCount, albums.length)],
+  join: (start, next) => (next.albumCount === start.albumCount ? { ...start, albums: [...start.albums, ...next.albums] } : null),
+};
+
+/** Number of albums whose tracks are loaded at the same time. */
+const ALBUMS_AT_ONCE = 8;
+
+/** Loads the tracks of albums, one album after the other, until there are `max` of them. */
+export async function loadTracks(ids: readonly string[], max: number): Promise<readonly FullTrack[]> {
+  const tracks: FullTrack[] = [];
+  for (let at = 0; at < ids.length && tracks.length < max; at += ALBUMS_AT_ONCE) {
+    const albums = await Promise.all(ids.slice(at, at + ALBUMS_AT_ONCE).map((id) => loadWhole(`/albums/${id}`, ALBUM_PAGES)));
+    tracks.push(...albums.flatMap((album) => album.tracks));
+  }
+  return tracks;
 }
 
 /**
