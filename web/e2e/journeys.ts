@@ -9,6 +9,7 @@ import { groups } from "./journeys/groups.ts";
 import { help } from "./journeys/help.ts";
 import { host } from "./journeys/host.ts";
 import { language } from "./journeys/language.ts";
+import { large } from "./journeys/large.ts";
 import { login } from "./journeys/login.ts";
 import { lyrics } from "./journeys/lyrics.ts";
 import { motion } from "./journeys/motion.ts";
@@ -39,5 +40,5 @@ export interface Journey {
 
 export const JOURNEYS: readonly Journey[] = [
   shell, settings, login, help, language, areas, download, damaged, compare, playground, playlists,
-  lyrics, motion, scroll, dashboard, host, profile, videos, groups, quality, shares,
+  large, lyrics, motion, scroll, dashboard, host, profile, videos, groups, quality, shares,
 ];
