@@ -165,7 +165,7 @@ function start(): void {
   const wanted = chosenLanguage.value ? [chosenLanguage.value] : navigator.languages;
   const tag = choose(wanted);
   const ready = tag === language.value ? Promise.resolve() : setLanguage(tag);
-  void loadSession();
+  reachable.subscribe((isReachable) => isReachable && void loadSession());
   void ready.finally(() => render(<Page />, document.getElementById("app") as HTMLElement));
   registerWorker();
 }

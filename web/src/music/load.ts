@@ -1,7 +1,8 @@
 import { type ReadonlySignal, useSignal } from "@preact/signals";
-import { useEffect, useMemo } from "preact/hooks";
+import { useEffect, useMemo, useRef } from "preact/hooks";
 
 import { api } from "../api.ts";
+import { useRecovery } from "../ui/message.tsx";
 import { PagedList } from "./pages.ts";
 import type { FullAlbum, FullArtist, FullTrack, Page } from "./types.ts";
 
@@ -36,16 +37,23 @@ export interface Loaded<T> {
   readonly reload: () => void;
 }
 
-/** Loads the response for a target of the API while the view is shown. `null` loads nothing. */
+/**
+ * Loads the response for a target of the API while the view is shown. `null` loads nothing. A request
+ * that failed is repeated after a login, and once the server responds again.
+ */
 export function useLoaded<T>(path: string | null): Loaded<T> {
   const value = useSignal(path === null ? undefined : (kept.get(path) as T | undefined));
   const error = useSignal<unknown>(null);
   const attempt = useSignal(0);
+  const hasFailed = useRef(false);
+  const reload = () => (attempt.value += 1);
+  useRecovery(() => hasFailed.current && reload());
   useEffect(() => {
     if (path === null) return undefined;
     const controller = new AbortController();
     value.value = kept.get(path) as T | undefined;
     error.value = null;
+    hasFailed.current = false;
     const before = forgotten;
     api<T>(path, { signal: controller.signal }).then(
       (response) => {
@@ -53,18 +61,21 @@ export function useLoaded<T>(path: string | null): Loaded<T> {
         value.value = response;
       },
       (reason: unknown) => {
+        if (controller.signal.aborted) return;
+        hasFailed.current = true;
         // Content that is already shown stays, so that a lost connection does not empty the view.
-        if (!controller.signal.aborted && value.value === undefined) error.value = reason;
+        if (value.value === undefined) error.value = reason;
       },
     );
     return () => controller.abort();
   }, [path, attempt.value]);
-  return { value, error, reload: () => (attempt.value += 1) };
+  return { value, error, reload };
 }
 
 /**
  * Returns the list at a target of the API, which is loaded in pages. Requests are aborted when the
- * view closes.
+ * view closes. Pages that could not be loaded are loaded after a login, and once the server responds
+ * again.
  */
 export function useList<T>(path: string, pageSize: number): PagedList<T> {
   const list = useMemo(() => {
@@ -76,6 +87,7 @@ export function useList<T>(path: string, pageSize: number): PagedList<T> {
     list.want(0, 1);
     return () => list.stop();
   }, [list]);
+  useRecovery(() => list.error.value && list.again());
   return list;
 }
 
