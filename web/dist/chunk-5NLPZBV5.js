@@ -1,0 +1,1 @@
+import{K as n}from"./chunk-CQNLRKHF.js";function t(e){return e instanceof Error&&e.message?e.message:n("error.unreachable")}export{t as a};

@@ -1,0 +1,1 @@
+import{a as r}from"./chunk-AJX3FPII.js";import{d as i}from"./chunk-UWXGLSRN.js";import{b as n}from"./chunk-ELIOMJQO.js";import{K as o,P as t}from"./chunk-CQNLRKHF.js";function s({text:p,label:c}){let m=async()=>i(o(await r(p)?"copied":"photos.notCopied"));return t(n,{icon:"copy",label:c,onClick:()=>{m()}})}export{s as a};

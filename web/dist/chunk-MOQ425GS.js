@@ -1,0 +1,1 @@
+import{d as r}from"./chunk-UWXGLSRN.js";import{I as o,K as t}from"./chunk-CQNLRKHF.js";async function m(e){try{let[a]=await Promise.all([import("./share-dialog-N4Q54YQ2.js"),o("share")]);a.show(e)}catch{r(t("error.unreachable"))}}export{m as a};
