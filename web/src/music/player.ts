@@ -336,12 +336,13 @@ export function ratingOf(track: Track): number {
   return given.value.get(track.id) ?? Math.round(track.rating ?? 0);
 }
 
-/** Saves a rating. If the server refuses it, the old one is shown again. */
+/** Saves a rating, also in the kept queue. If the server refuses it, the old one is shown again. */
 export async function rate(track: Track, rating: number): Promise<void> {
   const before = given.value;
   given.value = new Map(before).set(track.id, rating);
   try {
     await api(`/tracks/${track.id}/rating/${rating}`, { method: "PUT" });
+    queue.value = queues.rate(queue.value, track.id, rating);
   } catch (error) {
     given.value = before;
     toast(failureText(error));
