@@ -11,6 +11,7 @@ import { help } from "./journeys/help.ts";
 import { host } from "./journeys/host.ts";
 import { keys } from "./journeys/keys.ts";
 import { language } from "./journeys/language.ts";
+import { large } from "./journeys/large.ts";
 import { login } from "./journeys/login.ts";
 import { lyrics } from "./journeys/lyrics.ts";
 import { motion } from "./journeys/motion.ts";
@@ -43,6 +44,6 @@ export interface Journey {
 
 export const JOURNEYS: readonly Journey[] = [
   shell, settings, login, help, language, areas, download, damaged, compare, playground, playlists,
-  lyrics, motion, scroll, dashboard, host, profile, videos, groups, quality, shares, viewer,
+  large, lyrics, motion, scroll, dashboard, host, profile, videos, groups, quality, shares, viewer,
   timeline, keys, expired,
 ];

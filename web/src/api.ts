@@ -25,8 +25,11 @@ export const reachable = signal(true);
 /** True once a request was refused because it needs a login; cleared after the login. */
 export const needsLogin = signal(false);
 
+/** Increases when requests that failed may succeed: after a login, and once the server responds again. */
+export const recoveries = signal(0);
+
 interface Options {
-  method?: "GET" | "POST" | "PUT" | "DELETE";
+  method?: "GET" | "HEAD" | "POST" | "PUT" | "DELETE";
   /** Value that is sent as JSON. */
   body?: unknown;
   /** Parameters that are sent as a form, which has room for more than a URL. */
@@ -104,6 +107,7 @@ export function watchConnection(): void {
   reachable.subscribe((isReachable) => {
     if (isReachable) {
       pause = 1000;
+      recoveries.value += 1;
     } else {
       timer ??= setTimeout(attempt, pause);
     }

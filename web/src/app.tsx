@@ -156,7 +156,7 @@ function start(): void {
   watchConnection();
   const wanted = chosenLanguage.value ? [chosenLanguage.value] : navigator.languages;
   const ready = setLanguage(choose(wanted)).catch(() => setLanguage("en"));
-  void loadSession();
+  reachable.subscribe((isReachable) => isReachable && void loadSession());
   void ready.finally(() => render(<Page />, document.getElementById("app") as HTMLElement));
   registerWorker();
 }

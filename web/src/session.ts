@@ -1,6 +1,6 @@
 import { effect, signal } from "@preact/signals";
 
-import { ApiError, api, needsLogin } from "./api.ts";
+import { ApiError, api, needsLogin, recoveries } from "./api.ts";
 import { filesPrefix } from "./base.ts";
 
 /** User of the page. */
@@ -35,6 +35,7 @@ export async function loadSession(): Promise<void> {
 export async function logIn(name: string, password: string): Promise<void> {
   become(await api<Session>("/session", { method: "POST", body: { name, password } }));
   needsLogin.value = false;
+  recoveries.value += 1;
 }
 
 /** Ends the session. */

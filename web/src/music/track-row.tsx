@@ -40,7 +40,7 @@ export function TrackRow({ track, number: position, hasArtist = true, hasAlbum =
     >
       {handle}
       <span class="track-lead number" aria-hidden="true">
-        {position === undefined ? <Cover cover={track.cover} sizes="44px" /> : <b>{position > 0 && number(position)}</b>}
+        {position === undefined ? <Cover cover={track.cover} sizes="44px" /> : <b>{position > 0 && number(position, { useGrouping: false })}</b>}
         <Icon name={isPresent && isPlaying.value ? "volume" : "play"} filled />
       </span>
       <span class="track-text">

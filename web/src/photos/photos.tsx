@@ -1,16 +1,13 @@
 import "../shared.ts";
 
-import { useSignal } from "@preact/signals";
-import { useEffect, useMemo } from "preact/hooks";
+import { useMemo } from "preact/hooks";
 
 import type { AreaProps } from "../areas.ts";
 import { number, t } from "../i18n/messages.ts";
 import { href } from "../router.ts";
-import { ApiError } from "../api.ts";
 import { Icon } from "../ui/icon.tsx";
-import { Failure } from "../ui/message.tsx";
-import { loadMore, more } from "./later.ts";
-import { Pictures, type Target } from "./pictures.tsx";
+import { more } from "./later.ts";
+import { Pictures, type Target, useMore } from "./pictures.tsx";
 import { sourceOf } from "./source.ts";
 import { NoPictures } from "./timeline.tsx";
 
@@ -63,14 +60,8 @@ const PIECES = { Pictures, NoPictures, sourceOf };
 
 /** View of a folder, once its module is loaded. */
 export function Folders({ parts, query }: AreaProps) {
-  const isLost = useSignal(false);
+  const failure = useMore(true);
   const folder = parts.filter(Boolean).join("/");
-  const load = () => {
-    isLost.value = false;
-    void loadMore().then((isLoaded) => (isLost.value = !isLoaded));
-  };
-  useEffect(load, []);
   const loaded = more.value;
-  if (isLost.value) return <Failure error={new ApiError(0, "")} retry={load} />;
-  return loaded ? <loaded.FolderView key={folder} folder={folder} query={query} pieces={PIECES} /> : <div class="loading" aria-busy="true" />;
+  return failure || (loaded ? <loaded.FolderView key={folder} folder={folder} query={query} pieces={PIECES} /> : <div class="loading" aria-busy="true" />);
 }

@@ -2,7 +2,6 @@ import type { ComponentChildren } from "preact";
 import { useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 
-import { ApiError } from "../api.ts";
 import { href, navigate } from "../router.ts";
 import { session } from "../session.ts";
 import { Failure } from "../ui/message.tsx";
@@ -33,21 +32,13 @@ export function Pictures({ source, viewing, at, targetOf, empty }: PicturesProps
   const wasClosed = useRef(viewing === null);
   const canGoBack = useRef(false);
   const parts = more.value;
-  const isLost = useSignal(false);
+  const failure = useMore(viewing !== null);
   useEffect(() => void parts?.loadFavourites(), [parts, session.value.name]);
   useEffect(() => {
     if (viewing !== null && wasClosed.current) canGoBack.current = true;
     if (viewing === null) canGoBack.current = false;
     wasClosed.current = viewing === null;
   }, [viewing]);
-
-  const load = () => {
-    isLost.value = false;
-    void loadMore().then((isLoaded) => (isLost.value = !isLoaded));
-  };
-  useEffect(() => {
-    if (viewing !== null) load();
-  }, [viewing !== null]);
 
   const replace = ({ path, query }: Target) => navigate(path, { replace: true, query });
   const go = (id: string) => replace(targetOf(id));
@@ -68,7 +59,7 @@ export function Pictures({ source, viewing, at, targetOf, empty }: PicturesProps
   return (
     <>
       <Timeline source={source} linkOf={linkOf} at={at} isCovered={viewing !== null && parts !== null} gridRef={grid} onMonth={nameMonth} empty={empty} />
-      {viewing !== null && isLost.value && <Failure error={new ApiError(0, "")} retry={load} />}
+      {failure}
       {viewing !== null && parts && (
         <parts.Viewer
           source={source}
@@ -82,4 +73,17 @@ export function Pictures({ source, viewing, at, targetOf, empty }: PicturesProps
       )}
     </>
   );
+}
+
+/** Loads the parts that the first view does not need, if they are needed. Returns a message if that fails. */
+export function useMore(isNeeded: boolean) {
+  const isLost = useSignal(false);
+  const load = () => {
+    isLost.value = false;
+    void loadMore().then((isLoaded) => (isLost.value = !isLoaded));
+  };
+  useEffect(() => {
+    if (isNeeded) load();
+  }, [isNeeded]);
+  return isNeeded && isLost.value && <Failure retry={load} />;
 }
