@@ -9,17 +9,20 @@ import { expired } from "./journeys/expired.ts";
 import { groups } from "./journeys/groups.ts";
 import { help } from "./journeys/help.ts";
 import { host } from "./journeys/host.ts";
+import { hostile } from "./journeys/hostile.ts";
 import { keys } from "./journeys/keys.ts";
 import { language } from "./journeys/language.ts";
 import { large } from "./journeys/large.ts";
 import { login } from "./journeys/login.ts";
 import { lyrics } from "./journeys/lyrics.ts";
 import { motion } from "./journeys/motion.ts";
+import { offline } from "./journeys/offline.ts";
 import { playground } from "./journeys/playground.ts";
 import { playlists } from "./journeys/playlists.ts";
 import { profile } from "./journeys/profile.ts";
 import { quality } from "./journeys/quality.ts";
 import { scroll } from "./journeys/scroll.ts";
+import { sessions } from "./journeys/sessions.ts";
 import { settings } from "./journeys/settings.ts";
 import { shares } from "./journeys/shares.ts";
 import { shell } from "./journeys/shell.ts";
@@ -45,5 +48,5 @@ export interface Journey {
 export const JOURNEYS: readonly Journey[] = [
   shell, settings, login, help, language, areas, download, damaged, compare, playground, playlists,
   large, lyrics, motion, scroll, dashboard, host, profile, videos, groups, quality, shares, viewer,
-  timeline, keys, expired,
+  timeline, keys, expired, hostile, sessions, offline,
 ];
