@@ -299,7 +299,7 @@ impl Running<'_> {
     fn launch(&mut self, job: &Job<'_>) -> Result<Result<(), String>, String> {
         let Some(environment_bytes) = job.environment_bytes() else {
             return Ok(Err(
-                "the job does not state the size of its environment".to_owned()
+                "the job does not contain the size of its environment".to_owned()
             ));
         };
         self.linux.open_streams(u64::from(environment_bytes));
@@ -360,7 +360,7 @@ fn run_until_wait(machine: &mut Machine, linux: &mut Linux) -> Result<(u64, u64)
         Next::Wait { address, bytes } => Ok((address, bytes)),
         Next::Broken(report) => Err(sandbox_protocol::control::broken_reason(&report)),
         Next::Exited(code) => Err(format!(
-            "the program ended before it requested a job, exit code {code} {}",
+            "the program exited with code {code} before it requested a job {}",
             linux.last_message()
         )),
         Next::Died(how) => Err(format!(

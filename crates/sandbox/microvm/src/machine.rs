@@ -125,7 +125,8 @@ impl Machine {
                     libc::EINTR => return Ok(Exit::Interrupted),
                     libc::EAGAIN => continue,
                     libc::EFAULT => {
-                        return Ok(Exit::Died("died by a write outside its memory".to_owned()));
+                        let how = "died by a write outside the memory of the microVM";
+                        return Ok(Exit::Died(how.to_owned()));
                     }
                     _ => return Err(refused("KVM_RUN")(error)),
                 },

@@ -357,7 +357,7 @@ fn a_file_that_is_no_fitting_program_is_refused_by_name() {
     let lines = [b"#!/bin/sh", &dynamic[..], &other[..], &violations[..], cut].map(refused);
     let expected = expect![[r#"
         cell: program: not an ELF file
-        cell: program: not static: it requests the interpreter /lib64/ld-linux-x86-64.so.2
+        cell: program: not statically linked: the file requests the interpreter /lib64/ld-linux-x86-64.so.2
         cell: program: not for x86-64
         cell: program: malformed: invalid program headers
         cell: program: truncated: a segment lies beyond the end of the file
