@@ -172,8 +172,8 @@ impl Bootable {
         let what = format!("programs.{}: warm-up failed: {why}", self.entry.name);
         Err(Error::usage(what)
             .because(
-                "a new program must first respond to a GET request without a body for the program's \
-                 route; only then are requests of clients passed to the program",
+                "a new program must first respond to a GET request without a body for the route \
+                 of the program; only then are requests of clients passed to the program",
             )
             .hint("set warmup = 0 to start the program without a warm-up"))
     }

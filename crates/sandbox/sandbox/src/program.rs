@@ -127,8 +127,8 @@ impl Program {
         let fits = |(_, text, _): &StartText| text.len() <= TEXT_BYTES_MAX && !text.contains(&0);
         if WORDS_MAX < words.len() || !words.iter().all(fits) {
             let why = format!(
-                "there are more than {WORDS_MAX} arguments, environment variables and paths, or one \
-                 of them is longer than {TEXT_BYTES_MAX} bytes"
+                "there are more than {WORDS_MAX} arguments, environment variables and paths, or \
+                 one of them is longer than {TEXT_BYTES_MAX} bytes"
             );
             return Err(self.unfit(&why));
         }

@@ -188,7 +188,7 @@ impl Comparison<'_> {
         for peer in &self.race.peers {
             if !peer.is_given(self.given) {
                 eprintln!(
-                    "lab: {}: {} is left out, because --peer does not give its program",
+                    "lab: {}: {} is left out, because no --peer gives its path",
                     self.name(),
                     peer.name
                 );

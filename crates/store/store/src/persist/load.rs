@@ -289,7 +289,7 @@ impl<'a> Replay<'a> {
                 match is_last {
                     true => "set aof-load-truncated yes to drop the truncated command",
                     false =>
-                        "more AOF files follow, so the file was not truncated by a crash: it is damaged",
+                        "more AOF files follow, so no crash truncated this file: it is damaged",
                 }
             );
             return Err(Error::data(text));

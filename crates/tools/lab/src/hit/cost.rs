@@ -107,9 +107,7 @@ fn ours(given: &SharedFlags, data: &Scratch, cpu: u32) -> Result<Server, Stop> {
 /// Starts WebP Server Go on the core `cpu`, if it is given.
 fn webp_server_go(given: &SharedFlags, folder: &Scratch, cpu: u32) -> Result<Option<Server>, Stop> {
     let Some(program) = given.peer(PeerName::WebpServerGo) else {
-        eprintln!(
-            "lab: hits: {WEBP_SERVER_GO} is left out, because --peer does not give its program"
-        );
+        eprintln!("lab: hits: {WEBP_SERVER_GO} is left out, because no --peer gives its path");
         return Ok(None);
     };
     let server = PictureServer {
@@ -132,7 +130,8 @@ fn body_near(go: &Server, definition: &Definition, wanted_bytes: usize) -> Resul
     )?;
     if near.bytes.len().abs_diff(wanted_bytes) * 10 > wanted_bytes {
         eprintln!(
-            "lab: hits: the nearest variant of {WEBP_SERVER_GO} has {} bytes instead of {wanted_bytes}",
+            "lab: hits: the variant of {WEBP_SERVER_GO} that is nearest in size has {} bytes \
+             instead of {wanted_bytes}",
             near.bytes.len()
         );
     }

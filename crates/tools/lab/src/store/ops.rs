@@ -210,7 +210,7 @@ fn load(row: &Row, cpus: Cpus, server: SocketAddr) -> Result<(), Stop> {
         .stdin(Stdio::piped())
         .stdout(Stdio::null())
         .spawn()
-        .map_err(|err| failed(err).hint("cargo xtask lab installs redis-tools first"))?;
+        .map_err(|err| failed(err).hint("run cargo xtask lab, which installs redis-tools"))?;
     let mut stdin = child.stdin.take().expect("stdin is piped");
     if row.takes_data() {
         let data = vec![b'x'; row.data_bytes];
