@@ -274,7 +274,7 @@ impl Running<'_> {
             .memory
             .slice_mut(address, room.min(bytes.len() as u64));
         let place = place.map_err(|_| {
-            "the memory into which the program wants to receive its job is not mapped".to_owned()
+            "the buffer in which the program wants to receive a job is not mapped".to_owned()
         })?;
         place.copy_from_slice(&bytes[..place.len()]);
         let bytes = place.len();
@@ -398,8 +398,9 @@ fn load(memory: &mut Memory, image: &Image, elf: &[u8], bias: u64) -> Result<(),
     for segment in &image.segments {
         let bytes = &elf[segment.file.clone()];
         let place = memory.image_mut(segment.memory.start + bias, bytes.len() as u64);
-        let place =
-            place.map_err(|_| "a segment of the program lies outside its memory".to_owned())?;
+        let place = place.map_err(|_| {
+            "a segment of the program lies outside the memory of the microVM".to_owned()
+        })?;
         place.copy_from_slice(bytes);
     }
     Ok(())

@@ -249,7 +249,7 @@ impl Lab<'_> {
         for (name, contender) in &contenders {
             if contender.respond(&self.work)? != expected {
                 return Err(Stop::findings(format!(
-                    "{name}: the result differs from that of a plain process"
+                    "{name}: the result differs from the result of a plain process"
                 )));
             }
         }

@@ -263,7 +263,7 @@ impl Comparison<'_> {
         let (from, to) = (original.size, response);
         if !near(from.width_px, to.width_px) || !near(from.height_px, to.height_px) {
             return Err(Stop::findings(format!(
-                "the size of the result, {to:?}, is not that of {from:?} scaled into the box"
+                "the size of the result, {to:?}, is not the size {from:?} scaled to fit the box"
             )));
         }
         Ok(lanczos::scale(&original, response))

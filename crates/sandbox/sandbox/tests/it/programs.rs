@@ -440,7 +440,7 @@ fn a_program_that_is_kept_and_fails_begins_anew() {
             leave: cell: crashed: exit code 0; then 1
             loop: cell: timed out: the job exceeded its CPU time; then 1
             long: cell: too large: the output exceeded its size limit; then 1
-            more: cell: crashed: the program wrote more bytes than the length that it announced; then 1
+            more: cell: crashed: the program wrote more bytes than it had announced; then 1
             hasty: cell: crashed: the program replied before it had read the whole request; then 1
         "#]]
         .assert_eq(&report);

@@ -215,7 +215,9 @@ pub(super) fn read(kind: u8, from: &mut Cursor<'_>, reading: Reading) -> Result<
     stream.recount();
     read_ids(kind, from, &mut stream)?;
     if stream.last_id < last {
-        return Err(Stop::Bad("a stream contains an entry above its last id"));
+        return Err(Stop::Bad(
+            "an entry of a stream has an id above the last id of the stream",
+        ));
     }
     for _ in 0..from.len()? {
         let group = read_group(kind, from, reading, &stream)?;

@@ -248,7 +248,7 @@ fn remove_history(paths: &Paths, mut manifest: Manifest) -> Manifest {
     match journal::replace(&paths.manifest, manifest.print().as_bytes()) {
         Ok(()) => manifest,
         Err(error) => {
-            tracing::warn!(%error, "cannot update the AOF manifest: it still lists obsolete files that were removed");
+            tracing::warn!(%error, "cannot update the AOF manifest: the manifest lists removed files");
             listed
         }
     }

@@ -263,8 +263,16 @@ fn corrupt_streams_are_refused() {
             Int(-1),
             "the entries of a stream are not in ascending order",
         ),
-        (16, Int(-6), "a stream contains an entry above its last id"),
-        (16, Int(2), "a stream contains an entry above its last id"),
+        (
+            16,
+            Int(-6),
+            "an entry of a stream has an id above the last id of the stream",
+        ),
+        (
+            16,
+            Int(2),
+            "an entry of a stream has an id above the last id of the stream",
+        ),
         (18, Int(0), "an entry of a stream has no fields"),
         (18, Int(9), "a count in a node of a stream is impossible"),
     ] {
