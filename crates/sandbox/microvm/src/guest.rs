@@ -364,7 +364,7 @@ fn run_until_wait(machine: &mut Machine, linux: &mut Linux) -> Result<(u64, u64)
             linux.last_message()
         )),
         Next::Died(how) => Err(format!(
-            "the program {how}, before it requested a job {}",
+            "the program ended before it requested a job: {how} {}",
             linux.last_message()
         )),
         Next::Reply(_) | Next::Answered(_) | Next::TooLarge | Next::Go => {

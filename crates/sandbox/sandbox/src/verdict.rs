@@ -58,7 +58,7 @@ pub(crate) fn death(outcome: ExitOutcome, limits: &JobLimits, counters: &Counter
         }
         _ => {
             counters.crashes.add(1);
-            return Failure::new(FailureKind::Crashed, format!("died by signal {signal}"));
+            return Failure::new(FailureKind::Crashed, format!("killed by signal {signal}"));
         }
     }
     counters.kills_cpu.add(1);

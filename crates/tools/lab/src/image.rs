@@ -188,7 +188,7 @@ impl Comparison<'_> {
         for peer in &self.race.peers {
             if !peer.is_given(self.given) {
                 eprintln!(
-                    "lab: {}: {} is left out, because no --peer gives its path",
+                    "lab: {}: {} is left out, because no option --peer gives its path",
                     self.name(),
                     peer.name
                 );
@@ -292,7 +292,7 @@ impl Comparison<'_> {
         }
         nearest.ok_or_else(|| {
             Stop::usage(format!(
-                "{}: `settings` in the definition is an empty range",
+                "{}: the range `settings` in the definition of the benchmark is empty",
                 peer.name
             ))
         })

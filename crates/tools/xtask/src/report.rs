@@ -84,8 +84,8 @@ fn images(records: &Records) -> Section {
                 title: "CPU and memory over time",
                 method: "Each server converts all photographs once, one after another; its process tree is \
                     sampled every 100 ms. All rows of a plot have the same scales, and end when the \
-                    server is done. Memory counts pages that processes share once; the bars show its \
-                    maximum.",
+                    server is done. Pages that processes share are counted once; the bars show the \
+                    maximum of the memory.",
                 lines,
                 plots: peaks,
             },

@@ -197,10 +197,10 @@ fn each_kind_of_death_is_reported_as_its_own() {
         &pool(),
         &deaths,
         expect![[r#"
-        segv: cell: crashed: died by signal 11
-        abort: cell: crashed: died by signal 11
+        segv: cell: crashed: killed by signal 11
+        abort: cell: crashed: killed by signal 11
         panic: cell: crashed: panicked at crates/sandbox/sandbox/tests/attacker/strain.rs:54:19:?on purpose
-        overflow 100000: cell: crashed: died by signal 11
+        overflow 100000: cell: crashed: killed by signal 11
     "#]],
     );
 }

@@ -176,7 +176,7 @@ fn a_failed_program_is_reported_in_one_line() {
         let expected = match pool.posture().backend {
             Backend::Kvm => expect![[r#"
                 fail: cell: crashed: exit code 3: no luck
-                abort: cell: crashed: died by signal 6
+                abort: cell: crashed: killed by signal 6
                 long: cell: too large: the output exceeded its size limit
                 loop: cell: timed out: the job exceeded its CPU time
                 open: answers Err(NotFound) Ok("allowed")
@@ -186,7 +186,7 @@ fn a_failed_program_is_reported_in_one_line() {
             "#]],
             _ => expect![[r#"
                 fail: cell: crashed: exit code 3: no luck
-                abort: cell: crashed: died by signal 11
+                abort: cell: crashed: killed by signal 11
                 long: cell: too large: the output exceeded its size limit
                 loop: cell: timed out: the job exceeded its CPU time
                 open: answers Err(PermissionDenied) Ok("allowed")

@@ -248,7 +248,10 @@ fn remove_history(paths: &Paths, mut manifest: Manifest) -> Manifest {
     match journal::replace(&paths.manifest, manifest.print().as_bytes()) {
         Ok(()) => manifest,
         Err(error) => {
-            tracing::warn!(%error, "the AOF manifest cannot be updated and still lists removed files");
+            tracing::warn!(
+                %error,
+                "the AOF manifest cannot be updated and still lists removed files"
+            );
             listed
         }
     }

@@ -107,7 +107,9 @@ fn ours(given: &SharedFlags, data: &Scratch, cpu: u32) -> Result<Server, Stop> {
 /// Starts WebP Server Go on the core `cpu`, if it is given.
 fn webp_server_go(given: &SharedFlags, folder: &Scratch, cpu: u32) -> Result<Option<Server>, Stop> {
     let Some(program) = given.peer(PeerName::WebpServerGo) else {
-        eprintln!("lab: hits: {WEBP_SERVER_GO} is left out, because no --peer gives its path");
+        eprintln!(
+            "lab: hits: {WEBP_SERVER_GO} is left out, because no option --peer gives its path"
+        );
         return Ok(None);
     };
     let server = PictureServer {

@@ -135,7 +135,11 @@ impl Definition {
     /// Returns the row with this name.
     pub(super) fn row(&self, name: &str) -> Result<&Row, Stop> {
         let found = self.rows.iter().find(|row| row.name == name);
-        found.ok_or_else(|| Stop::usage(format!("the definition has no row {name:?}")))
+        found.ok_or_else(|| {
+            Stop::usage(format!(
+                "the definition of the benchmark has no row {name:?}"
+            ))
+        })
     }
 }
 

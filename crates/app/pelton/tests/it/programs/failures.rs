@@ -243,7 +243,7 @@ fn unfit_programs_are_refused_by_name() {
             &home,
             backend,
             &crashes,
-            "programs.v: warm-up failed: died by signal",
+            "programs.v: warm-up failed: killed by signal",
         );
         let loops = program(
             "v",
