@@ -338,7 +338,7 @@ fn addresses(config: &Config) -> Result<Vec<SocketAddr>, Error> {
     }
     match addresses.is_empty() {
         true => Err(Error::host(
-            "cannot listen: this host has none of the addresses of the setting bind".to_owned(),
+            "cannot listen: this host has none of the addresses in the setting bind".to_owned(),
         )),
         false => Ok(addresses),
     }

@@ -87,7 +87,7 @@ impl Record {
         let path = path.expect("numbers for the names do not run out");
         let mut file = fs::File::create_new(&path).map_err(at(&path))?;
         file.write_all(text.as_bytes()).map_err(at(&path))?;
-        eprintln!("lab: recorded in {}", path.display());
+        eprintln!("lab: the record is in {}", path.display());
         Ok(())
     }
 }

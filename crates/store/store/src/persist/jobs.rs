@@ -245,7 +245,10 @@ fn remove_history(paths: &Paths, mut manifest: Manifest) -> Manifest {
     match journal::replace(&paths.manifest, manifest.print().as_bytes()) {
         Ok(()) => manifest,
         Err(error) => {
-            tracing::warn!(%error, "cannot update the AOF manifest: it still lists obsolete files that were removed");
+            tracing::warn!(
+                %error,
+                "the AOF manifest cannot be updated and still lists removed files"
+            );
             listed
         }
     }

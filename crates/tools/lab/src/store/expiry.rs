@@ -80,7 +80,7 @@ fn measure(
     })?;
     let Some(left_ms) = first_ms.checked_sub(unix_ms() + 1_000) else {
         return Err(Stop::findings(format!(
-            "{}: loading took longer than {LOADING_S} s",
+            "{}: loading the keys took longer than {LOADING_S} s",
             contender.name
         )));
     };
@@ -94,7 +94,7 @@ fn measure(
     while client.ask(&["DBSIZE"])? != Reply::Int(1) {
         if deadline < Instant::now() {
             return Err(Stop::findings(format!(
-                "{}: expired keys were not removed in time",
+                "{}: the store did not remove all expired keys within the time limit",
                 contender.name
             )));
         }
