@@ -1,1 +1,0 @@
-import{E as o,G as t,va as r}from"./chunk-2BGQCSD3.js";async function m(e){try{let[a]=await Promise.all([import("./share-dialog-AYXMK75P.js"),o("share")]);a.show(e)}catch{r(t("error.unreachable"))}}export{m as a};
