@@ -54,6 +54,18 @@ export function sessionAfter(before: Session): Promise<void> {
   });
 }
 
+/** Calls `load`, and again after each login that the server asks for. */
+export async function withLogin<T>(load: () => Promise<T>): Promise<T> {
+  const before = session.peek();
+  try {
+    return await load();
+  } catch (error) {
+    if (!(error instanceof ApiError) || error.status !== 401) throw error;
+    await sessionAfter(before);
+    return withLogin(load);
+  }
+}
+
 function become(next: Session): void {
   session.value = next;
   filesPrefix.value = next.files ?? "";

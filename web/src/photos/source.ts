@@ -1,7 +1,7 @@
 import { signal } from "@preact/signals";
 
-import { type ApiError, api, reachable } from "../api.ts";
-import { type Session, session, sessionAfter } from "../session.ts";
+import { ApiError, api, reachable } from "../api.ts";
+import { withLogin } from "../session.ts";
 import { backoff } from "./retry.ts";
 import { type Anchor, type Month, type Rows, Sections } from "./sections.ts";
 
@@ -52,8 +52,7 @@ export class Source {
   /** Indices of the sections that are loaded, the least recently used first. */
   readonly #used = new Set<number>();
   readonly #attempts = new Map<number, number>();
-  /** Timers of the sections that are loaded later; `undefined` for those that wait for a login. */
-  readonly #timers = new Map<number, ReturnType<typeof setTimeout> | undefined>();
+  readonly #timers = new Map<number, ReturnType<typeof setTimeout>>();
 
   constructor(query: Query) {
     this.query = query;
@@ -100,18 +99,17 @@ export class Source {
     const section = this.sections.list[index];
     if (!section || section.rows || this.#loads.has(index)) return section?.rows ?? null;
     const load = new AbortController();
-    const before = session.peek();
     this.#loads.set(index, load);
     try {
       const search = this.search({ from: String(section.from), generation: this.#generation });
-      const rows = await api<Rows>(`/timeline/${section.month}${search}`, { signal: load.signal });
+      const rows = await withLogin(() => api<Rows>(`/timeline/${section.month}${search}`, { signal: load.signal }));
       if (load.signal.aborted || this.sections.list[index] !== section) return null;
       this.#attempts.delete(index);
       this.#used.add(index);
       this.#change(index, () => this.sections.load(index, rows));
       return rows;
     } catch (error) {
-      if (!isAbort(error)) this.#retry(index, error, before);
+      if (!isAbort(error)) this.#retry(index, error);
       return null;
     } finally {
       if (this.#loads.get(index) === load) this.#loads.delete(index);
@@ -160,29 +158,23 @@ export class Source {
     else change();
   }
 
-  /**
-   * Retries later; after the login, if one is needed. If the timeline has changed, loads the months
-   * first.
-   */
-  #retry(index: number, error: unknown, before: Session): void {
-    const { status, retryAfter } = error as Partial<ApiError>;
+  /** Retries later. If the timeline has changed, loads the months first. */
+  #retry(index: number, error: unknown): void {
+    const status = error instanceof ApiError ? error.status : 0;
     const attempt = this.#attempts.get(index) ?? 0;
     if (attempt > 8) return;
     this.#attempts.set(index, attempt + 1);
-    const pause = backoff(attempt, retryAfter);
+    const pause = backoff(attempt, error instanceof ApiError ? error.retryAfter : undefined);
     const again = () => {
       this.#timers.delete(index);
       // If the timeline has changed, its sections are different ones.
       void (status === 409 ? this.loadMonths() : this.loadSection(index));
     };
-    if (status === 401) {
-      this.#timers.set(index, undefined);
-      void sessionAfter(before).then(again);
-    } else if (status === 409 && attempt === 0) {
+    if (status === 409 && attempt === 0) {
       again();
-    } else {
-      this.#timers.set(index, setTimeout(again, reachable.value ? pause : Math.max(pause, 3000)));
+      return;
     }
+    this.#timers.set(index, setTimeout(again, reachable.value ? pause : Math.max(pause, 3000)));
   }
 
   /** Drops the pictures of the least recently used sections. */

@@ -145,9 +145,9 @@ export function Viewer({ source, id, go, close, thumbnailOf, rectOf, onLeave }: 
 
   const isFavourite = favourites.value.has(id);
   const favour = () => void setFavourite([id], !isFavourite);
-  const slideShow = () => (isPlaying.value = !isPlaying.value);
-  const compare = () => (isComparing.value = !isComparing.value);
-  const play = () => navigate("playground", { query: playgroundOf(id) });
+  const toggleSlides = () => (isPlaying.value = !isPlaying.value);
+  const toggleComparison = () => (isComparing.value = !isComparing.value);
+  const openPlayground = () => navigate("playground", { query: playgroundOf(id) });
   const full = () => void (document.fullscreenElement ? document.exitFullscreen() : root.current?.requestFullscreen?.());
   const save = useRef<HTMLAnchorElement>(null);
   useEffect(
@@ -161,8 +161,8 @@ export function Viewer({ source, id, go, close, thumbnailOf, rectOf, onLeave }: 
             label: "photos.keys.photo",
             run: (key) => latest.current.turn((key === "ArrowRight") === (document.dir !== "rtl") ? 1 : -1),
           },
-          { keys: ["c"], label: "compare.open", run: compare },
-          { keys: ["o"], label: "viewer.playground", run: play },
+          { keys: ["c"], label: "compare.open", run: toggleComparison },
+          { keys: ["o"], label: "viewer.playground", run: openPlayground },
           { keys: ["i"], label: "viewer.info", run: () => (hasInfo.value = !hasInfo.value) },
           { keys: ["f"], label: "photos.favourite", run: favour },
           { keys: ["z"], label: "viewer.zoom", run: () => stage.current?.toggle({ x: 0, y: 0 }) },
@@ -170,7 +170,7 @@ export function Viewer({ source, id, go, close, thumbnailOf, rectOf, onLeave }: 
           { keys: ["-"], label: "viewer.zoomOut", run: () => stage.current?.zoomBy(1 / 1.5) },
           { keys: ["0"], label: "viewer.fit", run: () => stage.current?.zoomBy(0) },
           { keys: ["v"], label: "viewer.motion", run: () => (isMoving.value = Boolean(latest.current.motion) && !isMoving.value) },
-          { keys: [" ", "s"], label: "viewer.play", run: slideShow },
+          { keys: [" ", "s"], label: "viewer.play", run: toggleSlides },
           { keys: ["F"], label: "viewer.full", run: full },
           { keys: ["D"], label: "viewer.original", run: () => save.current?.click() },
         ],
@@ -199,7 +199,7 @@ export function Viewer({ source, id, go, close, thumbnailOf, rectOf, onLeave }: 
           <IconButton
             icon={isPlaying.value ? "pause" : "play"}
             label={t(isPlaying.value ? "viewer.stop" : "viewer.play")}
-            onClick={slideShow}
+            onClick={toggleSlides}
           />
           <IconButton icon="full" label={t("viewer.full")} onClick={full} />
           <a
@@ -210,7 +210,7 @@ export function Viewer({ source, id, go, close, thumbnailOf, rectOf, onLeave }: 
           >
             <Icon name="settings" />
           </a>
-          <IconButton icon="compare" pressed={isComparing.value} label={t("compare.open")} onClick={compare} />
+          <IconButton icon="compare" pressed={isComparing.value} label={t("compare.open")} onClick={toggleComparison} />
         </span>
         {session.value.name !== null && slide ? (
           <IconButton icon="link" label={t("photos.share")} onClick={() => void openShare({ item: id, name: nameOf(slide.picture) })} />
@@ -241,11 +241,11 @@ export function Viewer({ source, id, go, close, thumbnailOf, rectOf, onLeave }: 
           <MenuButton
             label={t("viewer.more")}
             items={() => [
-              { icon: "play", label: t("viewer.play"), run: slideShow },
+              { icon: "play", label: t("viewer.play"), run: toggleSlides },
               // iPhones show only videos in full screen.
               ...(document.fullscreenEnabled ? [{ icon: "full", label: t("viewer.full"), run: full } as const] : []),
-              { icon: "compare", label: t("compare.open"), run: compare },
-              { icon: "settings", label: t("viewer.playground"), run: play },
+              { icon: "compare", label: t("compare.open"), run: toggleComparison },
+              { icon: "settings", label: t("viewer.playground"), run: openPlayground },
             ]}
           />
         </span>
