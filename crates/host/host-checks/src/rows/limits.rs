@@ -24,7 +24,7 @@ pub(super) const ROWS: &[Check] = &[
         sizes: "responses of all sizes, if the server has many connections",
         risk: "none, because the server itself limits its connections",
         change: "set LimitNOFILE=65536 in the systemd service, or run ulimit -Hn 65536 before the server starts",
-        undo: "restore the previous limit",
+        undo: "restore the previous value of LimitNOFILE or of ulimit -Hn",
         judge: descriptors,
     },
     Check {
@@ -35,7 +35,7 @@ pub(super) const ROWS: &[Check] = &[
         sizes: "none: this server does not need locked memory",
         risk: "locked memory cannot be swapped",
         change: "set LimitMEMLOCK=64M in the systemd service",
-        undo: "restore the previous limit",
+        undo: "restore the previous value of LimitMEMLOCK",
         judge: locked_memory,
     },
     Check {
@@ -64,7 +64,7 @@ pub(super) const ROWS: &[Check] = &[
         id: "lim.packets",
         title: "packets dropped before a processor handled them",
         class: Class::Tunable,
-        gain: "the libreactor article gives no figure for such drops; each dropped packet is sent again after a delay",
+        gain: "the libreactor article gives no figure for dropped packets; each of them is sent again after a delay",
         sizes: "uploads and requests in bursts",
         risk: "longer queues add delay",
         change: "sysctl -w net.core.netdev_max_backlog=4096; see also the rows nic.rps_rfs and nic.rings",

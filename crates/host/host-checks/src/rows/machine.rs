@@ -39,7 +39,7 @@ pub(super) const ROWS: &[Check] = &[
         sizes: "responses of all sizes; small responses gain most",
         risk: "if the machine's tsc is unstable, the time of the host becomes wrong; the kernel's log reports an unstable tsc",
         change: "echo tsc > /sys/devices/system/clocksource/clocksource0/current_clocksource",
-        undo: "write the previous clock source to the same file",
+        undo: "write the previous clock source to current_clocksource",
         judge: clock,
     },
     Check {
