@@ -153,8 +153,8 @@ pub(crate) fn variables(variables: &[(OsString, OsString)]) -> (Vec<Assignment>,
             }
         };
         if name == "QUALITY" {
-            let text = "sets the quality of JPEG: other formats get the quality that looks \
-                        the same";
+            let text = "sets the quality of JPEG: for other formats, Pelton selects the quality \
+                        that looks the same";
             note(NoteKind::Taken, text);
         }
         let key = Key::named(setting).expect("the table contains only settings, as a test shows");

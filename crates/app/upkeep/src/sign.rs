@@ -69,7 +69,7 @@ pub fn run(request: &Request<'_>, config: &Config) -> Result<u8, Vec<Error>> {
     }
     let keys = permissions::keys(config).map_err(|err| vec![err])?;
     let [first, ..] = &keys[..] else {
-        let what = "sign: there is no key";
+        let what = "sign: no key is configured";
         let hint = "openssl rand -hex 32 makes a key for images.signature_keys or --key";
         return Err(vec![Error::usage(what).hint(hint)]);
     };
@@ -124,7 +124,7 @@ fn sign_imgproxy(
     }
     let signed = imgproxy.sign(&parts.path).ok_or_else(|| {
         let what = "sign: the URL is an imgproxy URL, but imgproxy.keys has no key";
-        Error::usage(what).hint("openssl rand -hex 32 makes a key; run it again to make a salt")
+        Error::usage(what).hint("openssl rand -hex 32 makes a key, or a salt")
     })?;
     Ok(format!("{}{signed}", parts.origin))
 }

@@ -116,8 +116,8 @@ impl fmt::Display for Error {
             Error::NoProcess(pid) => write!(f, "there is no process {pid}"),
             Error::TooManyThreads { threads, cpus } => write!(
                 f,
-                "{threads} threads on {cpus} CPUs need more descriptors than the limit of open files allows, \
-                 or more than the {EVENTS_MAX} that a profile may use"
+                "sampling {threads} threads on {cpus} CPUs needs more file descriptors than the \
+                 limit of open files allows, or more than {EVENTS_MAX}, the maximum of a profile"
             ),
             Error::Cancelled => write!(f, "the profile was cancelled"),
             Error::Host(error) => write!(f, "the host cannot sample: {error}"),
@@ -137,7 +137,7 @@ impl Error {
                 ..
             } => Some(
                 "sysctl -w kernel.perf_event_paranoid=2 lets users sample their own programs; \
-                 the capability CAP_PERFMON does it for one program",
+                 the capability CAP_PERFMON lets one program do so",
             ),
             Error::Refused { .. } => Some(
                 "if the process belongs to another user, run the command as that user or as root; \

@@ -46,7 +46,8 @@ impl Error {
             io::ErrorKind::AddrInUse => (
                 ErrorKind::AddressInUse,
                 Some(format!(
-                    "`ss -ltnp 'sport = :{port}'` shows the process that listens there; stop it or choose another port"
+                    "`ss -ltnp 'sport = :{port}'` shows the process that listens on this port; \
+                     stop the process or choose another port"
                 )),
             ),
             io::ErrorKind::PermissionDenied => (

@@ -480,7 +480,7 @@ fn two_servers_do_not_share_a_port() {
         stderr,
         format!(
             "pelton: cannot listen on {address}: Address already in use (os error 98)\n\
-             hint:   `ss -ltnp 'sport = :{port}'` shows the process that listens there; stop it or choose another port\n"
+             hint:   `ss -ltnp 'sport = :{port}'` shows the process that listens on this port; stop the process or choose another port\n"
         )
     );
     assert_eq!(server.get("/p.jpg").status, 200);
