@@ -255,7 +255,7 @@ fn variables() {
             NoEffect: WEBP_MAX_CACHE has no effect: WebP Server Go has no such variable
             Taken: WEBP_EXHAUST_PATH is used as the data directory: files that WebP Server Go left there are neither used nor removed
             NoEffect: WEBP_IMG_MAP has no effect, as in WebP Server Go
-            NoEffect: WEBP_ENABLE_EXTRA_PARAMS has no effect: it is neither "true" nor "false"
+            NoEffect: WEBP_ENABLE_EXTRA_PARAMS has no effect: the value is neither "true" nor "false"
             NoEffect: WEBP_READ_BUFFER_SIZE has no effect, as in WebP Server Go
             NoEffect: WEBP_CONCURRENCY has no effect, as in WebP Server Go
             NoEffect: WEBP_DISABLE_KEEPALIVE has no effect, as in WebP Server Go

@@ -135,7 +135,7 @@ impl Taken {
         match (&entry.raw, truth) {
             (_, Some(_)) => {}
             (Raw::Word(_), None) => {
-                let text = "has no effect: it is neither \"true\" nor \"false\"";
+                let text = "has no effect: the value is neither \"true\" nor \"false\"";
                 self.note(NoteKind::NoEffect, entry, text);
             }
             (_, None) => self.refuse(entry, "true or false"),

@@ -204,7 +204,7 @@ fn deferral(facts: &Facts, interface: &Interface) -> Judged {
                 }
             };
             tradeoff(format!(
-                "interrupts are deferred {rounds} times for {ns} ns{since}"
+                "interrupts are deferred up to {rounds} times, for {ns} ns each{since}"
             ))
         }
     };

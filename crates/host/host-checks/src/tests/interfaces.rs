@@ -285,7 +285,7 @@ fn several_queues() {
         "poll.irqsuspend",
         &facts,
         expect![
-            "tradeoff: enp1s0: interrupts are deferred 2 times for 200000 ns (2 pieces of evidence)"
+            "tradeoff: enp1s0: interrupts are deferred up to 2 times, for 200000 ns each (2 pieces of evidence)"
         ],
     );
     check(
