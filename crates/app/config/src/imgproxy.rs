@@ -204,7 +204,8 @@ pub fn load(config: &Config) -> Result<Option<Imgproxy>, Error> {
         let (keys, salts) = (keys.len(), salts.len());
         let what = format!("imgproxy.keys has {keys} keys, but imgproxy.salts has {salts} salts");
         return Err(Error::usage(what).hint(
-            "give both lists the same length: the first salt belongs to the first key, and so on",
+            "give imgproxy.keys and imgproxy.salts the same length: the first salt belongs to the \
+             first key, and so on",
         ));
     }
     if settings.only_presets && settings.presets.0.is_empty() {

@@ -14,12 +14,12 @@ pub(crate) fn render(ops: &Ops, running: &Running, text: &mut Text) {
     let sums = running.saved().with(figures.responses.saved_bytes, now_ms);
     text.gauge(
         "pelton_saved_ever_bytes",
-        "bytes saved by variants since the first start; restarts do not reset it",
+        "bytes saved by variants since the first start; restarts do not reset this number",
         sums.ever_bytes,
     );
     text.gauge(
         "pelton_saved_today_bytes",
-        "bytes saved by variants since midnight (UTC); restarts do not reset it",
+        "bytes saved by variants since midnight (UTC); restarts do not reset this number",
         sums.today_bytes(now_ms),
     );
     text.gauge(

@@ -119,7 +119,8 @@ fn sign_imgproxy(
     imgproxy: &Imgproxy,
 ) -> Result<String, Error> {
     if request.expires.is_some() {
-        let what = "--expires cannot be used with an imgproxy URL, whose options state its expiry";
+        let what = "--expires cannot be used with an imgproxy URL, whose expiry is one of its \
+                    options";
         return Err(Error::usage(what).hint("add expires:UNIX_SECONDS to the options of the URL"));
     }
     let signed = imgproxy.sign(&parts.path).ok_or_else(|| {

@@ -53,8 +53,8 @@ impl Error {
             io::ErrorKind::PermissionDenied => (
                 ErrorKind::AddressRefused,
                 Some(
-                    "ports below net.ipv4.ip_unprivileged_port_start need CAP_NET_BIND_SERVICE; \
-                     grant it, or choose port 1024 or above"
+                    "ports below net.ipv4.ip_unprivileged_port_start need the capability \
+                     CAP_NET_BIND_SERVICE; grant the capability, or choose port 1024 or above"
                         .to_owned(),
                 ),
             ),

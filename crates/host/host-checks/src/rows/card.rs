@@ -62,7 +62,7 @@ pub(super) const ROWS: &[Check] = &[
         id: "poll.irqsuspend",
         title: "deferral of the network card's interrupts while packets are polled",
         class: Class::Tunable,
-        gain: "the libreactor article gives no figure for this setting; newer kernels use it in place of the busy polling in step 6 of the article",
+        gain: "the libreactor article gives no figure for deferred interrupts, which newer kernels use in place of the busy polling in step 6 of the article",
         sizes: SMALL,
         risk: "without busy polling, a received packet waits until the timer gro_flush_timeout expires",
         change: "echo 0 > /sys/class/net/IF/napi_defer_hard_irqs; echo 0 > /sys/class/net/IF/gro_flush_timeout",

@@ -44,7 +44,7 @@ pub(super) const ROWS: &[Check] = &[
         id: "nic.rps_rfs",
         title: "received packets spread over the processors by software",
         class: Class::Tunable,
-        gain: "the libreactor article gives no figure for this setting, because the network card in the article had a queue per processor; only this setting can spread the packets of a single queue",
+        gain: "the libreactor article gives no figure for receive packet steering (RPS), because the network card in the article had a queue per processor; only RPS can spread the packets of a single queue",
         sizes: "responses of all sizes, if one processor is busy with packets while others are idle",
         risk: "each batch of packets costs an interrupt between processors, which is a loss if the receiving processor is not busy",
         change: "echo MASK > /sys/class/net/IF/queues/rx-0/rps_cpus; sysctl -w net.core.rps_sock_flow_entries=32768; echo 32768 > /sys/class/net/IF/queues/rx-0/rps_flow_cnt",
@@ -55,7 +55,7 @@ pub(super) const ROWS: &[Check] = &[
         id: "nic.threaded",
         title: "kernel threads that process received packets",
         class: Class::Tunable,
-        gain: "the libreactor article gives no figure for this setting; with it, an interface without interrupts, such as veth, can process received packets on a processor other than the sender's",
+        gain: "the libreactor article gives no figure for these kernel threads; with them, an interface without interrupts, such as veth, can process received packets on a processor other than the sender's",
         sizes: SMALL,
         risk: "context switches add latency when the load is low",
         change: "echo 1 > /sys/class/net/IF/threaded",
@@ -204,9 +204,7 @@ fn threaded(facts: &Facts, interface: &Interface) -> Judged {
     let judgement = match (*found.get()?, processors(facts)?) {
         (true, _) => fine("kernel threads process received packets"),
         (false, 1) => not_applicable("the server can use only one processor"),
-        (false, _) => {
-            tradeoff("received packets are processed on the processor that sent them")
-        }
+        (false, _) => tradeoff("received packets are processed on the processor that sent them"),
     };
     Ok(judgement.seen(found))
 }

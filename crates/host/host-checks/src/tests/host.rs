@@ -556,7 +556,7 @@ fn machine() {
         "cpu.clocksource",
         &facts,
         expect![
-            "problem: hpet: with this clock source, every reading of the time needs a system call (1 pieces of evidence)"
+            "problem: with the clock source hpet, every reading of the time needs a system call (1 pieces of evidence)"
         ],
     );
     check(
@@ -593,7 +593,7 @@ fn machine() {
         "mem.thp",
         &facts,
         expect![
-            "fine: madvise: with this setting, sandboxes get huge pages (1 pieces of evidence)"
+            "fine: the mode of huge pages is madvise: sandboxes get huge pages (1 pieces of evidence)"
         ],
     );
     check(
