@@ -106,7 +106,8 @@ fn incoming_cpu(facts: &Facts) -> Judged {
         return Ok(not_applicable("the server has one core").seen(&facts.server.metrics));
     }
     if located < LOCATED_MIN {
-        let state = format!("{mode}; only {located} connections were sampled, too few for a judgement");
+        let state =
+            format!("{mode}; only {located} connections were sampled, too few for a judgement");
         return Ok(not_applicable(state)
             .seen(&facts.server.metrics)
             .seen(&facts.server.listeners));
